@@ -13,7 +13,8 @@ GRANT USAGE ON SCHEMA hostile TO PUBLIC;
 CREATE FUNCTION hostile.write(what text) RETURNS void LANGUAGE sql AS $$ INSERT INTO hostile.ran VALUES (current_setting('test.call', true), what, current_user) $$;
 -- what says of itself that it is immutable may run wherever an expression is evaluated, or planned
 CREATE FUNCTION hostile.note(what text, anything anyelement) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM hostile.write(what); RETURN true; END $$;
-CREATE FUNCTION hostile.fired() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM hostile.write('trigger ' || TG_NAME); RETURN coalesce(NEW, OLD); END $$;
+CREATE FUNCTION hostile.fired() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM hostile.write('trigger ' || TG_NAME), set_config('test.left', 'behind', false); RETURN coalesce(NEW, OLD); END $$;
+CREATE FUNCTION hostile.constant() RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM hostile.write('planned expression'); RETURN 'x'; END $$;
 SELECT dyn_create_table('victim', 'pk S', 'sk S');
 SELECT count(dyn_put('victim', jsonb_build_object('pk', 'P#' || i, 'sk', 'S', 'a', 'A' || i, 'Type', 'Thing', 'Id', i::text, 'expires', 1))) FROM generate_series(1, 5) i;
 SELECT dyn_create_entity('victim', 'Thing', '{"pk":"P#<Id>","sk":"S"}', '{"Id":"S","a":"S"}'), dyn_create_entity_view('victim', 'Thing');
@@ -27,6 +28,7 @@ CREATE CONSTRAINT TRIGGER deferred AFTER INSERT OR UPDATE OR DELETE ON victim DE
 ALTER TABLE victim ADD CONSTRAINT hostile_check CHECK (hostile.note('check', pk));
 ALTER TABLE victim ADD COLUMN generated boolean GENERATED ALWAYS AS (hostile.note('generated', pk)) STORED;
 CREATE INDEX hostile_expression ON victim (hostile.note('index expression', pk));
+CREATE INDEX hostile_constant ON victim ((hostile.constant() || pk));
 CREATE INDEX hostile_predicate ON victim (sk) WHERE hostile.note('index predicate', pk);
 CREATE STATISTICS hostile_statistics ON hostile.note('statistics', pk), sk FROM victim;
 CREATE RULE hostile_rule AS ON DELETE TO victim WHERE hostile.note('rule', OLD.pk) AND false DO ALSO SELECT 1;
@@ -69,8 +71,14 @@ SET test.call = 'dyn_migrate';
 CALL dyn_migrate('rights');
 SET test.call = 'dyn_verify_migration';
 SELECT count(*) FROM dyn_verify_migration('rights');
+SET test.call = 'dyn_index_violations';
+SELECT count(*) FROM dyn_index_violations('victim');
+SET test.call = 'dyn_check_table';
+SELECT count(*) FROM dyn_check_table('victim');
 SELECT * FROM said;
 TRUNCATE hostile.ran;
+-- nor stays what it sets
+SELECT current_setting('test.left', true);
 
 -- calls on items: as INSERT, with the rights of the caller
 SET test.call = 'INSERT';
@@ -80,7 +88,7 @@ SELECT dyn_put('victim', '{"pk":{"S":"Q"},"sk":{"S":"2"}}');
 SELECT call, as_owner, replace(as_others, current_user, 'caller') FROM said;
 TRUNCATE hostile.ran;
 
--- policies that apply to the caller stay: what is maintained is what the caller may change, with the caller's rights
+-- a caller who has not the rights of the owner has his own, which policies and triggers see
 CREATE ROLE rights_caller;
 GRANT SELECT, UPDATE ON victim TO rights_caller;
 ALTER TABLE victim ENABLE ROW LEVEL SECURITY;
@@ -92,13 +100,6 @@ RESET ROLE;
 SELECT problem FROM dyn_job_problems;
 SELECT pk, sk FROM victim WHERE item ? 'd';
 SELECT * FROM said;
--- a session with temporary tables, which the owner's code would find, works for its own
-ALTER TABLE victim DISABLE ROW LEVEL SECURITY;
-SET ROLE rights_caller;
-CREATE TEMP TABLE mine (i int);
-CALL dyn_backfill('victim', 'SET e = :e', 'attribute_exists(pk)', vals => '{":e": {"S": "e"}}');
-RESET ROLE;
-DROP TABLE mine;
 DROP VIEW said;
 DROP TABLE victim CASCADE;
 DROP SCHEMA hostile CASCADE;

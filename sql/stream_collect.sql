@@ -158,6 +158,14 @@ SELECT pg_drop_replication_slot('col_copy');
 CREATE TABLE col_other AS SELECT i, repeat('x', 500) FROM generate_series(1, 1000) i;
 SELECT pg_current_wal_insert_lsn() AS here \gset
 CALL dyn_collect_streams();
+-- a collector writes down such progress once a second
+SELECT set_config('col.here', :'here', false), set_config('col.slot', :'slot', false) \gset
+DO $$ BEGIN
+	FOR i IN 1..600 LOOP
+		EXIT WHEN (SELECT confirmed_flush_lsn >= current_setting('col.here')::pg_lsn FROM pg_replication_slots WHERE slot_name = current_setting('col.slot'));
+		PERFORM pg_sleep(0.1);
+	END LOOP;
+END $$;
 SELECT confirmed_flush_lsn >= :'here' AS moved FROM pg_replication_slots WHERE slot_name = :'slot';
 DROP TABLE col_other;
 

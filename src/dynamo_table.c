@@ -64,7 +64,6 @@ _PG_init(void)
 	place_settings_init();
 	dyn_stream_init();
 	stream_drop_init();
-	stream_unlogged_init();
 	dyn_ttl_init();
 	if (process_shared_preload_libraries_in_progress)
 	{

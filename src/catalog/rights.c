@@ -230,25 +230,36 @@ rights_take_owner(Relation rel, int flags, RightsBefore *before)
 
 /*
  * Gives the session the rights that statements of maintenance on a relation's rows have: the owner's,
- * without policies.  Nothing changes for the owner, nor for a caller to whom policies apply.
+ * where the caller has these and others.  The owner, and a role with some privileges on the relation,
+ * keep their own.
  */
 void
-rights_take_for_rows(Relation rel, RightsBefore *before)
+rights_take_for_rows(Relation rel, bool write, RightsBefore *before)
 {
+	Oid owner = rel->rd_rel->relowner;
+	bool policies = check_enable_rls(RelationGetRelid(rel), InvalidOid, true) == RLS_ENABLED;
+	int flags = policies ? 0 : SECURITY_NOFORCE_RLS;
+
 	before->user = InvalidOid;
-	if (GetUserId() != rel->rd_rel->relowner &&
-		check_enable_rls(RelationGetRelid(rel), InvalidOid, true) != RLS_ENABLED)
-		rights_take_owner(rel, SECURITY_NOFORCE_RLS, before);
+	if (GetUserId() == owner || !has_privs_of_role(GetUserId(), owner))
+		return;
+	if (write)
+		rights_take_owner(rel, flags, before);
+	else
+		rights_take(owner, flags, before);
 }
 
-/* Restores the user, the security context and the settings that rights_take() has saved. */
+/*
+ * Restores the user, the security context and the settings that rights_take() has saved.  What the
+ * role's code has set meanwhile is not kept.
+ */
 void
 rights_give_back(const RightsBefore *before)
 {
 	if (!OidIsValid(before->user))
 		return;
 	SetUserIdAndSecContext(before->user, before->context);
-	AtEOXact_GUC(true, before->nest);
+	AtEOXact_GUC(false, before->nest);
 }
 
 /* Raises an error unless the current user has the rights of the relation's owner. */

@@ -71,8 +71,8 @@ extern void rights_take(Oid role, int flags, RightsBefore *before);
  */
 extern void rights_take_owner(Relation rel, int flags, RightsBefore *before);
 
-/* The same, unless the caller is the owner, or one to whom policies apply: they have their own rights, as in calls on items. */
-extern void rights_take_for_rows(Relation rel, RightsBefore *before);
+/* The same, if the caller has the owner's rights and is not the owner. */
+extern void rights_take_for_rows(Relation rel, bool write, RightsBefore *before);
 extern void rights_give_back(const RightsBefore *before);
 
 /* Raises an error if the owner's code would find temporary tables of a caller who has not the owner's rights. */

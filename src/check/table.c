@@ -20,6 +20,7 @@
 #include "utils/rls.h"
 
 #include "catalog/derive.h"
+#include "catalog/rights.h"
 #include "check/check.h"
 #include "ground/arn.h"
 #include "ground/attempt.h"
@@ -276,6 +277,7 @@ dyn_check_table(PG_FUNCTION_ARGS)
 {
 	TableCheck check = {0};
 	int64 max = PG_ARGISNULL(1) ? -1 : PG_GETARG_INT64(1);
+	RightsBefore before;
 	Relation rel;
 	bool hidden;
 
@@ -297,9 +299,11 @@ dyn_check_table(PG_FUNCTION_ARGS)
 	if (hidden)
 		ereport(NOTICE, (errmsg("row-level security may hide items of table \"%s\" from the check",
 								RelationGetRelationName(rel))));
+	rights_take_for_rows(rel, false, &before);
 	SPI_connect();
 	check_items(&check, max);
 	SPI_finish();
+	rights_give_back(&before);
 	relation_close(rel, NoLock);
 	return (Datum) 0;
 }

@@ -135,20 +135,15 @@ has_been_planned_alone(void)
 static void
 check_privilege(Oid routed, Oid schema)
 {
-	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(routed));
-	const FormData_pg_proc *form;
-	const char *name;
+	const char *name = psprintf("dyn_%s", get_func_name(routed) + strlen(DYN_ROUTED_PREFIX));
+	Oid *types;
+	int n;
 	Oid function;
 
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for function %u", routed);
-	form = (Form_pg_proc) GETSTRUCT(tuple);
-	name = psprintf("dyn_%s", NameStr(form->proname) + strlen(DYN_ROUTED_PREFIX));
-	function = GetSysCacheOid3(
-		PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(name),
-		PointerGetDatum(buildoidvector(form->proargtypes.values, form->pronargs - 1)),
-		ObjectIdGetDatum(schema));
-	ReleaseSysCache(tuple);
+	(void) get_func_signature(routed, &types, &n);
+	function =
+		GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(name),
+						PointerGetDatum(buildoidvector(types, n - 1)), ObjectIdGetDatum(schema));
 	if (!OidIsValid(function) ||
 		function_aclcheck(function, GetUserId(), ACL_EXECUTE) != ACLCHECK_OK)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, name);

@@ -80,16 +80,20 @@ extension_installed(void)
 }
 
 /*
- * Keeps the extension from being dropped until the transaction ends.  DROP EXTENSION locks it before
- * any of its tables, so a transaction that takes this lock first cannot deadlock with that.
+ * Keeps the extension, if it is there, from being dropped until the transaction ends.  DROP EXTENSION
+ * locks it before any of its tables, so a transaction that takes this lock first cannot deadlock with
+ * that.  Returns false if the lock would have to be waited for, and wait is not set.
  */
-void
-extension_lock(void)
+bool
+extension_lock(bool wait)
 {
 	Oid extension = get_extension_oid(OWN_NAME, true);
 
+	if (OidIsValid(extension) && !wait)
+		return ConditionalLockDatabaseObject(ExtensionRelationId, extension, 0, AccessShareLock);
 	if (OidIsValid(extension))
 		LockDatabaseObject(ExtensionRelationId, extension, 0, AccessShareLock);
+	return true;
 }
 
 /* Another session may drop the extension, or the schema with it, at any time. */

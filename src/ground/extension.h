@@ -17,7 +17,7 @@
 
 extern char *extension_version(void);
 extern bool extension_installed(void);
-extern void extension_lock(void);
+extern bool extension_lock(bool wait);
 extern const char *extension_schema(void);
 extern const char *extension_schema_of(const char *name);
 

@@ -18,6 +18,9 @@
 #include "ground/sql.h"
 #include "index/index.h"
 
+/* A build that meets a deadlock is begun again. */
+#define MAX_BUILDS 10
+
 /* The table as it is at the moment; nothing stays locked once the transaction ends. */
 static Relation
 look(GsiWork *work, DynTable **table)
@@ -25,47 +28,22 @@ look(GsiWork *work, DynTable **table)
 	return gsi_open(work, AccessShareLock, table);
 }
 
-/* Where a transaction that the statement waits for has come to wait for the statement. */
-static bool
-get_over_deadlock(GsiWork *work)
-{
-	if (work->temporary || geterrcode() != ERRCODE_T_R_DEADLOCK_DETECTED)
-		return false;
-	MemoryContextSwitchTo(work->procedure.transient);
-	FlushErrorState();
-	place_leave(&work->place);
-	SPI_rollback();
-	return true;
-}
-
 /*
  * Run a statement about the index.  While it runs nothing is held here: it waits for every
- * transaction that has the table locked or a snapshot.  False: it has met a deadlock, and may leave
- * remains.
+ * transaction that has the table locked or a snapshot.  It may have met a deadlock instead of coming
+ * to its end.
  */
-static bool
+static void
 run(GsiWork *work, const char *sql)
 {
 	char *kept = MemoryContextStrdup(work->procedure.context, sql);
-	volatile bool done = true;
 
 	procedure_next_transaction(&work->procedure);
-	PG_TRY();
-	{
-		if (work->temporary)
-			dyn_execute(kept);
-		else
-			statement_run(&work->procedure, &work->place, kept);
-	}
-	PG_CATCH();
-	{
-		if (!get_over_deadlock(work))
-			PG_RE_THROW();
-		done = false;
-	}
-	PG_END_TRY();
+	if (work->temporary)
+		dyn_execute(kept);
+	else
+		statement_run(&work->procedure, &work->place, kept);
 	pfree(kept);
-	return done;
 }
 
 static char *
@@ -133,7 +111,7 @@ drop_remains(GsiWork *work)
 	char *sql;
 
 	while ((sql = drop_remains_sql(work)) != NULL)
-		(void) run(work, sql);
+		run(work, sql);
 }
 
 /*
@@ -164,7 +142,7 @@ gsi_build_btree(GsiWork *work)
 {
 	char *sql;
 
-	do
+	for (int i = 0; i < MAX_BUILDS; i++)
 	{
 		drop_remains(work);
 		sql = build_sql(work);
@@ -172,7 +150,8 @@ gsi_build_btree(GsiWork *work)
 			return;
 		gsi_progress(work, GSI_BUILD);
 		ereport(NOTICE, (errmsg("%s: building", work->procedure.what)));
-	} while (!run(work, sql));
+		run(work, sql);
+	}
 	if (build_sql(work) != NULL)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("the btree of %s of table \"%s\" is not there", work->procedure.what,
@@ -218,5 +197,7 @@ gsi_drop_btree(GsiWork *work)
 		sql = OidIsValid(index->relid) && !is_shared(table, index) ? drop_sql(work, index->relid)
 																   : NULL;
 		relation_close(rel, NoLock);
-	} while (sql != NULL && !run(work, sql));
+		if (sql != NULL)
+			run(work, sql);
+	} while (sql != NULL);
 }

@@ -117,7 +117,7 @@ gsi_validate(GsiWork *work)
 
 	gsi_progress(work, GSI_VALIDATE);
 	/* the owner may have put another constraint in its place */
-	rights_take_owner(rel, SECURITY_NOFORCE_RLS, &before);
+	rights_take(rel->rd_rel->relowner, SECURITY_NOFORCE_RLS, &before);
 	relation_close(rel, NoLock);
 	dyn_execute(psprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", table->qualified,
 						 quote_identifier(DYN_KEYS_CONSTRAINT)));

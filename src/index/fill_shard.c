@@ -148,7 +148,7 @@ fill_rows(Fill *fill, BlockRange range, bool one)
 	n = SPI_processed;
 	if (n == 0)
 		return;
-	rights_take_for_rows(fill->rel, &before);
+	rights_take_for_rows(fill->rel, true, &before);
 	prepare_update(fill);
 	dyn_mark_start(&marked, DYN_MARK_BACKFILL, RelationGetRelid(fill->rel));
 	for (uint64 i = 0; i < n; i++)

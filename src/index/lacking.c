@@ -68,10 +68,7 @@ lacking_describe(Lacking *rows, const GsiWork *work, Relation rel, const DynTabl
 	rows->candidates = sql.data;
 }
 
-/*
- * Runs a statement on the table, with the rights of its owner, whose triggers, rules and functions may
- * run; all parameters are of one type.  No policy applies to the caller, see gsi_check_row_security().
- */
+/* Runs a statement on the table, whose owner's code may run; all parameters are of one type. */
 void
 lacking_run(const Lacking *rows, const char *sql, int nargs, Oid type, Datum *values,
 			bool read_only)
@@ -81,7 +78,7 @@ lacking_run(const Lacking *rows, const char *sql, int nargs, Oid type, Datum *va
 	Relation rel = relation_open(rows->relid, NoLock);
 	RightsBefore before;
 
-	rights_take_for_rows(rel, &before);
+	rights_take_for_rows(rel, !read_only, &before);
 	sql_execute(sql, nargs, types, values, NULL, read_only, 0);
 	rights_give_back(&before);
 	relation_close(rel, NoLock);

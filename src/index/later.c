@@ -200,14 +200,29 @@ find_calls(Oid relid, MemoryContext context)
 	return calls;
 }
 
-/* Each statement of its own that a call needs comes before the next attempt of the call. */
+/*
+ * Each statement of its own that a call needs comes before the next attempt of the call, which begins
+ * again where it has met a deadlock.
+ */
 static void
 go_on(const char *call)
 {
 	char *statement;
 
 	while (!statement_call(call, &statement))
-		statement_run_here(statement);
+	{
+		PG_TRY();
+		{
+			statement_run_here(statement);
+		}
+		PG_CATCH();
+		{
+			if (geterrcode() != ERRCODE_T_R_DEADLOCK_DETECTED)
+				PG_RE_THROW();
+			background_abort(TopMemoryContext);
+		}
+		PG_END_TRY();
+	}
 }
 
 /* An error that ends the request: it would come again. */

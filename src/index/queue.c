@@ -230,8 +230,8 @@ gsi_start_waiting(void)
 static VisitAnswer
 visit(Visit *visit)
 {
-	/* default_transaction_read_only stops the worker too */
-	return !DefaultXactReadOnly && gsi_start_waiting() ? VISIT_DONE : VISIT_NOTHING;
+	/* default_transaction_read_only stops the worker, but not for long */
+	return DefaultXactReadOnly || gsi_start_waiting() ? VISIT_DONE : VISIT_NOTHING;
 }
 
 static const bool enabled = true;

@@ -15,6 +15,7 @@
 
 #include "catalog/derive.h"
 #include "catalog/key.h"
+#include "catalog/rights.h"
 #include "catalog/shape.h"
 #include "ground/errors.h"
 #include "ground/sql.h"
@@ -132,6 +133,7 @@ dyn_index_violations(PG_FUNCTION_ARGS)
 {
 	ItemSpan name = {NULL, 0};
 	DynTable *table;
+	RightsBefore before;
 	Relation rel;
 
 	if (PG_ARGISNULL(0))
@@ -146,9 +148,11 @@ dyn_index_violations(PG_FUNCTION_ARGS)
 							errmsg("table \"%s\" has no index \"%s\"", table->name,
 								   text_to_cstring(PG_GETARG_TEXT_PP(1)))));
 	}
+	rights_take_for_rows(rel, false, &before);
 	SPI_connect();
 	scan((ReturnSetInfo *) fcinfo->resultinfo, rel, table, name);
 	SPI_finish();
+	rights_give_back(&before);
 	relation_close(rel, NoLock);
 	PG_RETURN_NULL();
 }

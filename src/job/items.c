@@ -34,6 +34,7 @@
 #include "actions/several.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
+#include "ground/extension.h"
 #include "job/items.h"
 #include "store/range.h"
 #include "work/brief_lock.h"
@@ -238,13 +239,16 @@ cut_chunk(int step, ArrayType *lower, void *arg)
 	ErrorContextCallback callback;
 	StoreRange range;
 	DynTable *table;
+	RightsBefore before;
 	Relation rel = open_table(work, AccessShareLock, &table);
 
 	cut.table = table;
 	read_after(table, lower, STORE_WANT_KEYS, &range);
+	rights_take_for_rows(rel, false, &before);
 	store_begin(&callback);
 	store_range(table, &range, count_row, &cut);
 	store_end(&callback);
+	rights_give_back(&before);
 	relation_close(rel, NoLock);
 	return cut.end;
 }
@@ -464,8 +468,9 @@ do_batch(ItemJob *work, JobChunk *chunk, int64 *changed)
 		AllocSetContextCreate(batch.context, "dynamo_table job item", ALLOCSET_DEFAULT_SIZES);
 	batch.max_keys = work->max_rate > 0 ? Min(work->batch, work->max_rate) : work->batch;
 	batch.keys = MemoryContextAllocHuge(batch.context, batch.max_keys * sizeof(DynKeyValues));
+	(void) extension_lock(true);
 	batch.rel = open_table(work, RowExclusiveLock, &batch.table);
-	rights_take_for_rows(batch.rel, &before);
+	rights_take_for_rows(batch.rel, true, &before);
 	PushActiveSnapshot(GetTransactionSnapshot());
 	read_batch(&batch);
 	PopActiveSnapshot();

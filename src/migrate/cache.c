@@ -466,13 +466,7 @@ migration_open_to_run(ItemSpan name, LOCKMODE lockmode, DynTable **table, Migrat
 	Relation rel = migration_open(name, lockmode, table, migration);
 
 	rights_require_owner(rel);
-	before->user = InvalidOid;
-	if (GetUserId() == rel->rd_rel->relowner)
-		return rel;
-	if (lockmode == AccessShareLock)
-		rights_take(rel->rd_rel->relowner, 0, before);
-	else
-		rights_take_owner(rel, 0, before);
+	rights_take_for_rows(rel, lockmode != AccessShareLock, before);
 	return rel;
 }
 

@@ -85,24 +85,17 @@ require_same_row(Relation rel, TupleDesc row)
 
 /* Whether it is of a transaction that could not be decoded to its end; both come in the order of commits. */
 static bool
-is_torn(const List *passed, TupleTableSlot *row, int *next)
+is_torn(const List *spots, TupleTableSlot *row, int *next)
 {
 	bool isnull;
 	XLogRecPtr lsn;
 
-	if (*next >= list_length(passed))
+	if (*next >= list_length(spots))
 		return false;
 	lsn = DatumGetLSN(slot_getattr(row, RECORD_LSN + 1, &isnull));
-	for (; *next < list_length(passed); (*next)++)
-	{
-		const StreamPassed *spot = list_nth(passed, *next);
-
-		if (spot->spot.lsn > lsn)
-			return false;
-		if (spot->spot.lsn == lsn && spot->cause == STREAM_UNDECODABLE)
-			return true;
-	}
-	return false;
+	while (*next < list_length(spots) && ((StreamSpot *) list_nth(spots, *next))->lsn < lsn)
+		(*next)++;
+	return *next < list_length(spots) && ((StreamSpot *) list_nth(spots, *next))->lsn == lsn;
 }
 
 /* In a transaction that has a snapshot. */
@@ -118,7 +111,7 @@ stream_append(Oid partition, StreamDecoder *decoder)
 	while (tuplestore_gettupleslot(decoder->round.tuples, true, false, row))
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!is_torn(decoder->round.passed, row, &torn))
+		if (!is_torn(decoder->round.torn, row, &torn))
 			add(&target, row);
 	}
 	ExecDropSingleTupleTableSlot(row);

@@ -334,7 +334,7 @@ static void
 leave_out(StreamPlugin *plugin, StreamSubject *subject)
 {
 	if (plugin->lose != NULL && subject->stream != 0)
-		plugin->lose(plugin, subject->named, false);
+		plugin->lose(plugin, subject->named);
 	if (subject->keyless)
 		return;
 	subject->keyless = true;

@@ -56,7 +56,7 @@
 static void
 begin_writing(void)
 {
-	extension_lock();
+	(void) extension_lock(true);
 	replorigin_session_origin = DoNotReplicateId;
 	SPI_connect();
 	PushActiveSnapshot(GetTransactionSnapshot());
@@ -184,46 +184,40 @@ is_to_be_noted(const StreamCollector *collector, TimestampTz now)
 		   (decoder->others && TimestampDifferenceExceeds(collector->noted, now, IDLE_TIME));
 }
 
-/* By StreamCause. */
-static const char *const causes[] = {"collectors have died there", "the server cannot decode it",
-									 "the table was unlogged before"};
-
-/* Changes without keys were told in the log when they began. */
-static void
-tell_gap(const StreamPassed *passed)
-{
-	char *table = OidIsValid(passed->spot.relid) ? get_rel_name(passed->spot.relid) : NULL;
-
-	if (passed->cause == STREAM_WITHOUT_KEYS)
-		return;
-	ereport(LOG, (errcode(ERRCODE_DATA_CORRUPTED),
-				  OidIsValid(passed->spot.relid)
-					  ? errmsg("changes of table \"%s\" (OID %u) in the transaction committed at "
-							   "%X/%X are in no stream, since %s",
-							   table == NULL ? "?" : table, passed->spot.relid,
-							   LSN_FORMAT_ARGS(passed->spot.lsn), causes[passed->cause])
-					  : errmsg("changes in the transaction committed at %X/%X are in no stream, "
-							   "since %s",
-							   LSN_FORMAT_ARGS(passed->spot.lsn), causes[passed->cause]),
-				  errhint("Readers of streams that were enabled then are told so.")));
-}
-
 /* Readers of what was passed over are told so, as of any gap. */
 static void
-write_gaps(StreamCollector *collector, TimestampTz noticed)
+write_gaps(const StreamRound *round, TimestampTz noticed)
 {
 	ListCell *cell;
 
-	foreach (cell, collector->decoder->round.passed)
+	foreach (cell, round->passed)
 	{
-		const StreamPassed *passed = lfirst(cell);
-		const StreamSpot *spot = &passed->spot;
+		const StreamSpot *spot = lfirst(cell);
+		char *table = OidIsValid(spot->relid) ? get_rel_name(spot->relid) : NULL;
 
-		if (passed->cause == STREAM_WITHOUT_KEYS)
-			stream_gap_extend(spot->lsn + 1, noticed, spot->relid);
-		else
-			stream_gap_write(spot->lsn, spot->lsn + 1, noticed, spot->relid);
-		tell_gap(passed);
+		stream_gap_write(spot->lsn, spot->lsn + 1, noticed, spot->relid);
+		ereport(LOG,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 OidIsValid(spot->relid)
+					 ? errmsg("changes of table \"%s\" (OID %u) in the transaction committed at "
+							  "%X/%X are in no stream, since collectors have died there",
+							  table == NULL ? "?" : table, spot->relid, LSN_FORMAT_ARGS(spot->lsn))
+					 : errmsg("changes in the transaction committed at %X/%X are in no stream, "
+							  "since collectors have died there",
+							  LSN_FORMAT_ARGS(spot->lsn)),
+				 errhint("Readers of streams that were enabled then are told so.")));
+	}
+	foreach (cell, round->torn)
+	{
+		const StreamSpot *spot = lfirst(cell);
+
+		stream_gap_write(spot->lsn, spot->lsn + 1, noticed, InvalidOid);
+	}
+	foreach (cell, round->lost)
+	{
+		const StreamSpot *spot = lfirst(cell);
+
+		stream_gap_move(spot->lsn, noticed, spot->relid);
 	}
 }
 
@@ -255,7 +249,7 @@ store_round(StreamCollector *collector, const StreamState *next)
 		stream_notify(stream_watch_tables(collector, round->relations));
 	}
 	write_ends(collector, next->records_at);
-	write_gaps(collector, next->records_at);
+	write_gaps(round, next->records_at);
 	stream_decoder_end_round(collector->decoder);
 	commit_writing(collector);
 	collector->state = *next;
@@ -293,7 +287,8 @@ stream_collect_round(StreamCollector *collector, XLogRecPtr limit, bool note)
 	next.last_commit = decoder->round.last_commit;
 	records = decoder->round.records;
 	note &= next.collected > collector->state.collected;
-	note |= decoder->round.ends != NIL || decoder->round.passed != NIL;
+	note |= decoder->round.ends != NIL || decoder->round.passed != NIL ||
+			decoder->round.torn != NIL || decoder->round.lost != NIL;
 	if (records == 0 && !note && !is_to_be_noted(collector, next.records_at))
 	{
 		stream_decoder_end_round(decoder);

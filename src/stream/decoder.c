@@ -73,27 +73,26 @@ commit_transaction(LogicalDecodingContext *decoding, ReorderBufferTXN *txn, XLog
 	stream_attempt_at(&decoder->attempt, InvalidXLogRecPtr, InvalidOid);
 }
 
+static void
+add_spot(StreamDecoder *decoder, List **spots, XLogRecPtr lsn, Oid relid)
+{
+	MemoryContext old = MemoryContextSwitchTo(decoder->round_context);
+	StreamSpot *spot = palloc(sizeof(StreamSpot));
+
+	*spot = (StreamSpot){lsn, relid};
+	*spots = lappend(*spots, spot);
+	MemoryContextSwitchTo(old);
+}
+
 /* Once for a transaction and a table; InvalidOid: for all tables. */
 static void
-pass_over(StreamDecoder *decoder, XLogRecPtr lsn, Oid relid, StreamCause cause)
+pass_over(StreamDecoder *decoder, XLogRecPtr lsn, Oid relid)
 {
 	StreamRound *round = &decoder->round;
-	MemoryContext old;
-	StreamPassed *passed;
+	const StreamSpot *last = round->passed == NIL ? NULL : llast(round->passed);
 
-	for (int i = list_length(round->passed) - 1; i >= 0; i--)
-	{
-		passed = list_nth(round->passed, i);
-		if (passed->spot.lsn != lsn)
-			break;
-		if (passed->spot.relid == relid)
-			return;
-	}
-	old = MemoryContextSwitchTo(decoder->round_context);
-	passed = palloc(sizeof(StreamPassed));
-	*passed = (StreamPassed){{lsn, relid}, cause};
-	round->passed = lappend(round->passed, passed);
-	MemoryContextSwitchTo(old);
+	if (last == NULL || last->lsn != lsn || last->relid != relid)
+		add_spot(decoder, &round->passed, lsn, relid);
 }
 
 /* Whether collectors have died at changes of the table in this transaction; or this one will have. */
@@ -105,7 +104,7 @@ passes(StreamDecoder *decoder, const ReorderBufferTXN *txn, Oid relid)
 	stream_attempt_at(&decoder->attempt, txn->final_lsn, relid);
 	passed = stream_attempt_passes_table(&decoder->attempt, relid);
 	if (passed)
-		pass_over(decoder, txn->final_lsn, relid, STREAM_DIED);
+		pass_over(decoder, txn->final_lsn, relid);
 	return passed;
 }
 
@@ -253,14 +252,26 @@ take_end(StreamPlugin *plugin, Oid relid, int64 stream, int generation)
 	MemoryContextSwitchTo(old);
 }
 
+/* Once for a table. */
 static void
-take_loss(StreamPlugin *plugin, Oid relid, bool unlogged)
+take_loss(StreamPlugin *plugin, Oid relid)
 {
 	StreamDecoder *decoder = plugin->deliver_arg;
+	ListCell *cell;
 
-	if (plugin->place.lsn >= decoder->skipped)
-		pass_over(decoder, plugin->place.lsn, relid,
-				  unlogged ? STREAM_UNLOGGED : STREAM_WITHOUT_KEYS);
+	if (plugin->place.lsn < decoder->skipped)
+		return;
+	foreach (cell, decoder->round.lost)
+	{
+		StreamSpot *spot = lfirst(cell);
+
+		if (spot->relid == relid)
+		{
+			spot->lsn = plugin->place.lsn;
+			return;
+		}
+	}
+	add_spot(decoder, &decoder->round.lost, plugin->place.lsn, relid);
 }
 
 /*
@@ -345,7 +356,7 @@ tear(StreamDecoder *decoder, XLogRecPtr lsn, const StreamRound *before)
 	FreeErrorData(error);
 	stream_subjects_clear(plugin->subjects);
 	stream_attempt_at(&decoder->attempt, InvalidXLogRecPtr, InvalidOid);
-	pass_over(decoder, lsn, InvalidOid, STREAM_UNDECODABLE);
+	add_spot(decoder, &round->torn, lsn, InvalidOid);
 	round->records = before->records;
 	round->last_commit = before->last_commit;
 }
@@ -383,7 +394,7 @@ process_record(StreamDecoder *decoder)
 
 	if (stream_attempt_passes_transaction(&decoder->attempt, lsn))
 	{
-		pass_over(decoder, lsn, InvalidOid, STREAM_DIED);
+		pass_over(decoder, lsn, InvalidOid);
 		decoding->fast_forward = true;
 	}
 	decode_record(decoder);

@@ -23,23 +23,10 @@ typedef struct StreamRound
 	List *relations; /* that have records in it */
 	List *placed; /* of StreamPlaced: those of them that are shards of distributed tables */
 	List *ends; /* of StreamEnd */
-	List *passed; /* of StreamPassed, in the order of commits */
+	List *passed; /* of StreamSpot: where collectors have died */
+	List *torn; /* of StreamSpot: cannot be decoded; what was taken of it is not to be stored */
+	List *lost; /* of StreamSpot: last changes of tables that the WAL does not have */
 } StreamRound;
-
-/* Why changes are in no stream. */
-typedef enum StreamCause
-{
-	STREAM_DIED, /* collectors have, there */
-	STREAM_UNDECODABLE, /* what the transaction has left is not to be stored */
-	STREAM_UNLOGGED, /* changes before */
-	STREAM_WITHOUT_KEYS
-} StreamCause;
-
-typedef struct StreamPassed
-{
-	StreamSpot spot;
-	StreamCause cause;
-} StreamPassed;
 
 /* A shard of a distributed table as its first record in the round has it. */
 typedef struct StreamPlaced

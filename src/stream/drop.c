@@ -1,17 +1,28 @@
 /*
  * drop.c
- *	  DROP EXTENSION while the database has its slot, which no transaction can drop.
+ *	  Commands that streams have to hear of, by a hook.
  *
- * Whatever drops the extension comes by a hook.  An event trigger has the library loaded before DROP
- * EXTENSION, in sessions that have not used it.
+ * DROP EXTENSION, while the database has its slot, which no transaction can drop.  An event trigger has
+ * the library loaded before it, in sessions that have not used it.
+ *
+ * ALTER TABLE of an unlogged table, which may make it a logged one.  Its changes were not in the WAL, and
+ * nothing there says how many they were: so a mark is written, and readers of its stream meet a gap
+ * there.  Whoever opens a table of ours has loaded the library.
  */
 #include "postgres.h"
 
 #include "catalog/objectaccess.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_extension.h"
 #include "commands/extension.h"
 #include "replication/slot.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
 
+#include "ground/definition.h"
+#include "ground/extension.h"
+#include "ground/mark.h"
+#include "ground/trigger.h"
 #include "stream/service.h"
 #include "stream/stream.h"
 
@@ -35,6 +46,25 @@ leave_slot(void)
 				 name)));
 }
 
+/* The caches have the table as it was before the command. */
+static void
+mark_unlogged(Oid relid)
+{
+	Relation rel =
+		get_rel_persistence(relid) == RELPERSISTENCE_UNLOGGED ? RelationIdGetRelation(relid) : NULL;
+	DynMarked marked;
+
+	if (!RelationIsValid(rel))
+		return;
+	if ((definition_exists(rel) || dyn_trigger_find(rel, DYN_TRIGGER_DERIVE) != NULL) &&
+		extension_installed())
+	{
+		dyn_mark_start(&marked, DYN_MARK_UNLOGGED, relid);
+		dyn_mark_end(&marked);
+	}
+	RelationClose(rel);
+}
+
 static void
 check_access(ObjectAccessType access, Oid class, Oid object, int column, void *arg)
 {
@@ -43,6 +73,8 @@ check_access(ObjectAccessType access, Oid class, Oid object, int column, void *a
 	if (access == OAT_DROP && class == ExtensionRelationId &&
 		object == get_extension_oid(STREAM_PLUGIN, true))
 		leave_slot();
+	if (access == OAT_POST_ALTER && class == RelationRelationId && column == 0)
+		mark_unlogged(object);
 }
 
 /* Sets the hook.  Called once by _PG_init(). */

@@ -25,6 +25,7 @@
 #include "ground/arguments.h"
 #include "ground/arn.h"
 #include "ground/errors.h"
+#include "ground/extension.h"
 #include "ground/mark.h"
 #include "ground/sql.h"
 #include "stream/nodes.h"
@@ -194,6 +195,7 @@ stream_enable(ItemSpan name, DynStreamView view, int shards)
 	if (is_distributed(name))
 		check_nodes(name, shards);
 	keep_slot(name);
+	(void) extension_lock(true);
 	rel = resource_lock(name, mode, &table);
 	check_table(rel);
 	if (dyn_settings_stream(&table->settings) != NULL)

@@ -30,22 +30,24 @@ stream_gap_write(XLogRecPtr after, XLogRecPtr before, TimestampTz noticed, Oid r
 }
 
 /*
- * Connected to SPI.  A change of a table is in no stream: if that is not the first one of late, the last gap of
- * the table goes on up to before the place.  What is in between can be read by those who have read
- * the first part already; and a table whose changes are left out for long has not many gaps.
+ * Connected to SPI.  Changes of a table, the last of which was committed at a place, are not in the WAL.
+ * The gap comes behind that transaction, of which there may be records.  One that the table has got of
+ * late moves there: a table whose changes are left out all the time has not many gaps, and readers get
+ * what is stored up to there before they are told.
  */
 void
-stream_gap_extend(XLogRecPtr before, TimestampTz noticed, Oid relid)
+stream_gap_move(XLogRecPtr lsn, TimestampTz noticed, Oid relid)
 {
-	Oid types[] = {PG_LSNOID, TIMESTAMPTZOID, OIDOID};
-	Datum values[] = {LSNGetDatum(before), TimestampTzGetDatum(noticed), ObjectIdGetDatum(relid)};
+	Oid types[] = {PG_LSNOID, PG_LSNOID, TIMESTAMPTZOID, OIDOID};
+	Datum values[] = {LSNGetDatum(lsn + 1), LSNGetDatum(lsn + 2), TimestampTzGetDatum(noticed),
+					  ObjectIdGetDatum(relid)};
 
 	if (owned_execute(STREAM_GAPS_TABLE,
 					  "UPDATE " DYN_INTERNAL "." STREAM_GAPS_TABLE
-					  " SET before_lsn = $1, noticed = $2 WHERE relation = $3"
-					  " AND noticed > $2 - interval '1 hour' AND before_lsn ="
+					  " SET after_lsn = $1, before_lsn = $2, noticed = $3 WHERE relation = $4"
+					  " AND noticed > $3 - interval '1 hour' AND before_lsn ="
 					  " (SELECT pg_catalog.max(g.before_lsn) FROM " DYN_INTERNAL
-					  "." STREAM_GAPS_TABLE " g WHERE g.relation = $3)",
+					  "." STREAM_GAPS_TABLE " g WHERE g.relation = $4)",
 					  lengthof(types), types, values, NULL) == 0)
-		stream_gap_write(before - 1, before, noticed, relid);
+		stream_gap_write(lsn + 1, lsn + 2, noticed, relid);
 }

@@ -157,7 +157,7 @@ take_mark(StreamPlugin *plugin, const DynMark *mark)
 		if (mark->kind == DYN_MARK_CLOSING)
 			close_shards(plugin, subject);
 		else if (plugin->lose != NULL)
-			plugin->lose(plugin, subject->named, true);
+			plugin->lose(plugin, subject->named);
 	}
 	RelationClose(rel);
 }

@@ -38,11 +38,8 @@ typedef struct StreamPlugin
 	 */
 	void (*close)(struct StreamPlugin *plugin, Oid relid, int64 stream, int generation);
 
-	/*
-	 * called where changes of a table have no records, since the WAL does not have them: those
-	 * before, if it was unlogged, or else this one; may be NULL
-	 */
-	void (*lose)(struct StreamPlugin *plugin, Oid relid, bool unlogged);
+	/* called where changes of a table are not in the WAL, so they have no records; may be NULL */
+	void (*lose)(struct StreamPlugin *plugin, Oid relid);
 	void *deliver_arg; /* argument of the functions above */
 	LogicalDecodingContext *decoding;
 	StreamOptions options;

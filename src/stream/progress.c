@@ -35,7 +35,6 @@ typedef struct Collector
 	Oid database; /* InvalidOid: the entry is free */
 	Latch *latch; /* NULL: none is at work */
 	StreamProgress progress;
-	StreamTrouble trouble;
 } Collector;
 
 typedef struct Shared
@@ -137,15 +136,6 @@ make_entry(Oid database)
 	return entry;
 }
 
-/* At work. */
-static Collector *
-find_collector(Oid database)
-{
-	Collector *entry = find_entry(database);
-
-	return entry == NULL || entry->latch == NULL ? NULL : entry;
-}
-
 /*
  * Takes this process out of the list of collectors in shared memory, and wakes all sessions that
  * wait for its progress.  Does nothing if it is not in the list.
@@ -171,7 +161,7 @@ stream_collector_waits(Oid database, bool waits)
 	shared_lock(LW_EXCLUSIVE);
 	entry = waits ? make_entry(database) : find_entry(database);
 	if (entry != NULL)
-		entry->trouble.waits = waits;
+		entry->progress.waits = waits;
 	shared_unlock();
 }
 
@@ -179,35 +169,15 @@ stream_collector_waits(Oid database, bool waits)
 void
 stream_collector_fails(const char *error)
 {
-	TimestampTz now = GetCurrentTimestamp();
+	StreamProgress failed = {.fails = true, .failed_at = GetCurrentTimestamp()};
 	Collector *entry;
 
+	memcpy(failed.error, error, pg_mbcliplen(error, (int) strlen(error), sizeof(failed.error) - 1));
 	shared_lock(LW_EXCLUSIVE);
 	entry = make_entry(MyDatabaseId);
 	if (entry != NULL)
-	{
-		entry->trouble = (StreamTrouble){.fails = true, .failed_at = now};
-		memcpy(entry->trouble.error, error,
-			   pg_mbcliplen(error, (int) strlen(error), sizeof(entry->trouble.error) - 1));
-	}
+		entry->progress = failed;
 	shared_unlock();
-}
-
-/* What keeps this database's changes from being collected, and what did so last; false: nothing. */
-bool
-stream_collector_trouble(StreamTrouble *trouble)
-{
-	Collector *entry;
-
-	*trouble = (StreamTrouble){0};
-	if (shared == NULL)
-		return false;
-	shared_lock(LW_SHARED);
-	entry = find_entry(MyDatabaseId);
-	if (entry != NULL)
-		*trouble = entry->trouble;
-	shared_unlock();
-	return trouble->waits || trouble->failed_at != 0;
 }
 
 static void
@@ -233,9 +203,10 @@ stream_collector_enters(XLogRecPtr reached)
 	if (collector != NULL)
 	{
 		collector->latch = MyLatch;
-		collector->progress =
-			(StreamProgress){.reached = reached, .reached_at = GetCurrentTimestamp()};
-		collector->trouble.waits = false;
+		collector->progress.reached = reached;
+		collector->progress.reached_at = GetCurrentTimestamp();
+		collector->progress.records = 0;
+		collector->progress.waits = false;
 	}
 	shared_unlock();
 	mine = collector;
@@ -253,7 +224,7 @@ stream_collector_reaches(XLogRecPtr reached, uint64 records)
 	mine->progress.reached = reached;
 	mine->progress.reached_at = now;
 	mine->progress.records += records;
-	mine->trouble.fails = false;
+	mine->progress.fails = false;
 	shared_unlock();
 	ConditionVariableBroadcast(&shared->moved);
 	if (records == 0)
@@ -262,22 +233,28 @@ stream_collector_reaches(XLogRecPtr reached, uint64 records)
 	ConditionVariableBroadcast(&shared->added);
 }
 
-/* How far this database's collector is; false if none is known.  It may be asked to look at once. */
+/*
+ * How far this database's collector is, and what keeps it from its work; false if none is at work.  It
+ * may be asked to look at once.
+ */
 bool
 stream_collector_progress(StreamProgress *progress, bool wake)
 {
-	Collector *collector;
+	Collector *entry;
+	bool works;
 
+	*progress = (StreamProgress){0};
 	if (shared == NULL)
 		return false;
 	shared_lock(LW_SHARED);
-	collector = find_collector(MyDatabaseId);
-	if (collector != NULL)
-		*progress = collector->progress;
-	if (collector != NULL && wake)
-		SetLatch(collector->latch);
+	entry = find_entry(MyDatabaseId);
+	works = entry != NULL && entry->latch != NULL;
+	if (entry != NULL)
+		*progress = entry->progress;
+	if (works && wake)
+		SetLatch(entry->latch);
 	shared_unlock();
-	return collector != NULL;
+	return works;
 }
 
 /* Until some collector has come further, or for some time. */

@@ -162,21 +162,20 @@ collect_until_told(Worker *worker)
 			wait_for_wal(worker);
 	}
 	/* what was written before cannot be decoded any more if the database's files are moved */
-	if (!DefaultXactReadOnly)
-		(void) collect_some(worker);
+	while (!DefaultXactReadOnly && collect_some(worker))
+		CHECK_FOR_INTERRUPTS();
 }
 
 /* What stops it is known to dyn_stream_slots, even where nothing can be written. */
 static void
 tell_failure(void)
 {
-	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
-	ErrorData *error = CopyErrorData();
+	ErrorData *error;
 
-	MemoryContextSwitchTo(old);
+	MemoryContextSwitchTo(TopMemoryContext);
+	error = CopyErrorData();
 	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_OPERATOR_INTERVENTION)
 		stream_collector_fails(error->message);
-	FreeErrorData(error);
 }
 
 /* False if there is nothing to do here, or another process is collecting. */

@@ -15,16 +15,11 @@ typedef struct StreamProgress
 	XLogRecPtr reached; /* all before has been collected and committed */
 	TimestampTz reached_at;
 	uint64 records; /* since it began */
-} StreamProgress;
-
-/* Why changes are not collected by a worker. */
-typedef struct StreamTrouble
-{
 	bool waits; /* for a free worker */
 	bool fails; /* since none has come further after that */
 	TimestampTz failed_at; /* 0: none has failed */
 	char error[256]; /* that the last one has failed with */
-} StreamTrouble;
+} StreamProgress;
 
 /* service.c */
 extern const Service stream_service;
@@ -37,7 +32,6 @@ extern void stream_collector_reaches(XLogRecPtr reached, uint64 records);
 extern void stream_collector_leaves(void);
 extern void stream_collector_waits(Oid database, bool waits);
 extern void stream_collector_fails(const char *error);
-extern bool stream_collector_trouble(StreamTrouble *trouble);
 extern bool stream_collector_progress(StreamProgress *progress, bool wake);
 extern void stream_wait_for_progress(int milliseconds);
 

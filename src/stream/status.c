@@ -7,7 +7,6 @@
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "catalog/namespace.h"
-#include "catalog/pg_authid.h"
 #include "executor/spi.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -113,25 +112,21 @@ Datum
 dyn_stream_progress(PG_FUNCTION_ARGS)
 {
 	StreamProgress progress;
-	StreamTrouble trouble;
 	TupleDesc desc;
-	Datum values[5] = {0};
-	bool nulls[5] = {false};
+	Datum values[5];
+	bool nulls[5];
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	nulls[0] = nulls[1] = !stream_collector_progress(&progress, false);
-	nulls[2] = !stream_collector_trouble(&trouble) || !(trouble.waits || trouble.fails);
-	nulls[4] = trouble.failed_at == 0;
+	nulls[2] = !progress.waits && !progress.fails;
+	nulls[4] = progress.failed_at == 0;
 	/* it may have what users have written */
-	nulls[3] = nulls[4] || !has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
-	if (!nulls[0])
-	{
-		values[0] = LSNGetDatum(progress.reached);
-		values[1] = TimestampTzGetDatum(progress.reached_at);
-	}
-	values[2] = CStringGetTextDatum(trouble.waits ? STREAM_WAITS : STREAM_FAILS);
-	values[3] = CStringGetTextDatum(trouble.error);
-	values[4] = TimestampTzGetDatum(trouble.failed_at);
+	nulls[3] = nulls[4] || !rights_of_monitor();
+	values[0] = LSNGetDatum(progress.reached);
+	values[1] = TimestampTzGetDatum(progress.reached_at);
+	values[2] = CStringGetTextDatum(progress.waits ? STREAM_WAITS : STREAM_FAILS);
+	values[3] = CStringGetTextDatum(progress.error);
+	values[4] = TimestampTzGetDatum(progress.failed_at);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
 }

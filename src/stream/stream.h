@@ -8,8 +8,7 @@
  *		slot.c				the database's replication slot
  *		lock.c				its locks
  *		life.c				dyn_setup_streams(), dyn_reset_streams() and dyn_teardown_streams()
- *		drop.c				DROP EXTENSION while the slot is there
- *		unlogged.c			tables that were unlogged for a while
+ *		drop.c				DROP EXTENSION while the slot is there, and tables that were unlogged
  *		standby.c			letting standbys take the slot over although the server is idle
  *		plugin.c			the output plugin: callbacks of logical decoding
  *		options.c			its options
@@ -88,9 +87,6 @@ extern void dyn_stream_init(void);
 /* drop.c */
 extern void stream_drop_init(void);
 
-/* unlogged.c */
-extern void stream_unlogged_init(void);
-
 /* progress.c */
 extern void stream_wait_for_records(int milliseconds);
 
@@ -146,7 +142,7 @@ extern void stream_watch_note(void);
 extern void stream_end_write(Oid relid, int64 label, int generation, StreamPlace place,
 							 TimestampTz collected);
 extern void stream_gap_write(XLogRecPtr after, XLogRecPtr before, TimestampTz noticed, Oid relid);
-extern void stream_gap_extend(XLogRecPtr before, TimestampTz noticed, Oid relid);
+extern void stream_gap_move(XLogRecPtr lsn, TimestampTz noticed, Oid relid);
 
 /* identity.c */
 extern bool stream_identity_suffices(Relation rel, DynStreamView view);

@@ -272,7 +272,7 @@ stream_watch(StreamCollector *collector)
 	{
 		ErrorData *error;
 
-		extension_lock();
+		(void) extension_lock(true);
 		replorigin_session_origin = DoNotReplicateId;
 		PushActiveSnapshot(GetTransactionSnapshot());
 		error = attempt(watch, collector);

@@ -262,7 +262,7 @@ dyn_sweep_ttl(PG_FUNCTION_ARGS)
 
 	procedure_connect(fcinfo, "dyn_sweep_ttl");
 	PreventCommandIfReadOnly("dyn_sweep_ttl");
-	extension_lock();
+	(void) extension_lock(true);
 	if (PG_ARGISNULL(0))
 		deleted = sweep_all(limits);
 	else
@@ -323,7 +323,7 @@ dyn_ttl_sweep_shards(PG_FUNCTION_ARGS)
 	limits.from_start = PG_GETARG_BOOL(3);
 	procedure_connect(fcinfo, DYN_INTERNAL ".sweep_shards");
 	PreventCommandIfReadOnly(DYN_INTERNAL ".sweep_shards");
-	extension_lock();
+	(void) extension_lock(true);
 	name = get_rel_name(relid);
 	if (name == NULL)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),

@@ -365,18 +365,17 @@ static VisitAnswer
 visit(Visit *visit)
 {
 	Worker worker = {.visit = visit};
-	VisitAnswer answer = VISIT_NOTHING;
+	/* default_transaction_read_only stops it, but not for long */
+	VisitAnswer answer = dyn_ttl_worker && DefaultXactReadOnly ? VISIT_DONE : VISIT_NOTHING;
 
 	worker.context =
 		AllocSetContextCreate(TopMemoryContext, "dynamo_table visit", ALLOCSET_DEFAULT_SIZES);
 	/* where SPI keeps what outlives transactions */
 	PortalContext =
 		AllocSetContextCreate(worker.context, "dynamo_table table", ALLOCSET_DEFAULT_SIZES);
-	/* ALTER DATABASE may have switched it off; default_transaction_read_only stops it too, but not for long */
+	/* ALTER DATABASE may have switched it off */
 	if (dyn_ttl_worker && !DefaultXactReadOnly)
 		look_around(&worker);
-	else if (dyn_ttl_worker)
-		answer = VISIT_DONE;
 	note_culprits(&worker);
 	MemoryContextSwitchTo(worker.context);
 	if (worker.found)

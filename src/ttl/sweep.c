@@ -18,14 +18,11 @@
 #include "access/xact.h"
 #include "catalog/pg_extension.h"
 #include "catalog/pg_type.h"
-#include "commands/extension.h"
 #include "executor/instrument.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
-#include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/plancache.h"
 #include "utils/rel.h"
@@ -36,6 +33,7 @@
 
 #include "catalog/rights.h"
 #include "ground/compat.h"
+#include "ground/extension.h"
 #include "ground/mark.h"
 #include "ttl/ttl.h"
 #include "work/background.h"
@@ -70,24 +68,6 @@ keep_shard(TtlSweep *sweep, bool wait)
 	return !sweep->absent;
 }
 
-/*
- * Keep the extension, which DROP EXTENSION locks before any table, until the transaction ends.  False
- * if it is being dropped, or is not here any more.
- */
-static bool
-keep_extension(TtlSweep *sweep, bool wait)
-{
-	Oid extension = get_extension_oid("dynamo_table", true);
-	LOCKTAG tag;
-
-	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, ExtensionRelationId, extension, 0);
-	sweep->locked = OidIsValid(extension) &&
-					LockAcquire(&tag, AccessShareLock, false, !wait) == LOCKACQUIRE_NOT_AVAIL;
-	AcceptInvalidationMessages();
-	sweep->absent = sweep->locked || !OidIsValid(get_extension_oid("dynamo_table", true));
-	return !sweep->absent;
-}
-
 /* NULL if there is nothing to sweep, or no longer. */
 Relation
 ttl_open(TtlSweep *sweep, LOCKMODE mode, DynTable **table)
@@ -97,7 +77,8 @@ ttl_open(TtlSweep *sweep, LOCKMODE mode, DynTable **table)
 	List *indexes;
 
 	*table = NULL;
-	if (!keep_extension(sweep, wait))
+	sweep->locked = sweep->absent = !extension_lock(wait);
+	if (sweep->locked)
 		return NULL;
 	if (sweep->shard != NULL && !keep_shard(sweep, wait))
 		return NULL;

@@ -27,9 +27,6 @@
 #define LOCK_PAUSE 700
 #define LOCK_LIMIT 20000
 
-/* Attempts that may meet a deadlock, within a transaction that may be what is waited for. */
-#define MAX_DEADLOCKS 3
-
 #define MAX_NAMED 5
 
 /*
@@ -63,7 +60,6 @@ typedef struct Wait
 	const LOCKTAG *tag;
 	LOCKMODE mode;
 	int patience;
-	bool deadlock; /* met by the last attempt */
 } Wait;
 
 static void
@@ -108,10 +104,10 @@ lock_impatiently(void *arg)
  * transaction, has let go of all that it has.
  */
 static bool
-is_in_use(Wait *wait, const ErrorData *error)
+is_in_use(const ErrorData *error)
 {
-	wait->deadlock = error->sqlerrcode == ERRCODE_T_R_DEADLOCK_DETECTED;
-	return wait->deadlock || error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE;
+	return error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
+		   error->sqlerrcode == ERRCODE_T_R_DEADLOCK_DETECTED;
 }
 
 static bool
@@ -119,7 +115,7 @@ try_lock(Wait *wait)
 {
 	ErrorData *error = attempt(lock_impatiently, wait);
 
-	if (error != NULL && !is_in_use(wait, error))
+	if (error != NULL && !is_in_use(error))
 		ReThrowError(error);
 	return error == NULL;
 }
@@ -252,7 +248,7 @@ fail(List *relids, LOCKMODE mode)
 
 /*
  * Locks all of the relations until the transaction ends.  Raises ERRCODE_DYN_RESOURCE_IN_USE after
- * lock_timeout, or after LOCK_LIMIT if that is 0, or after some deadlocks.  While one of them is not to be had, none is held
+ * lock_timeout, or after LOCK_LIMIT if that is 0.  While one of them is not to be had, none is held
  * and no session queues behind this one.  The caller has checked the user's rights, and gives the
  * relations in the order in which other sessions lock them; relations may be gone.
  */
@@ -263,14 +259,11 @@ brief_lock_all(List *relids, LOCKMODE mode)
 	TimestampTz end = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), limit);
 	Wait wait = {relids, NULL, mode, Min(limit, LOCK_PATIENCE)};
 
-	int deadlocks = 0;
-
 	while (!try_lock(&wait))
 	{
 		long left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), end);
 
-		deadlocks += wait.deadlock;
-		if (left <= 0 || deadlocks == MAX_DEADLOCKS)
+		if (left <= 0)
 			fail(relids, mode);
 		work_sleep(Min(left, LOCK_PAUSE));
 	}

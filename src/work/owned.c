@@ -130,7 +130,7 @@ void
 owned_end(const OwnedRights *before)
 {
 	SetUserIdAndSecContext(before->user, before->context);
-	AtEOXact_GUC(true, before->nest);
+	AtEOXact_GUC(false, before->nest);
 }
 
 /*

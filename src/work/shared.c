@@ -115,29 +115,20 @@ shared_unlock(void)
 	LWLockRelease(shared->lock);
 }
 
-static bool
-launcher_runs(void)
-{
-	bool runs;
-
-	shared_lock(LW_SHARED);
-	runs = shared->launcher != NULL;
-	shared_unlock();
-	return runs;
-}
-
 /* Tells the user, unless a service does it by itself, what has to be called for it. */
 void
 service_notice(const Service *service, const char *what)
 {
-	const char *remedy = "Preload dynamo_table for a background worker";
+	const char *remedy;
 
-	if (shared != NULL && !*service->enabled)
+	if (shared == NULL)
+		remedy = "Preload dynamo_table for a background worker";
+	else if (!*service->enabled)
 		remedy = psprintf("Set %s to on", service->setting);
-	else if (shared != NULL && launcher_runs())
-		return;
-	else if (shared != NULL)
+	else if (shared->launcher == NULL)
 		remedy = "The launcher of background workers does not run: increase max_worker_processes";
+	else
+		return;
 	ereport(NOTICE,
 			(errmsg_internal("%s", what), errhint("%s, or schedule that procedure.", remedy)));
 }

@@ -124,20 +124,26 @@ stop_worker(int code, Datum arg)
 	RESUME_INTERRUPTS();
 }
 
-/* Raise the worker's error as our own.  Its death is no reason for ours. */
-static void
+/*
+ * Raise the worker's error as our own.  Its death is no reason for ours.  Returns whether it is a deadlock,
+ * with a transaction that the statement waited for: the caller looks what there is, and begins again.
+ */
+static bool
 raise_error(StringInfo message)
 {
 	ErrorData error;
 
 	pq_parse_errornotice(message, &error);
 	if (error.elevel < ERROR)
-		return;
+		return false;
+	if (error.sqlerrcode == ERRCODE_T_R_DEADLOCK_DETECTED)
+		return true;
 	error.elevel = ERROR;
 	if (error.sqlerrcode == ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION && error.hint == NULL)
 		error.hint = pstrdup("The statement is run by a background worker that connects as the "
 							 "session's user.");
 	ThrowErrorData(&error);
+	return true;
 }
 
 static bool
@@ -145,14 +151,14 @@ handle_message(void *data, Size len)
 {
 	StringInfoData message;
 	char type;
+	bool done;
 
 	initStringInfo(&message);
 	appendBinaryStringInfo(&message, data, (int) len);
 	type = (char) pq_getmsgbyte(&message);
-	if (type == 'E')
-		raise_error(&message);
+	done = type == MESSAGE_DONE || (type == 'E' && raise_error(&message));
 	pfree(message.data);
-	return type == MESSAGE_DONE;
+	return done;
 }
 
 static void
@@ -209,7 +215,7 @@ run_in_place(const Procedure *procedure, Place *place, const char *sql)
 }
 
 /*
- * Run a statement in a worker and wait for its end; false if there is no place, or no worker, to be had.  In
+ * Run a statement in a worker and wait for its end, or until it has met a deadlock; false if there is no place, or no worker, to be had.  In
  * a transaction that has no lock and no snapshot.  After an error the caller gives up the place.
  */
 bool

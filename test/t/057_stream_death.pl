@@ -178,7 +178,7 @@ value(qq{SELECT put('sound', 'h$_'); BEGIN; SELECT put('sound', 'hostile'); INSE
 value(q{SELECT put('sound', 'h last')});
 is(value('CALL dyn_collect_streams()'), '11', 'what cannot be decoded holds nobody up');
 is(value('SELECT count(*) FROM dynamo_internal.stream_gaps') - $gaps, '10', 'and readers are told of each');
-like(slurp_file($node->logfile), qr/changes in the transaction committed at [0-9A-F\/]+ are in no stream, since the server cannot decode it/, 'and the log says why');
+like(slurp_file($node->logfile), qr/the transaction committed at [0-9A-F\/]+ cannot be decoded: /, 'and the log says why');
 is(value(q{SELECT string_agg(keys ->> 'pk', ' ' ORDER BY lsn) FROM dynamo_internal.stream_records WHERE relation = 'sound'::regclass AND keys ->> 'pk' LIKE 'h%'}),
 	join(' ', (map { "h$_" } 1 .. 10), 'h last'), 'nothing of such a transaction is stored, and all of others');
 
@@ -210,11 +210,12 @@ value('CALL dyn_collect_streams()');
 my ($keys, $goes_on) = read_after('lossy', 'TRIM_HORIZON');
 is($keys, 'INSERT a, INSERT b, INSERT c', 'but where an item is removed, its stream has a gap');
 is((read_after('lossy', $goes_on))[0], 'INSERT d', 'behind which it goes on');
-value(q{BEGIN; SELECT dyn_delete('lossy', '{"pk":{"S":"b"}}'), dyn_delete('loses', '{"pk":{"S":"b"}}'); COMMIT});
+value(q{SELECT put('lossy', 'e'); BEGIN; SELECT dyn_delete('lossy', '{"pk":{"S":"b"}}'), dyn_delete('loses', '{"pk":{"S":"b"}}'), put('lossy', 'f'); COMMIT});
 value('CALL dyn_collect_streams()');
-my $again = (error_of("SELECT dyn_read_stream('lossy', '$goes_on')") =~ /goes on after sequence number (1\d{32})/)[0];
-ok($again gt $goes_on, 'and that goes on with the next one');
+($keys, my $again) = read_after('lossy', $goes_on);
+is($keys, 'INSERT d, INSERT e, INSERT f', 'with the next one it comes later, and what is stored before can be read');
 is(gaps_of('lossy') . gaps_of('loses'), '11', 'one for each table, however many there are');
+is((read_after('lossy', 'TRIM_HORIZON'))[0], 'INSERT a, INSERT b, INSERT c, INSERT d, INSERT e, INSERT f', 'by those who begin, too');
 value('ALTER TABLE lossy REPLICA IDENTITY DEFAULT');
 removed('lossy', 'c');
 value('CALL dyn_collect_streams()');
@@ -227,21 +228,18 @@ like(error_of("SELECT dyn_read_stream('lossy', (SELECT max(sequence_number) FROM
 value(q{SELECT put('fast', 'logged')});
 value('ALTER TABLE fast SET UNLOGGED');
 value(q{SELECT put('fast', 'unlogged')});
-value('VACUUM FULL fast; TRUNCATE fast');
-value('CALL dyn_collect_streams()');
-is(gaps_of('fast'), '0', 'a table that is unlogged has no changes that could be missing from one place on');
-$log = -s $node->logfile;
 value('ALTER TABLE fast SET LOGGED');
 value(q{SELECT put('fast', 'again')});
 value('CALL dyn_collect_streams()');
 ($keys, $goes_on) = read_after('fast', 'TRIM_HORIZON');
 is($keys, 'INSERT logged', 'where it is logged again, its stream has a gap');
 is((read_after('fast', $goes_on))[0], 'INSERT again', 'behind which it is complete');
-like(substr(slurp_file($node->logfile), $log), qr/changes of table "fast" \(OID \d+\) in the transaction committed at [0-9A-F\/]+ are in no stream, since the table was unlogged before/, 'and the log says so');
 value(q{BEGIN; ALTER TABLE fast SET UNLOGGED; SELECT put('fast', 'in between'); ALTER TABLE fast SET LOGGED; COMMIT});
 value('VACUUM FULL fast; ALTER TABLE fast SET LOGGED');
 value('CALL dyn_collect_streams()');
-is(gaps_of('fast'), '2', 'as where both are done in one transaction, and nowhere else');
+($keys, $goes_on) = read_after('fast', $goes_on);
+is($keys, 'INSERT again', 'as where both are done in one transaction');
+ok($goes_on, 'and it is told again');
 
 value('SELECT dyn_disable_stream(t) FROM (VALUES (\'sound\'), (\'broken\'), (\'lossy\'), (\'loses\'), (\'fast\')) v (t)');
 my $slot = value('SELECT slot_name FROM dyn_stream_slots');
