@@ -1127,7 +1127,7 @@ COMMENT ON FUNCTION dynamo_internal.entity_out(dynamo_internal.entity) IS 'I/O';
 CREATE TYPE dynamo_internal.entity (INPUT = dynamo_internal.entity_in, OUTPUT = dynamo_internal.entity_out, INTERNALLENGTH = VARIABLE, ALIGNMENT = int4, STORAGE = extended);
 COMMENT ON TYPE dynamo_internal.entity IS 'definition of an entity''s items as a constant in plans, shown by the entity''s name';
 
-CREATE FUNCTION dynamo_internal.is_entity(item dyn_item, definition dynamo_internal.entity, VARIADIC keys "any") RETURNS boolean
+CREATE FUNCTION dynamo_internal.is_entity(item dyn_item, definition dynamo_internal.entity, key "any") RETURNS boolean
 	AS 'MODULE_PATHNAME', 'dyn_is_entity' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20 SUPPORT dynamo_internal.is_entity_support;
 COMMENT ON FUNCTION dynamo_internal.is_entity(dyn_item, dynamo_internal.entity, "any") IS 'whether an item is one of an entity''s; in plans';
 

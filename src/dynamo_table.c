@@ -58,7 +58,7 @@ _PG_init(void)
 	entity_enforce_init();
 	migration_truncate_init();
 	member_path_init();
-	member_merge_init();
+	member_narrow_init();
 	member_distinct_init();
 	entity_view_release_init();
 	place_settings_init();

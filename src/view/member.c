@@ -115,12 +115,18 @@ compare_names(const ListCell *a, const ListCell *b)
 							  ((const EntityAttribute *) lfirst(b))->name);
 }
 
-/* By name: what an entity declares in another order is the same definition. */
+/* Those that the key is made of, by name: what an entity declares in another order is the same definition. */
 static void
-print_attributes(JsonWriter *json, List *attributes)
+print_attributes(JsonWriter *json, const Entity *entity, const EntityKey *key)
 {
+	List *attributes = NIL;
 	ListCell *cell;
 
+	for (int i = 0; i < entity->nattributes; i++)
+	{
+		if (key_uses(key, &entity->attributes[i]))
+			attributes = lappend(attributes, &entity->attributes[i]);
+	}
 	list_sort(attributes, compare_names);
 	foreach (cell, attributes)
 		print_attribute(json, lfirst(cell));
@@ -141,69 +147,38 @@ print_key(JsonWriter *json, const EntityKey *key)
 	json_write_end_array(json);
 }
 
-static char *
-print_definition(const Entity *entity, bool required, List *keys, List *attributes)
+/* What a view that looks at this key has as its definition; required: all items of the entity have it. */
+char *
+member_definition(const Entity *entity, const EntityKey *key, bool required)
 {
 	JsonWriter json = json_writer(JSON_SPACED);
-	ListCell *cell;
 
 	json_write_begin(&json, NULL);
 	entity_print_names(&json, entity);
 	if (required)
 		json_write_bool(&json, "required", true);
 	json_write_begin(&json, "keys");
-	foreach (cell, keys)
-		print_key(&json, lfirst(cell));
+	print_key(&json, key);
 	json_write_end(&json);
 	json_write_begin(&json, "attributes");
-	print_attributes(&json, attributes);
+	print_attributes(&json, entity, key);
 	json_write_end(&json);
 	json_write_end(&json);
 	return json.text->data;
 }
 
-/* The attributes that any of the keys is made of. */
-static List *
-used_attributes(const Entity *entity, List *keys)
-{
-	List *attributes = NIL;
-	ListCell *cell;
-
-	for (int i = 0; i < entity->nattributes; i++)
-	{
-		foreach (cell, keys)
-		{
-			if (key_uses(lfirst(cell), &entity->attributes[i]))
-				attributes = list_append_unique_ptr(attributes, &entity->attributes[i]);
-		}
-	}
-	return attributes;
-}
-
-/* What a view that looks at this key has as its definition; required: all items of the entity have it. */
-char *
-member_definition(const Entity *entity, const EntityKey *key, bool required)
-{
-	List *keys = list_make1((void *) key);
-
-	return print_definition(entity, required, keys, used_attributes(entity, keys));
-}
-
 /* Placeholders are looked for in items. */
 static void
-use_stored_names(const Entity *entity)
+use_stored_names(const Entity *entity, const EntityKey *key)
 {
-	for (int i = 0; i < entity->nkeys; i++)
+	for (int k = 0; k < key->ntemplates; k++)
 	{
-		for (int k = 0; k < entity->keys[i].ntemplates; k++)
-		{
-			Template *t = entity->keys[i].templates[k].template;
+		Template *t = key->templates[k].template;
 
-			for (int p = 0; p < t->nparts; p++)
-			{
-				if (t->parts[p].npath > 0)
-					t->parts[p].path[0] = entity_attribute(entity, t->parts[p].path[0])->stored;
-			}
+		for (int p = 0; p < t->nparts; p++)
+		{
+			if (t->parts[p].npath > 0)
+				t->parts[p].path[0] = entity_attribute(entity, t->parts[p].path[0])->stored;
 		}
 	}
 }
@@ -224,13 +199,6 @@ collect_exact(Member *member)
 	}
 }
 
-pg_noreturn static void
-fail_without_one_key(void)
-{
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("the definition of an entity's items must have one key")));
-}
-
 static void
 read_definition(Member *member, ItemSpan definition)
 {
@@ -239,19 +207,10 @@ read_definition(Member *member, ItemSpan definition)
 	member->entity = entity_parse(
 		&none, item_parse(definition.data, (int) definition.len, ITEM_SYNTAX_PLAIN_ITEM, NULL),
 		false);
-	if (member->entity->nkeys == 0)
-		fail_without_one_key();
+	if (member->entity->nkeys != 1)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("the definition of an entity's items must have one key")));
 	member->key = &member->entity->keys[0];
-}
-
-static List *
-keys_of(const Entity *entity)
-{
-	List *keys = NIL;
-
-	for (int i = 0; i < entity->nkeys; i++)
-		keys = lappend(keys, &entity->keys[i]);
-	return keys;
 }
 
 /*
@@ -261,19 +220,16 @@ keys_of(const Entity *entity)
 static bool
 is_ours(const Member *member, ItemSpan definition)
 {
-	List *keys = keys_of(member->entity);
-
-	return item_span_is(definition, print_definition(member->entity, member->entity->required, keys,
-													 used_attributes(member->entity, keys)));
+	return item_span_is(definition,
+						member_definition(member->entity, member->key, member->entity->required));
 }
 
 /*
- * Returns what a definition of one key or more says, from the session's cache if it is one that we
- * write; it is good until the current memory context is reset.  Raises ERRCODE_DYN_VALIDATION if it
- * is no definition.
+ * Returns what a definition says, from the session's cache if it is one that we write; it is good until
+ * the current memory context is reset.  Raises ERRCODE_DYN_VALIDATION if it is no definition.
  */
 const Member *
-member_parse_several(ItemSpan definition)
+member_parse(ItemSpan definition)
 {
 	MemoryContextCallback *unpin = palloc(sizeof(MemoryContextCallback));
 	TextKey key = {.text = definition};
@@ -291,7 +247,7 @@ member_parse_several(ItemSpan definition)
 		member->entry.key.text = text_cache_copy(definition);
 		read_definition(member, member->entry.key.text);
 		ours = is_ours(member, definition);
-		use_stored_names(member->entity);
+		use_stored_names(member->entity, member->key);
 		collect_exact(member);
 		member->estimate = palloc0(sizeof(MemberEstimate));
 		MemoryContextSwitchTo(old);
@@ -301,91 +257,6 @@ member_parse_several(ItemSpan definition)
 	if (ours)
 		text_cache_unpin_later(&member->entry, unpin);
 	return member;
-}
-
-/* The same for a definition as views have them.  Raises ERRCODE_DYN_VALIDATION if it has several keys. */
-const Member *
-member_parse(ItemSpan definition)
-{
-	const Member *member = member_parse_several(definition);
-
-	if (member->entity->nkeys != 1)
-		fail_without_one_key();
-	return member;
-}
-
-/*
- * Several definitions as one
- */
-
-static int
-compare_keys(const ListCell *a, const ListCell *b)
-{
-	return item_compare_bytes(((const EntityKey *) lfirst(a))->attribute,
-							  ((const EntityKey *) lfirst(b))->attribute);
-}
-
-static bool
-has_same_names(const Entity *a, const Entity *b)
-{
-	return same(a->name, b->name) && same(a->type_attribute, b->type_attribute) &&
-		   same(a->type, b->type);
-}
-
-/* Adds an attribute to those of other definitions, unless one has the name.  False: it is another one. */
-static bool
-add_attribute(List **attributes, EntityAttribute *attribute)
-{
-	ListCell *cell;
-
-	foreach (cell, *attributes)
-	{
-		const EntityAttribute *known = lfirst(cell);
-
-		if (same(known->name, attribute->name))
-			return same(known->stored, attribute->stored) &&
-				   known->type.type == attribute->type.type &&
-				   known->type.sql == attribute->type.sql;
-	}
-	*attributes = lappend(*attributes, attribute);
-	return true;
-}
-
-static bool
-add_definition(const Member *member, const Entity *first, List **keys, List **attributes)
-{
-	ListCell *cell;
-
-	foreach (cell, *keys)
-	{
-		if (same(((const EntityKey *) lfirst(cell))->attribute, member->key->attribute))
-			return false;
-	}
-	*keys = lappend(*keys, (void *) member->key);
-	for (int i = 0; i < member->entity->nattributes; i++)
-	{
-		if (!add_attribute(attributes, &member->entity->attributes[i]))
-			return false;
-	}
-	return has_same_names(member->entity, first);
-}
-
-/* Returns the definition that says what those of several members say together; NULL: there is none. */
-char *
-member_merge(List *members)
-{
-	const Entity *first = ((const Member *) linitial(members))->entity;
-	List *keys = NIL;
-	List *attributes = NIL;
-	ListCell *cell;
-
-	foreach (cell, members)
-	{
-		if (!add_definition(lfirst(cell), first, &keys, &attributes))
-			return NULL;
-	}
-	list_sort(keys, compare_keys);
-	return print_definition(first, false, keys, attributes);
 }
 
 /*
@@ -494,27 +365,28 @@ is_rendered(const Template *t, ItemSpan key, ItemSpan root, const ItemChildren *
 }
 
 static bool
-key_matches(const Entity *entity, const EntityKey *key, ItemSpan root,
-			const ItemChildren *attributes, StringInfo out, MemberKeyPlaces *places)
+key_matches(const Member *member, ItemSpan root, const ItemChildren *attributes,
+			MemberMemory *memory)
 {
+	const EntityKey *key = member->key;
 	const Template *t = NULL;
 	ItemSpan value;
 	ItemSpan whole;
 
-	if (!item_find_near(attributes, key->attribute, &places->key, &value))
+	if (!item_find_near(attributes, key->attribute, &memory->key, &value))
 		return false;
 	for (int i = 0; i < key->ntemplates && t == NULL; i++)
 	{
-		if (when_holds(entity, key->templates[i].when, attributes))
+		if (when_holds(member->entity, key->templates[i].when, attributes))
 			t = key->templates[i].template;
 	}
 	if (t == NULL)
 		return false;
 	if (t->whole)
-		return find_part(t->parts, root, attributes, &places->parts[0], &whole) &&
+		return find_part(t->parts, root, attributes, &memory->parts[0], &whole) &&
 			   same(whole, value);
 	return item_type(value) == ITEM_S &&
-		   is_rendered(t, item_payload(value), root, attributes, out, places->parts);
+		   is_rendered(t, item_payload(value), root, attributes, &memory->out, memory->parts);
 }
 
 static uint32 *
@@ -532,35 +404,26 @@ MemberMemory *
 member_memory(const Member *member)
 {
 	MemberMemory *memory = palloc0(sizeof(MemberMemory));
-	const Entity *entity = member->entity;
 
 	initStringInfo(&memory->out);
-	memory->keys = palloc(entity->nkeys * sizeof(MemberKeyPlaces));
-	for (int i = 0; i < entity->nkeys; i++)
-		memory->keys[i] = (MemberKeyPlaces){0, make_places(&entity->keys[i])};
+	memory->parts = make_places(member->key);
 	memory->exact = palloc0((member->nexact + 1) * sizeof(uint32));
 	return memory;
 }
 
 /*
  * Returns whether a stored item is of the member's entity: by its type attribute, and by the
- * member's keys, each of which must be what its templates make of the item's attributes.  root is
+ * member's key, which must be what its templates make of the item's attributes.  root is
  * the item's root value, and memory is kept by the caller for the next item.
  */
 bool
 member_matches(const Member *member, ItemSpan root, MemberMemory *memory)
 {
-	const Entity *entity = member->entity;
 	ItemChildren attributes = item_children(root);
 
-	if (!has_type(entity, &attributes, memory))
+	if (!has_type(member->entity, &attributes, memory) ||
+		!key_matches(member, root, &attributes, memory))
 		return false;
-	for (int i = 0; i < entity->nkeys; i++)
-	{
-		if (!key_matches(entity, &entity->keys[i], root, &attributes, &memory->out,
-						 &memory->keys[i]))
-			return false;
-	}
 	for (int i = 0; i < member->nexact; i++)
 	{
 		if (!is_exact(&member->exact[i], &attributes, &memory->exact[i]))
@@ -595,13 +458,7 @@ make_state(FunctionCallInfo fcinfo)
 	state->context = context;
 	if (!constant)
 		state->definition = PG_GETARG_TEXT_P_COPY(MEMBER_DEFINITION_ARGUMENT);
-	state->member = member_parse_several(text_span(PG_GETARG_TEXT_PP(MEMBER_DEFINITION_ARGUMENT)));
-	if (state->member->entity->nkeys != PG_NARGS() - MEMBER_COLUMN_ARGUMENT)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION),
-				 errmsg("the definition of an entity's items must have one key for each column"),
-				 errdetail("It has %d, and %d are given.", state->member->entity->nkeys,
-						   PG_NARGS() - MEMBER_COLUMN_ARGUMENT)));
+	state->member = member_parse(text_span(PG_GETARG_TEXT_PP(MEMBER_DEFINITION_ARGUMENT)));
 	state->memory = member_memory(state->member);
 	MemoryContextSwitchTo(old);
 	return state;
@@ -627,7 +484,7 @@ get_state(FunctionCallInfo fcinfo)
 	return state;
 }
 
-/* dyn_is_entity(item, definition, key …) */
+/* dyn_is_entity(item, definition, key) */
 PG_FUNCTION_INFO_V1(dyn_is_entity);
 Datum
 dyn_is_entity(PG_FUNCTION_ARGS)

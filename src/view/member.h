@@ -7,8 +7,7 @@
  * is true if the type attribute says so, and the one key of the definition is what its templates make
  * of the item's attributes.  The key's column is there for the planner alone, which asks functions
  * about conditions on the columns that they are given, and takes one column's from each call: so a
- * view has a call for each key.  Once there is a plan, they are one call for all keys; see
- * member_merge.c.
+ * view has a call for each key.
  *
  * The definition is part of the view, and not looked up: what the planner concludes from the
  * templates is right only if the rows are judged by the same ones, and a declaration may change
@@ -73,7 +72,7 @@ typedef struct Member
 {
 	TextEntry entry;
 	Entity *entity; /* its templates have the stored names */
-	const EntityKey *key; /* the first, and in views the only one */
+	const EntityKey *key; /* its only one */
 	int nexact;
 	MemberExact *exact;
 	MemberEstimate *estimate;
@@ -83,35 +82,25 @@ typedef struct Member
  * What is kept from one item to the next: memory for keys, and where attributes were found last, since
  * items of an entity have the same ones.
  */
-typedef struct MemberKeyPlaces
-{
-	uint32 key;
-	uint32 *parts; /* of templates */
-} MemberKeyPlaces;
-
 typedef struct MemberMemory
 {
 	StringInfoData out;
 	uint32 type;
-	MemberKeyPlaces *keys;
+	uint32 key;
+	uint32 *parts; /* of templates */
 	uint32 *exact;
 } MemberMemory;
 
 /* member.c */
-extern const Member *member_parse(ItemSpan definition); /* of one key */
-extern const Member *member_parse_several(ItemSpan definition);
+extern const Member *member_parse(ItemSpan definition);
 extern MemberMemory *member_memory(const Member *member);
 extern bool member_matches(const Member *member, ItemSpan root, MemberMemory *memory);
 extern char *member_definition(const Entity *entity, const EntityKey *key, bool required);
-extern char *member_merge(List *members); /* of Member * */
 extern bool member_is_determined(const ValueType *type);
 extern bool member_is_canonical(const ValueType *type);
 
 /* member_constant.c: the definition as a constant in plans */
 extern Node *member_simplify(const SupportRequestSimplify *request);
-
-/* member_merge.c: one call for all keys of a table that is read */
-extern void member_merge_init(void);
 
 /* member_key.c: what the first parts of the key's only template make of values */
 typedef struct MemberValues

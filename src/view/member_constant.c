@@ -44,7 +44,7 @@ PG_FUNCTION_INFO_V1(dyn_entity_out);
 Datum
 dyn_entity_out(PG_FUNCTION_ARGS)
 {
-	ItemSpan name = member_parse_several(text_span(PG_GETARG_TEXT_PP(0)))->entity->name;
+	ItemSpan name = member_parse(text_span(PG_GETARG_TEXT_PP(0)))->entity->name;
 
 	PG_RETURN_CSTRING(pnstrdup(name.data, name.len));
 }

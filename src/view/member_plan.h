@@ -87,7 +87,7 @@ extern void member_distinct_add(PlannerInfo *root, RelOptInfo *rel, List *calls)
 extern void member_distinct_init(void);
 
 /* narrow.c */
-extern void member_narrow(PlannerInfo *root, RelOptInfo *final);
+extern void member_narrow_init(void);
 
 /* route.c */
 extern AttrNumber member_distribution_column(Oid relid);

@@ -18,10 +18,13 @@
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/planner.h"
 #include "optimizer/tlist.h"
 #include "utils/lsyscache.h"
 
 #include "view/member_plan.h"
+
+static create_upper_paths_hook_type next_hook;
 
 /* A table of items. */
 typedef struct Carried
@@ -344,8 +347,8 @@ narrow_target(const Narrowing *narrowing, PathTarget *target)
  * Has the plan of a query carry attributes in place of items, where it can.  final is what the query
  * gives; all of its paths are made.
  */
-void
-member_narrow(PlannerInfo *root, RelOptInfo *final)
+static void
+narrow(PlannerInfo *root, RelOptInfo *final)
 {
 	Narrowing narrowing = {.root = root};
 	ListCell *cell;
@@ -366,4 +369,23 @@ member_narrow(PlannerInfo *root, RelOptInfo *final)
 	remove_others(&narrowing);
 	foreach (cell, narrowing.carried == NIL ? NIL : narrowing.targets)
 		narrow_target(&narrowing, lfirst(cell));
+}
+
+/* The last that is done for a query before its plan is made of the paths. */
+static void
+finish_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
+			 void *extra)
+{
+	if (next_hook != NULL)
+		next_hook(root, stage, input, output, extra);
+	if (stage == UPPERREL_FINAL)
+		narrow(root, output);
+}
+
+/* Sets the hook.  Called once by _PG_init(). */
+void
+member_narrow_init(void)
+{
+	next_hook = create_upper_paths_hook;
+	create_upper_paths_hook = finish_paths;
 }

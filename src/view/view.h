@@ -20,7 +20,6 @@
  *		change.c		writing to views: their INSTEAD OF trigger
  *		member.c		dyn_is_entity(): whether an item is one of an entity
  *		member_constant.c	its definition in plans, which EXPLAIN shows by the entity's name
- *		member_merge.c	and as one call for all keys
  *		narrow.c		attributes in place of items above scans
  *		member_key.c	keys of such items, by values of SQL
  *		member_plan.h	what a query says of the keys of an entity's items

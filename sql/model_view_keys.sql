@@ -1,4 +1,4 @@
--- The conditions of a view for each key become one call where its table is read.
+-- The conditions of a view for each key, wherever its table is read.
 \pset format unaligned
 \pset tuples_only on
 CREATE TABLE plain (item dyn_item, a text COLLATE "C", b text COLLATE "C");
@@ -18,23 +18,15 @@ BEGIN
 	END LOOP;
 END $$;
 SELECT count(*) FROM v;
-400
 SELECT conditions('SELECT FROM v');
-Filter: dynamo_internal.is_entity(item, 'E'::dynamo_internal.entity, a, b)
--- in scans of indexes and of bitmaps, once; joins have conditions of their own beside it
+-- in scans of indexes and of bitmaps; joins have conditions of their own beside them
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 SELECT conditions('SELECT FROM v WHERE x = 3');
-Index Cond: ((a = 'A#3'::text) AND (b >= 'B#'::text) AND (b < 'B$'::text))
-Filter: ((dynamo_internal.attribute(item, 'x'::text, 'N'::text, NULL::integer) = 3) AND dynamo_internal.is_entity(item, 'E'::dynamo_internal.entity, a, b))
 SET enable_bitmapscan = on;
 SET enable_indexscan = off;
 SELECT conditions('SELECT FROM v WHERE x = 3');
-Filter: ((dynamo_internal.attribute(item, 'x'::text, 'N'::text, NULL::integer) = 3) AND dynamo_internal.is_entity(item, 'E'::dynamo_internal.entity, a, b))
-Index Cond: ((a = 'A#3'::text) AND (b >= 'B#'::text) AND (b < 'B$'::text))
 SELECT conditions('SELECT FROM v WHERE x IN (3, 4) OR y = 5');
-Filter: (((dynamo_internal.attribute(item, 'x'::text, 'N'::text, NULL::integer) = ANY ('{3,4}'::integer[])) OR (dynamo_internal.attribute(item, 'y'::text, 'N'::text, NULL::integer) = 5)) AND dynamo_internal.is_entity(item, 'E'::dynamo_internal.entity, a, b))
-Index Cond: ((a >= 'A#'::text) AND (a < 'A$'::text) AND (b >= 'B#'::text) AND (b < 'B$'::text))
 RESET enable_seqscan;
 RESET enable_indexscan;
 SET enable_hashjoin = off;
@@ -43,8 +35,6 @@ SET enable_material = off;
 SET enable_memoize = off;
 SET enable_bitmapscan = off;
 SELECT conditions('SELECT FROM (VALUES (3), (4)) w (x) LEFT JOIN v USING (x)');
-Index Cond: ((a = dynamo_internal.entity_key(NULL::text, 'E'::dynamo_internal.entity, 2, false, "*VALUES*".column1)) AND (b >= 'B#'::text) AND (b < 'B$'::text))
-Filter: (("*VALUES*".column1 = dynamo_internal.attribute(item, 'x'::text, 'N'::text, NULL::integer)) AND dynamo_internal.is_entity(item, 'E'::dynamo_internal.entity, a, b))
 RESET enable_hashjoin;
 RESET enable_mergejoin;
 RESET enable_material;
@@ -54,42 +44,27 @@ RESET enable_bitmapscan;
 BEGIN;
 UPDATE plain SET b = NULL WHERE b = 'B#7';
 SELECT count(*) FROM v;
-380
 UPDATE plain SET b = 'B#7', item = (item::jsonb || '{"b": "B#8"}')::dyn_item WHERE b IS NULL;
 SELECT count(*) FROM v;
-380
 UPDATE plain SET item = (item::jsonb - 'x')::dyn_item WHERE a = 'A#7';
 SELECT count(*) FROM v;
-361
 ROLLBACK;
--- also where one of two definitions must hold: they are apart
+-- or where one of two definitions must hold
 SELECT count(*) FROM plain WHERE dynamo_internal.is_entity(item, :of_a, a) OR dynamo_internal.is_entity(item, :of_b, b);
-400
--- what contradicts itself stays what it is: two entities, two templates of one key, two types of an attribute
-SELECT conditions(format($$SELECT FROM plain WHERE dynamo_internal.is_entity(item, %L, a) AND dynamo_internal.is_entity(item, %L, b)$$, :of_a, replace(:of_b, '"E"', '"F"')));
-Filter: (dynamo_internal.is_entity(item, 'E'::dynamo_internal.entity, a) AND dynamo_internal.is_entity(item, 'F'::dynamo_internal.entity, b))
-SELECT conditions(format($$SELECT FROM plain WHERE dynamo_internal.is_entity(item, %L, a) AND dynamo_internal.is_entity(item, %L, a)$$, :of_a, replace(:of_a, '"A#', '"B#')));
-Filter: (dynamo_internal.is_entity(item, 'E'::dynamo_internal.entity, a) AND dynamo_internal.is_entity(item, 'E'::dynamo_internal.entity, a))
-SELECT conditions(format($$SELECT FROM plain WHERE dynamo_internal.is_entity(item, %L, a) AND dynamo_internal.is_entity(item, %L, b)$$, :of_a, replace(replace(replace(:of_b, '"y"', '"x"'), '<y>', '<x>'), '"N"', '"S"')));
-Filter: (dynamo_internal.is_entity(item, 'E'::dynamo_internal.entity, a) AND dynamo_internal.is_entity(item, 'E'::dynamo_internal.entity, b))
 -- three keys
 ALTER TABLE plain ADD c text COLLATE "C";
 UPDATE plain SET c = 'C', item = (item::jsonb || '{"c": "C"}')::dyn_item WHERE a < 'A#2';
 SELECT count(*) FROM v;
-400
 SELECT count(*) FROM plain WHERE dynamo_internal.is_entity(item, :of_a, a) AND dynamo_internal.is_entity(item, replace(replace(:of_a, '"a"', '"c"'), 'A#<x>', 'C'), c) AND dynamo_internal.is_entity(item, :of_b, b);
-220
 -- a condition that comes later, of a policy or of a view that is a barrier, stays behind what comes first
 ALTER TABLE plain ENABLE ROW LEVEL SECURITY;
 CREATE FUNCTION allowed(text) RETURNS boolean LANGUAGE plpgsql COST 1000 AS 'BEGIN RETURN $1 < ''A#2''; END';
 CREATE POLICY first_ones ON plain USING (dynamo_internal.is_entity(item, '{"entity": "E", "type_attribute": "Type", "keys": {"a": "A#<x>"}, "attributes": {"x": "N"}}', a) AND allowed(a));
-CREATE ROLE regress_merge;
-GRANT SELECT ON plain TO regress_merge;
-SET ROLE regress_merge;
+CREATE ROLE regress_keys;
+GRANT SELECT ON plain TO regress_keys;
+SET ROLE regress_keys;
 SELECT conditions(format($$SELECT FROM plain WHERE dynamo_internal.is_entity(item, %L, a) AND dynamo_internal.is_entity(item, %L, b)$$, :of_a, :of_b));
-Filter: (dynamo_internal.is_entity(item, 'E'::dynamo_internal.entity, a) AND allowed(a) AND dynamo_internal.is_entity(item, 'E'::dynamo_internal.entity, a, b))
 SELECT count(*) FROM plain WHERE dynamo_internal.is_entity(item, :of_b, b);
-220
 RESET ROLE;
 -- the table's rows, and those of partitions
 CREATE TABLE parts (LIKE plain) PARTITION BY LIST (a);
@@ -97,10 +72,7 @@ CREATE TABLE part_1 PARTITION OF parts FOR VALUES IN ('A#1');
 CREATE TABLE part_0 PARTITION OF parts DEFAULT;
 INSERT INTO parts SELECT * FROM plain;
 SELECT conditions(format($$SELECT FROM parts WHERE dynamo_internal.is_entity(item, %L, a) AND dynamo_internal.is_entity(item, %L, b)$$, :of_a, :of_b));
-Filter: dynamo_internal.is_entity(item, 'E'::dynamo_internal.entity, a, b)
-Filter: dynamo_internal.is_entity(item, 'E'::dynamo_internal.entity, a, b)
 SELECT count(*) FROM parts WHERE dynamo_internal.is_entity(item, :of_a, a) AND dynamo_internal.is_entity(item, :of_b, b);
-400
 DROP VIEW v;
 DROP TABLE plain, parts;
-DROP ROLE regress_merge;
+DROP ROLE regress_keys;
