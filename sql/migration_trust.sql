@@ -19,7 +19,6 @@ SET ROLE regress_mallory;
 SET search_path = mtm, public;
 SELECT dyn_create_table('mtforged', 'pk S');
 SELECT dyn_create_entity('mtforged', 'Row', '{"pk": "ROW#<Id>"}', '{"Id": {"type": "N integer"}, "V": {"type": "S text"}}');
-SELECT dyn_create_migration('mtforged', 'mt', '[{"entity": "Row", "from": "mto.rows"}]');
 CREATE FUNCTION mtm.gain(text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE WARNING 'runs as %', current_user; RETURN $1; END $$;
 SELECT dyn_create_migration('mtforged', 'mu', '[{"entity": "Row", "from": "mto.rows", "attributes": {"V": "mtm.gain(v)"}}]');
 GRANT ALL ON mtforged TO PUBLIC;

@@ -2,8 +2,8 @@
  * entities.c
  *	  dyn_check_entities(): items and views that do not agree with the declarations of a table.
  *
- * Items are read page by page with the caller's rights, and each is checked in memory that is reset
- * after it.  At most max_problems problems are reported.
+ * Items are read page by page, with the rights of maintenance: types of attributes may be domains with
+ * checks of the owner's.  Each is checked in memory that is reset after it.  At most max_problems problems are reported.
  */
 #include "postgres.h"
 
@@ -17,6 +17,7 @@
 #include "utils/rel.h"
 
 #include "actions/actions.h"
+#include "catalog/rights.h"
 #include "catalog/size.h"
 #include "ground/arguments.h"
 #include "ground/attempt.h"
@@ -183,7 +184,7 @@ check_item(Datum datum, void *arg)
 
 /* A page at a time, so that a check that has found enough ends. */
 static void
-check_items(Check *check, text *table)
+check_items(Check *check, OpenTable *open)
 {
 	MemoryContext context = CurrentMemoryContext;
 	MemoryContext page =
@@ -193,7 +194,7 @@ check_items(Check *check, text *table)
 	do
 	{
 		ScanRequest request = {
-			.read = {.table = table, .start_key = start, .paged = true, .page_size = PAGE_SIZE}};
+			.read = {.open = open, .start_key = start, .paged = true, .page_size = PAGE_SIZE}};
 		ReadResult result;
 
 		CHECK_FOR_INTERRUPTS();
@@ -365,6 +366,7 @@ Datum
 dyn_check_entities(PG_FUNCTION_ARGS)
 {
 	Check check = {.result = (ReturnSetInfo *) fcinfo->resultinfo};
+	RightsBefore before;
 	Relation rel;
 
 	argument_require(fcinfo, 0, "table_name");
@@ -374,8 +376,10 @@ dyn_check_entities(PG_FUNCTION_ARGS)
 	rel = dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, &check.table);
 	prepare(&check, rel);
 	check_views(&check);
+	rights_take_for_rows(rel, false, &before);
 	if (!is_full(&check))
-		check_items(&check, PG_GETARG_TEXT_PP(0));
+		check_items(&check, &(OpenTable){rel, check.table});
+	rights_give_back(&before);
 	if (is_full(&check))
 		ereport(NOTICE, (errmsg("the check of table \"%s\" ended after %lld problems",
 								RelationGetRelationName(rel), (long long) check.max)));

@@ -17,6 +17,7 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
+#include "catalog/rights.h"
 #include "catalog/table.h"
 #include "ground/arguments.h"
 #include "ground/errors.h"
@@ -119,6 +120,7 @@ dyn_collection_pages(PG_FUNCTION_ARGS)
 	Oid types[] = {FLOAT4OID, INT8OID, FLOAT8OID};
 	Datum values[lengthof(types)];
 	DynTable *table;
+	RightsBefore before;
 	Relation rel;
 	char *query;
 
@@ -139,10 +141,12 @@ dyn_collection_pages(PG_FUNCTION_ARGS)
 	values[2] = Float8GetDatum(
 		(double) (MaxHeapTupleSize - RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR)));
 	query = write_query(rel, table);
+	rights_take_for_rows(rel, false, &before);
 	SPI_connect();
 	sql_execute(query, lengthof(types), types, values, NULL, true, 0);
 	put_rows((ReturnSetInfo *) fcinfo->resultinfo);
 	SPI_finish();
+	rights_give_back(&before);
 	relation_close(rel, NoLock);
 	PG_RETURN_NULL();
 }

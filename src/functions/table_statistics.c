@@ -16,6 +16,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "catalog/rights.h"
 #include "catalog/shape.h"
 #include "catalog/size.h"
 #include "entity/entity.h"
@@ -329,6 +330,7 @@ dyn_table_statistics(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	Statistics s = {.context = CurrentMemoryContext};
+	RightsBefore before;
 	OpenTable open;
 	DynSize *sizes;
 
@@ -342,7 +344,9 @@ dyn_table_statistics(PG_FUNCTION_ARGS)
 		dyn_warn_owners(open.table->relid);
 	InitMaterializedSRF(fcinfo, 0);
 	sizes = open.table->distributed ? dyn_sizes(open.rel, open.table) : NULL;
+	rights_take_for_rows(open.rel, false, &before);
 	read_items(&s, &open);
+	rights_give_back(&before);
 	return_table(result, &s, sizes);
 	return_entities(result, &s);
 	return_indexes(result, &s, sizes);

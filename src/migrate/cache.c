@@ -181,10 +181,15 @@ migration_may_follow(Oid relid, Oid followed)
 	return OidIsValid(owner) && OidIsValid(other) && has_privs_of_role(owner, other);
 }
 
-/* Labels of tables that may not follow are not read: there may be many, and they may be long. */
+/*
+ * The tables that have the migration: those of "owner" if there are any, or those that may be meant
+ * besides.  followed: the table whose trigger asks; else the user does, who needs the rights of the
+ * table's owner, and owner is InvalidOid for tables of anybody.  Labels of other tables are not read: there may be many, and they may be long.
+ */
 static List *
-tables_with(ItemSpan name, Oid followed)
+tables_with(ItemSpan name, Oid owner, Oid followed)
 {
+	List *own = NIL;
 	List *found = NIL;
 	ListCell *cell;
 
@@ -193,29 +198,34 @@ tables_with(ItemSpan name, Oid followed)
 		Oid relid = lfirst_oid(cell);
 
 		CHECK_FOR_INTERRUPTS();
-		if ((!OidIsValid(followed) || migration_may_follow(relid, followed)) &&
-			migration_is_declared(relid, name))
+		if (OidIsValid(followed) ? !migration_may_follow(relid, followed)
+								 : OidIsValid(owner) && !rights_owns(relid, owner))
+			continue;
+		if (!migration_is_declared(relid, name))
+			continue;
+		if (rights_owner(relid) == owner)
+			own = lappend_oid(own, relid);
+		else
 			found = lappend_oid(found, relid);
 	}
-	return found;
+	return own != NIL ? own : found;
 }
 
-/* The tables that the user owns, if any; otherwise those that the user has a privilege on. */
-static List *
-preferred(List *found)
+/*
+ * Returns whether a trigger with the name of a migration, on the table "followed", may be of the
+ * migration of relid: no other table's that comes first for it has the name.
+ */
+bool
+migration_may_be_followed(ItemSpan name, Oid relid, Oid followed)
 {
-	List *own = NIL;
-	List *usable = NIL;
-	ListCell *cell;
+	List *tables;
 
-	foreach (cell, found)
-	{
-		if (is_member_of_role_nosuper(GetUserId(), rights_owner(lfirst_oid(cell))))
-			own = lappend_oid(own, lfirst_oid(cell));
-		if (rights_any(lfirst_oid(cell), GetUserId()))
-			usable = lappend_oid(usable, lfirst_oid(cell));
-	}
-	return own != NIL ? own : usable != NIL ? usable : found;
+	if (!migration_may_follow(relid, followed))
+		return false;
+	if (rights_owner(relid) == rights_owner(followed))
+		return true;
+	tables = tables_with(name, rights_owner(followed), followed);
+	return tables == NIL || list_member_oid(tables, relid);
 }
 
 static const char *
@@ -223,33 +233,41 @@ table_name(Oid relid)
 {
 	char *name = get_rel_name(relid);
 
-	return name == NULL ? "?" : quote_identifier(name);
+	return name == NULL
+			   ? "?"
+			   : quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), name);
 }
 
 /*
- * Returns the table that has the migration.  dyn_create_migration() keeps names unique, unless two
- * sessions call it at once.  A migration of another role's does not hide one of the user's own.
+ * Returns the table that has the migration.  Any role can take any name for tables of its own, so
+ * names are unique among the tables of one owner only, and that unless two sessions declare one at
+ * once.
  */
 static Oid
 find_table(ItemSpan name, Oid followed)
 {
-	List *found = tables_with(name, followed);
+	List *found =
+		tables_with(name, OidIsValid(followed) ? rights_owner(followed) : GetUserId(), followed);
 
-	if (list_length(found) > 1)
-		found = preferred(found);
+	/* so that the call tells which rights are missing */
+	if (found == NIL && !OidIsValid(followed))
+		found = list_truncate(tables_with(name, InvalidOid, InvalidOid), 1);
+	list_sort(found, list_oid_cmp);
 	if (list_length(found) > 1)
 		ereport(ERROR, (errcode(ERRCODE_AMBIGUOUS_ALIAS),
 						errmsg("two tables have a migration \"%s\"", item_quoted(name)),
 						errdetail("They are %s and %s.", table_name(linitial_oid(found)),
 								  table_name(lsecond_oid(found))),
-						errhint("Remove one of them with dyn_drop_migration().")));
+						errhint("Use SET ROLE to call as the owner of one of them, or remove one "
+								"with dyn_drop_migration().")));
 	return found == NIL ? InvalidOid : linitial_oid(found);
 }
 
 /*
- * Returns the table of items that has a migration of this name, or InvalidOid if none has.  Raises
- * ERRCODE_AMBIGUOUS_ALIAS if several have one and neither ownership nor privileges of the caller
- * single one out.  The table is not locked.
+ * Returns the table of items that has a migration of this name, among those whose owner's rights the
+ * caller has, its own first; one of another role's only if there is none.  InvalidOid: none has it.
+ * Raises ERRCODE_AMBIGUOUS_ALIAS if several
+ * have one.  The table is not locked.
  */
 Oid
 migration_table(ItemSpan name)
@@ -258,7 +276,7 @@ migration_table(ItemSpan name)
 }
 
 static Migration *
-find_entry(ItemSpan name, Oid followed)
+find_entry(ItemSpan name, Oid relid)
 {
 	ListCell *cell;
 
@@ -266,11 +284,28 @@ find_entry(ItemSpan name, Oid followed)
 	{
 		Migration *migration = lfirst(cell);
 
-		if (migration->valid && item_span_is(name, migration->name) &&
-			(!OidIsValid(followed) || migration_may_follow(migration->relid, followed)))
+		if (migration->valid && item_span_is(name, migration->name) && migration->relid == relid)
 			return migration;
 	}
 	return NULL;
+}
+
+/* Triggers look up their migration for each statement. */
+static Oid
+find_followed(ItemSpan name, Oid followed)
+{
+	ListCell *cell;
+
+	foreach (cell, entries)
+	{
+		Migration *migration = lfirst(cell);
+
+		if (migration->valid && migration->followed && item_span_is(name, migration->name) &&
+			list_member_oid(migration->relids, followed) &&
+			migration_may_follow(migration->relid, followed))
+			return migration->relid;
+	}
+	return find_table(name, followed);
 }
 
 static void
@@ -367,7 +402,7 @@ add_entry(Opening *opening)
 Relation
 migration_open_table(ItemSpan name, LOCKMODE lockmode, DynTable **table)
 {
-	Oid relid = find_table(name, InvalidOid);
+	Oid relid = migration_table(name);
 	Relation rel = OidIsValid(relid) ? rights_open(relid, lockmode) : NULL;
 
 	*table = rel == NULL ? NULL : dyn_schema(rel);
@@ -405,35 +440,24 @@ check_followed(const Migration *migration)
 	}
 }
 
-/*
- * followed: the table whose trigger asks, or InvalidOid if the user does.  NULL: no table has the
- * migration, or the one that has it may not follow.
- */
 static Relation
-open_migration(ItemSpan name, Oid followed, LOCKMODE lockmode, DynTable **table,
+open_migration(ItemSpan name, Oid relid, bool followed, LOCKMODE lockmode, DynTable **table,
 			   Migration **migration)
 {
-	Opening opening = {.name = name, .followed = OidIsValid(followed)};
-	Oid relid;
+	Opening opening = {.name = name, .followed = followed};
 
 	if (cache_context == NULL)
 		create_cache();
-	*migration = find_entry(name, followed);
-	relid = *migration != NULL ? (*migration)->relid : find_table(name, followed);
-	if (!OidIsValid(relid))
-		return NULL;
 	/* a trigger needs no privilege of the user for the lock, as triggers of foreign keys do not */
-	opening.rel =
-		opening.followed ? try_relation_open(relid, lockmode) : rights_open(relid, lockmode);
+	opening.rel = followed ? try_relation_open(relid, lockmode) : rights_open(relid, lockmode);
 	if (opening.rel == NULL)
 		fail_missing(name);
 	open_schema(&opening);
 	*table = opening.table;
-	/* taking the lock may have brought invalidations */
-	*migration = find_entry(name, followed);
-	if (*migration == NULL || (*migration)->relid != relid)
+	*migration = find_entry(name, relid);
+	if (*migration == NULL)
 		*migration = add_entry(&opening);
-	if (opening.followed && !(*migration)->followed)
+	if (followed && !(*migration)->followed)
 	{
 		check_followed(*migration);
 		(*migration)->followed = true;
@@ -448,11 +472,11 @@ open_migration(ItemSpan name, Oid followed, LOCKMODE lockmode, DynTable **table,
 Relation
 migration_open(ItemSpan name, LOCKMODE lockmode, DynTable **table, Migration **migration)
 {
-	Relation rel = open_migration(name, InvalidOid, lockmode, table, migration);
+	Oid relid = migration_table(name);
 
-	if (rel == NULL)
+	if (!OidIsValid(relid))
 		fail_missing(name);
-	return rel;
+	return open_migration(name, relid, false, lockmode, table, migration);
 }
 
 /*
@@ -486,7 +510,10 @@ migration_close(Relation rel, const RightsBefore *before)
 Relation
 migration_open_followed(ItemSpan name, Oid followed, DynTable **table, Migration **migration)
 {
-	return open_migration(name, followed, RowExclusiveLock, table, migration);
+	Oid relid = find_followed(name, followed);
+
+	return OidIsValid(relid) ? open_migration(name, relid, true, RowExclusiveLock, table, migration)
+							 : NULL;
 }
 
 /* Returns the step of a migration that has this name, or raises ERRCODE_UNDEFINED_OBJECT. */

@@ -30,23 +30,32 @@ refuse_followed(ItemSpan name, Relation rel)
 						errhint("Call dyn_unfollow_migration() first.")));
 }
 
-/* The name must not be in use in the database. */
-static void
-refuse_taken(ItemSpan name, Oid relid)
+/* Returns another table of the owner that has a migration of this name, or InvalidOid. */
+Oid
+migration_taken_by(ItemSpan name, Oid owner, Oid relid)
 {
 	ListCell *cell;
 
 	foreach (cell, label_tables())
 	{
-		Oid table = lfirst_oid(cell);
-		const char *other = get_rel_name(table);
+		Oid other = lfirst_oid(cell);
 
 		CHECK_FOR_INTERRUPTS();
-		if (table != relid && other != NULL && migration_is_declared(table, name))
-			ereport(ERROR,
-					(errcode(ERRCODE_DUPLICATE_OBJECT),
-					 errmsg("table \"%s\" has a migration \"%s\"", other, item_quoted(name))));
+		if (other != relid && rights_owner(other) == owner && migration_is_declared(other, name))
+			return other;
 	}
+	return InvalidOid;
+}
+
+static void
+refuse_taken(ItemSpan name, Relation rel)
+{
+	Oid other = migration_taken_by(name, rel->rd_rel->relowner, RelationGetRelid(rel));
+
+	if (OidIsValid(other))
+		ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
+						errmsg("table \"%s\" has a migration \"%s\"", get_rel_name(other),
+							   item_quoted(name))));
 }
 
 static void
@@ -108,7 +117,7 @@ static char *
 checked(Relation rel, const DynTable *table, ItemSpan name, Jsonb *steps)
 {
 	if (model_find(model_declarations(rel, MODEL_MIGRATION), name) == NULL)
-		refuse_taken(name, RelationGetRelid(rel));
+		refuse_taken(name, rel);
 	refuse_followed(name, rel);
 	return canonical(rel, table, name, steps);
 }

@@ -65,13 +65,14 @@ has_argument(HeapTuple tuple, Relation rel, const char *name)
 /*
  * Returns triggers with the name of a migration, without those that a partition has from its
  * parent, which come and go with the parent's.  Any role can create such a trigger on its own
- * table, so only triggers on tables that the migrations of relid may follow are returned; if relid
- * is InvalidOid, those on tables that the user owns.
+ * table, so only triggers are returned that may be of the migration of relid; if relid is
+ * InvalidOid, those on tables that the user owns.
  */
 List *
 migration_followers(const char *name, Oid relid)
 {
 	Relation rel = table_open(TriggerRelationId, AccessShareLock);
+	ItemSpan span = {name, (uint32) strlen(name)};
 	List *triggers = NIL;
 	SysScanDesc scan = systable_beginscan(rel, InvalidOid, false, NULL, 0, NULL);
 	HeapTuple tuple;
@@ -84,7 +85,7 @@ migration_followers(const char *name, Oid relid)
 		if (!OidIsValid(form->tgparentid) &&
 			strncmp(NameStr(form->tgname), DYN_FOLLOW_TRIGGER, strlen(DYN_FOLLOW_TRIGGER)) == 0 &&
 			has_argument(tuple, rel, name) &&
-			(OidIsValid(relid) ? migration_may_follow(relid, form->tgrelid)
+			(OidIsValid(relid) ? migration_may_be_followed(span, relid, form->tgrelid)
 							   : rights_owns(form->tgrelid, GetUserId())))
 			triggers = lappend_oid(triggers, form->oid);
 	}
@@ -239,6 +240,7 @@ static void
 check_table(const MigrationStep *step, Oid relid)
 {
 	Relation rel = relation_open(relid, AccessShareLock);
+	const char *migration = step->migration->name;
 	const char *name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
 												  RelationGetRelationName(rel));
 
@@ -258,6 +260,10 @@ check_table(const MigrationStep *step, Oid relid)
 			   psprintf("The owner of the table of items has not the rights of the owner of %s.",
 						name),
 			   "Let one role own both, or grant it the other one.");
+	if (!migration_may_be_followed((ItemSpan){migration, (uint32) strlen(migration)},
+								   step->migration->relid, relid))
+		refuse(step, psprintf("The owner of %s has a migration of this name.", name),
+			   "Give it another name.");
 	relation_close(rel, AccessShareLock);
 }
 

@@ -244,7 +244,9 @@ extern Relation migration_open_followed(ItemSpan name, Oid followed, DynTable **
 extern List *migration_declarations(Oid relid); /* of ModelDeclaration */
 extern bool migration_is_declared(Oid relid, ItemSpan name);
 extern Oid migration_table(ItemSpan name); /* InvalidOid: none has it */
+extern Oid migration_taken_by(ItemSpan name, Oid owner, Oid relid); /* another table */
 extern bool migration_may_follow(Oid relid, Oid followed);
+extern bool migration_may_be_followed(ItemSpan name, Oid relid, Oid followed);
 extern bool migration_try_read(void (*read)(void *arg), void *arg);
 extern MigrationStep *migration_step(Migration *migration, ItemSpan name);
 

@@ -170,7 +170,8 @@ problems_sql(void)
 					" OPERATOR(pg_catalog.=) p.relation::pg_catalog.oid"
 					" WHERE p.job OPERATOR(pg_catalog.=) (SELECT pg_catalog.max(l.job) FROM"
 					" %s.dyn_jobs AS l WHERE l.kind OPERATOR(pg_catalog.=) 'migration'"
-					" AND l.name OPERATOR(pg_catalog.=) $1)"
+					" AND l.name OPERATOR(pg_catalog.=) $1 AND ($2 OPERATOR(pg_catalog.=) 0"
+					" OR l.relation::pg_catalog.oid OPERATOR(pg_catalog.=) $2))"
 					" ORDER BY s.number, p.noted_at, p.source_row",
 					schema, schema);
 }
@@ -180,15 +181,16 @@ Datum
 dyn_migration_problems(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	Oid type = TEXTOID;
-	Datum name;
+	Oid types[] = {TEXTOID, OIDOID};
+	Datum values[2];
 	Portal portal;
 
 	argument_require(fcinfo, 0, "migration");
-	name = PG_GETARG_DATUM(0);
+	values[0] = PG_GETARG_DATUM(0);
+	values[1] = ObjectIdGetDatum(migration_table(text_span(PG_GETARG_TEXT_PP(0))));
 	InitMaterializedSRF(fcinfo, 0);
 	store_connect();
-	portal = SPI_cursor_open_with_args(NULL, problems_sql(), 1, &type, &name, NULL, true,
+	portal = SPI_cursor_open_with_args(NULL, problems_sql(), 2, types, values, NULL, true,
 									   CURSOR_OPT_NO_SCROLL);
 	do
 	{

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
@@ -285,7 +286,9 @@ unused_name(const Proposal *proposal, const char *name, bool whole)
 static bool
 is_migration(const Proposal *proposal, const char *name)
 {
-	return OidIsValid(migration_table((ItemSpan){name, (uint32) strlen(name)}));
+	ItemSpan span = {name, (uint32) strlen(name)};
+
+	return OidIsValid(migration_taken_by(span, GetUserId(), InvalidOid));
 }
 
 static void
