@@ -160,9 +160,10 @@ gsi_validate(GsiWork *work)
 	rights_give_back(&before);
 }
 
-/* Whether nothing has to be filled in or built.  Shards are not looked at. */
+/* Whether nothing has to be filled in or built.  Shards and inheriting tables are not looked at. */
 bool
 gsi_is_empty(Relation rel, const DynTable *table)
 {
-	return !table->distributed && RelationGetNumberOfBlocks(rel) == 0;
+	return !table->distributed && !rel->rd_rel->relhassubclass &&
+		   RelationGetNumberOfBlocks(rel) == 0;
 }
