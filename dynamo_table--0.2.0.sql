@@ -340,9 +340,9 @@ CREATE FUNCTION dyn_alter_table(table_name text, settings jsonb) RETURNS void
 COMMENT ON FUNCTION dyn_alter_table(text, jsonb) IS
 	'change settings of a table of items: tags, deletion protection, billing mode, capacity, class, placement';
 
-CREATE FUNCTION dyn_drop_table(table_name text) RETURNS void
+CREATE FUNCTION dyn_drop_table(table_name text, cascade boolean DEFAULT false) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_drop_table(text) IS 'drop a table of items';
+COMMENT ON FUNCTION dyn_drop_table(text, boolean) IS 'drop a table of items, with cascade what depends on it too';
 
 CREATE FUNCTION dyn_distribute_table(table_name text, colocate_with text DEFAULT NULL, shard_count bigint DEFAULT NULL)
 	RETURNS void
@@ -673,9 +673,10 @@ CREATE PROCEDURE dyn_create_index(table_name text, index_name text, partition_ke
 COMMENT ON PROCEDURE dyn_create_index(text, text, text[], text[], text, text[], text) IS
 	'create a global secondary index whose keys have up to four attributes each; commits by itself';
 
-CREATE PROCEDURE dyn_drop_index(table_name text, index_name text)
+CREATE PROCEDURE dyn_drop_index(table_name text, index_name text, cascade boolean DEFAULT false)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_drop_index(text, text) IS 'drop a global secondary index of a table in use; commits by itself';
+COMMENT ON PROCEDURE dyn_drop_index(text, text, boolean) IS
+	'drop a global secondary index of a table in use, with cascade what depends on its columns too; commits by itself';
 
 CREATE FUNCTION dynamo_internal.shard_sizes(shards text[], sizes integer) RETURNS bigint[]
 	AS 'MODULE_PATHNAME', 'dyn_shard_sizes' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
@@ -718,9 +719,10 @@ CREATE PROCEDURE dyn_enable_ttl(table_name text, attribute text, hide_expired bo
 COMMENT ON PROCEDURE dyn_enable_ttl(text, text, boolean) IS
 	'let items of a table expire at the time, in Unix seconds, that an attribute has; commits by itself';
 
-CREATE PROCEDURE dyn_disable_ttl(table_name text)
+CREATE PROCEDURE dyn_disable_ttl(table_name text, cascade boolean DEFAULT false)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_disable_ttl(text) IS 'let items of a table expire no longer; commits by itself';
+COMMENT ON PROCEDURE dyn_disable_ttl(text, boolean) IS
+	'let items of a table expire no longer, with cascade drop what depends on its column too; commits by itself';
 
 CREATE PROCEDURE dynamo_internal.resume_ttl(relation regclass)
 	AS 'MODULE_PATHNAME', 'dyn_ttl_resume' LANGUAGE C;

@@ -339,12 +339,22 @@ check_protection(Oid relid)
 				  "Disable deletion protection first.");
 }
 
+/* Unless what depends on the table goes with it. */
+static void
+check_dependents(Relation rel)
+{
+	dyn_follower_refuse(rel, "dropped");
+	SPI_connect();
+	dyn_dependents_refuse(rel, NULL, NIL, NIL);
+	SPI_finish();
+}
+
 /*
- * Drop a table, which is closed here.  It was looked up under a weaker lock, which is released
+ * Drop a table, which is closed here, and with cascade what depends on it.  It was looked up under a weaker lock, which is released
  * before the stronger one is taken, so by then the name may belong to another table.
  */
 void
-dyn_drop(Relation rel, DynTable *table)
+dyn_drop(Relation rel, DynTable *table, bool cascade)
 {
 	Oid relid = RelationGetRelid(rel);
 	char *name = pstrdup(table->name);
@@ -352,7 +362,8 @@ dyn_drop(Relation rel, DynTable *table)
 
 	check_may_drop(rel);
 	check_protection(relid);
-	dyn_follower_refuse(rel, "dropped");
+	if (!cascade)
+		check_dependents(rel);
 	relation_close(rel, AccessShareLock);
 	brief_lock(relid, AccessExclusiveLock);
 	rel = try_relation_open(relid, NoLock);
@@ -362,8 +373,9 @@ dyn_drop(Relation rel, DynTable *table)
 						errmsg("table \"%s\" does not exist", name),
 						errwords("Requested resource not found: Table: %s not found", name)));
 	check_protection(relid);
-	dyn_follower_refuse(rel, "dropped");
-	sql = psprintf("DROP TABLE %s", table->qualified);
+	if (!cascade)
+		check_dependents(rel);
+	sql = psprintf("DROP TABLE %s%s", table->qualified, cascade ? " CASCADE" : "");
 	relation_close(rel, NoLock);
 	SPI_connect();
 	dyn_execute(sql);
@@ -378,6 +390,6 @@ dyn_drop_table(PG_FUNCTION_ARGS)
 	Relation rel =
 		dyn_table_open(argument_required_text(fcinfo, 0, "table_name"), AccessShareLock, &table);
 
-	dyn_drop(rel, table);
+	dyn_drop(rel, table, !PG_ARGISNULL(1) && PG_GETARG_BOOL(1));
 	PG_RETURN_VOID();
 }

@@ -124,6 +124,21 @@ dyn_constraint_covers(const DynTable *table, const char *expression)
 	return all;
 }
 
+/* Whether the catalog says that the columns of all rows match their items. */
+bool
+dyn_columns_are_valid(Relation rel, const DynTable *table)
+{
+	const TupleConstr *constraints = RelationGetDescr(rel)->constr;
+
+	for (int i = 0; constraints != NULL && i < constraints->num_check; i++)
+	{
+		if (constraints->check[i].ccvalid &&
+			dyn_constraint_covers(table, constraints->check[i].ccbin))
+			return true;
+	}
+	return false;
+}
+
 /* NOT NULL of other columns counts too. */
 static void
 read_constraints(Relation rel, DynTable *table)

@@ -209,8 +209,7 @@ join_lines(List *lines)
 
 /*
  * Raises ERRCODE_DYN_RESOURCE_IN_USE, with a list of them, if a table of items has followers.  done
- * says what would happen to the table.  Where it is dropped, the server's own error would tell the
- * caller to use CASCADE, which functions and requests do not have.
+ * says what would happen to the table.
  */
 void
 dyn_follower_refuse(Relation rel, const char *done)

@@ -29,6 +29,7 @@
  *		expiry.c		when items expire, and which of them a table hides
  *		shape.c			the DDL of a table: columns, constraint, trigger, indexes
  *		create.c		dyn_create_table() and dyn_drop_table()
+ *		dependents.c	what keeps a table, or columns of it, from being dropped
  *		shard_guard.c	the constraint that keeps rows out of wrong shards of these
  *		distribute.c	dyn_distribute_table() and dyn_undistribute_table()
  *		share_tokens.c	the table of tokens, distributed with the first table of items
@@ -243,6 +244,7 @@ extern void dyn_read_plainness(Relation rel, DynTable *table);
 extern void dyn_read_extras(Relation rel, DynTable *table);
 extern bool dyn_may_rewrite(const DynTable *table, const Trigger *trigger);
 extern bool dyn_constraint_covers(const DynTable *table, const char *expression);
+extern bool dyn_columns_are_valid(Relation rel, const DynTable *table);
 
 /* index.c */
 extern const DynIndex *dyn_find_index(const DynTable *table, ItemSpan name);
@@ -257,7 +259,10 @@ extern int dyn_local_indexes(const DynTable *table);
 extern void dyn_distribute_routed(const char *qualified, Oid type);
 
 /* create.c */
-extern void dyn_drop(Relation rel, DynTable *table);
+extern void dyn_drop(Relation rel, DynTable *table, bool cascade);
+
+/* dependents.c */
+extern void dyn_dependents_refuse(Relation rel, const char *what, List *columns, List *released);
 
 /* distribute.c */
 #define DYN_UNDISTRIBUTED_HINT \

@@ -248,7 +248,7 @@ create(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 	gsi_check_row_security(work);
 	spec = parse_definition(fcinfo, work);
 	gsi_settle_covering(rel, table, spec);
-	gsi_declaration(rel, table, shape_with(work, rel, table, spec), false);
+	gsi_declaration(rel, table, shape_with(work, rel, table, spec));
 	relation_close(rel, NoLock);
 	declare_index(work, spec);
 	gsi_build_index(work);

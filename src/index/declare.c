@@ -5,32 +5,65 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "access/xact.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "parser/parser.h"
 #include "storage/bufmgr.h"
+#include "tcop/utility.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "catalog/rights.h"
 #include "index/index.h"
 
 /*
  * Returns the commands of ALTER TABLE that replace the constraint.  It holds for all rows to come at
- * once; whether the others obey it is found out later, without a lock in the way of writers, unless
- * there are none.
+ * once; whether the others obey it is found out later, without a lock in the way of writers.
  */
 List *
-gsi_constraint_commands(const DynShape *shape, bool validate)
+gsi_constraint_commands(const DynShape *shape)
 {
 	return list_make2(
 		psprintf("DROP CONSTRAINT IF EXISTS %s", quote_identifier(DYN_KEYS_CONSTRAINT)),
-		psprintf("ADD %s%s", dyn_shape_constraint_sql(shape), validate ? "" : " NOT VALID"));
+		psprintf("ADD %s NOT VALID", dyn_shape_constraint_sql(shape)));
 }
 
-/* Runs commands of ALTER TABLE: together, or one by one, as Citus wants them. */
+/*
+ * Runs an ALTER TABLE that adds a constraint NOT VALID, which is valid nevertheless: all rows are known
+ * to obey it.
+ */
+static void
+execute_proven(const char *sql)
+{
+	PlannedStmt *statement = makeNode(PlannedStmt);
+	ListCell *cell;
+
+	statement->commandType = CMD_UTILITY;
+	statement->utilityStmt = linitial_node(RawStmt, raw_parser(sql, RAW_PARSE_DEFAULT))->stmt;
+	foreach (cell, castNode(AlterTableStmt, statement->utilityStmt)->cmds)
+	{
+		const AlterTableCmd *command = lfirst(cell);
+
+		if (command->subtype == AT_AddConstraint)
+			castNode(Constraint, command->def)->initially_valid = true;
+	}
+	/* a procedure has none between its statements */
+	PushActiveSnapshot(GetTransactionSnapshot());
+	ProcessUtility(statement, sql, false, PROCESS_UTILITY_QUERY, NULL, NULL, None_Receiver, NULL);
+	PopActiveSnapshot();
+	CommandCounterIncrement();
+}
+
+/*
+ * Runs commands of ALTER TABLE: together, or one by one, as Citus wants them.  proven: all rows are
+ * known to obey a constraint that is added NOT VALID, which no command to Citus can say.
+ */
 void
-gsi_alter(const DynShape *shape, bool distributed, List *commands)
+gsi_alter(const DynShape *shape, bool distributed, List *commands, bool proven)
 {
 	StringInfoData sql;
 	ListCell *cell;
@@ -43,7 +76,10 @@ gsi_alter(const DynShape *shape, bool distributed, List *commands)
 						 (const char *) lfirst(cell));
 		if (!distributed && lnext(commands, cell) != NULL)
 			continue;
-		dyn_execute(sql.data);
+		if (proven)
+			execute_proven(sql.data);
+		else
+			dyn_execute(sql.data);
 		resetStringInfo(&sql);
 	}
 }
@@ -70,7 +106,7 @@ has_column(const DynTable *table, const char *column)
  * Citus has no command for statistics of columns.
  */
 List *
-gsi_declaration(Relation rel, const DynTable *table, const DynShape *shape, bool validate)
+gsi_declaration(Relation rel, const DynTable *table, const DynShape *shape)
 {
 	const char *parameters = dyn_covering_parameters(shape, rel);
 	List *columns = dyn_shape_columns(shape);
@@ -89,21 +125,21 @@ gsi_declaration(Relation rel, const DynTable *table, const DynShape *shape, bool
 	}
 	if (*parameters != '\0')
 		commands = lappend(commands, psprintf("SET (%s)", parameters));
-	return list_concat(commands, gsi_constraint_commands(shape, validate));
+	return list_concat(commands, gsi_constraint_commands(shape));
 }
 
 /*
  * Give a table that shape; the transaction has locked it so that no other session uses it, and is
- * connected to SPI.  Closes the relation.
+ * connected to SPI.  Closes the relation.  empty: it has no rows that could break the constraint.
  */
 void
-gsi_declare(Relation rel, const DynTable *table, const DynShape *shape, bool validate)
+gsi_declare(Relation rel, const DynTable *table, const DynShape *shape, bool empty)
 {
-	List *commands = gsi_declaration(rel, table, shape, validate);
+	List *commands = gsi_declaration(rel, table, shape);
 	bool distributed = table->distributed;
 
 	relation_close(rel, NoLock);
-	gsi_alter(shape, distributed, commands);
+	gsi_alter(shape, distributed, commands, empty);
 	dyn_shape_write_trigger(shape);
 }
 
@@ -124,9 +160,10 @@ gsi_validate(GsiWork *work)
 	rights_give_back(&before);
 }
 
-/* Whether nothing has to be filled in or built.  Shards are not looked at. */
+/* Whether nothing has to be filled in or built.  Shards and inheriting tables are not looked at. */
 bool
 gsi_is_empty(Relation rel, const DynTable *table)
 {
-	return !table->distributed && RelationGetNumberOfBlocks(rel) == 0;
+	return !table->distributed && !rel->rd_rel->relhassubclass &&
+		   RelationGetNumberOfBlocks(rel) == 0;
 }

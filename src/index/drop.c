@@ -87,57 +87,108 @@ forget(const GsiWork *work, DynShape *shape)
 	return dropped_columns(columns, dyn_shape_columns(shape));
 }
 
-/* Raises an error if views that use the index are not the current user's to change. */
+/*
+ * Raises an error if something depends on the columns that go with the index, unless it is to be
+ * dropped too.  Connected to SPI.
+ */
 void
 gsi_check_dependents(const GsiWork *work, Relation rel, const DynTable *table)
 {
-	if (dependents != NULL)
-		dependents->release(RelationGetRelid(rel), forget(work, dyn_shape_of(rel, table)), false);
+	List *columns = forget(work, dyn_shape_of(rel, table));
+
+	if (!work->cascade)
+		dyn_dependents_refuse(
+			rel, work->procedure.what, columns,
+			dependents == NULL ? NIL : dependents->release(RelationGetRelid(rel), columns, false));
+}
+
+/* Whether all rows are known to match their items, as no command to Citus can be told. */
+static bool
+is_proven(Relation rel, const DynTable *table)
+{
+	return !table->distributed && (dyn_columns_are_valid(rel, table) || gsi_is_empty(rel, table));
 }
 
 /*
  * Remove the index from the table's definition, in a transaction that has locked the table so that
- * no other session uses it.  Closes the relation.  Returns whether the constraint can be expected
- * to hold for all rows.
+ * no other session uses it.  Closes the relation.  The constraint asks for less then, so it is valid
+ * if it was; validated: it does so already.
  */
-bool
-gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table, bool validate)
+void
+gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table, bool validated)
 {
 	DynShape *shape = dyn_shape_of(rel, table);
 	List *columns = forget(work, shape);
-	Oid relid = RelationGetRelid(rel);
+	List *commands = validated ? NIL : gsi_constraint_commands(shape);
 	bool distributed = table->distributed;
-	List *commands = gsi_constraint_commands(shape, validate);
+	bool proven = is_proven(rel, table);
 	ListCell *cell;
 
 	relation_close(rel, NoLock);
 	if (dependents != NULL)
-		dependents->release(relid, columns, true);
+		(void) dependents->release(shape->relid, columns, true);
 	foreach (cell, columns)
 		commands =
-			lappend(commands, psprintf("DROP COLUMN IF EXISTS %s", quote_identifier(lfirst(cell))));
+			lappend(commands, psprintf("DROP COLUMN IF EXISTS %s%s", quote_identifier(lfirst(cell)),
+									   work->cascade ? " CASCADE" : ""));
 	/* first the trigger: the schema names no column that is not there */
 	dyn_shape_write_trigger(shape);
-	gsi_alter(shape, distributed, commands);
-	return dyn_shape_is_filled(shape);
+	gsi_alter(shape, distributed, commands, proven);
+}
+
+static Relation
+open_to_forget(GsiWork *work, DynTable **table)
+{
+	Relation rel;
+
+	work->procedure.also = dependents == NULL ? NULL
+						   : work->cascade    ? dependents->find_all
+											  : dependents->find;
+	rel = gsi_open_briefly(work, AccessExclusiveLock, table);
+	work->procedure.also = NULL;
+	gsi_progress(work, GSI_DROP);
+	return rel;
 }
 
 /*
- * Does the rest for an index that was removed from the definition.  If another index is unfinished,
- * the constraint is validated by the procedure that finishes that one.
+ * Has the constraint ask for what the other indexes need, and validates it, in transactions of its own;
+ * closes the relation.  False: one of them is unfinished, and the procedure that finishes it does
+ * so.
+ */
+static bool
+validate_rest(GsiWork *work, Relation rel, const DynTable *table)
+{
+	DynShape *shape = dyn_shape_of(rel, table);
+	bool distributed = table->distributed;
+
+	gsi_forget(work, shape);
+	if (!dyn_shape_is_filled(shape))
+		return false;
+	relation_close(rel, NoLock);
+	gsi_alter(shape, distributed, gsi_constraint_commands(shape), false);
+	gsi_validate(work);
+	return true;
+}
+
+/*
+ * Does the rest for an index that is no longer read.  It is in the definition to the end, so that whoever
+ * looks knows that something is left to do.
  */
 void
 gsi_remove_index(GsiWork *work)
 {
+	bool validated = false;
 	DynTable *table;
 	Relation rel;
 
 	gsi_drop_btree(work);
-	work->procedure.also = dependents == NULL ? NULL : dependents->find;
-	rel = gsi_open_briefly(work, AccessExclusiveLock, &table);
-	work->procedure.also = NULL;
-	if (gsi_forget_index(work, rel, table, false))
-		gsi_validate(work);
+	rel = open_to_forget(work, &table);
+	if (!is_proven(rel, table) && validate_rest(work, rel, table))
+	{
+		validated = true;
+		rel = open_to_forget(work, &table);
+	}
+	gsi_forget_index(work, rel, table, validated);
 }
 
 static void
@@ -157,6 +208,7 @@ dyn_drop_index(PG_FUNCTION_ARGS)
 	GsiWork *work = palloc0(sizeof(GsiWork));
 
 	work->procedure.name = "dyn_drop_index";
+	work->cascade = !PG_ARGISNULL(2) && PG_GETARG_BOOL(2);
 	gsi_run(work, fcinfo, false, drop);
 	PG_RETURN_VOID();
 }

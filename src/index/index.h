@@ -56,6 +56,7 @@ typedef struct GsiWork
 	bool temporary; /* no other process can see the table */
 	bool distributed; /* its rows are on other nodes */
 	bool ttl; /* it is about time to live, not about an index */
+	bool cascade; /* what depends on columns that go is dropped too */
 	ItemSpan name; /* of the index */
 	const char *index; /* the same for messages; procedure.what is "index "GSI1"" */
 	Place place; /* of the worker that runs a statement for it */
@@ -89,8 +90,8 @@ extern void gsi_declare_index(GsiWork *work, Relation rel, const DynTable *table
 extern void gsi_build_index(GsiWork *work);
 extern void gsi_disown_index(GsiWork *work);
 extern void gsi_remove_index(GsiWork *work);
-extern bool gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table,
-							 bool validate);
+extern void gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table,
+							 bool validated);
 
 /*
  * Views that do without the columns of an index that is dropped; the layers above know them.  They are
@@ -99,8 +100,9 @@ extern bool gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *
 typedef struct GsiDependents
 {
 	List *(*find)(Oid table); /* those of the current user, by their OIDs */
-	void (*release)(Oid table, List *columns,
-					bool now); /* of char *; or only look whether it may */
+	List *(*find_all)(Oid table);
+	/* columns of char *; returns which do without them, or, unless it is now, would do */
+	List *(*release)(Oid table, List *columns, bool now);
 } GsiDependents;
 
 extern void gsi_set_dependents(const GsiDependents *known);
@@ -122,11 +124,10 @@ extern void gsi_resume(GsiWork *work, DynIndexStatus status);
 extern void gsi_settle_covering(Relation rel, const DynTable *table, DynIndexSpec *spec);
 
 /* declare.c */
-extern List *gsi_constraint_commands(const DynShape *shape, bool validate); /* of char * */
-extern void gsi_alter(const DynShape *shape, bool distributed, List *commands);
-extern List *gsi_declaration(Relation rel, const DynTable *table, const DynShape *shape,
-							 bool validate);
-extern void gsi_declare(Relation rel, const DynTable *table, const DynShape *shape, bool validate);
+extern List *gsi_constraint_commands(const DynShape *shape); /* of char * */
+extern void gsi_alter(const DynShape *shape, bool distributed, List *commands, bool proven);
+extern List *gsi_declaration(Relation rel, const DynTable *table, const DynShape *shape);
+extern void gsi_declare(Relation rel, const DynTable *table, const DynShape *shape, bool empty);
 extern void gsi_validate(GsiWork *work);
 extern bool gsi_is_empty(Relation rel, const DynTable *table);
 

@@ -173,5 +173,5 @@ request_delete_table(JsonReader *reader, JsonWriter *response)
 	json_write_begin(response, NULL);
 	dyn_describe_deleted(response, "TableDescription", rel, table, name);
 	json_write_end(response);
-	dyn_drop(rel, table);
+	dyn_drop(rel, table, false);
 }

@@ -80,7 +80,7 @@ shape_with(Relation rel, const DynTable *table, ItemSpan attribute, DynIndexStat
 void
 ttl_check_declaration(Relation rel, const DynTable *table, ItemSpan attribute)
 {
-	gsi_declaration(rel, table, shape_with(rel, table, attribute, DYN_INDEX_CREATING), false);
+	gsi_declaration(rel, table, shape_with(rel, table, attribute, DYN_INDEX_CREATING));
 }
 
 /*

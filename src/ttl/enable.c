@@ -122,8 +122,9 @@ ttl_disable(ItemSpan name, const char *procedure)
 	ttl_begin_work(&work, procedure);
 	gsi_begin_in_transaction(&work, rel, table);
 	SPI_connect();
+	gsi_check_dependents(&work, rel, table);
 	if (gsi_is_empty(rel, table))
-		(void) gsi_forget_index(&work, rel, table, true);
+		gsi_forget_index(&work, rel, table, false);
 	else
 	{
 		resource_require_permanent(rel, "Call dyn_disable_ttl outside of a transaction.");
@@ -182,19 +183,22 @@ static void
 disable(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 {
 	ttl_check_disable(table);
+	gsi_check_dependents(work, rel, table);
 	relation_close(rel, NoLock);
 	gsi_disown_index(work);
 	gsi_remove_index(work);
 }
 
-/* dyn_disable_ttl(table_name) */
+/* dyn_disable_ttl(table_name, cascade) */
 PG_FUNCTION_INFO_V1(dyn_disable_ttl);
 Datum
 dyn_disable_ttl(PG_FUNCTION_ARGS)
 {
 	GsiWork *work = palloc0(sizeof(GsiWork));
 
-	if (!procedure_can_commit(fcinfo) && !PG_ARGISNULL(0))
+	work->cascade = !PG_ARGISNULL(1) && PG_GETARG_BOOL(1);
+	/* the worker that goes on with a request only knows what the table's definition says */
+	if (!procedure_can_commit(fcinfo) && !PG_ARGISNULL(0) && !work->cascade)
 	{
 		ttl_disable(text_span(PG_GETARG_TEXT_PP(0)), "dyn_disable_ttl");
 		PG_RETURN_VOID();

@@ -147,18 +147,8 @@ has_columns(Release *release)
 	return error == NULL && release->changed && release->kept;
 }
 
-pg_noreturn static void
-fail_not_own(const char *view, Oid table)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("must be owner of view %s", view),
-			 errdetail(
-				 "The view uses an index of table \"%s\" that is to go, and has to do without it.",
-				 get_rel_name(table)),
-			 errhint("Call it as a role that owns both, or drop the view.")));
-}
-
-static void
+/* Whether the view does, or is now to do, without the columns. */
+static bool
 release_view(Oid table, Oid view, Bitmapset *columns, bool now)
 {
 	Release release = {.table = table, .columns = columns};
@@ -166,22 +156,21 @@ release_view(Oid table, Oid view, Bitmapset *columns, bool now)
 
 	/* our own are locked already when they change */
 	if (!ConditionalLockRelationOid(view, AccessShareLock))
-		return;
+		return false;
 	release.view = try_relation_open(view, NoLock);
 	if (release.view == NULL)
-		return;
+		return false;
 	changes = has_columns(&release);
-	if (changes && !is_own(view))
-		fail_not_own(RelationGetRelationName(release.view), table);
 	relation_close(release.view, NoLock);
 	if (!changes || !now)
-		return;
+		return changes;
 	/* a procedure has none between its statements */
 	PushActiveSnapshot(GetTransactionSnapshot());
 	DefineQueryRewrite(pstrdup(ViewSelectRuleName), view, NULL, CMD_SELECT, true, true,
 					   list_make1(release.query));
 	PopActiveSnapshot();
 	CommandCounterIncrement();
+	return true;
 }
 
 /*
@@ -203,13 +192,14 @@ own_views(Oid table)
 }
 
 /*
- * Makes views of a table do without columns, given by their names, or only looks whether the current
- * user may do that.
+ * Makes views of the current user do without columns of a table, given by their names, or only looks
+ * which of them can.
  */
-static void
+static List *
 release_columns(Oid table, List *names, bool now)
 {
 	Bitmapset *columns = NULL;
+	List *released = NIL;
 	ListCell *cell;
 
 	foreach (cell, names)
@@ -219,18 +209,20 @@ release_columns(Oid table, List *names, bool now)
 		if (attnum > 0)
 			columns = bms_add_member(columns, attnum);
 	}
-	foreach (cell, columns == NULL ? NIL : entity_views_of(table))
+	foreach (cell, columns == NULL ? NIL : own_views(table))
 	{
 		CHECK_FOR_INTERRUPTS();
-		release_view(table, lfirst_oid(cell), columns, now);
+		if (release_view(table, lfirst_oid(cell), columns, now))
+			released = lappend_oid(released, lfirst_oid(cell));
 	}
+	return released;
 }
 
 /* Makes views do without indexes that are dropped.  Called once by _PG_init(). */
 void
 entity_view_release_init(void)
 {
-	static const GsiDependents dependents = {own_views, release_columns};
+	static const GsiDependents dependents = {own_views, entity_views_of, release_columns};
 
 	gsi_set_dependents(&dependents);
 }

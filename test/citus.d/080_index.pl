@@ -97,6 +97,10 @@ for my $index (qw(ByU ByV Column Expression ByX))
 	is($code, 0, "index $index is dropped") or diag($notices);
 }
 is($citus->sql(0, q{SELECT count(*) FROM run_command_on_placements('app', $$SELECT count(*) FROM pg_attribute WHERE attrelid = '%s'::regclass AND attnum > 0 AND NOT attisdropped$$) WHERE result <> '3'}), 0, 'with their columns, on all shards');
+is($citus->sql(0, q{SELECT count(*) FROM run_command_on_placements('app', $$SELECT bool_and(convalidated) FROM pg_constraint WHERE conrelid = '%s'::regclass AND conname ~ '^dynamo_keys'$$) WHERE result <> 't'}), 0, 'and a constraint that is valid');
+$citus->sql(0, q{SELECT dyn_create_table('plain', 'pk S', global_indexes => '{"G":{"partition_key":"g S"}}'); SELECT dyn_put('plain', '{"pk":{"S":"p"},"g":{"S":"g"}}')});
+($code, $notices) = call(q{CALL dyn_drop_index('plain', 'G')});
+is($citus->sql(0, q{SELECT bool_and(convalidated) FROM pg_constraint WHERE conrelid = 'plain'::regclass AND contype = 'c'}), 't', 'as it is on a table of one node');
 
 # a worker that dies: the call waits for it, and is finished
 $create = IPC::Run::start([ 'psql', '-XAtq', '-d', $coordinator->connstr('postgres'), '-c', q{CALL dyn_create_index('app', 'ByV', 'v S')} ], '<', \undef, '>', \$out, '2>', \$err);

@@ -53,6 +53,11 @@ with Gateway() as g:
     a = g.call('RestoreTableToPointInTime', {'TargetTableName': 'new'})
     is_((a.status, a.type), (400, 'com.amazon.coral.service#UnknownOperationException'), 'an operation that the extension lacks')
 
+    psql('CREATE VIEW watching AS SELECT item FROM items')
+    is_(told(g.call('DeleteTable', {'TableName': 'items'})),
+        (400, DYNAMODB + 'ResourceInUseException', 'Attempt to change a resource which is still in use: Table is used by view watching: items'), 'a view keeps its table')
+    psql('DROP VIEW watching')
+
     # as the form of dynamodb-admin for new tables sends it; only emulators take it
     a = g.call('CreateTable', {'TableName': 'new', 'KeySchema': [{'AttributeName': 'pk', 'KeyType': 'HASH'}], 'AttributeDefinitions': [{'AttributeName': 'pk', 'AttributeType': 'S'}],
                                'ProvisionedThroughput': {'ReadCapacityUnits': '3', 'WriteCapacityUnits': '3'}})

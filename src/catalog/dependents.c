@@ -1,0 +1,109 @@
+/*
+ * dependents.c
+ *	  What keeps a table, or columns of it, from being dropped.
+ *
+ * DROP says so too, but only once it has the table locked against everybody, and has waited for each
+ * of these objects, which may be anybody's; and a request that leaves the work to a background worker
+ * has answered by then.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "catalog/table.h"
+#include "ground/errors.h"
+#include "ground/sql.h"
+
+#define MOST_LISTED 10
+
+/*
+ * What depends on relation $1 or its row type, or on its columns $2, and does not go with them: the
+ * views $3 do without.  The rule of a view is told as the view.
+ */
+static const char dependents_sql[] =
+	"WITH found AS (SELECT classid, objid, objsubid, deptype FROM pg_catalog.pg_depend"
+	" WHERE refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
+	" AND refobjid OPERATOR(pg_catalog.=) $1"
+	" AND ($2 IS NULL OR refobjsubid OPERATOR(pg_catalog.=) ANY ($2))"
+	" UNION ALL SELECT d.classid, d.objid, d.objsubid, d.deptype FROM pg_catalog.pg_type t"
+	" JOIN pg_catalog.pg_depend d"
+	" ON d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_type'::pg_catalog.regclass"
+	" AND (d.refobjid OPERATOR(pg_catalog.=) t.oid OR d.refobjid OPERATOR(pg_catalog.=) t.typarray)"
+	" WHERE t.typrelid OPERATOR(pg_catalog.=) $1 AND $2 IS NULL)"
+	" SELECT DISTINCT COALESCE("
+	"pg_catalog.pg_describe_object('pg_catalog.pg_class'::pg_catalog.regclass, r.ev_class, 0),"
+	" pg_catalog.pg_describe_object(f.classid, f.objid, f.objsubid), 'an object that is gone')"
+	" COLLATE pg_catalog.\"C\""
+	" FROM found f LEFT JOIN pg_catalog.pg_rewrite r ON r.oid OPERATOR(pg_catalog.=) f.objid"
+	" AND f.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_rewrite'::pg_catalog.regclass"
+	" AND r.rulename OPERATOR(pg_catalog.=) '_RETURN'"
+	" WHERE f.deptype OPERATOR(pg_catalog.=) 'n'"
+	" AND (r.oid IS NULL OR r.ev_class OPERATOR(pg_catalog.<>) ALL ($3))"
+	" AND NOT EXISTS (SELECT FROM found o WHERE o.deptype OPERATOR(pg_catalog.<>) 'n'"
+	" AND o.classid OPERATOR(pg_catalog.=) f.classid AND o.objid OPERATOR(pg_catalog.=) f.objid"
+	" AND o.objsubid OPERATOR(pg_catalog.=) f.objsubid) ORDER BY 1";
+
+static Datum
+oid_array(List *oids)
+{
+	Datum *elements = palloc((list_length(oids) + 1) * sizeof(Datum));
+	int n = 0;
+	ListCell *cell;
+
+	foreach (cell, oids)
+		elements[n++] = ObjectIdGetDatum(lfirst_oid(cell));
+	return PointerGetDatum(construct_array(elements, n, OIDOID, sizeof(Oid), true, TYPALIGN_INT));
+}
+
+static Datum
+column_numbers(Oid relid, List *names)
+{
+	Datum *elements = palloc((list_length(names) + 1) * sizeof(Datum));
+	int n = 0;
+	ListCell *cell;
+
+	foreach (cell, names)
+		elements[n++] = Int32GetDatum(get_attnum(relid, lfirst(cell)));
+	return PointerGetDatum(
+		construct_array(elements, n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+}
+
+/*
+ * Raises ERRCODE_DYN_RESOURCE_IN_USE, with a list of them, if other objects depend on a table and
+ * keep it from being dropped; or on columns of it, if what is not NULL: that is what they serve.
+ * released: views that will do without the columns.  The caller is connected to SPI.
+ */
+void
+dyn_dependents_refuse(Relation rel, const char *what, List *columns, List *released)
+{
+	Oid types[] = {OIDOID, INT4ARRAYOID, OIDARRAYOID};
+	Oid relid = RelationGetRelid(rel);
+	Datum values[] = {ObjectIdGetDatum(relid), column_numbers(relid, columns), oid_array(released)};
+	const char *table = RelationGetRelationName(rel);
+	StringInfoData list;
+
+	sql_execute(dependents_sql, 3, types, values, what == NULL ? " n " : NULL, true,
+				MOST_LISTED + 1);
+	if (SPI_processed == 0)
+		return;
+	initStringInfo(&list);
+	for (uint64 i = 0; i < Min(SPI_processed, MOST_LISTED); i++)
+		appendStringInfo(&list, "%s%s", i > 0 ? ", " : "", sql_text(SPI_tuptable, i, 1));
+	if (SPI_processed > MOST_LISTED)
+		appendStringInfoString(&list, " and others");
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+		 what == NULL ? errmsg("other objects depend on table \"%s\"", table)
+					  : errmsg("other objects depend on %s of table \"%s\"", what, table),
+		 errdetail("They are %s.", list.data),
+		 errhint("Drop them first. dyn_drop_table, dyn_drop_index and dyn_disable_ttl do so with "
+				 "cascade => true."),
+		 errwords("Attempt to change a resource which is still in use: Table is used by %s: %s",
+				  list.data, table)));
+}
