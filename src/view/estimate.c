@@ -7,9 +7,6 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
-#include "catalog/pg_statistic.h"
-#include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/pathnodes.h"
 #include "nodes/supportnodes.h"
@@ -17,7 +14,6 @@
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
-#include "utils/syscache.h"
 #include "utils/typcache.h"
 
 #include "view/member_plan.h"
@@ -71,97 +67,13 @@ literal_clauses(const MemberCall *call)
 	return member_key_clauses(call, &known, &operators);
 }
 
-/*
- * The statistics of the column, or NULL.  Any role may know what they say of texts that are equal or
- * begin alike, since the operators of text are leakproof.
- */
-static HeapTuple
-find_statistics(const PlannerInfo *root, const MemberCall *call)
+/* Which part of the items has such a key. */
+static Selectivity
+literal_part(const MemberScope *scope, const MemberCall *call)
 {
-	int i = (int) call->column->varno;
-	const RangeTblEntry *entry;
+	List *clauses = literal_clauses(call);
 
-	/* another extension may have others */
-	if (get_relation_stats_hook != NULL || call->column->vartype != TEXTOID ||
-		i >= root->simple_rel_array_size || root->simple_rel_array[i] == NULL)
-		return NULL;
-	entry = root->simple_rte_array[i];
-	if (entry->rtekind != RTE_RELATION)
-		return NULL;
-	return SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(entry->relid),
-						   Int16GetDatum(call->column->varattno), BoolGetDatum(entry->inh));
-}
-
-static bool
-is_kept(MemberEstimate *kept, Oid relid, const MemberCall *call, HeapTuple tuple)
-{
-	return kept->relid == relid && kept->attnum == call->column->varattno &&
-		   kept->written == HeapTupleHeaderGetRawXmin(tuple->t_data) &&
-		   ItemPointerEquals(&kept->statistics, &tuple->t_self);
-}
-
-/*
- * By the statistics of a column.  A range of strings begins with the literal, and equality is what the
- * operator's own estimate says.
- */
-static bool
-read_statistics(const MemberScope *scope, const MemberCall *call, List *clauses, HeapTuple tuple,
-				MemberShare *share)
-{
-	double tuples = scope->root->simple_rel_array[call->column->varno]->tuples;
-	Oid family = column_operators(call).family;
-	const Const *first;
-	ItemSpan literal;
-
-	if (clauses == NIL)
-		return member_share_read(tuple, tuples, NULL, InvalidOid, share);
-	first = lsecond_node(Const, ((OpExpr *) linitial(clauses))->args);
-	if (list_length(clauses) != 2 || first->consttype != TEXTOID || first->constisnull)
-		return false;
-	literal = text_span(DatumGetTextPP(first->constvalue));
-	return member_share_read(tuple, tuples, &literal,
-							 get_opfamily_member(family, TEXTOID, TEXTOID, BTLessStrategyNumber),
-							 share);
-}
-
-/* A constant, which is one key, is known better than a range. */
-static void
-estimate_share(const MemberScope *scope, const MemberCall *call, List *clauses, MemberShare *share)
-{
-	*share = (MemberShare){clauses_part(scope, clauses != NIL ? clauses : presence(call))};
-	share->most = share->part;
-	share->exact = list_length(clauses) == 1;
-}
-
-/*
- * Which part of the items has such a key.  A member keeps what it was for its last table: all the
- * statistics of the column are gone through for it.
- */
-static MemberShare
-literal_share(const MemberScope *scope, const MemberCall *call)
-{
-	HeapTuple tuple = find_statistics(scope->root, call);
-	MemberEstimate *kept = call->member->estimate;
-	List *clauses;
-	MemberShare share;
-
-	if (HeapTupleIsValid(tuple) &&
-		is_kept(kept, scope->root->simple_rte_array[call->column->varno]->relid, call, tuple))
-	{
-		ReleaseSysCache(tuple);
-		return kept->share;
-	}
-	clauses = literal_clauses(call);
-	if (!HeapTupleIsValid(tuple) || !read_statistics(scope, call, clauses, tuple, &share))
-		estimate_share(scope, call, clauses, &share);
-	if (HeapTupleIsValid(tuple))
-	{
-		*kept = (MemberEstimate){scope->root->simple_rte_array[call->column->varno]->relid,
-								 call->column->varattno, tuple->t_self,
-								 HeapTupleHeaderGetRawXmin(tuple->t_data), share};
-		ReleaseSysCache(tuple);
-	}
-	return share;
+	return clauses_part(scope, clauses != NIL ? clauses : presence(call));
 }
 
 /*
@@ -176,45 +88,20 @@ has_outer_values(const KnownValues *known)
 		   contain_var_clause(known->upper);
 }
 
-/* One key of several: a common one, or what there is of the others on average. */
-static Selectivity
-key_part(const MemberScope *scope, const MemberCall *call, const Node *key, double keys)
-{
-	MemberShare share = literal_share(scope, call);
-	HeapTuple tuple;
-	Selectivity common;
-
-	if (!IsA(key, Const) || share.part <= 0 ||
-		!HeapTupleIsValid(tuple = find_statistics(scope->root, call)))
-		return 1.0 / keys;
-	/* a value that cannot be in a key */
-	common = ((const Const *) key)->constisnull ? 0 : member_share_common(tuple, (Const *) key);
-	ReleaseSysCache(tuple);
-	if (((const Const *) key)->constisnull)
-		return 0;
-	if (common > 0)
-		return Min(common / share.part, 1.0);
-	return Max(1.0 - share.common / share.part, 0) / Max(keys - share.ncommon, 1.0);
-}
-
 /*
  * Of the entity's items, by the values of one key.  The planner takes the two ends of a range for
  * one only if they are constants.
  */
 static Selectivity
-value_part(const MemberScope *scope, const RelOptInfo *rel, List *calls, const MemberCall *call,
-		   const KnownValues *known)
+value_part(const MemberScope *scope, const MemberCall *call, const KnownValues *known)
 {
 	KeyOperators operators = column_operators(call);
-	Selectivity literal = literal_share(scope, call).part;
+	Selectivity literal = literal_part(scope, call);
 	Selectivity part = DEFAULT_RANGE_INEQ_SEL;
-	bool whole = member_is_whole(call, known);
-	double keys = whole && known->list == NULL ? member_keys(scope, rel, calls, call) : 0;
-	List *clauses =
-		whole || !has_outer_values(known) ? member_key_clauses(call, known, &operators) : NIL;
+	List *clauses = NIL;
 
-	if (keys > 0 && list_length(clauses) == 1)
-		return key_part(scope, call, lsecond(((OpExpr *) linitial(clauses))->args), keys);
+	if (member_is_whole(call, known) || !has_outer_values(known))
+		clauses = member_key_clauses(call, known, &operators);
 	if (clauses != NIL)
 		part = clauses_part(scope, clauses);
 	return part < literal ? part / literal : 1.0;
@@ -300,28 +187,16 @@ is_one_row(List *calls, List *clauses, const RelOptInfo *rel)
 	return false;
 }
 
-/*
- * The keys of an entity begin alike together, so of the beginnings the rarest counts, not the product
- * of all.  A constant is known better than a range is, so it is believed if it is not impossible.
- */
+/* The keys of an entity begin alike together, so of the beginnings the rarest counts, not the product of all. */
 static Selectivity
 literals_part(const MemberScope *scope, List *calls)
 {
 	Selectivity part = 1.0;
-	Selectivity exact = 1.0;
-	Selectivity most = 1.0;
 	ListCell *cell;
 
 	foreach (cell, calls)
-	{
-		MemberShare share = literal_share(scope, lfirst(cell));
-
-		part = Min(part, share.part);
-		most = Min(most, share.most);
-		if (share.exact)
-			exact = Min(exact, share.part);
-	}
-	return exact <= most ? exact : part;
+		part = Min(part, literal_part(scope, lfirst(cell)));
+	return part;
 }
 
 /*
@@ -344,7 +219,7 @@ member_part(const MemberScope *scope, const RelOptInfo *rel, List *calls, List *
 		member_find_values(clauses, call, &known);
 		if (known.clauses == NIL)
 			continue;
-		add_to_group(&groups, known.clauses, value_part(scope, rel, calls, call, &known));
+		add_to_group(&groups, known.clauses, value_part(scope, call, &known));
 		*used = list_concat_unique_ptr(*used, known.clauses);
 	}
 	foreach (cell, groups)
@@ -372,9 +247,14 @@ member_items(const MemberScope *scope, const RelOptInfo *rel, List *calls)
 double
 member_keys(const MemberScope *scope, const RelOptInfo *rel, List *calls, const MemberCall *call)
 {
-	double keys = literal_share(scope, call).keys;
+	VariableStatData column;
+	double keys;
+	bool unknown;
 
-	return keys > 0 ? clamp_row_est(Min(keys, member_items(scope, rel, calls))) : 0;
+	examine_variable(scope->root, (Node *) call->column, 0, &column);
+	keys = get_variable_numdistinct(&column, &unknown) * literal_part(scope, call);
+	ReleaseVariableStats(column);
+	return unknown ? 0 : clamp_row_est(Min(keys, member_items(scope, rel, calls)));
 }
 
 /*
@@ -465,7 +345,7 @@ member_estimate(SupportRequestSelectivity *request)
 	if (is_first(rel, request->args, &calls, &known))
 		request->selectivity = part_beside_values(&scope, rel, calls);
 	else
-		request->selectivity = known ? 1.0 : literal_share(&scope, &call).part;
+		request->selectivity = known ? 1.0 : literal_part(&scope, &call);
 	CLAMP_PROBABILITY(request->selectivity); /* a sum of shares may be a little more than all */
 	return true;
 }

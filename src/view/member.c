@@ -249,7 +249,6 @@ member_parse(ItemSpan definition)
 		ours = is_ours(member, definition);
 		use_stored_names(member->entity, member->key);
 		collect_exact(member);
-		member->estimate = palloc0(sizeof(MemberEstimate));
 		MemoryContextSwitchTo(old);
 		if (ours)
 			text_cache_keep(&cache, &member->entry);

@@ -28,7 +28,6 @@
 #define DYNAMO_TABLE_MODEL_MEMBER_H
 
 #include "nodes/supportnodes.h"
-#include "storage/itemptr.h"
 
 #include "entity/entity.h"
 #include "ground/text_cache.h"
@@ -47,27 +46,6 @@ typedef struct MemberExact
 	ValueWriter *writer;
 } MemberExact;
 
-/* Which part of a table's rows has a key that begins with the literals of a template. */
-typedef struct MemberShare
-{
-	Selectivity part;
-	Selectivity most; /* what it can be */
-	bool exact; /* it is no range, so that values that were counted tell */
-	Selectivity common; /* of it, what has one of the most common values */
-	int ncommon; /* how many of those */
-	double keys; /* different ones; 0: not known */
-} MemberShare;
-
-/* What the planner has last computed for the member's key, of which table. */
-typedef struct MemberEstimate
-{
-	Oid relid; /* InvalidOid: nothing yet */
-	AttrNumber attnum;
-	ItemPointerData statistics; /* the row of pg_statistic that it was made of */
-	TransactionId written;
-	MemberShare share;
-} MemberEstimate;
-
 typedef struct Member
 {
 	TextEntry entry;
@@ -75,7 +53,6 @@ typedef struct Member
 	const EntityKey *key; /* its only one */
 	int nexact;
 	MemberExact *exact;
-	MemberEstimate *estimate;
 } Member;
 
 /*

@@ -77,11 +77,6 @@ extern double member_items(const MemberScope *scope, const RelOptInfo *rel, List
 extern double member_keys(const MemberScope *scope, const RelOptInfo *rel, List *calls,
 						  const MemberCall *call);
 
-/* share.c */
-extern bool member_share_read(HeapTuple tuple, double tuples, const ItemSpan *literal, Oid less,
-							  MemberShare *share);
-extern Selectivity member_share_common(HeapTuple tuple, const Const *key);
-
 /* distinct.c: how many different values attributes have */
 extern void member_distinct_add(PlannerInfo *root, RelOptInfo *rel, List *calls);
 extern void member_distinct_init(void);

@@ -25,7 +25,6 @@
  *		member_plan.h	what a query says of the keys of an entity's items
  *		member_plan.c	planner support for dyn_is_entity(): conditions on keys
  *		estimate.c		and how many items there are
- *		share.c			what statistics say of keys that begin alike
  *		distinct.c		how many different values attributes have
  *		path.c			scans of indexes by what joins say of keys
  *		route.c			partition keys, for the planner of Citus
