@@ -1,6 +1,6 @@
 /*
  * connections.c
- *	  Connections of clients: what they wait for, and for how long they may.
+ *	  Connections of clients: what they wait for, for how long they may, and the memory of their bodies.
  *
  * A connection that has had its time is shut down here and closed by the library, which reads its
  * end.  The socket's number is another's only after connection_close(), which waits for the lock.
@@ -22,7 +22,7 @@
 /* How often is looked for clients that have gone. */
 #define TELL_MS 1000
 
-/* All clients of a server that have one address, or none: those are of the same machine. */
+/* The clients of one address.  Those without an address are on this machine and count as one. */
 typedef struct Client
 {
 	struct Client *next;
@@ -54,6 +54,15 @@ static struct
 	int64_t memory; /* of all */
 } connections = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* What counts as one address: of IPv6 the first half, since who has one has usually the whole half. */
+static struct in6_addr
+network(struct in6_addr address)
+{
+	if (!IN6_IS_ADDR_V4MAPPED(&address))
+		memset(address.s6_addr + 8, 0xff, 8);
+	return address;
+}
+
 /* Where the client is.  One of the same machine may have no address. */
 static void
 read_address(int socket, Client *client)
@@ -65,7 +74,7 @@ read_address(int socket, Client *client)
 		return;
 	client->counted = true;
 	if (name.ss_family == AF_INET6)
-		client->address = ((struct sockaddr_in6 *) &name)->sin6_addr;
+		client->address = network(((struct sockaddr_in6 *) &name)->sin6_addr);
 	else if (name.ss_family == AF_INET)
 		memcpy(&client->address, &((struct sockaddr_in *) &name)->sin_addr, sizeof(struct in_addr));
 	else

@@ -1,6 +1,6 @@
 /*
  * connections.h
- *	  Connections of clients: what they wait for, and for how long they may.
+ *	  Connections of clients: what they wait for, for how long they may, and the memory of their bodies.
  *
  * The library ends connections on which nothing moves.  A client that sends a byte now and then
  * would keep one for ever, so this watches how long a header, a body and an answer take as a whole.
