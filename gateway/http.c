@@ -46,7 +46,7 @@
 #define MAX_IGNORED ((uint64_t) 2 * BODY_LIMIT)
 
 /* What each body has without being counted in body_memory: connections are few enough for that. */
-#define UNCOUNTED_SIZE 65536
+#define UNCOUNTED_SIZE 65535 /* with a NUL, as large as a piece of memory that has it */
 
 struct Server
 {
@@ -156,7 +156,7 @@ take_header(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_si
 		exchange->header_size += MAX_HEADER_SIZE;
 		return MHD_NO;
 	}
-	if (!is_name(name, name_size) || strlen(value) != value_size || strchr(value, '\r') != NULL)
+	if (!is_name(name, name_size) || strlen(value) != value_size)
 		exchange->broken_header = true;
 	exchange->headers[n] = (Header){name, value};
 	exchange->message.header_count = n + 1;
@@ -190,7 +190,8 @@ count_headers(const SignedRequest *message, const char *name)
 /*
  * Whether the header is what we have been told of it, and nothing else.  Before 1.0 the library takes
  * a NUL for the end of a field, lines may end without CR, and what goes on in a further line is taken
- * for a name.  Its strings are where they were received, so they have to follow one another.
+ * for a name.  Its strings are where they were received, so they have to follow one another, and a CR
+ * that is left is not that of the end of a line.
  */
 static bool
 is_whole(const Exchange *exchange, const char *path, const char *version)
@@ -211,7 +212,8 @@ is_whole(const Exchange *exchange, const char *path, const char *version)
 		end = message->headers[i].value + strlen(message->headers[i].value) + strlen("\r\n");
 	}
 	info = MHD_get_connection_info(exchange->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-	return end + strlen("\r\n") == message->method + info->header_size;
+	return end + strlen("\r\n") == message->method + info->header_size &&
+		   memchr(message->method, '\r', info->header_size) == NULL;
 }
 
 /*
@@ -409,8 +411,7 @@ read_header(Exchange *exchange, const char *path, const char *method, const char
 	MHD_get_connection_values_n(exchange->mhd, MHD_HEADER_KIND, take_header, exchange);
 	message->method = method;
 	message->headers = exchange->headers;
-	exchange->broken_header |=
-		!is_whole(exchange, path, version) || strchr(exchange->target, '\r') != NULL;
+	exchange->broken_header |= !is_whole(exchange, path, version);
 	split_target(exchange);
 	exchange->old_version = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
 	exchange->header_size += strlen(method) + strlen(exchange->target);
@@ -678,6 +679,8 @@ run(Exchange *exchange)
 	message->body = request->body.data;
 	message->body_size = request->body.size;
 	request->received = request->body.size;
+	if (MHD_get_connection_values(exchange->mhd, MHD_FOOTER_KIND, NULL, NULL) > 0)
+		refuse_framing(exchange, ERROR_FRAMING);
 	if (request->answer.status != 0)
 		return send_answer(exchange);
 	/* what the header left open is an operation, or /readyz */

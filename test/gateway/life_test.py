@@ -412,7 +412,7 @@ with Gateway('--body-memory', '16MB') as g:
 
     def received(*bodies):
         """Wait until they have come, without what each may have anyway."""
-        until(lambda: g.metric('dynamo_body_memory_bytes') == sum(size - 65536 for size in bodies), 'bodies')
+        until(lambda: g.metric('dynamo_body_memory_bytes') == sum(size - 65535 for size in bodies), 'bodies')
 
     def has_ended(c):
         return bool(select.select([c.socket], [], [], 0)[0])
