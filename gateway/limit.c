@@ -110,7 +110,7 @@ limit_enter(const char *key_id)
 	return allowed;
 }
 
-/* One more is running, whether the key may have it or not.  If it is counted, limit_leave() follows. */
+/* One more of the key is running.  True: limit_leave() follows. */
 bool
 limit_stay(const char *key_id)
 {
