@@ -101,7 +101,7 @@ def test_changes(gateway):
 
 def test_none(gateway):
     """A database that was restored from a dump has no keys."""
-    none = 'no access key of the database can be used'
+    none = 'no access key whose role can be used'
     key = create_key()
     becomes(gateway, key, 'accepted', 'a key')
     before = gateway.log().count(none)
@@ -269,7 +269,7 @@ def test_refresh(program):
 test_key_file()
 psql('DELETE FROM dynamo_internal.access_key')
 with Gateway('--key-file', key_file, auth='keys') as running:
-    until(lambda: 'no access key of the database can be used' in running.log(), 'the message at the start')
+    until(lambda: 'no access key whose role can be used' in running.log(), 'the message at the start')
 test_create()
 with Gateway('--key-file', key_file, auth='keys') as running:
     test_changes(running)
