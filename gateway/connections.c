@@ -27,8 +27,7 @@ typedef struct Client
 {
 	struct Client *next;
 	const void *server;
-	bool counted; /* it has an address */
-	struct in6_addr address;
+	struct in6_addr address; /* zeros: none */
 	int connections;
 	int64_t memory; /* for the bodies of their requests */
 } Client;
@@ -51,7 +50,7 @@ static struct
 	pthread_mutex_t lock;
 	Connection *first;
 	Client *clients;
-	int64_t memory; /* of all */
+	_Atomic int64_t memory; /* of all */
 } connections = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* What counts as one address: of IPv6 the first half, since who has one has usually the whole half. */
@@ -70,15 +69,11 @@ read_address(int socket, Client *client)
 	struct sockaddr_storage name = {0};
 	socklen_t size = sizeof(name);
 
-	if (getpeername(socket, (struct sockaddr *) &name, &size) < 0)
-		return;
-	client->counted = true;
+	getpeername(socket, (struct sockaddr *) &name, &size);
 	if (name.ss_family == AF_INET6)
 		client->address = network(((struct sockaddr_in6 *) &name)->sin6_addr);
 	else if (name.ss_family == AF_INET)
 		memcpy(&client->address, &((struct sockaddr_in *) &name)->sin_addr, sizeof(struct in_addr));
-	else
-		client->counted = false;
 }
 
 /* With the lock held: the one that has this address, or a new one; NULL without memory. */
@@ -88,7 +83,7 @@ find_client(const Client *wanted)
 	Client *client = connections.clients;
 
 	while (client != NULL &&
-		   (client->server != wanted->server || client->counted != wanted->counted ||
+		   (client->server != wanted->server ||
 			memcmp(&client->address, &wanted->address, sizeof(client->address)) != 0))
 		client = client->next;
 	if (client != NULL)
@@ -124,7 +119,8 @@ add(Connection *connection, const Client *wanted, int limit)
 
 	pthread_mutex_lock(&connections.lock);
 	client = find_client(wanted);
-	within = client != NULL && (limit == 0 || !client->counted || client->connections < limit);
+	within = client != NULL && (limit == 0 || IN6_IS_ADDR_UNSPECIFIED(&client->address) ||
+											 client->connections < limit);
 	if (within)
 	{
 		client->connections++;
@@ -325,10 +321,5 @@ connections_end_idle(void)
 int64_t
 connections_memory(void)
 {
-	int64_t memory;
-
-	pthread_mutex_lock(&connections.lock);
-	memory = connections.memory;
-	pthread_mutex_unlock(&connections.lock);
-	return memory;
+	return connections.memory;
 }

@@ -21,7 +21,6 @@ typedef struct Late
 {
 	struct Late *next;
 	PGconn *connection;
-	bool counted; /* among the requests of its key */
 	char key_id[KEY_ID_SIZE];
 } Late;
 
@@ -45,7 +44,7 @@ late_add(PGconn *connection, const char *key_id)
 	}
 	shutdown(PQsocket(connection), SHUT_WR);
 	new->connection = connection;
-	new->counted = limit_stay(key_id);
+	limit_stay(key_id);
 	strcpy(new->key_id, key_id);
 	pthread_mutex_lock(&late.lock);
 	new->next = late.first;
@@ -81,8 +80,7 @@ late_check(void)
 		}
 		*link = one->next;
 		PQfinish(one->connection);
-		if (one->counted)
-			limit_leave(one->key_id);
+		limit_leave(one->key_id);
 		free(one);
 	}
 	pthread_mutex_unlock(&late.lock);
