@@ -22,6 +22,10 @@
 /* How often is looked for clients that have gone. */
 #define TELL_MS 1000
 
+/* What each body has without being counted: connections are few enough for that.  With the NUL behind
+ * it, it is as much as bodies get at once. */
+#define UNCOUNTED_SIZE 65535
+
 /* The clients of one address.  Those without an address are on this machine and count as one. */
 typedef struct Client
 {
@@ -39,6 +43,7 @@ struct Connection
 	Client *client;
 	int socket;
 	int64_t memory; /* of the client's */
+	bool holds; /* some of it, as its own thread knows */
 	bool ended; /* to have its memory */
 	void *work;
 	_Atomic Phase phase;
@@ -120,7 +125,7 @@ add(Connection *connection, const Client *wanted, int limit)
 	pthread_mutex_lock(&connections.lock);
 	client = find_client(wanted);
 	within = client != NULL && (limit == 0 || IN6_IS_ADDR_UNSPECIFIED(&client->address) ||
-											 client->connections < limit);
+								client->connections < limit);
 	if (within)
 	{
 		client->connections++;
@@ -214,14 +219,18 @@ largest(void)
 }
 
 /*
- * The body of a request has so much memory by now.  If all together have too much, the largest one
+ * The body of a request has this size by now.  If all together have too much memory, the largest one
  * of the address that has most goes.  False if it is this one, or has gone before.
  */
 bool
-connection_hold(Connection *connection, int64_t memory)
+connection_hold(Connection *connection, size_t size)
 {
+	int64_t memory = size > UNCOUNTED_SIZE ? (int64_t) (size - UNCOUNTED_SIZE) : 0;
 	bool holds;
 
+	if (memory == 0 && !connection->holds)
+		return true;
+	connection->holds = memory > 0;
 	pthread_mutex_lock(&connections.lock);
 	holds = !connection->ended;
 	set_memory(connection, holds ? memory : 0);

@@ -9,6 +9,7 @@
 #define GATEWAY_CONNECTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef enum Phase
@@ -26,7 +27,7 @@ typedef struct Connection Connection;
 extern Connection *connection_open(const void *server, int socket, int limit);
 extern void connection_close(Connection *connection);
 extern void **connection_work(Connection *connection);
-extern bool connection_hold(Connection *connection, int64_t memory);
+extern bool connection_hold(Connection *connection, size_t size);
 extern void connection_enter(Connection *connection, Phase phase);
 extern void connections_check(void);
 extern void connections_end_idle(void);

@@ -247,8 +247,9 @@ read_key(const MasterKey *master_key, const PGresult *result, int row, AccessKey
 static void
 report_unusable(KeyLoader *loader, size_t count, const char *first)
 {
-	char message[256] = "the database has no access key whose role can be used: requests are refused "
-						"until keys are created, or imported by dyn_import_access_keys()";
+	char message[256] =
+		"the database has no access key whose role can be used: requests are refused "
+		"until keys are created, or imported by dyn_import_access_keys()";
 
 	if (count != SIZE_MAX)
 		snprintf(message, sizeof(message),
