@@ -1460,9 +1460,10 @@ CREATE FUNCTION dynamo_internal.gateway_keys(OUT key_id text, OUT role oid, OUT 
 	AS 'MODULE_PATHNAME', 'dyn_gateway_keys' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dynamo_internal.gateway_keys() IS 'access keys that can be used, with their encrypted secrets, for gateways';
 
-CREATE FUNCTION dyn_create_access_key(key_id text, role regrole, encrypted_secret bytea) RETURNS void
+CREATE FUNCTION dyn_create_access_key(key_id text, role regrole, encrypted_secret bytea, enabled boolean DEFAULT true,
+		valid_until timestamptz DEFAULT 'infinity') RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_create_access_key(text, regrole, bytea) IS
+COMMENT ON FUNCTION dyn_create_access_key(text, regrole, bytea, boolean, timestamptz) IS
 	'create an access key, with which a gateway''s callers act as a role; its secret is encrypted by the gateway''s program';
 
 CREATE FUNCTION dyn_alter_access_key(key_id text, enabled boolean DEFAULT NULL, valid_until timestamptz DEFAULT NULL) RETURNS void
@@ -1474,11 +1475,24 @@ CREATE FUNCTION dyn_drop_access_key(key_id text) RETURNS void
 COMMENT ON FUNCTION dyn_drop_access_key(text) IS 'drop an access key';
 
 -- A dump has no keys: of the tables above nobody but the owner may copy rows, and each dump would fail.
-CREATE FUNCTION dyn_export_access_keys() RETURNS jsonb
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+-- They are exported by name and OID of the role: in another cluster, which has other OIDs, the name alone counts.
+CREATE VIEW dynamo_internal.exported_keys WITH (security_barrier) AS
+	SELECT k.key_id, k.role, k.role_oid, s.system_identifier::text AS cluster, k.encrypted_secret, k.enabled, k.valid_until
+	FROM dynamo_internal.access_key k JOIN pg_catalog.pg_roles r ON r.oid = k.role_oid AND r.rolname = k.role, pg_catalog.pg_control_system() s
+	WHERE NOT r.rolsuper AND pg_catalog.pg_has_role(r.oid, 'MEMBER WITH ADMIN OPTION');
+COMMENT ON VIEW dynamo_internal.exported_keys IS 'access keys that can be used, of the roles whose keys the caller could create';
+GRANT SELECT ON dynamo_internal.exported_keys TO PUBLIC;
+CREATE FUNCTION dyn_export_access_keys() RETURNS jsonb LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	RETURN (SELECT coalesce(pg_catalog.jsonb_agg(pg_catalog.to_jsonb(k) ORDER BY k.key_id), '[]') FROM dynamo_internal.exported_keys k);
 COMMENT ON FUNCTION dyn_export_access_keys() IS 'the usable access keys that the caller could create, with their encrypted secrets';
-CREATE FUNCTION dyn_import_access_keys(keys jsonb) RETURNS bigint
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+CREATE FUNCTION dyn_import_access_keys(keys jsonb) RETURNS bigint LANGUAGE sql VOLATILE PARALLEL UNSAFE BEGIN ATOMIC
+	SELECT pg_catalog.count(*)
+	FROM pg_catalog.jsonb_to_recordset(keys) k (key_id text, role text, role_oid oid, cluster text, encrypted_secret bytea, enabled boolean,
+			valid_until timestamptz), pg_catalog.pg_control_system() s,
+		LATERAL (SELECT pg_catalog.quote_ident(k.role)::pg_catalog.regrole AS found) r,
+		LATERAL dyn_create_access_key(k.key_id, CASE WHEN k.cluster IS DISTINCT FROM s.system_identifier::text OR r.found::oid = k.role_oid
+			THEN r.found END, k.encrypted_secret, k.enabled, k.valid_until);
+END;
 COMMENT ON FUNCTION dyn_import_access_keys(jsonb) IS 'create the access keys of an export, of roles with the same names';
 
 -- A barrier: keys of others are not for functions in a query's conditions.

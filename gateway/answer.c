@@ -152,7 +152,7 @@ answer_compress(Answer *answer, size_t above)
 	z_stream stream = {0};
 	char *out;
 
-	if (answer->length <= above || answer->length > INT_MAX || answer->compressed)
+	if (answer->length <= above || answer->length > INT_MAX)
 		return;
 	out = malloc(answer->length);
 	/* 15 + 16: the format of gzip */

@@ -1,6 +1,6 @@
 /*
  * connections.c
- *	  Connections of clients: what they wait for, and for how long they may.
+ *	  Connections of clients: what they wait for, for how long they may, and the memory of their bodies.
  *
  * A connection that has had its time is shut down here and closed by the library, which reads its
  * end.  The socket's number is another's only after connection_close(), which waits for the lock.
@@ -22,13 +22,16 @@
 /* How often is looked for clients that have gone. */
 #define TELL_MS 1000
 
-/* All clients of a server that have one address, or none: those are of the same machine. */
+/* What each body has without being counted: connections are few enough for that.  With the NUL behind
+ * it, it is as much as bodies get at once. */
+#define UNCOUNTED_SIZE 65535
+
+/* The clients of one address.  Those without an address are on this machine and count as one. */
 typedef struct Client
 {
 	struct Client *next;
 	const void *server;
-	bool counted; /* it has an address */
-	struct in6_addr address;
+	struct in6_addr address; /* zeros: none */
 	int connections;
 	int64_t memory; /* for the bodies of their requests */
 } Client;
@@ -40,6 +43,7 @@ struct Connection
 	Client *client;
 	int socket;
 	int64_t memory; /* of the client's */
+	bool holds; /* some of it, as its own thread knows */
 	bool ended; /* to have its memory */
 	void *work;
 	_Atomic Phase phase;
@@ -51,8 +55,17 @@ static struct
 	pthread_mutex_t lock;
 	Connection *first;
 	Client *clients;
-	int64_t memory; /* of all */
+	_Atomic int64_t memory; /* of all */
 } connections = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* What counts as one address: of IPv6 the first half, since who has one has usually the whole half. */
+static struct in6_addr
+network(struct in6_addr address)
+{
+	if (!IN6_IS_ADDR_V4MAPPED(&address))
+		memset(address.s6_addr + 8, 0xff, 8);
+	return address;
+}
 
 /* Where the client is.  One of the same machine may have no address. */
 static void
@@ -61,15 +74,11 @@ read_address(int socket, Client *client)
 	struct sockaddr_storage name = {0};
 	socklen_t size = sizeof(name);
 
-	if (getpeername(socket, (struct sockaddr *) &name, &size) < 0)
-		return;
-	client->counted = true;
+	getpeername(socket, (struct sockaddr *) &name, &size);
 	if (name.ss_family == AF_INET6)
-		client->address = ((struct sockaddr_in6 *) &name)->sin6_addr;
+		client->address = network(((struct sockaddr_in6 *) &name)->sin6_addr);
 	else if (name.ss_family == AF_INET)
 		memcpy(&client->address, &((struct sockaddr_in *) &name)->sin_addr, sizeof(struct in_addr));
-	else
-		client->counted = false;
 }
 
 /* With the lock held: the one that has this address, or a new one; NULL without memory. */
@@ -79,7 +88,7 @@ find_client(const Client *wanted)
 	Client *client = connections.clients;
 
 	while (client != NULL &&
-		   (client->server != wanted->server || client->counted != wanted->counted ||
+		   (client->server != wanted->server ||
 			memcmp(&client->address, &wanted->address, sizeof(client->address)) != 0))
 		client = client->next;
 	if (client != NULL)
@@ -115,7 +124,8 @@ add(Connection *connection, const Client *wanted, int limit)
 
 	pthread_mutex_lock(&connections.lock);
 	client = find_client(wanted);
-	within = client != NULL && (limit == 0 || !client->counted || client->connections < limit);
+	within = client != NULL && (limit == 0 || IN6_IS_ADDR_UNSPECIFIED(&client->address) ||
+								client->connections < limit);
 	if (within)
 	{
 		client->connections++;
@@ -209,14 +219,18 @@ largest(void)
 }
 
 /*
- * The body of a request has so much memory by now.  If all together have too much, the largest one
+ * The body of a request has this size by now.  If all together have too much memory, the largest one
  * of the address that has most goes.  False if it is this one, or has gone before.
  */
 bool
-connection_hold(Connection *connection, int64_t memory)
+connection_hold(Connection *connection, size_t size)
 {
+	int64_t memory = size > UNCOUNTED_SIZE ? (int64_t) (size - UNCOUNTED_SIZE) : 0;
 	bool holds;
 
+	if (memory == 0 && !connection->holds)
+		return true;
+	connection->holds = memory > 0;
 	pthread_mutex_lock(&connections.lock);
 	holds = !connection->ended;
 	set_memory(connection, holds ? memory : 0);
@@ -316,10 +330,5 @@ connections_end_idle(void)
 int64_t
 connections_memory(void)
 {
-	int64_t memory;
-
-	pthread_mutex_lock(&connections.lock);
-	memory = connections.memory;
-	pthread_mutex_unlock(&connections.lock);
-	return memory;
+	return connections.memory;
 }

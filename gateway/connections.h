@@ -1,6 +1,6 @@
 /*
  * connections.h
- *	  Connections of clients: what they wait for, and for how long they may.
+ *	  Connections of clients: what they wait for, for how long they may, and the memory of their bodies.
  *
  * The library ends connections on which nothing moves.  A client that sends a byte now and then
  * would keep one for ever, so this watches how long a header, a body and an answer take as a whole.
@@ -9,6 +9,7 @@
 #define GATEWAY_CONNECTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef enum Phase
@@ -26,7 +27,7 @@ typedef struct Connection Connection;
 extern Connection *connection_open(const void *server, int socket, int limit);
 extern void connection_close(Connection *connection);
 extern void **connection_work(Connection *connection);
-extern bool connection_hold(Connection *connection, int64_t memory);
+extern bool connection_hold(Connection *connection, size_t size);
 extern void connection_enter(Connection *connection, Phase phase);
 extern void connections_check(void);
 extern void connections_end_idle(void);

@@ -171,7 +171,7 @@ remedy_of(const Failure *failure)
 	ErrorKind own;
 
 	if (failure->late)
-		return (Remedy){.error = ERROR_INTERNAL, .reconnect = true};
+		return (Remedy){.error = ERROR_INTERNAL};
 	if (sqlstate == NULL || failure->ended)
 		return ended_remedy(failure);
 	if (failure->outside && is(sqlstate, lost_statement))

@@ -19,7 +19,7 @@
  *
  *		http.c			libmicrohttpd: framing, paths, the header of every answer
  *		loop.c			a thread of HTTP, which waits for clients and for statements
- *		connections.c	how many connections an address has, and how long clients may take
+ *		connections.c	connections and memory of each address, and how long clients may take
  *		host.c			the name that a client calls the gateway by
  *		protocol.c		AWS JSON 1.0: a message becomes an operation, a caller and a JSON text
  *		operation.c		the operations that there are

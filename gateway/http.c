@@ -45,9 +45,6 @@
  * gets the answer and no broken connection. */
 #define MAX_IGNORED ((uint64_t) 2 * BODY_LIMIT)
 
-/* What each body has without being counted in body_memory: connections are few enough for that. */
-#define UNCOUNTED_SIZE 65536
-
 struct Server
 {
 	Loop **loops; /* each with a daemon of the library */
@@ -81,9 +78,9 @@ typedef struct Exchange
 	SignedRequest message;
 	Header headers[MAX_HEADERS];
 	size_t header_size;
+	const char *end; /* of the header so far, as received; NULL from 1.0 of the library on */
 	bool broken_header;
 	uint64_t body_size; /* that came, also what is ignored */
-	bool holds; /* memory for the body that is counted in body_memory */
 	bool wants_continue;
 	bool old_version; /* of HTTP: its connections end with each answer */
 	bool compress;
@@ -156,8 +153,10 @@ take_header(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_si
 		exchange->header_size += MAX_HEADER_SIZE;
 		return MHD_NO;
 	}
-	if (!is_name(name, name_size) || strlen(value) != value_size || strchr(value, '\r') != NULL)
-		exchange->broken_header = true;
+	exchange->broken_header |= !is_name(name, name_size) || strlen(value) != value_size ||
+							   (exchange->end != NULL && name != exchange->end);
+	if (exchange->end != NULL)
+		exchange->end = value + value_size + strlen("\r\n");
 	exchange->headers[n] = (Header){name, value};
 	exchange->message.header_count = n + 1;
 	return MHD_YES;
@@ -190,28 +189,19 @@ count_headers(const SignedRequest *message, const char *name)
 /*
  * Whether the header is what we have been told of it, and nothing else.  Before 1.0 the library takes
  * a NUL for the end of a field, lines may end without CR, and what goes on in a further line is taken
- * for a name.  Its strings are where they were received, so they have to follow one another.
+ * for a name.  Its strings are where they were received, so they have to follow one another, and a CR
+ * that is left is not that of the end of a line.
  */
 static bool
-is_whole(const Exchange *exchange, const char *path, const char *version)
+is_whole(const Exchange *exchange, const char *path, const char *method, const char *version)
 {
-	const SignedRequest *message = &exchange->message;
-	const char *end = message->method + strlen(message->method) + strlen(" ");
-	const union MHD_ConnectionInfo *info;
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(exchange->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
 
-	if (*MHD_get_version() != '0')
-		return true;
-	if (path != end || version != path + strlen(exchange->target) + strlen(" "))
-		return false;
-	end = version + strlen(version) + strlen("\r\n");
-	for (size_t i = 0; i < message->header_count; i++)
-	{
-		if (message->headers[i].name != end)
-			return false;
-		end = message->headers[i].value + strlen(message->headers[i].value) + strlen("\r\n");
-	}
-	info = MHD_get_connection_info(exchange->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-	return end + strlen("\r\n") == message->method + info->header_size;
+	return exchange->end == NULL || (path == method + strlen(method) + strlen(" ") &&
+									 version == path + strlen(exchange->target) + strlen(" ") &&
+									 exchange->end + strlen("\r\n") == method + info->header_size &&
+									 memchr(method, '\r', info->header_size) == NULL);
 }
 
 /*
@@ -406,11 +396,12 @@ read_header(Exchange *exchange, const char *path, const char *method, const char
 	SignedRequest *message = &exchange->message;
 	uint64_t size;
 
+	if (*MHD_get_version() == '0')
+		exchange->end = version + strlen(version) + strlen("\r\n");
 	MHD_get_connection_values_n(exchange->mhd, MHD_HEADER_KIND, take_header, exchange);
 	message->method = method;
 	message->headers = exchange->headers;
-	exchange->broken_header |=
-		!is_whole(exchange, path, version) || strchr(exchange->target, '\r') != NULL;
+	exchange->broken_header |= !is_whole(exchange, path, method, version);
 	split_target(exchange);
 	exchange->old_version = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
 	exchange->header_size += strlen(method) + strlen(exchange->target);
@@ -565,9 +556,7 @@ account(Exchange *exchange)
 static void
 free_body(Exchange *exchange)
 {
-	if (exchange->holds)
-		connection_hold(exchange->connection, 0);
-	exchange->holds = false;
+	connection_hold(exchange->connection, 0);
 	body_free(&exchange->request.body);
 }
 
@@ -645,27 +634,12 @@ ask_pool(Exchange *exchange)
 	return MHD_YES;
 }
 
-/* Count memory of the body, which has this size.  False if there is too little. */
-static bool
-count_memory(Exchange *exchange, size_t size)
+/* There is too little memory for the body. */
+static void
+refuse_body(Exchange *exchange)
 {
-	if (size <= UNCOUNTED_SIZE)
-		return true;
-	exchange->holds = true;
-	return connection_hold(exchange->connection, (int64_t) size - UNCOUNTED_SIZE);
-}
-
-/* A body that was inflated is larger than what was received. */
-static bool
-count_inflated(Exchange *exchange)
-{
-	Request *request = &exchange->request;
-
-	if (count_memory(exchange, request->body.size))
-		return true;
 	free_body(exchange);
-	answer_error(&request->answer, ERROR_UNAVAILABLE, NULL, NULL);
-	return false;
+	answer_error(&exchange->request.answer, ERROR_UNAVAILABLE, NULL, NULL);
 }
 
 /* The request is whole. */
@@ -678,13 +652,21 @@ run(Exchange *exchange)
 	message->body = request->body.data;
 	message->body_size = request->body.size;
 	request->received = request->body.size;
+	if (MHD_get_connection_values(exchange->mhd, MHD_FOOTER_KIND, NULL, NULL) > 0)
+		refuse_framing(exchange, ERROR_FRAMING);
 	if (request->answer.status != 0)
 		return send_answer(exchange);
 	/* what the header left open is an operation, or /readyz */
 	if (strcmp(message->method, "GET") == 0)
 		return ask_pool(exchange);
-	if (!protocol_read(message, request) || !count_inflated(exchange))
+	if (!protocol_read(message, request))
 		return send_answer(exchange);
+	/* one that was inflated is larger than what was received */
+	if (!connection_hold(exchange->connection, request->body.size))
+	{
+		refuse_body(exchange);
+		return send_answer(exchange);
+	}
 	if (operation_is_local(request->operation))
 	{
 		const char *host = protocol_header(message, "host");
@@ -693,14 +675,6 @@ run(Exchange *exchange)
 		return send_answer(exchange);
 	}
 	return ask_pool(exchange);
-}
-
-/* Keep a piece, if there is memory for it. */
-static bool
-keep(Exchange *exchange, const char *data, size_t size)
-{
-	return count_memory(exchange, exchange->request.body.size + size) &&
-		   body_add(&exchange->request.body, data, size) == BODY_OK;
 }
 
 /* Keep a piece of the body, unless there is an answer already, or it is too large. */
@@ -720,11 +694,9 @@ take_body(Exchange *exchange, const char *data, size_t size)
 		answer_too_large(&request->answer);
 		return MHD_YES;
 	}
-	if (!keep(exchange, data, size))
-	{
-		free_body(exchange);
-		answer_error(&request->answer, ERROR_UNAVAILABLE, NULL, NULL);
-	}
+	if (!connection_hold(exchange->connection, request->body.size + size) ||
+		body_add(&request->body, data, size) != BODY_OK)
+		refuse_body(exchange);
 	return MHD_YES;
 }
 

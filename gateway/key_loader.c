@@ -22,9 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "secret.h"
 
 #define REFRESH_SECONDS 60
@@ -60,8 +60,7 @@ struct KeyLoader
 	bool notified; /* something may have changed since the keys were loaded */
 	int64_t due; /* when a change may be loaded again, if PERIOD lay between all loads */
 	bool failing; /* and has told so */
-	size_t unusable; /* keys that could not be decrypted the last time */
-	bool none; /* there was no key the last time */
+	size_t unusable; /* keys that could not be decrypted the last time; SIZE_MAX: there was none */
 };
 
 /* Tell of a failure, unless it goes on only. */
@@ -85,15 +84,6 @@ report_success(KeyLoader *loader)
 	loader->failing = false;
 }
 
-static int64_t
-milliseconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* What wait_for() has seen. */
 typedef enum Seen
 {
@@ -111,7 +101,7 @@ wait_for(KeyLoader *loader, int socket, short events, int again, int64_t until)
 	struct pollfd files[] = {{.fd = loader->stop, .events = POLLIN},
 							 {.fd = again, .events = POLLIN},
 							 {.fd = socket, .events = events}};
-	int64_t left = until - milliseconds();
+	int64_t left = until - clock_now() / 1000;
 
 	if (poll(files, 3, left < 0 ? 0 : (int) left) <= 0)
 		return SEEN_NOTHING;
@@ -181,7 +171,7 @@ take_notifications(KeyLoader *loader)
 static PGresult *
 run(KeyLoader *loader, const char *statement)
 {
-	int64_t until = milliseconds() + ANSWER_TIME;
+	int64_t until = clock_now() / 1000 + ANSWER_TIME;
 	PGresult *result = NULL;
 	PGresult *next;
 
@@ -252,31 +242,22 @@ read_key(const MasterKey *master_key, const PGresult *result, int row, AccessKey
 	return read_secret(master_key, result, row, key);
 }
 
-/* Tell if there are other keys than before that cannot be used. */
+/* Tell if there are other keys than before that cannot be used, or none any more, or yet: a database
+ * that was restored from a dump has none. */
 static void
 report_unusable(KeyLoader *loader, size_t count, const char *first)
 {
-	char message[256];
+	char message[256] =
+		"the database has no access key whose role can be used: requests are refused "
+		"until keys are created, or imported by dyn_import_access_keys()";
 
-	if (count > 0 && count != loader->unusable)
-	{
+	if (count != SIZE_MAX)
 		snprintf(message, sizeof(message),
 				 "%zu access keys cannot be decrypted with the key file, such as \"%.128s\"", count,
 				 first);
+	if (count > 0 && count != loader->unusable)
 		loader->report(true, message);
-	}
 	loader->unusable = count;
-}
-
-/* Tell that there are no keys any more, or yet: a database that was restored from a dump has none. */
-static void
-report_none(KeyLoader *loader, bool none)
-{
-	if (none && !loader->none)
-		loader->report(true,
-					   "no access key of the database can be used: requests are refused until "
-					   "keys are created, or imported by dyn_import_access_keys()");
-	loader->none = none;
 }
 
 /* Take the keys of a result. */
@@ -302,8 +283,7 @@ take_keys(KeyLoader *loader, const PGresult *result)
 		else if (unusable == NULL)
 			unusable = PQgetvalue(result, row, 0);
 	}
-	report_unusable(loader, (size_t) rows - count, unusable);
-	report_none(loader, rows == 0);
+	report_unusable(loader, rows == 0 ? SIZE_MAX : (size_t) rows - count, unusable);
 	done = keys_replace(loader->keys, all, count);
 	OPENSSL_cleanse(&master_key, sizeof(master_key));
 	OPENSSL_cleanse(all, ((size_t) rows + 1) * sizeof(*all));
@@ -354,7 +334,7 @@ listen_to_server(KeyLoader *loader)
 static bool
 wait_for_change(KeyLoader *loader)
 {
-	int64_t until = milliseconds() + loader->refresh * INT64_C(1000);
+	int64_t until = clock_now() / 1000 + loader->refresh * INT64_C(1000);
 
 	for (take_notifications(loader); !loader->notified; take_notifications(loader))
 	{
@@ -373,7 +353,7 @@ wait_for_change(KeyLoader *loader)
 static bool
 rest(KeyLoader *loader)
 {
-	if (!loader->notified || loader->due <= milliseconds())
+	if (!loader->notified || loader->due <= clock_now() / 1000)
 		return true;
 	return is_answered(loader, "UNLISTEN dynamo_access_key") &&
 		   wait_for(loader, -1, 0, loader->again, loader->due) != SEEN_STOP &&
@@ -384,10 +364,10 @@ rest(KeyLoader *loader)
 static bool
 load_timely(KeyLoader *loader)
 {
-	int64_t begun = milliseconds();
+	int64_t begun = clock_now() / 1000;
 	int64_t earliest = begun - (LOADS_AT_ONCE - 1) * PERIOD;
 	bool loaded = load(loader);
-	int64_t period = (milliseconds() - begun) * SHARE;
+	int64_t period = (clock_now() / 1000 - begun) * SHARE;
 
 	if (loader->due < earliest)
 		loader->due = earliest;
@@ -430,7 +410,7 @@ loader_main(void *argument)
 	{
 		if (serve_connection(loader))
 			pause = FIRST_PAUSE;
-		wait_for(loader, -1, 0, loader->again, milliseconds() + pause);
+		wait_for(loader, -1, 0, loader->again, clock_now() / 1000 + pause);
 		pause = pause * 2 < LONGEST_PAUSE ? pause * 2 : LONGEST_PAUSE;
 	}
 	return NULL;

@@ -7,6 +7,7 @@
  */
 #include "late.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -20,7 +21,6 @@ typedef struct Late
 {
 	struct Late *next;
 	PGconn *connection;
-	bool counted; /* among the requests of its key */
 	char key_id[KEY_ID_SIZE];
 } Late;
 
@@ -30,7 +30,8 @@ static struct
 	Late *first;
 } late = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Give up a connection, which is ours from now on.  The request of the key may have its answer. */
+/* Give up a connection, which is ours from now on.  The request may be answered: its key counts it
+ * until the session has ended. */
 void
 late_add(PGconn *connection, const char *key_id)
 {
@@ -43,12 +44,23 @@ late_add(PGconn *connection, const char *key_id)
 	}
 	shutdown(PQsocket(connection), SHUT_WR);
 	new->connection = connection;
-	new->counted = limit_stay(key_id);
+	limit_stay(key_id);
 	strcpy(new->key_id, key_id);
 	pthread_mutex_lock(&late.lock);
 	new->next = late.first;
 	late.first = new;
 	pthread_mutex_unlock(&late.lock);
+}
+
+/* Whether the session goes on.  What it sends is not kept, but read: the server does not look for us
+ * while it waits to send more. */
+static bool
+goes_on(const Late *one)
+{
+	char ignored[65536];
+	ssize_t n = recv(PQsocket(one->connection), ignored, sizeof(ignored), MSG_DONTWAIT);
+
+	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
 /* Forget those whose session has ended.  Called often. */
@@ -61,15 +73,14 @@ late_check(void)
 	pthread_mutex_lock(&late.lock);
 	while ((one = *link) != NULL)
 	{
-		if (PQconsumeInput(one->connection))
+		if (goes_on(one))
 		{
 			link = &one->next;
 			continue;
 		}
 		*link = one->next;
 		PQfinish(one->connection);
-		if (one->counted)
-			limit_leave(one->key_id);
+		limit_leave(one->key_id);
 		free(one);
 	}
 	pthread_mutex_unlock(&late.lock);

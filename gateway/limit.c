@@ -110,8 +110,8 @@ limit_enter(const char *key_id)
 	return allowed;
 }
 
-/* One more is running, whether the key may have it or not.  If it is counted, limit_leave() follows. */
-bool
+/* One more of the key is running, whether it may have it or not.  Then limit_leave() follows. */
+void
 limit_stay(const char *key_id)
 {
 	Account *account;
@@ -121,7 +121,6 @@ limit_stay(const char *key_id)
 	if (account != NULL)
 		account->running++;
 	pthread_mutex_unlock(&limits.lock);
-	return account != NULL;
 }
 
 /* A request of the key has come to its end. */

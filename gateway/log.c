@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "utf8.h"
+
 /* What a value of one field takes at most, escaped, and what ends a line. */
 #define MAX_VALUE 1024
 #define END_OF_LINE 4
@@ -91,37 +93,15 @@ append(LogLine *line, const char *text, size_t length)
 	line->length += length;
 }
 
-/* The length of the UTF-8 sequence that text begins with, or 0 if it is none. */
 static size_t
-sequence_length(const unsigned char *text)
-{
-	size_t length = text[0] < 0x80                      ? 1
-					: text[0] >= 0xc2 && text[0] < 0xe0 ? 2
-					: text[0] >= 0xe0 && text[0] < 0xf0 ? 3
-					: text[0] >= 0xf0 && text[0] < 0xf5 ? 4
-														: 0;
-
-	for (size_t i = 1; i < length; i++)
-	{
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	/* surrogates, and what is longer than it need be or no character */
-	if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
-		(text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))
-		return 0;
-	return length;
-}
-
-static size_t
-escaped(const unsigned char *text, size_t length, char *out)
+escaped(const char *text, size_t length, char *out)
 {
 	if (length == 0)
 		return (size_t) sprintf(out, "\\ufffd");
 	if (text[0] == '"' || text[0] == '\\')
 		return (size_t) sprintf(out, "\\%c", text[0]);
-	if (text[0] < 0x20 || text[0] == 0x7f)
-		return (size_t) sprintf(out, "\\u%04x", text[0]);
+	if ((unsigned char) text[0] < 0x20 || text[0] == 0x7f)
+		return (size_t) sprintf(out, "\\u%04x", (unsigned) text[0]);
 	memcpy(out, text, length);
 	return length;
 }
@@ -129,21 +109,23 @@ escaped(const unsigned char *text, size_t length, char *out)
 static void
 append_quoted(LogLine *line, const char *value)
 {
-	const unsigned char *at = (const unsigned char *) value;
+	size_t left = strlen(value);
 	size_t begin = line->length;
 
 	append(line, "\"", 1);
-	while (*at != '\0')
+	while (left > 0)
 	{
 		char out[8];
-		size_t length = sequence_length(at);
-		size_t n = escaped(at, length, out);
+		size_t length = utf8_length(value, left);
+		size_t n = escaped(value, length, out);
 
 		/* the rest is left out */
 		if (line->length - begin + n > MAX_VALUE || n + 1 > room(line))
 			break;
 		append(line, out, n);
-		at += length == 0 ? 1 : length;
+		length = length == 0 ? 1 : length;
+		value += length;
+		left -= length;
 	}
 	append(line, "\"", 1);
 }

@@ -95,12 +95,14 @@ postgres_find(const char *programs, Postgres *postgres)
 		   fail("\"%s\" has no programs of PostgreSQL", postgres->programs);
 }
 
-/* In the new process: signals are as they are elsewhere, and what is written goes to the log. */
+/*
+ * In the new process: signals are as they are elsewhere, and what is written goes to the log.  Programs
+ * of Postgres find each other by the path that they are called by, and look in PATH without one.
+ */
 static void
-become(const Postgres *postgres, const char *program, char *const *arguments)
+become(const Postgres *postgres, char **arguments)
 {
 	char *log = text("%s/log", postgres->folder);
-	char *path = text("%s/%s", postgres->programs, program);
 	int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	sigset_t none;
 
@@ -112,13 +114,14 @@ become(const Postgres *postgres, const char *program, char *const *arguments)
 	if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0 ||
 		chdir(postgres->folder) != 0)
 		_exit(127);
-	execv(path, arguments);
+	arguments[0] = text("%s/%s", postgres->programs, arguments[0]);
+	execv(arguments[0], arguments);
 	_exit(127);
 }
 
 /* Start a program.  It is told to stop when we die. */
 static pid_t
-start(const Postgres *postgres, char *const *arguments)
+start(const Postgres *postgres, char **arguments)
 {
 	pid_t parent = getpid();
 	pid_t pid = fork();
@@ -128,7 +131,7 @@ start(const Postgres *postgres, char *const *arguments)
 		prctl(PR_SET_PDEATHSIG, SIGINT);
 		if (getppid() != parent)
 			_exit(127);
-		become(postgres, arguments[0], arguments);
+		become(postgres, arguments);
 	}
 	return pid;
 }

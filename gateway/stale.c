@@ -12,9 +12,11 @@
 
 #include "member.h"
 
-/* Whether nothing in the object asks for consistent reads. */
+static bool tables_are_eventual(Member tables);
+
+/* Whether nothing in the object asks for consistent reads; in a batch each table has its own. */
 static bool
-object_is_eventual(Member object)
+object_is_eventual(Member object, bool batch)
 {
 	MemberScan scan = member_scan(object);
 	Member name;
@@ -25,6 +27,8 @@ object_is_eventual(Member object)
 		if (memchr(name.text, '\\', name.length) != NULL)
 			return false;
 		if (member_is(name, "ConsistentRead") && !member_is(value, "false"))
+			return false;
+		if (batch && member_is(name, "RequestItems") && !tables_are_eventual(value))
 			return false;
 	}
 	return scan.whole;
@@ -40,24 +44,7 @@ tables_are_eventual(Member tables)
 
 	while (member_next(&scan, &name, &value))
 	{
-		if (!object_is_eventual(value))
-			return false;
-	}
-	return scan.whole;
-}
-
-static bool
-batch_is_eventual(Member request)
-{
-	MemberScan scan = member_scan(request);
-	Member name;
-	Member value;
-
-	while (member_next(&scan, &name, &value))
-	{
-		if (memchr(name.text, '\\', name.length) != NULL)
-			return false;
-		if (member_is(name, "RequestItems") && !tables_are_eventual(value))
+		if (!object_is_eventual(value, false))
 			return false;
 	}
 	return scan.whole;
@@ -67,11 +54,9 @@ batch_is_eventual(Member request)
 bool
 stale_is_enough(const Operation *operation, const char *json, size_t length)
 {
-	Member request = {json, length};
+	bool batch = strcmp(operation->name, "BatchGetItem") == 0;
 
-	if (strcmp(operation->name, "BatchGetItem") == 0)
-		return batch_is_eventual(request);
-	return (strcmp(operation->name, "GetItem") == 0 || strcmp(operation->name, "Query") == 0 ||
-			strcmp(operation->name, "Scan") == 0) &&
-		   object_is_eventual(request);
+	return (batch || strcmp(operation->name, "GetItem") == 0 ||
+			strcmp(operation->name, "Query") == 0 || strcmp(operation->name, "Scan") == 0) &&
+		   object_is_eventual((Member){json, length}, batch);
 }

@@ -17,7 +17,6 @@
  */
 #include "postgres.h"
 
-#include "access/xlog.h"
 #include "catalog/pg_type.h"
 #include "commands/trigger.h"
 #include "executor/spi.h"
@@ -26,14 +25,12 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
-#include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
 #include "gateway/gateway.h"
 #include "ground/arguments.h"
 #include "ground/errors.h"
 #include "ground/notification.h"
-#include "ground/sql.h"
 #include "work/owned.h"
 
 #define KEY_TABLE "access_key"
@@ -45,11 +42,6 @@
 
 /* Of statements about one key, $1. */
 #define OF_KEY " WHERE key_id OPERATOR(pg_catalog.=) $1"
-
-/* Of statements about those that can be used. */
-#define OF_ROLE \
-	" JOIN pg_catalog.pg_roles r ON r.oid OPERATOR(pg_catalog.=) k.role_oid" \
-	" AND r.rolname OPERATOR(pg_catalog.=) k.role WHERE NOT r.rolsuper"
 
 /*
  * Rights
@@ -109,23 +101,36 @@ check_secret(bytea *secret)
 						errmsg("encrypted_secret must have 1 to %d bytes", MAX_SECRET)));
 }
 
-/* Requests of superusers are refused, so there is no use for keys of theirs. */
-static void
-create_key(text *key_id, Oid role, bytea *secret, bool enabled, TimestampTz valid_until)
+/*
+ * dyn_create_access_key(key_id, role, encrypted_secret, enabled, valid_until).  Requests of superusers
+ * are refused, so there is no use for keys of theirs.
+ */
+PG_FUNCTION_INFO_V1(dyn_create_access_key);
+Datum
+dyn_create_access_key(PG_FUNCTION_ARGS)
 {
+	text *key_id = argument_required_text(fcinfo, 0, "key_id");
 	Oid types[] = {TEXTOID, NAMEOID, BYTEAOID, BOOLOID, TIMESTAMPTZOID};
+	static const char *const names[] = {"key_id", "role", "encrypted_secret", "enabled",
+										"valid_until"};
 	NameData name = {0};
-	Datum values[] = {PointerGetDatum(key_id), NameGetDatum(&name), PointerGetDatum(secret),
-					  BoolGetDatum(enabled), TimestampTzGetDatum(valid_until)};
+	Datum values[lengthof(types)] = {PointerGetDatum(key_id), NameGetDatum(&name)};
+	Oid role;
 
+	for (int i = 1; i < lengthof(types); i++)
+		argument_require(fcinfo, i, names[i]);
+	role = PG_GETARG_OID(1);
+	for (int i = 2; i < lengthof(types); i++)
+		values[i] = PG_GETARG_DATUM(i);
 	namestrcpy(&name, GetUserNameFromId(role, false));
 	check_key_id(text_span(key_id));
-	check_secret(secret);
+	check_secret(PG_GETARG_BYTEA_PP(2));
 	check_admin(role, NameStr(name));
 	if (superuser_arg(role))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("role \"%s\" is a superuser", NameStr(name)),
 						errdetail("Requests of gateways have no superuser's rights.")));
+	SPI_connect();
 	if (owned_execute(KEY_TABLE,
 					  "INSERT INTO " KEYS " (key_id, role, encrypted_secret, enabled, valid_until)"
 					  " VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING role_oid",
@@ -137,21 +142,6 @@ create_key(text *key_id, Oid role, bytea *secret, bool enabled, TimestampTz vali
 	if (DatumGetObjectId(owned_value(1)) != role)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
 						errmsg("role \"%s\" was dropped or renamed", NameStr(name))));
-}
-
-/* dyn_create_access_key(key_id, role, encrypted_secret) */
-PG_FUNCTION_INFO_V1(dyn_create_access_key);
-Datum
-dyn_create_access_key(PG_FUNCTION_ARGS)
-{
-	text *key_id = argument_required_text(fcinfo, 0, "key_id");
-	TimestampTz for_ever;
-
-	argument_require(fcinfo, 1, "role");
-	argument_require(fcinfo, 2, "encrypted_secret");
-	TIMESTAMP_NOEND(for_ever);
-	SPI_connect();
-	create_key(key_id, PG_GETARG_OID(1), PG_GETARG_BYTEA_PP(2), true, for_ever);
 	SPI_finish();
 	PG_RETURN_VOID();
 }
@@ -208,91 +198,14 @@ dyn_gateway_keys(PG_FUNCTION_ARGS)
 	SPI_connect();
 	owned_execute(KEY_TABLE,
 				  "SELECT k.key_id, r.oid, r.rolname, k.encrypted_secret, k.enabled, k.valid_until"
-				  " FROM " KEYS " k" OF_ROLE,
+				  " FROM " KEYS
+				  " k JOIN pg_catalog.pg_roles r ON r.oid OPERATOR(pg_catalog.=) k.role_oid"
+				  " AND r.rolname OPERATOR(pg_catalog.=) k.role WHERE NOT r.rolsuper",
 				  0, NULL, NULL, NULL);
 	for (uint64 i = 0; i < SPI_processed; i++)
 		tuplestore_puttuple(result->setResult, SPI_tuptable->vals[i]);
 	SPI_finish();
 	return (Datum) 0;
-}
-
-/*
- * Export and import
- */
-
-/* Of this cluster, and its physical copies: roles have the same OIDs there. */
-static Datum
-cluster(void)
-{
-	return CStringGetTextDatum(psprintf(UINT64_FORMAT, GetSystemIdentifier()));
-}
-
-/* dyn_export_access_keys(): the usable keys that the caller could create */
-PG_FUNCTION_INFO_V1(dyn_export_access_keys);
-Datum
-dyn_export_access_keys(PG_FUNCTION_ARGS)
-{
-	Oid types[] = {OIDOID, TEXTOID};
-	Datum values[] = {ObjectIdGetDatum(GetUserId()), cluster()};
-	Datum keys;
-
-	SPI_connect();
-	owned_execute(KEY_TABLE,
-				  "SELECT coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object("
-				  "'key_id', k.key_id, 'role', k.role, 'role_oid', k.role_oid, 'cluster', $2,"
-				  " 'encrypted_secret', k.encrypted_secret, 'enabled', k.enabled,"
-				  " 'valid_until', k.valid_until) ORDER BY k.key_id), '[]')"
-				  " FROM " KEYS " k" OF_ROLE
-				  " AND pg_catalog.pg_has_role($1, r.oid, 'MEMBER WITH ADMIN OPTION')",
-				  lengthof(types), types, values, NULL);
-	keys = SPI_datumTransfer(owned_value(1), false, -1);
-	SPI_finish();
-	PG_RETURN_DATUM(keys);
-}
-
-/* Creates the key of a row.  exported: its role, if the export is of this cluster. */
-static void
-import_key(const SPITupleTable *rows, uint64 row)
-{
-	const char *name = sql_text(rows, row, 2);
-	Oid role = get_role_oid(name, false);
-	bool elsewhere;
-	Oid exported = DatumGetObjectId(sql_nullable(rows, row, 3, &elsewhere));
-
-	if (!elsewhere && exported != role)
-		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-						errmsg("role \"%s\" is another one than when its access keys were exported",
-							   name)));
-	create_key(DatumGetTextPP(sql_value(rows, row, 1)), role,
-			   DatumGetByteaPP(sql_value(rows, row, 4)), DatumGetBool(sql_value(rows, row, 5)),
-			   DatumGetTimestampTz(sql_value(rows, row, 6)));
-}
-
-/* dyn_import_access_keys(keys): as many calls of dyn_create_access_key() */
-PG_FUNCTION_INFO_V1(dyn_import_access_keys);
-Datum
-dyn_import_access_keys(PG_FUNCTION_ARGS)
-{
-	Oid types[] = {JSONBOID, TEXTOID};
-	Datum values[] = {0, cluster()};
-	SPITupleTable *rows;
-	uint64 n;
-
-	argument_require(fcinfo, 0, "keys");
-	values[0] = PG_GETARG_DATUM(0);
-	SPI_connect();
-	n = sql_execute(
-		"SELECT key_id, role, CASE WHEN cluster OPERATOR(pg_catalog.=) $2 THEN role_oid END,"
-		" encrypted_secret, enabled, valid_until FROM pg_catalog.jsonb_to_recordset($1)"
-		" AS k (key_id pg_catalog.text, role pg_catalog.text, role_oid pg_catalog.oid,"
-		" cluster pg_catalog.text, encrypted_secret pg_catalog.bytea,"
-		" enabled pg_catalog.bool, valid_until pg_catalog.timestamptz)",
-		lengthof(types), types, values, NULL, true, 0);
-	rows = SPI_tuptable;
-	for (uint64 i = 0; i < n; i++)
-		import_key(rows, i);
-	SPI_finish();
-	PG_RETURN_INT64((int64) n);
 }
 
 /*

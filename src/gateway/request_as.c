@@ -178,12 +178,12 @@ restrict_settings(GucContext context)
 
 /*
  * A gateway that waits no longer ends its connection.  No code of a table's owner can catch what comes
- * of that, but somebody has to look.
+ * of that, but somebody has to look.  Background workers have no client.
  */
 static void
 watch_client(void)
 {
-	if (client_connection_check_interval > 0)
+	if (client_connection_check_interval > 0 || MyProcPort == NULL)
 		return;
 	SetConfigOption("client_connection_check_interval", "1s", PGC_SUSET, PGC_S_OVERRIDE);
 	enable_timeout_after(CLIENT_CONNECTION_CHECK_TIMEOUT, client_connection_check_interval);
@@ -196,8 +196,7 @@ forget_values(void)
 	int64 seed;
 
 	if (!pg_strong_random(&seed, sizeof(seed)))
-		ereport(ERROR,
-				(errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate random bytes")));
+		elog(ERROR, "could not generate random bytes");
 	DirectFunctionCall1(setseed, Float8GetDatum(seed / -(float8) PG_INT64_MIN));
 	ResetSequenceCaches();
 }

@@ -32,10 +32,11 @@ def is_locked(path):
 
 
 class Embedded(Gateway):
-    def __init__(self, path):
+    def __init__(self, path, **environment):
         self.path = path
         self.shown = tempfile.NamedTemporaryFile('w+')
-        super().__init__(program=['sh', '-c', 'out=$1; shift; exec "$@" >"$out"', 'sh', self.shown.name, PROGRAM, '--embedded', path, *FLAGS])
+        super().__init__(program=['sh', '-c', 'out=$1; shift; exec "$@" >"$out"', 'sh', self.shown.name, PROGRAM, '--embedded', path, *FLAGS],
+                         environment=environment)
         self.lines = dict(line.split('=', 1) for line in until(lambda: (self.shown.seek(0), self.shown.read())[1]).splitlines())
 
     def call(self, operation, request):
@@ -121,9 +122,9 @@ try:
         ok(status == 1 and 'Address already in use' in output, 'a port that is taken', output)
         ok(not os.path.exists(folder + '/port/data/postmaster.pid'), 'ends Postgres, too')
 
-    with Embedded(prepared('a  "b" $x; %s \u00e9')) as g:
+    with Embedded(prepared('a  "b" $x; %s \u00e9'), PATH='/usr/bin:/bin') as g:
         until(lambda: g.call('ListTables', {}).status == 200, 'keys')
-        ok(True, 'a path with blanks and other characters')
+        ok(True, 'a path with blanks and other characters, and a PATH without the programs')
     other = prepared('somebody')
     with open(other + '/file', 'w'):
         pass

@@ -112,8 +112,11 @@ with Gateway('--log-level', 'debug') as g:
     with g.connect() as c:
         c.send(framed('Transfer-Encoding: chunked') + chunked(b'{', b'"Limit":', b'3}') + LIST)
         is_([c.read().status for _ in range(2)], [200, 200], 'pieces, and a request behind')
-        c.send(framed('Transfer-Encoding: chunked') + chunked(b'{}', trailer=b'X-Amz-Target: DynamoDB_20120810.Nothing\r\n') + LIST)
-        is_([c.read().status for _ in range(2)], [200, 200], 'a trailer changes nothing')
+    for trailer in b'X-Amz-Target: DynamoDB_20120810.Nothing\r\n', b'X: y\r\n', b'X: a\rb\r\n', b'X: y\n':
+        with g.connect() as c:
+            c.send(framed('Transfer-Encoding: chunked') + chunked(b'{}', trailer=trailer) + LIST)
+            a = c.read()
+            ok(refused(c, a), f'a trailer: {trailer}', a)
     for name, fields in {'both lengths': ['Transfer-Encoding: chunked', 'Content-Length: 2'], 'two lengths': ['Content-Length: 2', 'Content-Length: 3'],
                          'an unknown coding': ['Transfer-Encoding: gzip'], 'two codings': ['Transfer-Encoding: gzip, chunked'],
                          'two targets': ['Content-Length: 2', 'X-Amz-Target: DynamoDB_20120810.Scan'], 'two hosts': ['Content-Length: 2', 'Host: y'],
@@ -179,18 +182,16 @@ with Gateway('--log-level', 'debug') as g:
     a = g.send(post('ListTables', b'{}', {f'X-{i}': 'x' for i in range(200)}))
     is_(a.status, 431, 'two hundred fields')
     # a NUL, a CR or an LF alone: others on the way may take it for the end of a field, or not
-    for name, data in (('in a name', LIST.replace(b'Host', b'X-\0')), ('in a field', framed('Content-Length: 2', 'X: a%sb')), ('at the end of one', framed('Content-Length: 2', 'X: a%s')),
-                       ('at the beginning of one', framed('Content-Length: 2', 'X: %sa')), ('in the first field', LIST.replace(b'localhost', b'local%shost')),
-                       ('in front of a blank', framed('Content-Length: 2', 'X: a%s b')), ('in the method', LIST.replace(b'POST', b'POST%sx')),
+    for name, data in (('in a name', LIST.replace(b'Host', b'X-%sHost')), ('in a field', framed('Content-Length: 2', 'X: a%sb') + b'{}'), ('at the end of one', framed('Content-Length: 2', 'X: a%s') + b'{}'),
+                       ('at the beginning of one', framed('Content-Length: 2', 'X: %sa') + b'{}'), ('in the first field', LIST.replace(b'localhost', b'local%shost')),
+                       ('in front of a blank', framed('Content-Length: 2', 'X: a%s b') + b'{}'), ('in the method', LIST.replace(b'POST', b'POST%sx')),
                        ('in the path', LIST.replace(b'POST /', b'POST /%sx')), ('in the query', LIST.replace(b'POST /', b'POST /?x%sx')),
                        ('in the version', LIST.replace(b'HTTP/1.1', b'HTTP/1.1%s'))):
         for byte, what in (b'\0', 'NUL'), (b'\r', 'CR'), (b'\n', 'LF'):
             with g.connect() as c:
-                c.send(data.replace(b'%s', byte) + b'{}' + LIST)
-                c.socket.shutdown(1)
+                c.send(data.replace(b'%s', byte) + LIST)
                 a = c.read()
-                # the library answers garbage behind an end of its own, too
-                ok(a is None or a.status in (400, 404, 413, 505) and c.ends() and b'HTTP/1.1 200' not in c.buffer, f'a {what} {name}', a, c.buffer)
+                ok(a is None or refused(c, a) or refused(c, a, 505), f'a {what} {name}', a, c.buffer)
     with g.connect() as c:
         c.send(LIST.replace(b'\r\n', b'\n'))
         c.socket.shutdown(1)

@@ -16,6 +16,7 @@ import zlib
 
 PROGRAM = os.environ['GATEWAY']
 DATABASE = f"host={os.environ['PGHOST']} user=gateway dbname=postgres"
+SANITIZED = b'san.so' in subprocess.run(['ldd', PROGRAM], capture_output=True).stdout
 WAIT = 600  # seconds after which what is waited for never happens
 
 failures = 0
@@ -175,6 +176,11 @@ class Gateway:
 
     def metric(self, pattern):
         return sum(float(n) for n in re.findall(f'^{re.escape(pattern)} (.*)$', self.send(b'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n').text, re.M))
+
+    def peak(self):
+        """The most memory that it has had, in kB."""
+        with open(f'/proc/{self.process.pid}/status') as status:
+            return int(re.search(r'VmHWM:\s*(\d+)', status.read()).group(1))
 
     def signal(self, number):
         self.process.send_signal(number)

@@ -14,7 +14,7 @@ import tempfile
 import threading
 import warnings
 
-from gateway import DATABASE, PROGRAM, WAIT, Gateway, Hold, done, get, head, in_thread, is_, ok, post, put, run, until, waiting_backends
+from gateway import DATABASE, PROGRAM, SANITIZED, WAIT, Gateway, Hold, done, get, head, in_thread, is_, ok, post, put, run, until, waiting_backends
 
 HEALTH = head(['GET /healthz HTTP/1.1', 'Host: x'])
 READY = head(['GET /readyz HTTP/1.1', 'Host: x'])
@@ -412,7 +412,7 @@ with Gateway('--body-memory', '16MB') as g:
 
     def received(*bodies):
         """Wait until they have come, without what each may have anyway."""
-        until(lambda: g.metric('dynamo_body_memory_bytes') == sum(size - 65536 for size in bodies), 'bodies')
+        until(lambda: g.metric('dynamo_body_memory_bytes') == sum(size - 65535 for size in bodies), 'bodies')
 
     def has_ended(c):
         return bool(select.select([c.socket], [], [], 0)[0])
@@ -458,7 +458,7 @@ with Gateway('--body-memory', '16MB') as g:
         c.socket.close()
 
 # what a container has: nothing but the program and its libraries
-if os.geteuid() == 0 and b'san.so' not in subprocess.run(['ldd', PROGRAM], capture_output=True).stdout:
+if os.geteuid() == 0 and not SANITIZED:
     image = os.path.join(folder.name, 'image')
     subprocess.run([os.path.join(os.path.dirname(__file__), '../../gateway/image'), PROGRAM, image], check=True)
     with Gateway(program=['chroot', '--userspec=65532:65532', image, '/dynamo_gateway', '--listen', '127.0.0.1:0', *none]) as g:

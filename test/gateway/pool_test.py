@@ -6,7 +6,7 @@ import socket
 import subprocess
 import threading
 
-from gateway import Gateway, Hold, done, get, in_thread, is_, ok, pg_ctl, post, psql, put, until, waiting_backends
+from gateway import SANITIZED, Gateway, Hold, done, get, in_thread, is_, ok, pg_ctl, post, psql, put, until, waiting_backends
 
 UNAVAILABLE = (503, 'com.amazonaws.dynamodb.v20120810#ServiceUnavailable')
 INTERNAL = (500, 'com.amazonaws.dynamodb.v20120810#InternalServerError')
@@ -198,6 +198,15 @@ for interval in '0', '100ms':
         until(lambda: not running(), 'the end of its session')
         until(lambda: g.metric('dynamo_late_sessions') == 0, 'that the gateway knows')
         ok(True, 'its session ends')
+
+# and one that tells something without end: the gateway keeps nothing of it
+psql("ALTER ROLE gateway SET client_connection_check_interval = '5s'")
+with Gateway('--request-time', '500ms', '--pool-size', '1') as g:
+    is_(told(put(g, pk='floods', flood=1)), INTERNAL, 'a trigger that tells something without end')
+    before = g.peak()
+    until(lambda: not running(), 'the end of its session')
+    until(lambda: g.metric('dynamo_late_sessions') == 0, 'that the gateway knows')
+    ok(SANITIZED or g.peak() < before + 8000, 'nothing of it is kept', before, g.peak())
 psql('ALTER ROLE gateway RESET ALL')
 
 # each request is a transaction of its own, which sees what others have committed by then

@@ -18,6 +18,7 @@ CREATE SEQUENCE caught;
 -- The item {"pk": …, "raise": "40001", "detail": …, "times": n}: the first n writes fail.  Sequences are not rolled back.
 -- With "exit" the error would be FATAL, if that could be.
 -- The item {"pk": …, "stay": 1} has a trigger that no error ends.
+-- The item {"pk": …, "flood": 1} has one that tells something without end.
 -- The item {"pk": …, "hold": 1} waits for a lock that the test holds.
 CREATE FUNCTION raise_it() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -33,6 +34,9 @@ BEGIN
 			EXCEPTION WHEN OTHERS THEN
 			END;
 		END;
+	END LOOP;
+	WHILE NEW.item ? 'flood' LOOP
+		RAISE NOTICE '%', repeat('x', 1000000);
 	END LOOP;
 	IF NEW.item ? 'exit' THEN
 		PERFORM set_config('exit_on_error', 'on', true);

@@ -113,7 +113,7 @@ with Gateway('--key-file', key_file, '--requests-at-once', '2', '--health-listen
 
 # one that is late counts until its session has ended
 psql("ALTER ROLE gateway SET client_connection_check_interval = '1h'")
-with Gateway('--key-file', key_file, '--requests-at-once', '1', '--request-time', '500ms', auth='keys') as g, Hold() as hold:
+with Gateway('--key-file', key_file, '--requests-at-once', '1', '--request-time', '3s', auth='keys') as g, Hold() as hold:
     def status(key, operation, request):
         a = g.send(sign(*key, operation, json.dumps(request).encode()))
         return a.status, a.json.get('__type', '').split('#')[-1]

@@ -62,4 +62,26 @@ $subscriber->wait_for_log(qr/violates check constraint "dynamo_keys"/, $offset);
 is($subscriber->safe_psql('postgres', 'SELECT count(*) FROM loose'), 0, 'a row with wrong key columns is refused by apply');
 $subscriber->safe_psql('postgres', 'ALTER SUBSCRIPTION loose DISABLE; ALTER SUBSCRIPTION loose SET (slot_name = NONE); DROP SUBSCRIPTION loose');
 
+# A trigger that makes requests of gateways in an apply worker, which has no client to look for.
+$_->safe_psql('postgres', 'CREATE TABLE inbox (request text)') for $publisher, $subscriber;
+$subscriber->safe_psql('postgres', q{
+	CREATE ROLE tenant;
+	GRANT ALL ON loose TO tenant;
+	ALTER TABLE loose ENABLE TRIGGER ALL;
+	CREATE TABLE settings (looks text);
+	CREATE FUNCTION request() RETURNS trigger LANGUAGE plpgsql SET search_path = public AS $$
+		BEGIN
+			PERFORM dynamo_internal.request_as('tenant', 'PutItem', new.request);
+			INSERT INTO public.settings VALUES (current_setting('client_connection_check_interval'));
+			RETURN new;
+		END $$;
+	CREATE TRIGGER request BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION request();
+	ALTER TABLE inbox ENABLE ALWAYS TRIGGER request});
+$publisher->safe_psql('postgres', 'CREATE PUBLICATION inbox FOR TABLE inbox');
+$subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION inbox CONNECTION '" . $publisher->connstr . ' dbname=postgres' . "' PUBLICATION inbox");
+$subscriber->wait_for_subscription_sync($publisher, 'inbox');
+$publisher->safe_psql('postgres', q{INSERT INTO inbox VALUES ('{"TableName":"loose","Item":{"pk":{"S":"by"},"sk":{"S":"trigger"}}}')});
+$publisher->wait_for_catchup('inbox');
+is($subscriber->safe_psql('postgres', 'SELECT looks, pk, sk FROM settings, loose'), '0|by|trigger', 'a request of a trigger in an apply worker');
+
 done_testing();

@@ -13,7 +13,7 @@ my $neighbour = build_library('neighbour/neighbour.c');
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-$node->append_conf('postgresql.conf', "log_statement = none\nlog_connections = off\nlog_disconnections = off");
+$node->append_conf('postgresql.conf', "log_statement = none\nlog_connections = off\nlog_disconnections = off\nlog_checkpoints = off");
 $node->start;
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION dynamo_table;

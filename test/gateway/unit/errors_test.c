@@ -135,7 +135,7 @@ test_standby(void)
 		{"55000", REQUEST, false, "500 e"},  {"26000", OUTSIDE, false, "503 eu"},
 		{"YD001", REQUEST, false, "400 et"}, {"YD008", REQUEST, false, "400 et"},
 		{"XX000", REQUEST, false, "500 e"},  {"57014", REQUEST, false, "500 "},
-		{NULL, REQUEST, true, "500 ec"},
+		{NULL, REQUEST, true, "500 e"},
 	};
 
 	for (size_t i = 0; i < sizeof(reads) / sizeof(reads[0]); i++)
