@@ -10,9 +10,9 @@ use Test::More;
 use DynamoTable;
 
 my @names = (
-	'plain', '%s%s%n', 't%2$s%3$s%4$n%1$s', q{it's "so"}, '  two  blanks ', q{back\\slash\\'\\"}, "line\nfeed\ttab\r", '$$ $x$ $1 \\1',
-	q{'; DROP TABLE victim; --}, q{"; DROP TABLE victim; --}, ';--', "Gr\xc3\xb6\xc3\x9fe \xe6\x9d\xb1\xe4\xba\xac \xf0\x9f\x9a\x80",
-	'-x', '{a,b}[1]', '{"settings":', q{:n :'n' @}, 'select');
+	'plain', '%s%s%n t%2$s%3$s%4$n%1$s', q{it's "so" back\\slash\\'\\"}, "  two  blanks line\nfeed\ttab\r", '$$ $x$ $1 \\1',
+	q{'; DROP TABLE victim; --}, q{"; DROP TABLE victim; --}, "Gr\xc3\xb6\xc3\x9fe \xe6\x9d\xb1\xe4\xba\xac \xf0\x9f\x9a\x80",
+	'-x', q[;-- {a,b}[1] {"settings": :n :'n' @], 'select');
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
