@@ -122,7 +122,8 @@ store_key(PGconn *server, const char *schema, const char *role, const NewKey *ke
 	snprintf(
 		statement, sizeof(statement),
 		"SELECT %s.dyn_create_access_key($1::pg_catalog.text,"
-		" pg_catalog.quote_ident($2::pg_catalog.text)::pg_catalog.regrole, $3::pg_catalog.bytea)",
+		" pg_catalog.quote_ident($2::pg_catalog.text)::pg_catalog.regrole, $3::pg_catalog.bytea,"
+		" true, 'infinity'::pg_catalog.timestamptz)",
 		schema);
 	result = PQexecParams(server, statement, 3, NULL, values, lengths, formats, 0);
 	done = PQresultStatus(result) == PGRES_TUPLES_OK;

@@ -40,7 +40,7 @@
 	"SELECT key_id, role, role_name, enabled," \
 	" CASE WHEN pg_catalog.isfinite(valid_until) THEN pg_catalog.floor(" \
 	"pg_catalog.date_part('epoch', valid_until))::pg_catalog.int8 END," \
-	" valid_until = '-infinity', encrypted_secret" \
+	" valid_until OPERATOR(pg_catalog.=) '-infinity', encrypted_secret" \
 	" FROM dynamo_internal.gateway_keys()"
 
 struct KeyLoader

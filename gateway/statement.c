@@ -21,7 +21,7 @@
 #define SET_UP_SECONDS 10
 #define DUPLICATE_STATEMENT "42P05"
 #define IDENTITY_QUERY \
-	"SELECT system_identifier || ' ' || oid FROM pg_catalog.pg_control_system(), " \
+	"SELECT pg_catalog.concat(system_identifier, ' ', oid) FROM pg_catalog.pg_control_system(), " \
 	"pg_catalog.pg_database" \
 	" WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
 

@@ -82,6 +82,9 @@ def value(answer):
 
 
 READS = 'GetItem', 'Query', 'Scan', 'BatchGetItem'
+# what any role can plant where a gateway's login looks for operators; it would have the login's rights, and so all roles'
+psql('''CREATE FUNCTION public.planted(bigint, text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'planted'; END $$;
+    CREATE OPERATOR public.|| (LEFTARG = bigint, RIGHTARG = text, FUNCTION = public.planted)''')
 make_standby()
 psql('SET ROLE app; TRUNCATE items, raising')
 
@@ -304,6 +307,7 @@ with tempfile.TemporaryDirectory(prefix='gateway-standby') as folder:
         is_(answered(g) - before, 3, 'are the standby\'s')
         pg_ctl('start')
 psql(f"SELECT dyn_drop_access_key('{key[0]}')")
+psql('DROP FUNCTION public.planted(bigint, text) CASCADE')
 standby_ctl('-m', 'immediate', 'stop')
 as_server('rm', '-rf', DATA, SOCKETS)
 
