@@ -133,6 +133,32 @@ CREATE FUNCTION dynamo_internal.value_to_jsonb(dyn_value) RETURNS jsonb
 CREATE CAST (dyn_value AS jsonb) WITH FUNCTION dynamo_internal.value_to_jsonb(dyn_value);
 COMMENT ON FUNCTION dynamo_internal.value_to_jsonb(dyn_value) IS 'value as plain JSON: sets become arrays, bytes base64';
 
+-- as jsonb has them, so they are explicit
+CREATE FUNCTION dynamo_internal.value_to_numeric(dyn_value) RETURNS numeric
+	AS 'MODULE_PATHNAME', 'dyn_value_to_numeric' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE CAST (dyn_value AS numeric) WITH FUNCTION dynamo_internal.value_to_numeric(dyn_value);
+COMMENT ON FUNCTION dynamo_internal.value_to_numeric(dyn_value) IS 'value of type N as numeric';
+
+CREATE FUNCTION dynamo_internal.value_to_integer(dyn_value) RETURNS integer
+	AS 'MODULE_PATHNAME', 'dyn_value_to_integer' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE CAST (dyn_value AS integer) WITH FUNCTION dynamo_internal.value_to_integer(dyn_value);
+COMMENT ON FUNCTION dynamo_internal.value_to_integer(dyn_value) IS 'value of type N, rounded to an integer';
+
+CREATE FUNCTION dynamo_internal.value_to_bigint(dyn_value) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'dyn_value_to_bigint' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE CAST (dyn_value AS bigint) WITH FUNCTION dynamo_internal.value_to_bigint(dyn_value);
+COMMENT ON FUNCTION dynamo_internal.value_to_bigint(dyn_value) IS 'value of type N, rounded to a bigint';
+
+CREATE FUNCTION dynamo_internal.value_to_float(dyn_value) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'dyn_value_to_float' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE CAST (dyn_value AS double precision) WITH FUNCTION dynamo_internal.value_to_float(dyn_value);
+COMMENT ON FUNCTION dynamo_internal.value_to_float(dyn_value) IS 'value of type N as double precision';
+
+CREATE FUNCTION dynamo_internal.value_to_boolean(dyn_value) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_value_to_boolean' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE CAST (dyn_value AS boolean) WITH FUNCTION dynamo_internal.value_to_boolean(dyn_value);
+COMMENT ON FUNCTION dynamo_internal.value_to_boolean(dyn_value) IS 'value of type BOOL as boolean';
+
 -- access
 
 CREATE FUNCTION dyn_attribute(item dyn_item, attribute text) RETURNS dyn_value
@@ -207,7 +233,7 @@ COMMENT ON FUNCTION dyn_has_attribute(dyn_value, text) IS 'whether the map has t
 CREATE OPERATOR ? (LEFTARG = dyn_value, RIGHTARG = text, FUNCTION = dyn_has_attribute);
 COMMENT ON OPERATOR ? (dyn_value, text) IS 'whether the map has the attribute';
 
--- equality
+-- equality and order
 
 CREATE FUNCTION dynamo_internal.item_eq(dyn_item, dyn_item) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'dyn_value_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -224,7 +250,7 @@ COMMENT ON FUNCTION dynamo_internal.item_hash_extended(dyn_item, bigint) IS 'has
 
 CREATE OPERATOR = (
 	LEFTARG = dyn_item, RIGHTARG = dyn_item, FUNCTION = dynamo_internal.item_eq, COMMUTATOR = =, NEGATOR = <>,
-	RESTRICT = eqsel, JOIN = eqjoinsel, HASHES
+	RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
 );
 COMMENT ON OPERATOR = (dyn_item, dyn_item) IS 'equal by value';
 CREATE OPERATOR <> (
@@ -236,6 +262,46 @@ CREATE OPERATOR CLASS dyn_item_ops DEFAULT FOR TYPE dyn_item USING hash AS
 	OPERATOR 1 =,
 	FUNCTION 1 dynamo_internal.item_hash(dyn_item),
 	FUNCTION 2 dynamo_internal.item_hash_extended(dyn_item, bigint);
+
+CREATE FUNCTION dynamo_internal.item_lt(dyn_item, dyn_item) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_value_lt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.item_lt(dyn_item, dyn_item) IS 'implementation of < operator';
+CREATE FUNCTION dynamo_internal.item_le(dyn_item, dyn_item) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_value_le' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.item_le(dyn_item, dyn_item) IS 'implementation of <= operator';
+CREATE FUNCTION dynamo_internal.item_gt(dyn_item, dyn_item) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_value_gt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.item_gt(dyn_item, dyn_item) IS 'implementation of > operator';
+CREATE FUNCTION dynamo_internal.item_ge(dyn_item, dyn_item) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_value_ge' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.item_ge(dyn_item, dyn_item) IS 'implementation of >= operator';
+CREATE FUNCTION dynamo_internal.item_cmp(dyn_item, dyn_item) RETURNS integer
+	AS 'MODULE_PATHNAME', 'dyn_value_cmp' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.item_cmp(dyn_item, dyn_item) IS 'less-equal-greater';
+
+CREATE OPERATOR < (
+	LEFTARG = dyn_item, RIGHTARG = dyn_item, FUNCTION = dynamo_internal.item_lt, COMMUTATOR = >, NEGATOR = >=,
+	RESTRICT = scalarltsel, JOIN = scalarltjoinsel
+);
+COMMENT ON OPERATOR < (dyn_item, dyn_item) IS 'less than';
+CREATE OPERATOR <= (
+	LEFTARG = dyn_item, RIGHTARG = dyn_item, FUNCTION = dynamo_internal.item_le, COMMUTATOR = >=, NEGATOR = >,
+	RESTRICT = scalarlesel, JOIN = scalarlejoinsel
+);
+COMMENT ON OPERATOR <= (dyn_item, dyn_item) IS 'less than or equal';
+CREATE OPERATOR > (
+	LEFTARG = dyn_item, RIGHTARG = dyn_item, FUNCTION = dynamo_internal.item_gt, COMMUTATOR = <, NEGATOR = <=,
+	RESTRICT = scalargtsel, JOIN = scalargtjoinsel
+);
+COMMENT ON OPERATOR > (dyn_item, dyn_item) IS 'greater than';
+CREATE OPERATOR >= (
+	LEFTARG = dyn_item, RIGHTARG = dyn_item, FUNCTION = dynamo_internal.item_ge, COMMUTATOR = <=, NEGATOR = <,
+	RESTRICT = scalargesel, JOIN = scalargejoinsel
+);
+COMMENT ON OPERATOR >= (dyn_item, dyn_item) IS 'greater than or equal';
+CREATE OPERATOR CLASS dyn_item_ops DEFAULT FOR TYPE dyn_item USING btree AS
+	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
+	FUNCTION 1 dynamo_internal.item_cmp(dyn_item, dyn_item), FUNCTION 4 btequalimage(oid);
 
 CREATE FUNCTION dynamo_internal.value_eq(dyn_value, dyn_value) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'dyn_value_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -252,7 +318,7 @@ COMMENT ON FUNCTION dynamo_internal.value_hash_extended(dyn_value, bigint) IS 'h
 
 CREATE OPERATOR = (
 	LEFTARG = dyn_value, RIGHTARG = dyn_value, FUNCTION = dynamo_internal.value_eq, COMMUTATOR = =, NEGATOR = <>,
-	RESTRICT = eqsel, JOIN = eqjoinsel, HASHES
+	RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
 );
 COMMENT ON OPERATOR = (dyn_value, dyn_value) IS 'equal by value';
 CREATE OPERATOR <> (
@@ -264,6 +330,79 @@ CREATE OPERATOR CLASS dyn_value_ops DEFAULT FOR TYPE dyn_value USING hash AS
 	OPERATOR 1 =,
 	FUNCTION 1 dynamo_internal.value_hash(dyn_value),
 	FUNCTION 2 dynamo_internal.value_hash_extended(dyn_value, bigint);
+
+CREATE FUNCTION dynamo_internal.value_lt(dyn_value, dyn_value) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_value_lt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.value_lt(dyn_value, dyn_value) IS 'implementation of < operator';
+CREATE FUNCTION dynamo_internal.value_le(dyn_value, dyn_value) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_value_le' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.value_le(dyn_value, dyn_value) IS 'implementation of <= operator';
+CREATE FUNCTION dynamo_internal.value_gt(dyn_value, dyn_value) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_value_gt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.value_gt(dyn_value, dyn_value) IS 'implementation of > operator';
+CREATE FUNCTION dynamo_internal.value_ge(dyn_value, dyn_value) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_value_ge' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.value_ge(dyn_value, dyn_value) IS 'implementation of >= operator';
+CREATE FUNCTION dynamo_internal.value_cmp(dyn_value, dyn_value) RETURNS integer
+	AS 'MODULE_PATHNAME', 'dyn_value_cmp' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.value_cmp(dyn_value, dyn_value) IS 'less-equal-greater';
+
+CREATE OPERATOR < (
+	LEFTARG = dyn_value, RIGHTARG = dyn_value, FUNCTION = dynamo_internal.value_lt, COMMUTATOR = >, NEGATOR = >=,
+	RESTRICT = scalarltsel, JOIN = scalarltjoinsel
+);
+COMMENT ON OPERATOR < (dyn_value, dyn_value) IS 'less than';
+CREATE OPERATOR <= (
+	LEFTARG = dyn_value, RIGHTARG = dyn_value, FUNCTION = dynamo_internal.value_le, COMMUTATOR = >=, NEGATOR = >,
+	RESTRICT = scalarlesel, JOIN = scalarlejoinsel
+);
+COMMENT ON OPERATOR <= (dyn_value, dyn_value) IS 'less than or equal';
+CREATE OPERATOR > (
+	LEFTARG = dyn_value, RIGHTARG = dyn_value, FUNCTION = dynamo_internal.value_gt, COMMUTATOR = <, NEGATOR = <=,
+	RESTRICT = scalargtsel, JOIN = scalargtjoinsel
+);
+COMMENT ON OPERATOR > (dyn_value, dyn_value) IS 'greater than';
+CREATE OPERATOR >= (
+	LEFTARG = dyn_value, RIGHTARG = dyn_value, FUNCTION = dynamo_internal.value_ge, COMMUTATOR = <=, NEGATOR = <,
+	RESTRICT = scalargesel, JOIN = scalargejoinsel
+);
+COMMENT ON OPERATOR >= (dyn_value, dyn_value) IS 'greater than or equal';
+CREATE OPERATOR CLASS dyn_value_ops DEFAULT FOR TYPE dyn_value USING btree AS
+	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
+	FUNCTION 1 dynamo_internal.value_cmp(dyn_value, dyn_value), FUNCTION 4 btequalimage(oid);
+
+-- numbers beside attributes: the planner puts the cast and numeric's operator in the place of these
+
+CREATE FUNCTION dynamo_internal.value_eq_numeric(dyn_value, numeric) RETURNS boolean
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN dynamo_internal.value_to_numeric($1) OPERATOR(pg_catalog.=) $2;
+COMMENT ON FUNCTION dynamo_internal.value_eq_numeric(dyn_value, numeric) IS 'implementation of = operator';
+CREATE OPERATOR = (LEFTARG = dyn_value, RIGHTARG = numeric, FUNCTION = dynamo_internal.value_eq_numeric, NEGATOR = <>);
+COMMENT ON OPERATOR = (dyn_value, numeric) IS 'equal, of an attribute that is a number';
+CREATE FUNCTION dynamo_internal.value_ne_numeric(dyn_value, numeric) RETURNS boolean
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN dynamo_internal.value_to_numeric($1) OPERATOR(pg_catalog.<>) $2;
+COMMENT ON FUNCTION dynamo_internal.value_ne_numeric(dyn_value, numeric) IS 'implementation of <> operator';
+CREATE OPERATOR <> (LEFTARG = dyn_value, RIGHTARG = numeric, FUNCTION = dynamo_internal.value_ne_numeric, NEGATOR = =);
+COMMENT ON OPERATOR <> (dyn_value, numeric) IS 'not equal, of an attribute that is a number';
+CREATE FUNCTION dynamo_internal.value_lt_numeric(dyn_value, numeric) RETURNS boolean
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN dynamo_internal.value_to_numeric($1) OPERATOR(pg_catalog.<) $2;
+COMMENT ON FUNCTION dynamo_internal.value_lt_numeric(dyn_value, numeric) IS 'implementation of < operator';
+CREATE OPERATOR < (LEFTARG = dyn_value, RIGHTARG = numeric, FUNCTION = dynamo_internal.value_lt_numeric, NEGATOR = >=);
+COMMENT ON OPERATOR < (dyn_value, numeric) IS 'less than, of an attribute that is a number';
+CREATE FUNCTION dynamo_internal.value_le_numeric(dyn_value, numeric) RETURNS boolean
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN dynamo_internal.value_to_numeric($1) OPERATOR(pg_catalog.<=) $2;
+COMMENT ON FUNCTION dynamo_internal.value_le_numeric(dyn_value, numeric) IS 'implementation of <= operator';
+CREATE OPERATOR <= (LEFTARG = dyn_value, RIGHTARG = numeric, FUNCTION = dynamo_internal.value_le_numeric, NEGATOR = >);
+COMMENT ON OPERATOR <= (dyn_value, numeric) IS 'less than or equal, of an attribute that is a number';
+CREATE FUNCTION dynamo_internal.value_gt_numeric(dyn_value, numeric) RETURNS boolean
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN dynamo_internal.value_to_numeric($1) OPERATOR(pg_catalog.>) $2;
+COMMENT ON FUNCTION dynamo_internal.value_gt_numeric(dyn_value, numeric) IS 'implementation of > operator';
+CREATE OPERATOR > (LEFTARG = dyn_value, RIGHTARG = numeric, FUNCTION = dynamo_internal.value_gt_numeric, NEGATOR = <=);
+COMMENT ON OPERATOR > (dyn_value, numeric) IS 'greater than, of an attribute that is a number';
+CREATE FUNCTION dynamo_internal.value_ge_numeric(dyn_value, numeric) RETURNS boolean
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN dynamo_internal.value_to_numeric($1) OPERATOR(pg_catalog.>=) $2;
+COMMENT ON FUNCTION dynamo_internal.value_ge_numeric(dyn_value, numeric) IS 'implementation of >= operator';
+CREATE OPERATOR >= (LEFTARG = dyn_value, RIGHTARG = numeric, FUNCTION = dynamo_internal.value_ge_numeric, NEGATOR = <);
+COMMENT ON OPERATOR >= (dyn_value, numeric) IS 'greater than or equal, of an attribute that is a number';
 
 -- size
 
@@ -329,10 +468,11 @@ COMMENT ON FUNCTION dynamo_internal.keys_missing(oid, dyn_item, "any") IS
 
 CREATE FUNCTION dyn_create_table(table_name text, partition_key text, sort_key text DEFAULT NULL,
 		global_indexes jsonb DEFAULT NULL, local_indexes jsonb DEFAULT NULL, fillfactor bigint DEFAULT 90,
-		distributed boolean DEFAULT false, colocate_with text DEFAULT NULL, shard_count bigint DEFAULT NULL)
+		distributed boolean DEFAULT false, colocate_with text DEFAULT NULL, shard_count bigint DEFAULT NULL,
+		if_not_exists boolean DEFAULT false)
 	RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_create_table(text, text, text, jsonb, jsonb, bigint, boolean, text, bigint) IS
+COMMENT ON FUNCTION dyn_create_table(text, text, text, jsonb, jsonb, bigint, boolean, text, bigint, boolean) IS
 	'create a table of items with its indexes; keys as "name TYPE" with type S, N or B';
 
 CREATE FUNCTION dyn_alter_table(table_name text, settings jsonb) RETURNS void
@@ -357,6 +497,24 @@ COMMENT ON FUNCTION dyn_undistribute_table(text) IS 'make a distributed table of
 CREATE FUNCTION dyn_describe_table(table_name text) RETURNS jsonb
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION dyn_describe_table(text) IS 'keys, settings and sizes of a table of items, in the shape of DescribeTable';
+
+CREATE FUNCTION dynamo_internal.tables()
+	RETURNS TABLE (relation regclass, partition_key text, sort_key text, distributed boolean, description jsonb)
+	AS 'MODULE_PATHNAME', 'dyn_list_tables' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dynamo_internal.tables() IS 'tables of items that the caller may read, each as dyn_describe_table() describes it; null while it is locked';
+
+CREATE VIEW dyn_tables AS
+	SELECT n.nspname AS schema_name, coalesce(t.description ->> 'TableName', c.relname) AS table_name, t.relation, t.partition_key, t.sort_key,
+		CASE WHEN t.description IS NOT NULL THEN ARRAY(SELECT x ->> 'IndexName' FROM pg_catalog.jsonb_array_elements(
+			coalesce(t.description -> 'GlobalSecondaryIndexes', '[]') || coalesce(t.description -> 'LocalSecondaryIndexes', '[]')) x ORDER BY 1) END AS indexes,
+		(t.description ->> 'ItemCount')::bigint AS items, (t.description ->> 'TableSizeBytes')::bigint AS bytes,
+		t.description #>> '{TimeToLiveDescription,AttributeName}'::pg_catalog.text[] AS ttl_attribute, t.description #>> '{StreamSpecification,StreamViewType}'::pg_catalog.text[] AS stream_view_type,
+		CASE WHEN t.description IS NOT NULL THEN coalesce((t.description ->> 'Placement')::boolean, t.distributed OR a.amname = 'dynamo_table'::pg_catalog.name) END AS placement,
+		t.distributed
+	FROM dynamo_internal.tables() t JOIN pg_catalog.pg_class c ON c.oid = t.relation::pg_catalog.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+		LEFT JOIN pg_catalog.pg_am a ON a.oid = c.relam;
+COMMENT ON VIEW dyn_tables IS 'tables of items that the caller may read, or all for pg_monitor: keys, indexes, size and settings; null while another session has locked a table';
+GRANT SELECT ON dyn_tables TO PUBLIC;
 
 CREATE FUNCTION dyn_collection_pages(table_name text, samples bigint DEFAULT 100)
 	RETURNS TABLE (partition_key dyn_value, items bigint, pages bigint, ideal_pages bigint)
@@ -662,15 +820,15 @@ COMMENT ON FUNCTION dyn_table_chart(text, text, bigint, bigint, bigint, text, bi
 -- indexes
 
 CREATE PROCEDURE dyn_create_index(table_name text, index_name text, partition_key text, sort_key text DEFAULT NULL,
-		projection text DEFAULT 'ALL', non_key_attributes text[] DEFAULT NULL, covering text DEFAULT NULL)
+		projection text DEFAULT 'ALL', non_key_attributes text[] DEFAULT NULL, covering text DEFAULT NULL, if_not_exists boolean DEFAULT false)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_create_index(text, text, text, text, text, text[], text) IS
+COMMENT ON PROCEDURE dyn_create_index(text, text, text, text, text, text[], text, boolean) IS
 	'create a global secondary index on a table in use, with keys as "name TYPE"; commits by itself';
 
 CREATE PROCEDURE dyn_create_index(table_name text, index_name text, partition_key text[], sort_key text[] DEFAULT NULL,
-		projection text DEFAULT 'ALL', non_key_attributes text[] DEFAULT NULL, covering text DEFAULT NULL)
+		projection text DEFAULT 'ALL', non_key_attributes text[] DEFAULT NULL, covering text DEFAULT NULL, if_not_exists boolean DEFAULT false)
 	AS 'MODULE_PATHNAME', 'dyn_create_index_multi' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_create_index(text, text, text[], text[], text, text[], text) IS
+COMMENT ON PROCEDURE dyn_create_index(text, text, text[], text[], text, text[], text, boolean) IS
 	'create a global secondary index whose keys have up to four attributes each; commits by itself';
 
 CREATE PROCEDURE dyn_drop_index(table_name text, index_name text, cascade boolean DEFAULT false)
@@ -714,9 +872,9 @@ GRANT SELECT ON dyn_index_builds TO PUBLIC;
 
 -- time to live
 
-CREATE PROCEDURE dyn_enable_ttl(table_name text, attribute text, hide_expired boolean DEFAULT NULL)
+CREATE PROCEDURE dyn_enable_ttl(table_name text, attribute text, hide_expired boolean DEFAULT NULL, if_not_exists boolean DEFAULT false)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_enable_ttl(text, text, boolean) IS
+COMMENT ON PROCEDURE dyn_enable_ttl(text, text, boolean, boolean) IS
 	'let items of a table expire at the time, in Unix seconds, that an attribute has; commits by itself';
 
 CREATE PROCEDURE dyn_disable_ttl(table_name text, cascade boolean DEFAULT false)
@@ -886,9 +1044,10 @@ INSERT INTO dynamo_internal.stream_secret VALUES (pg_catalog.sha256(pg_catalog.u
 
 -- streams: enabling, the slot
 
-CREATE FUNCTION dyn_enable_stream(table_name text, view_type text, shards bigint DEFAULT NULL) RETURNS text
+CREATE FUNCTION dyn_enable_stream(table_name text, view_type text DEFAULT 'NEW_AND_OLD_IMAGES', shards bigint DEFAULT NULL, if_not_exists boolean DEFAULT false)
+	RETURNS text
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_enable_stream(text, text, bigint) IS 'let changes of a table''s items go to a stream; returns its ARN';
+COMMENT ON FUNCTION dyn_enable_stream(text, text, bigint, boolean) IS 'let changes of a table''s items go to a stream; returns its ARN';
 
 CREATE FUNCTION dyn_alter_stream(table_name text, shards bigint) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
@@ -923,7 +1082,7 @@ CREATE EVENT TRIGGER dynamo_table_drop ON ddl_command_start WHEN TAG IN ('DROP E
 	EXECUTE FUNCTION dynamo_internal.extension_dropping();
 COMMENT ON EVENT TRIGGER dynamo_table_drop IS 'DROP EXTENSION dynamo_table warns of a replication slot that is left';
 
--- One row.  Only this view determines the state of the slot.  The setting for output plugins came with a minor version, and is
+-- One row.  Only this view determines the state of the slot.  From 19 on a slot makes "replica" write what decoding needs.  The setting for output plugins came with a minor version, and is
 -- visible to some roles only.  A collector that is at work confirms what it has committed
 -- since this snapshot was taken, so only a slot that no process reads can be ahead.  A column that only some versions of
 -- pg_replication_slots have is taken from its row.  Whether a standby has the slot is known there, and to the primary by what the
@@ -934,7 +1093,8 @@ COMMENT ON FUNCTION dynamo_internal.stream_progress() IS 'up to where the collec
 
 CREATE VIEW dyn_stream_slots WITH (security_barrier) AS
 	SELECT d.slot_name,
-		CASE WHEN pg_catalog.current_setting('wal_level') <> 'logical' THEN 'wal_level too low'
+		CASE WHEN pg_catalog.current_setting('wal_level') = 'minimal' OR pg_catalog.current_setting('wal_level') = 'replica'
+				AND pg_catalog.current_setting('server_version_num')::int < 190000 THEN 'wal_level too low'
 			WHEN EXISTS (SELECT FROM pg_catalog.pg_settings WHERE name = 'output_plugin_libraries'
 				AND ',' || pg_catalog.regexp_replace(setting, '[\s"]', '', 'g') || ',' NOT LIKE '%,dynamo\_table,%') THEN 'plugin not allowed'
 			WHEN s.database IS NULL THEN 'not set up'
@@ -1030,21 +1190,26 @@ CREATE FUNCTION dyn_to_value(value anyelement, type text DEFAULT NULL) RETURNS d
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_to_value(anyelement, text) IS 'an SQL value as an attribute of an entity has it';
 
+-- for statements of the extension's own, since no role can create an overload there
+CREATE FUNCTION dynamo_internal.to_value(value anyelement, type text) RETURNS dyn_value
+	AS 'MODULE_PATHNAME', 'dyn_to_value' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.to_value(anyelement, text) IS 'an SQL value as an attribute of an entity has it';
+
 CREATE FUNCTION dyn_render(template text, vals dyn_item) RETURNS text
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_render(text, dyn_item) IS 'what a key template makes of attributes; NULL if one of them is not there';
 
 -- An untyped literal is a text: of a string's category among types that are not.  It has an order, as json has; jsonb has none.
 CREATE FUNCTION dyn_create_entity(table_name text, entity text, keys jsonb, attributes text,
-		type_attribute text DEFAULT 'Type', type_value text DEFAULT NULL)
+		type_attribute text DEFAULT 'Type', type_value text DEFAULT NULL, if_not_exists boolean DEFAULT false)
 	RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 CREATE FUNCTION dyn_create_entity(table_name text, entity text, keys jsonb, attributes json,
-		type_attribute text DEFAULT 'Type', type_value text DEFAULT NULL)
+		type_attribute text DEFAULT 'Type', type_value text DEFAULT NULL, if_not_exists boolean DEFAULT false)
 	RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 CREATE FUNCTION dyn_create_entity(table_name text, entity text, keys jsonb, attributes jsonb,
-		type_attribute text DEFAULT 'Type', type_value text DEFAULT NULL)
+		type_attribute text DEFAULT 'Type', type_value text DEFAULT NULL, if_not_exists boolean DEFAULT false)
 	RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 CREATE FUNCTION dyn_drop_entity(table_name text, entity text) RETURNS void
@@ -1055,11 +1220,11 @@ CREATE FUNCTION dyn_entities(table_name text, OUT entity text, OUT type_attribut
 		OUT keys jsonb, OUT attributes json)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 10;
-COMMENT ON FUNCTION dyn_create_entity(text, text, jsonb, text, text, text) IS
+COMMENT ON FUNCTION dyn_create_entity(text, text, jsonb, text, text, text, boolean) IS
 	'declare a kind of items: how their keys are made, and the types of their attributes';
-COMMENT ON FUNCTION dyn_create_entity(text, text, jsonb, json, text, text) IS
+COMMENT ON FUNCTION dyn_create_entity(text, text, jsonb, json, text, text, boolean) IS
 	'declare a kind of items: how their keys are made, and the types of their attributes';
-COMMENT ON FUNCTION dyn_create_entity(text, text, jsonb, jsonb, text, text) IS
+COMMENT ON FUNCTION dyn_create_entity(text, text, jsonb, jsonb, text, text, boolean) IS
 	'declare a kind of items: how their keys are made, and the types of their attributes';
 COMMENT ON FUNCTION dyn_drop_entity(text, text) IS 'forget what was declared of a kind of items; the items stay';
 COMMENT ON FUNCTION dyn_enforce_entities(text, boolean) IS
@@ -1283,25 +1448,6 @@ CREATE PROCEDURE dyn_import(table_name text, source regclass, column_name text D
 COMMENT ON PROCEDURE dyn_import(text, regclass, text, bigint, text, text, text, jsonb, bigint, bigint, bigint, bigint, jsonb) IS
 	'put the items of lines or of a file, which are rows of another table, into a table; commits by itself';
 
-CREATE FUNCTION dyn_import_workbench(model text, data boolean DEFAULT true, prefix text DEFAULT NULL)
-	RETURNS TABLE (table_name text, indexes bigint, items bigint)
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 5;
-CREATE FUNCTION dyn_import_workbench(model json, data boolean DEFAULT true, prefix text DEFAULT NULL)
-	RETURNS TABLE (table_name text, indexes bigint, items bigint)
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 5;
-CREATE FUNCTION dyn_import_workbench(model jsonb, data boolean DEFAULT true, prefix text DEFAULT NULL)
-	RETURNS TABLE (table_name text, indexes bigint, items bigint)
-	LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 5
-BEGIN ATOMIC
-	SELECT * FROM dyn_import_workbench(model::text, data, prefix);
-END;
-COMMENT ON FUNCTION dyn_import_workbench(text, boolean, text) IS
-	'create the tables of a NoSQL Workbench model, with their indexes and sample data';
-COMMENT ON FUNCTION dyn_import_workbench(json, boolean, text) IS
-	'create the tables of a NoSQL Workbench model, with their indexes and sample data';
-COMMENT ON FUNCTION dyn_import_workbench(jsonb, boolean, text) IS
-	'create the tables of a NoSQL Workbench model, with their indexes and sample data';
-
 CREATE FUNCTION dyn_export(table_name text, entity text DEFAULT NULL, filter text DEFAULT NULL, names jsonb DEFAULT NULL,
 		vals dyn_item DEFAULT NULL, wrapped boolean DEFAULT true)
 	RETURNS SETOF text
@@ -1519,16 +1665,17 @@ GRANT EXECUTE ON FUNCTION
 	-- views
 	dynamo_internal.attribute, dynamo_internal.is_entity(dyn_item, text, "any"), dynamo_internal.is_entity(dyn_item, dynamo_internal.entity, "any"),
 	dynamo_internal.entity_key(anyelement, text, integer, boolean, "any"), dynamo_internal.entity_key(anyelement, dynamo_internal.entity, integer, boolean, "any"),
-	dynamo_internal.ttl_tables,
+	dynamo_internal.tables, dynamo_internal.ttl_tables,
 	dynamo_internal.ttl_due, dynamo_internal.operations, dynamo_internal.stream_tables, dynamo_internal.stream_progress, dynamo_internal.stream_node_shards,
 	dynamo_internal.stream_node_records, dynamo_internal.migration_steps,
 	-- statements
-	dynamo_internal.store_change, dynamo_internal.keys_missing, dynamo_internal.fill_shard, dynamo_internal.shard_sizes, dynamo_internal.migration_key,
+	dynamo_internal.to_value, dynamo_internal.store_change, dynamo_internal.keys_missing, dynamo_internal.fill_shard, dynamo_internal.shard_sizes, dynamo_internal.migration_key,
 	-- casts, operators and what sorts and hashes by them
 	dynamo_internal.item_from_json, dynamo_internal.item_from_jsonb, dynamo_internal.item_to_json, dynamo_internal.item_to_jsonb,
 	dynamo_internal.items_from_json, dynamo_internal.items_from_jsonb, dynamo_internal.items_from_text,
 	dynamo_internal.values_from_json, dynamo_internal.values_from_jsonb,
-	dynamo_internal.value_to_json, dynamo_internal.value_to_jsonb, dynamo_internal.item_eq, dynamo_internal.item_ne,
+	dynamo_internal.value_to_json, dynamo_internal.value_to_jsonb, dynamo_internal.value_to_numeric, dynamo_internal.value_to_integer,
+	dynamo_internal.value_to_bigint, dynamo_internal.value_to_float, dynamo_internal.value_to_boolean, dynamo_internal.item_eq, dynamo_internal.item_ne,
 	dynamo_internal.item_hash, dynamo_internal.item_hash_extended, dynamo_internal.value_eq, dynamo_internal.value_ne,
 	dynamo_internal.value_hash, dynamo_internal.value_hash_extended
 	TO PUBLIC;

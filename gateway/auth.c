@@ -29,7 +29,9 @@ start_keys(const Config *config)
 {
 	KeysSource source = {
 		.connection = config->database, .key_file = config->key_file, .report = report};
-	SignatureSettings settings = {.region = config->region, .debug = config->debug_signature};
+	SignatureSettings settings = {.region = config->region,
+								  .refuse_tokens = config->session_tokens == TOKENS_REFUSE,
+								  .debug = config->debug_signature};
 	char *failure = NULL;
 
 	keys = keys_new();
@@ -62,6 +64,7 @@ static bool
 refuse(Request *request, Refusal *refusal)
 {
 	metrics_auth_failure(refusal->reason);
+	request->reason = refusal->reason;
 	if (refusal->message == NULL)
 		answer_error(&request->answer, ERROR_INTERNAL, NULL, NULL);
 	else
@@ -87,12 +90,14 @@ auth_check(const SignedRequest *message, Request *request)
 	/* an unknown key is not asked for again */
 	if (!keys_loaded(keys))
 	{
+		request->reason = "keys";
 		answer_error(&request->answer, ERROR_UNAVAILABLE, NULL, NULL);
 		return false;
 	}
 	if (!signature_verify(signatures, message, time(NULL), &request->caller, &refusal))
 		return refuse(request, &refusal);
-	request->counted = limit_enter(request->caller.key_id);
+	request->reason = limit_enter(request->caller.key_id);
+	request->counted = request->reason == NULL;
 	if (request->counted)
 		return true;
 	metrics_throttled();

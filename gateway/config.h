@@ -15,6 +15,12 @@ typedef enum AuthMode
 	AUTH_NONE
 } AuthMode;
 
+typedef enum SessionTokens
+{
+	TOKENS_IGNORE,
+	TOKENS_REFUSE
+} SessionTokens;
+
 /* Texts are never NULL: what is not set is empty.  Times are in milliseconds. */
 typedef struct Config
 {
@@ -42,6 +48,7 @@ typedef struct Config
 	const char *auth_role;
 	const char *key_file;
 	const char *region;
+	int session_tokens;
 	bool debug_signature;
 
 	/* limits */
@@ -64,6 +71,7 @@ typedef struct Config
 
 	/* how the program is run */
 	const char *user;
+	const char *role;
 	const char *postgres;
 } Config;
 
@@ -76,6 +84,7 @@ typedef struct Command
 		COMMAND_CHECK,
 		COMMAND_CREATE_KEY,
 		COMMAND_CREATE_KEY_FILE,
+		COMMAND_SETUP,
 		COMMAND_EMBEDDED,
 		COMMAND_HELP,
 		COMMAND_VERSION

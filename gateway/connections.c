@@ -7,6 +7,7 @@
  */
 #include "connections.h"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -18,9 +19,14 @@
 
 #include "clock.h"
 #include "config.h"
+#include "listen.h"
+#include "log.h"
 
 /* How often is looked for clients that have gone. */
 #define TELL_MS 1000
+
+/* How often is told that there are too many. */
+#define WARN_MS 60000
 
 /* What each body has without being counted: connections are few enough for that.  With the NUL behind
  * it, it is as much as bodies get at once. */
@@ -31,7 +37,7 @@ typedef struct Client
 {
 	struct Client *next;
 	const void *server;
-	struct in6_addr address; /* zeros: none */
+	struct in6_addr address; /* zeros: none; of IPv4 as IPv6 has it */
 	int connections;
 	int64_t memory; /* for the bodies of their requests */
 } Client;
@@ -55,7 +61,7 @@ static struct
 	pthread_mutex_t lock;
 	Connection *first;
 	Client *clients;
-	_Atomic int64_t memory; /* of all */
+	ConnectionCounts counts;
 } connections = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* What counts as one address: of IPv6 the first half, since who has one has usually the whole half. */
@@ -63,12 +69,12 @@ static struct in6_addr
 network(struct in6_addr address)
 {
 	if (!IN6_IS_ADDR_V4MAPPED(&address))
-		memset(address.s6_addr + 8, 0xff, 8);
+		memset(address.s6_addr + 8, 0, 8);
 	return address;
 }
 
-/* Where the client is.  One of the same machine may have no address. */
-static void
+/* Where the client is: whether on this machine, where it may have no address. */
+static bool
 read_address(int socket, Client *client)
 {
 	struct sockaddr_storage name = {0};
@@ -78,7 +84,11 @@ read_address(int socket, Client *client)
 	if (name.ss_family == AF_INET6)
 		client->address = network(((struct sockaddr_in6 *) &name)->sin6_addr);
 	else if (name.ss_family == AF_INET)
-		memcpy(&client->address, &((struct sockaddr_in *) &name)->sin_addr, sizeof(struct in_addr));
+	{
+		client->address.s6_addr32[2] = htonl(0xffff);
+		client->address.s6_addr32[3] = ((struct sockaddr_in *) &name)->sin_addr.s_addr;
+	}
+	return listen_is_local(&name);
 }
 
 /* With the lock held: the one that has this address, or a new one; NULL without memory. */
@@ -116,6 +126,7 @@ leave_client(Client *client)
 	free(client);
 }
 
+/* The client, without memory NULL, is let in or counted as refused. */
 static bool
 add(Connection *connection, const Client *wanted, int limit)
 {
@@ -123,11 +134,15 @@ add(Connection *connection, const Client *wanted, int limit)
 	bool within;
 
 	pthread_mutex_lock(&connections.lock);
-	client = find_client(wanted);
-	within = client != NULL && (limit == 0 || IN6_IS_ADDR_UNSPECIFIED(&client->address) ||
-								client->connections < limit);
-	if (within)
+	client = connection == NULL ? NULL : find_client(wanted);
+	within = client != NULL && (limit == 0 || client->connections < limit);
+	if (client == NULL)
+		connections.counts.out_of_memory++;
+	else if (!within)
+		connections.counts.over_limit++;
+	else
 	{
+		connections.counts.open++;
 		client->connections++;
 		connection->client = client;
 		connection->next = connections.first;
@@ -140,9 +155,72 @@ add(Connection *connection, const Client *wanted, int limit)
 	return within;
 }
 
+/* What there is of them by now. */
+ConnectionCounts
+connections_counts(void)
+{
+	ConnectionCounts counts;
+
+	pthread_mutex_lock(&connections.lock);
+	counts = connections.counts;
+	pthread_mutex_unlock(&connections.lock);
+	return counts;
+}
+
+/* Whether it is time to warn once more. */
+static bool
+is_time(_Atomic int64_t *warned)
+{
+	int64_t before = *warned;
+	int64_t now = clock_now();
+
+	return log_wants(LEVEL_WARNING) && (before == 0 || now - before > clock_of_ms(WARN_MS)) &&
+		   atomic_compare_exchange_strong(warned, &before, now);
+}
+
+/* Warn that clients have more connections than a setting allows. */
+static void
+warn(const char *event, const char *address, const char *setting, int limit)
+{
+	LogLine line;
+
+	log_begin(&line, LEVEL_WARNING, event);
+	log_text(&line, "address", address);
+	log_text(&line, "setting", setting);
+	log_integer(&line, "limit", limit);
+	log_end(&line);
+}
+
+static void
+warn_refused(const Client *client, int limit)
+{
+	static _Atomic int64_t warned;
+	char text[INET6_ADDRSTRLEN + sizeof("/64")];
+	bool mapped = IN6_IS_ADDR_V4MAPPED(&client->address);
+
+	if (!is_time(&warned))
+		return;
+	inet_ntop(AF_INET6, &client->address, text, INET6_ADDRSTRLEN);
+	if (!mapped)
+		strcat(text, "/64");
+	warn("connection_refused", text + (mapped ? strlen("::ffff:") : 0), "connections_per_address",
+		 limit);
+}
+
+static void
+warn_full(void)
+{
+	static _Atomic int64_t warned;
+	int limit = config_now()->connections;
+
+	if (connections_counts().open >= limit && is_time(&warned))
+		warn("connections_wait", NULL, "connections", limit);
+}
+
 /*
  * A client has connected to a server, which takes no more than so many of one address, unless the
- * limit is 0.  One that is too many is shut down: NULL, as without memory.
+ * limit is 0 or the address this machine's.  One that is too many is shut down: NULL, as without
+ * memory.
  */
 Connection *
 connection_open(const void *server, int socket, int limit)
@@ -150,14 +228,21 @@ connection_open(const void *server, int socket, int limit)
 	Connection *connection = calloc(1, sizeof(*connection));
 	Client client = {.server = server};
 
+	/* programs of this machine, and whom a proxy here has let in, are told apart by nothing */
+	if (read_address(socket, &client))
+		limit = 0;
 	if (connection != NULL)
 	{
 		connection->socket = socket;
 		connection_enter(connection, PHASE_NEW);
-		read_address(socket, &client);
-		if (add(connection, &client, limit))
-			return connection;
 	}
+	if (add(connection, &client, limit))
+	{
+		warn_full();
+		return connection;
+	}
+	if (connection != NULL)
+		warn_refused(&client, limit);
 	shutdown(socket, SHUT_RDWR);
 	free(connection);
 	return NULL;
@@ -172,6 +257,7 @@ connection_close(Connection *connection)
 	if (connection->next != NULL)
 		connection->next->link = connection->link;
 	leave_client(connection->client);
+	connections.counts.open--;
 	pthread_mutex_unlock(&connections.lock);
 	free(connection);
 }
@@ -195,7 +281,7 @@ connection_enter(Connection *connection, Phase phase)
 static void
 set_memory(Connection *connection, int64_t memory)
 {
-	connections.memory += memory - connection->memory;
+	connections.counts.memory += memory - connection->memory;
 	connection->client->memory += memory - connection->memory;
 	connection->memory = memory;
 }
@@ -234,7 +320,7 @@ connection_hold(Connection *connection, size_t size)
 	pthread_mutex_lock(&connections.lock);
 	holds = !connection->ended;
 	set_memory(connection, holds ? memory : 0);
-	while (holds && memory > 0 && connections.memory > config_now()->body_memory)
+	while (holds && memory > 0 && connections.counts.memory > config_now()->body_memory)
 	{
 		Connection *other = largest();
 
@@ -324,11 +410,4 @@ connections_end_idle(void)
 			shutdown(c->socket, SHUT_RDWR);
 	}
 	pthread_mutex_unlock(&connections.lock);
-}
-
-/* What the bodies of all have. */
-int64_t
-connections_memory(void)
-{
-	return connections.memory;
 }

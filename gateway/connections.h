@@ -24,6 +24,15 @@ typedef enum Phase
 
 typedef struct Connection Connection;
 
+/* What there is of them. */
+typedef struct ConnectionCounts
+{
+	int open;
+	int64_t memory; /* of the bodies of all */
+	uint64_t over_limit; /* that were refused: too many of one address */
+	uint64_t out_of_memory; /* or for want of memory */
+} ConnectionCounts;
+
 extern Connection *connection_open(const void *server, int socket, int limit);
 extern void connection_close(Connection *connection);
 extern void **connection_work(Connection *connection);
@@ -31,6 +40,6 @@ extern bool connection_hold(Connection *connection, size_t size);
 extern void connection_enter(Connection *connection, Phase phase);
 extern void connections_check(void);
 extern void connections_end_idle(void);
-extern int64_t connections_memory(void);
+extern ConnectionCounts connections_counts(void);
 
 #endif

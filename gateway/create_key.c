@@ -7,31 +7,14 @@
  */
 #include "create_key.h"
 
-#include <libpq-fe.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/rand.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "keys.h"
-#include "secret.h"
-
-#define ID_PREFIX "AKIA"
-#define ID_RANDOM 16
-#define ID_SIZE (sizeof(ID_PREFIX) + ID_RANDOM)
-#define SECRET_RANDOM 30 /* bytes, which are 40 characters */
-#define SECRET_SIZE 41
-
-typedef struct NewKey
-{
-	char id[ID_SIZE];
-	char secret[SECRET_SIZE];
-	unsigned char ciphertext[MAX_CIPHERTEXT_SIZE];
-	size_t ciphertext_size;
-} NewKey;
+#include "user.h"
 
 /* Make an id: 80 bits of chance. */
 static bool
@@ -64,25 +47,14 @@ make_secret(char secret[SECRET_SIZE])
 
 /* Make a key and encrypt its secret. */
 static bool
-make_key(const char *key_file, NewKey *key)
+make_key(const MasterKey *master_key, NewKey *key)
 {
-	MasterKey master_key;
-	char *failure = NULL;
-	bool done;
-
-	if (!master_key_read(key_file, &master_key, &failure))
-	{
-		fprintf(stderr, "dynamo_gateway: %s\n", failure != NULL ? failure : "out of memory");
-		free(failure);
-		return false;
-	}
-	done = make_id(key->id) && make_secret(key->secret) &&
-		   secret_encrypt(&master_key, key->id, key->secret, strlen(key->secret), key->ciphertext,
-						  &key->ciphertext_size);
-	OPENSSL_cleanse(&master_key, sizeof(master_key));
-	if (!done)
-		fprintf(stderr, "dynamo_gateway: could not make an access key: OpenSSL failed\n");
-	return done;
+	if (make_id(key->id) && make_secret(key->secret) &&
+		secret_encrypt(master_key, key->id, key->secret, strlen(key->secret), key->ciphertext,
+					   &key->ciphertext_size))
+		return true;
+	fprintf(stderr, "dynamo_gateway: could not make an access key: OpenSSL failed\n");
+	return false;
 }
 
 /* The schema of the extension, which may be any. */
@@ -133,27 +105,42 @@ store_key(PGconn *server, const char *schema, const char *role, const NewKey *ke
 	return done;
 }
 
-/* Store the key over a connection. */
-static bool
-connect_and_store(const char *connection, const char *role, const NewKey *key)
+/* Make a key of the role and store it. */
+bool
+new_key(PGconn *server, const MasterKey *master_key, const char *role, NewKey *key)
 {
-	PGconn *server = PQconnectdb(connection);
-	char *schema = NULL;
-	bool done = false;
+	char *schema = find_schema(server);
+	bool done = schema != NULL && make_key(master_key, key) && store_key(server, schema, role, key);
 
-	if (PQstatus(server) != CONNECTION_OK)
-		fprintf(stderr, "dynamo_gateway: %s", PQerrorMessage(server));
-	else
-		schema = find_schema(server);
-	if (schema != NULL)
-		done = store_key(server, schema, role, key);
 	free(schema);
-	PQfinish(server);
 	return done;
 }
 
+/* A key that the role has and that can be used, to be freed; or NULL. */
+char *
+find_key(PGconn *server, const char *role)
+{
+	char *schema = find_schema(server);
+	char statement[512];
+	char *found = NULL;
+	PGresult *result;
+
+	if (schema == NULL)
+		return NULL;
+	snprintf(statement, sizeof(statement),
+			 "SELECT key_id FROM %s.dyn_access_keys WHERE role = $1::pg_catalog.name"
+			 " AND state = 'active' ORDER BY created_at LIMIT 1",
+			 schema);
+	result = PQexecParams(server, statement, 1, NULL, &role, NULL, NULL, 0);
+	if (PQntuples(result) > 0)
+		found = strdup(PQgetvalue(result, 0, 0));
+	PQclear(result);
+	free(schema);
+	return found;
+}
+
 /* Show the key.  A key that nobody has seen is of no use, so a failure is told. */
-static bool
+bool
 show_key(const NewKey *key)
 {
 	if (printf("AWS_ACCESS_KEY_ID=%s\nAWS_SECRET_ACCESS_KEY=%s\n", key->id, key->secret) > 0 &&
@@ -166,14 +153,46 @@ show_key(const NewKey *key)
 	return false;
 }
 
+/* The key file may be root's alone, or that of the user to become, who the server lets in. */
+static bool
+read_and_become(const char *key_file, const char *user, MasterKey *master_key)
+{
+	char *failure = NULL;
+	bool done = master_key_read(key_file, master_key, &failure);
+
+	if (!become_user(user))
+		return false;
+	if (!done && *user != '\0')
+	{
+		free(failure);
+		failure = NULL;
+		done = master_key_read(key_file, master_key, &failure);
+	}
+	if (!done)
+		fprintf(stderr, "dynamo_gateway: %s\n", failure != NULL ? failure : "out of memory");
+	free(failure);
+	return done;
+}
+
 /* Make an access key. */
 int
-create_key(const char *connection, const char *key_file, const char *role)
+create_key(const char *connection, const char *key_file, const char *user, const char *role)
 {
+	MasterKey master_key = {0};
 	NewKey key = {0};
-	bool done =
-		make_key(key_file, &key) && connect_and_store(connection, role, &key) && show_key(&key);
+	bool done = read_and_become(key_file, user, &master_key);
 
+	if (done)
+	{
+		PGconn *server = PQconnectdb(connection);
+
+		done = PQstatus(server) == CONNECTION_OK;
+		if (!done)
+			fprintf(stderr, "dynamo_gateway: %s", PQerrorMessage(server));
+		done = done && new_key(server, &master_key, role, &key) && show_key(&key);
+		PQfinish(server);
+	}
+	OPENSSL_cleanse(&master_key, sizeof(master_key));
 	OPENSSL_cleanse(&key, sizeof(key));
 	return done ? EXIT_SUCCESS : EXIT_FAILURE;
 }

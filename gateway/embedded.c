@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,10 +50,18 @@ typedef struct Paths
 	char new_keys[PATH_MAX + 16];
 } Paths;
 
+/* Who could not do what with a file, which may be named from where we are. */
 static bool
 fail(const char *what, const char *name)
 {
-	fprintf(stderr, "dynamo_gateway: could not %s \"%s\": %s\n", what, name, strerror(errno));
+	const char *why = strerror(errno);
+	struct passwd *user = getpwuid(geteuid());
+	char here[PATH_MAX] = "";
+
+	if (*name != '/' && getcwd(here, sizeof(here)) == NULL)
+		strcpy(here, "?");
+	fprintf(stderr, "dynamo_gateway: the user %s could not %s \"%s%s%s\": %s\n",
+			user == NULL ? "?" : user->pw_name, what, here, *here == '\0' ? "" : "/", name, why);
 	return false;
 }
 
@@ -128,7 +137,7 @@ static bool
 find_folder(const char *name, Paths *paths)
 {
 	if (mkdir(name, 0700) != 0 && errno != EEXIST)
-		return fail("make", name);
+		return fail("make the folder", name);
 	if (!name_files(name, paths) || !lock(paths->folder))
 		return false;
 	if (exists(paths->keys))
@@ -143,7 +152,7 @@ find_folder(const char *name, Paths *paths)
 }
 
 /* The cluster, for which nobody waits at a commit: what was acknowledged survives us, not a crash
- * of the machine. */
+ * of the machine.  Records of streams are there when the WAL is written, which happens often. */
 static bool
 initialize(const Postgres *postgres, const Paths *paths)
 {
@@ -156,6 +165,7 @@ initialize(const Postgres *postgres, const Paths *paths)
 			 "shared_preload_libraries = 'dynamo_table'\n"
 			 "wal_level = logical\n"
 			 "synchronous_commit = off\n"
+			 "wal_writer_delay = 10ms\n"
 			 "client_connection_check_interval = 1s\n",
 			 paths->folder);
 	if (!postgres_initialize(postgres) || !postgres_configure(postgres, settings))
@@ -183,7 +193,7 @@ make_key(const Paths *paths)
 
 		if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0)
 			_exit(1);
-		_exit(create_key(connection, paths->key_file, ROLE));
+		_exit(create_key(connection, paths->key_file, "", ROLE));
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
 		return false;
@@ -208,12 +218,20 @@ start_again(Postgres *postgres)
 	return postgres_start(postgres) && postgres_execute(postgres, again);
 }
 
-/* Show how the gateway is used: what a shell may have as it is. */
+/*
+ * Show how the gateway is used: what a shell may have as it is.  Who reads until the end need not wait
+ * for ours.
+ */
 static void
 tell(const char *address)
 {
-	printf("AWS_ENDPOINT_URL=http://%s\nAWS_REGION=us-east-1\n", address);
-	fflush(stdout);
+	const char *region = *config_now()->region == '\0' ? "us-east-1" : config_now()->region;
+
+	printf("AWS_ENDPOINT_URL=http://%s\nAWS_REGION=%s\nAWS_DEFAULT_REGION=%s\n"
+		   "DYNAMO_GATEWAY_PID=%ld\n",
+		   address, region, region, (long) getpid());
+	if (freopen("/dev/null", "w", stdout) == NULL)
+		perror("dynamo_gateway: could not close standard output");
 }
 
 static void
@@ -228,14 +246,15 @@ show_keys(const Paths *paths)
 		fclose(file);
 }
 
-/* Serve with the settings that lead to this Postgres.  Those of the command line win. */
+/* Serve with the settings that lead to this Postgres, and without the limit of those who are known.
+ * Those of the command line win. */
 static int
 serve_folder(const Paths *paths, const Arguments *arguments)
 {
 	char database[PATH_MAX + 64];
 	char key_file[PATH_MAX + 64];
-	char **values = calloc((size_t) arguments->count + 3, sizeof(char *));
-	Arguments ours = {arguments->count + 2, values, tell};
+	char **values = calloc((size_t) arguments->count + 4, sizeof(char *));
+	Arguments ours = {arguments->count + 3, values, tell};
 	Config *config = config_new();
 	char problem[1024];
 	Command command;
@@ -249,7 +268,8 @@ serve_folder(const Paths *paths, const Arguments *arguments)
 	values[0] = arguments->values[0];
 	values[1] = database;
 	values[2] = key_file;
-	memcpy(values + 3, arguments->values + 1, (size_t) (arguments->count - 1) * sizeof(char *));
+	values[3] = "--connections-per-address=0";
+	memcpy(values + 4, arguments->values + 1, (size_t) (arguments->count - 1) * sizeof(char *));
 	if (config_load(ours.count, values, config, &command, problem, sizeof(problem)))
 	{
 		config_set(config);

@@ -15,6 +15,7 @@
  *		notify.c		what systemd is told
  *		embedded.c		a gateway with a Postgres of its own
  *		postgres.c		a Postgres that lives as long as the program
+ *		user.c			the user of the system that the program is
  *		check.c			whether a gateway answers, for those who watch over it
  *
  *		http.c			libmicrohttpd: framing, paths, the header of every answer
@@ -38,6 +39,7 @@
  *		key_loader.c	the thread that loads them
  *		secret.c		secrets, encrypted with the key file
  *		create_key.c	keys and key files are made
+ *		setup.c			roles too, and whatever else is missing
  *
  *		stale.c			whether a standby may answer
  *		pool.c			threads with a connection to Postgres each, and their queue

@@ -351,6 +351,7 @@ answer_cbor(Request *request)
 static void
 answer_foreign(Request *request)
 {
+	request->reason = "host";
 	answer_error(&request->answer, ERROR_ACCESS_DENIED,
 				 "Without access keys this gateway is called by an address, as localhost, or by a "
 				 "name of its setting \"hosts\".",
@@ -527,6 +528,7 @@ log_request(const Request *request, int64_t duration)
 	log_integer(&line, "status", request->answer.status);
 	if (request->answer.error != ERROR_NONE)
 		log_text(&line, "error", error_name(request->answer.error));
+	log_text(&line, "reason", request->reason);
 	log_milliseconds(&line, "ms", duration);
 	log_integer(&line, "received", (int64_t) request->received);
 	log_integer(&line, "sent", (int64_t) request->answer.length);

@@ -89,25 +89,28 @@ take_credit(Account *account, int rate)
 	return true;
 }
 
-/* Whether the key may have one more request.  Then limit_leave() follows. */
-bool
+/* Why the key may have no more requests: the setting.  If it may, NULL, and limit_leave() follows. */
+const char *
 limit_enter(const char *key_id)
 {
 	const Config *config = config_now();
+	const char *reason = NULL;
 	Account *account;
-	bool allowed;
 
 	if (config->requests_per_second == 0 && config->requests_at_once == 0)
-		return true;
+		return NULL;
 	pthread_mutex_lock(&limits.lock);
 	account = find_or_add(key_id);
-	allowed = account != NULL &&
-			  (config->requests_at_once == 0 || account->running < config->requests_at_once) &&
-			  take_credit(account, config->requests_per_second);
-	if (allowed)
+	if (account == NULL)
+		reason = "memory";
+	else if (config->requests_at_once > 0 && account->running >= config->requests_at_once)
+		reason = "requests_at_once";
+	else if (!take_credit(account, config->requests_per_second))
+		reason = "requests_per_second";
+	else
 		account->running++;
 	pthread_mutex_unlock(&limits.lock);
-	return allowed;
+	return reason;
 }
 
 /* One more of the key is running, whether it may have it or not.  Then limit_leave() follows. */

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-extern bool limit_enter(const char *key_id);
+extern const char *limit_enter(const char *key_id);
 extern void limit_stay(const char *key_id);
 extern void limit_leave(const char *key_id);
 

@@ -28,8 +28,9 @@ fail(char **problem, const char *address, const char *what, const char *why)
 	return false;
 }
 
-static bool
-is_local(const struct sockaddr_storage *address)
+/* Whether only this machine has the address. */
+bool
+listen_is_local(const struct sockaddr_storage *address)
 {
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *) address;
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *) address;
@@ -41,7 +42,8 @@ is_local(const struct sockaddr_storage *address)
 		case AF_INET:
 			return (ntohl(v4->sin_addr.s_addr) >> 24) == 127;
 		case AF_INET6:
-			return IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+			return IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr) ||
+				   (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) && v6->sin6_addr.s6_addr[12] == 127);
 	}
 	return false;
 }
@@ -58,7 +60,7 @@ describe(Listener *listener)
 	memset(&address, 0, sizeof(address));
 	if (getsockname(listener->socket, (struct sockaddr *) &address, &length) != 0)
 		return false;
-	listener->local = is_local(&address);
+	listener->local = listen_is_local(&address);
 	listener->is_unix = address.ss_family == AF_UNIX;
 	if (address.ss_family == AF_UNIX)
 		snprintf(listener->name, sizeof(listener->name), UNIX_PREFIX "%s",

@@ -6,6 +6,7 @@
 #define GATEWAY_LISTEN_H
 
 #include <stdbool.h>
+#include <sys/socket.h>
 
 typedef struct Listener
 {
@@ -19,6 +20,7 @@ typedef struct Listener
 extern bool listen_open(const char *address, Listener *listener, char **problem);
 extern int listen_connect(const char *address, char **problem);
 extern bool listen_inherited(Listener *listener);
+extern bool listen_is_local(const struct sockaddr_storage *address);
 extern void listen_close(Listener *listener);
 
 #endif

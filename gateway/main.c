@@ -2,18 +2,15 @@
  * main.c
  *	  What the program is told to do.
  */
-#include <errno.h>
-#include <grp.h>
-#include <pwd.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "check.h"
 #include "config.h"
 #include "create_key.h"
 #include "embedded.h"
 #include "serve.h"
+#include "setup.h"
+#include "user.h"
 
 #define VERSION "0.2.0"
 
@@ -25,6 +22,8 @@ help(void)
 		"Usage:\n"
 		"  dynamo_gateway [SETTING]...          serve\n"
 		"  dynamo_gateway --check               whether a gateway with these settings answers\n"
+		"  dynamo_gateway --setup               make what is missing: extension, roles, key file, "
+		"key\n"
 		"  dynamo_gateway --create-key-file F   make the file that secrets are encrypted with\n"
 		"  dynamo_gateway --create-key ROLE     make an access key of a role, and print it\n"
 		"  dynamo_gateway --embedded FOLDER     serve with a PostgreSQL server of its own\n"
@@ -32,23 +31,6 @@ help(void)
 		"Settings, as flags, as \"name = value\" in the file of --config, or in the environment,\n"
 		"as DYNAMO_GATEWAY_NAME.  Flags win over the environment, which wins over the file.\n\n");
 	config_help();
-}
-
-/* Be the user that the settings name.  Only root can. */
-static bool
-become_user(const char *name)
-{
-	struct passwd *user;
-
-	if (*name == '\0' || geteuid() != 0)
-		return true;
-	user = getpwnam(name);
-	if (user != NULL && initgroups(name, user->pw_gid) == 0 && setgid(user->pw_gid) == 0 &&
-		setuid(user->pw_uid) == 0)
-		return true;
-	fprintf(stderr, "dynamo_gateway: could not become the user \"%s\": %s\n", name,
-			user == NULL ? "there is none" : strerror(errno));
-	return false;
 }
 
 static int
@@ -65,9 +47,11 @@ run(const Command *command, const Config *config, const Arguments *arguments)
 		case COMMAND_CHECK:
 			return check(config);
 		case COMMAND_CREATE_KEY:
-			return create_key(config->database, config->key_file, command->argument);
+			return create_key(config->database, config->key_file, config->user, command->argument);
 		case COMMAND_CREATE_KEY_FILE:
 			return create_key_file(command->argument);
+		case COMMAND_SETUP:
+			return setup(config);
 		case COMMAND_EMBEDDED:
 			return embedded(config, command->argument, arguments);
 		case COMMAND_SERVE:
@@ -89,7 +73,9 @@ main(int argc, char **argv)
 		fprintf(stderr, "dynamo_gateway: %s\n", problem);
 		return 2;
 	}
-	if (!become_user(config->user))
+	/* root alone may read the key file, which these need first */
+	if (command.what != COMMAND_SETUP && command.what != COMMAND_CREATE_KEY &&
+		!become_user(config->user))
 		return 1;
 	config_set(config);
 	serve_block_signals();

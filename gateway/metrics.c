@@ -316,6 +316,24 @@ write_pool(Text *text)
 	write_histogram(text, "dynamo_pool_wait_seconds", "", &waited);
 }
 
+static void
+write_connections(Text *text)
+{
+	ConnectionCounts counts = connections_counts();
+
+	write_family(text, "dynamo_connections", "gauge", "Connections of clients.");
+	write_line(text, "dynamo_connections %d", counts.open);
+	write_family(text, "dynamo_connections_refused_total", "counter",
+				 "Connections of clients that were closed at once.");
+	write_line(text,
+			   "dynamo_connections_refused_total{reason=\"connections_per_address\"} %" PRIu64,
+			   counts.over_limit);
+	write_line(text, "dynamo_connections_refused_total{reason=\"memory\"} %" PRIu64,
+			   counts.out_of_memory);
+	write_family(text, "dynamo_body_memory_bytes", "gauge", "What counts as body_memory.");
+	write_line(text, "dynamo_body_memory_bytes %" PRId64, counts.memory);
+}
+
 /* All that was counted. */
 void
 metrics_write(Text *text)
@@ -333,8 +351,7 @@ metrics_write(Text *text)
 	write_line(text, "dynamo_throttled_total %" PRIu64, get(&throttled));
 	write_family(text, "dynamo_inflight", "gauge", "Requests that are running.");
 	write_line(text, "dynamo_inflight %d", atomic_load(&in_flight));
-	write_family(text, "dynamo_body_memory_bytes", "gauge", "What counts as body_memory.");
-	write_line(text, "dynamo_body_memory_bytes %" PRId64, connections_memory());
+	write_connections(text);
 	write_family(text, "dynamo_sql_retries_total", "counter", "Statements that were sent again.");
 	write_line(text, "dynamo_sql_retries_total %" PRIu64, get(&repeated));
 }

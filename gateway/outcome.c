@@ -14,6 +14,10 @@
 #define CONFLICT_MESSAGE "Transaction is ongoing for the item"
 #define INTERNAL_MESSAGE "Internal server error"
 
+/* What is told of an error, in bytes.  Its data are at most the 100 items of a transaction. */
+#define MAX_MESSAGE 65536
+#define MAX_MEMBERS (64 << 20)
+
 static void
 clear_result(void *result)
 {
@@ -79,13 +83,15 @@ outcome_told(Request *request, ErrorKind error, const PGresult *result)
 {
 	const char *detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
 	size_t length = detail == NULL ? 0 : strlen(detail);
+	const char *primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	char *message = primary == NULL ? NULL : strndup(primary, MAX_MESSAGE);
 	char *members = NULL;
 
-	if (error_has_members(error) && length > 2 && detail[0] == '{' && detail[length - 1] == '}' &&
-		json_valid(detail, length))
+	if (error_has_members(error) && length > 2 && length < MAX_MEMBERS && detail[0] == '{' &&
+		detail[length - 1] == '}' && json_valid(detail, length))
 		members = strndup(detail + 1, length - 2);
-	answer_error(&request->answer, error, PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY),
-				 members);
+	answer_error(&request->answer, error, message, members);
+	free(message);
 	free(members);
 }
 

@@ -611,6 +611,11 @@ try_connect(Worker *worker)
 
 	if (pool == &standby && (*database == '\0' || !is_identity_asked()))
 		return false;
+	if (late_count() > pool->size)
+	{
+		report(worker, "as many sessions go on though their requests have had their time");
+		return false;
+	}
 	worker->connection = statement_connect(database, &problem);
 	if (worker->connection != NULL && !set_up(worker, config, &problem))
 		disconnect(worker);
@@ -746,6 +751,8 @@ try_request(Worker *worker, Request *request)
 	if (outcome->done)
 	{
 		take_result(worker, request);
+		if (outcome->swollen)
+			disconnect(worker);
 		request->done(request);
 		return true;
 	}
@@ -760,7 +767,7 @@ try_request(Worker *worker, Request *request)
 		forget_prepared(worker);
 	if (outcome->late)
 		late_add(take_connection(worker), request->caller.key_id);
-	else if (remedy.reconnect || PQstatus(worker->connection) != CONNECTION_OK)
+	else if (remedy.reconnect || outcome->swollen || PQstatus(worker->connection) != CONNECTION_OK)
 		disconnect(worker);
 	if (remedy.elsewhere)
 	{
@@ -825,6 +832,8 @@ answer_outcome(Request *request, Worker *worker)
 	Outcome *outcome = &worker->outcome;
 	Remedy remedy;
 
+	if (outcome->swollen)
+		return false;
 	if (outcome->done)
 	{
 		take_result(worker, request);

@@ -30,6 +30,7 @@ typedef struct Request
 	Body body; /* JSON */
 	size_t received; /* bytes of the body as received */
 	bool counted; /* among those of its key */
+	const char *reason; /* why it is refused, as a word for the log; or NULL */
 
 	/* in the pool */
 	struct Request *next;

@@ -43,13 +43,17 @@ typedef struct Program
 	Server *old[MAX_OLD]; /* those before reloads, which drain; or NULL */
 } Program;
 
+/* Shells start what runs in the background without interrupts, which are for others then. */
 static void
 our_signals(sigset_t *signals)
 {
+	struct sigaction interrupt;
+
 	sigemptyset(signals);
 	sigaddset(signals, SIGTERM);
-	sigaddset(signals, SIGINT);
 	sigaddset(signals, SIGHUP);
+	if (sigaction(SIGINT, NULL, &interrupt) == 0 && interrupt.sa_handler != SIG_IGN)
+		sigaddset(signals, SIGINT);
 }
 
 /* Have signals wait for serve().  Called before there are threads. */

@@ -36,6 +36,7 @@ struct Signatures
 	Keys *keys;
 	DerivedKeys *derived;
 	char *region; /* or NULL */
+	bool refuse_tokens;
 	bool debug;
 	AccessKey nobody; /* in place of keys that are not known */
 };
@@ -70,6 +71,7 @@ signatures_new(Keys *keys, const SignatureSettings *settings)
 	if (signatures == NULL)
 		return NULL;
 	signatures->keys = keys;
+	signatures->refuse_tokens = settings->refuse_tokens;
 	signatures->debug = settings->debug;
 	signatures->derived = derived_keys_new();
 	if (settings->region != NULL && *settings->region != '\0')
@@ -479,7 +481,7 @@ check_signature(Signatures *signatures, Check *check, time_t now)
 	if (!hash_hex(check->request->body, check->request->body_size, body_hash) ||
 		!make_strings(check, body_hash))
 		return fail(check);
-	token = has_token(check);
+	token = signatures->refuse_tokens && has_token(check);
 	known = find_key(signatures, check);
 	right = signed_by_key(signatures, check);
 	right &= told_hash_is_right(check, body_hash);

@@ -18,6 +18,7 @@
 typedef struct SignatureSettings
 {
 	const char *region; /* the only one that keys may be scoped to; NULL or "": any */
+	bool refuse_tokens; /* session tokens, which no key has; otherwise they do not matter */
 	bool debug; /* a mismatch shows the strings that should have been signed */
 } SignatureSettings;
 

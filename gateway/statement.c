@@ -17,6 +17,10 @@
 #define STATEMENT "SELECT dynamo_internal.request_as($1, $2, $3)"
 #define PARAMETER_COUNT 3
 
+/* Nothing larger is sent by the extension in the course of things.  Code of a table's owner may send
+ * up to 1 GB, and libpq keeps a buffer as large as the largest message for as long as it is connected. */
+#define MAX_KEPT (32 << 20)
+
 /* How long a server may take for what a connection begins with. */
 #define SET_UP_SECONDS 10
 #define DUPLICATE_STATEMENT "42P05"
@@ -43,10 +47,10 @@ statement_problem(const PGconn *connection, const PGresult *result)
 
 /* Notices may hold data, and nobody reads them. */
 static void
-ignore_notice(void *arg, const PGresult *result)
+ignore_notice(void *outcome, const PGresult *result)
 {
-	(void) arg;
-	(void) result;
+	if (outcome != NULL && PQresultMemorySize(result) > MAX_KEPT)
+		((Outcome *) outcome)->swollen = true;
 }
 
 static bool
@@ -118,6 +122,7 @@ is_error(const PGresult *result)
 static void
 keep(Outcome *outcome, PGresult *result)
 {
+	outcome->swollen |= PQresultMemorySize(result) > MAX_KEPT;
 	if (outcome->result != NULL && is_error(outcome->result))
 	{
 		PQclear(result);
@@ -286,6 +291,7 @@ send_request(PGconn *connection, bool prepared, const Request *request)
 void
 statement_begin(PGconn *connection, bool prepared, const Request *request, Outcome *outcome)
 {
+	PQsetNoticeReceiver(connection, ignore_notice, outcome);
 	*outcome = (Outcome){.sent = send_request(connection, prepared, request)};
 	outcome->unsent = outcome->sent && PQflush(connection) > 0;
 }

@@ -22,6 +22,7 @@ typedef struct Outcome
 	bool unsent; /* a part of it: the rest is sent by statement_wait() */
 	bool done; /* the transaction is committed, and the result is what it returned */
 	bool late; /* nobody waits for it any longer */
+	bool swollen; /* the connection holds more memory than it should keep */
 } Outcome;
 
 extern PGconn *statement_connect(const char *database, char **problem);

@@ -52,7 +52,7 @@ SELECT (why($$dyn_batch_write('tab', keys('l', 1, 20), keys('m', 1, 6))$$)).*;
 SELECT (why($$dyn_batch_write('tab', keys('l', 1, 20), keys('m', 1, 5))$$)).*;
 SELECT (why($$dyn_batch_write('tab', keys('l', 1, 25))$$)).*;
 SELECT count(*) AS b07 FROM tab WHERE p = 'l';
-SELECT (why($$dyn_batch_write('tab')$$)).*;
+SELECT state, message FROM why($$dyn_batch_write('tab')$$);
 SELECT (why($$dyn_batch_write('tab', '{}', '{}')$$)).*;
 SELECT (why($$dyn_batch_write(NULL, keys('l', 1, 2))$$)).*;
 SELECT (why($$dyn_batch_get('tab', keys('l', 1, 101))$$)).*;

@@ -8,7 +8,7 @@ DECLARE
 	context text;
 BEGIN
 	GET DIAGNOSTICS context = PG_CONTEXT;
-	RETURN CASE WHEN context ~ 'SQL statement "(INSERT|UPDATE|DELETE)' THEN 'sql' ELSE 'direct' END;
+	RETURN CASE WHEN context ~ 'SQL statement "[^"]*(INSERT|UPDATE|DELETE)' THEN 'sql' ELSE 'direct' END;
 END $$;
 CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

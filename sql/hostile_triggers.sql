@@ -90,7 +90,23 @@ CREATE VIEW elsewhere AS SELECT dynamo_internal.attribute(t.item, 'v', 'N', NULL
 CREATE TRIGGER t INSTEAD OF INSERT OR UPDATE OR DELETE ON elsewhere FOR EACH ROW EXECUTE FUNCTION dynamo_internal.entity_view_change();
 INSERT INTO elsewhere VALUES (1);
 
+-- Keys keep no type or session's tables from being dropped: the temporary schema would be left to sessions of others
 RESET ROLE;
+CREATE SCHEMA hostile_types;
+GRANT ALL ON SCHEMA hostile_types TO hostile_owner;
+SET ROLE hostile_owner;
+CREATE TABLE hostile_types.keyed (item dyn_item, pk text PRIMARY KEY);
+CREATE DOMAIN hostile_types.key AS text;
+ALTER TABLE hostile_types.keyed ALTER pk TYPE hostile_types.key;
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON hostile_types.keyed FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
+CREATE TEMPORARY TABLE keyed (item dyn_item, pk text PRIMARY KEY);
+CREATE DOMAIN pg_temp.key AS text;
+ALTER TABLE pg_temp.keyed ALTER pk TYPE pg_temp.key;
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON pg_temp.keyed FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('not a key');
+RESET ROLE;
+DROP SCHEMA hostile_types CASCADE;
+DISCARD TEMPORARY;
+
 DROP SCHEMA hostile CASCADE;
 RESET search_path;
 DROP ROLE hostile_owner, hostile_neighbour;

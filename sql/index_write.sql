@@ -33,12 +33,17 @@ MERGE INTO app USING (SELECT 'a' AS sk) s ON app.sk = s.sk WHEN MATCHED THEN UPD
 COPY app (item) FROM stdin;
 {"pk":{"S":"2"},"sk":{"S":"a"},"n":{"S":"1"}}
 \.
--- what a statement says of the columns does not count
+-- what a statement says of the columns has to be what the item has
 INSERT INTO app (item, "GSI1PK", n) VALUES ('{"pk":{"S":"3"},"sk":{"S":"a"},"GSI1PK":{"S":"p"}}', 'other', 5);
+INSERT INTO app (item, "GSI1PK", n) VALUES ('{"pk":{"S":"3"},"sk":{"S":"a"},"GSI1PK":{"S":"p"}}', 'p', NULL);
 UPDATE app SET "GSI1PK" = 'other', l = 'x' WHERE pk = '3';
+UPDATE app SET l = 'x' WHERE pk = '3';
 SELECT * FROM entries WHERE pk = '3';
 COPY app (item, n) FROM stdin;
 {"pk":{"S":"3"},"sk":{"S":"b"},"n":{"N":"9"}}	4
+\.
+COPY app (item, n) FROM stdin;
+{"pk":{"S":"3"},"sk":{"S":"b"},"n":{"N":"9"}}	9.00
 \.
 SELECT * FROM entries WHERE pk = '3';
 

@@ -55,6 +55,27 @@ CREATE TABLE parts_1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1)
 INSERT INTO parts SELECT item FROM eq;
 SELECT count(*) > 0 AS both FROM parts_0 UNION ALL SELECT count(*) > 0 FROM parts_1;
 
+-- order: types, then numbers by value, strings and binary by bytes
+SELECT v FROM (VALUES ('{"S":"b"}'::dyn_value), ('{"N":"10"}'), ('{"N":"9.5"}'), ('{"N":"-3"}'), ('{"N":"-20"}'), ('{"S":"B"}'), ('{"S":"é"}'), ('{"B":"/w=="}'), ('{"B":"AA=="}'), ('{"S":""}'), ('{"N":"0"}')) v (v) ORDER BY v;
+SELECT a < b AS lt, a <= b AS le, a > b AS gt, a >= b AS ge, dynamo_internal.item_cmp(a, b) <> 0 AS ne FROM (VALUES ('{"a":{"N":"9"}}'::dyn_item, '{"a":{"N":"10"}}'::dyn_item), ('{"a":{"N":"10"}}', '{"a":{"N":"9"}}'), ('{"a":{"N":"1"}}', '{"a":{"N":"1.0"}}')) v (a, b);
+SELECT count(DISTINCT item), count(DISTINCT item -> 'k') FROM eq;
+CREATE TABLE once (item dyn_item UNIQUE);
+INSERT INTO once VALUES ('{"a":{"N":"1"}}');
+INSERT INTO once VALUES ('{"a":{"N":"1.0"}}');
+INSERT INTO once VALUES ('{"a":{"N":"1.0"}}') ON CONFLICT DO NOTHING;
+CREATE INDEX eq_k ON eq ((item -> 'k'));
+ANALYZE eq;
+SET enable_seqscan = off; SET enable_bitmapscan = off;
+EXPLAIN (COSTS OFF) SELECT item -> 'k' AS k FROM eq WHERE item -> 'k' >= '{"N":"98"}' ORDER BY item -> 'k' DESC LIMIT 3;
+SELECT item -> 'k' AS k FROM eq WHERE item -> 'k' >= '{"N":"98"}' ORDER BY item -> 'k' DESC LIMIT 3;
+RESET enable_seqscan; RESET enable_bitmapscan;
+SELECT row(1, item) < row(1, '{"k":{"N":"3"}}'::dyn_item) AS rows FROM eq WHERE id IN (2, 3) ORDER BY id;
+
+-- a number beside an attribute
+SELECT count(*) FILTER (WHERE item -> 'k' > 97) AS gt, count(*) FILTER (WHERE item -> 'k' >= 97.0) AS ge, count(*) FILTER (WHERE item -> 'k' < 2) AS lt, count(*) FILTER (WHERE item -> 'k' <= 2::bigint) AS le, count(*) FILTER (WHERE item -> 'k' = 2) AS eq, count(*) FILTER (WHERE item -> 'k' <> 2) AS ne, count(*) FILTER (WHERE item -> 'none' > 2) AS absent FROM eq;
+SELECT '{"a":{"S":"5"}}'::dyn_item -> 'a' > 3;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT FROM eq WHERE item -> 'k' > 3;
+
 -- stored inline, compressed, and out of line: always the same item
 SELECT attstorage FROM pg_attribute WHERE attrelid = 'bx'::regclass AND attname = 'item';
 CREATE TABLE stored (id int, inline dyn_item, external dyn_item, extended dyn_item);

@@ -1,4 +1,5 @@
 -- Following changes of relational tables (M27, M16)
+\set SHOW_CONTEXT never
 \pset format unaligned
 SET client_min_messages = warning;
 CREATE SCHEMA fw;

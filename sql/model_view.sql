@@ -80,7 +80,9 @@ SELECT dyn_create_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#","G
 SELECT dyn_create_entity_view('app', 'Org');
 SELECT attname FROM pg_attribute WHERE attrelid = '"Org"'::regclass ORDER BY attnum;
 SELECT dyn_create_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#"}', '{"OrgId":"S","Name":"S"}');
+\set SHOW_CONTEXT never
 SELECT dyn_create_entity_view('app', 'Org');
+\set SHOW_CONTEXT errors
 DROP VIEW "Org" CASCADE;
 SELECT dyn_create_entity_view('app', 'Org');
 -- names that are taken

@@ -42,6 +42,12 @@ SET enable_mergejoin = off;
 SELECT carried('SELECT a."Title", t."Name" FROM "Track" t JOIN "Album" a USING ("Id") WHERE t."TrackId" < 20');
 RESET enable_hashjoin;
 RESET enable_mergejoin;
+-- an item that a semijoin hands on though nobody needs it
+SET enable_hashjoin = off;
+SET enable_nestloop = off;
+SELECT count(*) FROM "Album" a JOIN "Track" t ON t."Id" = a."Id" WHERE EXISTS (SELECT FROM "Track" e WHERE e."TrackId" = a."Id" AND e."Name" LIKE 'name%');
+RESET enable_hashjoin;
+RESET enable_nestloop;
 -- what comes out is the same
 CREATE TABLE albums AS TABLE "Album";
 CREATE TABLE tracks AS TABLE "Track";
@@ -91,3 +97,24 @@ SELECT count(*) FROM "Track" t JOIN "Album" a ON a."Title" = t."Name";
 ROLLBACK;
 DROP TABLE app CASCADE;
 DROP TABLE albums, tracks, queries;
+-- a call whose other arguments are not constants stays where it is: its columns are not those of the table
+CREATE ROLE narrow_reader;
+CREATE TABLE secrets (item dyn_item, pk text COLLATE "C", secret text);
+INSERT INTO secrets SELECT jsonb_build_object('pk', 'P' || i, 'Type', 'U', 'id', i::text, 'j', 'x')::dyn_item, 'P' || i, 'secret' FROM generate_series(1, 3) i;
+GRANT SELECT (item, pk) ON secrets TO narrow_reader;
+GRANT CREATE ON SCHEMA public TO narrow_reader;
+SET ROLE narrow_reader;
+CREATE TABLE asked (a text, b text, c text);
+INSERT INTO asked VALUES ('x', 'y', 'z');
+CREATE FUNCTION seen(text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE 'seen: %', $1; RETURN 'id'; END $$;
+SET enable_nestloop = off;
+SELECT count(dynamo_internal.attribute(t.item, seen(o.c), 'S', NULL::text)), count(dynamo_internal.attribute(t.item, 'id', 'S', NULL::text))
+	FROM secrets t JOIN asked o ON o.a = dynamo_internal.attribute(t.item, 'j', 'S', NULL::text)
+	WHERE dynamo_internal.is_entity(t.item, '{"entity": "U", "type_attribute": "Type", "type": "U", "keys": {"pk": "P<id>"}, "attributes": {"id": "S"}}', t.pk);
+SELECT dynamo_internal.attribute(t.item, 'id', 'S', a)
+	FROM secrets t, unnest(ARRAY[NULL::text, NULL]) a WHERE dynamo_internal.is_entity(t.item, '{"entity": "U", "type_attribute": "Type", "type": "U", "keys": {"pk": "P<id>"}, "attributes": {"id": "S"}}', t.pk) ORDER BY 1 LIMIT 1;
+RESET enable_nestloop;
+RESET ROLE;
+DROP OWNED BY narrow_reader;
+DROP TABLE secrets;
+DROP ROLE narrow_reader;

@@ -59,12 +59,9 @@ SELECT dyn_batch_get('app', '[{"pk": {"S": "b"}, "n": {"N": "3"}}, null]');
 SELECT dyn_batch_get('app', '[{"pk": {"S": "b"}, "n": {"N": "3"}}]'::json);
 SELECT dyn_batch_get('app', '[{"pk": "b", "n": 3}]');
 SELECT dyn_batch_get('app', '[{"pk": {"S": "b"}, "n": {"N": "3"}}');
+\set VERBOSITY terse
 SELECT dyn_batch_write('app');
-
--- models of NoSQL Workbench
-SELECT * FROM dyn_import_workbench('{"DataModel": [{"TableName": "one", "KeyAttributes": {"PartitionKey": {"AttributeName": "pk", "AttributeType": "S"}}}]}');
-SELECT * FROM dyn_import_workbench('{"DataModel": [{"TableName": "one", "KeyAttributes": {"PartitionKey": {"AttributeName": "pk", "AttributeType": "S"}}}]}'::json, prefix => 'json_');
-SELECT * FROM dyn_import_workbench('{"DataModel": [{"TableName": "one", "KeyAttributes": {"PartitionKey": {"AttributeName": "pk", "AttributeType": "S"}}}]}'::jsonb, prefix => 'jsonb_');
+\set VERBOSITY default
 
 SET client_min_messages = warning;
 DROP SCHEMA overloads CASCADE;

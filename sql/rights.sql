@@ -1,5 +1,6 @@
 -- Who may execute what of the extension.  A new function is a new line here: PUBLIC gets what is for everybody, and of what is
 -- internal only what constraints, triggers, views and the statements of stores and planner call with a user's privileges.
+\set SHOW_CONTEXT never
 CREATE ROLE regress_nobody;
 CREATE TEMP VIEW ours AS SELECT p.oid, p.oid::regprocedure::text AS routine, p.pronamespace = 'dynamo_internal'::regnamespace AS internal,
 		p.prorettype = 'trigger'::regtype AS trigger, has_function_privilege('regress_nobody', p.oid, 'EXECUTE') AS public
@@ -69,7 +70,6 @@ SELECT count(*) FROM public.dyn_check_entities('app');
 DROP SCHEMA hostile CASCADE;
 RESET search_path;
 -- code of users in a table runs as the caller, who needs the right to execute it where a row is written; who may only delete asks for no lock on what is not there
-\set SHOW_CONTEXT never
 SET ROLE regress_rights_owner;
 SELECT public.dyn_create_table('rights.coded', 'pk S');
 SELECT public.dyn_put('rights.coded', '{"pk":{"S":"a"}}');
@@ -88,7 +88,6 @@ SET ROLE regress_nobody;
 SELECT public.dyn_delete('rights.coded', '{"pk":{"S":"b"}}');
 SELECT public.dyn_delete('rights.coded', '{"pk":{"S":"a"}}', return_values => 'ALL_OLD');
 RESET ROLE;
-\set SHOW_CONTEXT errors
 -- what Citus sends to nodes has the privileges of the call that it stands for
 REVOKE EXECUTE ON FUNCTION dyn_delete FROM PUBLIC;
 SET ROLE regress_nobody;

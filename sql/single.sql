@@ -60,7 +60,9 @@ SELECT dyn_put('mov', '{"Actor":"Tom","Movie":"plain JSON as text"}');
 SELECT dyn_put('mov', '{"Actor":"Tom","Movie":"plain JSON as jsonb"}'::jsonb);
 SELECT dyn_get('mov', '{"Actor":"Tom","Movie":"plain JSON as jsonb"}'::jsonb);
 SELECT dyn_get('mov', '{"Actor":{"S":"Tom"},"Movie":{"S":"x"}}'::jsonb);
+\set VERBOSITY terse
 SELECT dyn_get('mov', '{"Actor":{"S":"Tom"},"Movie":{"S":"x"}}'::text);
+\set VERBOSITY default
 
 -- K12 numbers are keys by value, K14 in the order of their values
 SELECT dyn_put('nums', ('{"p":{"S":"a"},"c":{"N":"' || n || '"}}')::dyn_item) FROM unnest(ARRAY['1', '1.00', '1e0', '01']) n;

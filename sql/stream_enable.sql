@@ -42,7 +42,7 @@ SELECT count(*) FROM pg_replication_slots WHERE database = current_database();
 SELECT attempt('CALL dyn_setup_streams()');
 CALL dyn_setup_streams();
 SELECT state, wal_status, collected_lsn = confirmed_lsn AS collected_all, coalesce(failover, false) AS failover, active_pid FROM dyn_stream_slots;
-SELECT after_lsn, before_lsn = collected_lsn AS before, noticed <= clock_timestamp() AS noticed FROM dynamo_internal.stream_gaps, dyn_stream_slots;
+SELECT after_lsn = '0/0' AS first, before_lsn = collected_lsn AS before, noticed <= clock_timestamp() AS noticed FROM dynamo_internal.stream_gaps, dyn_stream_slots;
 
 -- ST04: the view types, and the replica identity that each needs
 SELECT masked(dyn_enable_stream('app', 'KEYS_ONLY')), identity('app'), argument('app');
@@ -50,6 +50,10 @@ SELECT * FROM streams('app');
 SELECT masked((dyn_describe_table('app') - 'KeySchema' - 'AttributeDefinitions' - 'GlobalSecondaryIndexes' - 'ProvisionedThroughput' - 'BillingModeSummary')::text);
 -- ST10: enabled is enabled, whatever the view
 SELECT attempt($$ SELECT dyn_enable_stream('app', 'KEYS_ONLY') $$), attempt($$ SELECT dyn_enable_stream('arn:aws:dynamodb:x:1:table/app', 'NEW_IMAGE') $$);
+-- unless that one is wanted
+SELECT masked(dyn_enable_stream('app', 'KEYS_ONLY', if_not_exists => true)), dyn_enable_stream('app', 'KEYS_ONLY', 4, true) = dyn_describe_table('app') ->> 'LatestStreamArn' AS same;
+SELECT dyn_enable_stream('app', if_not_exists => true);
+SELECT dyn_enable_stream('app', 'KEYS_ONLY', 2, true);
 SELECT dyn_disable_stream('app'), identity('app'), argument('app');
 SELECT attempt($$ SELECT dyn_disable_stream('app') $$), attempt($$ SELECT dyn_disable_stream('arn:aws:dynamodb:x:1:table/app') $$);
 SELECT * FROM streams('app');

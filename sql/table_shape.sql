@@ -1,4 +1,5 @@
 -- Tables made by hand whose shape is not quite that of a table of items: an error, and never bytes read as what they are not.
+\set SHOW_CONTEXT never
 CREATE FUNCTION derive(table_name text, VARIADIC keys text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON %I FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys(%s)',

@@ -23,6 +23,7 @@
 #include "ground/progress.h"
 #include "ground/quiet.h"
 #include "ground/settings.h"
+#include "ground/sql.h"
 #include "index/index.h"
 #include "partiql/partiql.h"
 #include "store/store.h"
@@ -50,6 +51,7 @@ _PG_init(void)
 	dyn_settings_init();
 	progress_init();
 	quiet_init();
+	sql_init();
 	dyn_arn_init();
 	dyn_derive_init();
 	store_init();

@@ -90,7 +90,7 @@ apt_arguments()
 }
 
 # What the parts of the tests need.
-tap_packages=(perl libipc-run-perl)
+tap_packages=(perl libipc-run-perl python3)
 python_packages=(python3 python3-psycopg2)
 gateway_packages=(pkg-config libmicrohttpd-dev libpq-dev libssl-dev zlib1g-dev)
 fuzz_packages=(clang libclang-rt-dev python3)
@@ -183,6 +183,25 @@ want_packages()
 	echo "not installed, so some tests are skipped: $missing" >&2
 }
 
+# Where test/build-server and test/debian-server keep what they make.
+servers_folder()
+{
+	echo "${DYNAMO_TABLE_SERVERS:-/var/tmp/dynamo_table-servers-$(server_user)}"
+}
+
+# The mirror of Debian that this machine is configured to use, or nothing.
+debian_mirror()
+{
+	apt-get indextargets --format '$(REPO_URI) $(COMPONENT) $(RELEASE)' 'Created-By: Packages' |
+		awk '$2 == "main" && $3 ~ /^(bookworm|trixie|forky|sid)$/ { print $1; exit }'
+}
+
+# What apt prefers where packages of a major's server are in experimental: these, and no other package of it.
+prefer_experimental()
+{
+	printf '%s\n' "Package: /postgresql-.*$1/ /^libpq/" "Pin: release a=experimental" "Pin-Priority: 600"
+}
+
 # The pg_config of a server of that major: $PG_CONFIG_16 and so on if it is set, or one that test/build-server builds.
 server_config()
 {
@@ -191,6 +210,25 @@ server_config()
 		echo "${!given}"
 	else
 		"$top/test/build-server" "$1"
+	fi
+}
+
+# Whether Debian serves a major as packages without their source, so that test/build-server cannot build it and
+# test/debian-server has it.
+without_source()
+{
+	local given=PG_CONFIG_$1
+	[ "$1" = 19 ] && [ -z "${!given:-}" ]
+}
+
+# on_server MAJOR COMMAND…: with $PG_CONFIG set to that of a server of the major
+on_server()
+{
+	local config
+	if without_source "$1"; then
+		"$top/test/debian-server" "$@"
+	else
+		config=$(server_config "$1") && PG_CONFIG=$config "${@:2}"
 	fi
 }
 
@@ -215,7 +253,7 @@ is_our_server()
 	local major
 	[ -x "$("$1" --bindir 2>/dev/null)/postgres" ] || return 1
 	major=$("$1" --version | sed -E 's/^PostgreSQL ([0-9]+).*/\1/')
-	[ "$major" -ge 15 ] && [ "$major" -le 18 ]
+	[ "$major" -ge 15 ] && [ "$major" -le 19 ]
 }
 
 # Set $PG_CONFIG, unless it is set, to that of a server on this machine: the one in the PATH, or
@@ -236,7 +274,7 @@ find_server()
 # The major version of the release's own server, if the extension is for it and apt-cache knows it.
 default_major()
 {
-	apt-cache depends postgresql 2>/dev/null | sed -nE 's/^ *Depends: postgresql-(1[5-8])$/\1/p'
+	apt-cache depends postgresql 2>/dev/null | sed -nE 's/^ *Depends: postgresql-(1[5-9])$/\1/p'
 }
 
 # Packages that are missing where one builds for the server of $PG_CONFIG, if there is one.
@@ -260,8 +298,8 @@ need_server()
 	mkdir -p "$top/build" 2>/dev/null && [ -w "$top/build" ] ||
 		die "cannot write to \"$top\": build from a copy of this folder that you may write to"
 	need_packages make gcc libc6-dev flex bison "$@" $(server_packages)
-	find_server || die "no server of PostgreSQL 15 to 18 is installed: set PG_CONFIG to its pg_config"
-	is_our_server "$PG_CONFIG" || die "$PG_CONFIG is not of a server of PostgreSQL 15 to 18"
+	find_server || die "no server of PostgreSQL 15 to 19 is installed: set PG_CONFIG to its pg_config"
+	is_our_server "$PG_CONFIG" || die "$PG_CONFIG is not of a server of PostgreSQL 15 to 19"
 	[ -f "$("$PG_CONFIG" --includedir-server)/postgres.h" ] && [ -f "$("$PG_CONFIG" --pgxs)" ] ||
 		die "the server of $PG_CONFIG has no development files"
 	export PG_CONFIG
@@ -301,23 +339,23 @@ failure_line='^ *not ok|^[A-Za-z.]+(Error|Exception): |^test .*FAILED|^# +Failed
 # what failed and how long each part took, which its report_parts tells at the end.
 run_part()
 {
-	local out line started=$SECONDS told status=0
-	[ -n "${REPORT:-}" ] || { REPORT=$(mktemp -d) && export REPORT && owns_report=1 && touch "$REPORT/failures" "$REPORT/times"; }
+	local out line started=${PART_STARTED:-$SECONDS} name=${PART_NAME:-$*} told status=0
+	begin_report
 	told=$(wc -l <"$REPORT/failures")
 	out=$(mktemp)
-	echo "== $*"
+	echo "== $name"
 	PART_DEPTH="${PART_DEPTH:-}  " "$@" 2>&1 | tee "$out" || status=$?
-	printf '%6d s%s  %s\n' $((SECONDS - started)) "${PART_DEPTH:-}" "$*" | tee -a "$REPORT/times" | sed 's/^ */-- /'
+	printf '%6d s%s  %s\n' $((SECONDS - started)) "${PART_DEPTH:-}" "$name" | tee -a "$REPORT/times" | sed 's/^ */-- /'
 	if [ "$status" = 0 ] && [[ $(tail -1 "$out") == "skipped: "* ]]; then
 		rm -f "$out"
 		return
 	fi
 	line=$(grep -E '^([a-z]+: )?[0-9]+ passed, [0-9]+ failed$' "$out" | tail -1) || true
 	if [ -z "$line" ]; then
-		echo "$*: ended without a result" | tee -a "$out"
+		echo "$name: ended without a result" | tee -a "$out"
 		line="0 passed, 1 failed"
 	elif [ "$status" != 0 ] && [[ $line == *", 0 failed" ]]; then
-		echo "$*: ended with status $status" | tee -a "$out"
+		echo "$name: ended with status $status" | tee -a "$out"
 		line="${line%0 failed}1 failed"
 	fi
 	line=${line#*: }
@@ -328,12 +366,43 @@ run_part()
 	# a part of parts has told of them by itself
 	if [ "$line" != 0 ] && [ "$told" = "$(wc -l <"$REPORT/failures")" ]; then
 		{
-			echo "== $*: $line failed"
+			echo "== $name: $line failed"
 			grep -aE -A 6 "$failure_line" "$out" >"$out.failures" || tail -n 20 "$out" >"$out.failures"
 			head -n 60 "$out.failures"
 		} >>"$REPORT/failures"
 	fi
 	rm -f "$out" "$out.failures"
+}
+
+# Run parts side by side, a word each, and tell of them one after the other.
+run_parts()
+{
+	local n told=() running=() status started=$SECONDS
+	begin_report
+	for n; do
+		told+=("$(mktemp)")
+		# shellcheck disable=SC2086 # a command and its arguments
+		PART_DEPTH="${PART_DEPTH:-}  " $n >"${told[-1]}" 2>&1 &
+		running+=($!)
+	done
+	for n in "${!running[@]}"; do
+		status=0
+		wait "${running[n]}" || status=$?
+		PART_NAME=${*:n+1:1} PART_STARTED=$started run_part tell "$status" "${told[n]}"
+		rm -f "${told[n]}"
+	done
+}
+
+# What a command has told, of which the status is left.
+tell()
+{
+	cat "$2"
+	return "$1"
+}
+
+begin_report()
+{
+	[ -n "${REPORT:-}" ] || { REPORT=$(mktemp -d) && export REPORT && owns_report=1 && touch "$REPORT/failures" "$REPORT/times"; }
 }
 
 report_parts()

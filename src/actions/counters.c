@@ -17,7 +17,6 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "catalog/objectaccess.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_database.h"
 #include "common/hashfn.h"
@@ -36,6 +35,7 @@
 
 #include "actions/operation.h"
 #include "ground/compat.h"
+#include "ground/object_access.h"
 
 #define NAME "dynamo_table operations"
 
@@ -98,7 +98,6 @@ static int last_slot = 0;
 
 static shmem_request_hook_type next_request_hook;
 static shmem_startup_hook_type next_startup_hook;
-static object_access_hook_type next_access_hook;
 
 /*
  * The block
@@ -657,10 +656,8 @@ is_table(Oid relid)
 }
 
 static void
-note_access(ObjectAccessType access, Oid class, Oid object, int part_of, void *arg)
+note_access(ObjectAccessType access, Oid class, Oid object, int part_of)
 {
-	if (next_access_hook != NULL)
-		next_access_hook(access, class, object, part_of, arg);
 	if (access != OAT_DROP || part_of != 0 || shared == NULL)
 		return;
 	if (class == RelationRelationId && is_table(object))
@@ -697,6 +694,5 @@ counters_init(void)
 	shmem_request_hook = request_memory;
 	next_startup_hook = shmem_startup_hook;
 	shmem_startup_hook = start_memory;
-	next_access_hook = object_access_hook;
-	object_access_hook = note_access;
+	object_access_subscribe(note_access);
 }

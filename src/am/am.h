@@ -46,23 +46,24 @@ extern bool dyn_index_fetch_tuple(struct IndexFetchTableData *scan, ItemPointer 
 								  bool *all_dead);
 
 /* placement.c */
-extern void dyn_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
-							 struct BulkInsertStateData *bistate);
+extern void dyn_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid,
+							 TableOptions options, struct BulkInsertStateData *bistate);
 extern void dyn_multi_insert(Relation rel, TupleTableSlot **slots, int n, CommandId cid,
-							 int options, struct BulkInsertStateData *bistate);
+							 TableOptions options, struct BulkInsertStateData *bistate);
 extern void dyn_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
-										 int options, struct BulkInsertStateData *bistate,
+										 TableOptions options, struct BulkInsertStateData *bistate,
 										 uint32 token);
 extern TM_Result dyn_tuple_update(Relation rel, ItemPointer old, TupleTableSlot *slot,
-								  CommandId cid, Snapshot snapshot, Snapshot crosscheck, bool wait,
-								  TM_FailureData *failure, LockTupleMode *mode,
-								  UpdateIndexes *update_indexes);
+								  CommandId cid, UPDATE_OPTIONS_DECLARED Snapshot snapshot,
+								  Snapshot crosscheck, bool wait, TM_FailureData *failure,
+								  LockTupleMode *mode, UpdateIndexes *update_indexes);
 extern void dyn_relation_truncate(Relation rel);
 
 /* rewrite.c */
 extern void dyn_relation_copy_for_cluster(Relation old_table, Relation new_table,
 										  Relation old_index, bool use_sort,
-										  TransactionId oldest_xmin, TransactionId *xid_cutoff,
+										  TransactionId oldest_xmin,
+										  COPY_SNAPSHOT_DECLARED TransactionId *xid_cutoff,
 										  MultiXactId *multi_cutoff, double *num_tuples,
 										  double *tups_vacuumed, double *tups_recently_dead);
 

@@ -244,7 +244,6 @@ dyn_neighbours(Relation table, Relation index, const Datum *key, int max_blocks,
 			   DynNeighbours *found)
 {
 	BTScanInsertData search;
-	BTStack stack;
 	Buffer leaf;
 	Page page;
 	OffsetNumber place;
@@ -252,10 +251,9 @@ dyn_neighbours(Relation table, Relation index, const Datum *key, int max_blocks,
 
 	*found = (DynNeighbours){.complete = true};
 	make_search_key(index, key, &search);
-	stack = bt_search(index, table, &search, &leaf);
+	bt_search(index, table, &search, &leaf);
 	if (!BufferIsValid(leaf))
 		return;
-	_bt_freestack(stack);
 	page = BufferGetPage(leaf);
 	place = find_place(index, &search, page, P_FIRSTDATAKEY(BTPageGetOpaque(page)),
 					   PageGetMaxOffsetNumber(page) + 1, &equal);

@@ -385,7 +385,7 @@ finish(Relation rel, const Aim *aimed, ItemPointer tid)
 
 /* The state of a table whose rows are placed, or NULL.  New files are heap's. */
 static DynPlaceState *
-state_to_place(Relation rel, int options)
+state_to_place(Relation rel, TableOptions options)
 {
 	DynPlaceState *state;
 
@@ -396,7 +396,7 @@ state_to_place(Relation rel, int options)
 }
 
 static void
-aim_insert(Relation rel, TupleTableSlot *slot, int options, Aim *aimed)
+aim_insert(Relation rel, TupleTableSlot *slot, TableOptions options, Aim *aimed)
 {
 	DynPlaceState *state = state_to_place(rel, options);
 
@@ -420,7 +420,7 @@ bulk_page(const Aim *aimed, BulkInsertState bistate)
  * collection if placement applies to the table.
  */
 void
-dyn_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
+dyn_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, TableOptions options,
 				 BulkInsertState bistate)
 {
 	Aim aimed;
@@ -435,7 +435,7 @@ dyn_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
  * dyn_tuple_insert() if placement applies to the table, and otherwise heap's.
  */
 void
-dyn_multi_insert(Relation rel, TupleTableSlot **slots, int n, CommandId cid, int options,
+dyn_multi_insert(Relation rel, TupleTableSlot **slots, int n, CommandId cid, TableOptions options,
 				 BulkInsertState bistate)
 {
 	if (state_to_place(rel, options) == NULL)
@@ -456,8 +456,8 @@ dyn_multi_insert(Relation rel, TupleTableSlot **slots, int n, CommandId cid, int
  * dyn_tuple_insert().
  */
 void
-dyn_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
-							 BulkInsertState bistate, uint32 token)
+dyn_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
+							 TableOptions options, BulkInsertState bistate, uint32 token)
 {
 	Aim aimed;
 
@@ -489,15 +489,16 @@ aim_update(Relation rel, ItemPointer old, TupleTableSlot *slot, Aim *aimed)
  */
 TM_Result
 dyn_tuple_update(Relation rel, ItemPointer old, TupleTableSlot *slot, CommandId cid,
-				 Snapshot snapshot, Snapshot crosscheck, bool wait, TM_FailureData *failure,
-				 LockTupleMode *mode, UpdateIndexes *update_indexes)
+				 UPDATE_OPTIONS_DECLARED Snapshot snapshot, Snapshot crosscheck, bool wait,
+				 TM_FailureData *failure, LockTupleMode *mode, UpdateIndexes *update_indexes)
 {
 	Aim aimed;
 	TM_Result result;
 
 	aim_update(rel, old, slot, &aimed);
-	result = GetHeapamTableAmRoutine()->tuple_update(rel, old, slot, cid, snapshot, crosscheck,
-													 wait, failure, mode, update_indexes);
+	result =
+		GetHeapamTableAmRoutine()->tuple_update(rel, old, slot, cid, UPDATE_OPTIONS snapshot,
+												crosscheck, wait, failure, mode, update_indexes);
 	if (result == TM_Ok)
 		finish(rel, &aimed, &slot->tts_tid);
 	else if (aimed.block != InvalidBlockNumber)

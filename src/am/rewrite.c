@@ -82,7 +82,8 @@ open_sort_index(Relation table)
  */
 void
 dyn_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation old_index,
-							  bool use_sort, TransactionId oldest_xmin, TransactionId *xid_cutoff,
+							  bool use_sort, TransactionId oldest_xmin,
+							  COPY_SNAPSHOT_DECLARED TransactionId *xid_cutoff,
 							  MultiXactId *multi_cutoff, double *num_tuples, double *tups_vacuumed,
 							  double *tups_recently_dead)
 {
@@ -97,8 +98,8 @@ dyn_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation o
 	}
 
 	GetHeapamTableAmRoutine()->relation_copy_for_cluster(
-		old_table, new_table, old_index, use_sort, oldest_xmin, xid_cutoff, multi_cutoff,
-		num_tuples, tups_vacuumed, tups_recently_dead);
+		old_table, new_table, old_index, use_sort, oldest_xmin, COPY_SNAPSHOT xid_cutoff,
+		multi_cutoff, num_tuples, tups_vacuumed, tups_recently_dead);
 
 	/* The lock stays until the end of the transaction, as the table's does. */
 	if (order != NULL)

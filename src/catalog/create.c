@@ -28,6 +28,7 @@
 #include "catalog/shape.h"
 #include "ground/arguments.h"
 #include "ground/arn.h"
+#include "ground/attempt.h"
 #include "ground/compat.h"
 #include "ground/description.h"
 #include "ground/errors.h"
@@ -69,6 +70,7 @@ static const char *
 creation_name(ItemSpan name, Oid *namespace, char **relation)
 {
 	*namespace = dyn_creation_schema(name, relation);
+	extension_keep_schema(*namespace);
 	if (OidIsValid(get_relname_relid(*relation, *namespace)))
 		fail_exists(name);
 	return quote_qualified_identifier(get_namespace_name(*namespace), *relation);
@@ -270,7 +272,7 @@ dyn_create(DynShape *shape, ItemSpan given, int64 fillfactor)
 
 	check_keys(shape);
 	settle_covering(shape, name);
-	shape->extension = extension_schema();
+	shape->extension = extension_keep_own_schema();
 	dyn_shape_check(shape);
 	shape->qualified = creation_name(name, &namespace, &relation);
 	keep_long_name(shape, name, relation);
@@ -283,8 +285,107 @@ dyn_create(DynShape *shape, ItemSpan given, int64 fillfactor)
 }
 
 /*
+ * Unless it is there
+ */
+
+typedef struct Creation
+{
+	DynShape *shape;
+	text *name;
+	int64 fillfactor;
+	const DynDistribution *how; /* NULL: it is not distributed */
+} Creation;
+
+static void
+create_wanted(void *arg)
+{
+	const Creation *wanted = arg;
+
+	dyn_create(wanted->shape, text_span(wanted->name), wanted->fillfactor);
+	if (wanted->how != NULL)
+		dyn_distribute(wanted->shape->relid, wanted->how);
+}
+
+pg_noreturn static void
+fail_differs(const DynTable *table, const char *difference)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+					errmsg("table \"%s\" already exists, and is another one", table->name),
+					errdetail_internal("%s", difference)));
+}
+
+static void
+check_same_keys(const DynTable *table, const DynShape *there, const DynShape *wanted)
+{
+	bool same = there->nkeys == wanted->nkeys;
+
+	for (int i = 0; same && i < there->nkeys; i++)
+		same = item_compare_bytes(there->keys[i], wanted->keys[i]) == 0;
+	if (!same)
+		fail_differs(table, psprintf("Its key is \"%s\"%s.", item_quoted(there->keys[0]),
+									 there->nkeys == 1
+										 ? ", without a sort key"
+										 : psprintf(", \"%s\"", item_quoted(there->keys[1]))));
+}
+
+/* Global indexes may have been made since; local ones cannot. */
+static void
+check_same_indexes(const DynTable *table, const DynShape *there, const DynShape *wanted)
+{
+	ListCell *cell;
+
+	foreach (cell, wanted->indexes)
+	{
+		const DynIndexSpec *spec = lfirst(cell);
+		const DynIndexSpec *found = dyn_shape_index(there, spec->name);
+
+		if (found == NULL)
+			fail_differs(table, psprintf("It has no index \"%s\".", item_quoted(spec->name)));
+		if (!dyn_index_spec_equal(found, spec))
+			fail_differs(table, psprintf("Its index \"%s\" is defined as %s.",
+										 item_quoted(spec->name), dyn_index_spec_print(found)));
+	}
+	foreach (cell, there->indexes)
+	{
+		const DynIndexSpec *spec = lfirst(cell);
+
+		if (spec->local && dyn_shape_index(wanted, spec->name) == NULL)
+			fail_differs(table, psprintf("It has a local index \"%s\".", item_quoted(spec->name)));
+	}
+}
+
+static void
+check_same(const Creation *wanted)
+{
+	DynTable *table;
+	Relation rel = dyn_table_open(wanted->name, AccessShareLock, &table);
+	const DynShape *there = dyn_shape_of(rel, table);
+
+	check_same_keys(table, there, wanted->shape);
+	check_same_indexes(table, there, wanted->shape);
+	if (table->distributed != (wanted->how != NULL))
+		fail_differs(table, table->distributed ? "It is distributed." : "It is not distributed.");
+	ereport(NOTICE, (errcode(ERRCODE_DUPLICATE_TABLE),
+					 errmsg("table \"%s\" already exists, skipping", table->name)));
+	relation_close(rel, AccessShareLock);
+}
+
+/* Another session may create it at the same time: so it is tried first. */
+static void
+create_unless_there(Creation *wanted)
+{
+	ErrorData *error = attempt(create_wanted, wanted);
+
+	if (error == NULL)
+		return;
+	if (error->sqlerrcode != ERRCODE_DYN_RESOURCE_IN_USE)
+		ReThrowError(error);
+	check_same(wanted);
+}
+
+/*
  * dyn_create_table(table_name, partition_key, sort_key, global_indexes, local_indexes, fillfactor,
- * distributed, colocate_with, shard_count)
+ * distributed, colocate_with, shard_count, if_not_exists)
  */
 PG_FUNCTION_INFO_V1(dyn_create_table);
 Datum
@@ -293,7 +394,7 @@ dyn_create_table(PG_FUNCTION_ARGS)
 	DynShape shape = {0};
 	bool distributed = !PG_ARGISNULL(6) && PG_GETARG_BOOL(6);
 	DynDistribution how;
-	text *name;
+	Creation wanted = {.shape = &shape, .how = distributed ? &how : NULL};
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(5))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
@@ -304,7 +405,8 @@ dyn_create_table(PG_FUNCTION_ARGS)
 						errhint("Add distributed => true.")));
 	if (distributed)
 		how = dyn_distribution_read(fcinfo, 7);
-	name = PG_GETARG_TEXT_PP(0);
+	wanted.name = PG_GETARG_TEXT_PP(0);
+	wanted.fillfactor = PG_GETARG_INT64(5);
 	add_key(&shape, PG_GETARG_TEXT_PP(1));
 	if (!PG_ARGISNULL(2))
 		add_key(&shape, PG_GETARG_TEXT_PP(2));
@@ -315,9 +417,10 @@ dyn_create_table(PG_FUNCTION_ARGS)
 		if (!PG_ARGISNULL(i))
 			add_indexes(&shape, PG_GETARG_JSONB_P(i), i == 4);
 	}
-	dyn_create(&shape, text_span(name), PG_GETARG_INT64(5));
-	if (distributed)
-		dyn_distribute(shape.relid, &how);
+	if (!PG_ARGISNULL(9) && PG_GETARG_BOOL(9))
+		create_unless_there(&wanted);
+	else
+		create_wanted(&wanted);
 	PG_RETURN_VOID();
 }
 

@@ -2,8 +2,8 @@
  * derive.c
  *	  Key columns follow the item: the derive trigger, and the constraint that guarantees it.
  *
- * The trigger makes plain SQL obey the rules that the functions obey: it overwrites whatever a
- * statement gives for a key column with the item's value.  Later user triggers, the replica role,
+ * The trigger makes plain SQL obey the rules that the functions obey: it gives each key column the
+ * item's value, and refuses a statement that gives another one.  Later user triggers, the replica role,
  * DISABLE TRIGGER and replication apply can bypass the trigger.  None of them bypasses the
  * constraint, which compares and never derives.
  */
@@ -11,6 +11,8 @@
 
 #include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/transam.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "commands/trigger.h"
 #include "utils/array.h"
@@ -27,6 +29,7 @@
 #include "ground/call_site.h"
 #include "ground/errors.h"
 #include "ground/extension.h"
+#include "ground/object_access.h"
 
 static bool
 same_datum(Datum a, Datum b)
@@ -108,6 +111,56 @@ show_counters(void)
 #endif
 
 /*
+ * Whether a column depends on its table alone, and so goes without it only if a command says so.  The
+ * drop of a type, a collation, a function or a session's temporary objects is not to fail at the column
+ * of a table that somebody else may have made.
+ */
+static bool
+depends_on_table_alone(Relation rel, Form_pg_attribute column)
+{
+	return column->atttypid < FirstUnpinnedObjectId &&
+		   column->attcollation < FirstUnpinnedObjectId && column->attgenerated == '\0' &&
+		   !OidIsValid(rel->rd_rel->reloftype);
+}
+
+/* A command drops a column: the primary key of a table of items stays as it is. */
+static void
+check_drop(ObjectAccessType access, Oid class, Oid object, int part)
+{
+	Form_pg_attribute column;
+	Relation rel;
+	List *arguments;
+	ListCell *cell;
+
+	if (access != OAT_DROP || class != RelationRelationId || part <= 0)
+		return;
+	rel = RelationIdGetRelation(object);
+	if (!RelationIsValid(rel))
+		return;
+	column = TupleDescAttr(RelationGetDescr(rel), part - 1);
+	arguments = depends_on_table_alone(rel, column) ? dyn_derive_arguments(rel) : NIL;
+	foreach (cell, arguments)
+	{
+		const char *argument = lfirst(cell);
+		ItemSpan attribute;
+		ItemType type;
+
+		/* keys of the table come first */
+		if (dyn_argument_is_json(argument))
+			break;
+		dyn_parse_key_spec((ItemSpan){argument, (uint32) strlen(argument)}, &attribute, &type);
+		if (strcmp(dyn_column_identifier(attribute), NameStr(column->attname)) == 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+					 errmsg("column \"%s\" of table \"%s\" cannot be dropped, since it is a key of "
+							"the table's items",
+							NameStr(column->attname), RelationGetRelationName(rel)),
+					 errhint("Call dyn_detach() to make it a table like others.")));
+	}
+	RelationClose(rel);
+}
+
+/*
  * Servers with assertions count what a write looks for, since finding attributes is most of what a
  * write costs beside the store: the setting dynamo_table.derive_counters.  Called once by
  * _PG_init().
@@ -123,6 +176,7 @@ dyn_derive_init(void)
 							   &value, "", PGC_INTERNAL, GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE, NULL,
 							   NULL, show_counters);
 #endif
+	object_access_subscribe(check_drop);
 }
 
 static DynRow *
@@ -308,10 +362,46 @@ dyn_fail_key_changed(const DynTable *table)
  * The trigger
  */
 
-/* Put the derived columns into the tuple where its values differ. */
-static HeapTuple
-set_columns(HeapTuple tuple, TupleDesc desc, const DynTable *table, const DynRow *row)
+/* Numbers are the same whatever their scale. */
+static bool
+same_value(const DynKey *key, Datum a, Datum b)
 {
+	if (key->carried == NULL && key->type == ITEM_N)
+		return DatumGetBool(DirectFunctionCall2(numeric_eq, a, b));
+	return same_column(key, a, b);
+}
+
+/*
+ * A statement gives a column another value than its item: an error, unless the column has it from the
+ * row as it was, in an update of the item alone.  Our own statements give columns that fit, and users'
+ * triggers may have changed the item since.
+ */
+static void
+check_given(Relation rel, HeapTuple old, const DynKey *key, Datum given, bool isnull)
+{
+	bool was_null = true;
+	Datum was =
+		old == NULL ? (Datum) 0 : heap_getattr(old, key->attnum, RelationGetDescr(rel), &was_null);
+
+	if (key->carried != NULL || dyn_statement_runs(rel) ||
+		(isnull == was_null && (isnull || same_datum(was, given))))
+		return;
+	ereport(ERROR, (errcode(ERRCODE_GENERATED_ALWAYS),
+					errmsg("column \"%s\" of table \"%s\" cannot have another value than its item",
+						   key->column, RelationGetRelationName(rel)),
+					errdetail("It is derived from attribute \"%s\" of the item.",
+							  item_quoted(key->attribute)),
+					errhint("Give the item alone, or change it.")));
+}
+
+/*
+ * Put the derived columns into the tuple where its values differ; old is the row that it replaces, or
+ * NULL.
+ */
+static HeapTuple
+set_columns(Relation rel, HeapTuple old, HeapTuple tuple, const DynTable *table, const DynRow *row)
+{
+	TupleDesc desc = RelationGetDescr(rel);
 	int attnums[DYN_MAX_COLUMNS];
 	Datum values[DYN_MAX_COLUMNS];
 	bool nulls[DYN_MAX_COLUMNS];
@@ -325,6 +415,8 @@ set_columns(HeapTuple tuple, TupleDesc desc, const DynTable *table, const DynRow
 		if (isnull == row->nulls[i] &&
 			(isnull || same_column(&table->keys[i], now, row->values[i])))
 			continue;
+		if (isnull || row->nulls[i] || !same_value(&table->keys[i], now, row->values[i]))
+			check_given(rel, old, &table->keys[i], now, isnull);
 		attnums[changed] = table->keys[i].attnum;
 		values[changed] = row->values[i];
 		nulls[changed++] = row->nulls[i];
@@ -434,7 +526,7 @@ dyn_derive_keys(PG_FUNCTION_ARGS)
 	/* the column's NOT NULL constraint reports it */
 	if (isnull)
 		return PointerGetDatum(tuple);
-	tuple = set_columns(tuple, desc, table,
+	tuple = set_columns(trigger->tg_relation, old, tuple, table,
 						derive_written(trigger->tg_relation, table, old, DatumGetDynItem(datum)));
 	if (old != NULL && dyn_statement_keeps(trigger->tg_relation, old, tuple))
 		return PointerGetDatum(NULL);

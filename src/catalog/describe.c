@@ -5,14 +5,20 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "funcapi.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/rel.h"
+#include "utils/tuplestore.h"
 
+#include "catalog/rights.h"
+#include "catalog/shape.h"
 #include "catalog/size.h"
 #include "catalog/table.h"
 #include "ground/arguments.h"
 #include "ground/arn.h"
+#include "ground/citus.h"
 #include "ground/description.h"
 #include "ground/stream_label.h"
 
@@ -295,6 +301,18 @@ append_own(JsonWriter *json, const DynTable *table)
 		json_write_bool(json, "Placement", false);
 }
 
+static Datum
+describe_own(Relation rel, const DynTable *table, ItemSpan name)
+{
+	JsonWriter json = json_writer(JSON_COMPACT);
+
+	json_write_begin(&json, NULL);
+	append_table(&json, rel, table, name, "ACTIVE");
+	append_own(&json, table);
+	json_write_end(&json);
+	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.text->data));
+}
+
 PG_FUNCTION_INFO_V1(dyn_describe_table);
 Datum
 dyn_describe_table(PG_FUNCTION_ARGS)
@@ -302,12 +320,56 @@ dyn_describe_table(PG_FUNCTION_ARGS)
 	text *name = argument_required_text(fcinfo, 0, "table_name");
 	DynTable *table;
 	Relation rel = dyn_table_open_state(name, &table);
-	JsonWriter json = json_writer(JSON_COMPACT);
+	Datum description = describe_own(rel, table, text_span(name));
 
-	json_write_begin(&json, NULL);
-	append_table(&json, rel, table, text_span(name), "ACTIVE");
-	append_own(&json, table);
-	json_write_end(&json);
 	relation_close(rel, NoLock);
-	PG_RETURN_DATUM(DirectFunctionCall1(jsonb_in, CStringGetDatum(json.text->data)));
+	PG_RETURN_DATUM(description);
+}
+
+static void
+put_listed(ReturnSetInfo *result, const DynListed *listed)
+{
+	Datum values[5] = {ObjectIdGetDatum(listed->relid)};
+	bool nulls[5] = {false, true, true, false, true};
+
+	values[3] = BoolGetDatum(citus_kind(listed->relid) == CITUS_DISTRIBUTED);
+	if (listed->rel != NULL)
+	{
+		const DynShape *shape = dyn_shape_of(listed->rel, listed->table);
+
+		for (int i = 0; i < shape->nkeys; i++)
+		{
+			values[1 + i] = PointerGetDatum(
+				cstring_to_text_with_len(shape->keys[i].data, (int) shape->keys[i].len));
+			nulls[1 + i] = false;
+		}
+		values[4] = describe_own(
+			listed->rel, listed->table,
+			dyn_name_of_relation(RelationGetRelationName(listed->rel), &listed->settings));
+		nulls[4] = false;
+	}
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/* dyn_list_tables(): relation, partition_key, sort_key, distributed, description */
+PG_FUNCTION_INFO_V1(dyn_list_tables);
+Datum
+dyn_list_tables(PG_FUNCTION_ARGS)
+{
+	ListCell *cell;
+
+	InitMaterializedSRF(fcinfo, 0);
+	foreach (cell, dyn_listed_tables(NULL))
+	{
+		Oid relid = lfirst_oid(cell);
+		DynListed listed;
+
+		CHECK_FOR_INTERRUPTS();
+		/* privileges first, so that no other role's table can make the list fail */
+		if (!rights_to_list(relid) || !dyn_open_listed(relid, &listed))
+			continue;
+		put_listed((ReturnSetInfo *) fcinfo->resultinfo, &listed);
+		dyn_close_listed(&listed);
+	}
+	PG_RETURN_NULL();
 }

@@ -271,25 +271,38 @@ unreadable_words(const DynIndex *index)
 					item_quoted_words(index->name));
 }
 
+/* Raises the error that the table has no index of that name. */
+void
+dyn_fail_no_index(const DynTable *table, ItemSpan name, int code, const char *words)
+{
+	StringInfoData names;
+
+	initStringInfo(&names);
+	for (int i = 0; i < table->nindexes; i++)
+		appendStringInfo(&names, "%s\"%s\"", i > 0 ? ", " : "",
+						 item_quoted(table->indexes[i].name));
+	ereport(ERROR, (errcode(code),
+					errmsg("table \"%s\" has no index \"%s\"", table->name, item_quoted(name)),
+					names.len == 0 ? errhint("It has no indexes.")
+								   : errhint("Its indexes are %s.", names.data),
+					errwords_if(words)));
+}
+
 /* The index of that name, which must be ACTIVE to be read (docs/semantics.md, Q20, I05). */
 const DynIndex *
 dyn_active_index(const DynTable *table, ItemSpan name)
 {
 	const DynIndex *index = dyn_find_index(table, name);
-	StringInfoData quoted;
 
-	if (index != NULL && index->status == DYN_INDEX_ACTIVE)
-		return index;
-	initStringInfo(&quoted);
-	item_quote(&quoted, name);
 	if (index == NULL)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("table \"%s\" has no index \"%s\"", table->name, quoted.data),
-						errwords("The table does not have the specified index: %s",
-								 item_quoted_words(name))));
+		dyn_fail_no_index(
+			table, name, ERRCODE_DYN_VALIDATION,
+			psprintf("The table does not have the specified index: %s", item_quoted_words(name)));
+	if (index->status == DYN_INDEX_ACTIVE)
+		return index;
 	ereport(ERROR,
 			(errcode(ERRCODE_DYN_VALIDATION),
-			 errmsg("index \"%s\" of table \"%s\" cannot be read", quoted.data, table->name),
+			 errmsg("index \"%s\" of table \"%s\" cannot be read", item_quoted(name), table->name),
 			 errdetail("Its status is %s.", dyn_index_status_names[index->status]),
 			 errhint(index->status == DYN_INDEX_CREATING
 						 ? "Wait until it is built, or call dyn_create_index again if that was "

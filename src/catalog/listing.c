@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
@@ -13,6 +14,7 @@
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_trigger.h"
+#include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -73,42 +75,66 @@ is_within_reach(Oid relid)
 	return within;
 }
 
-static DynListedTrigger *
-listed(Relation rel, HeapTuple tuple)
+/* More than what is declared of a table ever takes; others than its owner hold it in memory. */
+#define MAX_ARGUMENTS (1024 * 1024)
+
+/* What is read of tables of other roles, without a lock on them. */
+typedef struct Listing
 {
-	DynListedTrigger *trigger = palloc(sizeof(DynListedTrigger));
+	Oid relid; /* one table, whose arguments are asked for; InvalidOid: all tables */
+	const char *text; /* only tables whose arguments have it; NULL: any */
+	List *tables; /* OIDs */
+	bytea *arguments; /* of the trigger; each ends with a zero byte */
+} Listing;
+
+/* Adds a table, if it is asked for.  The arguments are NULL where nobody asks for them. */
+static void
+add_listed(Listing *listing, Oid relid, bytea *arguments)
+{
+	if (listing->text == NULL || memmem(VARDATA_ANY(arguments), VARSIZE_ANY_EXHDR(arguments),
+										listing->text, strlen(listing->text)) != NULL)
+		listing->tables = lappend_oid(listing->tables, relid);
+	if (OidIsValid(listing->relid))
+		listing->arguments = arguments;
+	else if (arguments != NULL)
+		pfree(arguments);
+}
+
+static void
+add_trigger(Listing *listing, Relation rel, HeapTuple tuple)
+{
+	Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
+	bool asked = OidIsValid(listing->relid) || listing->text != NULL;
 	bool isnull;
 	Datum arguments = heap_getattr(tuple, Anum_pg_trigger_tgargs, RelationGetDescr(rel), &isnull);
 
-	trigger->relid = ((Form_pg_trigger) GETSTRUCT(tuple))->tgrelid;
-	trigger->arguments = DatumGetByteaPCopy(arguments);
-	return trigger;
+	if (toast_raw_datum_size(arguments) <= MAX_ARGUMENTS &&
+		is_function(form->tgfoid, dyn_triggers[DYN_TRIGGER_DERIVE].symbol) &&
+		is_within_reach(form->tgrelid))
+		add_listed(listing, form->tgrelid, asked ? DatumGetByteaPCopy(arguments) : NULL);
 }
 
-static List *
-list_triggers(Oid relid, DynTriggerRole role)
+static void
+list_triggers(Listing *listing)
 {
 	Relation rel = table_open(TriggerRelationId, AccessShareLock);
-	List *triggers = NIL;
 	ScanKeyData keys[2];
 	SysScanDesc scan;
 	HeapTuple tuple;
 
 	ScanKeyInit(&keys[0], Anum_pg_trigger_tgname, BTEqualStrategyNumber, F_NAMEEQ,
-				CStringGetDatum(dyn_triggers[role].name));
+				CStringGetDatum(dyn_triggers[DYN_TRIGGER_DERIVE].name));
 	ScanKeyInit(&keys[1], Anum_pg_trigger_tgrelid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(relid));
-	scan = systable_beginscan(rel, InvalidOid, false, NULL, OidIsValid(relid) ? 2 : 1, keys);
+				ObjectIdGetDatum(listing->relid));
+	scan =
+		systable_beginscan(rel, InvalidOid, false, NULL, OidIsValid(listing->relid) ? 2 : 1, keys);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
-		Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
-
-		if (is_function(form->tgfoid, dyn_triggers[role].symbol) && is_within_reach(form->tgrelid))
-			triggers = lappend(triggers, listed(rel, tuple));
+		CHECK_FOR_INTERRUPTS();
+		add_trigger(listing, rel, tuple);
 	}
 	systable_endscan(scan);
 	table_close(rel, AccessShareLock);
-	return triggers;
 }
 
 /*
@@ -140,10 +166,9 @@ read_definition(void *arg)
 }
 
 /* As pg_trigger would have them; none if the definition cannot be read. */
-static DynListedTrigger *
-listed_definition(Oid relid, const char *expression)
+static bytea *
+definition_arguments(const char *expression)
 {
-	DynListedTrigger *trigger = palloc(sizeof(DynListedTrigger));
 	DefinitionRead read = {expression, NIL};
 	StringInfoData arguments;
 	ListCell *cell;
@@ -153,77 +178,57 @@ listed_definition(Oid relid, const char *expression)
 		read.arguments = NIL;
 	foreach (cell, read.arguments)
 		appendBinaryStringInfo(&arguments, lfirst(cell), (int) strlen(lfirst(cell)) + 1);
-	trigger->relid = relid;
-	trigger->arguments = (bytea *) cstring_to_text_with_len(arguments.data, arguments.len);
-	return trigger;
-}
-
-static bool
-is_listed(const List *triggers, Oid relid)
-{
-	const ListCell *cell;
-
-	foreach (cell, triggers)
-	{
-		if (((const DynListedTrigger *) lfirst(cell))->relid == relid)
-			return true;
-	}
-	return false;
+	return (bytea *) cstring_to_text_with_len(arguments.data, arguments.len);
 }
 
 /* Adds the definition in a constraint, if it counts; see dyn_derive_arguments(). */
-static List *
-add_definition(List *triggers, Relation rel, HeapTuple tuple)
+static void
+add_definition(Listing *listing, Relation rel, HeapTuple tuple)
 {
 	Form_pg_constraint form = (Form_pg_constraint) GETSTRUCT(tuple);
 	bool isnull;
 	Datum expression;
 
 	if (form->contype != CONSTRAINT_CHECK || citus_kind(form->conrelid) != CITUS_DISTRIBUTED ||
-		is_listed(triggers, form->conrelid))
-		return triggers;
+		list_member_oid(listing->tables, form->conrelid))
+		return;
 	expression = heap_getattr(tuple, Anum_pg_constraint_conbin, RelationGetDescr(rel), &isnull);
-	if (isnull)
-		return triggers;
-	return lappend(triggers, listed_definition(form->conrelid, TextDatumGetCString(expression)));
+	if (!isnull && toast_raw_datum_size(expression) <= MAX_ARGUMENTS)
+		add_listed(listing, form->conrelid, definition_arguments(TextDatumGetCString(expression)));
 }
 
 /* Shards are in no list: to Citus they are no distributed tables. */
-static List *
-add_definitions(List *triggers, Oid relid)
+static void
+list_definitions(Listing *listing)
 {
-	Relation rel;
+	Relation rel = table_open(ConstraintRelationId, AccessShareLock);
+	bool all = !OidIsValid(listing->relid);
 	ScanKeyData keys[2];
 	SysScanDesc scan;
 	HeapTuple tuple;
 
-	if (!citus_is_installed())
-		return triggers;
-	rel = table_open(ConstraintRelationId, AccessShareLock);
 	ScanKeyInit(&keys[0], Anum_pg_constraint_conname, BTEqualStrategyNumber, F_NAMEEQ,
 				CStringGetDatum(DEFINITION_CONSTRAINT));
 	ScanKeyInit(&keys[1], Anum_pg_constraint_conrelid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(relid));
-	scan = systable_beginscan(rel, OidIsValid(relid) ? InvalidOid : ConstraintNameNspIndexId,
-							  !OidIsValid(relid), NULL, OidIsValid(relid) ? 2 : 1, keys);
+				ObjectIdGetDatum(listing->relid));
+	scan = systable_beginscan(rel, all ? ConstraintNameNspIndexId : InvalidOid, all, NULL,
+							  all ? 1 : 2, keys);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-		triggers = add_definition(triggers, rel, tuple);
+		add_definition(listing, rel, tuple);
 	systable_endscan(scan);
 	table_close(rel, AccessShareLock);
-	return triggers;
 }
 
 /*
- * The triggers with that role, of one table or of all, in the current memory context; the definition
- * of a distributed table is in place of its derive trigger.  They are read under a catalog snapshot,
- * not the transaction's, which may be older.
+ * Reads what is asked for, in the current memory context; the definition of a distributed table is in
+ * place of its trigger.  It is read under a catalog snapshot, not the transaction's, which may be older.
  */
-List *
-dyn_listed_triggers(Oid relid, DynTriggerRole role)
+static void
+list_tables(Listing *listing)
 {
-	List *triggers = list_triggers(relid, role);
-
-	return role == DYN_TRIGGER_DERIVE ? add_definitions(triggers, relid) : triggers;
+	list_triggers(listing);
+	if (citus_is_installed())
+		list_definitions(listing);
 }
 
 /*
@@ -237,36 +242,22 @@ dyn_is_named_alone(Oid relid)
 		   !get_rel_relispartition(relid) && RelationIsVisible(relid);
 }
 
-static bool
-contains(const DynListedTrigger *trigger, const char *text)
-{
-	return memmem(VARDATA_ANY(trigger->arguments), VARSIZE_ANY_EXHDR(trigger->arguments), text,
-				  strlen(text)) != NULL;
-}
-
 /*
- * Returns the OIDs of all tables that may have a setting, judged by their triggers' arguments, in
- * the current memory context.
+ * Returns the OIDs of all tables that may have a setting, judged by their triggers' arguments, or of
+ * all tables for NULL, in the current memory context.
  */
 List *
-dyn_tables_with_setting(const char *member)
+dyn_listed_tables(const char *member)
 {
 	MemoryContext work =
 		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table list", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(work);
-	char *quoted = psprintf("\"%s\"", member);
-	List *triggers = dyn_listed_triggers(InvalidOid, DYN_TRIGGER_DERIVE);
-	List *tables = NIL;
-	ListCell *cell;
+	Listing listing = {.text = member == NULL ? NULL : psprintf("\"%s\"", member)};
+	List *tables;
 
+	list_tables(&listing);
 	MemoryContextSwitchTo(old);
-	foreach (cell, triggers)
-	{
-		const DynListedTrigger *trigger = lfirst(cell);
-
-		if (contains(trigger, quoted))
-			tables = lappend_oid(tables, trigger->relid);
-	}
+	tables = list_copy(listing.tables);
 	list_sort(tables, list_oid_cmp);
 	MemoryContextDelete(work);
 	return tables;
@@ -297,16 +288,21 @@ read_settings(void *arg)
 }
 
 /*
- * The settings in a derive trigger's arguments as pg_trigger stores them, so the table needs no
- * lock; they point into the arguments.  False if they cannot be read: any user can create such a
- * trigger on a table of their own.
+ * The settings in the derive trigger's arguments as pg_trigger stores them, so the table needs no
+ * lock.  False if there are none, or if they cannot be read: any user can create such a trigger on a
+ * table of their own.
  */
 bool
-dyn_listed_settings(bytea *arguments, DynSettings *settings)
+dyn_listed_settings(Oid relid, DynSettings *settings)
 {
-	SettingsRead read = {arguments, settings};
+	Listing listing = {.relid = relid};
+	SettingsRead read = {NULL, settings};
 
 	*settings = (DynSettings){0};
+	list_tables(&listing);
+	read.arguments = listing.arguments;
+	if (read.arguments == NULL)
+		return false;
 	return attempt_to_compute(read_settings, &read, is_unreadable) == NULL;
 }
 
@@ -405,11 +401,8 @@ dyn_try_locks(Oid relid, LOCKMODE mode, List **indexes)
 static bool
 read_locked(DynListed *listed)
 {
-	List *triggers = dyn_listed_triggers(listed->relid, DYN_TRIGGER_DERIVE);
-
-	return triggers != NIL && get_rel_name(listed->relid) != NULL &&
-		   dyn_listed_settings(((DynListedTrigger *) linitial(triggers))->arguments,
-							   &listed->settings);
+	return dyn_listed_settings(listed->relid, &listed->settings) &&
+		   get_rel_name(listed->relid) != NULL;
 }
 
 /*

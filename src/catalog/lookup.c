@@ -10,6 +10,7 @@
 #include "mb/pg_wchar.h"
 #include "nodes/makefuncs.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 #include "catalog/rights.h"
@@ -160,6 +161,36 @@ dyn_table_find_state(ItemSpan name, DynTable **table)
 	return find_table(name, (RightsWanted){.mode = AccessShareLock, .state = true}, table);
 }
 
+/* The name of a table of items that is visible, and differs in case alone; NULL if there is none. */
+static const char *
+name_in_other_case(ItemSpan name)
+{
+	ListCell *cell;
+
+	foreach (cell, dyn_listed_tables(NULL))
+	{
+		char *other = get_rel_name(lfirst_oid(cell));
+
+		if (other != NULL && strlen(other) == name.len &&
+			pg_strncasecmp(other, name.data, name.len) == 0 &&
+			dyn_is_named_alone(lfirst_oid(cell)) && rights_to_see(lfirst_oid(cell)))
+			return other;
+	}
+	return NULL;
+}
+
+pg_noreturn static void
+fail_missing(text *name, ItemSpan span)
+{
+	const char *other = name_in_other_case(span);
+
+	ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+					errmsg("table \"%s\" does not exist", text_to_cstring(name)),
+					other == NULL ? 0 : errhint("There is a table \"%s\".", other),
+					err_generic_string(PG_DIAG_TABLE_NAME, pnstrdup(span.data, span.len)),
+					errwords(DYN_NOT_FOUND_WORDS)));
+}
+
 static Relation
 open_table(text *name, RightsWanted wanted, DynTable **table)
 {
@@ -168,10 +199,7 @@ open_table(text *name, RightsWanted wanted, DynTable **table)
 	Relation rel;
 
 	if (!OidIsValid(relid))
-		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
-						errmsg("table \"%s\" does not exist", text_to_cstring(name)),
-						err_generic_string(PG_DIAG_TABLE_NAME, pnstrdup(span.data, span.len)),
-						errwords(DYN_NOT_FOUND_WORDS)));
+		fail_missing(name, span);
 	rel = relation_open(relid, NoLock);
 	*table = dyn_schema(rel);
 	if (*table == NULL)

@@ -4,41 +4,22 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "access/relation.h"
 #include "catalog/namespace.h"
 #include "catalog/objectaddress.h"
 #include "catalog/pg_authid.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
 #include "commands/trigger.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/rls.h"
-#include "utils/syscache.h"
 
 #include "catalog/rights.h"
 #include "ground/compat.h"
 
 #define WRITE_RIGHTS (ACL_INSERT | ACL_UPDATE | ACL_DELETE)
-
-/* Returns the owner of a relation, or InvalidOid if the relation is gone.  Takes no lock. */
-Oid
-rights_owner(Oid relid)
-{
-	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	Oid owner = InvalidOid;
-
-	if (HeapTupleIsValid(tuple))
-	{
-		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
-		ReleaseSysCache(tuple);
-	}
-	return owner;
-}
 
 /* Returns whether a role has the rights of a relation's owner.  False if the relation is gone. */
 bool
@@ -178,23 +159,6 @@ rights_open(Oid relid, LOCKMODE mode)
 }
 
 /*
- * Gives the session the rights of a role instead of its own, until rights_give_back().  Code that
- * runs meanwhile cannot change that, as in maintenance commands.
- */
-void
-rights_take(Oid role, int flags, RightsBefore *before)
-{
-	before->nest = NewGUCNestLevel();
-	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
-	(void) set_config_option("plan_cache_mode", "auto", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
-							 true, 0, false);
-	GetUserIdAndSecContext(&before->user, &before->context);
-	SetUserIdAndSecContext(role, before->context | SECURITY_LOCAL_USERID_CHANGE |
-									 SECURITY_RESTRICTED_OPERATION | flags);
-}
-
-/*
  * Temporary tables are found by names without a schema whatever the search_path is.  Triggers of the
  * owner's that use such names would use a table of the caller's, and call its triggers.
  */
@@ -247,19 +211,6 @@ rights_take_for_rows(Relation rel, bool write, RightsBefore *before)
 		rights_take_owner(rel, flags, before);
 	else
 		rights_take(owner, flags, before);
-}
-
-/*
- * Restores the user, the security context and the settings that rights_take() has saved.  What the
- * role's code has set meanwhile is not kept.
- */
-void
-rights_give_back(const RightsBefore *before)
-{
-	if (!OidIsValid(before->user))
-		return;
-	SetUserIdAndSecContext(before->user, before->context);
-	AtEOXact_GUC(false, before->nest);
 }
 
 /* Raises an error unless the current user has the rights of the relation's owner. */

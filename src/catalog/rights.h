@@ -13,6 +13,8 @@
 #include "storage/lock.h"
 #include "utils/relcache.h"
 
+#include "work/owned.h"
+
 /*
  * Whether a role has a privilege on the relation, or on a column of it, or is its owner; false if
  * it is gone.
@@ -42,9 +44,6 @@ typedef struct RightsWanted
 /* A RangeVarGetRelidCallback with a RightsWanted as its argument. */
 extern void rights_check_name(const RangeVar *name, Oid relid, Oid before, void *wanted);
 
-/* The owner of a relation; InvalidOid: it is gone. */
-extern Oid rights_owner(Oid relid);
-
 /* Whether a role has the rights of that owner; false: not, or it is gone. */
 extern bool rights_owns(Oid relid, Oid role);
 
@@ -52,28 +51,13 @@ extern bool rights_owns(Oid relid, Oid role);
 extern Relation rights_open(Oid relid, LOCKMODE mode);
 
 /*
- * The session acts with the rights of a role and no others, so that code of that role does no harm,
- * and with the search_path pg_catalog, pg_temp.  flags: SECURITY_NOFORCE_RLS, or 0.  An error gives
- * the rights back by ending the transaction or subtransaction.
- */
-typedef struct RightsBefore
-{
-	Oid user;
-	int context;
-	int nest;
-} RightsBefore;
-
-extern void rights_take(Oid role, int flags, RightsBefore *before);
-
-/*
- * The same with the rights of a relation's owner, to read or change its rows, in a transaction of ours.
+ * Gives the session the rights of a relation's owner, to read or change its rows, in a transaction of ours.
  * Deferred triggers fire with the statement: at the commit they would have the caller's rights.
  */
 extern void rights_take_owner(Relation rel, int flags, RightsBefore *before);
 
 /* The same, if the caller has the owner's rights and is not the owner. */
 extern void rights_take_for_rows(Relation rel, bool write, RightsBefore *before);
-extern void rights_give_back(const RightsBefore *before);
 
 /* Raises an error if the owner's code would find temporary tables of a caller who has not the owner's rights. */
 extern void rights_check_temporary(Relation rel);

@@ -129,10 +129,11 @@ create_cache(void)
 static void
 fail_shape(Relation rel, const char *detail)
 {
-	ereport(ERROR, (errcode(ERRCODE_INVALID_TABLE_DEFINITION),
-					errmsg("table \"%s\" has not the shape of a table of items",
-						   RelationGetRelationName(rel)),
-					errdetail("%s", detail)));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_INVALID_TABLE_DEFINITION),
+		 errmsg("table \"%s\" has not the shape of a table of items", RelationGetRelationName(rel)),
+		 errdetail("%s", detail), errhint("Call dyn_check_table(), which tells what repairs it.")));
 }
 
 /*

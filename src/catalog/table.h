@@ -201,18 +201,9 @@ extern Oid dyn_creation_schema(ItemSpan name, char **relation);
 extern ItemSpan dyn_name_of_relation(const char *relation, const DynSettings *settings);
 
 /* listing.c */
-extern List *dyn_tables_with_setting(const char *member);
-
-/* A trigger as pg_trigger has it: lists read the tables of other roles without a lock on them. */
-typedef struct DynListedTrigger
-{
-	Oid relid;
-	bytea *arguments; /* they end with a zero byte each */
-} DynListedTrigger;
-
-extern List *dyn_listed_triggers(Oid relid, DynTriggerRole role);
+extern List *dyn_listed_tables(const char *member);
 extern bool dyn_is_named_alone(Oid relid);
-extern bool dyn_listed_settings(bytea *arguments, DynSettings *settings);
+extern bool dyn_listed_settings(Oid relid, DynSettings *settings);
 
 /* A table in a list, which is made without waiting for locks. */
 typedef struct DynListed
@@ -248,6 +239,8 @@ extern bool dyn_columns_are_valid(Relation rel, const DynTable *table);
 
 /* index.c */
 extern const DynIndex *dyn_find_index(const DynTable *table, ItemSpan name);
+pg_noreturn extern void dyn_fail_no_index(const DynTable *table, ItemSpan name, int code,
+										  const char *words);
 extern const DynIndex *dyn_active_index(const DynTable *table, ItemSpan name);
 extern bool dyn_index_projects(const DynTable *table, const DynIndex *index, ItemSpan attribute);
 extern Size dyn_index_entry_size(const DynTable *table, const DynIndex *index, const DynItem *item);

@@ -133,6 +133,13 @@ is_ours(const DynStatement *statement, Relation rel)
 							: GetActiveSnapshot()->curcid == statement->command;
 }
 
+/* Called by a trigger: whether the statement that has fired it is one of the extension's. */
+bool
+dyn_statement_runs(Relation rel)
+{
+	return is_ours(statements, rel);
+}
+
 /*
  * Called by a trigger before an update.  Returns true if nothing is to be written; the row is
  * locked, and was counted.

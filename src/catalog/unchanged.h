@@ -39,6 +39,7 @@ extern void dyn_statement_begin(DynStatement *statement, const DynTable *table, 
 								int nkeys, const DynKeyValues *const *keys);
 extern void dyn_statement_end(const DynStatement *statement);
 
+extern bool dyn_statement_runs(Relation rel);
 extern bool dyn_row_unchanged(TupleDesc desc, const Datum *old, const bool *old_nulls,
 							  const Datum *new, const bool *new_nulls);
 extern void dyn_row_kept(Relation rel, HeapTuple row);

@@ -69,7 +69,7 @@ has_type(Form_pg_attribute column, ItemType made)
 	return column->atttypid == dyn_key_column_type(made) && column->atttypmod == -1;
 }
 
-/* A column that indexes or time to live need; those of the table's keys are the primary key's. */
+/* A column that indexes or time to live need. */
 static void
 check_column(TableCheck *check, int i)
 {
@@ -104,9 +104,22 @@ check_column(TableCheck *check, int i)
 					 alter(check, made->column, "DROP NOT NULL"));
 }
 
+/* A column of the primary key: its type holds what it held, but another collation has another order. */
+static void
+check_key_column(TableCheck *check, int i)
+{
+	const DynShapeColumn *made = list_nth(dyn_shape_columns(check->shape), i);
+	AttrNumber attnum = get_attnum(RelationGetRelid(check->rel), made->column);
+
+	if (attnum > 0 && made->type == ITEM_S &&
+		TupleDescAttr(RelationGetDescr(check->rel), attnum - 1)->attcollation != C_COLLATION_OID)
+		check_report(check, object_name(made->column), "its collation is not \"C\"",
+					 alter(check, made->column, "TYPE pg_catalog.text COLLATE pg_catalog.\"C\""));
+}
+
 /*
- * Report what is wrong with the column of items, and with derived columns other than those of the
- * primary key.  Without check->shape, only the column of items is checked.
+ * Report what is wrong with the column of items, and with derived columns.  Without check->shape, only
+ * the column of items is checked.
  */
 void
 check_columns(TableCheck *check)
@@ -114,8 +127,13 @@ check_columns(TableCheck *check)
 	check_item_column(check);
 	if (check->shape == NULL)
 		return;
-	for (int i = check->nkeys; i < list_length(dyn_shape_columns(check->shape)); i++)
-		check_column(check, i);
+	for (int i = 0; i < list_length(dyn_shape_columns(check->shape)); i++)
+	{
+		if (i < check->nkeys)
+			check_key_column(check, i);
+		else
+			check_column(check, i);
+	}
 }
 
 /*

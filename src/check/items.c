@@ -341,7 +341,8 @@ read_row(ItemScan *scan, const SPITupleTable *rows, uint64 row)
 static void
 read_rows(ItemScan *scan, const char *sql)
 {
-	Portal cursor = SPI_cursor_open_with_args(NULL, sql, 0, NULL, NULL, NULL, true, 0);
+	Portal cursor = SPI_cursor_open_with_args(NULL, sql_on(RelationGetRelid(scan->check->rel), sql),
+											  0, NULL, NULL, NULL, true, 0);
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "dyn_check_table", ALLOCSET_DEFAULT_SIZES);
 	SPITupleTable *rows;

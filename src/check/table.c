@@ -18,6 +18,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/rls.h"
+#include "utils/tuplestore.h"
 
 #include "catalog/derive.h"
 #include "catalog/rights.h"

@@ -333,7 +333,7 @@ static char *
 held_condition(const Detach *detach, const DetachColumn *column)
 {
 	const char *extension = detach->table->extension;
-	char *again = psprintf("%s.dyn_to_value(%s, '%s')::pg_catalog.jsonb", extension,
+	char *again = psprintf(DYN_INTERNAL ".to_value(%s, '%s')::pg_catalog.jsonb",
 						   detach_column_value(detach, column), item_type_code(column->type.type));
 	char *stored =
 		psprintf("%s.dyn_attribute(%s::%s.dyn_item, %s)::pg_catalog.jsonb", extension,

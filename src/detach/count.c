@@ -26,11 +26,11 @@ column_value(int column)
 }
 
 static void
-select_one(const char *sql)
+select_one(const Detach *detach, const char *sql)
 {
 	MemoryContext context = CurrentMemoryContext;
 
-	if (SPI_execute(sql, false, 0) != SPI_OK_SELECT || SPI_processed != 1)
+	if (SPI_execute(sql_on(detach->relid, sql), false, 0) != SPI_OK_SELECT || SPI_processed != 1)
 		elog(ERROR, "could not count items");
 	MemoryContextSwitchTo(context);
 }
@@ -67,7 +67,7 @@ detach_count(Detach *detach)
 	foreach (cell, detach->views)
 		append_count(&sql, ((const DetachView *) lfirst(cell))->before);
 	appendStringInfo(&sql, " FROM %s", detach->table->qualified);
-	select_one(sql.data);
+	select_one(detach, sql.data);
 	unfit = column_value(1);
 	foreach (cell, detach->views)
 		((DetachView *) lfirst(cell))->rows = column_value(foreach_current_index(cell) + 2);
@@ -106,7 +106,7 @@ detach_count_again(const Detach *detach)
 	foreach (cell, detach->views)
 		append_count(&sql, ((const DetachView *) lfirst(cell))->after);
 	appendStringInfo(&sql, " FROM %s t", detach->table->qualified);
-	select_one(sql.data);
+	select_one(detach, sql.data);
 	foreach (cell, detach->views)
 		check_view(lfirst(cell), column_value(foreach_current_index(cell) + 1));
 	SPI_freetuptable(SPI_tuptable);

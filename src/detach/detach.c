@@ -10,7 +10,9 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/tuplestore.h"
 
 #include "catalog/resource.h"
 #include "catalog/rights.h"
@@ -46,11 +48,16 @@ open_to_change(text *name, DetachFormat format, DynTable **table)
 {
 	Relation rel = open_owned(name, table);
 	List *relids = format == DETACH_COLUMNS ? detach_views_of_owner(rel) : NIL;
+	Oid relid = RelationGetRelid(rel);
+	Oid item_type = (*table)->item_type;
 
-	relids = lappend_oid(relids, RelationGetRelid(rel));
+	relids = lappend_oid(relids, relid);
 	relation_close(rel, AccessShareLock);
 	resource_keep_procedures_away(text_span(name));
 	brief_lock_all(relids, AccessExclusiveLock);
+	/* the names that statements have stay those of what they mean */
+	extension_keep_schema(get_rel_namespace(relid));
+	extension_keep_schema(dyn_type_schema(item_type));
 	rel = open_owned(name, table);
 	if (!list_member_oid(relids, RelationGetRelid(rel)))
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),

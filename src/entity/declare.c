@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
@@ -229,7 +230,33 @@ attributes_argument(FunctionCallInfo fcinfo, int i, text **ordered)
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(text_to_cstring(*ordered)));
 }
 
-/* dyn_create_entity(table_name, entity, keys, attributes, type_attribute, type_value) */
+/* Whether it is declared so already; an error if it is declared in another way. */
+static bool
+is_there(Relation rel, const Entity *entity)
+{
+	ListCell *cell;
+
+	foreach (cell, model_declarations(rel, MODEL_ENTITY))
+	{
+		const ModelDeclaration *declaration = lfirst(cell);
+
+		if (item_compare_bytes(declaration->name, entity->name) != 0)
+			continue;
+		if (strcmp(declaration->json, entity_print(entity)) != 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_DUPLICATE_OBJECT),
+					 errmsg("entity \"%s\" of table \"%s\" already exists, and is another one",
+							item_quoted(entity->name), RelationGetRelationName(rel)),
+					 errdetail("It is declared as %s.", declaration->json)));
+		ereport(NOTICE, (errcode(ERRCODE_DUPLICATE_OBJECT),
+						 errmsg("entity \"%s\" of table \"%s\" already exists, skipping",
+								item_quoted(entity->name), RelationGetRelationName(rel))));
+		return true;
+	}
+	return false;
+}
+
+/* dyn_create_entity(table_name, entity, keys, attributes, type_attribute, type_value, if_not_exists) */
 PG_FUNCTION_INFO_V1(dyn_create_entity);
 Datum
 dyn_create_entity(PG_FUNCTION_ARGS)
@@ -264,6 +291,11 @@ dyn_create_entity(PG_FUNCTION_ARGS)
 	entity = entity_parse(table, declaration, true);
 	if (ordered != NULL)
 		entity_order(entity, text_span(ordered));
+	if (!PG_ARGISNULL(6) && PG_GETARG_BOOL(6) && is_there(rel, entity))
+	{
+		relation_close(rel, NoLock);
+		PG_RETURN_VOID();
+	}
 	warn(rel, table, entity);
 	model_set(rel, MODEL_ENTITY, entity->name, entity_print(entity));
 	PG_RETURN_VOID();

@@ -4,11 +4,17 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
+#include "catalog/rights.h"
 #include "entity/entity.h"
 #include "ground/errors.h"
 #include "ground/fields.h"
@@ -510,6 +516,41 @@ check_names(const Entity *entity)
 			 psprintf("the type attribute \"%s\" is a key", item_quoted(entity->type_attribute)));
 }
 
+static Oid
+type_owner(Oid type)
+{
+	HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+	Oid owner;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for type %u", type);
+	owner = ((Form_pg_type) GETSTRUCT(tuple))->typowner;
+	ReleaseSysCache(tuple);
+	return owner;
+}
+
+/*
+ * A type is known by its name, which the owner of its schema can give to another type.  What that
+ * one checks would run as whoever reads or writes an item.  So its owner must be somebody who could
+ * hang code on the table anyway.
+ */
+static void
+check_type_owners(const Entity *entity, const DynTable *table)
+{
+	Oid owner = rights_owner(table->relid);
+
+	for (int i = 0; i < entity->nattributes; i++)
+	{
+		Oid type = entity->attributes[i].type.sql;
+		Oid other = type_owner(type);
+
+		if (type >= FirstNormalObjectId && !has_privs_of_role(other, owner))
+			fail(entity, psprintf("the owner of type %s, \"%s\", has not the rights of the owner "
+								  "of the table",
+								  format_type_be_qualified(type), GetUserNameFromId(other, false)));
+	}
+}
+
 static const Field entity_fields[] = {
 	{"entity", FIELD_NAME, FIELD_AT(Entity, name), .required = true},
 	{"type_attribute", FIELD_NAME, FIELD_AT(Entity, type_attribute)},
@@ -541,6 +582,9 @@ entity_parse(const DynTable *table, const DynItem *declaration, bool is_new)
 	entity->name = field_string(&reader, "entity", name);
 	check_name(entity, "the name of an entity", entity->name);
 	fields_read(&reader, entity_fields, entity, root);
+	/* a view names types of pg_catalog alone, see view/member.c */
+	if (OidIsValid(table->relid))
+		check_type_owners(entity, table);
 	if (entity->type_attribute.len == 0)
 		entity->type = entity->type_attribute;
 	else

@@ -61,8 +61,7 @@ compare(ItemSpan a, ItemSpan b, int *cmp)
 
 	if (type != item_type(b) || !is_ordered(type))
 		return false;
-	*cmp = type == ITEM_N ? item_number_compare(item_payload(a), item_payload(b))
-						  : item_compare_bytes(item_payload(a), item_payload(b));
+	*cmp = item_value_compare(a, b);
 	return true;
 }
 

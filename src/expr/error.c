@@ -27,6 +27,16 @@ fail_at(const ExprCompiled *compiled, int location, const char *words, const cha
 	pg_unreachable();
 }
 
+/* As expr_fail(), with a hint. */
+void
+expr_fail_hint(const ExprCompiled *compiled, int location, const char *words, const char *hint,
+			   const char *message)
+{
+	if (compiled->parsing)
+		expr_check_syntax(compiled);
+	fail_at(compiled, location, words, message, hint);
+}
+
 /*
  * Raise ERRCODE_DYN_VALIDATION, with DynamoDB's words and a message of our own.  A location below
  * zero: the error is not at any one place.
@@ -62,16 +72,42 @@ expr_fail_reserved(const ExprCompiled *compiled, int location, ItemSpan name)
 		psprintf("Write #%s, and define it in names: {\"#%s\": \"%s\"}.", quoted, quoted, quoted));
 }
 
+/* What other languages have, and what is written here. */
+static const char *
+other_language(const ExprParse *parse, ItemSpan token)
+{
+	static const struct
+	{
+		const char *word;
+		const char *hint;
+	} words[] = {
+		{"like", "Write begins_with(path, :v) or contains(path, :v)."},
+		{"is", "Write attribute_exists(path) or attribute_not_exists(path)."},
+		{"!", "Write <> for \"not equal\"."},
+	};
+
+	for (int i = 0; i < lengthof(words); i++)
+	{
+		if (token.len == strlen(words[i].word) &&
+			pg_strncasecmp(token.data, words[i].word, token.len) == 0)
+			return words[i].hint;
+	}
+	if (parse->compiled->kind == EXPR_UPDATE && parse->token == 0)
+		return "An update has clauses that begin with SET, REMOVE, ADD or DELETE.";
+	return NULL;
+}
+
 /* A hint about what the user may have meant by the unexpected token. */
 static const char *
 syntax_hint(const ExprParse *parse, ItemSpan token)
 {
+	const char *other = other_language(parse, token);
 	char first = token.len == 0 ? '\0' : token.data[0];
 	char before = parse->token == 0 ? ' ' : token.data[-1];
 	bool in_name = isalnum((unsigned char) before) || before == '_';
 
-	if (first == '\0')
-		return NULL;
+	if (other != NULL || first == '\0')
+		return other;
 	if (first == '_' || IS_HIGHBIT_SET(first) || (in_name && strchr("-$", first) != NULL))
 		return "Names with such a character at this place need a placeholder, such as #n.";
 	if (strchr("'\"?$0123456789", first) != NULL)

@@ -65,8 +65,10 @@ lookup(ExprParse *parse, ItemSpan placeholder, int location)
 				  "placeholder is longer than %d bytes", EXPR_MAX_PLACEHOLDER);
 	number = expr_request_name(parse->request, placeholder, c->names, &name);
 	if (number < 0)
-		expr_fail(c, location, expr_words_undefined(c, placeholder),
-				  "name placeholder \"%s\" is not defined", item_quoted(placeholder));
+		expr_fail_hint(
+			c, location, expr_words_undefined(c, placeholder),
+			psprintf("Give the name in names: {\"%s\": \"attribute\"}.", item_quoted(placeholder)),
+			psprintf("name placeholder \"%s\" is not defined", item_quoted(placeholder)));
 	for (int i = 0; i < c->nused_names; i++)
 	{
 		if (c->used_names[i] == number)

@@ -244,8 +244,13 @@ expr_bind(ExprRequest *request, ExprKind kind, ItemSpan text)
 	for (int i = 0; i < c->nslots; i++)
 	{
 		if (!use_value(request, c->slots[i].name, &values[i]))
-			expr_fail(c, c->slots[i].location, expr_words_undefined(c, c->slots[i].name),
-					  "value placeholder \"%s\" is not defined", item_quoted(c->slots[i].name));
+		{
+			const char *name = item_quoted(c->slots[i].name);
+
+			expr_fail_hint(c, c->slots[i].location, expr_words_undefined(c, c->slots[i].name),
+						   psprintf("Give its value in vals: {\"%s\": {\"S\": \"text\"}}.", name),
+						   psprintf("value placeholder \"%s\" is not defined", name));
+		}
 	}
 	for (int i = 0; i < c->nused_names; i++)
 		request->names[c->used_names[i]].used = true;

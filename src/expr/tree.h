@@ -222,6 +222,8 @@ expr_span_equal(ItemSpan a, ItemSpan b)
 extern bool expr_is_reserved(ItemSpan word);
 
 /* error.c */
+pg_noreturn extern void expr_fail_hint(const ExprCompiled *compiled, int location,
+									   const char *words, const char *hint, const char *message);
 pg_noreturn extern void expr_fail(const ExprCompiled *compiled, int location, const char *words,
 								  const char *format, ...) pg_attribute_printf(4, 5);
 pg_noreturn extern void expr_fail_reserved(const ExprCompiled *compiled, int location,

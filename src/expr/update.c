@@ -96,9 +96,16 @@ operand(const ExprApply *a, const ExprNode *node)
 	if (node->type != NODE_PATH)
 		return node->rule->get(a, node);
 	if (!expr_path_find(node->path, &a->item, &value))
-		expr_fail(a->expr->compiled, node->location,
-				  "The provided expression refers to an attribute that does not exist in the item",
-				  "the item has no value at document path \"%s\"", expr_path_text(node->path));
+	{
+		const char *path = expr_path_text(node->path);
+
+		expr_fail_hint(
+			a->expr->compiled, node->location,
+			"The provided expression refers to an attribute that does not exist in the item",
+			psprintf("Write if_not_exists(%s, :v) with a value for that, or ADD for numbers.",
+					 path),
+			psprintf("the item has no value at document path \"%s\"", path));
+	}
 	return value;
 }
 

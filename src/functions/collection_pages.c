@@ -16,6 +16,7 @@
 #include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
+#include "utils/tuplestore.h"
 
 #include "catalog/rights.h"
 #include "catalog/table.h"
@@ -87,7 +88,7 @@ write_query(Relation rel, const DynTable *table)
 		"ORDER BY pg_catalog.random() LIMIT $2) k CROSS JOIN LATERAL "
 		"(SELECT pg_catalog.count(*) AS items, "
 		"pg_catalog.count(DISTINCT ROW(tableoid, %s)) AS pages, "
-		"(pg_catalog.array_agg(%s OPERATOR(%s.->) %s))[1] AS partition_key, "
+		"(pg_catalog.array_agg(%s OPERATOR(%s.->) %s::pg_catalog.text))[1] AS partition_key, "
 		"pg_catalog.sum(",
 		key, table->qualified, block, quote_identifier(DYN_ITEM_COLUMN), table->extension,
 		quote_literal_cstr(pnstrdup(table->keys[0].attribute.data, table->keys[0].attribute.len)));
@@ -143,7 +144,7 @@ dyn_collection_pages(PG_FUNCTION_ARGS)
 	query = write_query(rel, table);
 	rights_take_for_rows(rel, false, &before);
 	SPI_connect();
-	sql_execute(query, lengthof(types), types, values, NULL, true, 0);
+	sql_execute(sql_on(table->relid, query), lengthof(types), types, values, NULL, true, 0);
 	put_rows((ReturnSetInfo *) fcinfo->resultinfo);
 	SPI_finish();
 	rights_give_back(&before);

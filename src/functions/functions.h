@@ -22,6 +22,7 @@
 #include "nodes/primnodes.h"
 #include "storage/lockdefs.h"
 #include "utils/array.h"
+#include "utils/tuplestore.h"
 
 #include "actions/actions.h"
 

@@ -5,13 +5,14 @@
 #ifndef DYNAMO_TABLE_COMPAT_H
 #define DYNAMO_TABLE_COMPAT_H
 
-#if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 190000
-#error "dynamo_table supports PostgreSQL 15 to 18"
+#if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 200000
+#error "dynamo_table supports PostgreSQL 15 to 19"
 #endif
 
 #define PG16_GE (PG_VERSION_NUM >= 160000)
 #define PG17_GE (PG_VERSION_NUM >= 170000)
 #define PG18_GE (PG_VERSION_NUM >= 180000)
+#define PG19_GE (PG_VERSION_NUM >= 190000)
 
 /* 16 moved the varlena macros out of postgres.h. */
 #if PG16_GE
@@ -77,8 +78,11 @@ struct Node;
 	PortalRun((portal), FETCH_ALL, true, true, (receiver), (receiver), (completion))
 #endif
 
-/* 18 counts searches for EXPLAIN. */
-#if PG18_GE
+/* 18 counts searches for EXPLAIN; 19 is told what a scan is for. */
+#if PG19_GE
+#define begin_index_scan(rel, index, snapshot, nkeys) \
+	index_beginscan((rel), (index), (snapshot), NULL, (nkeys), 0, SO_NONE)
+#elif PG18_GE
 #define begin_index_scan(rel, index, snapshot, nkeys) \
 	index_beginscan((rel), (index), (snapshot), NULL, (nkeys), 0)
 #else
@@ -139,14 +143,22 @@ struct Node;
 	makeJsonLexContextCstringLen((char *) (json), (len), PG_UTF8, false)
 #endif
 
-/* 16 passes the table along with its index; 17 dropped the snapshot of old_snapshot_threshold. */
-#if PG17_GE
-#define bt_search(index, table, key, buffer) _bt_search((index), (table), (key), (buffer), BT_READ)
+/*
+ * 16 passes the table along with its index; 17 dropped the snapshot of old_snapshot_threshold; 19
+ * notes the way to a leaf only if it is asked to.
+ */
+#if PG19_GE
+#define bt_search(index, table, key, buffer) \
+	((void) _bt_search((index), (table), (key), (buffer), BT_READ, false))
+#elif PG17_GE
+#define bt_search(index, table, key, buffer) \
+	_bt_freestack(_bt_search((index), (table), (key), (buffer), BT_READ))
 #elif PG16_GE
 #define bt_search(index, table, key, buffer) \
-	_bt_search((index), (table), (key), (buffer), BT_READ, NULL)
+	_bt_freestack(_bt_search((index), (table), (key), (buffer), BT_READ, NULL))
 #else
-#define bt_search(index, table, key, buffer) _bt_search((index), (key), (buffer), BT_READ, NULL)
+#define bt_search(index, table, key, buffer) \
+	_bt_freestack(_bt_search((index), (key), (buffer), BT_READ, NULL))
 #endif
 
 /* 18 remembers the left sibling of a scan's leaf, as all do the right one. */
@@ -179,8 +191,10 @@ struct Node;
 #define NO_INDEXES_TO_UPDATE false
 #endif
 
-/* 18 distinguishes regular backends from all others. */
-#if PG18_GE
+/* 18 distinguishes regular backends from all others, 19 all kinds. */
+#if PG19_GE
+#define is_background_worker(process) ((process)->backendType != B_BACKEND)
+#elif PG18_GE
 #define is_background_worker(process) (!(process)->isRegularBackend)
 #else
 #define is_background_worker(process) ((process)->isBackgroundWorker)
@@ -214,8 +228,11 @@ struct Node;
 #define acquire_slot(name) ReplicationSlotAcquire((name), true)
 #endif
 
-/* 16 can insert into summarizing indexes only. */
-#if PG16_GE
+/* 16 can insert into summarizing indexes only; 19 has flags for what to insert. */
+#if PG19_GE
+#define insert_index_entries(info, slot, estate) \
+	ExecInsertIndexTuples((info), (estate), 0, (slot), NIL, NULL)
+#elif PG16_GE
 #define insert_index_entries(info, slot, estate) \
 	ExecInsertIndexTuples((info), (slot), (estate), false, false, NULL, NIL, false)
 #else
@@ -224,7 +241,10 @@ struct Node;
 #endif
 
 /* The entries of a speculative insertion, whose arbiter is the primary key. */
-#if PG16_GE
+#if PG19_GE
+#define insert_speculative_entries(info, slot, estate, conflict, arbiters) \
+	ExecInsertIndexTuples((info), (estate), EIIT_NO_DUPE_ERROR, (slot), (arbiters), (conflict))
+#elif PG16_GE
 #define insert_speculative_entries(info, slot, estate, conflict, arbiters) \
 	ExecInsertIndexTuples((info), (slot), (estate), false, true, (conflict), (arbiters), false)
 #else
@@ -233,14 +253,23 @@ struct Node;
 #endif
 
 /* 16 tells after an update which indexes need entries. */
-#if PG16_GE
+#if PG19_GE
+#define update_index_entries(info, slot, estate, indexes) \
+	ExecInsertIndexTuples((info), (estate), \
+						  EIIT_IS_UPDATE | \
+							  ((indexes) == TU_Summarizing ? EIIT_ONLY_SUMMARIZING : 0), \
+						  (slot), NIL, NULL)
+#elif PG16_GE
 #define update_index_entries(info, slot, estate, indexes) \
 	ExecInsertIndexTuples((info), (slot), (estate), true, false, NULL, NIL, \
 						  (indexes) == TU_Summarizing)
-#define ALL_INDEXES_TO_UPDATE TU_All
 #else
 #define update_index_entries(info, slot, estate, indexes) \
 	ExecInsertIndexTuples((info), (slot), (estate), true, false, NULL, NIL)
+#endif
+#if PG16_GE
+#define ALL_INDEXES_TO_UPDATE TU_All
+#else
 #define ALL_INDEXES_TO_UPDATE true
 #endif
 
@@ -305,6 +334,139 @@ struct Node;
 #define foreign_key_is_enforced(key) ((key)->conenforced)
 #else
 #define foreign_key_is_enforced(key) true
+#endif
+
+/*
+ * 19 marks the pages that are visible to all while it reads them, for which it keeps one of the
+ * visibility map, unless the rows are about to change.
+ */
+#if PG19_GE
+#define prune_page(rel, page, map) heap_page_prune_opt((rel), (page), (map), true)
+#else
+#define prune_page(rel, page, map) heap_page_prune_opt((rel), (page))
+#endif
+
+/* 19 has options of updates and deletes, and these of inserts without a sign. */
+#if PG19_GE
+#define TableOptions uint32
+#define UPDATE_OPTIONS_DECLARED uint32 options,
+#define UPDATE_OPTIONS options,
+#define update_version(rel, tid, slot, command, snapshot, failure, mode, indexes) \
+	table_tuple_update((rel), (tid), (slot), (command), 0, (snapshot), InvalidSnapshot, true, \
+					   (failure), (mode), (indexes))
+#define delete_version(rel, tid, command, snapshot, failure) \
+	table_tuple_delete((rel), (tid), (command), 0, (snapshot), InvalidSnapshot, true, (failure))
+#else
+#define TableOptions int
+#define UPDATE_OPTIONS_DECLARED
+#define UPDATE_OPTIONS
+#define update_version(rel, tid, slot, command, snapshot, failure, mode, indexes) \
+	table_tuple_update((rel), (tid), (slot), (command), (snapshot), InvalidSnapshot, true, \
+					   (failure), (mode), (indexes))
+#define delete_version(rel, tid, command, snapshot, failure) \
+	table_tuple_delete((rel), (tid), (command), (snapshot), InvalidSnapshot, true, (failure), false)
+#endif
+
+/* 19 copies what a snapshot shows, for REPACK. */
+#if PG19_GE
+#define COPY_SNAPSHOT_DECLARED Snapshot snapshot,
+#define COPY_SNAPSHOT snapshot,
+#else
+#define COPY_SNAPSHOT_DECLARED
+#define COPY_SNAPSHOT
+#endif
+
+/* 19 is told what rows are fetched for. */
+#if PG19_GE
+#define begin_index_fetch(rel) table_index_fetch_begin((rel), SO_NONE)
+#else
+#define begin_index_fetch(rel) table_index_fetch_begin(rel)
+#endif
+
+/* 19 calls it for what is no table too, and no longer from where the indexes are found. */
+#if PG19_GE
+#define relation_hook build_simple_rel_hook
+#define relation_hook_type build_simple_rel_hook_type
+#define RELATION_HOOK_DECLARED PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *entry
+#define RELATION_HOOK_ARGUMENTS root, rel, entry
+#else
+#define relation_hook get_relation_info_hook
+#define relation_hook_type get_relation_info_hook_type
+#define RELATION_HOOK_DECLARED PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel
+#define RELATION_HOOK_ARGUMENTS root, relid, inhparent, rel
+#endif
+
+/* 19 leaves the result in the state. */
+#if PG19_GE
+#define push_jsonb(state, token, value) pushJsonbValue((state), (token), (value))
+#else
+typedef struct JsonbInState
+{
+	struct JsonbValue *result;
+	struct JsonbParseState *parseState;
+} JsonbInState;
+
+#define push_jsonb(state, token, value) \
+	((void) ((state)->result = pushJsonbValue(&(state)->parseState, (token), (value))))
+#endif
+
+/* 19 asks whether it is REPACK that decodes. */
+#if PG19_GE
+#define check_decoding() CheckLogicalDecodingRequirements(false)
+#else
+#define check_decoding() CheckLogicalDecodingRequirements()
+#endif
+
+/* 19 prints eight digits of what was as short as it could be. */
+#if PG19_GE
+#define LSN "%X/%08X"
+#else
+#define LSN "%X/%X"
+#endif
+
+/* 19 keeps the time of the commit alone. */
+#if PG19_GE
+#define commit_time_of(txn) ((txn)->commit_time)
+#else
+#define commit_time_of(txn) ((txn)->xact_time.commit_time)
+#endif
+
+/* 19 renamed origins, and keeps what a session has of them together. */
+#if PG19_GE
+#define OriginId ReplOriginId
+#define NO_ORIGIN InvalidReplOriginId
+#define session_origin (replorigin_xact_state.origin)
+#else
+#define OriginId RepOriginId
+#define NO_ORIGIN InvalidRepOriginId
+#define session_origin replorigin_session_origin
+#endif
+
+/* 19 lets hooks only read what identifies a query. */
+#if PG19_GE
+#define HookJumble const JumbleState
+#else
+#define HookJumble JumbleState
+#endif
+
+/* 19 knows the process of a slot by its number. */
+#if PG19_GE
+#define slot_is_used(slot) ((slot)->active_proc != INVALID_PROC_NUMBER)
+#else
+#define slot_is_used(slot) ((slot)->active_pid != 0)
+#endif
+
+/* 19 has a level for each kind of process. */
+#if PG19_GE
+#define least_logged_level() (log_min_messages[MyBackendType])
+#else
+#define least_logged_level() log_min_messages
+#endif
+
+/* 19 renamed the path, as there is one kind of it only. */
+#if PG19_GE
+#define T_UpperUniquePath T_UniquePath
+#define UpperUniquePath UniquePath
 #endif
 
 #endif

@@ -5,16 +5,24 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "catalog/dependency.h"
 #include "catalog/pg_extension.h"
+#include "catalog/pg_namespace.h"
 #include "commands/extension.h"
+#include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
+#include "ground/errors.h"
 #include "ground/extension.h"
 #include "ground/library.h"
 
@@ -96,34 +104,72 @@ extension_lock(bool wait)
 	return true;
 }
 
-/* Another session may drop the extension, or the schema with it, at any time. */
-static const char *
-quoted_schema(const char *extension)
-{
-	Oid schema = find_schema(extension);
-	const char *name = OidIsValid(schema) ? get_namespace_name(schema) : NULL;
-
-	return name == NULL ? NULL : quote_identifier(name);
-}
-
-/* Returns the extension's schema, quoted for SQL.  It is an error if the extension is gone. */
+/*
+ * Returns the extension's schema, quoted for SQL.  It is an error if the extension is gone: another
+ * session may drop it, or the schema with it, at any time.
+ */
 const char *
 extension_schema(void)
 {
-	const char *schema = quoted_schema(OWN_NAME);
+	Oid schema = find_schema(OWN_NAME);
+	const char *name = OidIsValid(schema) ? get_namespace_name(schema) : NULL;
 
-	if (schema == NULL)
+	if (name == NULL)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
 						errmsg("extension \"%s\" does not exist", OWN_NAME)));
-	return schema;
+	return quote_identifier(name);
 }
 
 /*
- * Returns the schema of another extension, quoted for SQL, or NULL if it is not installed in this
- * database.
+ * Keeps a schema from being renamed or dropped until the transaction ends, as SELECT … FOR KEY SHARE of
+ * its row does: ALTER SCHEMA takes no lock that another session could take.  It is an error if another
+ * transaction renames it: what the caller has locked must not wait for that.  One that is gone is none of
+ * ours: whoever opens what was in it finds that out.
  */
-const char *
-extension_schema_of(const char *name)
+void
+extension_keep_schema(Oid schema)
 {
-	return quoted_schema(name);
+	Relation rel = table_open(NamespaceRelationId, RowShareLock);
+	HeapTuple tuple = SearchSysCacheCopy1(NAMESPACEOID, ObjectIdGetDatum(schema));
+	Buffer buffer = InvalidBuffer;
+	TM_FailureData failure;
+
+	if (HeapTupleIsValid(tuple) &&
+		heap_lock_tuple(rel, tuple, GetCurrentCommandId(true), LockTupleKeyShare, LockWaitSkip,
+						false, &buffer, &failure) != TM_Ok)
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+						errmsg("another transaction renames a schema"), errhint("Try again.")));
+	if (BufferIsValid(buffer))
+		ReleaseBuffer(buffer);
+	table_close(rel, NoLock);
+}
+
+/* The same for the extension's schema, which is returned as extension_schema() does. */
+const char *
+extension_keep_own_schema(void)
+{
+	extension_keep_schema(find_schema(OWN_NAME));
+	return extension_schema();
+}
+
+/* Returns whether an object, in a schema, is PostgreSQL's, Citus' or the extension's. */
+bool
+extension_has(Oid class, Oid object, Oid schema)
+{
+	Oid extension;
+
+	if (schema == PG_CATALOG_NAMESPACE || object < FirstNormalObjectId)
+		return true;
+	/* an object of none is not that of one that has been dropped meanwhile */
+	extension = getExtensionOfObject(class, object);
+	return OidIsValid(extension) && extension == get_extension_oid(OWN_NAME, true);
+}
+
+/* Returns a relation of another extension, or InvalidOid if that is not installed in this database. */
+Oid
+extension_relation(const char *extension, const char *name)
+{
+	Oid schema = find_schema(extension);
+
+	return OidIsValid(schema) ? get_relname_relid(name, schema) : InvalidOid;
 }

@@ -18,7 +18,10 @@
 extern char *extension_version(void);
 extern bool extension_installed(void);
 extern bool extension_lock(bool wait);
+extern void extension_keep_schema(Oid schema);
+extern const char *extension_keep_own_schema(void);
+extern bool extension_has(Oid class, Oid object, Oid schema);
 extern const char *extension_schema(void);
-extern const char *extension_schema_of(const char *name);
+extern Oid extension_relation(const char *extension, const char *name);
 
 #endif

@@ -9,15 +9,16 @@
  * same name, and vice versa.  So symbols are hidden unless they are PGDLLEXPORT.  From 16 on the
  * server does this itself; 15 does not.
  *
- *		compat.h			what differs between PostgreSQL 15, 16, 17 and 18
+ *		compat.h			what differs between PostgreSQL 15, 16, 17, 18 and 19
  *		errors.c			the SQLSTATEs, and errors in the words of DynamoDB
  *		words.c				what DynamoDB says of an error, beside the extension's own message
  *		settings.c			DynamoDB's limits as settings
  *		attempt.c			steps whose errors undo them alone
  *		invalidate.c		invalidation: one callback for all caches of the library
+ *		object_access.c		accesses to objects of the catalogs: one hook for all who are told
  *		kept.c				what a backend keeps of relations, made anew after they have changed
  *		call_site.h			whether a function may keep something from one call to the next
- *		sql.c				statements of the extension's own, and the values that they find
+ *		sql.c				statements of the extension's own: what they may name, and the values that they find
  *		extension.c			the schema that the extension is in, and its version
  *		library.c			whether the library fits that version
  *		arguments.c			arguments of SQL functions; choices and numbers in them

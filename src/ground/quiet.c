@@ -16,9 +16,11 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "utils/elog.h"
 #include "utils/guc.h"
 
+#include "ground/compat.h"
 #include "ground/errors.h"
 #include "ground/quiet.h"
 
@@ -62,7 +64,7 @@ is_answer(const ErrorData *error)
 static void
 leave_out(ErrorData *error)
 {
-	if ((log_min_messages > DEBUG1 && is_known(error)) || (!log_answers && is_answer(error)))
+	if ((least_logged_level() > DEBUG1 && is_known(error)) || (!log_answers && is_answer(error)))
 		error->output_to_server = false;
 	if (next_hook != NULL)
 		next_hook(error);

@@ -8,9 +8,113 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_class.h"
+#include "catalog/pg_proc.h"
 #include "executor/spi.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/analyze.h"
+#include "utils/lsyscache.h"
 
+#include "ground/compat.h"
+#include "ground/extension.h"
 #include "ground/sql.h"
+
+/*
+ * What a statement may name
+ *
+ * Statements name relations, functions and operators.  A lock on a relation does not keep its schema
+ * from being renamed, and names are looked up again whenever a statement is planned anew: by then they
+ * can be those of others, and so can a call for which there is a better overload.  Their code would run
+ * with the rights that the session has.  So statements tell what they are about in a comment at their
+ * beginning, and wherever such a statement is analysed, by whomever, it must name that relation, and
+ * besides only what is PostgreSQL's or the extension's.
+ */
+
+#define MARK "/* of relation "
+#define ROWS_MARK "/* of rows of relation "
+
+static post_parse_analyze_hook_type next_hook;
+
+/* What a marked statement may name besides. */
+typedef struct Marked
+{
+	Oid relid;
+	bool functions; /* any */
+} Marked;
+
+/* Returns the statement with the mark; relid: InvalidOid if it names no relation but the extension's. */
+char *
+sql_on(Oid relid, const char *sql)
+{
+	return psprintf(MARK "%u */ %s", relid, sql);
+}
+
+/* The same for a statement that works on columns of any types. */
+char *
+sql_on_rows(Oid relid, const char *sql)
+{
+	return psprintf(ROWS_MARK "%u */ %s", relid, sql);
+}
+
+static bool
+is_strange_function(Oid function, void *marked)
+{
+	return !extension_has(ProcedureRelationId, function, get_func_namespace(function));
+}
+
+static bool
+check_names(Node *node, void *arg)
+{
+	const Marked *marked = arg;
+	const RangeTblEntry *entry = (const RangeTblEntry *) node;
+	Oid relid = InvalidOid;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, check_names, arg, QTW_EXAMINE_RTES_BEFORE);
+	if (IsA(node, RangeTblEntry))
+		relid = entry->rtekind == RTE_RELATION ? entry->relid : InvalidOid;
+	if ((OidIsValid(relid) && relid != marked->relid &&
+		 !extension_has(RelationRelationId, relid, get_rel_namespace(relid))) ||
+		(!marked->functions && check_functions_in_node(node, is_strange_function, arg)))
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("a name that a statement of the extension has belongs to another "
+							   "relation or function"),
+						errhint("Repeat the call, and look for functions and operators that have "
+								"been created in the extension's schema.")));
+	return !IsA(node, RangeTblEntry) && expression_tree_walker(node, check_names, arg);
+}
+
+static void
+check_marked(ParseState *pstate, Query *query, HookJumble *jumble)
+{
+	const char *sql = pstate->p_sourcetext;
+	Marked marked = {InvalidOid, false};
+
+	if (next_hook != NULL)
+		next_hook(pstate, query, jumble);
+	if (sql == NULL || sql[0] != '/' ||
+		(sscanf(sql, MARK "%u", &marked.relid) != 1 &&
+		 !(marked.functions = sscanf(sql, ROWS_MARK "%u", &marked.relid) == 1)))
+		return;
+	if (query->commandType != CMD_UTILITY)
+		(void) check_names((Node *) query, &marked);
+	else if (IsA(query->utilityStmt, CallStmt))
+		(void) check_names((Node *) ((CallStmt *) query->utilityStmt)->funcexpr, &marked);
+}
+
+/* Called once by _PG_init(). */
+void
+sql_init(void)
+{
+	next_hook = post_parse_analyze_hook;
+	post_parse_analyze_hook = check_marked;
+}
+
+/*
+ * Execution, and what it finds
+ */
 
 /*
  * Runs a statement with arguments by SPI, to which the caller is connected and which has the result.

@@ -7,6 +7,9 @@
 
 #include "executor/spi.h"
 
+extern void sql_init(void);
+extern char *sql_on(Oid relid, const char *sql);
+extern char *sql_on_rows(Oid relid, const char *sql);
 extern uint64 sql_execute(const char *sql, int nargs, Oid *types, Datum *values, const char *nulls,
 						  bool read_only, long limit);
 

@@ -27,7 +27,7 @@ append_condition(StringInfo sql, const DynTable *table, const DynIndexSpec *spec
 		ItemType type;
 
 		dyn_parse_key_spec(spec->keys[i], &attribute, &type);
-		appendStringInfo(sql, "%s%s OPERATOR(%s.?) %s", i > 0 ? " AND " : "",
+		appendStringInfo(sql, "%s%s OPERATOR(%s.?) %s::pg_catalog.text", i > 0 ? " AND " : "",
 						 quote_identifier(DYN_ITEM_COLUMN), table->extension,
 						 quote_literal_cstr(pnstrdup(attribute.data, attribute.len)));
 	}
@@ -50,7 +50,7 @@ measure(Relation rel, const DynTable *table, const DynIndexSpec *spec)
 					 table->qualified, Min(100.0, 100.0 * SAMPLE_BLOCKS / Max(blocks, 1)));
 	rights_take(rel->rd_rel->relowner, SECURITY_NOFORCE_RLS, &before);
 	SPI_connect();
-	if (SPI_execute(sql.data, true, 0) != SPI_OK_SELECT || SPI_processed != 1)
+	if (SPI_execute(sql_on(table->relid, sql.data), true, 0) != SPI_OK_SELECT || SPI_processed != 1)
 		elog(ERROR, "sample of table \"%s\" failed", table->name);
 	for (int i = 0; i < 2; i++)
 		counts[i] = DatumGetInt64(sql_value(SPI_tuptable, 0, i + 1));

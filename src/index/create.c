@@ -240,6 +240,25 @@ gsi_build_index(GsiWork *work)
 				 : errhint("Call dyn_index_violations for a list of them.")));
 }
 
+/* For a call with if_not_exists: whether there is such an index already, in use. */
+static bool
+is_there(const GsiWork *work, Relation rel, const DynTable *table, const DynIndexSpec *spec)
+{
+	const DynIndexSpec *existing = dyn_shape_index(dyn_shape_of(rel, table), spec->name);
+
+	if (existing == NULL || dyn_find_index(table, spec->name)->status != DYN_INDEX_ACTIVE)
+		return false;
+	if (!dyn_index_spec_equal(existing, spec))
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+						errmsg("index \"%s\" of table \"%s\" already exists, and is another one",
+							   work->index, work->procedure.table),
+						errdetail("It is defined as %s.", dyn_index_spec_print(existing))));
+	ereport(NOTICE, (errcode(ERRCODE_DUPLICATE_OBJECT),
+					 errmsg("index \"%s\" of table \"%s\" already exists, skipping", work->index,
+							work->procedure.table)));
+	return true;
+}
+
 static void
 create(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 {
@@ -248,6 +267,11 @@ create(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 	gsi_check_row_security(work);
 	spec = parse_definition(fcinfo, work);
 	gsi_settle_covering(rel, table, spec);
+	if (!PG_ARGISNULL(7) && PG_GETARG_BOOL(7) && is_there(work, rel, table, spec))
+	{
+		relation_close(rel, NoLock);
+		return;
+	}
 	gsi_declaration(rel, table, shape_with(work, rel, table, spec));
 	relation_close(rel, NoLock);
 	declare_index(work, spec);

@@ -6,6 +6,7 @@
 
 #include "access/relation.h"
 #include "access/xact.h"
+#include "commands/tablecmds.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
@@ -18,6 +19,7 @@
 #include "utils/snapmgr.h"
 
 #include "catalog/rights.h"
+#include "ground/extension.h"
 #include "index/index.h"
 
 /*
@@ -133,11 +135,14 @@ gsi_declaration(Relation rel, const DynTable *table, const DynShape *shape)
  * connected to SPI.  Closes the relation.  empty: it has no rows that could break the constraint.
  */
 void
-gsi_declare(Relation rel, const DynTable *table, const DynShape *shape, bool empty)
+gsi_declare(Relation rel, const DynTable *table, DynShape *shape, bool empty)
 {
-	List *commands = gsi_declaration(rel, table, shape);
 	bool distributed = table->distributed;
+	List *commands;
 
+	/* the types that columns get are named, and a new column of another's type could run code */
+	shape->extension = extension_keep_own_schema();
+	commands = gsi_declaration(rel, table, shape);
 	relation_close(rel, NoLock);
 	gsi_alter(shape, distributed, commands, empty);
 	dyn_shape_write_trigger(shape);
@@ -149,14 +154,22 @@ gsi_validate(GsiWork *work)
 {
 	DynTable *table;
 	Relation rel = gsi_open_briefly(work, ShareUpdateExclusiveLock, &table);
+	Oid relid = RelationGetRelid(rel);
+	AlterTableCmd *validate = makeNode(AlterTableCmd);
 	RightsBefore before;
 
+	validate->subtype = AT_ValidateConstraint;
+	validate->name = DYN_KEYS_CONSTRAINT;
 	gsi_progress(work, GSI_VALIDATE);
 	/* the owner may have put another constraint in its place */
 	rights_take(rel->rd_rel->relowner, SECURITY_NOFORCE_RLS, &before);
 	relation_close(rel, NoLock);
-	dyn_execute(psprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", table->qualified,
-						 quote_identifier(DYN_KEYS_CONSTRAINT)));
+	/* by its OID, since the name could be another table's by now; Citus takes statements only */
+	if (table->distributed)
+		dyn_execute(psprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", table->qualified,
+							 quote_identifier(DYN_KEYS_CONSTRAINT)));
+	else
+		AlterTableInternal(relid, list_make1(validate), true);
 	rights_give_back(&before);
 }
 

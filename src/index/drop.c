@@ -26,12 +26,10 @@ gsi_set_dependents(const GsiDependents *known)
 }
 
 static void
-check_droppable(const GsiWork *work, const DynIndexSpec *spec)
+check_droppable(const GsiWork *work, const DynTable *table, const DynIndexSpec *spec)
 {
 	if (spec == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
-				 errmsg("table \"%s\" has no index \"%s\"", work->procedure.table, work->index)));
+		dyn_fail_no_index(table, work->name, ERRCODE_DYN_RESOURCE_NOT_FOUND, NULL);
 	if (spec->local)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("local index \"%s\" of table \"%s\" cannot be dropped", work->index,
@@ -194,7 +192,7 @@ gsi_remove_index(GsiWork *work)
 static void
 drop(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 {
-	check_droppable(work, dyn_shape_index(dyn_shape_of(rel, table), work->name));
+	check_droppable(work, table, dyn_shape_index(dyn_shape_of(rel, table), work->name));
 	gsi_check_dependents(work, rel, table);
 	relation_close(rel, NoLock);
 	gsi_disown_index(work);

@@ -78,7 +78,7 @@ prepare_update(Fill *fill)
 	}
 	appendStringInfo(&sql, " WHERE ctid OPERATOR(pg_catalog.=) $1 RETURNING %s",
 					 fill->rows.left_out);
-	fill->update = SPI_prepare(sql.data, nargs, types);
+	fill->update = SPI_prepare(sql_on(fill->rows.relid, sql.data), nargs, types);
 	if (fill->update == NULL)
 		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
 }

@@ -127,7 +127,7 @@ extern void gsi_settle_covering(Relation rel, const DynTable *table, DynIndexSpe
 extern List *gsi_constraint_commands(const DynShape *shape); /* of char * */
 extern void gsi_alter(const DynShape *shape, bool distributed, List *commands, bool proven);
 extern List *gsi_declaration(Relation rel, const DynTable *table, const DynShape *shape);
-extern void gsi_declare(Relation rel, const DynTable *table, const DynShape *shape, bool empty);
+extern void gsi_declare(Relation rel, const DynTable *table, DynShape *shape, bool empty);
 extern void gsi_validate(GsiWork *work);
 extern bool gsi_is_empty(Relation rel, const DynTable *table);
 

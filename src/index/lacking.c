@@ -51,7 +51,7 @@ lacking_describe(Lacking *rows, const GsiWork *work, Relation rel, const DynTabl
 		const DynKey *key = dyn_index_key(table, index, i);
 
 		if (index->columns[i] >= table->nkeys)
-			appendStringInfo(&sql, " OR %s IS NULL AND %s OPERATOR(%s.?) %s",
+			appendStringInfo(&sql, " OR %s IS NULL AND %s OPERATOR(%s.?) %s::pg_catalog.text",
 							 quote_identifier(key->column), quote_identifier(DYN_ITEM_COLUMN),
 							 shape->extension,
 							 quote_literal_cstr(pnstrdup(key->attribute.data, key->attribute.len)));
@@ -79,7 +79,7 @@ lacking_run(const Lacking *rows, const char *sql, int nargs, Oid type, Datum *va
 	RightsBefore before;
 
 	rights_take_for_rows(rel, !read_only, &before);
-	sql_execute(sql, nargs, types, values, NULL, read_only, 0);
+	sql_execute(sql_on(rows->relid, sql), nargs, types, values, NULL, read_only, 0);
 	rights_give_back(&before);
 	relation_close(rel, NoLock);
 	MemoryContextSwitchTo(context);

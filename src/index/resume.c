@@ -115,9 +115,7 @@ begun(const GsiWork *work, Relation rel, const DynTable *table)
 	const DynIndexSpec *spec = dyn_shape_index(dyn_shape_of(rel, table), work->name);
 
 	if (spec == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
-				 errmsg("table \"%s\" has no index \"%s\"", work->procedure.table, work->index)));
+		dyn_fail_no_index(table, work->name, ERRCODE_DYN_RESOURCE_NOT_FOUND, NULL);
 	return spec->status;
 }
 

@@ -12,6 +12,7 @@
 #include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
+#include "utils/tuplestore.h"
 
 #include "catalog/derive.h"
 #include "catalog/key.h"
@@ -88,7 +89,7 @@ write_query(StringInfo sql, const DynTable *table)
 
 		if (key->carried != NULL)
 			continue;
-		appendStringInfo(sql, " OR %s IS NULL AND %s OPERATOR(%s.?) %s",
+		appendStringInfo(sql, " OR %s IS NULL AND %s OPERATOR(%s.?) %s::pg_catalog.text",
 						 quote_identifier(key->column), quote_identifier(DYN_ITEM_COLUMN),
 						 table->extension,
 						 quote_literal_cstr(pnstrdup(key->attribute.data, key->attribute.len)));
@@ -107,7 +108,8 @@ scan(ReturnSetInfo *result, Relation rel, const DynTable *table, ItemSpan name)
 	initStringInfo(&sql);
 	if (!write_query(&sql, table))
 		return;
-	cursor = SPI_cursor_open_with_args(NULL, sql.data, 0, NULL, NULL, NULL, true, 0);
+	cursor = SPI_cursor_open_with_args(NULL, sql_on(table->relid, sql.data), 0, NULL, NULL, NULL,
+									   true, 0);
 	for (;;)
 	{
 		SPI_cursor_fetch(cursor, true, ROWS_AT_ONCE);
@@ -144,9 +146,7 @@ dyn_index_violations(PG_FUNCTION_ARGS)
 	{
 		name = text_span(PG_GETARG_TEXT_PP(1));
 		if (dyn_find_index(table, name) == NULL)
-			ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
-							errmsg("table \"%s\" has no index \"%s\"", table->name,
-								   text_to_cstring(PG_GETARG_TEXT_PP(1)))));
+			dyn_fail_no_index(table, name, ERRCODE_DYN_RESOURCE_NOT_FOUND, NULL);
 	}
 	rights_take_for_rows(rel, false, &before);
 	SPI_connect();

@@ -1,8 +1,8 @@
 /*
  * compare.c
- *	  Equality and hashing of dyn_item and dyn_value, and the size of an item.
+ *	  Equality, order and hashing of dyn_item and dyn_value, and the size of an item.
  *
- * Both work on the bytes, since the encoding is canonical.
+ * They work on the bytes, since the encoding is canonical.
  */
 #include "postgres.h"
 
@@ -37,6 +37,53 @@ Datum
 dyn_value_ne(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_BOOL(!items_equal(PG_GETARG_DATUM(0), PG_GETARG_DATUM(1)));
+}
+
+static int
+compare_arguments(FunctionCallInfo fcinfo)
+{
+	DynItem *x = PG_GETARG_DYN_ITEM(0);
+	DynItem *y = PG_GETARG_DYN_ITEM(1);
+	int cmp = item_value_compare(item_root(x), item_root(y));
+
+	PG_FREE_IF_COPY(x, 0);
+	PG_FREE_IF_COPY(y, 1);
+	return cmp;
+}
+
+PG_FUNCTION_INFO_V1(dyn_value_cmp);
+Datum
+dyn_value_cmp(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32(compare_arguments(fcinfo));
+}
+
+PG_FUNCTION_INFO_V1(dyn_value_lt);
+Datum
+dyn_value_lt(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(compare_arguments(fcinfo) < 0);
+}
+
+PG_FUNCTION_INFO_V1(dyn_value_le);
+Datum
+dyn_value_le(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(compare_arguments(fcinfo) <= 0);
+}
+
+PG_FUNCTION_INFO_V1(dyn_value_gt);
+Datum
+dyn_value_gt(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(compare_arguments(fcinfo) > 0);
+}
+
+PG_FUNCTION_INFO_V1(dyn_value_ge);
+Datum
+dyn_value_ge(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(compare_arguments(fcinfo) >= 0);
 }
 
 PG_FUNCTION_INFO_V1(dyn_value_hash);

@@ -37,6 +37,7 @@
  *		build.c		ItemBuilder: the one way to make a value
  *		parse.c		from JSON text to values
  *		print.c		from values to JSON text
+ *		cast.c		from values to PostgreSQL's numbers and boolean
  *		reader.c	JSON around items: requests, and lists of actions
  *		token.c		what DynamoDB says of JSON of a wrong type
  *		skip.c		JSON that nobody looks at
@@ -48,7 +49,7 @@
  *		numeric.c	between N and numeric
  *		value.c		finding things in a value, and values of their own
  *		access.c	operators: -> ->> #> #>> ?
- *		compare.c	equality and hashing; dyn_size()
+ *		compare.c	equality, order and hashing; dyn_size()
  *		size.c		sizes by DynamoDB's rules
  *		type.c		the type codes; names and codes in messages
  */
@@ -332,6 +333,15 @@ extern bool item_number_is_negative(ItemSpan number);
 extern bool item_number_valid(ItemSpan number);
 extern const char *item_number_error(ItemNumberError error);
 extern const char *item_number_words(ItemNumberError error, ItemSpan text);
+
+/* Scalars are ordered by type, and within it as sort keys are; other values by their bytes. */
+static inline int
+item_value_compare(ItemSpan a, ItemSpan b)
+{
+	if (item_type(a) == ITEM_N && item_type(b) == ITEM_N)
+		return item_number_compare(item_payload(a), item_payload(b));
+	return item_compare_bytes(a, b);
+}
 
 /* numeric.c */
 extern Numeric item_number_to_numeric(ItemSpan number);

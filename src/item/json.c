@@ -12,6 +12,7 @@
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 
+#include "ground/compat.h"
 #include "ground/errors.h"
 #include "item/build.h"
 
@@ -279,33 +280,33 @@ jsonb_scalar(ItemType type, ItemSpan payload)
 	return v;
 }
 
-static JsonbValue *push_value(JsonbParseState **state, JsonbIteratorToken token, ItemSpan value);
+static void push_value(JsonbInState *state, JsonbIteratorToken token, ItemSpan value);
 
-static JsonbValue *
-push_map(JsonbParseState **state, ItemSpan map)
+static void
+push_map(JsonbInState *state, ItemSpan map)
 {
 	ItemChildren c = item_children(map);
 
-	pushJsonbValue(state, WJB_BEGIN_OBJECT, NULL);
+	push_jsonb(state, WJB_BEGIN_OBJECT, NULL);
 	for (uint32 i = 0; i < c.count; i++)
 	{
 		ItemSpan name;
 		ItemSpan value = item_entry(item_child(&c, i), &name);
 		JsonbValue key = jsonb_string(name);
 
-		pushJsonbValue(state, WJB_KEY, &key);
+		push_jsonb(state, WJB_KEY, &key);
 		push_value(state, WJB_VALUE, value);
 	}
-	return pushJsonbValue(state, WJB_END_OBJECT, NULL);
+	push_jsonb(state, WJB_END_OBJECT, NULL);
 }
 
-static JsonbValue *
-push_elements(JsonbParseState **state, ItemSpan value)
+static void
+push_elements(JsonbInState *state, ItemSpan value)
 {
 	ItemChildren c = item_children(value);
 	ItemType type = item_type(value);
 
-	pushJsonbValue(state, WJB_BEGIN_ARRAY, NULL);
+	push_jsonb(state, WJB_BEGIN_ARRAY, NULL);
 	for (uint32 i = 0; i < c.count; i++)
 	{
 		ItemSpan child = item_child(&c, i);
@@ -317,9 +318,9 @@ push_elements(JsonbParseState **state, ItemSpan value)
 			continue;
 		}
 		scalar = jsonb_scalar(item_element_type(type), child);
-		pushJsonbValue(state, WJB_ELEM, &scalar);
+		push_jsonb(state, WJB_ELEM, &scalar);
 	}
-	return pushJsonbValue(state, WJB_END_ARRAY, NULL);
+	push_jsonb(state, WJB_END_ARRAY, NULL);
 }
 
 static JsonbValue
@@ -339,18 +340,21 @@ jsonb_leaf(ItemSpan value)
 	return v;
 }
 
-static JsonbValue *
-push_value(JsonbParseState **state, JsonbIteratorToken token, ItemSpan value)
+static void
+push_value(JsonbInState *state, JsonbIteratorToken token, ItemSpan value)
 {
 	JsonbValue leaf;
 
 	check_stack_depth();
 	if (item_type(value) == ITEM_M)
-		return push_map(state, value);
-	if (item_type_has_children(item_type(value)))
-		return push_elements(state, value);
-	leaf = jsonb_leaf(value);
-	return pushJsonbValue(state, token, &leaf);
+		push_map(state, value);
+	else if (item_type_has_children(item_type(value)))
+		push_elements(state, value);
+	else
+	{
+		leaf = jsonb_leaf(value);
+		push_jsonb(state, token, &leaf);
+	}
 }
 
 /*
@@ -360,13 +364,17 @@ push_value(JsonbParseState **state, JsonbIteratorToken token, ItemSpan value)
 Datum
 item_to_jsonb(ItemSpan value)
 {
-	JsonbParseState *state = NULL;
+	JsonbInState state = {0};
 	JsonbValue leaf;
 
 	if (item_type_has_children(item_type(value)))
-		return JsonbPGetDatum(JsonbValueToJsonb(push_value(&state, WJB_VALUE, value)));
-	leaf = jsonb_leaf(value);
-	return JsonbPGetDatum(JsonbValueToJsonb(&leaf));
+		push_value(&state, WJB_VALUE, value);
+	else
+	{
+		leaf = jsonb_leaf(value);
+		state.result = &leaf;
+	}
+	return JsonbPGetDatum(JsonbValueToJsonb(state.result));
 }
 
 PG_FUNCTION_INFO_V1(dyn_value_to_jsonb);

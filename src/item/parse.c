@@ -21,8 +21,7 @@
 #include "item/skip.h"
 #include "item/token.h"
 
-#define PLAIN_JSON_HINT \
-	"Write values like {\"S\": \"text\"} or {\"N\": \"1\"}; cast plain JSON to jsonb first."
+#define TYPED_HINT "Write values like {\"S\": \"text\"} or {\"N\": \"1\"}"
 
 typedef struct ItemParser
 {
@@ -38,6 +37,13 @@ typedef struct ItemParser
 
 static bool parse_typed(ItemParser *p);
 static bool parse_plain(ItemParser *p);
+
+/* Requests take no plain JSON, whatever type they have. */
+static const char *
+typed_hint(const ItemParser *p)
+{
+	return p->complaint == NULL ? TYPED_HINT "; cast plain JSON to jsonb first." : TYPED_HINT ".";
+}
 
 /* Whether one value is read. */
 static bool
@@ -667,7 +673,7 @@ check_types(ItemParser *p, const TypeCodes *codes)
 	return fail_at(p, TROUBLE_VALUE, codes->unknown != NULL ? codes->unknown_at : token_start(p),
 				   p->b.depth,
 				   codes->unknown != NULL ? codes->unknown : "a value must have a type code",
-				   codes->unknown != NULL ? PLAIN_JSON_HINT : NULL,
+				   codes->unknown != NULL ? typed_hint(p) : NULL,
 				   value_words(p, "Supplied AttributeValue is empty, must contain exactly one of "
 								  "the supported datatypes"));
 }
@@ -715,7 +721,7 @@ parse_typed(ItemParser *p)
 		return check_types(p, &codes);
 	if (!at_token(p, JSON_TOKEN_OBJECT_START))
 		return fail_at(p, TROUBLE_JSON, token_start(p), p->b.depth,
-					   "a value must be an object with a type code", PLAIN_JSON_HINT,
+					   "a value must be an object with a type code", typed_hint(p),
 					   token_words(p->lex, TOKEN_VALUE));
 	if (!next(p))
 		return false;

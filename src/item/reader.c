@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
+#include "ground/compat.h"
 #include "ground/errors.h"
 #include "item/reader.h"
 #include "item/skip.h"
@@ -383,13 +384,13 @@ json_read_item(JsonReader *reader, ItemSyntax syntax)
 Jsonb *
 json_read_names(JsonReader *reader)
 {
-	JsonbParseState *state = NULL;
+	JsonbInState state = {0};
 	Jsonb *names;
 	JsonbValue v;
 	ItemSpan name;
 	uint32 n = 0;
 
-	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
+	push_jsonb(&state, WJB_BEGIN_OBJECT, NULL);
 	for (json_read_map(reader); json_read_member(reader, &name);)
 	{
 		ItemSpan value = json_read_string(reader);
@@ -397,13 +398,14 @@ json_read_names(JsonReader *reader)
 		v.type = jbvString;
 		v.val.string.val = (char *) name.data;
 		v.val.string.len = (int) name.len;
-		pushJsonbValue(&state, WJB_KEY, &v);
+		push_jsonb(&state, WJB_KEY, &v);
 		v.val.string.val = (char *) value.data;
 		v.val.string.len = (int) value.len;
-		pushJsonbValue(&state, WJB_VALUE, &v);
+		push_jsonb(&state, WJB_VALUE, &v);
 		n++;
 	}
-	names = JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL));
+	push_jsonb(&state, WJB_END_OBJECT, NULL);
+	names = JsonbValueToJsonb(state.result);
 	/* of equal names jsonb has kept one */
 	if (JB_ROOT_COUNT(names) != n)
 		fail(reader, "a name is there twice");

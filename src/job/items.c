@@ -25,6 +25,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/rls.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
@@ -543,13 +544,22 @@ tell_end(const ItemJob *work, Job *job)
 				 errhint("They are in dyn_job_problems, with job = %lld.", (long long) job->id)));
 }
 
+/* Where policies hide rows of the caller's, nobody else goes on with what it has begun. */
+static const char *
+fingerprint(const ItemJob *work)
+{
+	return check_enable_rls(work->relid, InvalidOid, true) == RLS_ENABLED
+			   ? psprintf("%s of role %u", work->fingerprint, GetUserId())
+			   : work->fingerprint;
+}
+
 static void
 run(ItemJob *work)
 {
 	JobChunk chunk;
 
 	work->job =
-		job_begin(work->kind, work->relid, work->name, work->fingerprint, NIL, work->restart);
+		job_begin(work->kind, work->relid, work->name, fingerprint(work), NIL, work->restart);
 	expect_rows(work, work->job);
 	while (job_claim(work->job, 1, cut_chunk, work, &chunk))
 		do_chunk(work, &chunk);

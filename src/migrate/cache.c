@@ -380,10 +380,14 @@ add_entry(Opening *opening)
 	MemoryContext old = MemoryContextSwitchTo(context);
 	uint64 before = invalidations;
 	Migration *migration;
+	RightsBefore rights;
 	int nest = migration_enter();
 
+	/* to analyse SQL can run code: input of types, checks of domains */
+	rights_take(opening->rel->rd_rel->relowner, 0, &rights);
 	migration_fit(pnstrdup(opening->name.data, opening->name.len), opening->followed, NULL,
 				  read_migration, opening);
+	rights_give_back(&rights);
 	migration_leave(nest);
 	migration = opening->migration;
 	if (migration == NULL)

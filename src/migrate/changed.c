@@ -22,6 +22,7 @@
 #include "utils/rel.h"
 #include "utils/rls.h"
 
+#include "catalog/rights.h"
 #include "ground/errors.h"
 #include "ground/sql.h"
 #include "migrate/collide.h"
@@ -251,20 +252,22 @@ find_values(MigrationStep *step, const StepRelation *relation, SelectWhich which
 
 /*
  * A lock needs more rights than reading, so it is taken as the relation's owner, as foreign keys
- * do.
+ * do.  No code of a type of the other relation's owner runs then, see sql_on().
  */
 static void
 lock_rows(MigrationStep *step, const StepRelation *relation, const Several *several)
 {
 	Relation rel = relation_open(relation->relid, RowShareLock);
-	Oid user;
-	int context;
+	RightsBefore before;
 
-	GetUserIdAndSecContext(&user, &context);
-	SetUserIdAndSecContext(rel->rd_rel->relowner,
-						   context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_NOFORCE_RLS);
+	if (!migration_may_follow(step->migration->relid, relation->relid))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("the owner of migration \"%s\" has not the rights of the owner of %s",
+						step->migration->name, relation->name)));
+	rights_take(rel->rd_rel->relowner, SECURITY_NOFORCE_RLS, &before);
 	find_values(step, relation, SELECT_LOCK, several);
-	SetUserIdAndSecContext(user, context);
+	rights_give_back(&before);
 	relation_close(rel, NoLock);
 }
 

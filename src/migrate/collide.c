@@ -252,7 +252,8 @@ collision_select(const Migration *migration, const char *extension)
 		appendStringInfo(&sql,
 						 "%sSELECT i.ordinality OPERATOR(pg_catalog.+) " INT64_FORMAT " AS place,"
 						 " i.step, i.source_row, i.key"
-						 " FROM %s.dyn_migration_items(%s, %s) WITH ORDINALITY AS i"
+						 " FROM %s.dyn_migration_items(%s::pg_catalog.text, %s::pg_catalog.text) "
+						 "WITH ORDINALITY AS i"
 						 " WHERE i.key IS NOT NULL",
 						 any ? " UNION ALL " : "", i * STEP_PLACES, extension,
 						 quote_literal_cstr(migration->name),
@@ -341,7 +342,8 @@ collisions_find(const Migration *migration, const char *extension)
 		return NULL;
 	collisions =
 		hash_create("migration collisions", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	portal = SPI_cursor_open_with_args(NULL, sql, 0, NULL, NULL, NULL, true, CURSOR_OPT_NO_SCROLL);
+	portal = SPI_cursor_open_with_args(NULL, sql_on(InvalidOid, sql), 0, NULL, NULL, NULL, true,
+									   CURSOR_OPT_NO_SCROLL);
 	for (;;)
 	{
 		SPI_cursor_fetch(portal, true, 100);

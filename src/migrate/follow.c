@@ -361,10 +361,13 @@ static void
 check_expressions(MigrationStep *step)
 {
 	MemoryContext context = CurrentMemoryContext;
+	RightsBefore rights;
 	int nest = migration_enter();
 
+	rights_take(rights_owner(step->migration->relid), 0, &rights);
 	migration_fit(step->migration->name, false, step->name, analyse_expressions, step);
 	MemoryContextSwitchTo(context);
+	rights_give_back(&rights);
 	migration_leave(nest);
 }
 

@@ -13,6 +13,7 @@
 #include "utils/plancache.h"
 #include "utils/resowner.h"
 
+#include "ground/sql.h"
 #include "migrate/migrate.h"
 
 typedef struct StepPlan
@@ -151,9 +152,14 @@ prepare(MigrationStep *step, const SelectOptions *options)
 	StepPlan *plan = MemoryContextAlloc(step->migration->context, sizeof(StepPlan));
 	Oid *types;
 	int n = parameter_types(step, options, &types);
+	const char *sql;
 
 	plan->options = *options;
-	plan->plan = SPI_prepare_cursor(step_select(step, options), n, types, CURSOR_OPT_GENERIC_PLAN);
+	sql = step_select(step, options);
+	/* it has the rights of the relation's owner */
+	if (options->which == SELECT_LOCK)
+		sql = sql_on(options->relation->relid, sql);
+	plan->plan = SPI_prepare_cursor(sql, n, types, CURSOR_OPT_GENERIC_PLAN);
 	if (plan->plan == NULL)
 		elog(ERROR, "SPI_prepare_cursor failed: %s", SPI_result_code_string(SPI_result));
 	SPI_keepplan(plan->plan);

@@ -21,6 +21,7 @@
 #include "store/store.h"
 #include "ground/arguments.h"
 #include "ground/extension.h"
+#include "ground/sql.h"
 #include "ground/label.h"
 #include "catalog/rights.h"
 #include "migrate/migrate.h"
@@ -190,8 +191,8 @@ dyn_migration_problems(PG_FUNCTION_ARGS)
 	values[1] = ObjectIdGetDatum(migration_table(text_span(PG_GETARG_TEXT_PP(0))));
 	InitMaterializedSRF(fcinfo, 0);
 	store_connect();
-	portal = SPI_cursor_open_with_args(NULL, problems_sql(), 2, types, values, NULL, true,
-									   CURSOR_OPT_NO_SCROLL);
+	portal = SPI_cursor_open_with_args(NULL, sql_on(InvalidOid, problems_sql()), 2, types, values,
+									   NULL, true, CURSOR_OPT_NO_SCROLL);
 	do
 	{
 		SPI_cursor_fetch(portal, true, 500);

@@ -8,7 +8,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/objectaccess.h"
 #include "catalog/pg_class.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
@@ -20,11 +19,10 @@
 
 #include "catalog/follower.h"
 #include "ground/extension.h"
+#include "ground/object_access.h"
 #include "migrate/migrate.h"
 
 extern PGDLLEXPORT Datum dyn_migration_truncated(PG_FUNCTION_ARGS);
-
-static object_access_hook_type next_hook;
 
 /* Whether all sessions have the hook. */
 static bool is_preloaded;
@@ -87,10 +85,8 @@ check_partition(Oid relid)
 }
 
 static void
-check_access(ObjectAccessType access, Oid class, Oid object, int column, void *arg)
+check_access(ObjectAccessType access, Oid class, Oid object, int column)
 {
-	if (next_hook != NULL)
-		next_hook(access, class, object, column, arg);
 	if (access == OAT_TRUNCATE && class == RelationRelationId)
 		check_partition(object);
 }
@@ -102,11 +98,10 @@ migration_truncate_is_refused(void)
 	return is_preloaded;
 }
 
-/* Sets the hook.  Called once by _PG_init(). */
+/* Called once by _PG_init(). */
 void
 migration_truncate_init(void)
 {
-	next_hook = object_access_hook;
-	object_access_hook = check_access;
+	object_access_subscribe(check_access);
 	is_preloaded = process_shared_preload_libraries_in_progress;
 }

@@ -162,8 +162,8 @@ for_each_row(Comparison *c, const char *sql, void (*callback)(Comparison *c))
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "migration comparison", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = CurrentMemoryContext;
-	Portal portal =
-		SPI_cursor_open_with_args(NULL, sql, 0, NULL, NULL, NULL, true, CURSOR_OPT_NO_SCROLL);
+	Portal portal = SPI_cursor_open_with_args(NULL, sql_on(c->table->relid, sql), 0, NULL, NULL,
+											  NULL, true, CURSOR_OPT_NO_SCROLL);
 
 	do
 	{
@@ -306,7 +306,8 @@ dyn_verify_migration(PG_FUNCTION_ARGS)
 	begin(fcinfo, &c, &rel);
 	for_each_row(&c,
 				 psprintf("SELECT m.step, m.source_row, m.item, m.problem, t.item"
-						  " FROM %s.dyn_migration_items(%s) AS m FULL JOIN %s AS t"
+						  " FROM %s.dyn_migration_items(%s::pg_catalog.text, "
+						  "NULL::pg_catalog.text) AS m FULL JOIN %s AS t"
 						  " ON t.key OPERATOR(%s.=) m.key",
 						  c.table->extension, quote_literal_cstr(c.migration->name),
 						  items_sql(&c, true), c.table->extension),
@@ -396,7 +397,8 @@ dyn_preview_migration(PG_FUNCTION_ARGS)
 		c.left = c.samples;
 		for_each_row(&c,
 					 psprintf("SELECT m.step, m.source_row, m.item, m.problem, t.item"
-							  " FROM %s.dyn_migration_items(%s, %s) WITH ORDINALITY AS m"
+							  " FROM %s.dyn_migration_items(%s::pg_catalog.text, "
+							  "%s::pg_catalog.text) WITH ORDINALITY AS m"
 							  " LEFT JOIN %s AS t ON t.key OPERATOR(%s.=) m.key"
 							  " ORDER BY m.ordinality",
 							  c.table->extension, quote_literal_cstr(c.migration->name),

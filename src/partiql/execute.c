@@ -68,10 +68,8 @@ find_index(const PartiqlStatement *statement, const DynTable *table)
 	const DynIndex *index = dyn_find_index(table, statement->index);
 
 	if (index == NULL)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("table \"%s\" has no index \"%s\"", table->name,
-							   item_quoted(statement->index)),
-						errwords("The table does not have the specified index")));
+		dyn_fail_no_index(table, statement->index, ERRCODE_DYN_VALIDATION,
+						  "The table does not have the specified index");
 	check_keys(index);
 	return dyn_active_index(table, statement->index);
 }

@@ -11,6 +11,7 @@
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 
 #include "ground/arguments.h"
 #include "ground/attempt.h"
@@ -31,7 +32,7 @@
 typedef struct Asked
 {
 	List *queries; /* of AskedQuery */
-	const char *schema; /* of pg_stat_statements, quoted */
+	Oid relid; /* of pg_stat_statements */
 	bool given; /* else they are those of pg_stat_statements */
 	bool hidden; /* there are some that are not shown to the caller */
 	bool cut; /* there are more */
@@ -82,16 +83,18 @@ take_given(Asked *asked, ArrayType *queries)
 }
 
 static char *
-statements_sql(const char *schema)
+statements_sql(Oid relid)
 {
-	return psprintf("SELECT query, pg_catalog.sum(calls)::pg_catalog.int8, "
-					"query OPERATOR(pg_catalog.=) '<insufficient privilege>' "
-					"FROM %s.pg_stat_statements "
-					"WHERE dbid OPERATOR(pg_catalog.=) (SELECT oid FROM pg_catalog.pg_database "
-					"WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()) "
-					"AND query IS NOT NULL GROUP BY query "
-					"ORDER BY 3, 2 DESC, query COLLATE pg_catalog.\"C\" LIMIT %d",
-					schema, MAX_STATEMENTS + 1);
+	return psprintf(
+		"SELECT query, pg_catalog.sum(calls)::pg_catalog.int8, "
+		"query OPERATOR(pg_catalog.=) '<insufficient privilege>' "
+		"FROM %s "
+		"WHERE dbid OPERATOR(pg_catalog.=) (SELECT oid FROM pg_catalog.pg_database "
+		"WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()) "
+		"AND query IS NOT NULL GROUP BY query "
+		"ORDER BY 3, 2 DESC, query COLLATE pg_catalog.\"C\" LIMIT %d",
+		quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), STATEMENTS),
+		MAX_STATEMENTS + 1);
 }
 
 /* In the caller's memory context. */
@@ -102,7 +105,7 @@ read_statements(void *arg)
 	MemoryContext context = CurrentMemoryContext;
 
 	store_connect();
-	if (SPI_execute(statements_sql(asked->schema), true, 0) < 0)
+	if (SPI_execute(sql_on(asked->relid, statements_sql(asked->relid)), true, 0) < 0)
 		elog(ERROR, "could not read %s", STATEMENTS);
 	asked->cut = SPI_processed > MAX_STATEMENTS;
 	for (uint64 i = 0; i < SPI_processed && i < MAX_STATEMENTS; i++)
@@ -128,8 +131,8 @@ take_statements(Asked *asked)
 {
 	ErrorData *error;
 
-	asked->schema = extension_schema_of(STATEMENTS);
-	if (asked->schema == NULL)
+	asked->relid = extension_relation(STATEMENTS, STATEMENTS);
+	if (!OidIsValid(asked->relid))
 		return false;
 	error = attempt_and_undo(read_statements, asked);
 	if (error == NULL)

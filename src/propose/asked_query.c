@@ -738,6 +738,25 @@ replace_strings(Raw *raw)
 	}
 }
 
+/*
+ * From 18 on pg_stat_statements has parameters for the constants of all statements, and such a SET is
+ * none that can be read: its first word tells what it is.
+ */
+static bool
+is_read_or_write(const char *text)
+{
+	static const char *const words[] = {"select", "with",   "values", "table",
+										"insert", "update", "delete", "merge"};
+
+	text += strspn(text, " \t\r\n(");
+	for (int i = 0; i < lengthof(words); i++)
+	{
+		if (pg_strncasecmp(text, words[i], strlen(words[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
 static RawStmt *
 parse(AskedQuery *asked)
 {
@@ -748,7 +767,9 @@ parse(AskedQuery *asked)
 	if (strlen(asked->text) > MAX_TEXT)
 		ereport(ERROR, (errcode(ERRCODE_STATEMENT_TOO_COMPLEX),
 						errmsg("it is longer than %d bytes", MAX_TEXT)));
+	asked->utility = asked->calls > 0 && !is_read_or_write(asked->text);
 	statements = raw_parser(asked->text, RAW_PARSE_DEFAULT);
+	asked->utility = false;
 	if (list_length(statements) != 1)
 		ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR),
 						errmsg(statements == NIL ? "it is empty" : "it has several statements")));

@@ -43,7 +43,7 @@ propose_execute_on(const ProposeTable *table, const char *sql)
 
 	/* the caller sees all rows of the table itself, and so must the owner */
 	rights_take(table->owner, table->relkind == RELKIND_VIEW ? 0 : SECURITY_NOFORCE_RLS, &before);
-	propose_execute(sql, 0, NULL, NULL);
+	propose_execute(sql_on_rows(table->relid, sql), 0, NULL, NULL);
 	rights_give_back(&before);
 }
 

@@ -130,7 +130,7 @@ find_table(Oid relid, ListedTable *listed)
 static bool
 append_all_tables(JsonWriter *response, const ListStreams *list, int64 *room, char **last)
 {
-	List *relids = dyn_tables_with_setting("streams");
+	List *relids = dyn_listed_tables("streams");
 	ListedTable *tables = palloc(list_length(relids) * sizeof(ListedTable));
 	bool complete = true;
 	ListCell *cell;

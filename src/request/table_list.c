@@ -23,23 +23,22 @@ typedef struct ListTables
 
 /* Whether a table is listed, and by which name. */
 static bool
-find_name(const DynListedTrigger *trigger, ItemSpan *name)
+find_name(Oid relid, ItemSpan *name)
 {
 	DynSettings settings;
 	char *relation;
 	bool known;
 
-	if (!dyn_is_named_alone(trigger->relid) || !rights_to_see(trigger->relid))
+	if (!dyn_is_named_alone(relid) || !rights_to_see(relid))
 		return false;
-	relation = get_rel_name(trigger->relid);
+	relation = get_rel_name(relid);
 	if (relation == NULL)
 		return false;
 	/*
 	 * Names that are too long for relations are in the settings.  If the owner of the table has
 	 * replaced these by something else, the relation's name is used.
 	 */
-	known =
-		strlen(relation) == NAMEDATALEN - 1 && dyn_listed_settings(trigger->arguments, &settings);
+	known = strlen(relation) == NAMEDATALEN - 1 && dyn_listed_settings(relid, &settings);
 	*name = dyn_name_of_relation(relation, known ? &settings : NULL);
 	return true;
 }
@@ -48,15 +47,15 @@ find_name(const DynListedTrigger *trigger, ItemSpan *name)
 static int
 find_names(ItemSpan **names)
 {
-	List *triggers = dyn_listed_triggers(InvalidOid, DYN_TRIGGER_DERIVE);
+	List *tables = dyn_listed_tables(NULL);
 	ListCell *cell;
 	int n = 0;
 
-	*names = palloc(list_length(triggers) * sizeof(ItemSpan));
-	foreach (cell, triggers)
+	*names = palloc(list_length(tables) * sizeof(ItemSpan));
+	foreach (cell, tables)
 	{
 		CHECK_FOR_INTERRUPTS();
-		n += find_name(lfirst(cell), &(*names)[n]);
+		n += find_name(lfirst_oid(cell), &(*names)[n]);
 	}
 	qsort(*names, n, sizeof(ItemSpan), item_compare_spans);
 	return n;

@@ -483,7 +483,7 @@ request_update_table(JsonReader *reader, JsonWriter *response)
 	rel = resource_lock(update.name, lock_mode(&update, online), &table);
 	run(&update, online, rel, table);
 	if (update.stream.enabled)
-		stream_enable(update.name, (DynStreamView) update.stream.view, 0);
+		stream_enable(update.name, (DynStreamView) update.stream.view, 0, false);
 	else if (update.stream.given)
 		stream_disable(update.name);
 	rel = resource_open(update.name, &table);

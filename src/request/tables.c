@@ -134,7 +134,7 @@ request_create_table(JsonReader *reader, JsonWriter *response)
 	dyn_create(&shape, create.name, DYN_DEFAULT_FILLFACTOR);
 	description_write(shape.relid, &description);
 	if (create.stream.enabled)
-		stream_enable(create.name, (DynStreamView) create.stream.view, 0);
+		stream_enable(create.name, (DynStreamView) create.stream.view, 0, false);
 
 	rel = resource_open(create.name, &table);
 	json_write_begin(response, NULL);

@@ -263,7 +263,7 @@ read_page(RowsAhead *ahead, int first)
 	Buffer page = prefetch_read(&ahead->prefetch, pages, ahead->rows[first].page);
 
 	ahead->pinned[ahead->npinned++] = page;
-	heap_page_prune_opt(rel, page);
+	prune_page(rel, page, &ahead->map);
 	LockBuffer(page, BUFFER_LOCK_SHARE);
 	read_row(ahead, page, &ahead->rows[first]);
 	if (!IsolationIsSerializable())

@@ -79,7 +79,7 @@ find_row_by_entries(const RowFinder *finder, Snapshot snapshot, const DynKeyValu
 	pgstat_count_index_scan(finder->primary);
 	if (entries->nentries == 0)
 		return FIND_NONE;
-	fetch = table_index_fetch_begin(finder->rel);
+	fetch = begin_index_fetch(finder->rel);
 	for (int i = 0; i < entries->nentries && !found; i++)
 	{
 		ItemPointerData tid = entries->entries[i];

@@ -20,11 +20,14 @@
 #include "jit/jit.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/cost.h"
+#include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
 #include "utils/lsyscache.h"
 #include "utils/plancache.h"
 #include "utils/resowner.h"
 
+#include "ground/compat.h"
+#include "ground/sql.h"
 #include "store/plan.h"
 
 /* The caller's memory context stays the current one. */
@@ -69,7 +72,7 @@ prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs, Oid *
 	plan->shape = shape;
 	plan->index = index;
 	plan->custom = (options & CURSOR_OPT_CUSTOM_PLAN) != 0;
-	plan->plan = SPI_prepare_cursor(sql, nargs, types, options);
+	plan->plan = SPI_prepare_cursor(sql_on(table->relid, sql), nargs, types, options);
 	if (plan->plan == NULL)
 		elog(ERROR, "SPI_prepare_cursor failed: %s", SPI_result_code_string(SPI_result));
 	SPI_keepplan(plan->plan);
@@ -137,7 +140,7 @@ store_forbid_null(bool isnull)
 				(errcode(ERRCODE_NOT_NULL_VIOLATION), errmsg("a row has no item or no key")));
 }
 
-static get_relation_info_hook_type next_get_relation_info = NULL;
+static relation_hook_type next_relation_hook = NULL;
 static Oid planned_index = InvalidOid;
 
 /* Whether an index is the one that is wanted, or its part of a partition. */
@@ -151,13 +154,13 @@ is_planned_index(Oid index)
 
 /* Relations that do not have the index are not ours; they keep theirs. */
 static void
-keep_planned_index(PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel)
+keep_planned_index(RELATION_HOOK_DECLARED)
 {
 	List *kept = NIL;
 	ListCell *cell;
 
-	if (next_get_relation_info != NULL)
-		next_get_relation_info(root, relid, inhparent, rel);
+	if (next_relation_hook != NULL)
+		next_relation_hook(RELATION_HOOK_ARGUMENTS);
 	foreach (cell, rel->indexlist)
 	{
 		if (is_planned_index(((IndexOptInfo *) lfirst(cell))->indexoid))
@@ -180,7 +183,7 @@ ensure_plan(StorePlan *plan)
 	bool sort = enable_sort;
 	bool incremental_sort = enable_incremental_sort;
 	bool jit = jit_enabled;
-	get_relation_info_hook_type hook = get_relation_info_hook;
+	relation_hook_type hook = relation_hook;
 	Oid index = planned_index;
 	CachedPlan *generic;
 
@@ -188,8 +191,8 @@ ensure_plan(StorePlan *plan)
 	{
 		/* planning may call functions that plan */
 		if (hook != keep_planned_index)
-			next_get_relation_info = hook;
-		get_relation_info_hook = keep_planned_index;
+			next_relation_hook = hook;
+		relation_hook = keep_planned_index;
 		planned_index = plan->index;
 		enable_seqscan = enable_bitmapscan = enable_sort = enable_incremental_sort = jit_enabled =
 			false;
@@ -198,7 +201,7 @@ ensure_plan(StorePlan *plan)
 	}
 	PG_FINALLY();
 	{
-		get_relation_info_hook = hook;
+		relation_hook = hook;
 		planned_index = index;
 		enable_seqscan = seqscan;
 		enable_bitmapscan = bitmapscan;

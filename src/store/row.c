@@ -304,8 +304,8 @@ replace(Writer *w, const DynKeyValues *key)
 	LockTupleMode mode;
 	TM_FailureData failure;
 	List *recheck;
-	TM_Result result = table_tuple_update(w->at.rel, &tid, w->new, w->command, GetActiveSnapshot(),
-										  InvalidSnapshot, true, &failure, &mode, &indexes);
+	TM_Result result = update_version(w->at.rel, &tid, w->new, w->command, GetActiveSnapshot(),
+									  &failure, &mode, &indexes);
 
 	if (result != TM_Ok)
 		return writer_resolve(w, key, result, &failure, mode, "updated");
@@ -379,8 +379,7 @@ writer_delete(Writer *w, const DynKeyValues *key)
 			statement_before_delete(w->statement, &tid) == BEFORE_SUPPRESSED)
 			return WRITE_SUPPRESSED;
 	}
-	result = table_tuple_delete(w->at.rel, &tid, w->command, GetActiveSnapshot(), InvalidSnapshot,
-								true, &failure, false);
+	result = delete_version(w->at.rel, &tid, w->command, GetActiveSnapshot(), &failure);
 	if (result == TM_Ok && w->statement != NULL)
 		statement_deleted(w->statement, &tid);
 	return writer_resolve(w, key, result, &failure, LockTupleExclusive, "deleted");

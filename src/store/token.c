@@ -208,11 +208,11 @@ static bool
 use_as_owner(TokenUse use, TokenTable *table, TokenArguments *arguments, bytea **returned)
 {
 	ErrorContextCallback callback;
-	OwnedRights before;
+	RightsBefore before;
 	bool result;
 
-	owned_begin(owned_table(table->name), &before);
-	/* Citus has no generic plan of a statement that has the bucket twice; until owned_end() */
+	owned_begin(table->name, &before);
+	/* Citus has no generic plan of a statement that has the bucket twice; until rights_give_back() */
 	if (table == &shared_tokens)
 		(void) set_config_option("plan_cache_mode", "force_custom_plan", PGC_USERSET, PGC_S_SESSION,
 								 GUC_ACTION_SAVE, true, 0, false);
@@ -221,7 +221,7 @@ use_as_owner(TokenUse use, TokenTable *table, TokenArguments *arguments, bytea *
 	result = use(table, arguments, returned);
 	SPI_finish();
 	store_end(&callback);
-	owned_end(&before);
+	rights_give_back(&before);
 	return result;
 }
 

@@ -26,6 +26,7 @@
 #include "storage/ipc.h"
 #include "utils/timestamp.h"
 
+#include "ground/compat.h"
 #include "stream/attempt.h"
 #include "stream/stream.h"
 
@@ -117,7 +118,7 @@ note_death(StreamAttemptState *state)
 		return;
 	state->tries = state->spot.lsn == state->blamed.lsn ? state->tries + 1 : 1;
 	state->blamed = state->spot;
-	ereport(LOG, (errmsg("a collector of changes has died at the transaction committed at %X/%X",
+	ereport(LOG, (errmsg("a collector of changes has died at the transaction committed at " LSN,
 						 LSN_FORMAT_ARGS(state->blamed.lsn)),
 				  errdetail("Number of them: %d.", state->tries)));
 }

@@ -40,7 +40,7 @@ complain_of_item(const StreamPlugin *plugin, StreamSubject *subject)
 	ereport(LOG, (errcode(ERRCODE_DATA_CORRUPTED),
 				  errmsg("invalid items of table \"%.*s\" are left out of its changes",
 						 (int) subject->table.len, subject->table.data),
-				  errdetail("The first one is in the transaction committed at %X/%X.",
+				  errdetail("The first one is in the transaction committed at " LSN ".",
 							LSN_FORMAT_ARGS(plugin->place.lsn)),
 				  errhint("Call dyn_check_table() to find those that are stored.")));
 }

@@ -57,7 +57,7 @@ static void
 begin_writing(void)
 {
 	(void) extension_lock(true);
-	replorigin_session_origin = DoNotReplicateId;
+	session_origin = DoNotReplicateId;
 	SPI_connect();
 	PushActiveSnapshot(GetTransactionSnapshot());
 }
@@ -68,7 +68,7 @@ commit_writing(StreamCollector *collector)
 	PopActiveSnapshot();
 	SPI_finish();
 	stream_decoder_leave_out(collector->decoder, GetTopTransactionIdIfAny());
-	replorigin_session_origin = collector->origin;
+	session_origin = collector->origin;
 	collector->commit();
 }
 
@@ -196,16 +196,17 @@ write_gaps(const StreamRound *round, TimestampTz noticed)
 		char *table = OidIsValid(spot->relid) ? get_rel_name(spot->relid) : NULL;
 
 		stream_gap_write(spot->lsn, spot->lsn + 1, noticed, spot->relid);
-		ereport(LOG,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 OidIsValid(spot->relid)
-					 ? errmsg("changes of table \"%s\" (OID %u) in the transaction committed at "
-							  "%X/%X are in no stream, since collectors have died there",
-							  table == NULL ? "?" : table, spot->relid, LSN_FORMAT_ARGS(spot->lsn))
-					 : errmsg("changes in the transaction committed at %X/%X are in no stream, "
-							  "since collectors have died there",
-							  LSN_FORMAT_ARGS(spot->lsn)),
-				 errhint("Readers of streams that were enabled then are told so.")));
+		ereport(
+			LOG,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 OidIsValid(spot->relid)
+				 ? errmsg("changes of table \"%s\" (OID %u) in the transaction committed at " LSN
+						  " are in no stream, since collectors have died there",
+						  table == NULL ? "?" : table, spot->relid, LSN_FORMAT_ARGS(spot->lsn))
+				 : errmsg("changes in the transaction committed at " LSN " are in no stream, "
+						  "since collectors have died there",
+						  LSN_FORMAT_ARGS(spot->lsn)),
+			 errhint("Readers of streams that were enabled then are told so.")));
 	}
 	foreach (cell, round->torn)
 	{
@@ -359,7 +360,7 @@ open_decoder(StreamCollector *collector)
 	stream_require_slot();
 	read_state(collector);
 	SPI_finish();
-	CheckLogicalDecodingRequirements();
+	check_decoding();
 	collector->decoder = stream_decoder_open(collector->state.collected, record_row());
 }
 
@@ -383,7 +384,7 @@ stream_collector_open(StreamCollector *collector)
 	}
 	PG_END_TRY();
 	stream_collector_enters(collector->state.collected);
-	collector->origin = replorigin_session_origin;
+	collector->origin = session_origin;
 	return true;
 }
 
@@ -391,7 +392,7 @@ static void
 leave(StreamCollector *collector)
 {
 	collector->decoder = NULL;
-	replorigin_session_origin = collector->origin;
+	session_origin = collector->origin;
 	stream_collector_leaves();
 	stream_unlock(STREAM_LOCK_SLOT, ExclusiveLock);
 }

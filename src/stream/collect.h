@@ -5,6 +5,7 @@
 #ifndef DYNAMO_TABLE_STREAM_COLLECT_H
 #define DYNAMO_TABLE_STREAM_COLLECT_H
 
+#include "ground/compat.h"
 #include "stream/decoder.h"
 
 /* A span of time whose records are in one partition; the upper bound is exclusive. */
@@ -47,7 +48,7 @@ typedef struct StreamCollector
 
 	StreamState state; /* the row's contents; no other session changes it meanwhile */
 	StreamDecoder *decoder;
-	RepOriginId origin; /* that the session has otherwise */
+	OriginId origin; /* that the session has otherwise */
 	StreamPartition partition; /* the last one that was written to */
 	StreamSafety first; /* to be confirmed when standbys that count have it */
 	StreamSafety last; /* and then */

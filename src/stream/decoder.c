@@ -351,7 +351,7 @@ tear(StreamDecoder *decoder, XLogRecPtr lsn, const StreamRound *before)
 
 	FlushErrorState();
 	ereport(LOG, (errcode(ERRCODE_DATA_CORRUPTED),
-				  errmsg("the transaction committed at %X/%X cannot be decoded: %s",
+				  errmsg("the transaction committed at " LSN " cannot be decoded: %s",
 						 LSN_FORMAT_ARGS(lsn), error->message)));
 	FreeErrorData(error);
 	stream_subjects_clear(plugin->subjects);

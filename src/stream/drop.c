@@ -11,7 +11,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/objectaccess.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_extension.h"
 #include "commands/extension.h"
@@ -22,11 +21,10 @@
 #include "ground/definition.h"
 #include "ground/extension.h"
 #include "ground/mark.h"
+#include "ground/object_access.h"
 #include "ground/trigger.h"
 #include "stream/service.h"
 #include "stream/stream.h"
-
-static object_access_hook_type next_hook;
 
 /* Without the lock, a worker that collects would fail at tables that are gone. */
 static void
@@ -66,10 +64,8 @@ mark_unlogged(Oid relid)
 }
 
 static void
-check_access(ObjectAccessType access, Oid class, Oid object, int column, void *arg)
+check_access(ObjectAccessType access, Oid class, Oid object, int column)
 {
-	if (next_hook != NULL)
-		next_hook(access, class, object, column, arg);
 	if (access == OAT_DROP && class == ExtensionRelationId &&
 		object == get_extension_oid(STREAM_PLUGIN, true))
 		leave_slot();
@@ -77,10 +73,9 @@ check_access(ObjectAccessType access, Oid class, Oid object, int column, void *a
 		mark_unlogged(object);
 }
 
-/* Sets the hook.  Called once by _PG_init(). */
+/* Called once by _PG_init(). */
 void
 stream_drop_init(void)
 {
-	next_hook = object_access_hook;
-	object_access_hook = check_access;
+	object_access_subscribe(check_access);
 }

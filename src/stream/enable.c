@@ -176,15 +176,34 @@ fail_stream(ItemSpan given, const char *problem)
 	dyn_error(ERRCODE_DYN_VALIDATION, "%s: TableName: %.*s", problem, (int) name.len, name.data);
 }
 
+/* The table's stream is the one that is wanted, or it is an error. */
+static void
+check_same_stream(const DynTable *table, const DynStream *stream, DynStreamView view, int shards)
+{
+	if (stream->view != view)
+		ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
+						errmsg("table \"%s\" has another stream", table->name),
+						errdetail("Its view type is %s.", dyn_stream_view_names[stream->view]),
+						errhint("Disable it with dyn_disable_stream() first.")));
+	if (shards > 0 && shards != stream->shards)
+		ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
+						errmsg("table \"%s\" has another stream", table->name),
+						errdetail("It has %d shards.", stream->shards),
+						errhint("Call dyn_alter_stream() to split them.")));
+	ereport(NOTICE, (errcode(ERRCODE_DUPLICATE_OBJECT),
+					 errmsg("table \"%s\" has the stream already, skipping", table->name)));
+}
+
 /*
  * Enable a stream of a view, which is fixed, on a table that has no enabled one
- * (docs/semantics.md, ST04, ST10).  Of so many shards, 0: as the setting has it.  Returns the
- * label.
+ * (docs/semantics.md, ST04, ST10), or, with if_not_exists, has that one.  Of so many shards, 0: as the
+ * setting has it.  Returns the label.
  */
 int64
-stream_enable(ItemSpan name, DynStreamView view, int shards)
+stream_enable(ItemSpan name, DynStreamView view, int shards, bool if_not_exists)
 {
 	LOCKMODE mode = stream_lock_mode(name, (int) view);
+	const DynStream *enabled;
 	const char *identity;
 	DynTable *table;
 	Relation rel;
@@ -198,8 +217,15 @@ stream_enable(ItemSpan name, DynStreamView view, int shards)
 	(void) extension_lock(true);
 	rel = resource_lock(name, mode, &table);
 	check_table(rel);
-	if (dyn_settings_stream(&table->settings) != NULL)
+	enabled = dyn_settings_stream(&table->settings);
+	if (enabled != NULL && !if_not_exists)
 		fail_stream(name, "Table already has an enabled stream");
+	if (enabled != NULL)
+	{
+		check_same_stream(table, enabled, view, shards);
+		relation_close(rel, NoLock);
+		return enabled->label;
+	}
 	shape = dyn_shape_of(rel, table);
 	SPI_connect();
 	stream_require_slot_to_enable();
@@ -330,7 +356,7 @@ shards_argument(int64 shards)
 	return (int) shards;
 }
 
-/* dyn_enable_stream(table_name, view_type, shards) */
+/* dyn_enable_stream(table_name, view_type, shards, if_not_exists) */
 PG_FUNCTION_INFO_V1(dyn_enable_stream);
 Datum
 dyn_enable_stream(PG_FUNCTION_ARGS)
@@ -346,7 +372,7 @@ dyn_enable_stream(PG_FUNCTION_ARGS)
 										 dyn_stream_view_names);
 	if (!PG_ARGISNULL(2))
 		shards = shards_argument(PG_GETARG_INT64(2));
-	label = stream_enable(name, view, shards);
+	label = stream_enable(name, view, shards, !PG_ARGISNULL(3) && PG_GETARG_BOOL(3));
 	PG_RETURN_TEXT_P(cstring_to_text(dyn_stream_arn(dyn_table_name(name), label)));
 }
 

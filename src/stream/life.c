@@ -85,7 +85,7 @@ add_closed(Streams *streams, const DynListed *table)
 static void
 survey_streams(Streams *streams)
 {
-	List *tables = dyn_tables_with_setting("streams");
+	List *tables = dyn_listed_tables("streams");
 	ListCell *cell;
 
 	*streams = (Streams){0};
@@ -357,7 +357,7 @@ reset(Life *life)
 	procedure_commit(NULL);
 	write_gap(after, before);
 	write_state(before);
-	ereport(WARNING, (errmsg("changes committed from %X/%X to before %X/%X are in no stream",
+	ereport(WARNING, (errmsg("changes committed from " LSN " to before " LSN " are in no stream",
 							 LSN_FORMAT_ARGS(after), LSN_FORMAT_ARGS(before)),
 					  errhint("Readers of streams that were enabled then are told so.")));
 }

@@ -39,7 +39,7 @@ print_record(StreamPlugin *plugin, const StreamRecord *record)
 
 /* What collectors write, and what Citus copies with citus.enable_change_data_capture. */
 static bool
-filter_by_origin(LogicalDecodingContext *ctx, RepOriginId origin)
+filter_by_origin(LogicalDecodingContext *ctx, OriginId origin)
 {
 	return origin == DoNotReplicateId;
 }
@@ -72,7 +72,7 @@ begin(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 
 	MemoryContextReset(plugin->transaction_context);
 	plugin->place = (StreamPlace){txn->final_lsn, 0};
-	plugin->committed = txn->xact_time.commit_time;
+	plugin->committed = commit_time_of(txn);
 	plugin->marks = NIL;
 	plugin->held = NULL;
 	plugin->secret_read = false;
@@ -223,7 +223,7 @@ stream_is_marked(const StreamPlugin *plugin, const StreamSubject *subject, DynMa
 static bool
 is_copied(const StreamSubject *subject, const ReorderBufferChange *change)
 {
-	return subject->placed && change->origin_id != InvalidRepOriginId;
+	return subject->placed && change->origin_id != NO_ORIGIN;
 }
 
 static void

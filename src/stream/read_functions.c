@@ -14,6 +14,7 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 
 #include "ground/arguments.h"
 #include "ground/arn.h"
@@ -77,7 +78,11 @@ get_call(FunctionCallInfo fcinfo, ReadCall *call)
 {
 	memset(call, 0, sizeof(*call));
 	argument_require(fcinfo, 0, "table_name");
-	argument_require(fcinfo, 1, "start_position");
+	if (PG_ARGISNULL(1))
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION), errmsg("start_position must not be null"),
+				 errhint("Leave it out to begin with the oldest record, or give LATEST or the "
+						 "sequence number of a record.")));
 	call->table = PG_GETARG_TEXT_PP(0);
 	call->read.position = stream_position_parse(text_span(PG_GETARG_TEXT_PP(1)));
 	call->read.shard = PG_ARGISNULL(2) ? -1 : shard_number(PG_GETARG_INT64(2));
@@ -127,7 +132,10 @@ find_target(ReadCall *call, const DynTable *table)
 	if (stream == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
-				 errmsg("table \"%s\" has no %sstream", table->name, label == 0 ? "" : "such ")));
+				 errmsg("table \"%s\" has no %sstream", table->name, label == 0 ? "" : "such "),
+				 label != 0
+					 ? 0
+					 : errhint("Call dyn_enable_stream(%s).", quote_literal_cstr(table->name))));
 	if (call->read.shard >= stream_all_shards(stream))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("shard must be between 0 and %d", stream_all_shards(stream) - 1)));

@@ -262,7 +262,7 @@ is_free(ReplicationSlot *slot, Oid *database)
 
 	SpinLockAcquire(&slot->mutex);
 	*database = slot->data.database;
-	found = slot->data.persistency == RS_PERSISTENT && slot->active_pid == 0 &&
+	found = slot->data.persistency == RS_PERSISTENT && !slot_is_used(slot) &&
 			!slot_is_invalid(slot) && strcmp(NameStr(slot->data.plugin), STREAM_PLUGIN) == 0;
 	strlcpy(NameStr(name), NameStr(slot->data.name), NAMEDATALEN);
 	SpinLockRelease(&slot->mutex);

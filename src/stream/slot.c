@@ -9,8 +9,10 @@
 #include "commands/dbcommands.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "utils/lsyscache.h"
 #include "utils/pg_lsn.h"
 
+#include "ground/compat.h"
 #include "ground/errors.h"
 #include "ground/sql.h"
 #include "stream/stream.h"
@@ -90,7 +92,8 @@ describe_problem(StreamSlotState state)
 	if (state == STREAM_STANDBY)
 		PreventCommandDuringRecovery("a change of streams");
 	if (state == STREAM_WAL_LEVEL)
-		return (SlotProblem){pstrdup("change streams need \"wal_level\" to be \"logical\""),
+		return (SlotProblem){psprintf("change streams need \"wal_level\" to be \"%s\"",
+									  PG19_GE ? "replica" : "logical"),
 							 "Set it in the configuration, and restart the server."};
 	if (state == STREAM_PLUGIN_REFUSED)
 		return (SlotProblem){

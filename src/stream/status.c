@@ -16,6 +16,7 @@
 #include "utils/pg_lsn.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 
 #include "catalog/rights.h"
 #include "ground/arn.h"
@@ -93,7 +94,7 @@ dyn_stream_tables(PG_FUNCTION_ARGS)
 
 	InitMaterializedSRF(fcinfo, 0);
 	SPI_connect();
-	tables = dyn_tables_with_setting("streams");
+	tables = dyn_listed_tables("streams");
 	foreach (cell, tables)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -152,7 +152,7 @@ extern const char *stream_identity_restore(Relation rel, DynStreamView view,
 
 /* enable.c: in the caller's transaction */
 extern LOCKMODE stream_lock_mode(ItemSpan name, int view);
-extern int64 stream_enable(ItemSpan name, DynStreamView view, int shards);
+extern int64 stream_enable(ItemSpan name, DynStreamView view, int shards, bool if_not_exists);
 extern void stream_disable(ItemSpan name);
 
 #endif

@@ -273,13 +273,13 @@ stream_watch(StreamCollector *collector)
 		ErrorData *error;
 
 		(void) extension_lock(true);
-		replorigin_session_origin = DoNotReplicateId;
+		session_origin = DoNotReplicateId;
 		PushActiveSnapshot(GetTransactionSnapshot());
 		error = attempt(watch, collector);
 		PopActiveSnapshot();
 		if (error != NULL)
 			tell(error);
-		replorigin_session_origin = collector->origin;
+		session_origin = collector->origin;
 		stream_decoder_leave_out(collector->decoder, GetTopTransactionIdIfAny());
 	}
 	collector->commit();

@@ -84,35 +84,21 @@ tell_error(Transfer *transfer, int64 line, ErrorData *error)
 			error->hint = unconstify(char *, transfer->hint);
 		ReThrowError(error);
 	}
-	if (transfer->report != NULL)
-		transfer->report(transfer->report_arg, line, error);
-	else
-		note_error(transfer, line, error->sqlerrcode, error->message, error->detail);
+	note_error(transfer, line, error->sqlerrcode, error->message, error->detail);
 }
 
 /*
  * Taking lines in
  */
 
-/* A line: its text, or an item that was read already. */
-typedef struct Input
-{
-	const char *line; /* NULL: there is an item */
-	int len;
-	DynItem *item;
-} Input;
-
 static TransferKind
-read_input(const Transfer *transfer, const Input *input, DynItem **item)
+read_line(const Transfer *transfer, const char *line, int len, DynItem **item)
 {
-	if (input->line != NULL && transfer->verify)
-		(void) pg_verify_mbstr(PG_UTF8, input->line, input->len, false);
-	if (input->line != NULL && transfer->read != NULL)
-		return transfer->read(transfer->read_arg, input->line, input->len, item);
-	if (input->line != NULL)
-		return transfer_parse_line(input->line, input->len, item);
-	*item = input->item;
-	return TRANSFER_ITEM;
+	if (transfer->verify)
+		(void) pg_verify_mbstr(PG_UTF8, line, len, false);
+	if (transfer->read != NULL)
+		return transfer->read(transfer->read_arg, line, len, item);
+	return transfer_parse_line(line, len, item);
 }
 
 /* Prepares the write in the batch's memory; other memory is freed with the line. */
@@ -134,10 +120,10 @@ fill_entry(Transfer *transfer, TransferEntry *entry, const DynItem *item)
 
 /* False: the line is blank. */
 static bool
-parse(Transfer *transfer, const Input *input, TransferEntry *entry)
+parse(Transfer *transfer, const char *line, int len, TransferEntry *entry)
 {
 	DynItem *item;
-	TransferKind kind = read_input(transfer, input, &item);
+	TransferKind kind = read_line(transfer, line, len, &item);
 
 	if (kind == TRANSFER_BLANK)
 		return false;
@@ -153,14 +139,14 @@ parse(Transfer *transfer, const Input *input, TransferEntry *entry)
 
 /* Parsing only computes, so there is nothing to roll back. */
 static bool
-try_parse(Transfer *transfer, const Input *input, TransferEntry *entry)
+try_parse(Transfer *transfer, const char *line, int len, TransferEntry *entry)
 {
 	ErrorData *volatile error = NULL;
 	volatile bool found = false;
 
 	PG_TRY();
 	{
-		found = parse(transfer, input, entry);
+		found = parse(transfer, line, len, entry);
 	}
 	PG_CATCH();
 	{
@@ -179,14 +165,18 @@ try_parse(Transfer *transfer, const Input *input, TransferEntry *entry)
 	return found;
 }
 
-static void
-take(Transfer *transfer, const Input *input)
+/*
+ * Take in a line, and write the batch if it is full.  The line is not kept.  An error that the line
+ * is to blame for is noted if transfer->skip is set, and raised otherwise.
+ */
+void
+transfer_take(Transfer *transfer, const char *line, int len)
 {
 	MemoryContext old = MemoryContextSwitchTo(transfer->transient);
 	TransferEntry *entry = &transfer->entries[transfer->n];
 
 	transfer->line++;
-	if (try_parse(transfer, input, entry))
+	if (try_parse(transfer, line, len, entry))
 	{
 		transfer->items++;
 		transfer->n++;
@@ -195,27 +185,6 @@ take(Transfer *transfer, const Input *input)
 	MemoryContextReset(transfer->transient);
 	if (transfer->n == transfer->max || transfer->bytes > MAX_BATCH_BYTES)
 		transfer_write(transfer);
-}
-
-/*
- * Take in a line, and write the batch if it is full.  The line is not kept.  An error that the line
- * is to blame for is noted if transfer->skip is set, and raised otherwise.
- */
-void
-transfer_take(Transfer *transfer, const char *line, int len)
-{
-	Input input = {.line = line, .len = len};
-
-	take(transfer, &input);
-}
-
-/* The same as transfer_take() for an item instead of a line.  The item is copied. */
-void
-transfer_take_item(Transfer *transfer, DynItem *item)
-{
-	Input input = {.item = item};
-
-	take(transfer, &input);
 }
 
 /* Count a line without content, so that the numbers of the lines after it are right. */
@@ -287,7 +256,6 @@ sort_entries(Transfer *transfer)
 		{
 			transfer->sorted[n - 1] = transfer->sorted[i];
 			transfer->written++;
-			transfer->superseded++;
 		}
 		else
 			refuse(transfer, transfer->sorted[i]);

@@ -240,11 +240,11 @@ source_sql(const Source *source)
 }
 
 static void
-run(const char *sql, Datum *bounds)
+run(const Source *source, const char *sql, Datum *bounds)
 {
 	Oid types[] = {TIDOID, TIDOID};
 
-	sql_execute(sql, 2, types, bounds, NULL, false, 0);
+	sql_execute(sql_on(source->relid, sql), 2, types, bounds, NULL, false, 0);
 }
 
 /* Reads the rows of a range of blocks, in their order; SPI has the result. */
@@ -260,7 +260,7 @@ read_range(Source *source, BlockNumber to)
 	tid_plan_begin(&before);
 	PG_TRY();
 	{
-		run(sql, bounds);
+		run(source, sql, bounds);
 	}
 	PG_FINALLY();
 	{

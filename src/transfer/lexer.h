@@ -39,18 +39,6 @@ token_is(const JsonLexContext *lex, const char *name)
 	return token_at(lex, JSON_TOKEN_STRING) && item_span_is(token_inner(lex), name);
 }
 
-static inline bool
-token_opens(const JsonLexContext *lex)
-{
-	return token_at(lex, JSON_TOKEN_OBJECT_START) || token_at(lex, JSON_TOKEN_ARRAY_START);
-}
-
-static inline bool
-token_closes(const JsonLexContext *lex)
-{
-	return token_at(lex, JSON_TOKEN_OBJECT_END) || token_at(lex, JSON_TOKEN_ARRAY_END);
-}
-
 /* From the first token of a value to its last one, however deep it is.  False if it is malformed. */
 static inline bool
 token_skip_value(JsonLexContext *lex)

@@ -295,10 +295,9 @@ step(Document *document, RecordText text, const char *at)
 		case DOCUMENT_OUTSIDE:
 			return open_document(document, text, at);
 		case DOCUMENT_MEMBER:
-			if (*at == '}')
-				return close_object(document, text, at);
-			/* FALLTHROUGH */
 		case DOCUMENT_NAME:
+			if (document->state == DOCUMENT_MEMBER && *at == '}')
+				return close_object(document, text, at);
 			return *at == '"' ? read_member(document, text, at) : faulty("malformed JSON");
 		case DOCUMENT_COMMA:
 			if (*at == '}')
@@ -306,10 +305,9 @@ step(Document *document, RecordText text, const char *at)
 			return *at == ',' ? go_on(document, DOCUMENT_NAME, &text, at + 1)
 							  : faulty("malformed JSON");
 		case DOCUMENT_ITEM:
-			if (*at == ']')
-				return close_items(document, text, at);
-			/* FALLTHROUGH */
 		case DOCUMENT_NEXT_ITEM:
+			if (document->state == DOCUMENT_ITEM && *at == ']')
+				return close_items(document, text, at);
 			return read_item(document, text, at);
 		case DOCUMENT_ITEM_COMMA:
 			if (*at == ']')

@@ -1,6 +1,6 @@
 /*
  * transfer.h
- *	  Items in and out: lines of JSON, CSV, answers of Scan, and models of NoSQL Workbench.
+ *	  Items in and out: lines of JSON, CSV, and answers of Scan.
  *
  * A line is an item, as {"pk":{"S":"a"}}, an item as DynamoDB exports it, {"Item":{…}}, or a change
  * of an incremental export, {"Metadata":{…},"Keys":{…},"NewImage":{…},"OldImage":{…}}, which is a
@@ -14,8 +14,6 @@
  *		csv.c		records of CSV as items
  *		batch.c		lines of an import, written in batches
  *		export.c	dyn_export(): items as lines
- *		workbench.c	dyn_import_workbench(): models of NoSQL Workbench
- *		sample.c	items of a model, as Workbench writes them
  *		lexer.h		tokens of JSON: what the lexer is at
  */
 #ifndef DYNAMO_TABLE_TRANSFER_TRANSFER_H
@@ -58,9 +56,6 @@ typedef enum TransferConflict
 
 typedef struct TransferEntry TransferEntry;
 
-/* Is told of a line that was skipped. */
-typedef void (*TransferReport)(void *arg, int64 line, const ErrorData *error);
-
 /*
  * An import.  Lines are taken in, and written in batches, each in the order of the keys.  What
  * comes out is as if they had been written one after the other.
@@ -69,8 +64,6 @@ typedef struct Transfer
 {
 	TransferConflict on_conflict;
 	bool skip; /* lines that cannot be written */
-	TransferReport report; /* of these, instead of a list of errors; or NULL */
-	void *report_arg;
 	const char *unit; /* what is counted: "line", "row", "item" */
 	TransferReader read; /* of what is counted; NULL: transfer_parse_line() */
 	void *read_arg;
@@ -82,7 +75,6 @@ typedef struct Transfer
 	int64 line;
 	int64 items; /* lines that are not blank */
 	int64 written; /* with those that a later line of the same key superseded */
-	int64 superseded; /* without being written */
 	int64 kept; /* that were there already */
 	int64 skipped;
 	int64 batches; /* written */
@@ -103,15 +95,7 @@ extern void transfer_begin(Transfer *transfer, const char *unit, int max);
 
 /* Counts the line; writes the batch if it is full. */
 extern void transfer_take(Transfer *transfer, const char *line, int len);
-extern void transfer_take_item(Transfer *transfer, DynItem *item);
 extern void transfer_blank(Transfer *transfer);
 extern void transfer_write(Transfer *transfer);
-
-/*
- * sample.c
- */
-
-extern ErrorData *transfer_read_sample(ItemSpan json, DynItem **item);
-extern void transfer_print_sample_key(ItemSpan json, const DynTable *table, StringInfo out);
 
 #endif

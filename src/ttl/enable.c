@@ -25,6 +25,7 @@ typedef struct Wanted
 	ItemSpan table;
 	ItemSpan attribute;
 	int hide_expired; /* -1: not said */
+	bool if_not_exists;
 } Wanted;
 
 static void
@@ -49,7 +50,21 @@ static Wanted
 read_wanted(FunctionCallInfo fcinfo)
 {
 	return (Wanted){text_span(PG_GETARG_TEXT_PP(0)), text_span(PG_GETARG_TEXT_PP(1)),
-					PG_ARGISNULL(2) ? -1 : PG_GETARG_BOOL(2)};
+					PG_ARGISNULL(2) ? -1 : PG_GETARG_BOOL(2),
+					!PG_ARGISNULL(3) && PG_GETARG_BOOL(3)};
+}
+
+/* Whether time to live is as it is wanted, and is not to be enabled again. */
+static bool
+is_there(const GsiWork *work, const DynTable *table, const Wanted *wanted)
+{
+	if (!wanted->if_not_exists || table->ttl == NULL || table->ttl->status != DYN_INDEX_ACTIVE ||
+		item_compare_bytes(table->ttl->name, wanted->attribute) != 0)
+		return false;
+	ereport(NOTICE, (errcode(ERRCODE_DUPLICATE_OBJECT),
+					 errmsg("time to live of table \"%s\" is enabled already, skipping",
+							work->procedure.table)));
+	return true;
 }
 
 static void
@@ -59,6 +74,11 @@ enable(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 	bool hide = only_hides(table, &wanted);
 
 	gsi_check_row_security(work);
+	if (!hide && is_there(work, table, &wanted))
+	{
+		relation_close(rel, NoLock);
+		return;
+	}
 	if (!hide)
 	{
 		ttl_check_enable(table, wanted.attribute);

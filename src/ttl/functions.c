@@ -221,7 +221,7 @@ static int64
 sweep_all(TtlLimits limits)
 {
 	TimestampTz start = GetCurrentTimestamp();
-	List *tables = dyn_tables_with_setting("ttl_attribute");
+	List *tables = dyn_listed_tables("ttl_attribute");
 	TtlLimits rest = limits;
 	int64 deleted = 0;
 	ListCell *cell;

@@ -78,7 +78,7 @@ look_around(Worker *worker)
 	worker->installed = extension_installed();
 	MemoryContextSwitchTo(worker->context);
 	if (worker->installed)
-		tables = dyn_tables_with_setting("ttl_attribute");
+		tables = dyn_listed_tables("ttl_attribute");
 	worker->targets = ttl_targets(tables);
 	worker->found = tables != NIL;
 	SPI_finish();

@@ -16,6 +16,7 @@
 #include "utils/rel.h"
 #include "utils/rls.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 
 #include "catalog/rights.h"
 #include "ground/citus.h"
@@ -79,7 +80,7 @@ PG_FUNCTION_INFO_V1(dyn_ttl_list);
 Datum
 dyn_ttl_list(PG_FUNCTION_ARGS)
 {
-	List *tables = dyn_tables_with_setting("ttl_attribute");
+	List *tables = dyn_listed_tables("ttl_attribute");
 	List *shards = dyn_local_shards(tables);
 	ListCell *cell;
 

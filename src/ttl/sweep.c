@@ -35,6 +35,7 @@
 #include "ground/compat.h"
 #include "ground/extension.h"
 #include "ground/mark.h"
+#include "ground/sql.h"
 #include "ttl/ttl.h"
 #include "work/background.h"
 #include "work/brief_lock.h"
@@ -226,10 +227,7 @@ forget_plan(TtlSweep *sweep)
 	sweep->plan = NULL;
 }
 
-/*
- * Kept for the sweep.  If the table is changed meanwhile the statement is planned again, which
- * looks the table up by name; the name may belong to another table by then.
- */
+/* Kept for the sweep, as long as the table has its name. */
 static SPIPlanPtr
 removal_plan(TtlSweep *sweep, const DynTable *table)
 {
@@ -247,7 +245,8 @@ removal_plan(TtlSweep *sweep, const DynTable *table)
 			"SELECT ctid FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.=) ANY ($1) AND " IS_DUE
 			" FOR UPDATE SKIP LOCKED))",
 			table->qualified, table->qualified, column, column);
-		sweep->plan = SPI_prepare_cursor(sql, lengthof(types), types, CURSOR_OPT_GENERIC_PLAN);
+		sweep->plan = SPI_prepare_cursor(sql_on(sweep->relid, sql), lengthof(types), types,
+										 CURSOR_OPT_GENERIC_PLAN);
 		if (sweep->plan == NULL)
 			elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
 		SPI_keepplan(sweep->plan);

@@ -247,6 +247,20 @@ find_attributes(const RelOptInfo *rel)
 	return NULL;
 }
 
+/* Whether it goes by that OID.  Of which relation the planner asks is in "vardata", where it is filled in. */
+static bool
+is_ours(const PlannerInfo *root, Oid indexoid)
+{
+	for (int i = 1; i < root->simple_rel_array_size; i++)
+	{
+		const AttributeIndex *attributes = find_attributes(root->simple_rel_array[i]);
+
+		if (attributes != NULL && attributes->index.indexoid == indexoid)
+			return true;
+	}
+	return false;
+}
+
 /* A row of pg_statistic that says this alone: of NULLs there are none, and no values are listed. */
 static HeapTuple
 make_statistics(double distinct)
@@ -262,13 +276,14 @@ make_statistics(double distinct)
 	return tuple;
 }
 
+/* brincostestimate() has nothing in "vardata", for indexes that are there and have expressions. */
 static bool
 get_statistics(PlannerInfo *root, Oid indexoid, AttrNumber column, VariableStatData *vardata)
 {
-	AttributeIndex *attributes = find_attributes(vardata->rel);
+	AttributeIndex *attributes = is_ours(root, indexoid) ? find_attributes(vardata->rel) : NULL;
 	double *distinct;
 
-	if (attributes == NULL || attributes->index.indexoid != indexoid)
+	if (attributes == NULL)
 		return next_hook != NULL && next_hook(root, indexoid, column, vardata);
 	distinct = &attributes->distinct[column - 1];
 	if (*distinct == 0)

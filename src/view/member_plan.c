@@ -162,10 +162,15 @@ member_attribute_item(Node *node)
 {
 	const FuncExpr *function = (const FuncExpr *) node;
 
-	return IsA(node, FuncExpr) && list_length(function->args) == 4 &&
-				   is_function(function->funcid, dyn_attribute_value)
-			   ? linitial(function->args)
-			   : NULL;
+	if (!IsA(node, FuncExpr) || list_length(function->args) != 4 ||
+		!is_function(function->funcid, dyn_attribute_value))
+		return NULL;
+	for (int i = 1; i < 4; i++)
+	{
+		if (!IsA(list_nth(function->args, i), Const))
+			return NULL;
+	}
+	return linitial(function->args);
 }
 
 /*
@@ -352,6 +357,13 @@ find_list(List *clauses, const MemberCall *call, const EntityAttribute *attribut
 	return false;
 }
 
+/* The labels of an enum may change while a plan is kept. */
+static bool
+is_constant(const Node *value)
+{
+	return IsA(value, Const) && get_typtype(exprType(value)) != TYPTYPE_ENUM;
+}
+
 /* The first of the clauses that says something of the part. */
 static bool
 find_value(List *clauses, const MemberCall *call, const TemplatePart *part, KnownValues *known)
@@ -370,8 +382,7 @@ find_value(List *clauses, const MemberCall *call, const TemplatePart *part, Know
 			continue;
 		known->values = lappend(known->values, value);
 		known->clauses = lappend(known->clauses, clause);
-		/* the labels of an enum may change while a plan is kept */
-		known->constant &= IsA(value, Const) && get_typtype(exprType(value)) != TYPTYPE_ENUM;
+		known->constant &= is_constant(value);
 		return true;
 	}
 	return find_list(clauses, call, attribute, known);
@@ -484,11 +495,15 @@ static void
 drop_list(KnownValues *known)
 {
 	int nvalues = known->values_before_list;
+	ListCell *cell;
 
 	known->nparts = known->before_list;
 	known->values = list_truncate(known->values, nvalues);
 	known->clauses = list_truncate(known->clauses, nvalues);
 	known->list = NULL;
+	known->constant = true;
+	foreach (cell, known->values)
+		known->constant &= is_constant(lfirst(cell));
 }
 
 /* Looks for as many of the template's first parts as the clauses say something about. */

@@ -171,6 +171,27 @@ find_in_clauses(Narrowing *narrowing, List *clauses)
 	}
 }
 
+/*
+ * A join that only looks whether there are rows of its inner side hands on no expressions of these:
+ * an item that it hands on, which nobody needs, stays one.
+ */
+static void
+keep_inner_items(Narrowing *narrowing, const JoinPath *join)
+{
+	ListCell *cell;
+
+	if (join->jointype != JOIN_SEMI && join->jointype != JOIN_ANTI)
+		return;
+	foreach (cell, join->path.pathtarget->exprs)
+	{
+		Carried *carried = carried_item(narrowing, lfirst(cell));
+
+		if (carried != NULL &&
+			bms_is_subset(carried->rel->relids, join->innerjoinpath->parent->relids))
+			carried->whole = true;
+	}
+}
+
 static void find_in_node(Narrowing *narrowing, Path *path);
 
 static void
@@ -202,6 +223,7 @@ find_in_node(Narrowing *narrowing, Path *path)
 		case T_NestPath:
 		case T_MergePath:
 		case T_HashPath:
+			keep_inner_items(narrowing, (JoinPath *) path);
 			find_in_clauses(narrowing, ((JoinPath *) path)->joinrestrictinfo);
 			find_in_node(narrowing, ((JoinPath *) path)->outerjoinpath);
 			find_in_node(narrowing, ((JoinPath *) path)->innerjoinpath);

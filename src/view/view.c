@@ -16,11 +16,13 @@
 #include "utils/rel.h"
 
 #include "catalog/derive.h"
+#include "catalog/rights.h"
 #include "catalog/shape.h"
 #include "ground/arguments.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
 #include "ground/extension.h"
+#include "ground/sql.h"
 #include "view/view.h"
 #include "work/brief_lock.h"
 
@@ -123,15 +125,24 @@ columns_of(const NewView *view, Relation rel)
 
 /*
  * For CREATE OR REPLACE VIEW, which would wait for its lock while readers of the view wait behind it.
- * What is no view is looked at only.
+ * What is no view is looked at only.  The owner of a view can give it triggers, and other columns: who
+ * makes a view here must not get one of a role that could not have hung these on the table.
  */
 static Relation
 open_old(const NewView *view, Oid relid)
 {
 	char kind = get_rel_relkind(relid);
+	Oid owner = rights_owner(relid);
 
 	if (kind != '\0' && !object_ownercheck(RelationRelationId, relid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(kind), view->name);
+	if (kind == RELKIND_VIEW && owner != GetUserId() && !rights_owns(view->table->relid, owner))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("view \"%s\" belongs to role \"%s\"", view->name,
+						GetUserNameFromId(owner, true)),
+				 errdetail("The role has not the rights of the owner of the table."),
+				 errhint("Drop the view, change its owner, or give another name as view_name.")));
 	if (kind != RELKIND_VIEW)
 		return relation_open(relid, AccessShareLock);
 	brief_lock(relid, AccessExclusiveLock);
@@ -277,7 +288,7 @@ static void
 make_view(const NewView *view)
 {
 	SPI_connect();
-	dyn_execute(view_statement(view));
+	dyn_execute(sql_on(view->table->relid, view_statement(view)));
 	if (view->unnested == NULL)
 		dyn_execute(psprintf("CREATE OR REPLACE TRIGGER %s INSTEAD OF INSERT OR UPDATE OR DELETE"
 							 " ON %s FOR EACH ROW EXECUTE FUNCTION " DYN_INTERNAL
@@ -317,8 +328,7 @@ find_index(const DynTable *table, ItemSpan name)
 	const DynIndex *index = dyn_find_index(table, name);
 
 	if (index == NULL)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("table \"%s\" has no index \"%s\"",
-																table->name, item_quoted(name))));
+		dyn_fail_no_index(table, name, ERRCODE_DYN_VALIDATION, NULL);
 	return index;
 }
 

@@ -697,7 +697,7 @@ tell(const Job *job)
 						 extension_schema());
 
 	PushActiveSnapshot(GetTransactionSnapshot());
-	sql_execute(sql, lengthof(types), types, values, NULL, true, 0);
+	sql_execute(sql_on(InvalidOid, sql), lengthof(types), types, values, NULL, true, 0);
 	PopActiveSnapshot();
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{

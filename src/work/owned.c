@@ -1,14 +1,14 @@
 /*
  * owned.c
- *	  Using the extension's own tables, on which only their owner has rights.
+ *	  Taking the rights of another role, and using the extension's own tables with those of their owner.
  *
- * Statements on them run as the owner, as a security-restricted operation, with a search_path of
- * their own.  An error gives up these rights by ending the transaction or subtransaction.
+ * Statements run as that role, as a security-restricted operation, with a search_path of their own.
+ * An error gives up these rights by ending the transaction or subtransaction.
  *
- * The owner is most often a superuser, so no code of other roles may run with the owner's rights.
- * Only the owner can create a policy, a rule or an index; but a role that was granted all
- * privileges on all tables of a schema can create a trigger, which owned_refuse_triggers() looks
- * for.
+ * The owner of the tables, on which nobody else has rights, is most often a superuser, so no code of
+ * other roles may run with the owner's rights.  Only the owner can create a policy, a rule or an index;
+ * but a role that was granted all privileges on all tables of a schema can create a trigger, which
+ * owned_refuse_triggers() looks for.
  */
 #include "postgres.h"
 
@@ -44,19 +44,6 @@ owned_table(const char *name)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
 						errmsg("table \"%s.%s\" of the extension is missing", DYN_INTERNAL, name)));
 	return relid;
-}
-
-static Oid
-relation_owner(Oid relid)
-{
-	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	Oid owner;
-
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for relation %u", relid);
-	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
-	ReleaseSysCache(tuple);
-	return owner;
 }
 
 /* The functions of the extension's own triggers; no other role may create triggers with them. */
@@ -107,30 +94,59 @@ owned_refuse_triggers(Oid relid)
 	table_close(rel, NoLock);
 }
 
+/* Returns the owner of a relation, or InvalidOid if the relation is gone.  Takes no lock. */
+Oid
+rights_owner(Oid relid)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid owner = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+		ReleaseSysCache(tuple);
+	}
+	return owner;
+}
+
 /*
- * Gives the session the rights of the owner of a table until owned_end(), to change that table and
- * no other.
+ * Gives the session the rights of a role instead of its own, until rights_give_back().  Code that
+ * runs meanwhile cannot change that, as in maintenance commands.
  */
 void
-owned_begin(Oid relid, OwnedRights *before)
+rights_take(Oid role, int flags, RightsBefore *before)
 {
-	Oid owner = relation_owner(relid);
-
-	owned_refuse_triggers(relid);
 	before->nest = NewGUCNestLevel();
 	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
+	(void) set_config_option("plan_cache_mode", "auto", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
+							 true, 0, false);
 	GetUserIdAndSecContext(&before->user, &before->context);
-	SetUserIdAndSecContext(owner, before->context | SECURITY_LOCAL_USERID_CHANGE |
-									  SECURITY_RESTRICTED_OPERATION);
+	SetUserIdAndSecContext(role, before->context | SECURITY_LOCAL_USERID_CHANGE |
+									 SECURITY_RESTRICTED_OPERATION | flags);
 }
 
-/* Restores the user, the security context and the settings that owned_begin() has saved. */
+/*
+ * Restores the user, the security context and the settings that rights_take() has saved.  What the
+ * role's code has set meanwhile is not kept.
+ */
 void
-owned_end(const OwnedRights *before)
+rights_give_back(const RightsBefore *before)
 {
+	if (!OidIsValid(before->user))
+		return;
 	SetUserIdAndSecContext(before->user, before->context);
 	AtEOXact_GUC(false, before->nest);
+}
+
+/* rights_take() of the owner of a table in DYN_INTERNAL, to change that table and no other. */
+void
+owned_begin(const char *name, RightsBefore *before)
+{
+	Oid relid = owned_table(name);
+
+	owned_refuse_triggers(relid);
+	rights_take(rights_owner(relid), 0, before);
 }
 
 /*
@@ -141,14 +157,14 @@ uint64
 owned_execute(const char *name, const char *sql, int nargs, Oid *types, Datum *values,
 			  const char *nulls)
 {
-	OwnedRights before;
+	RightsBefore before;
 
-	owned_begin(owned_table(name), &before);
+	owned_begin(name, &before);
 	/* in a background worker no portal has a snapshot */
 	PushActiveSnapshot(GetTransactionSnapshot());
-	sql_execute(sql, nargs, types, values, nulls, false, 0);
+	sql_execute(sql_on(InvalidOid, sql), nargs, types, values, nulls, false, 0);
 	PopActiveSnapshot();
-	owned_end(&before);
+	rights_give_back(&before);
 	return SPI_processed;
 }
 

@@ -28,7 +28,7 @@
  *		brief_lock.c	locks that others queue behind
  *		job.c			jobs of many transactions and sessions, and their chunks
  *		tid_plan.c		plans that read rows by their places
- *		owned.c			tables on which only the owner of the extension has rights
+ *		owned.c			the rights of other roles; tables on which only the extension's owner has rights
  */
 #ifndef DYNAMO_TABLE_WORK_SERVICE_H
 #define DYNAMO_TABLE_WORK_SERVICE_H

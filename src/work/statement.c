@@ -22,6 +22,7 @@
 #include "postmaster/interrupt.h"
 #include "storage/dsm.h"
 #include "storage/ipc.h"
+#include "storage/proc.h"
 #include "storage/shm_mq.h"
 #include "tcop/pquery.h"
 #include "tcop/tcopprot.h"

@@ -51,9 +51,6 @@
 #include "request/request.h"
 #include "stream/subject.h"
 
-/* for what is static in it */
-#include "../../src/transfer/workbench.c"
-
 extern int LLVMFuzzerRunDriver(int *argc, char ***argv, int (*callback)(const uint8_t *, size_t));
 
 #define MOST_PIECES 8
@@ -301,7 +298,8 @@ fuzz_request(const Input *input)
 											 "TransactGetItems",
 											 "TransactWriteItems",
 											 "BatchExecuteStatement",
-											 "ExecuteTransaction"};
+											 "ExecuteTransaction",
+											 "CreateTable"};
 	const char *operation =
 		operations[(unsigned char) *piece(input, 0).data % lengthof(operations)];
 	Datum response =
@@ -484,19 +482,6 @@ fuzz_migration(const Input *input)
 
 	CHECK(same_json(printed, migration_print(migration_parse(rel, table, printed))));
 	relation_close(rel, AccessShareLock);
-}
-
-/* A model, whose tables are made. */
-static void
-fuzz_model(const Input *input)
-{
-	text *model = (text *) DatumGetPointer(piece_text(input, 0));
-	List *tables = read_model(model, true);
-	ListCell *cell;
-
-	foreach (cell, tables)
-		create_table(lfirst(cell), ((const ModelTable *) lfirst(cell))->name);
-	(void) read_model(model, false);
 }
 
 /* A condition on a view of an entity, which the planner derives conditions on
@@ -696,7 +681,6 @@ static const struct
 	{"entity", fuzz_entity},
 	{"member", fuzz_member},
 	{"migration", fuzz_migration},
-	{"model", fuzz_model},
 	{"plan", fuzz_plan},
 	{"options", fuzz_options, .pure = true},
 	{"arguments", fuzz_arguments, .pure = true},

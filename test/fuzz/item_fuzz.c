@@ -406,33 +406,6 @@ fuzz_records(const char *data, int len)
 	}
 }
 
-/* What is right is read as it stands, and what has been put right can be stored. */
-static void
-fuzz_sample(const char *text, int len)
-{
-	DynKey key = {.attribute = {"p", 1}, .type = ITEM_S};
-	DynTable table = {.nkeys = 1, .keys = &key};
-	const DynItem *volatile strict = NULL;
-	DynItem *item;
-	StringInfoData shown;
-
-	if (pg_encoding_verifymbstr(PG_UTF8, text, len) != len)
-		return;
-	if (sigsetjmp(standin_error, 0) == 0)
-		strict = item_parse(text, len, ITEM_SYNTAX_ITEM, NULL);
-	if (sigsetjmp(standin_error, 0) != 0)
-		CHECK(!"an error is not caught");
-	initStringInfo(&shown);
-	transfer_print_sample_key((ItemSpan){text, (uint32) len}, &table, &shown);
-	if (transfer_read_sample((ItemSpan){text, (uint32) len}, &item) != NULL)
-	{
-		CHECK(strict == NULL);
-		return;
-	}
-	CHECK(strict == NULL || same((const DynItem *) strict, item));
-	check_item(item, ITEM_SYNTAX_ITEM);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int
@@ -446,7 +419,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	input = palloc(len + 1);
 	memcpy(input, data + 1, len);
 	input[len] = '\0';
-	switch (data[0] % 8)
+	switch (data[0] % 7)
 	{
 		case 0:
 			fuzz_text(input, len, ITEM_SYNTAX_ITEM);
@@ -468,9 +441,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			break;
 		case 6:
 			fuzz_records(input, len);
-			break;
-		case 7:
-			fuzz_sample(input, len);
 			break;
 	}
 	standin_free_chunks();

@@ -3,7 +3,7 @@
 import os
 import sys
 
-ITEM, VALUE, PLAIN, BINARY, LINE, RAW, RECORDS, SAMPLE = (bytes([i]) for i in range(8))
+ITEM, VALUE, PLAIN, BINARY, LINE, RAW, RECORDS = (bytes([i]) for i in range(7))
 
 ATTRIBUTES = [
     '"pk":{"S":"ORG#1"}', '"n":{"N":"-0012.50e3"}', '"b":{"B":"AQID/+8="}', '"t":{"BOOL":true}',
@@ -31,11 +31,6 @@ FILES = [
     '{"a":1}\r\n\n{"b":2}', 'a,"b ""c"",\n",d\r\n"",,x\n"a"b,c"\n', '"a\r\n', 'a,\r,b\r', '{"Items":[{"a":"}]\\""},5],"Count":-1.5e3,"x":{"y":[null,"]"]}} [{}, []]', ' [ ] ',
     '{"Items":[{"a":', '{"Items":null}', '{"Items":[],"Items":[]}', '{"Items" :\n[ true ,false] }',
 ]
-# items of models: plain JSON inside M, M twice, and what only looks like it
-SAMPLES = [
-    '{"p":{"S":"a"},"m":{"M":{"x":1,"y":["a",null,{"z":true}],"t":{"S":"b"}}}}', '{"m":{"M":{"M":{"a":{"S":"b"}}}}}', '{"m":{"M":{"M":{"S":"b"}}}}', '{"m":{"M":{"M":{}}}}', '{"m":{"L":[1,{"M":{"a":"b"}}]}}',
-    '{"m":{"M":{"a":{"N":5}}}}', '{"p":[1,{"a":2}],"p":{"S":"a"}}', '{"m":{"M":{"M":{"M":{"M":{"a":{}}}}}}}',
-]
 
 
 def main(folder):
@@ -50,7 +45,6 @@ def main(folder):
     seeds += [RAW + b for b in BINARIES]
     seeds += [LINE + s.encode() for s in LINES]
     seeds += [RECORDS + s.encode() for s in FILES]
-    seeds += [SAMPLE + s.encode() for s in SAMPLES]
     for i, seed in enumerate(seeds):
         with open(os.path.join(folder, "seed%03d" % i), "wb") as f:
             f.write(seed)

@@ -34,11 +34,11 @@ def seeds(corpus, rng):
     texts = lambda name: corpus.by_name.get(name) or [""]
     some = lambda name: rng.choice(texts(name))
     item = lambda: rng.choice(ITEMS + texts("item") + texts("key"))
-    out = {t: [] for t in "expression request statement template entity member migration model plan options arguments label row".split()}
+    out = {t: [] for t in "expression request statement template entity member migration plan options arguments label row".split()}
     for kind, names in (("c", ["condition", "filter"]), ("u", ["update"]), ("p", ["projection"]), ("k", ["key_condition"])):
         for call in [c for calls in corpus.calls.values() for c in calls]:
             out["expression"] += [(kind, call[n], call.get("names", ""), call.get("vals", ""), call.get("item", item())) for n in names if n in call]
-    operations = "Query Scan GetItem PutItem UpdateItem DeleteItem BatchGetItem BatchWriteItem TransactGetItems TransactWriteItems BatchExecuteStatement ExecuteTransaction".split()
+    operations = "Query Scan GetItem PutItem UpdateItem DeleteItem BatchGetItem BatchWriteItem TransactGetItems TransactWriteItems BatchExecuteStatement ExecuteTransaction CreateTable".split()
     for i, operation in enumerate(operations):
         for request in corpus.requests.get(operation, []):
             out["request"].append((chr(len(operations) * 7 + i), re.sub(r'"TableName": ?"[^"]*"', '"TableName":"%s"' % rng.choice(["app", "num", "multi"]), request)))
@@ -53,7 +53,6 @@ def seeds(corpus, rng):
     out["member"] += [(d, item(), "0") for d in DEFINITIONS]
     out["member"] += [(d, item(), "2", v) for d in DEFINITIONS for v in ("7", "2024-05-01", "a")]
     out["migration"] = [('{"migration":"m","steps":%s}' % s,) for s in texts("steps")]
-    out["model"] = [(m,) for m in texts("model") + [j for j in corpus.json if "DataModel" in j]]
     out["plan"] = [(c, w) for c in "ABCD" for w in ('"OrgId" = \'1\'', 'a."OrgId" = b."OrgId"', 'b."Number" = 7 AND b."Closed" IS NULL', '"Name" IN (\'a\', \'b\')')]
     out["options"] = [("tables", "fuzz.app,\"A b\""), ("view-type", "KEYS_ONLY", "format", "plain"), ("only-streams",)]
     out["arguments"] = [("s", j) for j in corpus.json if "settings" in j] + [("i", j) for j in texts("global_indexes")] + [("k", k) for k in texts("partition_key")]

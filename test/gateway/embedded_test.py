@@ -2,13 +2,14 @@
 import json
 import os
 import pwd
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import tempfile
 
-from gateway import PROGRAM, Gateway, done, in_thread, is_, ok, run, sign, until
+from gateway import PROGRAM, WAIT, Connection, Gateway, done, head, in_thread, is_, ok, run, sign, this_machine, until
 
 USER = pwd.getpwuid(os.stat(os.environ['PGHOST'] + '/data').st_uid).pw_name
 FLAGS = ['--postgres', os.environ['PG_BIN'], '--listen', '127.0.0.1:0'] + (['--user', USER] if os.geteuid() == 0 else [])
@@ -24,6 +25,14 @@ def prepared(name):
     return path
 
 
+def become_user():
+    if os.geteuid() == 0:
+        user = pwd.getpwnam(USER)
+        os.initgroups(USER, user.pw_gid)
+        os.setgid(user.pw_gid)
+        os.setuid(user.pw_uid)
+
+
 def is_locked(path):
     """Whether a gateway has the folder."""
     inode = str(os.stat(path).st_ino)
@@ -32,16 +41,15 @@ def is_locked(path):
 
 
 class Embedded(Gateway):
-    def __init__(self, path, **environment):
+    def __init__(self, path, *flags, command=()):
         self.path = path
         self.shown = tempfile.NamedTemporaryFile('w+')
-        super().__init__(program=['sh', '-c', 'out=$1; shift; exec "$@" >"$out"', 'sh', self.shown.name, PROGRAM, '--embedded', path, *FLAGS],
-                         environment=environment)
+        super().__init__(program=['sh', '-c', 'out=$1; shift; exec "$@" >"$out"', 'sh', self.shown.name, *command, PROGRAM, '--embedded', path, *FLAGS, *flags])
         self.lines = dict(line.split('=', 1) for line in until(lambda: (self.shown.seek(0), self.shown.read())[1]).splitlines())
 
     def call(self, operation, request):
         key = self.lines['AWS_ACCESS_KEY_ID'], self.lines['AWS_SECRET_ACCESS_KEY']
-        return self.send(sign(*key, operation, json.dumps(request).encode()))
+        return self.send(sign(*key, operation, json.dumps(request).encode(), region=self.lines['AWS_REGION']))
 
     def postmaster(self):
         with open(self.path + '/data/postmaster.pid') as f:
@@ -54,7 +62,7 @@ class Embedded(Gateway):
 try:
     path = prepared('new')
     with Embedded(path) as g:
-        is_(sorted(g.lines), ['AWS_ACCESS_KEY_ID', 'AWS_ENDPOINT_URL', 'AWS_REGION', 'AWS_SECRET_ACCESS_KEY'], 'what a client needs is shown')
+        is_(sorted(g.lines), ['AWS_ACCESS_KEY_ID', 'AWS_DEFAULT_REGION', 'AWS_ENDPOINT_URL', 'AWS_REGION', 'AWS_SECRET_ACCESS_KEY', 'DYNAMO_GATEWAY_PID'], 'what a client needs is shown')
         is_(g.lines['AWS_ENDPOINT_URL'], 'http://' + g.address, 'the endpoint')
         until(lambda: g.call('ListTables', {}).status == 200, 'keys')
         a = g.call('CreateTable', {'TableName': 'Music', 'KeySchema': [{'AttributeName': 'pk', 'KeyType': 'HASH'}], 'BillingMode': 'PAY_PER_REQUEST',
@@ -67,8 +75,9 @@ try:
             {'Create': {'IndexName': 'ByG', 'KeySchema': [{'AttributeName': 'g', 'KeyType': 'HASH'}], 'Projection': {'ProjectionType': 'ALL'}}}]})
         ok(a.status == 200, 'an index of a table that is there', a)
         until(lambda: [i['IndexStatus'] for i in g.call('DescribeTable', {'TableName': 'Music'}).json['Table']['GlobalSecondaryIndexes']] == ['ACTIVE'], 'an index')
-        is_(subprocess.run([os.environ['PG_BIN'] + '/psql', '-qXAt', '-h', path, '-p', '5432', '-U', 'postgres', '-c', 'SHOW client_connection_check_interval'],
-                           check=True, capture_output=True, text=True).stdout, '1s\n', 'sessions end when their clients have gone')
+        for setting, value, why in ('client_connection_check_interval', '1s', 'sessions end when their clients have gone'), ('wal_writer_delay', '10ms', 'streams are not late'):
+            is_(subprocess.run([os.environ['PG_BIN'] + '/psql', '-qXAt', '-h', path, '-p', '5432', '-U', 'postgres', '-c', f'SHOW {setting}'],
+                               check=True, capture_output=True, text=True).stdout, value + '\n', why)
         first = g.lines
         status, output = run('--embedded', path, *FLAGS)
         ok(status == 1 and 'another gateway has' in output, 'one at a time', output)
@@ -122,9 +131,42 @@ try:
         ok(status == 1 and 'Address already in use' in output, 'a port that is taken', output)
         ok(not os.path.exists(folder + '/port/data/postmaster.pid'), 'ends Postgres, too')
 
-    with Embedded(prepared('a  "b" $x; %s \u00e9'), PATH='/usr/bin:/bin') as g:
+    with Embedded(prepared('a  "b" $x; %s \u00e9'), '--listen', '0.0.0.0:0', '--insecure-http', '--region', 'eu-west-1', command=['env', '-i', 'PATH=/usr/bin:/bin']) as g:
+        port = g.address.rsplit(':', 1)[1]
+        g.address = '127.0.0.1:' + port
         until(lambda: g.call('ListTables', {}).status == 200, 'keys')
-        ok(True, 'a path with blanks and other characters, and a PATH without the programs')
+        ok(True, 'a path with blanks and other characters, and an environment with nothing but a PATH without the programs')
+        is_((g.lines['AWS_REGION'], g.lines['AWS_DEFAULT_REGION']), ('eu-west-1',) * 2, 'the region is that of the setting')
+        many = [g.connect(f'{this_machine()}:{port}') for _ in range(510)]
+        for c in many:
+            c.send(head(['GET / HTTP/1.1', 'Host: x']))
+        is_({c.read().status for c in many}, {200}, 'as many connections of one address as there may be in total')
+        for c in many:
+            c.socket.close()
+    # the lines of README.md, in one shell; "aws" says how it is called
+    with open(os.path.dirname(__file__) + '/../../README.md') as readme:
+        block = re.search(r'^```sh\n((?:(?!```).)*--embedded.*?)```$', readme.read(), re.M | re.S).group(1)
+    programs = prepared('programs')
+    os.symlink(os.path.realpath(PROGRAM), programs + '/dynamo_gateway')
+    with open(programs + '/aws', 'w') as f:
+        f.write('#!/bin/sh\necho "$@"\nenv\n')
+    os.chmod(programs + '/aws', 0o755)
+    for shell in 'bash', 'sh':
+        out = subprocess.run([shell, '-c', block], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=WAIT, cwd=prepared('in ' + shell), preexec_fn=become_user, env={
+            'PATH': programs + ':/usr/bin:/bin', 'DYNAMO_GATEWAY_LISTEN': '127.0.0.1:0', 'DYNAMO_GATEWAY_POSTGRES': os.environ['PG_BIN']}).stdout.splitlines()
+        lines = dict(line.split('=', 1) for line in out[1:])
+        is_(out[0], f"--endpoint-url {lines['AWS_ENDPOINT_URL']} dynamodb list-tables", f'{shell}: README.md calls aws')
+        is_((lines['AWS_REGION'], lines['AWS_DEFAULT_REGION']), ('us-east-1',) * 2, f'{shell}: with a region')
+
+        def listed():
+            with Connection(lines['AWS_ENDPOINT_URL'][len('http://'):]) as c:
+                c.send(sign(lines['AWS_ACCESS_KEY_ID'], lines['AWS_SECRET_ACCESS_KEY'], 'ListTables', b'{}'))
+                return c.read().status == 200
+
+        until(listed, 'an answer')
+        ok(True, f'{shell}: and with a key')
+        os.kill(int(lines['DYNAMO_GATEWAY_PID']), signal.SIGTERM)
+        until(lambda: not os.path.exists(f'{folder}/in {shell}/dynamo/data/postmaster.pid'), 'the end')
     other = prepared('somebody')
     with open(other + '/file', 'w'):
         pass
@@ -142,7 +184,11 @@ try:
         os.mkdir(folder + '/private', 0o700)
         for name in 'private', 'private/new':
             status, output = run('--embedded', f'{folder}/{name}', *FLAGS)
-            ok(status == 1 and 'Permission denied' in output, f'a folder of another user: {name}', output)
+            ok(status == 1 and f'the user {USER} could not' in output and f'"{folder}/{name}": Permission denied' in output, f'a folder of another user: {name}', output)
+        os.chdir(folder + '/private')
+        status, output = run('--embedded', 'here', *FLAGS)
+        ok(status == 1 and f'the user {USER} could not make the folder "{folder}/private/here": Permission denied' in output, 'where another user is', output)
+        os.chdir('/')
         os.mkdir(folder + '/open')
         os.chmod(folder + '/open', 0o777)
         status, output = run('--embedded', folder + '/open', *FLAGS)

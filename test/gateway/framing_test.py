@@ -127,7 +127,8 @@ with Gateway('--log-level', 'debug') as g:
         with g.connect() as c:
             c.send(framed(*fields) + b'{}' + LIST)
             a = c.read()
-            ok(refused(c, a), name, a)
+            # libmicrohttpd 1.0 refuses codings itself
+            ok(refused(c, a) or 'coding' in name and refused(c, a, 501), name, a)
     with g.connect() as c:
         c.send(framed('Transfer-Encoding: chunked').replace(b'HTTP/1.1', b'HTTP/1.0') + chunked(b'{}') + LIST)
         a = c.read()
@@ -215,7 +216,7 @@ with Gateway('--log-level', 'debug') as g:
                                  ('a coding in two lines', framed('Content-Length: 2', 'Transfer-Encoding: x\r\n\tchunked') + b'{}', (400,)),
                                  ('a length in a further line', framed('Content-Length: 2', 'content-length:\r\n 3') + b'{}', (400,)),
                                  ('a version of old', b'GET / HTTP/0.9\r\n\r\n', (505,)), ('a version to come', LIST.replace(b'HTTP/1.1', b'HTTP/2.0'), (505,)),
-                                 ('a length beyond numbers', framed('Content-Length: 99999999999999999999999'), (413,)),
+                                 ('a length beyond numbers', framed('Content-Length: 99999999999999999999999'), (413, 400)),
                                  ('a piece that has no length', framed('Transfer-Encoding: chunked') + b'x\r\n{}\r\n0\r\n\r\n', (400,)),
                                  ('a piece beyond numbers', framed('Transfer-Encoding: chunked') + b'f' * 20 + b'\r\n{}', (413,)),
                                  ('a piece that does not end', framed('Transfer-Encoding: chunked') + b'2\r\n{}x0\r\n\r\n', (400,)),
@@ -276,6 +277,8 @@ with Gateway('--log-level', 'debug') as g:
                  '[example.org]', 'localhost:8000.example.org', 'localhost, example.org', '.localhost', '', 'x' * 300):
         a = g.send(post('ListTables', b'{}', {'Host': name}))
         is_((a.status, a.json.get('__type')), (400, 'com.amazonaws.dynamodb.v20120810#AccessDeniedException'), f'not our name: {name[:40]}')
+    until(lambda: 'error=AccessDeniedException reason=host' in g.log())
+    ok(True, 'the log says why')
 
     # CBOR
     a = g.send(head(['POST /service/DynamoDB_20120810/operation/ListTables HTTP/1.1', 'Host: x', 'Smithy-Protocol: rpc-v2-cbor', 'Content-Type: application/cbor'], b'\xa0') + b'\xa0')

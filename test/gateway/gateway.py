@@ -20,6 +20,8 @@ SANITIZED = b'san.so' in subprocess.run(['ldd', PROGRAM], capture_output=True).s
 WAIT = 600  # seconds after which what is waited for never happens
 
 failures = 0
+# what a shell starts in the background has none, nor has what that starts
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def ok(holds, name, *seen):
@@ -43,6 +45,7 @@ def done():
 def until(condition, what='it'):
     """Wait for a condition, and return what it returns.  Who gives up tells what the server does instead."""
     end = time.monotonic() + WAIT
+    pause = 0.02
     while True:
         value = condition()
         if value:
@@ -53,7 +56,9 @@ def until(condition, what='it'):
             except subprocess.CalledProcessError as error:
                 activity = error.stderr
             raise TimeoutError(f'{what} did not happen, but {value!r}\n{activity}')
-        time.sleep(0.02)
+        time.sleep(pause)
+        # what is asked may take a processor from those who are waited for
+        pause = min(1.3 * pause, 0.2)
 
 
 def run(*flags, **environment):
@@ -112,6 +117,14 @@ def put(gateway, pk='a', table='raising', **attributes):
 
 def get(gateway, pk, table='items'):
     return gateway.call('GetItem', {'TableName': table, 'Key': {'pk': {'S': pk}}, 'ConsistentRead': True})
+
+
+def this_machine():
+    """An address of this machine as others have it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        # nothing is sent
+        s.connect(('192.0.2.1', 9))
+        return s.getsockname()[0]
 
 
 def as_server(*command):

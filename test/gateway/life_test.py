@@ -14,7 +14,7 @@ import tempfile
 import threading
 import warnings
 
-from gateway import DATABASE, PROGRAM, SANITIZED, WAIT, Gateway, Hold, done, get, head, in_thread, is_, ok, post, put, run, until, waiting_backends
+from gateway import DATABASE, PROGRAM, SANITIZED, WAIT, Gateway, Hold, done, get, head, in_thread, is_, ok, post, put, run, this_machine, until, waiting_backends
 
 HEALTH = head(['GET /healthz HTTP/1.1', 'Host: x'])
 READY = head(['GET /readyz HTTP/1.1', 'Host: x'])
@@ -192,6 +192,11 @@ with Gateway('--drain-time', '200ms') as g, Hold() as hold:
     hold.held()
     g.signal(signal.SIGINT)
     is_(g.wait(), 1, 'it does not wait for ever')
+with Gateway(program=['env', '--ignore-signal=INT', PROGRAM, '--listen', '127.0.0.1:0', *none]) as g:
+    g.signal(signal.SIGINT)
+    g.signal(signal.SIGHUP)
+    until(lambda: 'have been read again' in g.log())
+    is_(g.send(HEALTH).status, 200, 'in the background it is not interrupted')
 
 # reload
 config = file('reload', 'log_level = info\n')
@@ -354,26 +359,57 @@ with Gateway('--key-file', folder.name + '/key_file', '--insecure-http', 'on', a
         is_(c.read().json['__type'].split('#')[1], 'MissingAuthenticationTokenException', 'HTTP beyond this machine, if told')
 
 # limits
-with Gateway('--connections-per-address', '3', '--http-threads', '3') as g:
-    some = [g.connect() for _ in range(3)]
-    for c in some:
-        c.send(LIST)
-        c.read()
-    with g.connect() as c:
-        ok(c.at_end(), 'one connection too many of an address')
-    for c in some:
+here = this_machine()
+with Gateway('--connections-per-address', '3', '--connections', '10', '--http-threads', '2', '--key-file', folder.name + '/key_file', '--insecure-http', 'on',
+             '--health-listen', '127.0.0.1:0', auth='keys', listen='0.0.0.0:0') as g:
+    port = g.address.rsplit(':', 1)[1]
+    LIVE = head(['GET / HTTP/1.1', 'Host: x'])
+
+    def come(address):
+        c = g.connect(f'{address}:{port}')
+        c.send(LIVE)
+        return c, c.read()
+
+    def metric(name):
+        with g.connect(g.health_address()) as c:
+            c.send(head(['GET /metrics HTTP/1.1', 'Host: x']))
+            return re.search(f'^{re.escape(name)} (.*)$', c.read().text, re.M).group(1)
+
+    def too_many():
+        with g.connect(f'{here}:{port}') as c:
+            return c.ends()
+
+    some = [come(here) for _ in range(3)]
+    is_([a.status for _, a in some], [200] * 3, 'as many of an address as may be')
+    ok(too_many() and too_many(), 'one connection too many')
+    is_([metric(f'dynamo_connections_refused_total{{reason="{reason}"}}') for reason in ('connections_per_address', 'memory')], ['2', '0'], 'they are counted')
+    until(lambda: 'connection_refused' in g.log())
+    is_(re.findall('level=warning event=connection_refused (.*)', g.log()), [f'address={here} setting=connections_per_address limit=3'],
+        'and there is one warning, which names address and setting')
+    local = [come('127.0.0.1') for _ in range(6)]
+    is_([a.status for _, a in local], [200] * 6, 'of this machine there may be more')
+    # with the connection that asks
+    is_(metric('dynamo_connections'), '10', 'all of them')
+    local.append(come('127.0.0.1'))
+    until(lambda: g.log().count('level=warning event=connections_wait setting=connections limit=10\n') == 1)
+    ok(True, 'there is a warning when there are as many as may be')
+    with g.connect(f'127.0.0.1:{port}') as c:
+        c.send(LIVE)
+        local.pop()[0].socket.close()
+        is_(c.read().status, 200, 'the next one waits')
+    for c, _ in some + local:
         c.socket.close()
 
     def is_let_in():
         try:
-            return g.send(LIST) is not None
+            return come(here)[1] is not None
         except ConnectionResetError:
             return False
 
     until(is_let_in, 'another connection')
     ok(True, 'those that ended count no longer')
 resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-with Gateway('--connections', '1100', '--connections-per-address', '0', '--header-time', '10min') as g:
+with Gateway('--connections', '1100', '--header-time', '10min') as g:
     many = [g.connect() for _ in range(1000)]
     is_(g.send(LIST).status, 200, 'one more beside a thousand that are idle')
     for c in many:

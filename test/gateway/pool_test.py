@@ -193,7 +193,8 @@ for interval in '0', '100ms':
     psql(f"ALTER ROLE gateway SET statement_timeout = '200ms'; ALTER ROLE gateway SET client_connection_check_interval = '{interval}'; ALTER SEQUENCE caught RESTART")
     with Gateway('--request-time', '1s', '--pool-size', '1') as g:
         until(lambda: told(put(g, pk='stays', stay=1)) == INTERNAL and psql('SELECT is_called FROM caught') == 't', 'a trigger that catches query_canceled')
-        ok('no answer in time' in g.log(), f'a request whose trigger catches query_canceled is late (client_connection_check_interval = {interval})', g.log())
+        until(lambda: 'no answer in time' in g.log(), 'that it is said')
+        ok(True, f'a request whose trigger catches query_canceled is late (client_connection_check_interval = {interval})')
         until(lambda: get(g, 'a').status == 200, 'the next one')
         until(lambda: not running(), 'the end of its session')
         until(lambda: g.metric('dynamo_late_sessions') == 0, 'that the gateway knows')
@@ -208,6 +209,24 @@ with Gateway('--request-time', '500ms', '--pool-size', '1') as g:
     until(lambda: g.metric('dynamo_late_sessions') == 0, 'that the gateway knows')
     ok(SANITIZED or g.peak() < before + 8000, 'nothing of it is kept', before, g.peak())
 psql('ALTER ROLE gateway RESET ALL')
+
+# sessions that nothing ends: there are no more of them than connections, and one
+with Gateway('--request-time', '500ms', '--queue-time', '500ms', '--pool-size', '1') as g:
+    stopped = []
+    with Hold():
+        for n in 1, 2:
+            until(lambda: g.metric('dynamo_pool_connections{state="idle"}') == 1, 'a connection')
+            late = in_thread(put, g, pk='late', hold=1)
+            until(lambda: set(waiting_backends()) - set(stopped), 'the statement')
+            stopped += set(waiting_backends()) - set(stopped)
+            os.kill(stopped[-1], signal.SIGSTOP)
+            is_(told(late()), INTERNAL, f'a session that does not end ({n})')
+    until(lambda: 'as many sessions go on' in g.log(), 'that it is said')
+    is_((told(get(g, 'a')), sorted(backends())), (UNAVAILABLE, sorted(stopped)), 'no more are opened')
+    for pid in stopped:
+        os.kill(pid, signal.SIGCONT)
+    until(lambda: get(g, 'a').status == 200, 'a connection')
+    is_(set(backends()) & set(stopped), set(), 'the pool goes on when they have ended')
 
 # each request is a transaction of its own, which sees what others have committed by then
 with Gateway('--pool-size', '1') as g:

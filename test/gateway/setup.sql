@@ -18,7 +18,8 @@ CREATE SEQUENCE caught;
 -- The item {"pk": …, "raise": "40001", "detail": …, "times": n}: the first n writes fail.  Sequences are not rolled back.
 -- With "exit" the error would be FATAL, if that could be.
 -- The item {"pk": …, "stay": 1} has a trigger that no error ends.
--- The item {"pk": …, "flood": 1} has one that tells something without end.
+-- The item {"pk": …, "flood": 1} has one that tells something without end; {"pk": …, "length": n} one that tells much at once,
+-- and has a long message if it raises something.
 -- The item {"pk": …, "hold": 1} waits for a lock that the test holds.
 CREATE FUNCTION raise_it() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -38,11 +39,14 @@ BEGIN
 	WHILE NEW.item ? 'flood' LOOP
 		RAISE NOTICE '%', repeat('x', 1000000);
 	END LOOP;
+	IF NEW.item ? 'length' AND NOT NEW.item ? 'raise' THEN
+		RAISE INFO '%', repeat('€', (NEW.item ->> 'length')::int);
+	END IF;
 	IF NEW.item ? 'exit' THEN
 		PERFORM set_config('exit_on_error', 'on', true);
 	END IF;
 	IF NEW.item ? 'raise' AND nextval('raised') <= coalesce((NEW.item ->> 'times')::int, 1000000) THEN
-		RAISE EXCEPTION USING ERRCODE = NEW.item ->> 'raise', MESSAGE = 'secret words', DETAIL = coalesce(NEW.item ->> 'detail', '');
+		RAISE EXCEPTION USING ERRCODE = NEW.item ->> 'raise', MESSAGE = 'secret words' || repeat('€', coalesce((NEW.item ->> 'length')::int, 0)), DETAIL = coalesce(NEW.item ->> 'detail', '');
 	END IF;
 	RETURN NEW;
 END

@@ -33,6 +33,11 @@ app, other = new_key('app'), new_key('other')
 stored = psql("SELECT encode(encrypted_secret, 'escape') FROM dynamo_internal.access_key")
 ok(app[1] not in stored and other[1] not in stored, 'the server has no secret')
 
+def logged(g, answer, words):
+    """Whether the line of a request in the log has them."""
+    return words in until(lambda: [line for line in g.log().splitlines() if answer.headers['x-amzn-requestid'] in line], 'the line')[0]
+
+
 with Gateway('--key-file', key_file, '--requests-at-once', '2', '--health-listen', '127.0.0.1:0', auth='keys') as g:
     def call(key, operation, request, **signed):
         return g.send(sign(*key, operation, request if isinstance(request, bytes) else json.dumps(request).encode(), **signed))
@@ -53,18 +58,49 @@ with Gateway('--key-file', key_file, '--requests-at-once', '2', '--health-listen
     is_(sum(call(key, 'GetItem', {'TableName': 'items', 'Key': {'pk': {'S': 'mine'}}}).status for key in (app, other) * 20), 20 * 600, 'in turn')
 
     # what is not signed, or wrongly
-    for name, data, type_ in (('no signature', post('ListTables', b'{}'), 'MissingAuthenticationTokenException'),
-                              ('another secret', sign(app[0], other[1], 'ListTables', b'{}'), 'InvalidSignatureException'),
-                              ('an unknown key', sign('AKIAAAAAAAAAAAAAAAAA', app[1], 'ListTables', b'{}'), 'UnrecognizedClientException'),
-                              ('another body', sign(*app, 'ListTables', b'{}').replace(b'{}', b'[]'), 'InvalidSignatureException'),
-                              ('another operation', sign(*app, 'ListTables', b'{}').replace(b'ListTables', b'Scan'), 'InvalidSignatureException'),
-                              ('an old request', sign(*app, 'ListTables', b'{}', date='20150830T123600Z'), 'InvalidSignatureException')):
+    for name, data, type_, reason in (('no signature', post('ListTables', b'{}'), 'MissingAuthenticationTokenException', 'missing'),
+                                      ('another secret', sign(app[0], other[1], 'ListTables', b'{}'), 'InvalidSignatureException', 'signature'),
+                                      ('an unknown key', sign('AKIAAAAAAAAAAAAAAAAA', app[1], 'ListTables', b'{}'), 'UnrecognizedClientException', 'key'),
+                                      ('another body', sign(*app, 'ListTables', b'{}').replace(b'{}', b'[]'), 'InvalidSignatureException', 'signature'),
+                                      ('another operation', sign(*app, 'ListTables', b'{}').replace(b'ListTables', b'Scan'), 'InvalidSignatureException', 'signature'),
+                                      ('an old request', sign(*app, 'ListTables', b'{}', date='20150830T123600Z'), 'InvalidSignatureException', 'clock')):
         a = g.send(data)
         is_((a.status, a.type), (400, SERVICE + type_), name)
-    until(lambda: 'error=InvalidSignatureException' in g.log())
+        ok(logged(g, a, f'error={type_} reason={reason}'), f'the log says why: {reason}', g.log())
     with g.connect(g.health_address()) as c:
         c.send(head(['GET /metrics HTTP/1.1', 'Host: x']))
         ok(re.search(r'^dynamo_auth_failures_total\{reason="\w+"\} [1-9]', c.read().text, re.M), 'they are counted')
+
+    # requests as the programs send them that people look at tables with
+    key, names, values = {'pk': {'S': 'mine'}}, {'#cd420': 'pk', '#cd421': 'kind'}, {':cd420': {'S': 'mine'}, ':cd421': {'S': 'ours'}}
+    programs = {
+        # with a session token of its own
+        'dynamodb-admin': ({'x-amz-security-token': 'token', 'x-amz-user-agent': 'aws-sdk-js/3.890.0', 'amz-sdk-request': 'attempt=1; max=3'}, [
+            ('ListTables', {'Limit': 100}), ('DescribeTable', {'TableName': 'items'}), ('Scan', {'TableName': 'items', 'Limit': 25}),
+            ('PutItem', {'TableName': 'items', 'Item': key, 'ConditionExpression': 'attribute_exists(#cd420)', 'ExpressionAttributeNames': {'#cd420': 'pk'}}),
+            ('GetItem', {'TableName': 'items', 'Key': key})]),
+        # a page of its own, which says that it comes from a file
+        'NoSQL Workbench': ({'origin': 'file://', 'x-amz-user-agent': 'aws-sdk-nodejs/2.1692.0'}, [
+            ('ListTables', {}), ('DescribeTable', {'TableName': 'items'}), ('DescribeTimeToLive', {'TableName': 'items'}),
+            ('Scan', {'TableName': 'items', 'ConsistentRead': False, 'ReturnConsumedCapacity': 'TOTAL'}),
+            ('UpdateItem', {'TableName': 'items', 'Key': key, 'UpdateExpression': 'SET #cd421 = :cd421', 'ConditionExpression': '#cd420 = :cd420',
+                            'ExpressionAttributeNames': names, 'ExpressionAttributeValues': values}),
+            ('Query', {'TableName': 'items', 'ScanIndexForward': True, 'ConsistentRead': False, 'KeyConditionExpression': '#cd420 = :cd420',
+                       'FilterExpression': '#cd421 = :cd421', 'ExpressionAttributeNames': names, 'ExpressionAttributeValues': values}),
+            ('BatchWriteItem', {'RequestItems': {'items': [{'PutRequest': {'Item': key}}]}}),
+            ('TransactWriteItems', {'TransactItems': [{'Put': {'TableName': 'items', 'Item': key}}]}),
+            ('ExecuteStatement', {'Statement': 'SELECT * FROM items WHERE pk = ?', 'Parameters': [{'S': 'mine'}]})]),
+        # the AWS Toolkit for JetBrains' programs
+        'IntelliJ': ({'amz-sdk-invocation-id': 'd3b07384-d9a0-4c9b-8f3e-1f1b2f3a4c5d', 'amz-sdk-request': 'attempt=1; max=4'}, [
+            ('ListTables', {}), ('DescribeTable', {'TableName': 'items'}), ('ExecuteStatement', {'Statement': 'SELECT * FROM "items"'}),
+            ('ExecuteStatement', {'Statement': 'SELECT * FROM "items" WHERE "pk" = \'mine\''})])}
+    for program, (headers, requests) in programs.items():
+        for operation, request in requests:
+            a = call(app, operation, request, headers=headers)
+            ok(a.status == 200 and (operation != 'ExecuteStatement' or key in a.json['Items']), f'{program}: {operation}', a)
+    ok(a.headers.get('access-control-allow-origin') is None and call(app, 'ListTables', {}, headers=programs['NoSQL Workbench'][0]).headers.get('access-control-allow-origin') == '*',
+       'the page may read the answers')
+    is_(call((app[0], other[1]), 'ListTables', {}, headers={'x-amz-security-token': 'token'}).type, SERVICE + 'InvalidSignatureException', 'and helps nobody')
 
     # what comes first
     is_(g.send(post('ListTables', b'{')).type, SERVICE + 'SerializationException', 'JSON comes before the signature')
@@ -103,6 +139,7 @@ with Gateway('--key-file', key_file, '--requests-at-once', '2', '--health-listen
         hold.held(2)
         a = call(app, 'ListTables', {})
         is_((a.status, a.type, a.json['message']), (400, SERVICE + 'ThrottlingException', 'Rate exceeded'), 'too many requests at once')
+        ok(logged(g, a, 'error=ThrottlingException reason=requests_at_once'), 'the log names the setting', g.log())
         is_(status(other)[0], 200, 'of one key')
     is_([s().status for s in slow], [200, 200], 'those before are served')
     until(lambda: status(app)[0] == 200, 'the next one')
@@ -126,12 +163,18 @@ with Gateway('--key-file', key_file, '--requests-at-once', '1', '--request-time'
     until(lambda: status(app, 'ListTables', {})[0] == 200, 'the next one')
 psql('ALTER ROLE gateway RESET client_connection_check_interval')
 
+with Gateway('--key-file', key_file, '--session-tokens', 'refuse', auth='keys') as g:
+    until(lambda: g.send(sign(*app, 'ListTables', b'{}')).status == 200, 'keys')
+    a = g.send(sign(*app, 'ListTables', b'{}', headers={'x-amz-security-token': 'token'}))
+    is_((a.type, logged(g, a, 'error=UnrecognizedClientException reason=token')), (SERVICE + 'UnrecognizedClientException', True), 'session tokens are refused, if told')
+
 with Gateway('--key-file', key_file, '--requests-per-second', '5', auth='keys') as g:
     until(lambda: g.send(sign(*app, 'ListTables', b'{}')).status == 200, 'keys')
     answers = [g.send(sign(*app, 'ListTables', b'{}')) for _ in range(40)]
     refused = [a.type for a in answers if a.status != 200]
     ok(refused and set(refused) == {SERVICE + 'ThrottlingException'}, 'too many requests in a second', answers[-1])
     is_(g.metric('dynamo_throttled_total'), len(refused), 'they are counted')
+    ok('error=ThrottlingException reason=requests_per_second' in g.log(), 'the log names the setting')
     is_(g.send(sign(*other, 'ListTables', b'{}')).status, 200, 'another key has its own')
     until(lambda: g.send(sign(*app, 'ListTables', b'{}')).status == 200, 'the next second')
 

@@ -9,6 +9,7 @@ use Exporter 'import';
 use File::Basename qw(basename);
 use File::Temp qw(tempdir);
 use FindBin;
+use Frontend;
 use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -17,19 +18,68 @@ use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(check_storage create_twins twins_agree start_load await_load stop_load finish_load crash wait_for wait_for_rest wait_until wait_until_up allow_plugin configured build_library);
 
-# poll_query_until() starts a psql ten times a second, and where processes start slowly that takes a processor from the
-# tests that do not wait.
+# A psql costs more than most of what it is started for, and a test starts hundreds.  So those that wait ask in one session again and
+# again, and statements that psql would only pass on are sent by the test itself, each psql's session by one of its own.
 {
 	no warnings qw(redefine prototype);
-	*PostgreSQL::Test::Cluster::usleep = sub { return usleep(4 * $_[0]) };
+
+	*PostgreSQL::Test::Cluster::poll_query_until = sub {
+		my ($node, $dbname, $query, $expected) = @_;
+		$expected //= 't';
+		my ($session, $seen);
+		my $end = time + $PostgreSQL::Test::Utils::timeout_default;
+		while (time <= $end)
+		{
+			$seen = eval { ($session //= Frontend->of_environment($node, $dbname))->query($query) };
+			# the server may come back
+			($session, $seen) = (undef, $@) if !defined $seen;
+			if ($seen eq $expected)
+			{
+				$session->close;
+				return 1;
+			}
+			usleep(100_000);
+		}
+		diag("poll_query_until timed out executing this query:\n$query\nexpecting this output:\n$expected\nlast actual query output:\n$seen");
+		return 0;
+	};
+
+	my $safe_psql = \&PostgreSQL::Test::Cluster::safe_psql;
+	*PostgreSQL::Test::Cluster::safe_psql = sub {
+		my ($node, $dbname, $sql, %params) = @_;
+		my @statements = %params ? () : _plain_statements($sql);
+		return $safe_psql->(@_) unless @statements;
+		my $session = Frontend->of_environment($node, $dbname);
+		my @rows = map { $session->rows($_) } @statements;
+		$session->close;
+		return join("\n", @rows);
+	};
+
+	# From major 17 on clusters are copies of $INITDB_TEMPLATE where nothing else is asked for, which take a tenth of initdb's time.
+	my $system_or_bail = \&PostgreSQL::Test::Utils::system_or_bail;
+	*PostgreSQL::Test::Utils::system_or_bail = sub {
+		return $system_or_bail->("@_" =~ /^initdb -D (\S+) -A trust -N$/ && $ENV{INITDB_TEMPLATE} ? ('cp', '-RPp', $ENV{INITDB_TEMPLATE}, $1) : @_);
+	};
+}
+
+# The statements of SQL, or nothing where psql does more than to pass them on, or its end of a statement takes more to find.
+sub _plain_statements
+{
+	my ($sql) = @_;
+	return () if $sql =~ /\\|\b(COPY|ATOMIC|RULE)\b/i;
+	my @statements = ('');
+	while ($sql =~ /\G('[^']*'|"[^"]*"|(\$\w*\$).*?\g2|--[^\n]*|[^'"\$;-]+|.)/gs)
+	{
+		if ($1 eq ';') { push @statements, '' }
+		else { $statements[-1] .= $1 }
+	}
+	return grep { /\S/ } @statements;
 }
 
 # Wait until a query is true.  Who gives up, which is after minutes, tells what the server does instead.
 sub wait_for
 {
 	my ($node, $sql, $dbname) = @_;
-	# it sleeps four times as long between looks, see above
-	local $PostgreSQL::Test::Utils::timeout_default = $PostgreSQL::Test::Utils::timeout_default / 4;
 	return if $node->poll_query_until($dbname // 'postgres', $sql);
 	my (undef, $activity) = $node->psql('postgres', q{SELECT pid, backend_type, datname, state, wait_event_type, wait_event, backend_xmin, left(query, 200) FROM pg_stat_activity ORDER BY backend_start});
 	croak("never true: $sql\n" . ($activity // 'no answer'));

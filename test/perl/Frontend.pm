@@ -9,21 +9,37 @@ use IO::Socket::UNIX;
 # A connection to a node as a role, which need not say who it is.
 sub new
 {
-	my ($class, $node, $user, $dbname) = @_;
-	my $socket = IO::Socket::UNIX->new(Peer => $node->host . '/.s.PGSQL.' . $node->port) or die "connect: $!";
+	my ($class, $node, $user, $dbname, %settings) = @_;
+	my $socket = IO::Socket::UNIX->new(Peer => $node->host . '/.s.PGSQL.' . $node->port) or die "connect: $!\n";
 	my $self = bless { socket => $socket, notifications => [] }, $class;
-	my $startup = pack('N', 196608) . join('', map { "$_\0" } user => $user, database => $dbname // 'postgres', client_encoding => 'UTF8') . "\0";
+	%settings = (client_encoding => 'UTF8') unless %settings;
+	my $startup = pack('N', 196608) . join('', map { "$_\0" } user => $user, database => $dbname // 'postgres', %settings) . "\0";
 	print $socket pack('N', length($startup) + 4) . $startup;
 	$socket->flush;
 	$self->answer;
 	return $self;
 }
 
-sub close { $_[0]{socket}->close }
+# As psql and others connect, which tell their name and the settings that the environment has for them.
+sub of_environment
+{
+	my ($class, $node, $dbname) = @_;
+	my %given = (application_name => $ENV{PGAPPNAME}, options => $ENV{PGOPTIONS}, client_encoding => $ENV{PGCLIENTENCODING});
+	return $class->new($node, $ENV{PGUSER} // (getpwuid($<))[0], $dbname, map { $_ => $given{$_} } grep { defined $given{$_} } keys %given);
+}
+
+sub close
+{
+	my ($self) = @_;
+	$self->_messages([ 'X', '' ]);
+	$self->{socket}->close;
+}
 
 sub _messages
 {
 	my ($self, @messages) = @_;
+	# who reads an answer notices that the server has gone
+	local $SIG{PIPE} = 'IGNORE';
 	print { $self->{socket} } $_->[0] . pack('N', length($_->[1]) + 4) . $_->[1] foreach @messages;
 	$self->{socket}->flush;
 }
@@ -72,14 +88,38 @@ sub answer
 	}
 }
 
-# Statements of the simple protocol: the rows of all of them, columns and rows joined; or the message of the error.
+# Statements of the simple protocol.
+sub ask
+{
+	my ($self, $sql) = @_;
+	utf8::encode($sql) if utf8::is_utf8($sql);
+	$self->_messages([ 'Q', "$sql\0" ]);
+	return $self->answer;
+}
+
+# The rows of all of them, columns joined.  An error ends the test, or who catches it.
+sub rows
+{
+	my ($self, $sql) = @_;
+	my $answer = $self->ask($sql);
+	my $error = $answer->{error};
+	die "error running SQL: ERROR:  $error->{M}\n" . join('', map { "$_->[0]:  $error->{$_->[1]}\n" } grep { defined $error->{ $_->[1] } } [ DETAIL => 'D' ], [ HINT => 'H' ], [ CONTEXT => 'W' ])
+	  . "while running $sql\n" if $error;
+	return _rows($answer);
+}
+
+# The rows joined; or the message of the error.
 sub query
 {
 	my ($self, $sql) = @_;
-	$self->_messages([ 'Q', "$sql\0" ]);
-	my $answer = $self->answer;
+	my $answer = $self->ask($sql);
 	return "ERROR: $answer->{error}{M}" if $answer->{error};
-	return join("\n", map { join('|', map { $_ // '' } @$_) } @{ $answer->{rows} });
+	return join("\n", _rows($answer));
+}
+
+sub _rows
+{
+	return map { join('|', map { $_ // '' } @$_) } @{ $_[0]{rows} };
 }
 
 sub prepare

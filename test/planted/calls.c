@@ -196,8 +196,15 @@ walk(Node *node, void *context)
 	return expression_tree_walker(node, walk, context);
 }
 
+/* 19 lets hooks only read it. */
+#if PG_VERSION_NUM >= 190000
+#define HookJumble const JumbleState
+#else
+#define HookJumble JumbleState
+#endif
+
 static void
-analyzed(ParseState *pstate, Query *query, JumbleState *jumble)
+analyzed(ParseState *pstate, Query *query, HookJumble *jumble)
 {
 	if (next != NULL)
 		next(pstate, query, jumble);

@@ -5,15 +5,18 @@
 \pset tuples_only on
 SET client_min_messages = error;
 SELECT 'v' || :'n' AS v, 's' || :'n' AS s, quote_ident('i' || :'n') AS i \gset
-CREATE ROLE :"n" LOGIN;
-GRANT CREATE ON DATABASE :"DBNAME" TO :"n";
-ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO :"n";
+-- from 19 on names of roles are in one line, and the schema with the role's name is named by the path only if it is the same
+SELECT translate(:'n', E'\n\r', '  ') AS role \gset
+CREATE ROLE :"role" LOGIN;
+SELECT format('ALTER ROLE %I SET search_path = %I, public', :'role', :'n') WHERE :'role' <> :'n' \gexec
+GRANT CREATE ON DATABASE :"DBNAME" TO :"role";
+ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO :"role";
 SELECT set_config('search_path', concat_ws(', ', quote_ident(:'n'), quote_ident(nspname::text), 'public'), false) AS path
 	FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dynamo_table' \gset
 CALL dyn_setup_streams();
 -- so that one is made while the role is given rights on what is created
 SELECT format('ALTER EXTENSION dynamo_table DROP TABLE %1$s; DROP TABLE %1$s', inhrelid::regclass) FROM pg_inherits WHERE inhparent = 'dynamo_internal.stream_records'::regclass \gexec
-SET SESSION AUTHORIZATION :"n";
+SET SESSION AUTHORIZATION :"role";
 CREATE SCHEMA :"n";
 
 -- tables and indexes
@@ -100,12 +103,7 @@ SELECT bool_and(finished_at IS NOT NULL) AS finished FROM dyn_jobs WHERE relatio
 CREATE TABLE :"s" (:"n" text);
 INSERT INTO :"s" SELECT dyn_export(:'n', :'n', filter => '#a = :a', names => jsonb_build_object('#a', 'a' || :'n'), vals => jsonb_build_object(':a', :'n'));
 CALL dyn_import(:'n', quote_ident(:'s')::regclass, column_name => :'n');
-SELECT dyn_import_workbench(json_build_object('ModelName', :'n', 'DataModel', json_build_array(json_build_object('TableName', 'Workbench',
-	'KeyAttributes', json_build_object('PartitionKey', json_build_object('AttributeName', :'n', 'AttributeType', 'S')),
-	'NonKeyAttributes', '[]'::json, 'TableData', json_build_array(json_build_object(:'n', json_build_object('S', :'n'))),
-	'GlobalSecondaryIndexes', json_build_array(json_build_object('IndexName', 'GSI', 'KeyAttributes', json_build_object('PartitionKey', json_build_object('AttributeName', :'v', 'AttributeType', 'S')), 'Projection', '{"ProjectionType": "ALL"}'::json)))))) IS NOT NULL AS workbench;
 CALL dyn_drop_index(:'n', 'NEW');
-SELECT dyn_request('UpdateTable', json_build_object('TableName', 'Workbench', 'GlobalSecondaryIndexUpdates', json_build_array(json_build_object('Delete', json_build_object('IndexName', 'GSI'))))) IS NOT NULL AS index_deleted;
 
 -- migrations: source tables in a schema of the name
 CREATE SCHEMA :"s";
@@ -135,7 +133,7 @@ SELECT count(*) AS items FROM dyn_migration_items(:'n');
 -- streams
 RESET SESSION AUTHORIZATION;
 CALL dyn_collect_streams() \gset
-SET SESSION AUTHORIZATION :"n";
+SET SESSION AUTHORIZATION :"role";
 SELECT count(*) > 0 AS read, bool_and(keys ? :'n') AS keys FROM dyn_read_stream(:'n');
 SELECT count(*) > 0 AS read_json FROM dyn_read_stream(:'n', format => 'plain') WHERE record IS NOT NULL;
 SELECT relation = quote_ident(:'n')::regclass AS streams FROM dyn_streams WHERE relation = quote_ident(:'n')::regclass;
@@ -153,4 +151,4 @@ END $$;
 SELECT count(*) AS followed FROM dyn_migration_steps WHERE migration = :'n' AND followed;
 RESET SESSION AUTHORIZATION;
 SELECT pg_catalog.count(DISTINCT c.oid) AS partitions, pg_catalog.count(a) AS rights FROM pg_class c LEFT JOIN LATERAL aclexplode(relacl) a ON a.grantee <> c.relowner WHERE relname LIKE 'dyn\_stream\_records\__%' AND relkind = 'r';
-ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM :"n";
+ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM :"role";

@@ -1,5 +1,5 @@
 # Writers, index builds, VACUUM and invalidations at the same time; nothing may be damaged.
-# $DYNAMO_TABLE_STRESS_SECONDS says how long (10).
+# $DYNAMO_TABLE_STRESS_SECONDS says how long (5).
 use strict;
 use warnings;
 
@@ -9,7 +9,7 @@ use Test::More;
 use DynamoTable;
 use Ledger;
 
-my $seconds = $ENV{DYNAMO_TABLE_STRESS_SECONDS} || 10;
+my $seconds = $ENV{DYNAMO_TABLE_STRESS_SECONDS} || 5;
 
 my $node = PostgreSQL::Test::Cluster->new('stress');
 $node->init;

@@ -49,8 +49,8 @@ for my $name (sort keys %scripts)
 	my $file = $node->basedir . '/script.sql';
 	unlink $file;
 	append_to_file($file, "\\set direct random(0, 1)\nSET dynamo_table.direct_store = :direct;\n$scripts{$name}");
-	$node->command_checks_all([ 'pgbench', '-n', '-c', 50, '-j', 2, '-t', 20, '-f', $file, 'postgres' ],
-		0, [qr{transactions actually processed: 1000/1000}], [qr/^((?!ERROR).)*$/s], "50 sessions, $name: no error");
+	$node->command_checks_all([ 'pgbench', '-n', '-c', 50, '-j', 2, '-t', 10, '-f', $file, 'postgres' ],
+		0, [qr{transactions actually processed: 500/500}], [qr/^((?!ERROR).)*$/s], "50 sessions, $name: no error");
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM app'), 1, "50 sessions, $name: one item");
 	is($node->safe_psql('postgres', 'SELECT sum(n) FROM rows'), 1, "50 sessions, $name: triggers have counted one");
 }

@@ -6,6 +6,7 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use DynamoTable;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
@@ -78,7 +79,7 @@ sub calls
 sub check_plans
 {
 	my ($name, $notices, $table) = @_;
-	my @plans = grep { /Query Text: SELECT .* FROM public\.$table / } split /NOTICE:  duration/, $notices;
+	my @plans = grep { m{Query Text: (?:/\* of relation \d+ \*/ )?SELECT .* FROM public\.$table } } split /NOTICE:  duration/, $notices;
 	for my $index (sort keys %indexes)
 	{
 		my $i = $indexes{$index};

@@ -1,5 +1,6 @@
 # W16, U36, C39, C42: what conditions and counters promise holds with a hundred sessions, also where
-# triggers change items and note changes; and an update that touches no key attribute is HOT.
+# triggers change items and note changes; and an update that touches no key attribute is HOT.  Each session makes three times as many
+# calls with $DYNAMO_TABLE_STRESS_SECONDS, as the long tests have it.
 use strict;
 use warnings;
 
@@ -8,9 +9,10 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use DynamoTable;
 
+my $times = $ENV{DYNAMO_TABLE_STRESS_SECONDS} ? 3 : 1;
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-$node->append_conf('postgresql.conf', "max_connections = 130\nautovacuum = off");
+$node->append_conf('postgresql.conf', "max_connections = 130\nautovacuum = off\nlog_statement = none");
 $node->start;
 # Triggers number the versions of an item and note the changes of its counter.
 $node->safe_psql('postgres', q{
@@ -57,19 +59,20 @@ $node->safe_psql('postgres', q{
 		RETURN false;
 	END $$});
 
-# 100 sessions, 100 increments each, in the two ways to count; the items do not exist before
-stress('increments with ADD', 100, 100, q{SELECT dyn_update('app', '{"pk":{"S":"add"}}', 'ADD n :one', vals => '{":one":{"N":"1"}}');});
-is(value(q{SELECT dyn_get('app', '{"pk":{"S":"add"}}') ->> 'n'}), '10000', 'ADD counts every increment');
-stress('increments with SET', 100, 100,
+# 100 sessions in the two ways to count; the items do not exist before
+my $increments = 100 * 30 * $times;
+stress('increments with ADD', 100, 30 * $times, q{SELECT dyn_update('app', '{"pk":{"S":"add"}}', 'ADD n :one', vals => '{":one":{"N":"1"}}');});
+is(value(q{SELECT dyn_get('app', '{"pk":{"S":"add"}}') ->> 'n'}), $increments, 'ADD counts every increment');
+stress('increments with SET', 100, 30 * $times,
 	q{SELECT dyn_update('app', '{"pk":{"S":"set"}}', 'SET n = if_not_exists(n, :zero) + :one', vals => '{":one":{"N":"1"},":zero":{"N":"0"}}');});
-is(value(q{SELECT dyn_get('app', '{"pk":{"S":"set"}}') ->> 'n'}), '10000', 'SET counts every increment');
+is(value(q{SELECT dyn_get('app', '{"pk":{"S":"set"}}') ->> 'n'}), $increments, 'SET counts every increment');
 
 is(value(q{SELECT string_agg(concat_ws(' ', pk, count, sum), ', ' ORDER BY pk) FROM (SELECT pk, count(*), sum(delta) FROM changes GROUP BY pk) c}),
-	'add 10000 10000, set 10000 10000', 'triggers note every increment');
-is(value(q{SELECT string_agg(concat_ws(' ', pk, n, item ->> 'versions'), ', ' ORDER BY pk) FROM app}), 'add 10000 10000, set 10000 10000', 'and number every version');
+	"add $increments $increments, set $increments $increments", 'triggers note every increment');
+is(value(q{SELECT string_agg(concat_ws(' ', pk, n, item ->> 'versions'), ', ' ORDER BY pk) FROM app}), "add $increments $increments, set $increments $increments", 'and number every version');
 
 # A set that may have ten members
-stress('capped set', 100, 20, q{
+stress('capped set', 100, 7 * $times, q{
 \set drawn random(1, 100000)
 SELECT try(format($$dyn_update('app', '{"pk":{"S":"jobs"}}', 'ADD running :job', 'attribute_not_exists(running) OR size(running) < :cap', vals => '{":job":{"SS":["j%s"]},":cap":{"N":"10"}}')$$, :drawn));
 });
@@ -77,7 +80,7 @@ is(value(q{SELECT jsonb_array_length((dyn_get('app', '{"pk":{"S":"jobs"}}') -> '
 
 # Withdrawals from a balance, deposits between; what succeeded adds up
 $node->safe_psql('postgres', q{SELECT dyn_put('app', '{"pk":{"S":"account"},"balance":{"N":"500"}}'); CREATE TABLE done (amount int)});
-stress('balance', 100, 20, q{
+stress('balance', 100, 10 * $times, q{
 \set amount random(1, 30)
 INSERT INTO done SELECT -:amount WHERE try(format($$dyn_update('app', '{"pk":{"S":"account"}}', 'SET balance = balance - :n', 'balance >= :n', vals => '{":n":{"N":"%s"}}')$$, :amount));
 });
@@ -86,7 +89,7 @@ cmp_ok($balance, '>=', 0, 'the balance is never below zero');
 is(value('SELECT 500 + sum(amount) FROM done'), $balance, 'every withdrawal that succeeded, and no other, counts');
 
 # Creates and deletes of one key by condition take turns
-stress('create and delete', 50, 40, q{
+stress('create and delete', 50, 15 * $times, q{
 \set create random(0, 1)
 INSERT INTO done SELECT 1000000 WHERE :create = 1 AND try($$dyn_put('app', '{"pk":{"S":"flip"}}', 'attribute_not_exists(pk)')$$);
 INSERT INTO done SELECT -1000000 WHERE :create = 0 AND try($$dyn_delete('app', '{"pk":{"S":"flip"}}', 'attribute_exists(pk)')$$);

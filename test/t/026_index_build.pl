@@ -1,5 +1,6 @@
 # I05, N05: an index comes to a large table while others write; crashes, cancels and missing workers in between lose nothing.
-# DYN_TEST_ITEMS is the number of items, 300,000 by default.
+# DYN_TEST_ITEMS is the number of items: by default 50,000, whose table is larger than the 1,024 pages from which it is vacuumed meanwhile,
+# and 300,000 in the long tests.
 use strict;
 use warnings;
 
@@ -8,11 +9,12 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use DynamoTable;
 
-my $items = $ENV{DYN_TEST_ITEMS} // 300000;
+my $items = $ENV{DYN_TEST_ITEMS} // ($ENV{DYNAMO_TABLE_STRESS_SECONDS} ? 300000 : 50000);
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', q{
 	max_connections = 40
+	log_statement = none
 	restart_after_crash = on
 	max_wal_size = 2GB
 	synchronous_commit = on
@@ -71,7 +73,7 @@ sub check_index
 my $pages = value("SELECT pg_relation_size('app')");
 {
 	local $ENV{PGOPTIONS} = '-c lock_timeout=10s';
-	my $load = start_load($node, 4, 15, qq{
+	my $load = start_load($node, 4, 3600, qq{
 \\set i random(1, $items)
 \\set g random(1, 1000)
 SELECT dyn_update('app', jsonb_build_object('pk', 'p' || :i % 10000, 'sk', 's' || :i), 'SET GSI1SK = :v', vals => jsonb_build_object(':v', :g));
@@ -83,6 +85,7 @@ INSERT INTO app (item) SELECT jsonb_build_object('pk', 'sql', 'sk', gen_random_u
 	wait_for($node, q{SELECT count(*) > 0 FROM dyn_index_builds WHERE phase = 'filling columns' AND blocks_done > 0 AND relation = 'app'::regclass});
 	ok(end($build), 'built under load') or diag($build->{err});
 	like($build->{err}, qr/NOTICE:  index "GSI1" of table "app" is active/, 'says so');
+	stop_load($load);
 	my $transactions = finish_load($load);
 	ok(defined $transactions, 'no writer waited or failed') or diag($load->{err});
 	is(value(q{SELECT count(*) FROM app WHERE pk = 'load'}), $transactions, 'every write is there');
@@ -171,8 +174,8 @@ my ($rc, $out, $err) = $node->psql('postgres', qq{
 	LOAD 'auto_explain'; SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on; SET auto_explain.log_level = notice;
 	SET enable_tidscan = off; SET jit_above_cost = 0;
 	$call});
-my @plans = grep { /Query Text: (UPDATE|SELECT pg_catalog.count)/ } split /NOTICE:  duration/, $err;
-cmp_ok(scalar(grep { /Query Text: UPDATE/ } @plans), '>', 1, 'plans were logged');
+my @plans = grep { m{Query Text: (/\* of relation \d+ \*/ )?(UPDATE|SELECT pg_catalog.count)} } split /NOTICE:  duration/, $err;
+cmp_ok(scalar(grep { m{Query Text: (/\* of relation \d+ \*/ )?UPDATE} } @plans), '>', 1, 'plans were logged');
 is(scalar(grep { !/Tid Range Scan/ || /Seq Scan|Index Scan|Bitmap/ } @plans), 0, 'all read by ranges of blocks') or diag((grep { /Seq Scan|Index Scan|Bitmap/ } @plans)[0]);
 $node->safe_psql('postgres', q{CALL dyn_drop_index('app', 'GSI2')});
 

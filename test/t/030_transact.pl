@@ -8,7 +8,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use DynamoTable;
 
-my $seconds = $ENV{DYNAMO_TABLE_STRESS_SECONDS} || 10;
+my $seconds = $ENV{DYNAMO_TABLE_STRESS_SECONDS} || 5;
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', "max_connections = 60\ndeadlock_timeout = 100ms\nlog_lock_waits = off");

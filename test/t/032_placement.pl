@@ -1,5 +1,6 @@
 # Placement under many writers, with VACUUM, growing updates, deletes, short sessions and a crash:
-# nothing is damaged, and the table stays within bounds.
+# nothing is damaged, and the table stays within bounds.  With $DYNAMO_TABLE_STRESS_SECONDS, as the long tests have it, three times as
+# much is written.
 use strict;
 use warnings;
 
@@ -8,6 +9,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use DynamoTable;
 
+my $times = $ENV{DYNAMO_TABLE_STRESS_SECONDS} ? 3 : 1;
 my $node = PostgreSQL::Test::Cluster->new('placement');
 $node->init;
 $node->append_conf('postgresql.conf',
@@ -44,15 +46,16 @@ sub run_load
 	}
 }
 
-# Eight writers of one collection, and of many; each counts what it has written.
+# Eight writers of one collection, and of many, which come to 70 rows each.
+my ($written, $collections) = (7000 * $times, 100 * $times);
 create_rows('hot');
 create_rows('many');
 $node->safe_psql('postgres', 'CREATE SEQUENCE numbers CACHE 100');
 run_load(
-	'SELECT (SELECT count(*) > 20000 FROM hot) AND (SELECT count(*) > 20000 FROM many)',
+	"SELECT (SELECT count(*) > $written FROM hot) AND (SELECT count(*) > $written FROM many)",
 	'one collection' => [ 8, "INSERT INTO hot SELECT 1, nextval('numbers'), repeat('x', 200);\n" ],
-	'many collections' => [ 4, <<'EOS' ],
-\set pk random(1, 300)
+	'many collections' => [ 4, <<"EOS" ],
+\\set pk random(1, $collections)
 INSERT INTO many SELECT :pk, nextval('numbers'), repeat('x', 200);
 EOS
 	vacuum => [ 1, "VACUUM hot;\nVACUUM many;\n\\sleep 200 ms\n" ]);
@@ -64,12 +67,13 @@ cmp_ok($node->safe_psql('postgres', q{
 check_storage($node, 'writers');
 
 # The same number of rows comes and goes; they grow, and subtransactions take some back.
+my $churned_rows = 3000 * $times;
 create_rows('churn');
-$node->safe_psql('postgres', "INSERT INTO churn SELECT i % 200, i, repeat('x', 100) FROM generate_series(1, 10000) i");
+$node->safe_psql('postgres', "INSERT INTO churn SELECT i % 200, i, repeat('x', 100) FROM generate_series(1, $churned_rows) i");
 my %churn = (
-	churn => [ 6, <<'EOS' ],
-\set pk random(0, 199)
-\set sk random(1, 10000)
+	churn => [ 6, <<"EOS" . <<'EOS' ],
+\\set sk random(1, $churned_rows)
+EOS
 \set len random(1, 600)
 \set op random(1, 100)
 \if :op <= 40
@@ -89,11 +93,11 @@ COMMIT;
 EOS
 	vacuum => [ 1, "VACUUM churn;\n\\sleep 100 ms\n" ],
 	invalidations => [ 1, "GRANT SELECT ON churn TO PUBLIC;\n\\sleep 20 ms\nREVOKE SELECT ON churn FROM PUBLIC;\n\\sleep 20 ms\n" ]);
-# Whether there were so many times as many changes and runs of VACUUM as one part has.
+# Whether there were as many changes and runs of VACUUM as so many parts have.
 sub churned
 {
-	my ($times) = @_;
-	return "SELECT n_tup_ins + n_tup_upd + n_tup_del > 10000 + $times * 30000 AND vacuum_count > $times * 20 FROM pg_stat_user_tables WHERE relname = 'churn'";
+	my ($parts) = @_;
+	return "SELECT n_tup_ins + n_tup_upd + n_tup_del > (1 + $parts * 3) * $churned_rows AND vacuum_count > $parts * 20 FROM pg_stat_user_tables WHERE relname = 'churn'";
 }
 run_load(churned(1), %churn);
 my $before = $node->safe_psql('postgres', "SELECT pg_relation_size('churn')");
@@ -106,16 +110,16 @@ check_storage($node, 'churn');
 create_rows('short');
 my $file = $node->basedir . '/short.sql';
 append_to_file($file, "\\set pk random(1, 1000000)\nINSERT INTO short VALUES (:pk, 1, repeat('x', 250)) ON CONFLICT DO NOTHING;\n");
-$node->command_ok([ 'pgbench', '-n', '-C', '-c', '4', '-t', '150', '-f', $file, 'postgres' ],
+$node->command_ok([ 'pgbench', '-n', '-C', '-c', '4', '-t', 50 * $times, '-f', $file, 'postgres' ],
 	'sessions of one insert');
 cmp_ok($node->safe_psql('postgres', "SELECT pg_relation_size('short') / 8192"),
-	'<', 300, 'many short sessions fill pages together');
+	'<', 100 * $times, 'many short sessions fill pages together');
 create_rows('short_hot');
 append_to_file($file, "INSERT INTO short_hot SELECT 1, nextval('numbers'), repeat('x', 250);\n");
-$node->command_ok([ 'pgbench', '-n', '-C', '-c', '4', '-t', '100', '-f', $file, 'postgres' ],
+$node->command_ok([ 'pgbench', '-n', '-C', '-c', '4', '-t', 40 * $times, '-f', $file, 'postgres' ],
 	'sessions of one insert into one collection');
 cmp_ok($node->safe_psql('postgres', "SELECT pg_relation_size('short_hot') / 8192"),
-	'<', 80, 'those of one collection too');
+	'<', 30 * $times, 'those of one collection too');
 
 # A crash in the middle: what was committed is there, and what was opened is found again.
 $node->safe_psql('postgres', 'ALTER SYSTEM SET synchronous_commit = on');

@@ -1,6 +1,6 @@
 # Both stores and plain SQL write to one table, each transaction by one of them, while its indexes are
 # rebuilt and it is vacuumed: rows, columns and indexes agree. $DYNAMO_TABLE_STRESS_SECONDS says how
-# long (10).
+# long (5).
 use strict;
 use warnings;
 
@@ -9,7 +9,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use DynamoTable;
 
-my $seconds = $ENV{DYNAMO_TABLE_STRESS_SECONDS} || 10;
+my $seconds = $ENV{DYNAMO_TABLE_STRESS_SECONDS} || 5;
 
 my $node = PostgreSQL::Test::Cluster->new('stores');
 $node->init;

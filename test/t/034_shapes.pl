@@ -1,7 +1,7 @@
 # Random statements on tables with triggers, foreign keys, constraints, columns and indexes of their
 # users, by the direct store in one database and by the SPI store in another: answers, errors, rows,
 # what triggers have written, what indexes have and what is decoded from the WAL are the same.
-# $SEED and $SHAPES (names with spaces in between) repeat a run, $STATEMENTS makes it longer.
+# $SEED and $SHAPES (names with spaces in between) repeat a run, $STATEMENTS makes it longer, which it is in the long tests.
 use strict;
 use warnings;
 
@@ -12,7 +12,7 @@ use DynamoTable;
 use Shapes;
 
 my $seed = $ENV{SEED} // int(rand(1 << 30));
-my $count = $ENV{STATEMENTS} // 150;
+my $count = $ENV{STATEMENTS} // ($ENV{DYNAMO_TABLE_STRESS_SECONDS} ? 300 : 100);
 my @shapes = $ENV{SHAPES} ? split(' ', $ENV{SHAPES}) : shape_names();
 diag("seed $seed");
 

@@ -1,5 +1,5 @@
 # Covering indexes come to a table in use and go again: cancels, ends of sessions and of the server in between lose nothing and
-# change nothing of what was settled; entries, columns and rows agree. $DYNAMO_TABLE_STRESS_SECONDS says how long it is written (10).
+# change nothing of what was settled; entries, columns and rows agree. $DYNAMO_TABLE_STRESS_SECONDS says how long it is written (5).
 use strict;
 use warnings;
 
@@ -8,7 +8,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use DynamoTable;
 
-my $seconds = $ENV{DYNAMO_TABLE_STRESS_SECONDS} || 10;
+my $seconds = $ENV{DYNAMO_TABLE_STRESS_SECONDS} || 5;
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', "autovacuum_naptime = 1s\nmax_connections = 30\nrestart_after_crash = on\nsynchronous_commit = on");
@@ -21,7 +21,7 @@ $node->safe_psql('postgres', q{
 	CREATE FUNCTION item(k int, v int) RETURNS dyn_item IMMUTABLE LANGUAGE sql AS $$
 		SELECT (key(k)::jsonb || jsonb_build_object('n', v, 'pad', CASE WHEN v % 2 = 0 THEN repeat('pad', v * 30) ELSE (SELECT string_agg(md5(v || '/' || i), '') FROM generate_series(1, v) i) END)
 			|| CASE WHEN v % 5 > 0 THEN jsonb_build_object('g', 'g' || v % 7) ELSE '{}' END)::dyn_item $$;
-	INSERT INTO app (item) SELECT item(k, k % 60) FROM generate_series(1, 3000) k});
+	INSERT INTO app (item) SELECT item(k, k % 60) FROM generate_series(1, 1500) k});
 
 sub value
 {
@@ -125,7 +125,7 @@ for my $made (
 my $load = sub {
 	return start_load($node, 3, $_[0], <<'EOS');
 \set direct random(0, 1)
-\set k random(1, 3300)
+\set k random(1, 1650)
 \set v random(0, 60)
 \set op random(1, 100)
 SET dynamo_table.direct_store = :direct;

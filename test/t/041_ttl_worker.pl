@@ -208,7 +208,7 @@ $node->append_conf('postgresql.conf', 'dynamo_table.ttl_batch_size = 20');
 $node->reload;
 create_table('going', 0);
 slow_down('going');
-add_due('going', 20000);
+add_due('going', 5000);
 wait_for_sweep('going', 'postgres');
 $log_before = -s $node->logfile;
 value('DROP TABLE going');
@@ -220,7 +220,7 @@ unlike(slurp_file($node->logfile, $log_before), qr/WARNING|ERROR|FATAL/, 'DROP T
 create_database('source');
 create_table('app', 0, 'source');
 slow_down('app', 'source');
-add_due('app', 20000, 'source');
+add_due('app', 8000, 'source');
 wait_for_sweep('app', 'source');
 is($node->psql($base, 'CREATE DATABASE copy TEMPLATE source'), 0, 'CREATE DATABASE … TEMPLATE of a database in a sweep');
 cmp_ok(value('SELECT count(*) FROM app', 'copy'), '>', 0, 'before it is done');

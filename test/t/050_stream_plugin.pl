@@ -138,8 +138,7 @@ SKIP:
 	# its snapshot begins at what only the primary can write
 	wait_until('a slot on the standby', sub {
 		value('SELECT pg_log_standby_snapshot()');
-		$create->pump_nb;
-		return !$create->pumpable;
+		return $standby->safe_psql('postgres', q{SELECT count(*) FROM pg_replication_slots WHERE slot_name = 'standby' AND confirmed_flush_lsn IS NOT NULL});
 	});
 	$create->finish;
 	value("SELECT dyn_transact('[{\"Delete\":{\"TableName\":\"app\",\"Key\":{\"id\":{\"S\":\"none\"}}}}, {\"Put\":{\"TableName\":\"app\",\"Item\":{\"id\":{\"S\":\"streamed\"}}}}]')");

@@ -45,7 +45,8 @@ $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(allows_streaming => 1);
 $node->append_conf('postgresql.conf', q{
 	max_replication_slots = 4
-	max_wal_senders = 4
+	max_wal_senders = 0
+	wal_level = minimal
 	max_slot_wal_keep_size = 32MB
 	min_wal_size = 32MB
 	max_wal_size = 32MB
@@ -61,11 +62,16 @@ value(q{CREATE EXTENSION dynamo_table;
 
 # What has to be there first.
 is(state(), 'wal_level too low', 'wal_level too low');
-like(says('CALL dyn_setup_streams()'), qr/ERROR:  55000: change streams need "wal_level" to be "logical".*HINT/s, 'setup needs wal_level');
+like(says('CALL dyn_setup_streams()'), qr/ERROR:  55000: change streams need "wal_level" to be "(logical|replica)".*HINT/s, 'setup needs wal_level');
 like(says('CALL dyn_reset_streams()'), qr/ERROR:  55000: change streams need "wal_level"/, 'reset needs wal_level');
 like(says(q{SELECT dyn_enable_stream('app', 'NEW_IMAGE')}), qr/ERROR:  YD001: .*change streams need "wal_level"/, 'enabling needs wal_level');
 unlike(says('CALL dyn_teardown_streams()'), qr/ERROR/, 'teardown does not');
-$node->append_conf('postgresql.conf', 'wal_level = logical');
+# From 19 on "replica" is enough: a slot makes the server write what decoding needs.
+my $enough = $version < 190000 ? 'logical' : 'replica';
+$node->append_conf('postgresql.conf', "max_wal_senders = 4\nwal_level = replica");
+$node->restart;
+is(state() eq 'wal_level too low' ? 'logical' : 'replica', $enough, 'the level that is enough');
+$node->append_conf('postgresql.conf', "wal_level = $enough");
 $node->restart;
 SKIP:
 {
@@ -225,7 +231,7 @@ like(says(q{SELECT dyn_enable_stream('other', 'KEYS_ONLY')}, 'copy'), qr/ERROR: 
 value(q{CREATE TABLE records_copy PARTITION OF dynamo_internal.stream_records FOR VALUES FROM (MINVALUE) TO (MAXVALUE);
 	INSERT INTO dynamo_internal.stream_records VALUES ('app'::regclass, 1, 0, 'I', false, false, '0/1', 1, now(), now(), 1)}, 'copy');
 value('CALL dyn_setup_streams()', 'copy');
-is(value('SELECT (SELECT count(*) FROM dynamo_internal.stream_records), (SELECT count(*) FROM dynamo_internal.stream_state), string_agg(after_lsn::text, \',\') FROM dynamo_internal.stream_gaps', 'copy'), '0|1|0/0', 'what was copied is gone');
+is(value('SELECT (SELECT count(*) FROM dynamo_internal.stream_records), (SELECT count(*) FROM dynamo_internal.stream_state), count(*), min(after_lsn) = \'0/0\' FROM dynamo_internal.stream_gaps', 'copy'), '0|1|1|t', 'what was copied is gone');
 is(state('copy'), 'ready', 'the copy is set up');
 is(state(), 'ready', 'the other one still is');
 is(value("SELECT count(*) FROM dynamo_internal.stream_gaps WHERE noticed > ALL (SELECT enabled_at FROM dyn_streams)", 'copy'), '1', 'the gap concerns the streams that were copied');

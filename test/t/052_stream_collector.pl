@@ -9,7 +9,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use DynamoTable;
 
-my $seconds = $ENV{DYNAMO_TABLE_STRESS_SECONDS} || 10;
+my $seconds = $ENV{DYNAMO_TABLE_STRESS_SECONDS} || 5;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
@@ -71,7 +71,7 @@ $listener->query_safe('LISTEN dynamo_table_stream');
 value(q{SELECT dyn_put('app', '{"pk":{"S":"first"}}')});
 wait_until('a listener is told which table has records', sub {
 	my $said = $listener->query('SELECT 1');
-	return ($said =~ /notification "dynamo_table_stream" with payload "public.app" received/, $said);
+	return (scalar($said =~ /notification "dynamo_table_stream" with payload "public.app" received/), $said);
 });
 $listener->quit;
 wait_for($node, 'SELECT count(*) = 1 FROM dynamo_internal.stream_records');

@@ -9,7 +9,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use DynamoTable;
 
-my $seconds = $ENV{DYNAMO_TABLE_STRESS_SECONDS} || 10;
+my $seconds = $ENV{DYNAMO_TABLE_STRESS_SECONDS} || 5;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;

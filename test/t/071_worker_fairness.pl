@@ -104,7 +104,7 @@ for my $name ('one', 'two', 'three')
 	value(qq{SELECT dyn_create_table('$name', 'id S')}, 'many');
 	value(qq{CALL dyn_enable_ttl('$name', 'expires')}, 'many');
 	value(qq{CREATE TRIGGER slow BEFORE DELETE ON $name FOR EACH ROW EXECUTE FUNCTION slow();
-		INSERT INTO $name (item) SELECT jsonb_build_object('id', gen_random_uuid(), 'expires', floor(extract(epoch FROM clock_timestamp())) - 1) FROM generate_series(1, 20000)}, 'many');
+		INSERT INTO $name (item) SELECT jsonb_build_object('id', gen_random_uuid(), 'expires', floor(extract(epoch FROM clock_timestamp())) - 1) FROM generate_series(1, 5000)}, 'many');
 }
 set_conf("dynamo_table.ttl_max_workers = 2\ndynamo_table.ttl_batch_size = 20");
 my $at_work = q{FROM pg_stat_activity WHERE backend_type = 'dynamo_table ttl worker' AND datname = 'many' AND query LIKE 'sweeping%'};
@@ -116,7 +116,7 @@ is($node->psql('postgres', 'DROP DATABASE many'), 0, 'and leave it when it is dr
 set_conf('dynamo_table.ttl_max_workers = 1');
 create_table('bad', 'deadly');
 value('CREATE TRIGGER slow BEFORE DELETE ON deadly FOR EACH ROW EXECUTE FUNCTION slow()');
-add_due('deadly', 20000);
+add_due('deadly', 5000);
 # The server kills it, which is never late for it.
 my $kill = q{DO $$
 	DECLARE worker int := (SELECT max(pid) FROM pg_stat_activity WHERE backend_type = 'dynamo_table ttl worker' AND query = 'sweeping expired items of public.deadly');
@@ -132,7 +132,7 @@ for my $crash (1 .. 2)
 	wait_until('a worker dies in a sweep', sub {
 		$node->psql('postgres', $kill);
 		my $said = slurp_file($node->logfile, $log);
-		return ($said =~ $died, $said);
+		return (scalar($said =~ $died), $said);
 	});
 	wait_until_up($node);
 	wait_for($node, "SELECT failures = $crash FROM dynamo_internal.ttl_sweeps WHERE relation = 'deadly'::regclass");

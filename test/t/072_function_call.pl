@@ -7,6 +7,7 @@ use IO::Socket::UNIX;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use DynamoTable;
 
 my $node = PostgreSQL::Test::Cluster->new('function_call');
 $node->init;

@@ -56,7 +56,7 @@ sub command
 {
 	my ($name, @arguments) = @_;
 	my ($out, $err);
-	IPC::Run::run([ 'dynamo_table', shift @arguments, '-q', '-h', $node->host, '-p', $node->port, '-d', 'postgres', '-U', $name, @arguments ],
+	IPC::Run::run([ 'dynamo_table', shift @arguments, '-q', '-h', $node->host, '-p', $node->port, '-d', 'postgres', '-U', $name =~ tr/\n\r/  /r, @arguments ],
 		'<', \'', '>', \$out, '2>', \$err);
 	return "$?: $err";
 }

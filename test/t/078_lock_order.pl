@@ -98,7 +98,7 @@ $holder = holding('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
 my $other = begin(q{CALL dyn_create_index('other', 'ByKey', 'k S')});
 wait_for($node, q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND wait_event_type = 'Lock'});
 my $build = begin(q{CALL dyn_create_index('app', 'ByKey', 'k S')});
-wait_until('the second build waits for a place', sub { $build->{harness}->pump_nb; return ($build->{err} =~ /waiting for one of the 1 workers/, $build->{err}) });
+wait_until('the second build waits for a place', sub { $build->{harness}->pump_nb; return (scalar($build->{err} =~ /waiting for one of the 1 workers/), $build->{err}) });
 my $user = holding(q{SET deadlock_timeout = '1h'; BEGIN; SELECT dyn_put('app', '{"pk":{"S":"b"},"k":{"S":"k"}}')});
 release($holder, 'COMMIT');
 unlike(end($other), qr/ERROR/, 'a build is finished');

@@ -371,10 +371,7 @@ SELECT dyn_follow_migration('m');
 SELECT * FROM dyn_verify_migration('m');
 # tables of the caller's own
 SELECT dyn_create_table('mine', 'pk S');
-SELECT * FROM dyn_import_workbench('{"ModelName": "m", "DataModel": [{"TableName": "WB1", "KeyAttributes": {"PartitionKey": {"AttributeName": "pk", "AttributeType": "S"}}, "NonKeyAttributes": [], "TableData": []}]}'::text);
-SELECT * FROM dyn_import_workbench('{"ModelName": "m", "DataModel": [{"TableName": "WB2", "KeyAttributes": {"PartitionKey": {"AttributeName": "pk", "AttributeType": "S"}}, "NonKeyAttributes": [], "TableData": []}]}'::json);
-SELECT * FROM dyn_import_workbench('{"ModelName": "m", "DataModel": [{"TableName": "WB3", "KeyAttributes": {"PartitionKey": {"AttributeName": "pk", "AttributeType": "S"}}, "NonKeyAttributes": [], "TableData": []}]}'::jsonb);
-SELECT dyn_request('CreateTable', '{"TableName": "WB4", "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST"}'::json);
+SELECT dyn_request('CreateTable', '{"TableName": "Made", "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST"}'::json);
 SELECT dyn_distribute_table('~t'); -- citus
 SELECT dyn_undistribute_table('~t'); -- distributed
 # values, texts and times alone

@@ -14,6 +14,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use DynamoTable;
+use Frontend;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(allows_streaming => 'logical');
@@ -30,11 +31,10 @@ my $missing = qr/^YD008: Requested resource not found: Table: /;
 sub ask
 {
 	my ($operation, %request) = @_;
-	my ($rc, $out, $err) = $node->psql('postgres', "SELECT dyn_request('$operation', \$request\$" . $json->encode(\%request) . "\$request\$)",
-		extra_params => [ '-v', 'VERBOSITY=verbose' ]);
-	return $json->decode($out) if $rc == 0;
-	$err =~ /ERROR:  (\w{5}: [^\n]*)/ or die $err;
-	return $1;
+	my $session = Frontend->of_environment($node);
+	my $answer = $session->ask("SELECT dyn_request('$operation', \$request\$" . $json->encode(\%request) . "\$request\$)");
+	$session->close;
+	return $answer->{error} ? "$answer->{error}{C}: $answer->{error}{M}" : $json->decode($answer->{rows}[0][0]);
 }
 
 # The answer of a request that must succeed.

@@ -6,6 +6,7 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use DynamoTable;
 use Frontend;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
@@ -131,7 +132,9 @@ my @allowed = (
 	'SELECT 1', 'RESET ALL', 'SET search_path = a, pg_catalog', 'SET LOCAL search_path = a', q{SELECT set_config('search_path', 'a', false)},
 	'SET statement_timeout = 0', q{SET application_name = 'a'}, q{SET client_encoding = 'LATIN1'}, q{SET TimeZone = 'Asia/Tokyo'}, q{SET DateStyle = 'German'},
 	q{SET default_transaction_isolation = serializable}, 'SET default_transaction_read_only = on', 'SET TRANSACTION READ ONLY', 'SET dynamo_table.direct_store = off',
-	'SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY', q{SET own.setting = 'a'}, 'SET row_security = off', 'SET standard_conforming_strings = off',
+	'SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY', q{SET own.setting = 'a'}, 'SET row_security = off',
+	# 19 has no other strings
+	$node->safe_psql('postgres', 'SHOW server_version_num') < 190000 ? 'SET standard_conforming_strings = off' : 'SET quote_all_identifiers = on',
 	'SELECT pg_advisory_lock(1)', 'SELECT pg_advisory_lock_shared(1, 2), pg_advisory_xact_lock(3)', 'SELECT pg_advisory_lock(4), pg_advisory_lock(4)',
 	'SELECT pg_try_advisory_lock(i) FROM generate_series(1, 100) i',
 	'DECLARE c CURSOR FOR SELECT a.evil(NULL)', 'DECLARE gateway CURSOR FOR SELECT a.evil(NULL)', 'NOTIFY dynamo_access_key', 'SET CONSTRAINTS ALL DEFERRED',

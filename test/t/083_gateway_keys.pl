@@ -5,12 +5,15 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use DynamoTable;
 use Frontend;
 
 sub new_node
 {
 	my ($name) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
+	# keys know the cluster that they come from, so each is made by itself
+	delete local $ENV{INITDB_TEMPLATE};
 	$node->init(allows_streaming => 1);
 	$node->append_conf('postgresql.conf', 'client_min_messages = warning');
 	$node->start;

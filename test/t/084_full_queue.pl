@@ -6,6 +6,7 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use DynamoTable;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;

@@ -1,4 +1,4 @@
-// dynamodb-admin in a headless Chromium, as a person uses it: add items, search, page, edit, delete.  argv: a folder for
+// dynamodb-admin, which sends a session token of its own, in a headless Chromium, as a person uses it: add items, search, page, edit, delete.  argv: a folder for
 // the screenshots.
 const assert = require('node:assert/strict');
 const { spawn } = require('node:child_process');
@@ -14,7 +14,7 @@ let page;
 // The server: it says where it listens.
 function start() {
   const server = spawn(process.execPath, [path.join(path.dirname(require.resolve('dynamodb-admin')), 'dynamodb-admin.js'),
-    '--host', '127.0.0.1', '--port', '0', '--dynamo-endpoint', process.env.AWS_ENDPOINT_URL, '--skip-default-credentials'], { stdio: ['ignore', 'pipe', 'inherit'] });
+    '--host', '127.0.0.1', '--port', '0', '--dynamo-endpoint', process.env.AWS_ENDPOINT_URL], { stdio: ['ignore', 'pipe', 'inherit'] });
   return new Promise((resolve, reject) => {
     let out = '';
     server.on('exit', status => reject(new Error(`dynamodb-admin ended with ${status}`)));

@@ -22,7 +22,7 @@ let port = 0;
 
 // Start the gateway at the port that the first one has found.
 function start() {
-  gateway = spawn(program, [...settings, '--listen', `127.0.0.1:${port}`, '--connections-per-address', '0'], { stdio: ['ignore', 'ignore', 'pipe'] });
+  gateway = spawn(program, [...settings, '--listen', `127.0.0.1:${port}`], { stdio: ['ignore', 'ignore', 'pipe'] });
   return new Promise((resolve, reject) => {
     let out = '';
     gateway.once('exit', () => reject(new Error(out)));

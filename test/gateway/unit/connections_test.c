@@ -78,7 +78,9 @@ check(const char *one, const char *other, bool same)
 int
 main(void)
 {
+	static const char *const here[] = {NULL, "127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"};
 	Connection *local[LIMIT + 1];
+	uint64_t refused;
 
 	check("192.0.2.1", "192.0.2.1", true);
 	check("192.0.2.1", "192.0.2.2", false);
@@ -86,12 +88,22 @@ main(void)
 	check("::ffff:192.0.2.1", "::ffff:192.0.2.2", false);
 	check("2001:db8:1:2::1", "2001:db8:1:2:ffff:ffff:ffff:fffe", true);
 	check("2001:db8:1:2::1", "2001:db8:1:3::1", false);
-	check("::1", "::1", true);
+	check("192.0.2.1", "::ffff:192.0.2.1", true);
 	check("127.0.0.1", NULL, false);
-	for (int i = 0; i <= LIMIT; i++)
-		local[i] = come(NULL, NULL);
-	ok(local[LIMIT] != NULL, "of those without an address there may be any number");
-	for (int i = 0; i <= LIMIT; i++)
-		connection_close(local[i]);
+	check("192.0.2.1", "127.0.0.1", false);
+	check("2001:db8::2", "::1", false);
+	refused = connections_counts().over_limit;
+	for (size_t n = 0; n < sizeof(here) / sizeof(here[0]); n++)
+	{
+		for (int i = 0; i <= LIMIT; i++)
+			local[i] = come(NULL, here[n]);
+		ok(local[LIMIT] != NULL, "of this machine's there may be any number: %s",
+		   here[n] == NULL ? "a Unix socket" : here[n]);
+		ok(connections_counts().open == LIMIT + 1, "they are counted");
+		for (int i = 0; i <= LIMIT; i++)
+			connection_close(local[i]);
+	}
+	ok(refused > 0 && connections_counts().over_limit == refused, "so are those that are refused");
+	ok(connections_counts().open == 0, "who has gone is not");
 	return failures != 0;
 }

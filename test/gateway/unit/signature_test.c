@@ -459,6 +459,8 @@ static void
 test_keys(void)
 {
 	static const char *const unknown[] = {"AKIDOTHER", "", "akidexample", KEY " "};
+	const SignatureSettings settings = {.refuse_tokens = true};
+	Signatures *refusing = signatures_new(keys, &settings);
 	Trial trial;
 
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++)
@@ -493,8 +495,17 @@ test_keys(void)
 	begin(&trial);
 	add_header(&trial, "X-Amz-Security-Token", "token");
 	sign_trial(&trial, SECRET, strlen(SECRET), KEY "/" SCOPE, SIGNED ";x-amz-security-token", DATE);
-	is(verify(&trial), UNRECOGNIZED " The security token included in the request is invalid",
-	   "a session token");
+	is(verify(&trial), VALID, "a session token");
+	is(verify_by(refusing, &trial, NOW),
+	   UNRECOGNIZED " The security token included in the request is invalid",
+	   "one that is refused");
+	begin(&trial);
+	add_header(&trial, "X-Amz-Security-Token", "token");
+	sign_trial(&trial, SECRET, strlen(SECRET), KEY "/" SCOPE, SIGNED, DATE);
+	is(verify(&trial),
+	   INVALID " 'X-Amz-Security-Token' must be a 'SignedHeader' in the AWS Authorization.",
+	   "one that is not signed");
+	signatures_free(refusing);
 }
 
 /* Whatever is changed, the signature is wrong. */
