@@ -929,16 +929,16 @@ CREATE FUNCTION dynamo_internal.ttl_tables() RETURNS TABLE (relation regclass, a
 	AS 'MODULE_PATHNAME', 'dyn_ttl_list' LANGUAGE C;
 COMMENT ON FUNCTION dynamo_internal.ttl_tables() IS 'tables with time to live that the caller may read';
 
-CREATE FUNCTION dynamo_internal.ttl_due(relation regclass, from_second bigint, OUT due_items bigint, OUT oldest_due timestamptz)
+CREATE FUNCTION dynamo_internal.ttl_due(relation regclass, from_second bigint, OUT due_items bigint, OUT oldest_due timestamptz, OUT never_due bigint)
 	AS 'MODULE_PATHNAME', 'dyn_ttl_due' LANGUAGE C STRICT;
-COMMENT ON FUNCTION dynamo_internal.ttl_due(regclass, bigint) IS 'how many items of a table have expired, counted up to 10,000, and when the first did';
+COMMENT ON FUNCTION dynamo_internal.ttl_due(regclass, bigint) IS 'how many items of a table have expired, counted up to 10,000, when the first did, and how many never will by their time';
 
 -- A barrier: what others' sweeps have met is not for functions in a query's conditions.
 CREATE VIEW dyn_ttl_tables WITH (security_barrier) AS
-	SELECT t.relation, t.attribute, t.status, t.hide_expired, p.due_items, p.oldest_due, p.swept AS last_sweep, p.deleted, p.errors,
+	SELECT t.relation, t.attribute, t.status, t.hide_expired, p.due_items, p.oldest_due, p.never_due, p.swept AS last_sweep, p.deleted, p.errors,
 		CASE WHEN pg_catalog.has_table_privilege(t.relation::oid, 'SELECT') THEN p.last_error END AS last_error, p.retry_at, t.locked
 	FROM dynamo_internal.ttl_tables() t CROSS JOIN LATERAL (
-		SELECT pg_catalog.sum(d.due_items)::bigint AS due_items, pg_catalog.min(d.oldest_due) AS oldest_due, pg_catalog.max(s.swept) AS swept,
+		SELECT pg_catalog.sum(d.due_items)::bigint AS due_items, pg_catalog.min(d.oldest_due) AS oldest_due, pg_catalog.sum(d.never_due)::bigint AS never_due, pg_catalog.max(s.swept) AS swept,
 			coalesce(pg_catalog.sum(s.deleted), 0)::bigint AS deleted, coalesce(pg_catalog.sum(s.errors), 0)::bigint AS errors,
 			(pg_catalog.array_agg(s.last_error ORDER BY s.swept DESC) FILTER (WHERE s.last_error IS NOT NULL))[1] AS last_error, pg_catalog.max(s.retry_at) AS retry_at
 		FROM pg_catalog.unnest(t.parts) part LEFT JOIN dynamo_internal.ttl_sweeps s ON s.relation = part

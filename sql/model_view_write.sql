@@ -18,6 +18,11 @@ INSERT INTO "Project" ("OrgId", "ProjectId", "Name", "Key") SELECT '1', i, 'name
 SELECT "ProjectId", "Name", "Key" FROM "Project" WHERE "ProjectId" < 4 ORDER BY 1;
 -- one that is there
 INSERT INTO "Project" ("OrgId", "ProjectId", "Name") VALUES ('1', 7, 'again');
+-- a view has no unique constraint: the errors name the calls
+INSERT INTO "Project" ("OrgId", "ProjectId", "Name") VALUES ('1', 7, 'again') ON CONFLICT DO NOTHING;
+PREPARE upsert AS INSERT INTO "Project" ("OrgId", "ProjectId", "Name") VALUES ('1', 7, 'again') ON CONFLICT ("OrgId", "ProjectId") DO UPDATE SET "Name" = EXCLUDED."Name";
+WITH more AS (INSERT INTO "Project_GSI1" ("OrgId", "ProjectId", "Name") VALUES ('1', 7, 'again') ON CONFLICT DO NOTHING RETURNING 1) SELECT count(*) FROM more;
+SELECT dyn_put_entity('app', 'Project', '{"OrgId": "1", "ProjectId": 7, "Name": "again"}'::jsonb, 'attribute_not_exists(pk)');
 -- what a declaration does not allow
 INSERT INTO "Project" ("OrgId", "ProjectId") VALUES ('1', 8);
 INSERT INTO "Project" ("OrgId", "Name") VALUES ('1', 'x');

@@ -36,6 +36,15 @@ SELECT dyn_put('session', format('{"id":{"S":"%s"},"user":{"S":"u"},"expires":%s
   ('zero', '{"N":"0"}'), ('negative', '{"N":"-1"}'), ('huge', '{"N":"9.9e125"}'), ('tiny', '{"N":"1e-130"}'), ('string', format('{"S":"%s"}', ago(60))), ('binary', '{"B":"AQ=="}'),
   ('null', '{"NULL":true}'), ('set', format('{"NS":["%s"]}', ago(60))), ('nested', format('{"M":{"expires":{"N":"%s"}}}', ago(60)))) v (id, value) \g /dev/null
 SELECT dyn_put('session', '{"id":{"S":"none"}}');
+-- what never will be: milliseconds and larger ones by the btree, other types among the last rows; NULL says that it is not to
+SELECT never_due FROM dyn_ttl_tables WHERE relation = 'session'::regclass;
+SELECT dyn_create_table('told', 'id S');
+CALL dyn_enable_ttl('told', 'expires');
+SELECT dyn_put('told', '{"id":{"S":"never"},"expires":{"NULL":true}}'), dyn_put('told', '{"id":{"S":"last"},"expires":{"N":"99999999999.9"}}'), (SELECT never_due FROM dyn_ttl_tables WHERE relation = 'told'::regclass);
+INSERT INTO told (item) VALUES ('{"id":{"S":"1"},"expires":{"N":"100000000000"}}'), ('{"id":{"S":"2"},"expires":{"S":"soon"}}');
+SELECT dyn_update('told', '{"id":{"S":"2"}}', 'SET expires = :e', vals => '{":e":{"S":"sooner"}}');
+SELECT never_due FROM dyn_ttl_tables WHERE relation = 'told'::regclass;
+SELECT dyn_drop_table('told');
 SELECT id FROM session WHERE "~ttl" IS NULL ORDER BY id;
 -- TT08, TT09: until it is swept it is there, also for writes
 SELECT dyn_get('session', '{"id":{"S":"past"}}') ->> 'id' AS got, (SELECT count(*) FROM dyn_query('session', 'id = :i', vals => '{":i":{"S":"past"}}')) AS queried,

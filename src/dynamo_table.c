@@ -63,6 +63,7 @@ _PG_init(void)
 	member_narrow_init();
 	member_distinct_init();
 	entity_view_release_init();
+	entity_view_upsert_init();
 	place_settings_init();
 	dyn_stream_init();
 	stream_drop_init();

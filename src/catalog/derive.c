@@ -23,6 +23,7 @@
 
 #include "catalog/carried.h"
 #include "catalog/derive.h"
+#include "catalog/expiry.h"
 #include "catalog/key.h"
 #include "catalog/shape.h"
 #include "catalog/unchanged.h"
@@ -190,6 +191,7 @@ new_row(const DynTable *table, const DynItem *item)
 	row->nulls = (bool *) (row->values + n);
 	row->troubled = row->nulls + n;
 	row->problems = NIL;
+	row->expiry = (ItemSpan){NULL, 0};
 	return row;
 }
 
@@ -230,6 +232,8 @@ dyn_derive(Relation rel, const DynTable *table, const DynItem *item)
 		row->values[i] =
 			row->nulls[i] ? (Datum) 0 : dyn_key_datum(key->type, item_payload(values[i]));
 	}
+	if (table->ttl != NULL)
+		row->expiry = values[table->ttl->columns[0]];
 	row->key.nkeys = table->nkeys;
 	memcpy(row->key.values, row->values, table->nkeys * sizeof(Datum));
 	for (int i = 0; i < table->nindexes; i++)
@@ -335,6 +339,8 @@ dyn_row_check(Relation rel, const DynTable *table, const DynItem *old, const Dyn
 	if (size > 0)
 		dyn_key_fail_too_large(table, size);
 	check_local_copies(table, old, row);
+	if (row->expiry.data != NULL)
+		expiry_notice(rel, table, row->expiry);
 }
 
 /* Returns whether a row has that primary key. */

@@ -33,6 +33,7 @@ typedef struct DynRow
 	bool *nulls;
 	bool *troubled; /* a problem concerns the column */
 	List *problems; /* of DynProblem */
+	ItemSpan expiry; /* the attribute of time to live; without data: the item has none */
 } DynRow;
 
 extern void dyn_derive_init(void);

@@ -6,7 +6,9 @@
 
 #include "access/xact.h"
 #include "utils/fmgrprotos.h"
+#include "utils/memutils.h"
 #include "utils/numeric.h"
+#include "utils/rel.h"
 #include "utils/timestamp.h"
 
 #include "catalog/expiry.h"
@@ -16,6 +18,9 @@
  * TT04).
  */
 #define OLDEST INT64CONST(157788000)
+
+/* The year 5138.  What is as late was given in milliseconds, most likely, which are this many since 1973. */
+#define FARTHEST INT64CONST(100000000000)
 
 #define UNIX_EPOCH ((int64) (UNIX_EPOCH_JDATE - POSTGRES_EPOCH_JDATE) * USECS_PER_DAY)
 
@@ -117,4 +122,51 @@ DynItem *
 expiry_visible(const DynTable *table, DynItem *item)
 {
 	return item != NULL && expiry_hides(table) && expiry_has_passed(table, item) ? NULL : item;
+}
+
+/*
+ * Times that will not come: nothing refuses them, as in DynamoDB, and nothing happens at them.
+ */
+
+Datum
+expiry_farthest(void)
+{
+	return NumericGetDatum(int64_to_numeric(FARTHEST));
+}
+
+/* NULL says that the item does not expire. */
+bool
+expiry_is_never(ItemSpan value)
+{
+	static char bytes[ITEM_NUMBER_SIZE];
+	static ItemSpan farthest = {bytes, 0};
+
+	if (farthest.len == 0)
+		farthest.len = (uint32) item_number_from_int64(FARTHEST, 0, bytes);
+	if (item_type(value) != ITEM_N)
+		return item_type(value) != ITEM_NULL;
+	return item_number_compare(item_payload(value), farthest) >= 0;
+}
+
+/* A session is told of a table's first item that will not expire, since it will not see it otherwise. */
+void
+expiry_notice(Relation rel, const DynTable *table, ItemSpan value)
+{
+	static List *told = NIL;
+	MemoryContext old;
+
+	if (!expiry_is_never(value) || list_member_oid(told, RelationGetRelid(rel)))
+		return;
+	old = MemoryContextSwitchTo(TopMemoryContext);
+	told = lappend_oid(told, RelationGetRelid(rel));
+	MemoryContextSwitchTo(old);
+	ereport(
+		NOTICE,
+		(errmsg("an item of table \"%s\" will not expire", table->name),
+		 item_type(value) == ITEM_N
+			 ? errdetail("Attribute \"%s\" is later than the year 5138.",
+						 item_quoted(table->settings.ttl))
+			 : errdetail("Attribute \"%s\" is of type %s.", item_quoted(table->settings.ttl),
+						 item_type_code(item_type(value))),
+		 errhint("Times are numbers (N) of seconds since 1970, not milliseconds and not text.")));
 }

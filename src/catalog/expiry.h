@@ -25,4 +25,9 @@ extern bool expiry_hides(const DynTable *table);
 extern bool expiry_has_passed(const DynTable *table, const DynItem *item);
 extern DynItem *expiry_visible(const DynTable *table, DynItem *item);
 
+/* Times that will not come */
+extern Datum expiry_farthest(void);
+extern bool expiry_is_never(ItemSpan value);
+extern void expiry_notice(Relation rel, const DynTable *table, ItemSpan value);
+
 #endif

@@ -9,8 +9,10 @@
 #include "access/tableam.h"
 #include "access/xlog.h"
 #include "miscadmin.h"
+#include "storage/bufmgr.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
+#include "utils/memutils.h"
 #include "utils/numeric.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -18,6 +20,10 @@
 
 #include "ground/compat.h"
 #include "ttl/ttl.h"
+
+/* Where items are looked for that no index has. */
+#define LAST_BLOCKS 64
+#define LAST_ROWS 1000
 
 /*
  * Whether a table has items that expire and a btree that can be read: of a partitioned table, the
@@ -34,7 +40,7 @@ ttl_has_items(Relation rel, const DynTable *table)
 
 /*
  * The items whose time is not before one and before another, in the order of time; at most limit.
- * The caller has a snapshot.
+ * Without an array they are counted.  The caller has a snapshot.
  */
 int
 ttl_find_due(Relation rel, const DynTable *table, Datum from, Datum to, TtlDue *due, int limit)
@@ -55,11 +61,81 @@ ttl_find_due(Relation rel, const DynTable *table, Datum from, Datum to, TtlDue *
 		bool isnull;
 
 		CHECK_FOR_INTERRUPTS();
-		due[n].tid = slot->tts_tid;
-		due[n++].second = expiry_second(slot_getattr(slot, column, &isnull));
+		if (due != NULL)
+		{
+			due[n].tid = slot->tts_tid;
+			due[n].second = expiry_second(slot_getattr(slot, column, &isnull));
+		}
+		n++;
 	}
 	index_endscan(scan);
 	ExecDropSingleTupleTableSlot(slot);
 	index_close(btree, AccessShareLock);
 	return n;
+}
+
+/* Whether an item has the attribute, and it is no number. */
+static bool
+is_other_type(const DynTable *table, TupleTableSlot *slot)
+{
+	bool isnull;
+	Datum item;
+	ItemChildren attributes;
+	ItemSpan value;
+
+	(void) slot_getattr(slot, dyn_index_key(table, table->ttl, 0)->attnum, &isnull);
+	if (!isnull)
+		return false;
+	item = slot_getattr(slot, table->item_attnum, &isnull);
+	if (isnull)
+		return false;
+	attributes = item_children(item_root(DatumGetDynItem(item)));
+	return item_find(&attributes, table->settings.ttl, &value) && expiry_is_never(value);
+}
+
+/* Of rows at the end of the table, since no index has them: most often they are of the same writer. */
+static int
+count_other_types(Relation rel, const DynTable *table)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "item", ALLOCSET_DEFAULT_SIZES);
+	TupleTableSlot *slot = table_slot_create(rel, NULL);
+	BlockNumber end = RelationGetNumberOfBlocks(rel);
+	ItemPointerData first;
+	ItemPointerData last;
+	TableScanDesc scan;
+	MemoryContext old;
+	int n = 0;
+
+	ItemPointerSet(&first, end > LAST_BLOCKS ? end - LAST_BLOCKS : 0, FirstOffsetNumber);
+	ItemPointerSet(&last, MaxBlockNumber, MaxOffsetNumber);
+	scan = table_beginscan_tidrange(rel, GetActiveSnapshot(), &first, &last);
+	for (int i = 0; i < LAST_ROWS; i++)
+	{
+		if (!table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
+			break;
+		CHECK_FOR_INTERRUPTS();
+		old = MemoryContextSwitchTo(context);
+		n += is_other_type(table, slot);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(context);
+	}
+	table_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+	MemoryContextDelete(context);
+	return n;
+}
+
+/*
+ * How many items have a time that will not come: numbers beyond the farthest, at most limit, and other
+ * types among the last rows.  The caller has a snapshot.
+ */
+int
+ttl_count_never(Relation rel, const DynTable *table, int limit)
+{
+	Datum end = DirectFunctionCall3(numeric_in, CStringGetDatum("Infinity"), ObjectIdGetDatum(0),
+									Int32GetDatum(-1));
+
+	return ttl_find_due(rel, table, expiry_farthest(), end, NULL, limit) +
+		   count_other_types(rel, table);
 }

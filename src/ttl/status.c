@@ -109,9 +109,11 @@ may_count(Relation rel)
 		   check_enable_rls(RelationGetRelid(rel), InvalidOid, true) != RLS_ENABLED;
 }
 
-/* How many are due, and since when the first is; false if there is nothing to say. */
+/*
+ * How many are due, since when the first is, and how many never will be; false if there is nothing to say.
+ */
 static bool
-count_due(Oid relid, int64 from, int *count, int64 *oldest)
+count_due(Oid relid, int64 from, int *count, int64 *oldest, int *never)
 {
 	TtlDue *due = palloc(COUNT_DUE * sizeof(TtlDue));
 	TimestampTz now = GetCurrentStatementStartTimestamp();
@@ -122,34 +124,40 @@ count_due(Oid relid, int64 from, int *count, int64 *oldest)
 		return false;
 	known = listed.rel != NULL && ttl_has_items(listed.rel, listed.table) && may_count(listed.rel);
 	if (known)
+	{
 		*count = ttl_find_due(listed.rel, listed.table, expiry_oldest(from, now),
 							  expiry_number(now), due, COUNT_DUE);
+		*never = ttl_count_never(listed.rel, listed.table, COUNT_DUE);
+	}
 	if (known && *count > 0)
 		*oldest = due[0].second;
 	dyn_close_listed(&listed);
 	return known;
 }
 
-/* dyn_ttl_due(relation, from_second): count, oldest */
+/* dyn_ttl_due(relation, from_second): count, oldest, never */
 PG_FUNCTION_INFO_V1(dyn_ttl_due);
 Datum
 dyn_ttl_due(PG_FUNCTION_ARGS)
 {
-	Datum values[2] = {0};
-	bool nulls[2] = {true, true};
+	Datum values[3] = {0};
+	bool nulls[3] = {true, true, true};
 	TupleDesc desc;
 	int64 oldest;
 	int count;
+	int never;
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	if (count_due(PG_GETARG_OID(0), PG_GETARG_INT64(1), &count, &oldest))
+	if (count_due(PG_GETARG_OID(0), PG_GETARG_INT64(1), &count, &oldest, &never))
 	{
 		values[0] = Int64GetDatum(count);
 		nulls[0] = false;
 		nulls[1] = count == 0;
 		if (count > 0)
 			values[1] = TimestampTzGetDatum(expiry_time(oldest));
+		values[2] = Int64GetDatum(never);
+		nulls[2] = false;
 	}
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
 }

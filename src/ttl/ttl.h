@@ -101,6 +101,7 @@ extern List *ttl_targets(List *tables);
 extern bool ttl_has_items(Relation rel, const DynTable *table);
 extern int ttl_find_due(Relation rel, const DynTable *table, Datum from, Datum to, TtlDue *due,
 						int limit);
+extern int ttl_count_never(Relation rel, const DynTable *table, int limit);
 
 /* sweep.c: in a procedure, or what else is connected to SPI so that it may commit */
 extern Relation ttl_open(TtlSweep *sweep, LOCKMODE mode, DynTable **table);

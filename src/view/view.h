@@ -18,6 +18,7 @@
  *		rule.c			reading what a view is, from its rule
  *		writer.c		what writing to a view needs of it, kept by the session
  *		change.c		writing to views: their INSTEAD OF trigger
+ *		upsert.c		ON CONFLICT, which they refuse
  *		member.c		dyn_is_entity(): whether an item is one of an entity
  *		member_constant.c	its definition in plans, which EXPLAIN shows by the entity's name
  *		narrow.c		attributes in place of items above scans
@@ -88,6 +89,9 @@ extern EntityViewState entity_view_state(const Entity *entity, const EntityView 
 
 /* release.c */
 extern void entity_view_release_init(void);
+
+/* upsert.c */
+extern void entity_view_upsert_init(void);
 
 /* writer.c: valid until the transaction ends, even if the view or the declaration changes. */
 typedef struct ViewWriterColumn

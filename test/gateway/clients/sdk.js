@@ -280,6 +280,18 @@ async function partiql() {
     for (const setting of ['useFipsEndpoint', 'useDualstackEndpoint'])
       assert.match((await failure(new ddb.DynamoDB({ ...settings, [setting]: true }).listTables({}))).message, /custom endpoint/);
   });
+  // as suites do that make a client for each file: more connections of one address than 100 and none refused
+  await test('twelve clients of one process, with forty requests each at the same time', async () => {
+    const clients = Array.from({ length: 12 }, () => new ddb.DynamoDBClient({ maxAttempts: 1 }));
+    await Promise.all(clients.flatMap((c, i) => Array.from({ length: 40 }, (_, n) =>
+      c.send(new ddb.PutItemCommand({ TableName, Item: key(`many${i}`, n) })))));
+    for (const [i, c] of clients.entries()) {
+      const found = await c.send(new ddb.QueryCommand({ TableName, Select: 'COUNT', KeyConditionExpression: 'pk = :p',
+        ExpressionAttributeValues: { ':p': { S: `many${i}` } } }));
+      assert.equal(found.Count, 40);
+      c.destroy();
+    }
+  });
   await test('deletion protection', async () => {
     await send('UpdateTable', { TableName, DeletionProtectionEnabled: true });
     assert.equal((await failure(send('DeleteTable', { TableName }))).name, 'ValidationException');
