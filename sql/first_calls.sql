@@ -95,6 +95,7 @@ SELECT dyn_scan('Words', filter => 'Title != :t', vals => '{":t": {"S": "a"}}');
 SELECT dyn_update('Words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}', 'n = :n', vals => '{":n": {"N": "1"}}');
 SELECT dyn_update('Words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}', 'UPDATE n = :n', vals => '{":n": {"N": "1"}}');
 SELECT dyn_update('Words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}', 'SET n = n + :n', vals => '{":n": {"N": "1"}}');
+SELECT dyn_transact('[{"Put": {"TableName": "Words", "Item": {"pk": "a", "sk": "b"}}}]'::jsonb);
 SELECT * FROM dyn_read_stream('Words');
 SELECT * FROM dyn_read_stream('Words', NULL);
 SELECT dyn_get('words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}');

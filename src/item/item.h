@@ -371,7 +371,7 @@ typedef struct ItemComplaint
 
 extern DynItem *item_parse(const char *json, int len, ItemSyntax syntax, struct Node *escontext);
 struct JsonLexContext;
-extern DynItem *item_parse_here(struct JsonLexContext *lex, ItemSyntax syntax);
+extern DynItem *item_parse_here(struct JsonLexContext *lex, ItemSyntax syntax, bool castable);
 extern DynItem *item_parse_request(struct JsonLexContext *lex, ItemSyntax syntax,
 								   ItemComplaint *complaint);
 extern void item_complain(const ItemComplaint *complaint);

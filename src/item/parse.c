@@ -31,6 +31,7 @@ typedef struct ItemParser
 	StringInfoData scratch; /* a string with its escapes decoded */
 	struct Node *escontext;
 	ItemComplaint *complaint; /* of the request that the item is in; NULL: it is in none */
+	bool castable; /* as jsonb, the text would be plain JSON */
 	bool broken; /* nothing is built any more */
 	int depth; /* of maps, lists and sets that are open, which the builder knows if it builds */
 } ItemParser;
@@ -38,11 +39,11 @@ typedef struct ItemParser
 static bool parse_typed(ItemParser *p);
 static bool parse_plain(ItemParser *p);
 
-/* Requests take no plain JSON, whatever type they have. */
+/* Requests and files take no plain JSON, whatever type they have. */
 static const char *
 typed_hint(const ItemParser *p)
 {
-	return p->complaint == NULL ? TYPED_HINT "; cast plain JSON to jsonb first." : TYPED_HINT ".";
+	return p->castable ? TYPED_HINT "; cast plain JSON to jsonb first." : TYPED_HINT ".";
 }
 
 /* Whether one value is read. */
@@ -810,6 +811,7 @@ init_parser(ItemParser *p, JsonLexContext *lex, ItemSyntax syntax, Size hint,
 	p->syntax = syntax;
 	p->escontext = escontext;
 	p->complaint = NULL;
+	p->castable = false;
 	p->broken = false;
 	p->depth = 0;
 	initStringInfo(&p->scratch);
@@ -855,9 +857,28 @@ item_parse(const char *json, int len, ItemSyntax syntax, struct Node *escontext)
 	ItemParser p;
 
 	init_parser(&p, make_json_lexer(json, len), syntax, len, escontext);
+	p.castable = true;
 	if (!next(&p) || !parse_root(&p) || !expect(&p, JSON_TOKEN_END, JSON_EXPECTED_END))
 		return NULL;
 	return finish_item(&p);
+}
+
+static DynItem *
+parse_inside(struct JsonLexContext *lex, ItemSyntax syntax, ItemComplaint *complaint, bool castable)
+{
+	ItemParser p;
+	DynItem *item;
+
+	init_parser(&p, lex, syntax, 512, NULL);
+	p.complaint = complaint;
+	p.castable = castable;
+	p.broken = has_complaint(&p);
+	/* a value of a request is one of an attribute, and not a whole item */
+	p.depth = syntax == ITEM_SYNTAX_VALUE;
+	(void) parse_root(&p);
+	item = finish_item(&p);
+	pfree(p.scratch.data);
+	return item;
 }
 
 /*
@@ -869,25 +890,17 @@ item_parse(const char *json, int len, ItemSyntax syntax, struct Node *escontext)
 DynItem *
 item_parse_request(struct JsonLexContext *lex, ItemSyntax syntax, ItemComplaint *complaint)
 {
-	ItemParser p;
-	DynItem *item;
-
-	init_parser(&p, lex, syntax, 512, NULL);
-	p.complaint = complaint;
-	p.broken = has_complaint(&p);
-	/* a value of a request is one of an attribute, and not a whole item */
-	p.depth = syntax == ITEM_SYNTAX_VALUE;
-	(void) parse_root(&p);
-	item = finish_item(&p);
-	pfree(p.scratch.data);
-	return item;
+	return parse_inside(lex, syntax, complaint, false);
 }
 
-/* The same inside other JSON, of which all errors are ERRCODE_DYN_VALIDATION. */
+/*
+ * The same inside other JSON, of which all errors are ERRCODE_DYN_VALIDATION.  castable: cast to jsonb, that
+ * JSON has values of plain JSON.
+ */
 DynItem *
-item_parse_here(struct JsonLexContext *lex, ItemSyntax syntax)
+item_parse_here(struct JsonLexContext *lex, ItemSyntax syntax, bool castable)
 {
-	return item_parse_request(lex, syntax, NULL);
+	return parse_inside(lex, syntax, NULL, castable);
 }
 
 /* Raises ERRCODE_DYN_VALIDATION if there is something to complain of. */

@@ -375,7 +375,7 @@ json_read_item(JsonReader *reader, ItemSyntax syntax)
 	if (is_request(reader))
 		item = item_parse_request(reader->lex, syntax, &reader->complaint);
 	else
-		item = item_parse_here(reader->lex, syntax);
+		item = item_parse_here(reader->lex, syntax, reader->depth <= 1);
 	advance(reader);
 	return item;
 }
