@@ -12,6 +12,7 @@
 #include "parser/analyze.h"
 #include "parser/parsetree.h"
 #include "utils/rel.h"
+#include "utils/reltrigger.h"
 
 #include "ground/compat.h"
 #include "view/view.h"
@@ -28,7 +29,9 @@ refuse_upsert(const Query *query)
 	if (entry->relkind != RELKIND_VIEW)
 		return;
 	rel = relation_open(entry->relid, NoLock);
-	view = entity_view_read(rel);
+	/* without the trigger it is one of a user, which PostgreSQL may update by itself */
+	view = rel->trigdesc != NULL && rel->trigdesc->trig_insert_instead_row ? entity_view_read(rel)
+																		   : NULL;
 	if (view != NULL)
 		ereport(
 			ERROR,
