@@ -70,8 +70,9 @@ static const char *
 search_programs(void)
 {
 	const char *path = getenv("PATH");
-	char *folders = text("%s:/usr/lib/postgresql/18/bin:/usr/lib/postgresql/17/bin:"
-						 "/usr/lib/postgresql/16/bin:/usr/lib/postgresql/15/bin",
+	char *folders = text("%s:/usr/lib/postgresql/19/bin:/usr/lib/postgresql/18/bin:"
+						 "/usr/lib/postgresql/17/bin:/usr/lib/postgresql/16/bin:"
+						 "/usr/lib/postgresql/15/bin",
 						 path == NULL ? "" : path);
 	char *rest;
 
@@ -234,28 +235,19 @@ is_in(const char *process, const char *folder)
 	return length == (ssize_t) strlen(folder) && memcmp(found, folder, strlen(folder)) == 0;
 }
 
-/* Whether a process has ended, and nobody has been told yet.  It is in no folder. */
-static bool
-is_dead(long process)
-{
-	char *link = text("/proc/%ld/cwd", process);
-	char found[1];
-	bool nowhere = readlink(link, found, sizeof(found)) < 0 && errno == ENOENT;
-
-	free(link);
-	return process > 0 && nowhere && kill((pid_t) process, 0) == 0;
-}
-
 /*
  * Whether processes of a server of before have the cluster.  It is told to stop when its gateway
- * dies, and takes a moment; so do the others when the first of them dies.
+ * dies, and takes a moment; so do the others when the first of them dies.  A server does not start
+ * while there is a process of the number that the file has, unless it is ours: one that has ended and
+ * nobody has been told yet, or, in a container, one that has this number by chance.
  */
 static bool
 is_ending(const Postgres *postgres, const char *data)
 {
 	DIR *processes = opendir("/proc");
 	struct dirent *process;
-	bool is = is_dead(process_of_file(postgres));
+	long first = process_of_file(postgres);
+	bool is = first > 0 && first != (long) getpid() && kill((pid_t) first, 0) == 0;
 
 	while (!is && processes != NULL && (process = readdir(processes)) != NULL)
 		is = is_in(process->d_name, data);

@@ -103,7 +103,7 @@ client_packages+=("${node_packages[@]}")
 # What the programs in examples need besides.
 language_packages=(python3-psycopg python3-sqlalchemy golang-go golang-github-jackc-pgx-v4-dev)
 gateway_test_packages=(python3 pgbouncer python3-botocore)
-gateway_client_packages=(python3-boto3 awscli chromium "${node_packages[@]}")
+gateway_client_packages=(python3-boto3 python3-pytest awscli chromium "${node_packages[@]}")
 
 # Whether as_root works without more than a password.
 may_be_root()
@@ -230,6 +230,40 @@ on_server()
 	else
 		config=$(server_config "$1") && PG_CONFIG=$config "${@:2}"
 	fi
+}
+
+skip()
+{
+	echo "skipped: $*"
+	exit 0
+}
+
+in_namespaces()
+{
+	unshare --mount --pid --fork --kill-child --mount-proc --propagation private "$@"
+}
+
+# Go on in namespaces, which hold the mounts, the processes, and the files in $work: they end with the test however it ends.
+# The test is skipped where this cannot be, or where packages of $tools are not to be had.  Arguments are the script's.
+enter_namespaces()
+{
+	local missing
+	if [ -n "${in_namespaces:-}" ]; then
+		# in memory: a package manager waits for each file that it writes to a disk
+		mount -t tmpfs -o mode=755 tmpfs "$work"
+		return
+	fi
+	[ "$(id -u)" = 0 ] || skip "a chroot needs root"
+	in_namespaces mount -t tmpfs tmpfs /mnt 2>/dev/null || skip "root may not mount on this machine"
+	git rev-parse -q --verify HEAD >/dev/null 2>&1 || skip "this is no git repository"
+	[ "$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)" -gt 4000000 ] || skip "this needs 4 GB of memory"
+	want_packages "${tools[@]}"
+	missing=$(missing_packages "${tools[@]}" | tr '\n' ' ')
+	[ -z "$missing" ] || skip "these packages cannot be had: $missing"
+	work=$(mktemp -d "${TMPDIR:-/tmp}/dynamo_table.XXXXXX")
+	trap 'rmdir "$work"' EXIT
+	in_namespaces=1 work=$work in_namespaces "$0" "$@"
+	exit
 }
 
 # The folder in which the extension is built for the server of a pg_config.

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 
 from gateway import PROGRAM, WAIT, Connection, Gateway, done, head, in_thread, is_, ok, run, sign, this_machine, until
 
@@ -113,7 +114,19 @@ try:
             next_one.process.returncode = 0
         g.process.returncode = 0
     ok(os.path.exists(path + '/data/postmaster.pid'), 'a crash')
-    with Embedded(path) as g:
+    # and somebody else has its number by now
+    somebody = subprocess.Popen(['sleep', '600'], preexec_fn=become_user)
+    with open(path + '/data/postmaster.pid', 'r+') as f:
+        lines = f.readlines()
+        f.seek(0)
+        f.writelines([f'{somebody.pid}\n', *lines[1:]])
+        f.truncate()
+    again = in_thread(Embedded, path)
+    until(lambda: is_locked(path), 'the next one')
+    time.sleep(1)
+    somebody.kill()
+    somebody.wait()
+    with again() as g:
         until(lambda: g.call('GetItem', {'TableName': 'Music', 'Key': {'pk': {'S': 'a'}}}).text == '{"Item":{"pk":{"S":"a"}}}', 'the item')
         ok(True, 'all is there after a crash')
         with socket.create_connection(tuple(g.address.split(':'))):
