@@ -500,7 +500,7 @@ COMMENT ON FUNCTION dyn_describe_table(text) IS 'keys, settings and sizes of a t
 
 CREATE FUNCTION dynamo_internal.tables()
 	RETURNS TABLE (relation regclass, partition_key text, sort_key text, distributed boolean, description jsonb)
-	AS 'MODULE_PATHNAME', 'dyn_list_tables' LANGUAGE C STABLE PARALLEL RESTRICTED;
+	AS 'MODULE_PATHNAME', 'dyn_list_tables' LANGUAGE C STABLE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dynamo_internal.tables() IS 'tables of items that the caller may read, each as dyn_describe_table() describes it; null while it is locked';
 
 CREATE VIEW dyn_tables AS
