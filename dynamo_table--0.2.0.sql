@@ -500,7 +500,7 @@ COMMENT ON FUNCTION dyn_describe_table(text) IS 'keys, settings and sizes of a t
 
 CREATE FUNCTION dynamo_internal.tables()
 	RETURNS TABLE (relation regclass, partition_key text, sort_key text, distributed boolean, description jsonb)
-	AS 'MODULE_PATHNAME', 'dyn_list_tables' LANGUAGE C STABLE PARALLEL RESTRICTED;
+	AS 'MODULE_PATHNAME', 'dyn_list_tables' LANGUAGE C STABLE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dynamo_internal.tables() IS 'tables of items that the caller may read, each as dyn_describe_table() describes it; null while it is locked';
 
 CREATE VIEW dyn_tables AS
@@ -1612,6 +1612,11 @@ CREATE FUNCTION dyn_create_access_key(key_id text, role regrole, encrypted_secre
 COMMENT ON FUNCTION dyn_create_access_key(text, regrole, bytea, boolean, timestamptz) IS
 	'create an access key, with which a gateway''s callers act as a role; its secret is encrypted by the gateway''s program';
 
+-- for gateways' own programs, since no role can rename this schema, or create an overload there
+CREATE FUNCTION dynamo_internal.create_access_key(key_id text, role regrole, encrypted_secret bytea, enabled boolean, valid_until timestamptz) RETURNS void
+	AS 'MODULE_PATHNAME', 'dyn_create_access_key' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dynamo_internal.create_access_key(text, regrole, bytea, boolean, timestamptz) IS 'dyn_create_access_key of dynamo_gateway --setup and --create-key';
+
 CREATE FUNCTION dyn_alter_access_key(key_id text, enabled boolean DEFAULT NULL, valid_until timestamptz DEFAULT NULL) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_alter_access_key(text, boolean, timestamptz) IS 'enable or disable an access key, or set until when it is valid';
@@ -1676,8 +1681,14 @@ GRANT EXECUTE ON FUNCTION
 	dynamo_internal.values_from_json, dynamo_internal.values_from_jsonb,
 	dynamo_internal.value_to_json, dynamo_internal.value_to_jsonb, dynamo_internal.value_to_numeric, dynamo_internal.value_to_integer,
 	dynamo_internal.value_to_bigint, dynamo_internal.value_to_float, dynamo_internal.value_to_boolean, dynamo_internal.item_eq, dynamo_internal.item_ne,
+	dynamo_internal.item_lt, dynamo_internal.item_le, dynamo_internal.item_gt, dynamo_internal.item_ge, dynamo_internal.item_cmp,
 	dynamo_internal.item_hash, dynamo_internal.item_hash_extended, dynamo_internal.value_eq, dynamo_internal.value_ne,
-	dynamo_internal.value_hash, dynamo_internal.value_hash_extended
+	dynamo_internal.value_lt, dynamo_internal.value_le, dynamo_internal.value_gt, dynamo_internal.value_ge, dynamo_internal.value_cmp,
+	dynamo_internal.value_hash, dynamo_internal.value_hash_extended,
+	dynamo_internal.value_eq_numeric, dynamo_internal.value_ne_numeric, dynamo_internal.value_lt_numeric, dynamo_internal.value_le_numeric,
+	dynamo_internal.value_gt_numeric, dynamo_internal.value_ge_numeric,
+	-- gateways' own programs, by those who could grant the key's role
+	dynamo_internal.create_access_key
 	TO PUBLIC;
 GRANT EXECUTE ON PROCEDURE dynamo_internal.resume_index, dynamo_internal.resume_ttl, dynamo_internal.sweep_shards TO PUBLIC;
 

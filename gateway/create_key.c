@@ -57,48 +57,44 @@ make_key(const MasterKey *master_key, NewKey *key)
 	return false;
 }
 
-/* The schema of the extension, which may be any. */
-static char *
-find_schema(PGconn *server)
+/*
+ * The names of statements are those of the schema of internals: nobody else has anything there, and
+ * nobody can rename it, which the extension's own schema may be between two statements.
+ */
+
+static bool
+is_installed(PGconn *server)
 {
-	PGresult *result = PQexec(server, "SELECT pg_catalog.quote_ident(n.nspname)"
-									  " FROM pg_catalog.pg_extension AS e"
-									  " JOIN pg_catalog.pg_namespace AS n ON n.oid = e.extnamespace"
-									  " WHERE e.extname = 'dynamo_table'");
-	char *schema = NULL;
+	PGresult *result = PQexec(server, "SELECT FROM pg_catalog.pg_extension"
+									  " WHERE extname OPERATOR(pg_catalog.=) 'dynamo_table'");
+	bool found = PQntuples(result) > 0;
 
 	if (PQresultStatus(result) != PGRES_TUPLES_OK)
 		fprintf(stderr, "dynamo_gateway: %s", PQresultErrorMessage(result));
-	else if (PQntuples(result) == 0)
+	else if (!found)
 		fprintf(stderr,
 				"dynamo_gateway: the extension \"dynamo_table\" is not installed in database"
 				" \"%s\"\n",
 				PQdb(server));
-	else
-		schema = strdup(PQgetvalue(result, 0, 0));
 	PQclear(result);
-	return schema;
+	return found;
 }
 
 /* Store the key.  The role is a name, not to be folded. */
 static bool
-store_key(PGconn *server, const char *schema, const char *role, const NewKey *key)
+store_key(PGconn *server, const char *role, const NewKey *key)
 {
 	const char *values[] = {key->id, role, (const char *) key->ciphertext};
 	const int lengths[] = {0, 0, (int) key->ciphertext_size};
 	const int formats[] = {0, 0, 1};
-	char statement[512];
-	PGresult *result;
-	bool done;
-
-	snprintf(
-		statement, sizeof(statement),
-		"SELECT %s.dyn_create_access_key($1::pg_catalog.text,"
+	PGresult *result = PQexecParams(
+		server,
+		"SELECT dynamo_internal.create_access_key($1::pg_catalog.text,"
 		" pg_catalog.quote_ident($2::pg_catalog.text)::pg_catalog.regrole, $3::pg_catalog.bytea,"
 		" true, 'infinity'::pg_catalog.timestamptz)",
-		schema);
-	result = PQexecParams(server, statement, 3, NULL, values, lengths, formats, 0);
-	done = PQresultStatus(result) == PGRES_TUPLES_OK;
+		3, NULL, values, lengths, formats, 0);
+	bool done = PQresultStatus(result) == PGRES_TUPLES_OK;
+
 	if (!done)
 		fprintf(stderr, "dynamo_gateway: %s", PQresultErrorMessage(result));
 	PQclear(result);
@@ -109,33 +105,22 @@ store_key(PGconn *server, const char *schema, const char *role, const NewKey *ke
 bool
 new_key(PGconn *server, const MasterKey *master_key, const char *role, NewKey *key)
 {
-	char *schema = find_schema(server);
-	bool done = schema != NULL && make_key(master_key, key) && store_key(server, schema, role, key);
-
-	free(schema);
-	return done;
+	return is_installed(server) && make_key(master_key, key) && store_key(server, role, key);
 }
 
-/* A key that the role has and that can be used, to be freed; or NULL. */
+/* A key that the role has, that can be used and that we could make; to be freed.  Or NULL. */
 char *
 find_key(PGconn *server, const char *role)
 {
-	char *schema = find_schema(server);
-	char statement[512];
-	char *found = NULL;
-	PGresult *result;
+	PGresult *result = PQexecParams(
+		server,
+		"SELECT key_id FROM dynamo_internal.exported_keys"
+		" WHERE role OPERATOR(pg_catalog.=) $1::pg_catalog.name AND enabled"
+		" AND valid_until OPERATOR(pg_catalog.>) pg_catalog.now() ORDER BY key_id LIMIT 1",
+		1, NULL, &role, NULL, NULL, 0);
+	char *found = PQntuples(result) > 0 ? strdup(PQgetvalue(result, 0, 0)) : NULL;
 
-	if (schema == NULL)
-		return NULL;
-	snprintf(statement, sizeof(statement),
-			 "SELECT key_id FROM %s.dyn_access_keys WHERE role = $1::pg_catalog.name"
-			 " AND state = 'active' ORDER BY created_at LIMIT 1",
-			 schema);
-	result = PQexecParams(server, statement, 1, NULL, &role, NULL, NULL, 0);
-	if (PQntuples(result) > 0)
-		found = strdup(PQgetvalue(result, 0, 0));
 	PQclear(result);
-	free(schema);
 	return found;
 }
 

@@ -24,13 +24,17 @@
 #define LOGIN "dynamo_gateway"
 #define ADMINISTRATOR "postgres"
 
-/* $1 is the gateway's login role, $2 the role of requests. */
+/*
+ * $1 is the gateway's login role, $2 the role of requests.  Whose database it is may have set a
+ * search_path, on which nothing is looked up.
+ */
 static const char missing[] =
 	"WITH names AS (SELECT $1::pg_catalog.text AS login, $2::pg_catalog.text AS role,"
 	"  pg_catalog.to_regrole(pg_catalog.quote_ident($1)) AS login_oid,"
 	"  pg_catalog.to_regrole(pg_catalog.quote_ident($2)) AS role_oid)"
 	" SELECT v.statement FROM names, LATERAL (VALUES"
-	" (1, NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'dynamo_table'),"
+	" (1, NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE"
+	"  extname OPERATOR(pg_catalog.=) 'dynamo_table'),"
 	"  'CREATE EXTENSION dynamo_table'),"
 	" (2, login_oid IS NULL, pg_catalog.format('CREATE ROLE %I LOGIN NOINHERIT', login)),"
 	" (3, login_oid IS NULL,"
@@ -40,7 +44,8 @@ static const char missing[] =
 	" (5, login_oid IS NULL,"
 	"  pg_catalog.format('ALTER ROLE %I SET client_connection_check_interval = ''1s''', login)),"
 	" (6, NOT EXISTS (SELECT FROM pg_catalog.unnest(ARRAY["
-	"   'dynamo_internal.request_as(regrole,text,text)', 'dynamo_internal.gateway_keys()']) AS f"
+	"   'dynamo_internal.request_as(pg_catalog.regrole,pg_catalog.text,pg_catalog.text)',"
+	"   'dynamo_internal.gateway_keys()']) AS f"
 	"   HAVING pg_catalog.bool_and(coalesce(pg_catalog.has_function_privilege("
 	"    login_oid, pg_catalog.to_regprocedure(f)::pg_catalog.oid, 'EXECUTE'), false))),"
 	"  pg_catalog.format('GRANT EXECUTE ON FUNCTION dynamo_internal.request_as,"
@@ -49,7 +54,8 @@ static const char missing[] =
 	" (8, role_oid IS NULL AND pg_catalog.to_regnamespace('public') IS NOT NULL,"
 	"  pg_catalog.format('GRANT CREATE ON SCHEMA public TO %I', role)),"
 	" (9, NOT coalesce(pg_catalog.pg_has_role(login_oid, role_oid,"
-	"   CASE WHEN pg_catalog.current_setting('server_version_num')::pg_catalog.int4 < 160000"
+	"   CASE WHEN pg_catalog.current_setting('server_version_num')::pg_catalog.int4"
+	"    OPERATOR(pg_catalog.<) 160000"
 	"    THEN 'MEMBER' ELSE 'SET' END), false),"
 	"  pg_catalog.format('GRANT %I TO %I', role, login))"
 	") AS v(number, wanted, statement) WHERE v.wanted ORDER BY v.number";

@@ -48,6 +48,10 @@ SELECT dynamo_internal.model_check();
 SELECT dynamo_internal.entity_view_change();
 SELECT dynamo_internal.migration_changed();
 SELECT dynamo_internal.migration_truncated();
+-- operators, and what has no operator's name
+SELECT '{"a": {"N": "1"}}'::dyn_item < '{"a": {"N": "2"}}'::dyn_item AS lt, i <= i AS le, i > i AS gt, i >= i AS ge, greatest(i, i) = i AS eq FROM (SELECT '{}'::dyn_item) v (i);
+SELECT v < v AS lt, v <= v AS le, v > v AS gt, v >= v AS ge, least(v, v) <> v AS ne FROM (SELECT '{"N": "1"}'::dyn_value) t (v);
+SELECT v = 1 AS eq, v <> 1 AS ne, v < 1 AS lt, v <= 1 AS le, v > 1 AS gt, v >= 1 AS ge FROM (SELECT '{"N": "1"}'::dyn_value OFFSET 0) t (v);
 -- what stands before pg_catalog on the search_path has no say
 RESET ROLE;
 CREATE SCHEMA hostile;

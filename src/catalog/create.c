@@ -32,6 +32,7 @@
 #include "ground/compat.h"
 #include "ground/description.h"
 #include "ground/errors.h"
+#include "ground/extension.h"
 #include "ground/name.h"
 #include "work/brief_lock.h"
 #include "work/owned.h"
@@ -478,8 +479,12 @@ dyn_drop(Relation rel, DynTable *table, bool cascade)
 	check_protection(relid);
 	if (!cascade)
 		check_dependents(rel);
-	sql = psprintf("DROP TABLE %s%s", table->qualified, cascade ? " CASCADE" : "");
 	relation_close(rel, NoLock);
+	extension_keep_schema(get_rel_namespace(relid));
+	sql = psprintf("DROP TABLE %s%s",
+				   quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
+											  get_rel_name(relid)),
+				   cascade ? " CASCADE" : "");
 	SPI_connect();
 	dyn_execute(sql);
 	SPI_finish();

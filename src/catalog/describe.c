@@ -326,9 +326,27 @@ dyn_describe_table(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(description);
 }
 
+typedef struct ListedDescription
+{
+	const DynListed *listed;
+	Datum description;
+} ListedDescription;
+
+static void
+describe_listed(void *arg)
+{
+	ListedDescription *described = arg;
+	const DynListed *listed = described->listed;
+
+	described->description =
+		describe_own(listed->rel, listed->table,
+					 dyn_name_of_relation(RelationGetRelationName(listed->rel), &listed->settings));
+}
+
 static void
 put_listed(ReturnSetInfo *result, const DynListed *listed)
 {
+	ListedDescription described = {listed};
 	Datum values[5] = {ObjectIdGetDatum(listed->relid)};
 	bool nulls[5] = {false, true, true, false, true};
 
@@ -343,10 +361,8 @@ put_listed(ReturnSetInfo *result, const DynListed *listed)
 				cstring_to_text_with_len(shape->keys[i].data, (int) shape->keys[i].len));
 			nulls[1 + i] = false;
 		}
-		values[4] = describe_own(
-			listed->rel, listed->table,
-			dyn_name_of_relation(RelationGetRelationName(listed->rel), &listed->settings));
-		nulls[4] = false;
+		nulls[4] = !dyn_try_listed(describe_listed, &described);
+		values[4] = described.description;
 	}
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }

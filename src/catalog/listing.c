@@ -321,20 +321,28 @@ read_schema(void *arg)
 }
 
 /*
- * Returns NULL if the table is no table of items, or is broken: reading its schema may raise any
- * error, which must not keep the other tables from being listed.
+ * Does a step that is about one table.  It may raise any error, since what is declared of a table is
+ * what its owner has written, and that must not keep the other tables from being listed.  Returns
+ * whether there was none.
  */
+bool
+dyn_try_listed(void (*step)(void *arg), void *arg)
+{
+	ErrorData *error = attempt(step, arg);
+
+	if (error != NULL && (error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
+						  error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN))
+		ReThrowError(error);
+	return error == NULL;
+}
+
+/* Returns NULL if the table is no table of items, or is broken. */
 static DynTable *
 try_schema(Relation rel)
 {
 	SchemaRead read = {rel, NULL};
-	ErrorData *error = attempt(read_schema, &read);
 
-	if (error == NULL)
-		return read.table;
-	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED || error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN)
-		ReThrowError(error);
-	return NULL;
+	return dyn_try_listed(read_schema, &read) ? read.table : NULL;
 }
 
 /*

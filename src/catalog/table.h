@@ -218,6 +218,7 @@ typedef struct DynListed
 } DynListed;
 
 /* False if it is gone, broken, or no table of items. */
+extern bool dyn_try_listed(void (*step)(void *arg), void *arg);
 extern bool dyn_open_listed(Oid relid, DynListed *listed);
 extern void dyn_close_listed(DynListed *listed);
 extern char *dyn_listed_name(const DynListed *listed); /* quoted */

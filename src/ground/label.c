@@ -27,6 +27,7 @@
 #include "utils/syscache.h"
 
 #include "ground/errors.h"
+#include "ground/extension.h"
 #include "ground/json_writer.h"
 #include "ground/label.h"
 #include "item/reader.h"
@@ -328,17 +329,21 @@ print(List *members)
 
 /*
  * Writes the label of a table by SECURITY LABEL, so that the statement's checks, event triggers and
- * auditing apply.  Without members, the label is removed.
+ * auditing apply.  Without members, the label is removed.  The table is locked; whose schema it is must
+ * not make it a label of another table.
  */
 static void
 write_label(Oid relid, List *members)
 {
-	char *qualified = quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
-												 get_rel_name(relid));
-	char *sql = psprintf("SECURITY LABEL FOR %s ON TABLE %s IS %s", LABEL_PROVIDER, qualified,
-						 members == NIL ? "NULL" : quote_literal_cstr(print(members)));
+	char *qualified;
+	char *sql;
 	int result;
 
+	extension_keep_schema(get_rel_namespace(relid));
+	qualified = quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
+										   get_rel_name(relid));
+	sql = psprintf("SECURITY LABEL FOR %s ON TABLE %s IS %s", LABEL_PROVIDER, qualified,
+				   members == NIL ? "NULL" : quote_literal_cstr(print(members)));
 	SPI_connect();
 	result = SPI_execute(sql, false, 0);
 	if (result != SPI_OK_UTILITY)

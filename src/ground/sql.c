@@ -10,6 +10,7 @@
 
 #include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/analyze.h"
@@ -62,6 +63,16 @@ is_strange_function(Oid function, void *marked)
 	return !extension_has(ProcedureRelationId, function, get_func_namespace(function));
 }
 
+/* The constraints of a domain are calls that are in no tree. */
+static bool
+is_strange_domain(const Node *node)
+{
+	Oid domain =
+		IsA(node, CoerceToDomain) ? ((const CoerceToDomain *) node)->resulttype : InvalidOid;
+
+	return OidIsValid(domain) && !extension_has(TypeRelationId, domain, InvalidOid);
+}
+
 static bool
 check_names(Node *node, void *arg)
 {
@@ -77,7 +88,8 @@ check_names(Node *node, void *arg)
 		relid = entry->rtekind == RTE_RELATION ? entry->relid : InvalidOid;
 	if ((OidIsValid(relid) && relid != marked->relid &&
 		 !extension_has(RelationRelationId, relid, get_rel_namespace(relid))) ||
-		(!marked->functions && check_functions_in_node(node, is_strange_function, arg)))
+		(!marked->functions &&
+		 (is_strange_domain(node) || check_functions_in_node(node, is_strange_function, arg))))
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("a name that a statement of the extension has belongs to another "
 							   "relation or function"),

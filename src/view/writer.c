@@ -11,6 +11,7 @@
 #include "utils/rel.h"
 
 #include "catalog/derive.h"
+#include "catalog/rights.h"
 #include "ground/errors.h"
 #include "ground/extension.h"
 #include "ground/kept.h"
@@ -129,6 +130,18 @@ choose_checked(EntityViewWriter *writer)
 	}
 }
 
+/* A view may be of anybody's, and of any table: who writes to it needs a privilege on the table. */
+static Relation
+open_items(const EntityView *view)
+{
+	Relation items = rights_open(view->table, RowExclusiveLock);
+
+	if (items == NULL)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+						errmsg("relation with OID %u does not exist", view->table)));
+	return items;
+}
+
 static void *
 make_writer(void *arg, Oid *also)
 {
@@ -142,7 +155,7 @@ make_writer(void *arg, Oid *also)
 						errmsg("\"%s\" is no view of an entity that can be written to",
 							   RelationGetRelationName(rel))));
 	*also = view->table;
-	items = table_open(view->table, RowExclusiveLock);
+	items = open_items(view);
 	writer->entity = entity_read(items, entity_view_table(items),
 								 member_parse(view->definitions[0])->entity->name);
 	table_close(items, NoLock);
@@ -175,6 +188,6 @@ entity_view_writer(Relation rel, Relation *items)
 	const EntityViewWriter *writer = kept_get(RelationGetRelid(rel), &kind, make_writer, rel);
 
 	/* what has changed is heard of when the lock is there; the view is locked already */
-	*items = table_open(writer->view->table, RowExclusiveLock);
+	*items = open_items(writer->view);
 	return kept_get(RelationGetRelid(rel), &kind, make_writer, rel);
 }

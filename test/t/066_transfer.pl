@@ -524,12 +524,23 @@ $node->safe_psql('other', q{SELECT elsewhere.dyn_create_table('few', 'pk S', 'sk
 	local $ENV{PGOPTIONS} = '-c search_path=strange,public';
 	my $right = write_file('right.json', qq({"pk":{"S":"r"},"sk":{"N":"1"}}\n));
 	my $wrong = write_file('wrong.json', qq({"pk":{"S":"w"},"sk":{"S":"1"}}\n));
-	for (['import', '--table', 'few', $right], ['import', '--table', 'few', '--on-error', 'skip', $wrong], ['export', '--table', 'few'], ['export', '--table', 'few', '--format', 'csv'],
-		['export', '--table', 'few', '--format', 'csv', '--entity', 'Line'], ['workbench', $model], ['chart', '--table', 'few'], ['chart', '--table', 'few', '--of', 'entities'])
+	my @commands = (['import', '--table', 'few', $right], ['import', '--table', 'few', '--on-error', 'skip', $wrong], ['export', '--table', 'few'], ['export', '--table', 'few', '--format', 'csv'],
+		['export', '--table', 'few', '--format', 'csv', '--entity', 'Line'], ['workbench', $model], ['chart', '--table', 'few'], ['chart', '--table', 'few', '--of', 'entities']);
+	for (@commands)
 	{
 		($status, $out, $err) = command(@$_, '-q', '-d', 'other');
 		unlike($err, qr/caught|ERROR/, "nothing of another role is called: @$_");
 	}
+	# nor what it has in the extension's own schema, which fits better as well
+	$node->safe_psql('other', q{GRANT CREATE ON SCHEMA elsewhere TO stranger;
+		DO $$ DECLARE f record; BEGIN FOR f IN SELECT oid::regprocedure AS name FROM pg_proc WHERE pronamespace = 'strange'::regnamespace AND proname ~ '^dyn_' LOOP
+			BEGIN EXECUTE format('ALTER ROUTINE %s SET SCHEMA elsewhere', f.name); EXCEPTION WHEN duplicate_function THEN NULL; END; END LOOP; END $$});
+	for (@commands)
+	{
+		($status, $out, $err) = command(@$_, '-q', '-d', 'other');
+		unlike($err, qr/caught/, "nothing of another role in the extension's schema is called: @$_");
+	}
+	like($err, qr/belongs to another relation or function/, 'but is told of');
 }
 
 done_testing();
