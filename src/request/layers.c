@@ -43,17 +43,19 @@ static const struct
 	bool names;
 	const char *enveloped;
 } layers[] = {
-	/*													  VPENXRS */
-	{"BatchGetItem", ITEM_LAYER_CURRENT, true,			 "-------"},
-	{"BatchWriteItem", ITEM_LAYER_OLDER, true,			 "-------"},
-	{"DeleteItem", ITEM_LAYER_CURRENT, false,			 "xxxxxx-"},
-	{"GetItem", ITEM_LAYER_CURRENT, true,				 "-------"},
-	{"PutItem", ITEM_LAYER_CURRENT, false,				 "xxxxxx-"},
-	{"Query", ITEM_LAYER_CURRENT, true,					 "------x"},
-	{"Scan", ITEM_LAYER_OLDER, true,					 "-------"},
-	{"TransactGetItems", ITEM_LAYER_TRANSACTION, true,	 "-------"},
+	/* clang-format off */
+	/*                                                    VPENXRS */
+	{"BatchGetItem", ITEM_LAYER_CURRENT, true,           "-------"},
+	{"BatchWriteItem", ITEM_LAYER_OLDER, true,           "-------"},
+	{"DeleteItem", ITEM_LAYER_CURRENT, false,            "xxxxxx-"},
+	{"GetItem", ITEM_LAYER_CURRENT, true,                "-------"},
+	{"PutItem", ITEM_LAYER_CURRENT, false,               "xxxxxx-"},
+	{"Query", ITEM_LAYER_CURRENT, true,                  "------x"},
+	{"Scan", ITEM_LAYER_OLDER, true,                     "-------"},
+	{"TransactGetItems", ITEM_LAYER_TRANSACTION, true,   "-------"},
 	{"TransactWriteItems", ITEM_LAYER_TRANSACTION, true, "-------"},
-	{"UpdateItem", ITEM_LAYER_CURRENT, false,			 "xxxxxx-"},
+	{"UpdateItem", ITEM_LAYER_CURRENT, false,            "xxxxxx-"},
+	/* clang-format on */
 };
 
 /* The number of an operation in the table, or -1. */
