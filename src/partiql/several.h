@@ -31,9 +31,6 @@ typedef struct PartiqlBatch
 	void *arg;
 } PartiqlBatch;
 
-/* execute.c */
-extern void partiql_check_index(const PartiqlBound *bound, const DynTable *table);
-
 /* batch.c */
 extern void partiql_batch(const PartiqlBatch *batch);
 
