@@ -278,13 +278,15 @@ let_in(const Exchange *exchange)
 	return NULL;
 }
 
+/* DynamoDB names the endpoint that was asked, which a client knows by a name of its own here. */
 static void
-answer_health(Request *request)
+answer_health(Request *request, const char *host)
 {
-	char text[256];
+	char text[512];
 	const char *region = config_now()->region;
-	int n = snprintf(text, sizeof(text), "healthy: dynamodb.%s.amazonaws.com ",
-					 *region == '\0' ? "us-east-1" : region);
+	int n = host != NULL ? snprintf(text, sizeof(text), "healthy: %s ", host)
+						 : snprintf(text, sizeof(text), "healthy: dynamodb.%s.amazonaws.com ",
+									*region == '\0' ? "us-east-1" : region);
 	char *copy = n < 0 || (size_t) n >= sizeof(text) ? NULL : strdup(text);
 
 	if (copy == NULL)
@@ -319,7 +321,7 @@ answer_get(Exchange *exchange)
 	bool health = exchange->server->role != SERVER_REQUESTS;
 
 	if (strcmp(path, "/") == 0)
-		answer_health(request);
+		answer_health(request, protocol_header(&exchange->message, "host"));
 	else if (health && strcmp(path, "/healthz") == 0)
 		answer_constant(&request->answer, 200, "text/plain", "alive\n");
 	else if ((exchange->server->role == SERVER_HEALTH || config_now()->metrics) &&

@@ -241,6 +241,9 @@ extern const char *const option_return_any[]; /* and of UpdateItem */
 extern void action_write_arguments(FunctionCallInfo fcinfo, int i, const char *const *choices,
 								   ItemRequest *request);
 extern const Expr *action_condition(const ItemRequest *request);
+extern const Expr *action_update_expression(const ItemRequest *request);
+extern const Expr *action_projection(const ItemRequest *request);
+extern void action_parse(ItemRequest *request);
 extern bool action_passes(const ItemRequest *request, const Expr *condition, const DynItem *item);
 extern void action_check_condition(const ItemRequest *request, const Expr *condition,
 								   const DynItem *item);

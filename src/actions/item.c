@@ -62,14 +62,12 @@ static DynItem *
 run_get(const ItemRequest *request, OperationTable *counted)
 {
 	ErrorContextCallback callback;
-	const Expr *projection = request->built.projection;
+	const Expr *projection = action_projection(request);
 	DynTable *table;
 	Relation rel;
 	DynKeyValues key;
 	DynItem *item;
 
-	if (request->projection != NULL)
-		projection = expr_projection(request->expressions, text_span(request->projection));
 	expr_request_done(request->expressions);
 	rel = action_open(request->open, request->table, AccessShareLock, &table);
 	operation_opened(counted, rel, table->primary.name);
@@ -217,15 +215,13 @@ run_update(const ItemRequest *request, OperationTable *counted)
 {
 	Update u = {.request = request,
 				.condition = action_condition(request),
-				.update = request->built.update};
+				.update = action_update_expression(request)};
 	ItemWriter writer;
 	ItemWrite write;
 	DynTable *table;
 	Relation rel;
 	bool differs;
 
-	if (request->update != NULL)
-		u.update = expr_update(request->expressions, text_span(request->update));
 	expr_request_done(request->expressions);
 	rel = action_open(request->open, request->table, RowExclusiveLock, &table);
 	operation_opened(counted, rel, table->primary.name);

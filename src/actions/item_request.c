@@ -90,9 +90,40 @@ action_updated(const ItemRequest *request, const Expr *update, const DynItem *sh
 const Expr *
 action_condition(const ItemRequest *request)
 {
-	if (request->condition == NULL)
+	if (request->condition == NULL || request->built.condition != NULL)
 		return request->built.condition;
 	return expr_condition(request->expressions, EXPR_CONDITION, text_span(request->condition));
+}
+
+/* The same of an update. */
+const Expr *
+action_update_expression(const ItemRequest *request)
+{
+	if (request->update == NULL || request->built.update != NULL)
+		return request->built.update;
+	return expr_update(request->expressions, text_span(request->update));
+}
+
+/* The same of a projection. */
+const Expr *
+action_projection(const ItemRequest *request)
+{
+	if (request->projection == NULL || request->built.projection != NULL)
+		return request->built.projection;
+	return expr_projection(request->expressions, text_span(request->projection));
+}
+
+/*
+ * Parse the expressions of a request before its action does, which will find them built.  Raises
+ * ERRCODE_DYN_VALIDATION for what is wrong with these, and with their names and values.
+ */
+void
+action_parse(ItemRequest *request)
+{
+	request->built.condition = action_condition(request);
+	request->built.update = action_update_expression(request);
+	request->built.projection = action_projection(request);
+	expr_request_done(request->expressions);
 }
 
 /* Whether an item, NULL if there is none, meets the condition of a request. */
@@ -181,17 +212,15 @@ action_check_update(const ItemRequest *request, const DynTable *table, const Exp
 void
 action_check(TransactKind kind, const ItemRequest *request)
 {
-	const Expr *update = request->built.update;
+	const Expr *update;
 	ItemWriter writer;
 	ItemWrite write;
 	DynTable *table;
 	Relation rel;
 
 	(void) action_condition(request);
-	if (request->projection != NULL)
-		(void) expr_projection(request->expressions, text_span(request->projection));
-	if (request->update != NULL)
-		update = expr_update(request->expressions, text_span(request->update));
+	(void) action_projection(request);
+	update = action_update_expression(request);
 	expr_request_done(request->expressions);
 	rel = action_open(request->open, request->table, AccessShareLock, &table);
 	write_open(&writer, rel, table);

@@ -52,12 +52,18 @@ no_key_hint(const Read *read, ItemSpan attribute)
 					others.len > 0 ? others.data + strlen(", ") : "");
 }
 
+/* The same in DynamoDB's words. */
+static char *
+words_name(const Read *read, int i)
+{
+	return item_quoted_words(dyn_index_key(read->table, read->index, i)->attribute);
+}
+
 /* What DynamoDB says of a key that has no condition, or not one by which an index is read. */
 static const char *
 missed_words(const Read *read, int key)
 {
-	return psprintf("Query condition missed key schema element: %s",
-					item_quoted_words(dyn_index_key(read->table, read->index, key)->attribute));
+	return psprintf("Query condition missed key schema element: %s", words_name(read, key));
 }
 
 #define UNSUPPORTED "Query key condition not supported"
@@ -66,8 +72,6 @@ missed_words(const Read *read, int key)
 static const char *
 no_key_words(const Read *read, const ExprKeyCondition *condition)
 {
-	if (condition->nterms > Max(read->index->nkeys, 2))
-		return "Conditions can be of length 1 or 2 only";
 	if (condition->nterms > read->index->nkeys)
 		return UNSUPPORTED;
 	for (int key = 0; key < read->index->nkeys; key++)
@@ -90,6 +94,28 @@ fail_no_key(const Read *read, const ExprKeyCondition *condition, ItemSpan attrib
 					of_table ? read->table->name : item_quoted(read->index->name)),
 			 errwords("%s", no_key_words(read, condition)),
 			 errhint("%s", no_key_hint(read, attribute))));
+}
+
+/*
+ * More conditions than any key has are refused at once, other ones by what they are about.  Two on a key
+ * of one attribute are of the latter, as before there were keys of several (docs/semantics.md, SV09).
+ */
+static void
+check_number(const Read *read, const ExprKeyCondition *condition)
+{
+	int nkeys = read->index->nkeys;
+
+	if (condition->nterms <= Max(nkeys, 2))
+		return;
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("invalid %s: it has %d conditions, and the key has the attributes %s",
+						   condition->parameter, condition->nterms,
+						   dyn_key_names(read->table, read->index, nkeys)),
+					read->request->built.key_condition != NULL
+						? errwords("Conditions can be of length 1 or 2 only")
+						: errwords("The number of query conditions (%d) exceeds the number of key "
+								   "attributes defined in the schema (%d)",
+								   condition->nterms, nkeys)));
 }
 
 /* The terms of a key condition by the key that they are about. */
@@ -127,6 +153,23 @@ check_values(const Read *read, const Terms terms)
 	}
 }
 
+/* What DynamoDB says of those before a sort key attribute with a condition that need not be equal. */
+static const char *
+unequal_words(const Read *read, const Terms terms, int key)
+{
+	StringInfoData names;
+
+	initStringInfo(&names);
+	for (int i = read->index->npartition; i < key; i++)
+	{
+		if (terms[i] == NULL || terms[i]->op != EXPR_KEY_EQ)
+			appendStringInfo(&names, "%s%s", names.len > 0 ? ", " : "", words_name(read, i));
+	}
+	return psprintf("RANGE key attributes %s must have equality conditions specified in the query "
+					"because a condition is present on key attribute %s",
+					names.data, words_name(read, key));
+}
+
 /*
  * Equality on the whole partition key, and then on sort key attributes from the first on; the one
  * after them may have another condition.  Everything else is no stretch of an index.
@@ -148,13 +191,11 @@ check_terms(const Read *read, const ExprKeyCondition *condition, const Terms ter
 	for (int i = equal + 1; i < index->nkeys; i++)
 	{
 		if (terms[i] != NULL)
-			ereport(
-				ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION),
-				 errmsg("invalid %s: it must require \"%s\" to equal a value, since it has a "
-						"condition on \"%s\"",
-						condition->parameter, key_name(read, equal), key_name(read, i)),
-				 errwords("%s", terms[equal] == NULL ? missed_words(read, equal) : UNSUPPORTED)));
+			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+							errmsg("invalid %s: it must require \"%s\" to equal a value, since it "
+								   "has a condition on \"%s\"",
+								   condition->parameter, key_name(read, equal), key_name(read, i)),
+							errwords("%s", unequal_words(read, terms, i))));
 	}
 }
 
@@ -219,6 +260,7 @@ open_query(Read *read, const QueryRequest *request, ResultCallback callback, voi
 			expr_key_condition(request->read.expressions, text_span(request->key_condition));
 	read_open(read, &request->read, callback, arg, result, counted);
 	read_forbid_unprojected(read);
+	check_number(read, condition);
 	match_terms(read, condition, terms);
 	check_values(read, terms);
 	check_terms(read, condition, terms);

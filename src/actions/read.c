@@ -55,7 +55,8 @@ choose_index(Read *read)
 pg_noreturn static void
 fail_select(const char *message, const char *words)
 {
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", message), errwords("%s", words)));
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", message), errwords("%s", words),
+					errwords_kind(WORDS_SELECT)));
 	pg_unreachable();
 }
 

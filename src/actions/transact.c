@@ -62,9 +62,7 @@ parse_expressions(Step *step)
 	const ItemRequest *request = &step->action->request;
 
 	step->condition = action_condition(request);
-	step->update = request->built.update;
-	if (request->update != NULL)
-		step->update = expr_update(request->expressions, text_span(request->update));
+	step->update = action_update_expression(request);
 	expr_request_done(request->expressions);
 }
 

@@ -55,9 +55,7 @@ parse_projections(const TransactRequest *request)
 	{
 		const ItemRequest *get = &request->actions[i].request;
 
-		projections[i] = get->built.projection;
-		if (get->projection != NULL)
-			projections[i] = expr_projection(get->expressions, text_span(get->projection));
+		projections[i] = action_projection(get);
 		expr_request_done(get->expressions);
 	}
 	return projections;

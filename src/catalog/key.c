@@ -274,14 +274,23 @@ fault_words(DynKeyRole role, KeyFault fault, const DynKey *key, bool partition, 
 					item_type_code(item_type(value)));
 }
 
+static bool
+is_scalar(ItemType type)
+{
+	return type == ITEM_S || type == ITEM_N || type == ITEM_B;
+}
+
 /*
  * The same of the i-th column of a start key that has that many attributes.  Query, and Scan of an
  * index, look at its form first, then at the keys of the index, and then at those of the table.
  */
 static const char *
-start_words(DynKeyRole role, const DynIndex *index, int i, KeyFault fault, uint32 n,
+start_words(DynKeyRole role, const DynIndex *index, int i, KeyFault fault, bool scalar, uint32 n,
 			const char *words)
 {
+	/* a value that could be a key, but not this one (docs/semantics.md, SV27) */
+	if (fault == KEY_TYPE && scalar)
+		return START_KEY_WORDS;
 	if (role == DYN_KEY_OF_QUERY_START || !dyn_index_is_table(index))
 	{
 		if (n != (uint32) index->ncolumns || (fault == KEY_MISSING && i < index->nkeys))
@@ -337,7 +346,9 @@ source_words(const KeySource *source, int i, KeyFault fault, bool partition, Ite
 	const char *words = fault_words(source->role, fault, key, partition, value);
 
 	if (source->role == DYN_KEY_OF_SCAN_START || source->role == DYN_KEY_OF_QUERY_START)
-		return start_words(source->role, source->index, i, fault, source->attributes.count, words);
+		return start_words(source->role, source->index, i, fault,
+						   value.data != NULL && is_scalar(item_type(value)),
+						   source->attributes.count, words);
 	return words;
 }
 
@@ -426,6 +437,19 @@ dyn_key_of_item(const DynTable *table, const DynItem *item, DynKeyValues *key)
 	KeySource source = {table, &table->primary, DYN_KEY_OF_ITEM, item_children(item_root(item))};
 
 	read_key(&source, key);
+}
+
+/*
+ * Raises ERRCODE_DYN_VALIDATION unless an item of a batch has a primary key, of which DynamoDB says the
+ * same as of a key that is given alone.
+ */
+void
+dyn_key_check_batched(const DynTable *table, const DynItem *item)
+{
+	KeySource source = {table, &table->primary, DYN_KEY_OF_REQUEST, item_children(item_root(item))};
+
+	for (int i = 0; i < table->primary.ncolumns; i++)
+		(void) checked_attribute(&source, i);
 }
 
 /* The attributes of the first n columns of an index, for a message: "PK", "SK". */

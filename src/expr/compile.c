@@ -4,7 +4,8 @@
  *	  names.
  *
  * An entry that falls out of the cache lives on while requests have it pinned.  An expression with
- * an error is never kept, so it fails alike each time.
+ * an error is never kept, so it fails alike each time.  What is wrong with a condition as one of a key
+ * comes after its values, and so is found each time.
  */
 #include "postgres.h"
 
@@ -127,8 +128,6 @@ parse(ExprCompiled *c, const ExprRequest *request)
 		expr_fail_syntax(&state, "syntax error");
 	c->parsing = false;
 	dyn_expr_lex_destroy(scanner);
-	if (c->kind == EXPR_KEY_CONDITION)
-		expr_check_key_condition(c);
 }
 
 /* Parse in a context of its own, which goes with the current one if there is an error. */

@@ -133,11 +133,13 @@ expr_check_node_values(const Expr *expr, const ExprNode *node)
 		node->rule->check(expr, node);
 }
 
-/* Does the same for all nodes of a condition. */
+/* Does the same for all nodes of a condition, in the order of the text, and requires its values. */
 void
 expr_check_condition_values(const Expr *expr, const ExprNode *node)
 {
 	check_stack_depth();
+	if (node->type == NODE_VALUE)
+		expr_require_value(expr, node->slot);
 	for (int i = 0; i < node->nargs; i++)
 		expr_check_condition_values(expr, node->args[i]);
 	expr_check_node_values(expr, node);

@@ -14,14 +14,24 @@ character_at(const ExprCompiled *compiled, int location)
 	return item_characters((ItemSpan){compiled->text.data, (uint32) location}) + 1;
 }
 
+/* What words of an expression are about, unless they are about the item. */
+static WordsKind
+kind_of(const ExprCompiled *compiled)
+{
+	if (compiled->text.data != NULL)
+		return WORDS_EXPRESSION;
+	return compiled->kind == EXPR_CONDITION ? WORDS_EXPECTED : WORDS_OTHER;
+}
+
 /* The hint may be NULL. */
 pg_noreturn static void
-fail_at(const ExprCompiled *compiled, int location, const char *words, const char *message,
-		const char *hint)
+fail_at(const ExprCompiled *compiled, int location, WordsKind kind, const char *words,
+		const char *message, const char *hint)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DYN_VALIDATION),
 			 errmsg("invalid %s: %s", compiled->parameter, message), errwords("%s", words),
+			 errwords_kind(kind),
 			 location < 0 ? 0 : errdetail("At character %d.", character_at(compiled, location)),
 			 hint == NULL ? 0 : errhint("%s", hint)));
 	pg_unreachable();
@@ -34,7 +44,7 @@ expr_fail_hint(const ExprCompiled *compiled, int location, const char *words, co
 {
 	if (compiled->parsing)
 		expr_check_syntax(compiled);
-	fail_at(compiled, location, words, message, hint);
+	fail_at(compiled, location, kind_of(compiled), words, message, hint);
 }
 
 /*
@@ -53,7 +63,21 @@ expr_fail(const ExprCompiled *compiled, int location, const char *words, const c
 	va_start(args, format);
 	message = words_format(format, args);
 	va_end(args);
-	fail_at(compiled, location, words, message, NULL);
+	fail_at(compiled, location, kind_of(compiled), words, message, NULL);
+}
+
+/* The same where the item is what the expression does not fit: of an update that is under way. */
+void
+expr_fail_item(const ExprCompiled *compiled, int location, const char *words, const char *hint,
+			   const char *format, ...)
+{
+	va_list args;
+	char *message;
+
+	va_start(args, format);
+	message = words_format(format, args);
+	va_end(args);
+	fail_at(compiled, location, WORDS_OTHER, words, message, hint);
 }
 
 /* Raises the error of a name that DynamoDB reserves, with the placeholder to take instead. */
@@ -65,7 +89,7 @@ expr_fail_reserved(const ExprCompiled *compiled, int location, ItemSpan name)
 	if (compiled->parsing)
 		expr_check_syntax(compiled);
 	fail_at(
-		compiled, location,
+		compiled, location, WORDS_EXPRESSION,
 		expr_words(compiled, "Attribute name is a reserved keyword; reserved keyword: %s",
 				   item_quoted_words(name)),
 		psprintf("attribute name \"%s\" is a reserved word and needs a placeholder", quoted),
@@ -131,6 +155,7 @@ expr_fail_syntax(const ExprParse *parse, const char *message)
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 					errmsg("invalid %s: %s %s", compiled->parameter, message, where),
 					errwords("%s", expr_words_syntax(compiled, parse->token)),
+					errwords_kind(WORDS_EXPRESSION),
 					errdetail("At character %d.", character_at(compiled, parse->token)),
 					hint == NULL ? 0 : errhint("%s", hint)));
 	pg_unreachable();

@@ -77,7 +77,7 @@ typedef struct ExprKeyTerm
 	ItemSpan value[2]; /* with their tags; the second one is BETWEEN's upper bound */
 } ExprKeyTerm;
 
-#define EXPR_MAX_KEY_TERMS 8
+#define EXPR_MAX_KEY_TERMS 8 /* of the key of any index */
 
 /*
  * Terms of distinct attributes, in the order of the text.  The caller checks whether these are the
@@ -87,7 +87,7 @@ typedef struct ExprKeyTerm
 typedef struct ExprKeyCondition
 {
 	const char *parameter; /* of the API, for messages */
-	int nterms;
+	int nterms; /* in the text: of those that are too many for any key there are no terms */
 	ExprKeyTerm terms[EXPR_MAX_KEY_TERMS];
 } ExprKeyCondition;
 
@@ -139,6 +139,7 @@ typedef struct ExprLegacyUpdate
 
 /* request.c */
 extern ExprRequest *expr_request(const Jsonb *names, const DynItem *vals);
+extern ExprRequest *expr_request_of_api(const Jsonb *names, const DynItem *vals);
 extern ExprRequest *expr_request_arguments(FunctionCallInfo fcinfo, int names, int vals);
 extern void expr_request_done(const ExprRequest *request);
 

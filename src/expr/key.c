@@ -2,8 +2,8 @@
  * key.c
  *	  Key conditions: of the language of conditions, what can be a range of an index.
  *
- * What needs no values is checked when the expression is parsed, the rest when it is
- * bound; what needs the key schema is the caller's.
+ * DynamoDB looks at the values first, which are checked when the expression is bound; what needs the
+ * key schema is the caller's.
  */
 #include "postgres.h"
 
@@ -23,7 +23,7 @@ term_attribute(const ExprNode *term)
 
 /* What is wrong with a condition that a key cannot have, going through its operands in order. */
 static const char *
-term_words(const ExprNode *term)
+term_problem(const ExprNode *term)
 {
 	bool attribute = false;
 	bool first = !term->rule->key.turns;
@@ -52,6 +52,12 @@ term_words(const ExprNode *term)
 	return "Invalid condition in KeyConditionExpression: No key attribute specified";
 }
 
+static const char *
+term_words(const ExprCompiled *c, const ExprNode *term)
+{
+	return expr_words(c, "%s", term_problem(term));
+}
+
 /* One condition on one attribute, with values of the request. */
 static void
 check_term(const ExprCompiled *c, const ExprNode *term)
@@ -59,18 +65,18 @@ check_term(const ExprCompiled *c, const ExprNode *term)
 	const ExprNode *attribute;
 
 	if (!term->rule->key.allowed)
-		expr_fail(c, term->location, term_words(term),
+		expr_fail(c, term->location, term_words(c, term),
 				  "only =, <, <=, >, >=, BETWEEN, begins_with and AND are allowed here");
 	attribute = term_attribute(term);
 	if (attribute->type != NODE_PATH || attribute->path->nsteps != 1)
-		expr_fail(c, attribute->location, term_words(term), "\"%s\" is not a key attribute",
+		expr_fail(c, attribute->location, term_words(c, term), "\"%s\" is not a key attribute",
 				  expr_operand_text(c, attribute));
 	for (int i = 0; i < term->nargs; i++)
 	{
 		const ExprNode *arg = term->args[i];
 
 		if (arg != attribute && arg->type != NODE_VALUE)
-			expr_fail(c, arg->location, term_words(term),
+			expr_fail(c, arg->location, term_words(c, term),
 					  "\"%s\" is compared with \"%s\" instead of a value",
 					  expr_operand_text(c, attribute), expr_operand_text(c, arg));
 	}
@@ -93,40 +99,29 @@ collect_terms(const ExprCompiled *c, const ExprNode *node, const ExprNode **term
 
 		if (expr_path_equal(path, term_attribute(terms[i])->path))
 			expr_fail(c, node->location,
-					  "KeyConditionExpressions must only contain one condition per key",
+					  expr_words(c, "KeyConditionExpressions must only contain one condition per "
+									"key"),
 					  "more than one condition on attribute \"%s\"", expr_path_text(path));
 	}
-	if (nterms == EXPR_MAX_KEY_TERMS)
-		expr_fail(c, node->location, "Conditions can be of length 1 or 2 only",
-				  "more than %d conditions", EXPR_MAX_KEY_TERMS);
 	terms[nterms] = node;
 	return nterms + 1;
 }
 
 /*
- * Raises ERRCODE_DYN_VALIDATION if a parsed condition is no key condition.  That is up to
- * EXPR_MAX_KEY_TERMS conditions joined by AND, each of which compares another top-level attribute
+ * The terms of a key condition with their values.  Raises ERRCODE_DYN_VALIDATION if the condition is no
+ * key condition.  That is conditions joined by AND, each of which compares another top-level attribute
  * with values of the request.
  */
-void
-expr_check_key_condition(const ExprCompiled *c)
-{
-	const ExprNode *terms[EXPR_MAX_KEY_TERMS];
-
-	collect_terms(c, c->root, terms, 0);
-}
-
-/* The terms of a key condition with their values. */
 ExprKeyCondition *
 expr_key_terms(const Expr *expr)
 {
 	ExprKeyCondition *result =
 		MemoryContextAllocZero(GetMemoryChunkContext((void *) expr), sizeof(ExprKeyCondition));
-	const ExprNode *terms[EXPR_MAX_KEY_TERMS];
+	const ExprNode *terms[EXPR_MAX_OPERATORS];
 
 	result->parameter = expr->compiled->parameter;
 	result->nterms = collect_terms(expr->compiled, expr->compiled->root, terms, 0);
-	for (int i = 0; i < result->nterms; i++)
+	for (int i = 0; i < Min(result->nterms, EXPR_MAX_KEY_TERMS); i++)
 	{
 		const ExprNode *node = terms[i];
 		const ExprNode *attribute = term_attribute(node);

@@ -51,9 +51,10 @@ typedef struct Builder
 } Builder;
 
 pg_noreturn static void
-fail(const char *problem)
+fail(ExprKind kind, const char *problem)
 {
-	dyn_error(ERRCODE_DYN_VALIDATION, DYN_INVALID_WORDS "%s", problem);
+	dyn_error_kind(kind == EXPR_CONDITION ? WORDS_EXPECTED : WORDS_OTHER, DYN_INVALID_WORDS "%s",
+				   problem);
 }
 
 /*
@@ -62,7 +63,7 @@ fail(const char *problem)
 
 /* Put entries, which begin with a name, in the order of items; each name may occur once. */
 static void
-sort_names(void *entries, int n, size_t size)
+sort_names(ExprKind kind, void *entries, int n, size_t size)
 {
 	const ItemSpan *previous = NULL;
 
@@ -72,10 +73,10 @@ sort_names(void *entries, int n, size_t size)
 		const ItemSpan *name = (const ItemSpan *) ((char *) entries + i * size);
 
 		if (name->len == 0 || name->len > ITEM_MAX_NAME)
-			fail(psprintf("Attribute name \"%s\" is not of 1 to %d bytes", item_quoted(*name),
-						  ITEM_MAX_NAME));
+			fail(kind, psprintf("Attribute name \"%s\" is not of 1 to %d bytes", item_quoted(*name),
+								ITEM_MAX_NAME));
 		if (previous != NULL && expr_span_equal(*previous, *name))
-			fail(psprintf("Duplicate value in attribute name: %s", item_quoted_words(*name)));
+			fail(kind, psprintf("Duplicate value in attribute name: %s", item_quoted_words(*name)));
 		previous = name;
 	}
 }
@@ -151,21 +152,21 @@ value_node(Builder *b, ItemSpan attribute, ItemSpan value)
  */
 
 static void
-check_condition(const ExprLegacyCondition *condition)
+check_condition(ExprKind kind, const ExprLegacyCondition *condition)
 {
 	const char *name = expr_legacy_operators[condition->op];
 	int n = condition->nvalues;
 
 	if (n < operators[condition->op].min || n > operators[condition->op].max)
-		fail(psprintf("Invalid number of argument(s) for the %s ComparisonOperator", name));
+		fail(kind, psprintf("Invalid number of argument(s) for the %s ComparisonOperator", name));
 	for (int i = 1; i < n; i++)
 	{
 		if (item_type(condition->values[i]) != item_type(condition->values[0]))
-			fail("AttributeValues inside AttributeValueList must be of same type");
+			fail(kind, "AttributeValues inside AttributeValueList must be of same type");
 	}
 	if (n > 0 && !(operators[condition->op].types & EXPR_TYPE(item_type(condition->values[0]))))
-		fail(psprintf("ComparisonOperator %s is not valid for %s AttributeValue type", name,
-					  item_type_code(item_type(condition->values[0]))));
+		fail(kind, psprintf("ComparisonOperator %s is not valid for %s AttributeValue type", name,
+							item_type_code(item_type(condition->values[0]))));
 }
 
 static ExprNode *
@@ -211,10 +212,10 @@ expr_legacy_condition(ExprKind kind, const char *parameter, ExprLegacyCondition 
 	int nvalues = 0;
 	Builder b;
 
-	sort_names(conditions, n, sizeof(ExprLegacyCondition));
+	sort_names(kind, conditions, n, sizeof(ExprLegacyCondition));
 	for (int i = 0; i < n; i++)
 	{
-		check_condition(&conditions[i]);
+		check_condition(kind, &conditions[i]);
 		nvalues += conditions[i].nvalues;
 	}
 	begin(&b, kind, parameter, n, nvalues);
@@ -289,7 +290,7 @@ expr_legacy_projection(ItemSpan *names, int n)
 	Builder b;
 
 	Assert(n > 0 && n <= EXPR_MAX_LEGACY_PROJECTION);
-	sort_names(names, n, sizeof(ItemSpan));
+	sort_names(EXPR_PROJECTION, names, n, sizeof(ItemSpan));
 	begin(&b, EXPR_PROJECTION, "AttributesToGet", n, 0);
 	begin_tree(&b, n);
 	for (int i = 0; i < n; i++)
@@ -305,16 +306,17 @@ check_update(const ExprLegacyUpdate *update)
 	if (update->value.data == NULL)
 	{
 		if (update->action != EXPR_LEGACY_DELETE)
-			fail("Only DELETE action is allowed when no attribute value is specified");
+			fail(EXPR_UPDATE, "Only DELETE action is allowed when no attribute value is specified");
 		return;
 	}
 	type = item_type(update->value);
 	if (update->action == EXPR_LEGACY_DELETE && !item_type_is_set(type))
-		fail(psprintf("DELETE action with value is not supported for the type %s",
-					  item_type_code(type)));
+		fail(EXPR_UPDATE, psprintf("DELETE action with value is not supported for the type %s",
+								   item_type_code(type)));
 	if (update->action == EXPR_LEGACY_ADD && type != ITEM_N && type != ITEM_L &&
 		!item_type_is_set(type))
-		fail(psprintf("ADD action is not supported for the type %s", item_type_code(type)));
+		fail(EXPR_UPDATE,
+			 psprintf("ADD action is not supported for the type %s", item_type_code(type)));
 }
 
 static ExprVerb
@@ -338,7 +340,7 @@ expr_legacy_update(ExprLegacyUpdate *updates, int n)
 {
 	Builder b;
 
-	sort_names(updates, n, sizeof(ExprLegacyUpdate));
+	sort_names(EXPR_UPDATE, updates, n, sizeof(ExprLegacyUpdate));
 	begin(&b, EXPR_UPDATE, "AttributeUpdates", n, n);
 	begin_tree(&b, n);
 	for (int i = 0; i < n; i++)

@@ -38,7 +38,15 @@ fail(const char *parameter, ItemSpan placeholder, const char *problem, const cha
 {
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 					errmsg("invalid %s: \"%s\" %s", parameter, item_quoted(placeholder), problem),
-					errwords("%s", words)));
+					errwords("%s", words), errwords_kind(WORDS_PLACEHOLDER)));
+	pg_unreachable();
+}
+
+pg_noreturn static void
+fail_empty(const char *parameter)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid %s: it is empty", parameter),
+					errwords("%s must not be empty", parameter), errwords_kind(WORDS_PLACEHOLDER)));
 	pg_unreachable();
 }
 
@@ -66,8 +74,7 @@ check_name(ItemSpan placeholder, ItemSpan name)
 		return;
 	fail(NAMES, placeholder, "is not an attribute name of 1 to 65535 bytes",
 		 psprintf("ExpressionAttributeNames contains invalid value: %s for key %s",
-				  name.len == 0 ? "Empty attribute name"
-								: "Attribute name is too large, must be less than 65536 bytes",
+				  name.len == 0 ? "Empty attribute name" : ITEM_LONG_NAME_WORDS,
 				  item_quoted_words(placeholder)));
 }
 
@@ -145,22 +152,43 @@ release(void *arg)
 		text_cache_unpin(&expr->compiled->entry);
 }
 
-/* Check what was passed, in a form that expressions can use up. */
-ExprRequest *
-expr_request(const Jsonb *names, const DynItem *vals)
+static ExprRequest *
+make_request(const Jsonb *names, const DynItem *vals, bool may_be_empty)
 {
 	ExprRequest *request = palloc0(sizeof(ExprRequest));
 
 	request->cxt = CurrentMemoryContext;
 	if (names != NULL)
+	{
+		if (!may_be_empty && JB_ROOT_COUNT(names) == 0)
+			fail_empty(NAMES);
 		read_names(request, names);
+	}
 	if (vals != NULL)
+	{
+		if (!may_be_empty && item_children(item_root(vals)).count == 0)
+			fail_empty(VALUES);
 		read_values(request, vals);
+	}
 	check_size(request, vals);
 	request->release.func = release;
 	request->release.arg = request;
 	MemoryContextRegisterResetCallback(request->cxt, &request->release);
 	return request;
+}
+
+/* Check what was passed, in a form that expressions can use up. */
+ExprRequest *
+expr_request(const Jsonb *names, const DynItem *vals)
+{
+	return make_request(names, vals, true);
+}
+
+/* The same of a request of the API, in which neither may be there and have nothing (docs/semantics.md, SV18). */
+ExprRequest *
+expr_request_of_api(const Jsonb *names, const DynItem *vals)
+{
+	return make_request(names, vals, false);
 }
 
 /* The same of arguments of a function by their place; vals below 0: it has none. */
@@ -202,15 +230,32 @@ expr_request_name(const ExprRequest *request, ItemSpan placeholder, ItemSpan cop
 	return -1;
 }
 
-/* The value of a placeholder, noting that it is used. */
-static bool
-use_value(ExprRequest *request, ItemSpan placeholder, ItemSpan *value)
+/* The value of a placeholder, noting that it is used; no data if there is none. */
+static ItemSpan
+use_value(ExprRequest *request, ItemSpan placeholder)
 {
-	int position = item_position(&request->vals, placeholder, value);
+	ItemSpan value = {NULL, 0};
+	int position = item_position(&request->vals, placeholder, &value);
 
-	if (position >= 0)
-		request->vals_used[position] = true;
-	return position >= 0;
+	if (position < 0)
+		return (ItemSpan){NULL, 0};
+	request->vals_used[position] = true;
+	return value;
+}
+
+/* Raises ERRCODE_DYN_VALIDATION unless the request has the value of a slot. */
+void
+expr_require_value(const Expr *expr, int slot)
+{
+	const ExprCompiled *c = expr->compiled;
+	const char *name;
+
+	if (expr->values[slot].data != NULL)
+		return;
+	name = item_quoted(c->slots[slot].name);
+	expr_fail_hint(c, c->slots[slot].location, expr_words_undefined(c, c->slots[slot].name),
+				   psprintf("Give its value in vals: {\"%s\": {\"S\": \"text\"}}.", name),
+				   psprintf("value placeholder \"%s\" is not defined", name));
 }
 
 /* Raises ERRCODE_DYN_VALIDATION if a value has a type that its operator can never take. */
@@ -243,14 +288,10 @@ expr_bind(ExprRequest *request, ExprKind kind, ItemSpan text)
 	expr->values = values;
 	for (int i = 0; i < c->nslots; i++)
 	{
-		if (!use_value(request, c->slots[i].name, &values[i]))
-		{
-			const char *name = item_quoted(c->slots[i].name);
-
-			expr_fail_hint(c, c->slots[i].location, expr_words_undefined(c, c->slots[i].name),
-						   psprintf("Give its value in vals: {\"%s\": {\"S\": \"text\"}}.", name),
-						   psprintf("value placeholder \"%s\" is not defined", name));
-		}
+		values[i] = use_value(request, c->slots[i].name);
+		/* those of a key condition are looked at with what takes them, in the order of the text */
+		if (kind != EXPR_KEY_CONDITION)
+			expr_require_value(expr, i);
 	}
 	for (int i = 0; i < c->nused_names; i++)
 		request->names[c->used_names[i]].used = true;

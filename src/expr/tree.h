@@ -226,6 +226,9 @@ pg_noreturn extern void expr_fail_hint(const ExprCompiled *compiled, int locatio
 									   const char *words, const char *hint, const char *message);
 pg_noreturn extern void expr_fail(const ExprCompiled *compiled, int location, const char *words,
 								  const char *format, ...) pg_attribute_printf(4, 5);
+pg_noreturn extern void expr_fail_item(const ExprCompiled *compiled, int location,
+									   const char *words, const char *hint, const char *format, ...)
+	pg_attribute_printf(5, 6);
 pg_noreturn extern void expr_fail_reserved(const ExprCompiled *compiled, int location,
 										   ItemSpan name);
 pg_noreturn extern void expr_fail_syntax(const ExprParse *parse, const char *message);
@@ -282,7 +285,6 @@ extern ExprTree *expr_tree_add(ExprParse *parse, ExprPath *path);
 extern void expr_add_attribute(ExprCompiled *compiled, ItemSpan name);
 
 /* key.c */
-extern void expr_check_key_condition(const ExprCompiled *compiled);
 extern ExprKeyCondition *expr_key_terms(const Expr *expr);
 
 /* condition.c, update.c: what a request's values must be */
@@ -300,6 +302,7 @@ extern void expr_write_list_append(ExprApply *a, const ExprNode *node);
 
 /* request.c */
 extern void expr_check_values(const Expr *expr);
+extern void expr_require_value(const Expr *expr, int slot);
 
 /* projection.c */
 extern bool expr_tree_resolves(const ExprTree *tree, ItemSpan value);

@@ -41,8 +41,8 @@ fail_verb(const Expr *expr, const ExprTree *leaf, ItemType type)
 	{
 		ItemType type;
 		const char *name;
-	} names[] = {{ITEM_S, "STRING"}, {ITEM_N, "NUMBER"},     {ITEM_B, "BINARY"}, {ITEM_L, "LIST"},
-				 {ITEM_M, "MAP"},    {ITEM_BOOL, "BOOLEAN"}, {ITEM_NULL, "NULL"}};
+	} names[] = {{ITEM_S, "STRING"}, {ITEM_N, "NUMBER"},  {ITEM_B, "BINARY"}, {ITEM_L, "LIST"},
+				 {ITEM_M, "MAP"},    {ITEM_BOOL, "BOOL"}, {ITEM_NULL, "NULL"}};
 	const char *verb = leaf->verb == EXPR_ADD ? "ADD" : "DELETE";
 	int i = 0;
 
@@ -51,7 +51,7 @@ fail_verb(const Expr *expr, const ExprTree *leaf, ItemType type)
 	expr_fail_type(expr, leaf->value, verb, type,
 				   expr_words(expr->compiled,
 							  "Incorrect operand type for operator or function; operator: %s, "
-							  "operand type: %s",
+							  "operand type: %s, typeSet: ALLOWED_FOR_ADD_OPERAND",
 							  verb, names[i].name));
 }
 
@@ -99,12 +99,12 @@ operand(const ExprApply *a, const ExprNode *node)
 	{
 		const char *path = expr_path_text(node->path);
 
-		expr_fail_hint(
+		expr_fail_item(
 			a->expr->compiled, node->location,
 			"The provided expression refers to an attribute that does not exist in the item",
 			psprintf("Write if_not_exists(%s, :v) with a value for that, or ADD for numbers.",
 					 path),
-			psprintf("the item has no value at document path \"%s\"", path));
+			"the item has no value at document path \"%s\"", path);
 	}
 	return value;
 }
@@ -128,8 +128,10 @@ typed_operand(const ExprApply *a, const ExprNode *node, int arg)
 	ItemSpan value = operand(a, node->args[arg]);
 
 	if (!(node->rule->types[arg] & EXPR_TYPE(item_type(value))))
-		expr_fail_type(a->expr, node->args[arg], expr_taker(node->rule), item_type(value),
-					   WRONG_TYPE);
+		expr_fail_item(a->expr->compiled, node->args[arg]->location, WRONG_TYPE, NULL,
+					   "%s cannot take \"%s\" of type %s", expr_taker(node->rule),
+					   expr_operand_text(a->expr->compiled, node->args[arg]),
+					   item_type_code(item_type(value)));
 	return value;
 }
 
@@ -140,9 +142,9 @@ write_sum(ExprApply *a, int location, ItemSpan x, ItemSpan y, bool subtract)
 	int len = item_number_add(item_payload(x), item_payload(y), subtract, number);
 
 	if (len < 0)
-		expr_fail(a->expr->compiled, location,
-				  item_number_words((ItemNumberError) len, (ItemSpan){NULL, 0}), "the result %s",
-				  item_number_error(len));
+		expr_fail_item(a->expr->compiled, location,
+					   item_number_words((ItemNumberError) len, (ItemSpan){NULL, 0}), NULL,
+					   "the result %s", item_number_error(len));
 	item_build_scalar(&a->b, ITEM_N, (ItemSpan){number, (uint32) len});
 }
 
@@ -160,8 +162,8 @@ static void
 check_nesting(const ExprApply *a, int levels, int location)
 {
 	if (levels > 0 && a->b.depth + levels - 1 > ITEM_MAX_NESTING)
-		expr_fail(a->expr->compiled, location, "Nesting Levels have exceeded supported limits",
-				  "more than %d levels of nesting", ITEM_MAX_NESTING);
+		expr_fail_item(a->expr->compiled, location, "Nesting Levels have exceeded supported limits",
+					   NULL, "more than %d levels of nesting", ITEM_MAX_NESTING);
 }
 
 static void
@@ -289,13 +291,14 @@ require_same_type(const ExprApply *a, const ExprTree *leaf, ItemSpan old)
 	ItemType type = item_type(*action_value(a, leaf));
 
 	if (type != item_type(old))
-		expr_fail(a->expr->compiled, leaf->path->location,
-				  a->expr->compiled->text.data == NULL ? "Type mismatch for attribute to update"
-													   : WRONG_TYPE,
-				  leaf->verb == EXPR_ADD
-					  ? "cannot add a value of type %s to \"%s\" of type %s"
-					  : "cannot delete a value of type %s from \"%s\" of type %s",
-				  item_type_code(type), expr_path_text(leaf->path), item_type_code(item_type(old)));
+		expr_fail_item(
+			a->expr->compiled, leaf->path->location,
+			a->expr->compiled->text.data == NULL ? "Type mismatch for attribute to update"
+												 : WRONG_TYPE,
+			NULL,
+			leaf->verb == EXPR_ADD ? "cannot add a value of type %s to \"%s\" of type %s"
+								   : "cannot delete a value of type %s from \"%s\" of type %s",
+			item_type_code(type), expr_path_text(leaf->path), item_type_code(item_type(old)));
 }
 
 /* Whether there will be a value. */
@@ -374,9 +377,9 @@ can_descend(const ExprApply *a, const ExprTree *tree, const ItemSpan *old)
 	if (a->absent && !tree_creates(tree))
 		return false;
 	path = first_leaf(tree)->path;
-	expr_fail(a->expr->compiled, path->location,
-			  "The document path provided in the update expression is invalid for update",
-			  "document path \"%s\" does not fit the item", expr_path_text(path));
+	expr_fail_item(a->expr->compiled, path->location,
+				   "The document path provided in the update expression is invalid for update",
+				   NULL, "document path \"%s\" does not fit the item", expr_path_text(path));
 }
 
 /* Whether anything that the tree writes will be there. */

@@ -18,6 +18,14 @@ typedef struct ErrorName
 #define DYN_ERROR_ROW(symbol, a, b, c, name) {(const char[]){'Y', 'D', a, b, c, '\0'}, name},
 static const ErrorName error_names[] = {DYN_ERROR_LIST(DYN_ERROR_ROW)};
 
+pg_noreturn static void
+raise_words(int sqlstate, WordsKind kind, const char *words)
+{
+	ereport(ERROR, (errcode(sqlstate), errmsg_internal("%s", words), errwords("%s", words),
+					errwords_kind(kind)));
+	pg_unreachable();
+}
+
 /*
  * Raises an error in DynamoDB's own words, which clients may compare, so the message is not
  * translated.  sqlstate is one of ERRCODE_DYN_*.
@@ -26,12 +34,25 @@ void
 dyn_error(int sqlstate, const char *format, ...)
 {
 	va_list args;
-	char *message;
+	char *words;
 
 	va_start(args, format);
-	message = words_format(format, args);
+	words = words_format(format, args);
 	va_end(args);
-	ereport(ERROR, (errcode(sqlstate), errmsg_internal("%s", message), errwords("%s", message)));
+	raise_words(sqlstate, WORDS_OTHER, words);
+}
+
+/* The same of a request that is not valid, in words of that kind. */
+void
+dyn_error_kind(WordsKind kind, const char *format, ...)
+{
+	va_list args;
+	char *words;
+
+	va_start(args, format);
+	words = words_format(format, args);
+	va_end(args);
+	raise_words(ERRCODE_DYN_VALIDATION, kind, words);
 }
 
 PG_FUNCTION_INFO_V1(dyn_error_name);

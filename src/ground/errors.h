@@ -48,5 +48,7 @@ enum DynErrorCode
 
 /* Raises an error with exactly DynamoDB's message, which programs may compare. */
 pg_noreturn extern void dyn_error(int sqlstate, const char *format, ...) pg_attribute_printf(2, 3);
+pg_noreturn extern void dyn_error_kind(WordsKind kind, const char *format, ...)
+	pg_attribute_printf(2, 3);
 
 #endif

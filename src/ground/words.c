@@ -19,6 +19,7 @@ static struct
 	char *words; /* NULL: what follows is of no error */
 	const ErrorData *error;
 	const char *function; /* has raised the error */
+	WordsKind kind;
 } last;
 
 /* A text of any length, allocated in the current memory context. */
@@ -46,6 +47,7 @@ static void
 forget_words(void)
 {
 	last.words = NULL;
+	last.kind = WORDS_OTHER;
 	if (last.context == NULL)
 		last.context = AllocSetContextCreate(TopMemoryContext, "words of the last error",
 											 ALLOCSET_SMALL_SIZES);
@@ -84,6 +86,14 @@ words_set_if(const char *function, const char *words)
 	return 0;
 }
 
+/* What the words are about that were set just before. */
+int
+words_set_kind(WordsKind kind)
+{
+	last.kind = kind;
+	return 0;
+}
+
 static bool
 is_same(const char *a, const char *b)
 {
@@ -101,4 +111,11 @@ words_of(const ErrorData *error)
 		!is_same(last.function, error->funcname) || !is_same(last.error->message, error->message))
 		return NULL;
 	return last.words;
+}
+
+/* What the words of an error that was caught are about. */
+WordsKind
+words_kind_of(const ErrorData *error)
+{
+	return words_of(error) == NULL ? WORDS_OTHER : last.kind;
 }

@@ -240,6 +240,15 @@ compare_children(const ItemBuilder *b, ItemType type, const ItemBuildChild *x,
 	return item_element_compare(type, a, c);
 }
 
+static int
+compare_places(const void *a, const void *b)
+{
+	uint32 x = ((const ItemBuildChild *) a)->start;
+	uint32 y = ((const ItemBuildChild *) b)->start;
+
+	return x < y ? -1 : x > y;
+}
+
 typedef struct SortArg
 {
 	const ItemBuilder *b;
@@ -250,11 +259,15 @@ static int
 sort_cmp(const void *x, const void *y, void *arg)
 {
 	const SortArg *sort = arg;
+	int cmp = compare_children(sort->b, sort->type, x, y);
 
-	return compare_children(sort->b, sort->type, x, y);
+	return cmp != 0 ? cmp : compare_places(x, y);
 }
 
-/* Sort the children; false if two are equal.  *moved: they have to change places. */
+/*
+ * Sort the children; false if two are equal, which stay in the order in which they came.  *moved: they
+ * have to change places.
+ */
 static bool
 sort_children(ItemBuilder *b, ItemType type, ItemBuildChild *children, int n, bool *moved)
 {
@@ -438,26 +451,47 @@ item_build_describe(const ItemBuilder *b, ItemBuildError error, StringInfo out)
 	}
 }
 
-static int
-compare_places(const void *a, const void *b)
+/* Where the first child came that is equal to an earlier one.  The children are sorted. */
+static uint32
+first_repeat(const ItemBuilder *b, ItemType type, const ItemBuildChild *children, int n)
 {
-	uint32 x = ((const ItemBuildChild *) a)->start;
-	uint32 y = ((const ItemBuildChild *) b)->start;
+	uint32 first = PG_UINT32_MAX;
 
-	return x < y ? -1 : x > y;
+	for (int i = 1; i < n; i++)
+	{
+		if (compare_children(b, type, &children[i - 1], &children[i]) == 0)
+			first = Min(first, children[i].start);
+	}
+	return first;
 }
 
-/* The elements of the innermost frame in the order in which they came: [a, a]. */
+/*
+ * The elements of the innermost frame, which are sorted.  The older layer tells these in the order in
+ * which they came: [b, a, b].  The current one does so from the first that came twice on, and has those
+ * before it sorted, as in the set that it was filling: ["a", "b", "b"].
+ */
 static char *
-list_elements(const ItemBuilder *b)
+list_elements(const ItemBuilder *b, bool current)
 {
 	const ItemBuildFrame *frame = innermost(b);
+	const ItemBuildChild *sorted = b->children + frame->first_child;
 	int n = b->nchildren - frame->first_child;
 	ItemBuildChild *children = palloc(n * sizeof(ItemBuildChild));
+	uint32 first = current ? first_repeat(b, frame->type, sorted, n) : 0;
+	int nsorted = 0;
 	StringInfoData list;
 
-	memcpy(children, b->children + frame->first_child, n * sizeof(ItemBuildChild));
-	qsort(children, n, sizeof(ItemBuildChild), compare_places);
+	for (int i = 0; i < n; i++)
+	{
+		if (sorted[i].start < first)
+			children[nsorted++] = sorted[i];
+	}
+	for (int i = 0, rest = nsorted; i < n; i++)
+	{
+		if (sorted[i].start >= first)
+			children[rest++] = sorted[i];
+	}
+	qsort(children + nsorted, n - nsorted, sizeof(ItemBuildChild), compare_places);
 	initStringInfo(&list);
 	appendStringInfoChar(&list, '[');
 	for (int i = 0; i < n; i++)
@@ -466,7 +500,7 @@ list_elements(const ItemBuilder *b)
 		int len;
 
 		if (i > 0)
-			appendStringInfoString(&list, ", ");
+			appendStringInfoString(&list, current && frame->type == ITEM_BS ? "," : ", ");
 		if (list.len > ITEM_WORDS_TEXT)
 		{
 			appendStringInfoString(&list, "...");
@@ -477,7 +511,11 @@ list_elements(const ItemBuilder *b)
 			element.data = item_base64(element, &len);
 			element.len = (uint32) len;
 		}
+		if (current)
+			appendStringInfoChar(&list, '"');
 		item_quote_words(&list, element);
+		if (current)
+			appendStringInfoChar(&list, '"');
 	}
 	appendStringInfoChar(&list, ']');
 	return list.data;
@@ -485,9 +523,10 @@ list_elements(const ItemBuilder *b)
 
 /* What DynamoDB says of an error that item_build_end() has found; NULL: nothing that is known. */
 const char *
-item_build_words(const ItemBuilder *b, ItemBuildError error)
+item_build_words(const ItemBuilder *b, ItemBuildError error, ItemLayer layer)
 {
 	ItemType type = innermost(b)->type;
+	bool current = layer == ITEM_LAYER_CURRENT;
 
 	if (error == ITEM_BUILD_EMPTY_SET)
 	{
@@ -499,7 +538,8 @@ item_build_words(const ItemBuilder *b, ItemBuildError error)
 	if (error != ITEM_BUILD_DUPLICATE_ELEMENT)
 		return NULL;
 	if (type == ITEM_NS)
-		return "Input collection contains duplicates";
+		return current ? DYN_INVALID_WORDS "Input collection contains duplicates."
+					   : "Input collection contains duplicates";
 	return psprintf(DYN_INVALID_WORDS "Input collection %s%s contains duplicates.",
-					list_elements(b), type == ITEM_BS ? "of type BS" : "");
+					list_elements(b, current), type == ITEM_BS ? "of type BS" : "");
 }

@@ -67,7 +67,7 @@ extern void item_build_reserved(ItemBuilder *b, uint32 used);
 extern DynItem *item_build_finish(ItemBuilder *b);
 extern void item_build_path(const ItemBuilder *b, int depth, StringInfo out);
 extern void item_build_describe(const ItemBuilder *b, ItemBuildError error, StringInfo out);
-extern const char *item_build_words(const ItemBuilder *b, ItemBuildError error);
+extern const char *item_build_words(const ItemBuilder *b, ItemBuildError error, ItemLayer layer);
 
 /* Whether an L, M or set may be opened here; sets are leaves and do not count. */
 static inline bool

@@ -295,6 +295,7 @@ extern ItemType item_type_from_code(ItemSpan code);
 extern int item_characters(ItemSpan text);
 extern void item_quote(StringInfo out, ItemSpan text);
 extern char *item_quoted(ItemSpan text);
+#define ITEM_LONG_NAME_WORDS "Attribute name is too large, must be less than 65536 bytes"
 #define ITEM_WORDS_TEXT 1024 /* bytes of a name or value in DynamoDB's words */
 extern void item_quote_words(StringInfo out, ItemSpan text);
 extern char *item_quoted_words(ItemSpan text);
@@ -358,6 +359,17 @@ typedef enum ItemSyntax
 } ItemSyntax;
 
 /*
+ * DynamoDB checks the values of a request in one of two layers, which tell bad numbers and sets in
+ * other words: src/request/layers.c says which operation has which.
+ */
+typedef enum ItemLayer
+{
+	ITEM_LAYER_OLDER,
+	ITEM_LAYER_CURRENT,
+	ITEM_LAYER_TRANSACTION /* the older one; what is wrong with names has words, too */
+} ItemLayer;
+
+/*
  * What is wrong with the values of a request.  It is told after all that is wrong with the request's
  * JSON and members.
  */
@@ -367,6 +379,8 @@ typedef struct ItemComplaint
 	const char *detail;
 	const char *hint; /* or NULL */
 	const char *words; /* of DynamoDB, or NULL */
+	bool of_size; /* no value is wrong: the item is too large */
+	ItemLayer layer; /* whose words these are: known before anything is wrong */
 } ItemComplaint;
 
 extern DynItem *item_parse(const char *json, int len, ItemSyntax syntax, struct Node *escontext);

@@ -91,6 +91,13 @@ has_complaint(const ItemParser *p)
 	return p->complaint != NULL && p->complaint->message != NULL;
 }
 
+/* Whose words are told: those of no request are looked at by nobody. */
+static ItemLayer
+layer_of(const ItemParser *p)
+{
+	return p->complaint == NULL ? ITEM_LAYER_OLDER : p->complaint->layer;
+}
+
 /* What is wrong with a value that an expression has is said with the value's name. */
 static const char *
 value_words(ItemParser *p, const char *words)
@@ -105,11 +112,19 @@ value_words(ItemParser *p, const char *words)
 					name.data);
 }
 
+/* The same where the current layer does not name the value. */
+static const char *
+unnamed_words(ItemParser *p, const char *words)
+{
+	return layer_of(p) == ITEM_LAYER_CURRENT ? words : value_words(p, words);
+}
+
 /* The words are those of DynamoDB, or NULL. */
 static bool
 report(ItemParser *p, Trouble trouble, const ItemComplaint *c)
 {
 	bool json = trouble == TROUBLE_JSON && p->complaint != NULL;
+	ItemLayer layer;
 
 	if (trouble != TROUBLE_VALUE || p->complaint == NULL)
 	{
@@ -119,7 +134,9 @@ report(ItemParser *p, Trouble trouble, const ItemComplaint *c)
 				 c->hint != NULL ? errhint("%s", c->hint) : 0, errwords_if(c->words)));
 		return false;
 	}
+	layer = p->complaint->layer;
 	*p->complaint = *c;
+	p->complaint->layer = layer;
 	p->broken = true;
 	return true;
 }
@@ -171,7 +188,7 @@ fail(ItemParser *p, Trouble trouble, const char *message, const char *words)
 static bool
 fail_value(ItemParser *p, const char *message, const char *words)
 {
-	return fail(p, TROUBLE_VALUE, message, value_words(p, words));
+	return fail(p, TROUBLE_VALUE, message, unnamed_words(p, words));
 }
 
 /* JSON of another type is at the current token. */
@@ -186,19 +203,20 @@ fail_build(ItemParser *p, ItemBuildError error)
 {
 	StringInfoData message;
 	const char *at = token_start(p);
+	const char *words = item_build_words(&p->b, error, layer_of(p));
 
 	initStringInfo(&message);
 	item_build_describe(&p->b, error, &message);
 	if (error != ITEM_BUILD_EMPTY_SET)
 		at = p->lex->input + p->b.duplicate.source;
 	return fail_at(p, TROUBLE_VALUE, at, p->b.depth - 1, message.data, NULL,
-				   value_words(p, item_build_words(&p->b, error)));
+				   error == ITEM_BUILD_EMPTY_SET ? value_words(p, words) : unnamed_words(p, words));
 }
 
 static bool
 fail_size(ItemParser *p, Size size)
 {
-	ItemComplaint c = {psprintf("item size exceeds %d bytes", ITEM_MAX_SIZE)};
+	ItemComplaint c = {psprintf("item size exceeds %d bytes", ITEM_MAX_SIZE), .of_size = true};
 
 	if (has_complaint(p))
 		return true;
@@ -348,6 +366,15 @@ fill_room(ItemParser *p, char *room, int len)
 	return true;
 }
 
+/* The current layer has a colon also where nothing stands behind it. */
+static const char *
+number_words(const ItemParser *p, ItemNumberError error, ItemSpan text)
+{
+	if (text.len == 0 && layer_of(p) == ITEM_LAYER_CURRENT)
+		return "The parameter cannot be converted to a numeric value: ";
+	return item_number_words(error, text);
+}
+
 static bool
 build_number(ItemParser *p, ItemSpan text)
 {
@@ -361,7 +388,7 @@ build_number(ItemParser *p, ItemSpan text)
 	if (len >= 0)
 		return fill_room(p, to, len);
 	return fail_value(p, psprintf("\"%s\" %s", item_quoted(text), item_number_error(len)),
-					  item_number_words(len, text));
+					  number_words(p, len, text));
 }
 
 /* What DynamoDB says of text that is no base64; NULL: nothing that is known. */
@@ -456,13 +483,9 @@ too_deep(const ItemParser *p, ItemType type)
 static bool
 refuse_depth(ItemParser *p)
 {
-	const char *words = "Nesting Levels have exceeded supported limits";
-
-	if (p->syntax != ITEM_SYNTAX_VALUES)
-		words = "Nesting Levels have exceeded supported limits: Attributes in the item have nested "
-				"levels beyond supported limit";
 	return fail(p, TROUBLE_VALUE, psprintf("more than %d levels of nesting", ITEM_MAX_NESTING),
-				words) &&
+				"Nesting Levels have exceeded supported limits: Attributes in the item have nested "
+				"levels beyond supported limit") &&
 		   skip(p);
 }
 
@@ -493,19 +516,22 @@ end(ItemParser *p)
 	return error == ITEM_BUILD_OK ? check_encoded(p) : fail_build(p, error);
 }
 
+/* What is said of names is known of transactions only. */
 static bool
-fail_name(ItemParser *p, const char *message)
+fail_name(ItemParser *p, const char *message, const char *words)
 {
-	return fail_at(p, TROUBLE_VALUE, token_start(p), p->b.depth - 1, message, NULL, NULL);
+	return fail_at(p, TROUBLE_VALUE, token_start(p), p->b.depth - 1, message, NULL,
+				   layer_of(p) == ITEM_LAYER_TRANSACTION ? words : NULL);
 }
 
 static bool
 check_name(ItemParser *p, ItemSpan name)
 {
 	if (name.len == 0)
-		return fail_name(p, "empty attribute name");
+		return fail_name(p, "empty attribute name", "Empty attribute name");
 	if (name.len > ITEM_MAX_NAME)
-		return fail_name(p, psprintf("attribute name is longer than %d bytes", ITEM_MAX_NAME));
+		return fail_name(p, psprintf("attribute name is longer than %d bytes", ITEM_MAX_NAME),
+						 ITEM_LONG_NAME_WORDS);
 	return true;
 }
 
@@ -666,9 +692,9 @@ check_types(ItemParser *p, const TypeCodes *codes)
 	if (has_complaint(p))
 		return true;
 	if (codes->known > 1)
-		return fail_value(p, "a value must have one type code only",
-						  "Supplied AttributeValue has more than one datatypes set, must contain "
-						  "exactly one of the supported datatypes");
+		return fail(p, TROUBLE_VALUE, "a value must have one type code only",
+					value_words(p, "Supplied AttributeValue has more than one datatypes set, must "
+								   "contain exactly one of the supported datatypes"));
 	if (codes->known == 1)
 		return true;
 	return fail_at(p, TROUBLE_VALUE, codes->unknown != NULL ? codes->unknown_at : token_start(p),
@@ -908,9 +934,10 @@ void
 item_complain(const ItemComplaint *c)
 {
 	if (c->message != NULL)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", c->message),
-						errdetail("%s", c->detail), c->hint != NULL ? errhint("%s", c->hint) : 0,
-						errwords_if(c->words)));
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", c->message),
+				 errdetail("%s", c->detail), c->hint != NULL ? errhint("%s", c->hint) : 0,
+				 errwords_if(c->words), errwords_kind(c->of_size ? WORDS_OTHER : WORDS_VALUE)));
 }
 
 /* The text of the lexer's current token, a string, palloc'd. */

@@ -435,5 +435,19 @@ json_read_raw(JsonReader *reader)
 	const char *start = reader->lex->token_start;
 
 	json_skip(reader);
+	return json_read_since(reader, start);
+}
+
+/* The place of the text that the reader stands at. */
+const char *
+json_reader_at(const JsonReader *reader)
+{
+	return reader->lex->token_start;
+}
+
+/* What was read since the reader stood at that place of the text, as it is written. */
+ItemSpan
+json_read_since(const JsonReader *reader, const char *start)
+{
 	return (ItemSpan){start, (uint32) (reader->lex->prev_token_terminator - start)};
 }

@@ -71,6 +71,8 @@ extern DynItem *json_read_item(JsonReader *reader, ItemSyntax syntax);
 extern Jsonb *json_read_names(JsonReader *reader);
 extern void json_skip(JsonReader *reader);
 extern ItemSpan json_read_raw(JsonReader *reader);
+extern const char *json_reader_at(const JsonReader *reader);
+extern ItemSpan json_read_since(const JsonReader *reader, const char *start);
 
 extern char *json_reader_path(const JsonReader *reader);
 extern char *json_reader_api_path(const JsonReader *reader);

@@ -42,7 +42,9 @@ find_read_key(const PartiqlBound *bound, const DynTable *table)
 	bool alone = bound->compiled->statement->index.data == NULL;
 	PartiqlKey key;
 
-	if (alone)
+	if (!alone)
+		partiql_check_index(bound, table);
+	else
 	{
 		key = partiql_find_key(bound, table, PARTIQL_KEY_READ);
 		(void) partiql_plan(bound, table, &table->primary);

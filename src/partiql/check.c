@@ -183,6 +183,24 @@ check_distinct(const PartiqlStatement *statement)
 	}
 }
 
+/* What is selected is no attribute. */
+void
+partiql_fail_column(const PartiqlStatement *statement, const PartiqlNode *column)
+{
+	partiql_fail(
+		statement, column->place,
+		psprintf("Unexpected path component at %s", partiql_where(statement->text, column->place)),
+		"a column is a document path");
+}
+
+static bool
+is_count(const PartiqlNode *node)
+{
+	return node->type == PARTIQL_FUNCTION && item_span_is(node->text, "count") &&
+		   list_length(node->args) == 1 &&
+		   ((const PartiqlNode *) linitial(node->args))->type == PARTIQL_STAR;
+}
+
 static void
 check_columns(PartiqlStatement *statement)
 {
@@ -199,11 +217,14 @@ check_columns(PartiqlStatement *statement)
 		}
 		if (column->type == PARTIQL_STAR)
 			partiql_fail(statement, column->place, NULL, "* stands beside other columns");
+		if (statement->index.data != NULL && is_count(column))
+		{
+			statement->count = column;
+			statement->columns = NIL;
+			return;
+		}
 		if (column->type != PARTIQL_PATH)
-			partiql_fail(statement, column->place,
-						 psprintf("Unexpected path component at %s",
-								  partiql_where(statement->text, column->place)),
-						 "a column is a document path");
+			partiql_fail_column(statement, column);
 		check_path(statement, column);
 	}
 	check_distinct(statement);

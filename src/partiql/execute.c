@@ -45,6 +45,14 @@ partiql_forbid_exists(const PartiqlCompiled *compiled)
 						errwords("EXISTS can only be used in ExecuteTransaction write requests.")));
 }
 
+/* Raises ERRCODE_DYN_VALIDATION for COUNT(*) of an index, which is no column (docs/semantics.md, SV30). */
+void
+partiql_forbid_count(const PartiqlCompiled *compiled)
+{
+	if (compiled->statement->count != NULL)
+		partiql_fail_column(compiled->statement, compiled->statement->count);
+}
+
 /*
  * Reads
  */
@@ -62,15 +70,28 @@ check_keys(const DynIndex *index)
 								 "multi-attribute HASH keys or multi-attribute RANGE keys.")));
 }
 
-static const DynIndex *
-find_index(const PartiqlStatement *statement, const DynTable *table)
+/* What comes before all else that is wrong with a SELECT in a batch, if it reads an index. */
+void
+partiql_check_index(const PartiqlBound *bound, const DynTable *table)
 {
+	const DynIndex *index = dyn_find_index(table, bound->compiled->statement->index);
+
+	if (index != NULL)
+		check_keys(index);
+	partiql_forbid_count(bound->compiled);
+}
+
+static const DynIndex *
+find_index(const PartiqlCompiled *compiled, const DynTable *table)
+{
+	const PartiqlStatement *statement = compiled->statement;
 	const DynIndex *index = dyn_find_index(table, statement->index);
 
 	if (index == NULL)
 		dyn_fail_no_index(table, statement->index, ERRCODE_DYN_VALIDATION,
 						  "The table does not have the specified index");
 	check_keys(index);
+	partiql_forbid_count(compiled);
 	return dyn_active_index(table, statement->index);
 }
 
@@ -200,7 +221,7 @@ make_plan(const PartiqlCall *call, const DynTable *table)
 {
 	const PartiqlStatement *statement = call->bound->compiled->statement;
 	const DynIndex *index =
-		statement->index.data == NULL ? &table->primary : find_index(statement, table);
+		statement->index.data == NULL ? &table->primary : find_index(call->bound->compiled, table);
 	PartiqlPlan *plan;
 
 	check_consistent(call, index);

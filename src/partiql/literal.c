@@ -164,7 +164,7 @@ build_bag(Literal *literal, const PartiqlNode *node)
 		words = psprintf(DYN_INVALID_WORDS "Input collection [%s] contains duplicates! under %s",
 						 number_list(node->args), literal_path(literal));
 	else
-		words = item_build_words(&literal->builder, error);
+		words = item_build_words(&literal->builder, error, ITEM_LAYER_OLDER);
 	partiql_fail(literal->statement, node->place, words, "a set has an element twice");
 }
 

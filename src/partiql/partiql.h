@@ -122,6 +122,7 @@ extern PartiqlBound *partiql_bind_list(const PartiqlCompiled *compiled, const Li
 /* execute.c */
 extern void partiql_init(void);
 extern void partiql_forbid_exists(const PartiqlCompiled *compiled);
+extern void partiql_forbid_count(const PartiqlCompiled *compiled);
 extern int partiql_select(const PartiqlCall *call, ResultCallback callback, void *arg,
 						  ReadResult *result);
 extern DynItem *partiql_write(const PartiqlCall *call);

@@ -43,6 +43,9 @@ extern List *partiql_unprojected(const PartiqlPlan *plan);
 extern void partiql_explain_plan(struct PartiqlExplainer *explainer, const PartiqlBound *bound,
 								 const PartiqlPlan *plan, RangesRequest *request);
 
+/* execute.c */
+extern void partiql_check_index(const PartiqlBound *bound, const DynTable *table);
+
 /* What the item is named for. */
 typedef enum PartiqlKeyUse
 {

@@ -105,6 +105,8 @@ struct PartiqlStatement
 	ItemSpan index; /* no data: the table itself */
 	bool aliased; /* a table or a column has another name */
 	List *columns; /* NIL: all */
+	const PartiqlNode
+		*count; /* COUNT(*) of an index, which is refused once that is known; or NULL */
 	PartiqlNode *where; /* NULL: there is none */
 	PartiqlPlace where_place; /* of its text */
 	List *order; /* PartiqlOrder */
@@ -175,6 +177,8 @@ extern void partiql_set_where(PartiqlParse *parse, PartiqlToken where);
 /* check.c */
 extern ItemSpan partiql_column_name(const PartiqlNode *path);
 extern char *partiql_path_text(const PartiqlNode *path);
+pg_noreturn extern void partiql_fail_column(const PartiqlStatement *statement,
+											const PartiqlNode *column);
 extern void partiql_check(PartiqlStatement *statement);
 
 /* literal.c */

@@ -24,7 +24,10 @@ add_item(DynItem ***items, int *n, DynItem *item)
 	(*items)[(*n)++] = item;
 }
 
-#define GET_WITHOUT_TABLES "The requestItems parameter is required for BatchGetItem"
+#define GET_WITHOUT_TABLES \
+	"1 validation error detected: Value at 'RequestItems' failed to satisfy constraint: Member " \
+	"must " \
+	"have length greater than or equal to 1"
 #define WRITE_WITHOUT_TABLES "The requestItems parameter is required for BatchWriteItem"
 
 /* Tables begin with their names, which are those of the members of RequestItems. */
@@ -53,23 +56,26 @@ check_twofold(const List *tables)
 	pfree(names);
 }
 
-/* What is wrong with the names is told of the map, once. */
-static void
-check_names(JsonReader *reader, const List *tables)
+#define NAMES_CONSTRAINT \
+	"Map keys must satisfy constraint: [Member must have length less than or equal to 255, " \
+	"Member " \
+	"must have length greater than or equal to 3, Member must satisfy regular expression " \
+	"pattern: " \
+	"[a-zA-Z0-9_.-]+]"
+
+/* The first table with a name that no table can have; NULL: there is none. */
+static const ListCell *
+find_misnamed(const List *tables)
 {
 	ListCell *cell;
 
 	check_twofold(tables);
 	foreach (cell, tables)
 	{
-		if (request_is_table(name_of(cell)))
-			continue;
-		request_invalid(reader, psprintf("{%s=...}", item_quoted_words(name_of(cell))),
-						"Map keys must satisfy constraint: [Member must have length less than or "
-						"equal to 255, Member must have length greater than or equal to 3, Member "
-						"must satisfy regular expression pattern: [a-zA-Z0-9_.-]+]");
-		return;
+		if (!request_is_table(name_of(cell)))
+			return cell;
 	}
+	return NULL;
 }
 
 /*
@@ -121,6 +127,7 @@ static void
 read_get_tables(JsonReader *reader, void *to)
 {
 	List **tables = to;
+	const char *start = json_reader_at(reader);
 	ItemSpan name;
 
 	for (json_read_map(reader); json_read_member(reader, &name);)
@@ -132,8 +139,11 @@ read_get_tables(JsonReader *reader, void *to)
 		*tables = lappend(*tables, table);
 	}
 	if (*tables == NIL)
-		request_missing_first(reader, GET_WITHOUT_TABLES);
-	check_names(reader, *tables);
+		request_tell_first(reader, GET_WITHOUT_TABLES);
+	/* the map is told as it stands in the request */
+	if (find_misnamed(*tables) != NULL)
+		request_invalid(reader, item_quoted_words(json_read_since(reader, start)),
+						NAMES_CONSTRAINT);
 }
 
 static const RequestMember batch_get_members[] = {
@@ -172,7 +182,7 @@ build_gets(const BatchGetCall *call)
 
 		table->get.built_projection = legacy_build_projection(&table->legacy);
 		table->get.table = table->name;
-		table->get.expressions = expr_request(table->names, NULL);
+		table->get.expressions = expr_request_of_api(table->names, NULL);
 		table->items = json_writer(JSON_COMPACT);
 		json_write_begin_array(&table->items, NULL);
 	}
@@ -393,6 +403,7 @@ static void
 read_write_tables(JsonReader *reader, void *to)
 {
 	List **tables = to;
+	const ListCell *misnamed;
 	ListCell *cell;
 	ItemSpan name;
 
@@ -406,8 +417,18 @@ read_write_tables(JsonReader *reader, void *to)
 		*tables = lappend(*tables, table);
 	}
 	if (*tables == NIL)
-		request_missing_first(reader, WRITE_WITHOUT_TABLES);
-	check_names(reader, *tables);
+		request_tell_first(reader, WRITE_WITHOUT_TABLES);
+	misnamed = find_misnamed(*tables);
+	/* told behind what is wrong with other members */
+	if (misnamed != NULL)
+	{
+		const char *words =
+			psprintf("1 validation error detected: Value '{%s=...}' at 'requestItems' "
+					 "failed to satisfy constraint: " NAMES_CONSTRAINT,
+					 item_quoted_words(name_of(misnamed)));
+
+		request_refuse(reader, words, "%s", words);
+	}
 	/* told of the map, and not of its members */
 	foreach (cell, *tables)
 		check_number(reader, lfirst(cell));

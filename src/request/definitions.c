@@ -379,6 +379,25 @@ check_defined(List *keys, List *attributes, bool of_table)
 	}
 }
 
+/* How DynamoDB prints the two schemas is not known: they are the attribute here. */
+pg_noreturn static void
+fail_redefined(const AttributeDefinition *attribute, char type)
+{
+	const char *name = item_quoted_words(attribute->name);
+
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_DYN_VALIDATION),
+		 errmsg("attribute \"%s\" is of type %c in the table", item_quoted(attribute->name), type),
+		 errwords(DYN_INVALID_WORDS
+				  "Attributes cannot be redefined. Please check that your attribute has the "
+				  "same type as previously defined. Existing schema: "
+				  "Schema:[SchemaElement: key{%s:%c}] New schema: "
+				  "Schema:[SchemaElement: key{%s:%s}]",
+				  name, type, name, attribute_types[attribute->type])));
+	pg_unreachable();
+}
+
 /* The attribute of an existing key may be defined again, with the same type. */
 void
 request_use_attribute(ItemSpan spec, List *attributes)
@@ -394,9 +413,7 @@ request_use_attribute(ItemSpan spec, List *attributes)
 			continue;
 		attribute->used = true;
 		if (*attribute_types[attribute->type] != spec.data[spec.len - 1])
-			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-							errmsg("attribute \"%s\" is of type %c in the table", item_quoted(name),
-								   spec.data[spec.len - 1])));
+			fail_redefined(attribute, spec.data[spec.len - 1]);
 	}
 }
 

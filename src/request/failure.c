@@ -11,6 +11,7 @@
 #include "catalog/table.h"
 #include "ground/errors.h"
 #include "ground/json_writer.h"
+#include "request/layers.h"
 #include "request/request.h"
 
 /* Whether requests tell the error otherwise than PostgreSQL does. */
@@ -135,6 +136,8 @@ request_rethrow(MemoryContext context, const Denial *denial)
 		PG_RE_THROW();
 	error = take_error(context);
 	words = words_of(error);
+	if (words != NULL)
+		words = layer_words(denial->operation, words_kind_of(error), words);
 	if (error->sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE)
 	{
 		error->sqlerrcode = ERRCODE_DYN_ACCESS_DENIED;

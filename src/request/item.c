@@ -60,14 +60,15 @@ static const RequestMember put_members[] = {
 	RETURN_ON_FAILURE(ItemCall, on_failure),
 };
 
+/* In the order of DynamoDB's errors (docs/semantics.md, SV23). */
 static const RequestMember update_members[] = {
+	RETURN_CAPACITY(ItemCall, capacity),
 	{"TableName", MEMBER_TEXT, AT(table), true, .name_of = NAME_TABLE},
+	RETURN_VALUES,
+	LEGACY_CONDITIONAL_OPERATOR(ItemCall, legacy),
 	{"Key", MEMBER_ITEM, AT(request.item), true},
 	LEGACY_ATTRIBUTE_UPDATES(ItemCall, legacy),
 	LEGACY_EXPECTED(ItemCall, legacy),
-	LEGACY_CONDITIONAL_OPERATOR(ItemCall, legacy),
-	RETURN_VALUES,
-	RETURN_CAPACITY(ItemCall, capacity),
 	RETURN_METRICS(ItemCall, metrics),
 	{"UpdateExpression", MEMBER_TEXT, AT(request.update)},
 	{"ConditionExpression", MEMBER_TEXT, AT(request.condition)},
@@ -96,10 +97,11 @@ check_return_values(const ItemCall *call)
 {
 	if (call->kind == TRANSACT_UPDATE || call->return_values <= RETURN_ALL_OLD)
 		return;
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("invalid ReturnValues \"%s\"", option_return_any[call->return_values]),
-					errhint("Use NONE or ALL_OLD."),
-					errwords("ReturnValues can only be ALL_OLD or NONE")));
+	ereport(ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION),
+			 errmsg("invalid ReturnValues \"%s\"", option_return_any[call->return_values]),
+			 errhint("Use NONE or ALL_OLD."), errwords("ReturnValues can only be ALL_OLD or NONE"),
+			 errwords_kind(WORDS_RETURN_VALUES)));
 }
 
 static void
@@ -122,7 +124,7 @@ read_call(JsonReader *reader, TransactKind kind, const RequestMember *members, i
 	request_names(reader, text_span(call->table));
 	legacy_build_item(&call->legacy, &call->request);
 	call->request.table = call->table;
-	call->request.expressions = expr_request(call->names, call->values);
+	call->request.expressions = expr_request_of_api(call->names, call->values);
 	call->request.return_values = (ReturnValues) call->return_values;
 	call->request.old_on_failure = call->on_failure == RETURN_ALL_OLD;
 	call->measure.collection = call->metrics != 0;

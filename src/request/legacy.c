@@ -145,6 +145,21 @@ legacy_read_operator(JsonReader *reader, void *to)
 	*(LegacyOperator *) to = choice == 0 ? LEGACY_AND : LEGACY_OR;
 }
 
+/* The same of Query, which tells this alone and before all else (docs/semantics.md, SV27). */
+void
+legacy_read_query_operator(JsonReader *reader, void *to)
+{
+	ItemSpan name = json_read_string(reader);
+
+	if (item_span_is(name, "AND"))
+		*(LegacyOperator *) to = LEGACY_AND;
+	else if (item_span_is(name, "OR"))
+		*(LegacyOperator *) to = LEGACY_OR;
+	else
+		request_tell_first(reader, "Failed to satisfy constraint: Member must satisfy enum value "
+								   "set: [ALL, OR]");
+}
+
 /*
  * What goes together
  */
@@ -199,8 +214,8 @@ check_operator(const LegacyParameters *legacy)
 pg_noreturn static void
 fail(const char *problem, ItemSpan attribute)
 {
-	dyn_error(ERRCODE_DYN_VALIDATION, DYN_INVALID_WORDS "%s for Attribute: %s", problem,
-			  item_quoted_words(attribute));
+	dyn_error_kind(WORDS_EXPECTED, DYN_INVALID_WORDS "%s for Attribute: %s", problem,
+				   item_quoted_words(attribute));
 }
 
 /* What of Value, Exists, ComparisonOperator and AttributeValueList makes sense together. */

@@ -62,12 +62,16 @@ typedef struct LegacyParameters
 	LEGACY_MEMBER("KeyConditions", type, legacy.key_conditions, legacy_read_conditions)
 #define LEGACY_CONDITIONAL_OPERATOR(type, legacy) \
 	LEGACY_MEMBER("ConditionalOperator", type, legacy.conditional_operator, legacy_read_operator)
+#define LEGACY_QUERY_OPERATOR(type, legacy) \
+	LEGACY_MEMBER("ConditionalOperator", type, legacy.conditional_operator, \
+				  legacy_read_query_operator)
 
 extern void legacy_read_names(JsonReader *reader, void *to);
 extern void legacy_read_conditions(JsonReader *reader, void *to);
 extern void legacy_read_updates(JsonReader *reader, void *to);
 extern void legacy_read_expected(JsonReader *reader, void *to);
 extern void legacy_read_operator(JsonReader *reader, void *to);
+extern void legacy_read_query_operator(JsonReader *reader, void *to);
 
 extern char *legacy_names(const LegacyParameters *legacy, bool key_condition);
 extern void legacy_build_item(const LegacyParameters *legacy, ItemRequest *request);

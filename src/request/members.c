@@ -142,9 +142,9 @@ request_refuse(JsonReader *reader, const char *words, const char *format, ...)
 	reader->problems->refusal = refusal;
 }
 
-/* What the request cannot do without is not there: told before everything else. */
+/* Told alone and before all else: of several the first one. */
 void
-request_missing_first(JsonReader *reader, const char *words)
+request_tell_first(JsonReader *reader, const char *words)
 {
 	if (reader->problems->missing == NULL)
 		reader->problems->missing = words;
@@ -214,9 +214,9 @@ check_name(JsonReader *reader, ItemSpan given, MemberName of)
 	if (!has_name_characters(name))
 		request_invalid(reader, item_quoted_words(given),
 						"Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+");
-	request_check_length(reader, item_characters(name),
-						 of == NAME_NEW_TABLE && name.len == 0 ? 1 : 3, DYN_MAX_TABLE_NAME,
-						 item_quoted_words(given));
+	/* an empty name of a table is told by another bound (docs/semantics.md, SV23) */
+	request_check_length(reader, item_characters(name), of == NAME_TABLE && name.len == 0 ? 1 : 3,
+						 DYN_MAX_TABLE_NAME, item_quoted_words(given));
 }
 
 /* Whether a table can have the name, or the ARN, or there is one that has it. */
@@ -432,7 +432,7 @@ add_missing(JsonReader *reader, const RequestMember *member)
 	if (request_is_argument(reader))
 		fail_missing(reader, member->name);
 	if (member->missing != NULL)
-		request_missing_first(reader, member->missing);
+		request_tell_first(reader, member->missing);
 	else
 		request_missing(reader, member->name);
 }

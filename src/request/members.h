@@ -100,7 +100,7 @@ extern int request_read_choice(JsonReader *reader, const char *name, const char 
 							   const char *set);
 extern void request_check_length(JsonReader *reader, int64 length, int64 min, int64 max,
 								 const char *value);
-extern void request_missing_first(JsonReader *reader, const char *words);
+extern void request_tell_first(JsonReader *reader, const char *words);
 extern void request_invalid(JsonReader *reader, const char *value, const char *format, ...)
 	pg_attribute_printf(3, 4);
 extern void request_invalid_plain(JsonReader *reader, const char *path, const char *format, ...)

@@ -76,12 +76,12 @@ parameters_check(const ExpressionParameter *expressions, int n, const LegacyPara
 	if (legacy != NULL)
 		check_mixing(expressions, n, legacy);
 	if (names && !any_given(expressions, n, false))
-		dyn_error(ERRCODE_DYN_VALIDATION,
-				  "ExpressionAttributeNames can only be specified when using expressions");
+		dyn_error_kind(WORDS_NO_EXPRESSION,
+					   "ExpressionAttributeNames can only be specified when using expressions");
 	if (values && !any_given(expressions, n, true))
-		dyn_error(ERRCODE_DYN_VALIDATION,
-				  "ExpressionAttributeValues can only be specified when using expressions: %s",
-				  list_expressions(expressions, n, false));
+		dyn_error_kind(WORDS_NO_EXPRESSION,
+					   "ExpressionAttributeValues can only be specified when using expressions: %s",
+					   list_expressions(expressions, n, false));
 }
 
 /* The same for a request for one item, alone or in a transaction, which has no legacy parameters. */

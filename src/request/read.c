@@ -45,7 +45,7 @@ static const RequestMember query_members[] = {
 	{"ConsistentRead", MEMBER_BOOL, AT(read.consistent)},
 	LEGACY_KEY_CONDITIONS(ReadCall, legacy),
 	LEGACY_QUERY_FILTER(ReadCall, legacy),
-	LEGACY_CONDITIONAL_OPERATOR(ReadCall, legacy),
+	LEGACY_QUERY_OPERATOR(ReadCall, legacy),
 	{"ScanIndexForward", MEMBER_BOOL, AT(query.forward)},
 	{"ExclusiveStartKey", MEMBER_ITEM, AT(read.start_key)},
 	RETURN_CAPACITY(ReadCall, capacity),
@@ -127,7 +127,7 @@ read_call(JsonReader *reader, const RequestMember *members, int n, RequestCheck 
 	request_names(reader, text_span(call->table));
 	legacy_build_read(&call->legacy, &call->read);
 	call->read.table = call->table;
-	call->read.expressions = expr_request(call->names, call->values);
+	call->read.expressions = expr_request_of_api(call->names, call->values);
 	call->read.paged = true;
 	call->read.page_size = call->limit.value;
 	read_capacity_begin(&call->taken);

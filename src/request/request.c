@@ -7,6 +7,7 @@
 #include "utils/builtins.h"
 
 #include "ground/errors.h"
+#include "request/layers.h"
 #include "request/request.h"
 
 static const struct
@@ -75,6 +76,7 @@ request_run(const char *operation, const char *request, int len, JsonWriter *res
 	/* who declares a request is told of what would be ignored */
 	reader.strict = response == NULL;
 	reader.denial = denial;
+	reader.complaint.layer = layer_of_values(operation);
 	find_operation(operation)(&reader, response);
 }
 

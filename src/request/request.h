@@ -5,6 +5,7 @@
  *		request.c		dyn_request(): operations by their names
  *		members.c		members of JSON objects, read by tables
  *		failure.c		errors, as programs look at them
+ *		layers.c		what their words depend on beside the error: the operation
  *		denied.c		missing privileges, and ARNs of others
  *		item.c			GetItem, PutItem, UpdateItem, DeleteItem
  *		read.c			Query, Scan

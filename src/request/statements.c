@@ -163,13 +163,22 @@ set_meter_part(MeterPart *to, const StatementPart *part, CapacityKind kind)
  */
 
 static void
+bind_action(void *arg)
+{
+	StatementPart *part = arg;
+
+	bind_part(part);
+	partiql_forbid_count(part->bound->compiled);
+}
+
+static void
 bind_transaction(const List *parts)
 {
 	ListCell *cell;
 
 	foreach (cell, parts)
 	{
-		ErrorData *error = action_try(bind_part, lfirst(cell));
+		ErrorData *error = action_try(bind_action, lfirst(cell));
 
 		if (error != NULL)
 			partiql_fail_part(foreach_current_index(cell), error);

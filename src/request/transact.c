@@ -100,6 +100,17 @@ read_action(JsonReader *reader, TransactKind kind, TransactAction *action)
 		action->request.expressions = expr_request(action->names, action->vals);
 }
 
+/* What is wrong with the values of an action is told when that action is checked. */
+static void
+keep_complaint(JsonReader *reader, TransactAction *action)
+{
+	ItemComplaint *complaint = palloc(sizeof(ItemComplaint));
+
+	*complaint = reader->complaint;
+	action->front = complaint;
+	reader->complaint = (ItemComplaint){.layer = complaint->layer};
+}
+
 /* The actions that an array may have. */
 typedef struct ActionKinds
 {
@@ -215,6 +226,8 @@ read_elements(JsonReader *reader, const ActionKinds *may_be, TransactRequest *re
 		action = &request->actions[request->nactions++];
 		*action = (TransactAction){0};
 		read_element(reader, may_be, action);
+		if (!request_is_argument(reader))
+			keep_complaint(reader, action);
 	}
 	error_context_stack = callback.previous;
 }
@@ -275,9 +288,9 @@ read_gets(JsonReader *reader, void *to)
 
 static const RequestMember transact_write_members[] = {
 	{"TransactItems", MEMBER_CUSTOM, AT(request), true, .read = read_writes},
+	{"ClientRequestToken", MEMBER_TEXT, AT(request.token), .min = 1, .max = DYN_MAX_TOKEN},
 	RETURN_CAPACITY(TransactCall, capacity),
 	RETURN_METRICS(TransactCall, metrics),
-	{"ClientRequestToken", MEMBER_TEXT, AT(request.token), .min = 1, .max = DYN_MAX_TOKEN},
 };
 
 static const RequestMember transact_get_members[] = {
@@ -285,29 +298,28 @@ static const RequestMember transact_get_members[] = {
 	RETURN_CAPACITY(TransactCall, capacity),
 };
 
+/*
+ * All that is wrong with one action and needs no table comes before anything of the next one
+ * (docs/semantics.md, SV28).
+ */
 static void
-check_call(void *read)
+prepare_actions(TransactRequest *request)
 {
-	const TransactRequest *request = &((const TransactCall *) read)->request;
+	int number = 1;
+	ErrorContextCallback callback = {error_context_stack, name_action, &number};
 
-	for (int i = 0; i < request->nactions; i++)
+	error_context_stack = &callback;
+	for (; number <= request->nactions; number++)
 	{
-		const TransactAction *action = &request->actions[i];
+		TransactAction *action = &request->actions[number - 1];
 
 		parameters_check_item(action->kind, &action->request, NULL, action->names != NULL,
 							  action->vals != NULL);
+		item_complain(action->front);
+		action->request.expressions = expr_request_of_api(action->names, action->vals);
+		action_parse(&action->request);
 	}
-}
-
-static void
-build_actions(TransactRequest *request)
-{
-	for (int i = 0; i < request->nactions; i++)
-	{
-		TransactAction *action = &request->actions[i];
-
-		action->request.expressions = expr_request(action->names, action->vals);
-	}
+	error_context_stack = callback.previous;
 }
 
 static void
@@ -315,8 +327,8 @@ read_call(JsonReader *reader, const RequestMember *members, int n, TransactCall 
 		  RequestMeter *meter, CapacityKind kind)
 {
 	memset(call, 0, sizeof(*call));
-	request_read(reader, members, n, call, check_call);
-	build_actions(&call->request);
+	request_read(reader, members, n, call, NULL);
+	prepare_actions(&call->request);
 	meter_init(meter, call->capacity, call->metrics, call->request.nactions);
 	for (int i = 0; i < call->request.nactions; i++)
 	{

@@ -271,6 +271,12 @@ words_set_if(const char *function, const char *words)
 	return words == NULL ? 0 : words_set(function, "%s", words);
 }
 
+int
+words_set_kind(WordsKind kind)
+{
+	return 0;
+}
+
 ErrorData *
 attempt_to_compute(void (*step)(void *arg), void *arg, bool (*catches)(const ErrorData *error))
 {

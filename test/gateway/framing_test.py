@@ -83,6 +83,8 @@ with Gateway('--log-level', 'debug') as g:
             is_((a.status, a.body), (404, b'' if line == 'HEAD /' else NOT_FOUND), line)
     is_(g.send(post('ListTables', b'{}', target='/?a=b')).status, 200, 'a query does not matter')
     a = g.send(head(['GET / HTTP/1.1', 'Host: x']))
+    is_((a.status, a.body), (200, b'healthy: x '), 'GET / names who was asked')
+    a = g.send(head(['GET / HTTP/1.1', 'Host: dynamodb.us-east-1.amazonaws.com']))
     is_((a.status, a.body, len(a.body)), (200, b'healthy: dynamodb.us-east-1.amazonaws.com ', 42), 'GET /')
     is_(a.headers['x-amz-crc32'], '3128867991', 'its checksum')
 
