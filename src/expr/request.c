@@ -122,6 +122,20 @@ read_values(ExprRequest *request, const DynItem *vals)
 	}
 }
 
+/* A request has had its values checked where it was read; those of arguments come as the type has them. */
+static void
+check_nesting(const ExprRequest *request)
+{
+	for (uint32 i = 0; i < request->vals.count; i++)
+	{
+		ItemSpan name;
+
+		if (item_nesting(item_entry(item_child(&request->vals, i), &name)) > ITEM_CALL_NESTING)
+			fail(VALUES, name, psprintf("has more than %d levels of nesting", ITEM_CALL_NESTING),
+				 "Nesting Levels have exceeded supported limits");
+	}
+}
+
 static void
 check_size(const ExprRequest *request, const DynItem *vals)
 {
@@ -145,9 +159,9 @@ release(void *arg)
 		text_cache_unpin(&expr->compiled->entry);
 }
 
-/* Check what was passed, in a form that expressions can use up. */
+/* What expr_request() does with values whose depth the caller judges. */
 ExprRequest *
-expr_request(const Jsonb *names, const DynItem *vals)
+expr_request_any_depth(const Jsonb *names, const DynItem *vals)
 {
 	ExprRequest *request = palloc0(sizeof(ExprRequest));
 
@@ -160,6 +174,16 @@ expr_request(const Jsonb *names, const DynItem *vals)
 	request->release.func = release;
 	request->release.arg = request;
 	MemoryContextRegisterResetCallback(request->cxt, &request->release);
+	return request;
+}
+
+/* Check what was passed, in a form that expressions can use up. */
+ExprRequest *
+expr_request(const Jsonb *names, const DynItem *vals)
+{
+	ExprRequest *request = expr_request_any_depth(names, vals);
+
+	check_nesting(request);
 	return request;
 }
 

@@ -142,6 +142,26 @@ static const RequestMember batch_get_members[] = {
 	RETURN_CAPACITY(BatchGetCall, capacity),
 };
 
+/* All tables have expressions, or all have legacy parameters. */
+static void
+check_mixing(const List *tables)
+{
+	ExpressionParameter projection = {"ProjectionExpression", NULL};
+	LegacyParameters legacy = {0};
+	ListCell *cell;
+
+	foreach (cell, tables)
+	{
+		const GetTable *table = lfirst(cell);
+
+		if (table->get.projection != NULL)
+			projection.text = table->get.projection;
+		if (table->legacy.attributes_to_get.given)
+			legacy = table->legacy;
+	}
+	parameters_check(&projection, 1, &legacy, NULL, NULL);
+}
+
 static void
 check_get(void *read)
 {
@@ -149,12 +169,13 @@ check_get(void *read)
 	int64 n = 0;
 	ListCell *cell;
 
+	check_mixing(call->tables);
 	foreach (cell, call->tables)
 	{
 		const GetTable *table = lfirst(cell);
 		const ExpressionParameter projection = {"ProjectionExpression", table->get.projection};
 
-		parameters_check(&projection, 1, &table->legacy, table->names != NULL, false);
+		parameters_check(&projection, 1, &table->legacy, table->names, NULL);
 		n += table->get.nkeys;
 	}
 	batch_check_keys(n);
@@ -211,7 +232,7 @@ print_unprocessed_table(JsonWriter *response, const GetTable *table, int first)
 		json_write_span(response, "ProjectionExpression", text_span(table->get.projection));
 	if (table->legacy.attributes_to_get.given)
 		print_attributes_to_get(response, table->legacy.attributes_to_get.members);
-	if (table->names != NULL)
+	if (table->names)
 	{
 		json_write_name(response, "ExpressionAttributeNames");
 		JsonbToCString(response->text, &table->names->root, VARSIZE(table->names));

@@ -107,8 +107,7 @@ check_call(void *read)
 {
 	const ItemCall *call = read;
 
-	parameters_check_item(call->kind, &call->request, &call->legacy, call->names != NULL,
-						  call->values != NULL);
+	parameters_check_item(call->kind, &call->request, &call->legacy, call->names, call->values);
 	check_return_values(call);
 }
 

@@ -67,27 +67,31 @@ any_given(const ExpressionParameter *expressions, int n, bool with_values)
 
 /*
  * Raise ERRCODE_DYN_VALIDATION if expressions stand beside legacy parameters, or names or values
- * without an expression that could use them.
+ * without an expression that could use them, or are given and empty.
  */
 void
 parameters_check(const ExpressionParameter *expressions, int n, const LegacyParameters *legacy,
-				 bool names, bool values)
+				 const Jsonb *names, const DynItem *values)
 {
 	if (legacy != NULL)
 		check_mixing(expressions, n, legacy);
-	if (names && !any_given(expressions, n, false))
+	if (names != NULL && !any_given(expressions, n, false))
 		dyn_error(ERRCODE_DYN_VALIDATION,
 				  "ExpressionAttributeNames can only be specified when using expressions");
-	if (values && !any_given(expressions, n, true))
+	if (values != NULL && !any_given(expressions, n, true))
 		dyn_error(ERRCODE_DYN_VALIDATION,
 				  "ExpressionAttributeValues can only be specified when using expressions: %s",
 				  list_expressions(expressions, n, false));
+	if (names != NULL && JB_ROOT_COUNT(names) == 0)
+		dyn_error(ERRCODE_DYN_VALIDATION, "ExpressionAttributeNames must not be empty");
+	if (values != NULL && item_children(item_root(values)).count == 0)
+		dyn_error(ERRCODE_DYN_VALIDATION, "ExpressionAttributeValues must not be empty");
 }
 
 /* The same for a request for one item, alone or in a transaction, which has no legacy parameters. */
 void
 parameters_check_item(TransactKind kind, const ItemRequest *request, const LegacyParameters *legacy,
-					  bool names, bool values)
+					  const Jsonb *names, const DynItem *values)
 {
 	const ExpressionParameter projection = {"ProjectionExpression", request->projection};
 	const ExpressionParameter update = {"UpdateExpression", request->update, true};
@@ -108,7 +112,7 @@ parameters_check_item(TransactKind kind, const ItemRequest *request, const Legac
 /* The same for a Query. */
 void
 parameters_check_query(const ReadRequest *read, const text *key_condition,
-					   const LegacyParameters *legacy, bool names, bool values)
+					   const LegacyParameters *legacy, const Jsonb *names, const DynItem *values)
 {
 	const ExpressionParameter expressions[] = {{"ProjectionExpression", read->projection},
 											   {"FilterExpression", read->filter, true},
@@ -119,8 +123,8 @@ parameters_check_query(const ReadRequest *read, const text *key_condition,
 
 /* The same for a Scan. */
 void
-parameters_check_scan(const ReadRequest *read, const LegacyParameters *legacy, bool names,
-					  bool values)
+parameters_check_scan(const ReadRequest *read, const LegacyParameters *legacy, const Jsonb *names,
+					  const DynItem *values)
 {
 	const ExpressionParameter expressions[] = {{"ProjectionExpression", read->projection},
 											   {"FilterExpression", read->filter, true}};

@@ -24,12 +24,15 @@ typedef struct ExpressionParameter
 } ExpressionParameter;
 
 extern void parameters_check(const ExpressionParameter *expressions, int n,
-							 const LegacyParameters *legacy, bool names, bool values);
+							 const LegacyParameters *legacy, const Jsonb *names,
+							 const DynItem *values);
 extern void parameters_check_item(TransactKind kind, const ItemRequest *request,
-								  const LegacyParameters *legacy, bool names, bool values);
+								  const LegacyParameters *legacy, const Jsonb *names,
+								  const DynItem *values);
 extern void parameters_check_query(const ReadRequest *read, const text *key_condition,
-								   const LegacyParameters *legacy, bool names, bool values);
+								   const LegacyParameters *legacy, const Jsonb *names,
+								   const DynItem *values);
 extern void parameters_check_scan(const ReadRequest *read, const LegacyParameters *legacy,
-								  bool names, bool values);
+								  const Jsonb *names, const DynItem *values);
 
 #endif

@@ -95,8 +95,8 @@ check_query(void *read)
 {
 	ReadCall *call = read;
 
-	parameters_check_query(&call->read, call->query.key_condition, &call->legacy,
-						   call->names != NULL, call->values != NULL);
+	parameters_check_query(&call->read, call->query.key_condition, &call->legacy, call->names,
+						   call->values);
 	if (call->query.key_condition == NULL && !call->legacy.key_conditions.given)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("a query must have a KeyConditionExpression or KeyConditions"),
@@ -110,7 +110,7 @@ check_scan(void *read)
 {
 	ReadCall *call = read;
 
-	parameters_check_scan(&call->read, &call->legacy, call->names != NULL, call->values != NULL);
+	parameters_check_scan(&call->read, &call->legacy, call->names, call->values);
 	action_set_segment(&call->scan, call->segment.given ? &call->segment.value : NULL,
 					   call->total_segments.given ? &call->total_segments.value : NULL);
 	check_select(call);

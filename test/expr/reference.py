@@ -332,7 +332,7 @@ def evaluate(item, o):
     v = evaluate(item, o[1])
     if v is None or v[0] in ("N", "BOOL", "NULL"):
         return None
-    return "N", Decimal(len(key(v)))
+    return "N", Decimal(len(v[1].encode("utf-16-le")) // 2 if v[0] == "S" else len(v[1]))
 
 
 def compare(op, a, b):
