@@ -60,7 +60,7 @@ def trailing_zeros(value):
 
 def number_size(text):
     """By the digits that are left when the number is written without an exponent."""
-    whole, _, fraction = "{:f}".format(abs(Decimal(text))).partition(".")
+    whole, _, fraction = "{:f}".format(Decimal(text).copy_abs()).partition(".")
     before, behind = whole.lstrip("0"), fraction.rstrip("0")
     if not behind:
         before = before.rstrip("0")
@@ -73,8 +73,8 @@ def number_size(text):
 
 def wrong(statement, values, wanted):
     """What is said of a value otherwise than is wanted, of all values in one statement."""
-    cur.execute("SELECT n, got FROM (SELECT n, want, %s AS got FROM unnest(%%s::text[], %%s::int[]) WITH ORDINALITY AS u (v, want, n)) AS all_of_them"
-                " WHERE got IS DISTINCT FROM want LIMIT 5" % statement, (values, wanted))
+    cur.execute("SELECT n, got FROM (SELECT n, want::int, %s AS got FROM ROWS FROM (json_array_elements_text(%%s), json_array_elements_text(%%s))"
+                " WITH ORDINALITY AS u (v, want, n)) AS all_of_them WHERE got IS DISTINCT FROM want LIMIT 5" % statement, (json.dumps(values), json.dumps(wanted)))
     return [(values[n - 1], wanted[n - 1], got) for n, got in cur.fetchall()]
 
 
@@ -92,7 +92,7 @@ def main():
     items = [json.dumps({"s": {"S": s}}, ensure_ascii=rng.random() < 0.2) for s in strings]
     units = [len(s.encode("utf-16-le")) // 2 for s in strings]
     # the size is the one number that is no less and no more
-    compare("size() of strings", "CASE WHEN dyn_matches(v::dyn_item, 'size(s) BETWEEN :n AND :n', vals => format('{\":n\":{\"N\":\"%%s\"}}', want)::dyn_item) THEN want END", items, units)
+    compare("size() of strings", "CASE WHEN dyn_matches(v::dyn_item, 'size(s) BETWEEN :n AND :n', vals => format('{\":n\":{\"N\":\"%%s\"}}', want)::dyn_item) THEN want::int END", items, units)
     compare("sizes of strings in items", "dyn_size(v::dyn_item) - 1", items, [len(s.encode()) for s in strings])
     numbers = [number() for _ in range(VALUES)]
     sizes = list(map(number_size, numbers))
