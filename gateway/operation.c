@@ -148,6 +148,14 @@ operation_is_local(const Operation *operation)
 	return strcmp(operation->name, "DescribeEndpoints") == 0;
 }
 
+/* Whether the answer has no body, not even an empty object, where nothing went wrong. */
+bool
+operation_is_silent(const Operation *operation)
+{
+	return strcmp(operation->name, "TagResource") == 0 ||
+		   strcmp(operation->name, "UntagResource") == 0;
+}
+
 /* The content type that a request of this type is answered in; NULL: this is no type of requests. */
 const char *
 operation_content_type(const char *content_type)

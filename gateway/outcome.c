@@ -33,14 +33,19 @@ outcome_result(Request *request, PGresult *result)
 		PQclear(result);
 		answer_constant(&request->answer, 200, "text/plain", "ready\n");
 	}
-	else if (PQntuples(result) == 1 && PQnfields(result) == 1 && !PQgetisnull(result, 0, 0))
-		answer_owned(&request->answer, 200, PQgetvalue(result, 0, 0),
-					 (size_t) PQgetlength(result, 0, 0), result, clear_result);
-	else
+	else if (PQntuples(result) != 1 || PQnfields(result) != 1 || PQgetisnull(result, 0, 0))
 	{
 		PQclear(result);
 		answer_error(&request->answer, ERROR_INTERNAL, INTERNAL_MESSAGE, NULL);
 	}
+	else if (operation_is_silent(request->operation))
+	{
+		PQclear(result);
+		answer_constant(&request->answer, 200, NULL, "");
+	}
+	else
+		answer_owned(&request->answer, 200, PQgetvalue(result, 0, 0),
+					 (size_t) PQgetlength(result, 0, 0), result, clear_result);
 }
 
 /* All actions of a transaction met another: which one did, Postgres does not say. */

@@ -63,7 +63,7 @@ SELECT * FROM verdicts(ARRAY[
   ['C27', 'contains(s, s)', 'V'], ['C27', 'contains(#m.#q.c, m.q.c)', 'V'], ['C27', 'contains(l[1], l[1])', 'V'], ['C27', 'contains(l[1], l[2])', 'f'], ['C27', 'contains(#x, a.b)', 'f'],
   ['P23', 'contains(:5, s)', 'V'], ['P23', 'contains(:em, s)', 'V'], ['P23', 'contains(:t, s)', 'V']]);
 SELECT * FROM verdicts(ARRAY[
-  ['C28', 'size(s) = :5', 't'], ['C28', 'size(utf) = :2', 't'], ['C28', 'size(m.q.c) = :1', 't'], ['C29', 'size(b) > :5', 't'], ['C29', 'size(b) < :9', 't'],
+  ['C28', 'size(s) = :5', 't'], ['C28', 'size(utf) = :1', 't'], ['C28', 'size(utf) = :2', 'f'], ['C28', 'size(m.q.c) = :1', 't'], ['C29', 'size(b) > :5', 't'], ['C29', 'size(b) < :9', 't'],
   ['C30', 'size(l) = :3', 't'], ['C30', 'size(m) = :2', 't'], ['C30', 'size(ss) = :3', 't'], ['C30', 'size(ns) = :2', 't'], ['C30', 'size(bs) = :2', 't'], ['C30', 'size(el) = :0', 't'], ['C30', 'size(em) = :0', 't'],
   ['C31', 'size(n) < :9', 'f'], ['C31', 'size(n) >= :0', 'f'], ['C31', 'size(t) >= :0', 'f'], ['C31', 'size(z) >= :0', 'f'], ['C31', 'size(nope) <= :10', 'f'], ['C31', 'size(n) BETWEEN :0 AND :9', 'f'], ['C31', 'size(n) IN (:1)', 'f'],
   ['C32', 'size(s)', 'V'], ['C32', 'size(s) = n', 't'], ['C32', ':5 = size(s)', 't'], ['C32', 'size(s) = size(l)', 'f'], ['C32', 'size(ss) = size(l)', 't'], ['C32', 'size(s) = :s5', 'f'], ['C32', 'size(s) < :list', 'V'],

@@ -28,7 +28,7 @@ SELECT project('a.b'), project('#x'), project('a.b, #x');
 SELECT dyn_project('{"hi-there $":{"N":"1"},"é":{"N":"2"},"[0]":{"N":"3"}}', '#a,#b,#c', '{"#a":"hi-there $","#b":"é","#c":"[0]"}');
 
 -- P12: indexes
-SELECT q, project(q, bx(), '{}') FROM unnest(ARRAY['l[0]', 'l[00]', 'l[2147483647]', 'l[2147483648]', 'l[99999999999999999999]', 'l[-1]', 'l[0.4]', 'l[+1]', 'l[1e0]', 'l[:i]', 'l[#i]', 'l[a]', 'l[]', 'l[0', 'l 0]', 'l[0]]', '[0]', 'l.[0]', 'l.0', 'l[0]k', 'l[0 1]']) q;
+SELECT q, project(q, bx(), '{}') FROM unnest(ARRAY['l[0]', 'l[00]', 'l[2147483647]', 'l[4294967294]', 'l[4294967295]', 'l[99999999999999999999]', 'l[-1]', 'l[0.4]', 'l[+1]', 'l[1e0]', 'l[:i]', 'l[#i]', 'l[a]', 'l[]', 'l[0', 'l 0]', 'l[0]]', '[0]', 'l.[0]', 'l.0', 'l[0]k', 'l[0 1]']) q;
 
 -- P13: bare names
 SELECT q, project(q, bx(), '{}') FROM unnest(ARRAY['a1_B', 'hi-there', '_a', '1a', 'a b', 'a$', 'é', 'a.', '.a', 'a..b', 'a."b"', E'a\tb', E'a,\n b']) q;

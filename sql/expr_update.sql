@@ -64,9 +64,9 @@ SELECT dyn_apply('{}', NULL) IS NULL AS "no update, no answer";
 -- T14: levels of nesting, where the value ends up
 CREATE FUNCTION nested(levels int) RETURNS text AS $$ SELECT repeat('{"L":[', levels) || repeat(']}', levels) $$ LANGUAGE sql;
 SELECT n, left(apply('{"m":{"M":{}}}', e, 'ALL_NEW', format('{":v":%s}', nested(n))::dyn_item), 60), e
-FROM (VALUES (32, 'SET a = :v'), (31, 'SET m.a = :v'), (32, 'SET m.a = :v')) v (n, e);
+FROM (VALUES (31, 'SET a = :v'), (32, 'SET a = :v'), (30, 'SET m.a = :v'), (31, 'SET m.a = :v')) v (n, e);
 SELECT left(apply(format('{"a":%s,"b":{"M":{"c":{"M":{}}}}}', nested(n))::dyn_item, e), 100), n, e
-FROM (VALUES (30, 'SET b.c.d = a'), (31, 'SET b.c.d = a'), (32, 'SET b.c = a[0]'), (32, 'SET b.c.d = a[0]'), (32, 'SET b = list_append(a, a)'), (32, 'SET b.c = list_append(a, a)'), (31, 'SET b.c = list_append(a, a)')) v (n, e);
+FROM (VALUES (29, 'SET b.c.d = a'), (30, 'SET b.c.d = a'), (31, 'SET b.c = a[0]'), (31, 'SET b.c.d = a[0]'), (31, 'SET b = list_append(a, a)'), (31, 'SET b.c = list_append(a, a)'), (30, 'SET b.c = list_append(a, a)'), (32, 'SET b = a'), (32, 'SET b = a[0]')) v (n, e);
 
 -- W20, W21, L01: the size of the result
 SELECT n, left(apply(jsonb_build_object('a', repeat('x', n))::dyn_item, 'SET b = :v'), 40) FROM unnest(ARRAY[409597, 409598]) n;

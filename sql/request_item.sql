@@ -62,7 +62,7 @@ SELECT k, request('GetItem', '{"TableName":"mov","Key":' || k || '}') FROM unnes
 -- a value may have members that are no types (T03), and JSON has an end of depth (T14)
 SELECT v, request('PutItem', '{"TableName":"mov","Item":{"Actor":{"S":"v"},"Movie":{"S":"x"},"v":' || v || '}}') FROM unnest(ARRAY['{"S":"a","X":[1]}', '{"S":"b","N":null}', '{"X":1}', 'null', '{"S":"a","X":[1,]}']) v;
 SELECT dyn_get('mov', '{"Actor":{"S":"v"},"Movie":{"S":"x"}}');
-SELECT n, left(request('PutItem', '{"TableName":"mov","Item":{"Actor":{"S":"v"},"Movie":{"S":"x"},"v":' || repeat('{"L":[', n) || repeat(']}', n) || '}}'), 70) FROM unnest(ARRAY[32, 33, 500, 600, 100000]) n;
+SELECT n, left(request('PutItem', '{"TableName":"mov","Item":{"Actor":{"S":"v"},"Movie":{"S":"x"},"v":' || repeat('{"L":[', n) || repeat(']}', n) || '}}'), 70) FROM unnest(ARRAY[31, 32, 33, 500, 600, 100000]) n;
 SELECT n, left(request('PutItem', '{"TableName":"mov","Item":{"Actor":{"S":"v"},"Movie":{"S":"x"}},"Other":' || repeat('[', n) || repeat(']', n) || '}'), 70) FROM unnest(ARRAY[1000, 1001, 100000]) n;
 SELECT request('PutItem', '{"TableName":"mov","Item":{"Actor":{"S":"T"}}}');
 SELECT request('PutItem', '{"TableName":"mov","Item":{"Actor":{"S":"b"},"Movie":{"S":"x"}},"ConditionExpression":"attribute_not_exists(Actor)","ExpressionAttributeValues":{":v":{"S":"x"}}}');

@@ -64,7 +64,8 @@ typedef struct ItemMeasure
 	const DynTable *table;
 	const DynItem *old; /* NULL: there was none */
 	const DynItem *new; /* NULL: there is none; where nothing was written, the old one */
-	bool replayed; /* a write that was done before, and now only read */
+	bool replayed; /* a write that was done before: only its size is known */
+	Size replayed_size; /* of the larger one of the items that it found and left */
 	const DynItem *collection_key; /* NULL: not asked for, or collections have no limit */
 	int64 collection_size;
 } ItemMeasure;

@@ -140,7 +140,7 @@ run_put(const ItemRequest *request, OperationTable *counted)
 	if (request->alone)
 		store_writer_alone(writer.store);
 	differs = request->return_values == RETURN_ALL_NEW && write_may_differ(&writer);
-	write_prepare(&writer, request->item, &write);
+	write_prepare_put(&writer, request->item, &write);
 	begin_measure(request, table);
 	if (request->insert || (put.condition != NULL && expr_matches(put.condition, NULL)))
 		write_change(&writer, &write, EXPECT_INSERT, put_item, &put);

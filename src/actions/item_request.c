@@ -225,7 +225,7 @@ action_check(TransactKind kind, const ItemRequest *request)
 	rel = action_open(request->open, request->table, AccessShareLock, &table);
 	write_open(&writer, rel, table);
 	if (kind == TRANSACT_PUT)
-		write_prepare(&writer, request->item, &write);
+		write_prepare_put(&writer, request->item, &write);
 	else
 		write_prepare_key(&writer, request->item, &write);
 	action_check_update(request, table, update);

@@ -168,8 +168,11 @@ extern void distinct_check(DistinctItem *items, int n, const char *what, const c
 /* transact_request.c */
 extern void transact_check_arguments(const TransactRequest *request);
 extern void transact_check_request(const TransactRequest *request);
-extern bytea *transact_pack_returned(const TransactRequest *request);
-extern void transact_unpack_returned(const TransactRequest *request, bytea *packed);
+extern void transact_forbid_empty_keys(const TransactAction *action, const DynTable *table,
+									   const Expr *update);
+#define TRANSACT_SIZE_UNKNOWN PG_UINT32_MAX
+extern bytea *transact_pack(const TransactRequest *request, const uint32 *sizes);
+extern uint32 *transact_unpack(const TransactRequest *request, bytea *packed);
 
 /* cancel.c */
 extern ErrorData *action_try(void (*step)(void *arg), void *arg);

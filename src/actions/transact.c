@@ -37,9 +37,10 @@ typedef struct Step
 struct Transact
 {
 	const TransactRequest *request;
-	Step *steps; /* these four by the number of the action */
+	Step *steps; /* these five by the number of the action */
 	ItemTarget *targets;
 	CancelReason *reasons;
+	uint32 *sizes; /* what is counted of each, which a repetition is; NULL: nothing is counted */
 	TargetTables *tables;
 	MemoryContext context; /* for what outlives a step */
 	bool failed;
@@ -84,7 +85,7 @@ check_target(const TransactRequest *request, int number, void *arg)
 	Size size;
 
 	if (step->action->kind == TRANSACT_PUT)
-		write_prepare(target->writer, item, step->write);
+		write_prepare_put(target->writer, item, step->write);
 	else
 		write_prepare_key(target->writer, item, step->write);
 	size = dyn_key_entry_too_large(target->rel, table, &table->primary, step->write->key.values);
@@ -106,6 +107,8 @@ prepare(const TransactRequest *request, Operation *operation)
 	t->steps = palloc0(n * sizeof(Step));
 	t->targets = palloc0(n * sizeof(ItemTarget));
 	t->reasons = palloc0(n * sizeof(CancelReason));
+	if (request->meter != NULL)
+		t->sizes = palloc0(n * sizeof(uint32));
 	t->tables = target_tables(RowExclusiveLock, request->part, operation);
 	t->operation = operation;
 	t->context = CurrentMemoryContext;
@@ -126,6 +129,13 @@ prepare(const TransactRequest *request, Operation *operation)
 	{
 		if (request->actions[number].invalid.code == NULL)
 			target_open(t->tables, request->actions[number].request.table, &t->targets[number]);
+	}
+	for (number = 0; number < n; number++)
+	{
+		/* of statements they are reasons */
+		if (!request->statements && t->targets[number].table != NULL)
+			transact_forbid_empty_keys(&request->actions[number], t->targets[number].table,
+									   t->steps[number].update);
 	}
 	error_context_stack = callback.previous;
 	return t;
@@ -385,6 +395,12 @@ keep_returned(Step *step)
 	MemoryContextSwitchTo(old);
 }
 
+static Size
+size_of(const DynItem *item)
+{
+	return item == NULL ? 0 : item_size(item_root(item));
+}
+
 static void
 perform(Step *step)
 {
@@ -405,6 +421,8 @@ perform(Step *step)
 	step->grows =
 		write->watch == COLLECTION_LOOK && collection_grows(target->table, write->old, write->new);
 	keep_returned(step);
+	if (t->sizes != NULL)
+		t->sizes[target->number] = (uint32) Max(size_of(write->old), size_of(write->new));
 	target_measure(t->request->meter, target, write->old, write->new);
 }
 
@@ -531,24 +549,25 @@ keep_written(const TransactRequest *request, ItemTarget **order)
 	return n;
 }
 
-static void
-measure_replayed(const Transact *t, StoreReader *reader, const ItemTarget *target)
+/* What an item is now stands for what its action was counted by, if nobody had asked for that. */
+static Size
+size_now(StoreReader *reader, const ItemTarget *target)
 {
 	ErrorContextCallback callback;
-	ItemMeasure measure = {.table = target->table, .replayed = true};
+	Size size;
 
 	store_begin(&callback);
-	measure.old = measure.new = store_read(reader, target->table, &target->write.key);
+	size = size_of(store_read(reader, target->table, &target->write.key));
 	store_end(&callback);
-	t->request->meter->item(target->part, &measure, t->request->meter->arg);
+	return size;
 }
 
 /*
- * What was done before takes what it takes to read its items.  By a new snapshot, since the call
- * may have waited for the one that has just done it.
+ * What was done before takes what it would take to read the items by which it was counted.  Items are
+ * read by a new snapshot, since the call may have waited for the one that has just done it.
  */
 static void
-measure_replay(const Transact *t)
+measure_replay(const Transact *t, const uint32 *sizes)
 {
 	MemoryContext context;
 	StoreReader *reader;
@@ -562,9 +581,13 @@ measure_replay(const Transact *t)
 	for (int i = 0; i < t->request->nactions; i++)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);
+		const ItemTarget *target = &t->targets[i];
+		ItemMeasure measure = {.table = target->table, .replayed = true};
 
 		CHECK_FOR_INTERRUPTS();
-		measure_replayed(t, reader, &t->targets[i]);
+		measure.replayed_size =
+			sizes[i] == TRANSACT_SIZE_UNKNOWN ? size_now(reader, target) : sizes[i];
+		t->request->meter->item(target->part, &measure, t->request->meter->arg);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);
 	}
@@ -572,11 +595,14 @@ measure_replay(const Transact *t)
 	PopActiveSnapshot();
 }
 
-/* What is returned is kept with the token: it may have values that no other call would make. */
+/*
+ * What is returned is kept with the token: it may have values that no other call would make, and sizes
+ * of items that are gone.
+ */
 static void
-answer(const TransactRequest *request, const RequestToken *token)
+answer(const Transact *t, const RequestToken *token)
 {
-	bytea *returned = token->token == NULL ? NULL : transact_pack_returned(request);
+	bytea *returned = token->token == NULL ? NULL : transact_pack(t->request, t->sizes);
 
 	if (returned != NULL)
 		token_answer(token, returned);
@@ -620,13 +646,12 @@ run_transact(Operation *operation, void *arg)
 	{
 		perform_all(t, order);
 		target_measure_collections(request->meter, order, keep_written(request, order));
-		answer(request, &token);
+		answer(t, &token);
 		count_written(t);
 	}
 	else
 	{
-		transact_unpack_returned(request, returned);
-		measure_replay(t);
+		measure_replay(t, transact_unpack(request, returned));
 	}
 	target_close(t->tables);
 }

@@ -42,6 +42,11 @@ find_targets(const TransactRequest *request, TargetTables *tables)
 		if (request->actions[i].invalid.code == NULL)
 			target_open(tables, request->actions[i].request.table, &targets[i]);
 	}
+	for (int i = 0; i < request->nactions; i++)
+	{
+		if (!request->statements && targets[i].table != NULL)
+			transact_forbid_empty_keys(&request->actions[i], targets[i].table, NULL);
+	}
 	action_examine(request, check_key, targets);
 	return targets;
 }

@@ -100,6 +100,42 @@ transact_check_request(const TransactRequest *request)
 }
 
 /*
+ * Raises ERRCODE_DYN_VALIDATION if the action has an empty key of its table, or writes an empty key of
+ * an index.  That refuses the request, while other keys that do not fit are reasons for which it is
+ * cancelled (docs/semantics.md, X14).  The update, NULL if there is none, is that of the action.
+ */
+void
+transact_forbid_empty_keys(const TransactAction *action, const DynTable *table, const Expr *update)
+{
+	const DynItem *item = action->request.item;
+	ItemChildren attributes = item_children(item_root(item));
+	ItemSpan value;
+
+	for (int i = 0; i < table->primary.nkeys; i++)
+	{
+		const DynKey *key = dyn_index_key(table, &table->primary, i);
+
+		if (item_find(&attributes, key->attribute, &value) && dyn_key_is_empty(key, value))
+			(void) dyn_key_attribute(table, &table->primary, item, i);
+	}
+	for (int i = 0; i < table->nindexes; i++)
+	{
+		const DynIndex *index = &table->indexes[i];
+
+		for (int k = 0; k < index->nkeys; k++)
+		{
+			const DynKey *key = dyn_index_key(table, index, k);
+			bool written = action->kind == TRANSACT_PUT
+							   ? item_find(&attributes, key->attribute, &value)
+							   : update != NULL && expr_sets_value(update, key->attribute, &value);
+
+			if (written && dyn_key_is_empty(key, value))
+				dyn_fail_index_key(index, key, k < index->npartition, value);
+		}
+	}
+}
+
+/*
  * Identity
  */
 
@@ -187,59 +223,73 @@ transact_request_hash(const TransactRequest *request, const ItemTarget *targets)
 }
 
 /*
- * What was returned
+ * What is kept with the token of a transaction: of each action the size that it was counted by, the
+ * length of what it has returned, and that.
  */
+
+typedef struct PackedAction
+{
+	uint32 size;
+	uint32 len;
+} PackedAction;
 
 /*
- * Returns the items that the request has returned, to be kept with its token; NULL if there are
- * none.
+ * Returns what is to be kept of the request, which may have sizes (NULL: they are not known); NULL if
+ * there is nothing.
  */
 bytea *
-transact_pack_returned(const TransactRequest *request)
+transact_pack(const TransactRequest *request, const uint32 *sizes)
 {
 	StringInfoData packed;
-	bool any = false;
+	bool any = sizes != NULL;
 
-	if (request->returned == NULL)
-		return NULL;
 	initStringInfo(&packed);
 	appendStringInfoSpaces(&packed, VARHDRSZ);
 	for (int i = 0; i < request->nactions; i++)
 	{
-		const DynItem *item = request->returned[i];
+		const DynItem *item = request->returned == NULL ? NULL : request->returned[i];
 		ItemSpan root = item == NULL ? (ItemSpan){NULL, 0} : item_root(item);
+		PackedAction action = {sizes == NULL ? TRANSACT_SIZE_UNKNOWN : sizes[i], root.len};
 
 		any |= item != NULL;
-		appendBinaryStringInfo(&packed, (const char *) &root.len, sizeof(root.len));
-		appendBinaryStringInfo(&packed, root.data, (int) root.len);
+		appendBinaryStringInfo(&packed, (const char *) &action, sizeof(action));
+		if (root.len > 0)
+			appendBinaryStringInfo(&packed, root.data, (int) root.len);
 	}
 	SET_VARSIZE(packed.data, packed.len);
 	return any ? (bytea *) packed.data : NULL;
 }
 
-/* Sets what the request returns to what transact_pack_returned() has packed; NULL: nothing. */
-void
-transact_unpack_returned(const TransactRequest *request, bytea *packed)
+/*
+ * Sets what the request returns to what transact_pack() has packed; NULL: nothing.  Returns the sizes,
+ * each of which may be TRANSACT_SIZE_UNKNOWN.
+ */
+uint32 *
+transact_unpack(const TransactRequest *request, bytea *packed)
 {
-	const char *from;
-	const char *end;
+	uint32 *sizes = palloc(request->nactions * sizeof(uint32));
+	const char *from = packed == NULL ? NULL : VARDATA_ANY(packed);
+	const char *end = packed == NULL ? NULL : from + VARSIZE_ANY_EXHDR(packed);
 
-	if (request->returned == NULL || packed == NULL)
-		return;
-	from = VARDATA_ANY(packed);
-	end = from + VARSIZE_ANY_EXHDR(packed);
 	for (int i = 0; i < request->nactions; i++)
 	{
-		ItemSpan root;
+		PackedAction action = {TRANSACT_SIZE_UNKNOWN, 0};
 
-		if (end - from < (ptrdiff_t) sizeof(root.len))
-			item_fail_invalid();
-		memcpy(&root.len, from, sizeof(root.len));
-		from += sizeof(root.len);
-		root.data = from;
-		if (end - from < (ptrdiff_t) root.len)
-			item_fail_invalid();
-		from += root.len;
-		request->returned[i] = root.len == 0 ? NULL : item_from_value(root);
+		if (packed != NULL)
+		{
+			if (end - from < (ptrdiff_t) sizeof(action))
+				item_fail_invalid();
+			memcpy(&action, from, sizeof(action));
+			from += sizeof(action);
+			if (end - from < (ptrdiff_t) action.len)
+				item_fail_invalid();
+		}
+		sizes[i] = action.size;
+		if (request->returned != NULL)
+			request->returned[i] =
+				action.len == 0 ? NULL : item_from_value((ItemSpan){from, action.len});
+		if (action.len > 0)
+			from += action.len;
 	}
+	return sizes;
 }

@@ -8,6 +8,7 @@
 #include "utils/rel.h"
 
 #include "actions/write.h"
+#include "ground/errors.h"
 
 /*
  * Opening
@@ -81,6 +82,24 @@ write_prepare(const ItemWriter *writer, const DynItem *item, ItemWrite *write)
 	*write = (ItemWrite){.key = row->key, .row = row, .new = item};
 }
 
+/*
+ * The same of an item that a call brings: its limits are narrower than those of what is stored, which
+ * may have come from an earlier version (docs/semantics.md, T14, T24).
+ */
+void
+write_prepare_put(const ItemWriter *writer, const DynItem *item, ItemWrite *write)
+{
+	/* the item itself is a map, too */
+	if (item_nesting(item_root(item)) > ITEM_CALL_NESTING + 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("the item has more than %d levels of nesting", ITEM_CALL_NESTING),
+				 errwords("Nesting Levels have exceeded supported limits: Attributes in the item "
+						  "have nested levels beyond supported limit")));
+	write_prepare(writer, item, write);
+	dyn_row_check_call(writer->table, NULL, write->row);
+}
+
 /* Prepares the change or the deletion of an item; the key is its key attributes and nothing else. */
 void
 write_prepare_key(const ItemWriter *writer, const DynItem *key, ItemWrite *write)
@@ -108,6 +127,7 @@ write_row(const ItemWriter *writer, ItemWrite *write, const DynItem *old, const 
 	if (!dyn_row_has_key(writer->table, row, &write->key))
 		dyn_fail_key_changed(writer->table);
 	dyn_row_check(writer->rel, writer->table, old, row);
+	dyn_row_check_call(writer->table, old, row);
 	/* an item that stays is older than its rules */
 	if (old == NULL || !same_item(old, new))
 		check_item(writer, new);

@@ -64,6 +64,7 @@ extern void write_open(ItemWriter *writer, Relation rel, DynTable *table);
 extern void write_close(ItemWriter *writer);
 
 /* prepare */
+extern void write_prepare_put(const ItemWriter *writer, const DynItem *item, ItemWrite *write);
 extern void write_prepare(const ItemWriter *writer, const DynItem *item, ItemWrite *write);
 extern void write_prepare_key(const ItemWriter *writer, const DynItem *key, ItemWrite *write);
 extern const DynRow *write_row(const ItemWriter *writer, ItemWrite *write, const DynItem *old,

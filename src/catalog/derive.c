@@ -241,44 +241,62 @@ dyn_derive(Relation rel, const DynTable *table, const DynItem *item)
 	return row;
 }
 
-static void
-fail_problem(const DynTable *table, const DynProblem *problem)
+/* Raises ERRCODE_DYN_VALIDATION: a value, given with its tag, cannot be this key of an index. */
+void
+dyn_fail_index_key(const DynIndex *index, const DynKey *key, bool partition, ItemSpan value)
 {
 	StringInfoData name;
 
+	initStringInfo(&name);
+	item_quote(&name, key->attribute);
+	ereport(ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION),
+			 errmsg("key attribute \"%s\" of index \"%.*s\" %s", name.data, (int) index->name.len,
+					index->name.data, dyn_key_problem(key, partition, value)),
+			 errwords_if(dyn_index_key_words(index, key, partition, value))));
+}
+
+static void
+fail_problem(const DynTable *table, const DynProblem *problem)
+{
 	if (problem->key == NULL)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("keys are too large for index \"%.*s\"",
 							   (int) problem->index->name.len, problem->index->name.data),
 						errdetail("Those of table \"%s\" are a part of them.", table->name)));
-	initStringInfo(&name);
-	item_quote(&name, problem->key->attribute);
-	ereport(ERROR,
-			(errcode(ERRCODE_DYN_VALIDATION),
-			 errmsg("key attribute \"%s\" of index \"%.*s\" %s", name.data,
-					(int) problem->index->name.len, problem->index->name.data, problem->reason),
-			 errwords_if(dyn_index_key_words(problem->index, problem->key, problem->partition,
-											 problem->value))));
+	dyn_fail_index_key(problem->index, problem->key, problem->partition, problem->value);
 }
 
-/* The limit of an item and its copies in local indexes together (docs/semantics.md, L14). */
-static void
-check_local_copies(const DynTable *table, const DynItem *old, const DynRow *row)
+/* The size of an item and its copies in local indexes together. */
+static Size
+size_with_copies(const DynTable *table, const DynItem *item, ItemSizeRule rule)
 {
-	const DynItem *item = row->item;
-	Size size;
+	Size size = item_size_by(item_root(item), rule);
 
-	/* a copy is never larger than the item, whose size is at most twice that of its encoding */
-	if (VARSIZE_ANY(item) < ITEM_MAX_SIZE / (2 * (1 + table->nindexes)))
-		return;
-	size = item_size(item_root(item));
 	for (int i = 0; i < table->nindexes; i++)
 	{
 		const DynIndex *index = &table->indexes[i];
 
-		if (index->local && !row->nulls[index->columns[1]])
-			size += dyn_index_entry_size(table, index, item);
+		if (index->local && dyn_index_has(table, index, item))
+			size += dyn_index_part_size(table, index, item, rule);
 	}
+	return size;
+}
+
+/* A copy is never larger than the item, whose size is at most twice that of its encoding. */
+static inline bool
+is_small(const DynTable *table, const DynItem *item)
+{
+	return VARSIZE_ANY(item) < ITEM_MAX_SIZE / (2 * (1 + table->nindexes));
+}
+
+/* The limit of an item and its copies in local indexes together (docs/semantics.md, L14). */
+static void
+check_local_copies(const DynTable *table, const DynItem *old, const DynItem *item,
+				   ItemSizeRule rule)
+{
+	Size size = is_small(table, item) ? 0 : size_with_copies(table, item, rule);
+
 	if (size > ITEM_MAX_SIZE)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("item size exceeds %d bytes", ITEM_MAX_SIZE),
@@ -338,9 +356,22 @@ dyn_row_check(Relation rel, const DynTable *table, const DynItem *old, const Dyn
 	size = dyn_key_entry_too_large(rel, table, &table->primary, row->values);
 	if (size > 0)
 		dyn_key_fail_too_large(table, size);
-	check_local_copies(table, old, row);
+	check_local_copies(table, old, row->item, ITEM_SIZE_STORED);
 	if (row->expiry.data != NULL)
 		expiry_notice(rel, table, row->expiry);
+}
+
+/*
+ * Raises an error if a row that a call brings or makes is too large with its copies, which is less
+ * than what may be stored.  An item that was too large before may be changed nevertheless.
+ */
+void
+dyn_row_check_call(const DynTable *table, const DynItem *old, const DynRow *row)
+{
+	if (is_small(table, row->item))
+		return;
+	if (old == NULL || size_with_copies(table, old, ITEM_SIZE_NOW) <= ITEM_MAX_SIZE)
+		check_local_copies(table, old, row->item, ITEM_SIZE_NOW);
 }
 
 /* Returns whether a row has that primary key. */

@@ -41,7 +41,10 @@ extern void dyn_derive_init(void);
 extern DynRow *dyn_derive(Relation rel, const DynTable *table, const DynItem *item);
 extern void dyn_row_check(Relation rel, const DynTable *table, const DynItem *old,
 						  const DynRow *row);
+extern void dyn_row_check_call(const DynTable *table, const DynItem *old, const DynRow *row);
 extern bool dyn_row_has_key(const DynTable *table, const DynRow *row, const DynKeyValues *key);
+pg_noreturn extern void dyn_fail_index_key(const DynIndex *index, const DynKey *key, bool partition,
+										   ItemSpan value);
 pg_noreturn extern void dyn_fail_key_changed(const DynTable *table);
 
 /* schema.c */

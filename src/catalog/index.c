@@ -331,24 +331,32 @@ dyn_index_projects(const DynTable *table, const DynIndex *index, ItemSpan attrib
 	return false;
 }
 
-/* The size of the part of an item that an index projects, as DynamoDB counts it. */
+/* The size of the part of an item that an index projects, by a rule for sizes. */
 Size
-dyn_index_entry_size(const DynTable *table, const DynIndex *index, const DynItem *item)
+dyn_index_part_size(const DynTable *table, const DynIndex *index, const DynItem *item,
+					ItemSizeRule rule)
 {
 	ItemChildren attributes = item_children(item_root(item));
 	Size size = 0;
 
 	if (index->projection == DYN_PROJECT_ALL)
-		return item_size(item_root(item));
+		return item_size_by(item_root(item), rule);
 	for (uint32 i = 0; i < attributes.count; i++)
 	{
 		ItemSpan name;
 		ItemSpan value = item_entry(item_child(&attributes, i), &name);
 
 		if (dyn_index_projects(table, index, name))
-			size += name.len + item_value_size(value);
+			size += name.len + item_value_size_by(value, rule);
 	}
 	return size;
+}
+
+/* The same as DynamoDB counts it. */
+Size
+dyn_index_entry_size(const DynTable *table, const DynIndex *index, const DynItem *item)
+{
+	return dyn_index_part_size(table, index, item, ITEM_SIZE_NOW);
 }
 
 /* The part of an item that an index projects (docs/semantics.md, I12, I13, I14). */

@@ -206,6 +206,13 @@ find_fault(const DynKey *key, bool partition, ItemSpan value)
 	return len > key_limit(partition) ? KEY_LONG : KEY_VALID;
 }
 
+/* Returns whether a value, given with its tag, is an empty string or no bytes where this key is one. */
+bool
+dyn_key_is_empty(const DynKey *key, ItemSpan value)
+{
+	return find_fault(key, true, value) == KEY_EMPTY;
+}
+
 /* Why a value, given with its tag, cannot be this key; NULL if it can. */
 const char *
 dyn_key_problem(const DynKey *key, bool partition, ItemSpan value)

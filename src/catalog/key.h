@@ -33,6 +33,7 @@ extern Datum dyn_key_datum(ItemType type, ItemSpan payload);
 extern void dyn_key_build(ItemBuilder *builder, ItemType type, Datum column);
 extern bool dyn_key_prefix_end(ItemType type, ItemSpan prefix, Datum *end);
 extern void dyn_key_check(const DynKey *key, bool partition, ItemSpan value);
+extern bool dyn_key_is_empty(const DynKey *key, ItemSpan value);
 extern const char *dyn_key_problem(const DynKey *key, bool partition, ItemSpan value);
 extern const char *dyn_index_key_words(const DynIndex *index, const DynKey *key, bool partition,
 									   ItemSpan value);

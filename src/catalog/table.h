@@ -244,6 +244,8 @@ pg_noreturn extern void dyn_fail_no_index(const DynTable *table, ItemSpan name, 
 										  const char *words);
 extern const DynIndex *dyn_active_index(const DynTable *table, ItemSpan name);
 extern bool dyn_index_projects(const DynTable *table, const DynIndex *index, ItemSpan attribute);
+extern Size dyn_index_part_size(const DynTable *table, const DynIndex *index, const DynItem *item,
+								ItemSizeRule rule);
 extern Size dyn_index_entry_size(const DynTable *table, const DynIndex *index, const DynItem *item);
 extern DynItem *dyn_index_part(const DynTable *table, const DynIndex *index, const DynItem *item);
 extern bool dyn_index_has(const DynTable *table, const DynIndex *index, const DynItem *item);

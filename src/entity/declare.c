@@ -285,7 +285,7 @@ dyn_create_entity(PG_FUNCTION_ARGS)
 		add_string(&b, "type", text_span(PG_GETARG_TEXT_PP(5)));
 	(void) item_build_end(&b);
 	declaration = item_build_finish(&b);
-	item_check_size(item_root(declaration), ITEM_SIZE_WORDS);
+	item_check_size(item_root(declaration));
 
 	rel = model_open(PG_GETARG_TEXT_PP(0), MODEL_ENTITY, &table);
 	entity = entity_parse(table, declaration, true);

@@ -424,7 +424,7 @@ stored_item(const Entity *entity, const DynItem *logical, const DynItem *given)
 		check_given(entity, name, value, &made);
 	}
 	item = build_stored(entity, logical, &made);
-	item_check_size(item_root(item), ITEM_SIZE_WORDS);
+	item_check_size(item_root(item));
 	return item;
 }
 

@@ -162,7 +162,9 @@ value_size(ItemSpan value, ExprScratch *scratch, ItemSpan *out)
 	ItemType type = item_type(value);
 	uint32 size;
 
-	if (type == ITEM_S || type == ITEM_B)
+	if (type == ITEM_S)
+		size = item_utf16_units(item_payload(value));
+	else if (type == ITEM_B)
 		size = item_payload(value).len;
 	else if (item_type_is_set(type) || is_document(type))
 		size = item_children(value).count;

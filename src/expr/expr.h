@@ -140,6 +140,7 @@ typedef struct ExprLegacyUpdate
 /* request.c */
 extern ExprRequest *expr_request(const Jsonb *names, const DynItem *vals);
 extern ExprRequest *expr_request_of_api(const Jsonb *names, const DynItem *vals);
+extern ExprRequest *expr_request_any_depth(const Jsonb *names, const DynItem *vals);
 extern ExprRequest *expr_request_arguments(FunctionCallInfo fcinfo, int names, int vals);
 extern void expr_request_done(const ExprRequest *request);
 
@@ -172,6 +173,7 @@ extern bool expr_matches(const Expr *condition, const DynItem *item);
 extern DynItem *expr_project(const Expr *projection, const DynItem *item);
 
 /* update.c */
+extern bool expr_sets_value(const Expr *update, ItemSpan attribute, ItemSpan *value);
 extern DynItem *expr_apply(const Expr *update, const DynItem *old, const DynItem *key);
 extern DynItem *expr_updated_old(const Expr *update, const DynItem *old);
 extern DynItem *expr_updated_new(const Expr *update, const DynItem *old, const DynItem *key);

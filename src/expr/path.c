@@ -124,18 +124,21 @@ expr_path_ref(ExprParse *parse, ExprPath *path, ItemSpan placeholder, int locati
 	return path;
 }
 
+/* The largest index; a list is never so long. */
+#define MAX_INDEX (PG_UINT32_MAX - 1)
+
 /*
  * Appends a list index, given by its decimal digits.  Raises ERRCODE_DYN_VALIDATION if it is above
- * PG_INT32_MAX.
+ * MAX_INDEX.
  */
 ExprPath *
 expr_path_index(ExprParse *parse, ExprPath *path, ItemSpan digits, int location)
 {
 	uint64 index = 0;
 
-	for (uint32 i = 0; i < digits.len && index <= PG_INT32_MAX; i++)
+	for (uint32 i = 0; i < digits.len && index <= MAX_INDEX; i++)
 		index = index * 10 + (digits.data[i] - '0');
-	if (index > PG_INT32_MAX)
+	if (index > MAX_INDEX)
 		expr_fail(parse->compiled, location,
 				  expr_words(parse->compiled,
 							 "List index is not within the allowable range; index: [%s]",

@@ -129,6 +129,20 @@ read_values(ExprRequest *request, const DynItem *vals)
 	}
 }
 
+/* A request has had its values checked where it was read; those of arguments come as the type has them. */
+static void
+check_nesting(const ExprRequest *request)
+{
+	for (uint32 i = 0; i < request->vals.count; i++)
+	{
+		ItemSpan name;
+
+		if (item_nesting(item_entry(item_child(&request->vals, i), &name)) > ITEM_CALL_NESTING)
+			fail(VALUES, name, psprintf("has more than %d levels of nesting", ITEM_CALL_NESTING),
+				 "Nesting Levels have exceeded supported limits");
+	}
+}
+
 static void
 check_size(const ExprRequest *request, const DynItem *vals)
 {
@@ -181,10 +195,23 @@ make_request(const Jsonb *names, const DynItem *vals, bool may_be_empty)
 ExprRequest *
 expr_request(const Jsonb *names, const DynItem *vals)
 {
+	ExprRequest *request = expr_request_any_depth(names, vals);
+
+	check_nesting(request);
+	return request;
+}
+
+/* The same with values whose depth the caller judges. */
+ExprRequest *
+expr_request_any_depth(const Jsonb *names, const DynItem *vals)
+{
 	return make_request(names, vals, true);
 }
 
-/* The same of a request of the API, in which neither may be there and have nothing (docs/semantics.md, SV18). */
+/*
+ * The same of a request of the API, in which neither may be there and have nothing (docs/semantics.md, SV18).
+ * How deep values are was judged when they were read.
+ */
 ExprRequest *
 expr_request_of_api(const Jsonb *names, const DynItem *vals)
 {

@@ -41,8 +41,8 @@ fail_verb(const Expr *expr, const ExprTree *leaf, ItemType type)
 	{
 		ItemType type;
 		const char *name;
-	} names[] = {{ITEM_S, "STRING"}, {ITEM_N, "NUMBER"},  {ITEM_B, "BINARY"}, {ITEM_L, "LIST"},
-				 {ITEM_M, "MAP"},    {ITEM_BOOL, "BOOL"}, {ITEM_NULL, "NULL"}};
+	} names[] = {{ITEM_S, "STRING"}, {ITEM_N, "NUMBER"},     {ITEM_B, "BINARY"}, {ITEM_L, "LIST"},
+				 {ITEM_M, "MAP"},    {ITEM_BOOL, "BOOLEAN"}, {ITEM_NULL, "NULL"}};
 	const char *verb = leaf->verb == EXPR_ADD ? "ADD" : "DELETE";
 	int i = 0;
 
@@ -51,7 +51,7 @@ fail_verb(const Expr *expr, const ExprTree *leaf, ItemType type)
 	expr_fail_type(expr, leaf->value, verb, type,
 				   expr_words(expr->compiled,
 							  "Incorrect operand type for operator or function; operator: %s, "
-							  "operand type: %s, typeSet: ALLOWED_FOR_ADD_OPERAND",
+							  "operand type: %s",
 							  verb, names[i].name));
 }
 
@@ -142,9 +142,8 @@ write_sum(ExprApply *a, int location, ItemSpan x, ItemSpan y, bool subtract)
 	int len = item_number_add(item_payload(x), item_payload(y), subtract, number);
 
 	if (len < 0)
-		expr_fail_item(a->expr->compiled, location,
-					   item_number_words((ItemNumberError) len, (ItemSpan){NULL, 0}), NULL,
-					   "the result %s", item_number_error(len));
+		expr_fail_item(a->expr->compiled, location, item_number_words_sum((ItemNumberError) len),
+					   NULL, "the result %s", item_number_error(len));
 	item_build_scalar(&a->b, ITEM_N, (ItemSpan){number, (uint32) len});
 }
 
@@ -161,17 +160,15 @@ expr_write_sum(ExprApply *a, const ExprNode *node)
 static void
 check_nesting(const ExprApply *a, int levels, int location)
 {
-	if (levels > 0 && a->b.depth + levels - 1 > ITEM_MAX_NESTING)
+	if (levels > 0 && a->b.depth + levels - 1 > ITEM_CALL_NESTING)
 		expr_fail_item(a->expr->compiled, location, "Nesting Levels have exceeded supported limits",
-					   NULL, "more than %d levels of nesting", ITEM_MAX_NESTING);
+					   NULL, "more than %d levels of nesting", ITEM_CALL_NESTING);
 }
 
 static void
 write_copy(ExprApply *a, ItemSpan value, int location)
 {
-	/* what it comes from has no more levels than may stand at the top */
-	if (a->b.depth > 1)
-		check_nesting(a, item_nesting(value), location);
+	check_nesting(a, item_nesting(value), location);
 	item_build_value(&a->b, value);
 }
 
@@ -382,21 +379,63 @@ can_descend(const ExprApply *a, const ExprTree *tree, const ItemSpan *old)
 				   NULL, "document path \"%s\" does not fit the item", expr_path_text(path));
 }
 
-/* Whether anything that the tree writes will be there. */
+/* How many of the elements that a list has will be there. */
+static uint32
+elements_left(const ExprApply *a, const ExprTree *tree, const ItemChildren *old)
+{
+	uint32 left = old->count;
+
+	for (int i = 0; i < tree->nchildren; i++)
+	{
+		const ExprTree *child = tree->children[i];
+		ItemSpan value;
+
+		if (child->step.index >= old->count || child->type != TREE_LEAF)
+			continue;
+		value = item_child(old, child->step.index);
+		left -= !leaf_remains(a, child, &value);
+	}
+	return left;
+}
+
+/*
+ * Whether what is set beyond the end of a list is found by its index afterwards, and so returned; *end
+ * is where the list ends before it is appended (docs/semantics.md, R10).
+ */
+static bool
+is_appended_in_place(const ExprApply *a, const ExprTree *child, uint32 *end)
+{
+	/* of other children nothing comes, or an error */
+	return child->type != TREE_LEAF || !leaf_remains(a, child, NULL) ||
+		   child->step.index == (*end)++;
+}
+
+/* Whether anything that the tree writes will be there, at its place. */
 static bool
 any_remains(const ExprApply *a, const ExprTree *tree, const ItemSpan *old)
 {
+	uint32 end = 0;
+
 	if (tree->type == TREE_LEAF)
 		return leaf_remains(a, tree, old);
 	check_stack_depth();
 	if (!can_descend(a, tree, old))
 		return false;
+	if (tree->type == TREE_LIST)
+	{
+		ItemChildren elements = item_children(*old);
+
+		end = elements_left(a, tree, &elements);
+	}
 	for (int i = 0; i < tree->nchildren; i++)
 	{
-		ItemSpan child;
-		bool found = expr_step_find(&tree->children[i]->step, *old, &child);
+		const ExprTree *child = tree->children[i];
+		ItemSpan value;
+		bool found = expr_step_find(&child->step, *old, &value);
 
-		if (any_remains(a, tree->children[i], found ? &child : NULL))
+		if (tree->type == TREE_LIST && !found && !is_appended_in_place(a, child, &end))
+			continue;
+		if (any_remains(a, child, found ? &value : NULL))
 			return true;
 	}
 	return false;
@@ -472,6 +511,7 @@ static void
 write_list(ExprApply *a, const ExprTree *tree, const ItemChildren *old)
 {
 	int j = 0;
+	uint32 end = a->touched_only ? elements_left(a, tree, old) : 0;
 
 	item_build_begin(&a->b, ITEM_L);
 	for (uint32 i = 0; i < old->count; i++)
@@ -487,7 +527,10 @@ write_list(ExprApply *a, const ExprTree *tree, const ItemChildren *old)
 		}
 	}
 	for (; j < tree->nchildren; j++)
-		write_child(a, tree->children[j], NULL);
+	{
+		if (!a->touched_only || is_appended_in_place(a, tree->children[j], &end))
+			write_child(a, tree->children[j], NULL);
+	}
 	(void) item_build_end(&a->b);
 }
 
@@ -509,6 +552,30 @@ apply(const Expr *update, const DynItem *old, const DynItem *key, bool touched_o
 }
 
 /*
+ * Returns whether an update sets a top-level attribute to a value of the request, which *value then
+ * is.
+ */
+bool
+expr_sets_value(const Expr *update, ItemSpan attribute, ItemSpan *value)
+{
+	const ExprTree *tree = update->compiled->tree;
+
+	for (int i = 0; tree != NULL && i < tree->nchildren; i++)
+	{
+		const ExprTree *child = tree->children[i];
+
+		if (child->type == TREE_LEAF && child->verb == EXPR_SET &&
+			child->value->type == NODE_VALUE &&
+			item_compare_bytes(child->step.name, attribute) == 0)
+		{
+			*value = update->values[child->value->slot];
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
  * Returns the new item.  Where there was none it is made of key, which may be NULL; NULL if there
  * was none and the update only removes and deletes, which makes none.
  */
@@ -520,7 +587,7 @@ expr_apply(const Expr *update, const DynItem *old, const DynItem *key)
 	if (old == NULL && !update->compiled->creates)
 		return NULL;
 	item = apply(update, old, key, false);
-	item_check_size(item_root(item), ITEM_SIZE_WORDS_UPDATED);
+	item_check_change(old, item_root(item), ITEM_SIZE_WORDS_UPDATED);
 	return item;
 }
 

@@ -54,7 +54,7 @@ array_text_parameters(char *written)
 
 		CHECK_FOR_INTERRUPTS();
 		parameters =
-			lappend(parameters, item_parse(json.data, (int) json.len, ITEM_SYNTAX_VALUE, NULL));
+			lappend(parameters, item_parse_call(json.data, (int) json.len, ITEM_SYNTAX_PARAMETER));
 	}
 	return parameters;
 }

@@ -24,6 +24,8 @@ read_array(FunctionCallInfo fcinfo, const text *json, const char *what, ItemSynt
 	JsonReader reader;
 
 	json_reader_init_argument(&reader, json, what);
+	/* as the input of the type */
+	reader.stored = true;
 	for (json_read_array(&reader); json_read_element(&reader);)
 	{
 		DynItem *item = json_read_item(&reader, syntax);

@@ -84,7 +84,7 @@ receive(StringInfo in, bool is_item)
 	check_wire(len >= 2 && bytes[0] == ITEM_FORMAT, "The format byte is not known.");
 	check_wire(item_validate(root), "The bytes are not a value in canonical form.");
 	check_wire(!is_item || item_type(root) == ITEM_M, "The value is not a map.");
-	item_check_size(root, ITEM_SIZE_WORDS);
+	item_check_size(root);
 
 	item = palloc(VARHDRSZ + len);
 	SET_VARSIZE(item, VARHDRSZ + len);

@@ -80,7 +80,8 @@ typedef enum ItemType
 #define ITEM_FORMAT 0x10
 #define ITEM_FORMAT_PLACEHOLDER 0x11
 #define ITEM_MAX_SIZE (400 * 1024) /* by DynamoDB's formula, see size.c */
-#define ITEM_MAX_NESTING 32 /* lists and maps inside an attribute */
+#define ITEM_MAX_NESTING 32 /* lists and maps inside an attribute that is stored */
+#define ITEM_CALL_NESTING 31 /* the same of what a call brings or makes */
 #define ITEM_MAX_NAME 65535
 
 /*
@@ -293,6 +294,7 @@ extern DynItem *item_from_value(ItemSpan value);
 extern const char *item_type_code(ItemType type);
 extern ItemType item_type_from_code(ItemSpan code);
 extern int item_characters(ItemSpan text);
+extern uint32 item_utf16_units(ItemSpan text);
 extern void item_quote(StringInfo out, ItemSpan text);
 extern char *item_quoted(ItemSpan text);
 #define ITEM_LONG_NAME_WORDS "Attribute name is too large, must be less than 65536 bytes"
@@ -301,11 +303,19 @@ extern void item_quote_words(StringInfo out, ItemSpan text);
 extern char *item_quoted_words(ItemSpan text);
 
 /* size.c */
+typedef enum ItemSizeRule
+{
+	ITEM_SIZE_NOW, /* DynamoDB's, for all that is counted, and for what a call brings or makes */
+	ITEM_SIZE_STORED /* that of before, by which what is stored is limited: dumps have it */
+} ItemSizeRule;
+
 extern Size item_size(ItemSpan root);
-extern Size item_value_size(ItemSpan value);
+extern Size item_size_by(ItemSpan root, ItemSizeRule rule);
+extern Size item_value_size_by(ItemSpan value, ItemSizeRule rule);
 #define ITEM_SIZE_WORDS "Item size has exceeded the maximum allowed size"
 #define ITEM_SIZE_WORDS_UPDATED "Item size to update has exceeded the maximum allowed size"
-extern void item_check_size(ItemSpan root, const char *words);
+extern void item_check_size(ItemSpan root);
+extern void item_check_change(const DynItem *old, ItemSpan root, const char *words);
 
 /* number.c */
 #define ITEM_NUMBER_DIGITS 38
@@ -323,6 +333,7 @@ typedef enum ItemNumberError
 } ItemNumberError;
 
 extern int item_number_parse(const char *text, Size len, char out[ITEM_NUMBER_SIZE]);
+extern int item_number_parse_call(const char *text, Size len, char out[ITEM_NUMBER_SIZE]);
 extern int item_number_print(ItemSpan number, char out[ITEM_NUMBER_TEXT]);
 extern int item_number_from_count(uint32 count, char out[ITEM_NUMBER_SIZE]);
 extern int item_number_from_int64(int64 value, int places, char out[ITEM_NUMBER_SIZE]);
@@ -330,10 +341,13 @@ extern bool item_number_to_int64(ItemSpan number, int places, int64 *value);
 extern int item_number_add(ItemSpan a, ItemSpan b, bool subtract, char out[ITEM_NUMBER_SIZE]);
 extern int item_number_compare(ItemSpan a, ItemSpan b);
 extern int item_number_digits(ItemSpan number);
+extern int item_number_pairs_by_point(ItemSpan number);
 extern bool item_number_is_negative(ItemSpan number);
 extern bool item_number_valid(ItemSpan number);
 extern const char *item_number_error(ItemNumberError error);
 extern const char *item_number_words(ItemNumberError error, ItemSpan text);
+extern const char *item_number_words_parameter(ItemNumberError error, ItemSpan text);
+extern const char *item_number_words_sum(ItemNumberError error);
 
 /* Scalars are ordered by type, and within it as sort keys are; other values by their bytes. */
 static inline int
@@ -353,7 +367,9 @@ typedef enum ItemSyntax
 {
 	ITEM_SYNTAX_ITEM, /* DynamoDB JSON of an item */
 	ITEM_SYNTAX_VALUES, /* the same of an expression's values, which may be larger */
+	ITEM_SYNTAX_LATE_VALUES, /* and of one whose depth is judged later, see ItemDepth */
 	ITEM_SYNTAX_VALUE, /* DynamoDB JSON of one value */
+	ITEM_SYNTAX_PARAMETER, /* the same of a statement's parameter */
 	ITEM_SYNTAX_PLAIN_ITEM, /* any JSON object */
 	ITEM_SYNTAX_PLAIN_VALUE /* any JSON */
 } ItemSyntax;
@@ -383,11 +399,18 @@ typedef struct ItemComplaint
 	ItemLayer layer; /* whose words these are: known before anything is wrong */
 } ItemComplaint;
 
+/* How deep values are nested, where that is judged later: they have no more than ITEM_MAX_NESTING. */
+typedef struct ItemDepth
+{
+	ItemComplaint complaint; /* that they have more than ITEM_CALL_NESTING levels; or no message */
+	bool beyond; /* they had more than ITEM_MAX_NESTING, where there is a NULL now */
+} ItemDepth;
+
 extern DynItem *item_parse(const char *json, int len, ItemSyntax syntax, struct Node *escontext);
+extern DynItem *item_parse_call(const char *json, int len, ItemSyntax syntax);
 struct JsonLexContext;
-extern DynItem *item_parse_here(struct JsonLexContext *lex, ItemSyntax syntax, bool castable);
-extern DynItem *item_parse_request(struct JsonLexContext *lex, ItemSyntax syntax,
-								   ItemComplaint *complaint);
+extern DynItem *item_parse_inside(struct JsonLexContext *lex, ItemSyntax syntax, bool of_call,
+								  bool castable, ItemComplaint *complaint, ItemDepth *late);
 extern void item_complain(const ItemComplaint *complaint);
 extern DynItem *item_refuse_typed(DynItem *item);
 extern DynItem *item_refuse_typed_value(DynItem *value);

@@ -228,7 +228,7 @@ dyn_item_from_jsonb(PG_FUNCTION_ARGS)
 	item_build_init(&b, VARSIZE(jsonb));
 	item_build_jsonb(&b, JsonbPGetDatum(jsonb));
 	item = item_build_finish(&b);
-	item_check_size(item_root(item), ITEM_SIZE_WORDS);
+	item_check_size(item_root(item));
 	PG_RETURN_POINTER(item_refuse_typed(item));
 }
 

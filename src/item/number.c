@@ -29,7 +29,14 @@ typedef struct Decimal
 /* Stands for all exponents that are too large or too small to be valid. */
 #define EXPONENT_CAP INT64CONST(10000000000)
 
-/* Read "E[+-]digits"; false if it is not that. */
+/* What is asked of a number that is zero. */
+typedef enum ZeroRule
+{
+	ZERO_ANY,
+	ZERO_IN_RANGE /* its exponent is no larger and no smaller than that of other numbers */
+} ZeroRule;
+
+/* Read "[+-]digits" behind an E; false if it is not that. */
 static bool
 scan_exponent(const char *p, const char *end, int64 *exponent)
 {
@@ -56,7 +63,7 @@ scan_exponent(const char *p, const char *end, int64 *exponent)
  * digits, wherever the point is.
  */
 static int
-scan_decimal(const char *p, const char *end, Decimal *d)
+scan_decimal(const char *p, const char *end, ZeroRule zero, Decimal *d)
 {
 	bool point = false;
 	bool any = false;
@@ -94,10 +101,12 @@ scan_decimal(const char *p, const char *end, Decimal *d)
 	d->ndigits = Min(seen, ITEM_NUMBER_DIGITS);
 	while (d->ndigits > 0 && d->digits[d->ndigits - 1] == 0)
 		d->ndigits--;
-	d->exponent = seen - 1 - after_point + exponent;
-	if (d->ndigits > 0 && d->exponent > ITEM_NUMBER_MAX_EXPONENT)
+	d->exponent = d->ndigits > 0 ? seen - 1 - after_point + exponent : exponent;
+	if (d->ndigits == 0 && zero == ZERO_ANY)
+		return 0;
+	if (d->exponent > ITEM_NUMBER_MAX_EXPONENT)
 		return ITEM_NUMBER_OVERFLOW;
-	if (d->ndigits > 0 && d->exponent < ITEM_NUMBER_MIN_EXPONENT)
+	if (d->exponent < ITEM_NUMBER_MIN_EXPONENT)
 		return ITEM_NUMBER_UNDERFLOW;
 	return 0;
 }
@@ -136,7 +145,20 @@ int
 item_number_parse(const char *text, Size len, char out[ITEM_NUMBER_SIZE])
 {
 	Decimal d;
-	int error = scan_decimal(text, text + len, &d);
+	int error = scan_decimal(text, text + len, ZERO_ANY, &d);
+
+	return error != 0 ? error : pack_decimal(&d, out);
+}
+
+/*
+ * The same of a number that a call brings: of a zero the exponent that is written has to be in the
+ * range of numbers.
+ */
+int
+item_number_parse_call(const char *text, Size len, char out[ITEM_NUMBER_SIZE])
+{
+	Decimal d;
+	int error = scan_decimal(text, text + len, ZERO_IN_RANGE, &d);
 
 	return error != 0 ? error : pack_decimal(&d, out);
 }
@@ -177,6 +199,25 @@ item_number_digits(ItemSpan number)
 	if (unlikely(n < 1))
 		item_fail_invalid();
 	return 2 * n - (packed_digit(number, 0) < 10) - (packed_digit(number, n - 1) % 10 == 0);
+}
+
+/*
+ * Pairs of significant decimal digits, counted from the point: of those before it and of those behind
+ * it, each rounded up; zero has none.
+ */
+int
+item_number_pairs_by_point(ItemSpan number)
+{
+	int n = (int) number.len - 1;
+	int before;
+
+	if (number.len == 0)
+		return 0;
+	if (unlikely(n < 1))
+		item_fail_invalid();
+	/* packed digits are such pairs, but for a zero at an end where all are on one side */
+	before = packed_exponent(number);
+	return before > 0 && before < n ? n : (item_number_digits(number) + 1) / 2;
 }
 
 /*
@@ -524,28 +565,85 @@ item_number_error(ItemNumberError error)
 	return "is not a number";
 }
 
-/* Whether text ends with an exponent that no int32 has. */
-static bool
-exponent_is_beyond(ItemSpan text)
+/* A number as it is written, as far as it has any form: its digits, and where they are. */
+typedef struct WrittenNumber
+{
+	int64 precision; /* digits from the first significant one on; at least 1 */
+	int64 after_point;
+	int64 exponent;
+	bool exponent_is_beyond; /* 64 bits */
+} WrittenNumber;
+
+static void
+read_exponent(const char *p, const char *end, WrittenNumber *number)
+{
+	bool negative = p < end && *p == '-';
+	int64 e = 0;
+
+	if (p < end && (*p == '+' || *p == '-'))
+		p++;
+	for (; p < end && !number->exponent_is_beyond; p++)
+		number->exponent_is_beyond =
+			pg_mul_s64_overflow(e, 10, &e) || pg_sub_s64_overflow(e, *p - '0', &e);
+	/* below zero there is one more */
+	if (!negative && !number->exponent_is_beyond)
+		number->exponent_is_beyond = pg_sub_s64_overflow(0, e, &e);
+	number->exponent = e;
+}
+
+/* Of text whose form is right. */
+static WrittenNumber
+read_written(ItemSpan text)
 {
 	const char *end = text.data + text.len;
-	int64 exponent = 0;
+	WrittenNumber number = {0};
+	bool point = false;
 
 	for (const char *p = text.data; p < end; p++)
 	{
 		if (*p == 'e' || *p == 'E')
-			return scan_exponent(p + 1, end, &exponent) &&
-				   (exponent > PG_INT32_MAX || exponent < PG_INT32_MIN);
+		{
+			read_exponent(p + 1, end, &number);
+			break;
+		}
+		if (*p == '.')
+			point = true;
+		else if (*p >= '0' && *p <= '9')
+		{
+			number.after_point += point;
+			number.precision += number.precision > 0 || *p != '0';
+		}
 	}
-	return false;
+	number.precision = Max(number.precision, 1);
+	return number;
 }
 
-/* What DynamoDB says of an error; the text is what it says it of, where that is no number. */
-const char *
-item_number_words(ItemNumberError error, ItemSpan text)
+static bool
+is_int32(int64 value)
 {
-	if (error != ITEM_NUMBER_SYNTAX && error != ITEM_NUMBER_PRECISION && exponent_is_beyond(text))
-		error = ITEM_NUMBER_SYNTAX;
+	return value >= PG_INT32_MIN && value <= PG_INT32_MAX;
+}
+
+/*
+ * What DynamoDB takes an error for in a parameter of PartiQL.  There exponents have 32 bits, and so
+ * has the place of the first digit, which begins again at the other end of its range.
+ */
+static ItemNumberError
+parameter_error(ItemNumberError error, const WrittenNumber *number)
+{
+	int64 scale;
+
+	if (number->exponent_is_beyond || !is_int32(number->exponent))
+		return ITEM_NUMBER_SYNTAX;
+	scale = number->after_point - number->exponent;
+	if (!is_int32(scale))
+		return ITEM_NUMBER_SYNTAX;
+	return number->precision - scale > PG_INT32_MAX ? ITEM_NUMBER_UNDERFLOW : error;
+}
+
+static const char *
+words_of_error(ItemNumberError error, ItemSpan text)
+{
 	switch (error)
 	{
 		case ITEM_NUMBER_PRECISION:
@@ -563,4 +661,38 @@ item_number_words(ItemNumberError error, ItemSpan text)
 		return "The parameter cannot be converted to a numeric value";
 	return psprintf("The parameter cannot be converted to a numeric value: %s",
 					item_quoted_words(text));
+}
+
+/*
+ * Returns what DynamoDB says of an error; the text is what it says it of, where that is no number.
+ * An exponent that 64 bits cannot hold makes no number.
+ */
+const char *
+item_number_words(ItemNumberError error, ItemSpan text)
+{
+	if ((error == ITEM_NUMBER_OVERFLOW || error == ITEM_NUMBER_UNDERFLOW) &&
+		read_written(text).exponent_is_beyond)
+		error = ITEM_NUMBER_SYNTAX;
+	return words_of_error(error, text);
+}
+
+/* The same of a parameter of PartiQL. */
+const char *
+item_number_words_parameter(ItemNumberError error, ItemSpan text)
+{
+	if (error == ITEM_NUMBER_OVERFLOW || error == ITEM_NUMBER_UNDERFLOW)
+	{
+		WrittenNumber number = read_written(text);
+
+		error = parameter_error(error, &number);
+	}
+	return words_of_error(error, text);
+}
+
+/* The same of a sum or difference, which has too many digits if it is too large for them. */
+const char *
+item_number_words_sum(ItemNumberError error)
+{
+	return words_of_error(error == ITEM_NUMBER_PRECISION ? ITEM_NUMBER_OVERFLOW : error,
+						  (ItemSpan){NULL, 0});
 }

@@ -6,6 +6,9 @@
  * decoding stops at U+0000.  The recursion is at most ITEM_MAX_NESTING deep: deeper
  * input is refused before it is entered.
  *
+ * What a call brings has narrower limits than what may be stored: earlier versions have taken more,
+ * and their dumps have it (docs/semantics.md, T14, T24, T05).
+ *
  * DynamoDB tells what is wrong with a request's JSON before what is wrong with the values in it.  So
  * the first problem with a value of a request is only noted: nothing is built any more, but the JSON
  * is checked up to its end.
@@ -30,6 +33,8 @@ typedef struct ItemParser
 	ItemSyntax syntax;
 	StringInfoData scratch; /* a string with its escapes decoded */
 	struct Node *escontext;
+	bool of_call; /* with the limits of what a call brings, and not only those of what is stored */
+	ItemDepth *late; /* of values whose depth is judged later, or NULL */
 	ItemComplaint *complaint; /* of the request that the item is in; NULL: it is in none */
 	bool castable; /* as jsonb, the text would be plain JSON */
 	bool broken; /* nothing is built any more */
@@ -50,7 +55,15 @@ typed_hint(const ItemParser *p)
 static bool
 is_value(const ItemParser *p)
 {
-	return p->syntax == ITEM_SYNTAX_VALUE || p->syntax == ITEM_SYNTAX_PLAIN_VALUE;
+	return p->syntax == ITEM_SYNTAX_VALUE || p->syntax == ITEM_SYNTAX_PARAMETER ||
+		   p->syntax == ITEM_SYNTAX_PLAIN_VALUE;
+}
+
+/* Whether the values of an expression are read. */
+static bool
+is_values(const ItemParser *p)
+{
+	return p->syntax == ITEM_SYNTAX_VALUES || p->syntax == ITEM_SYNTAX_LATE_VALUES;
 }
 
 static bool
@@ -104,7 +117,7 @@ value_words(ItemParser *p, const char *words)
 {
 	StringInfoData name;
 
-	if (words == NULL || p->syntax != ITEM_SYNTAX_VALUES)
+	if (words == NULL || !is_values(p))
 		return words;
 	initStringInfo(&name);
 	item_build_path(&p->b, 1, &name);
@@ -223,7 +236,7 @@ fail_size(ItemParser *p, Size size)
 	c.detail = size > 0 ? psprintf("The item has %zu bytes, names and values together.", size)
 						: psprintf("The limit was passed at character %d.",
 								   character_at(p, token_start(p)));
-	c.words = p->syntax == ITEM_SYNTAX_VALUES ? NULL : ITEM_SIZE_WORDS;
+	c.words = is_values(p) ? NULL : ITEM_SIZE_WORDS;
 	return report(p, TROUBLE_VALUE, &c);
 }
 
@@ -372,7 +385,8 @@ number_words(const ItemParser *p, ItemNumberError error, ItemSpan text)
 {
 	if (text.len == 0 && layer_of(p) == ITEM_LAYER_CURRENT)
 		return "The parameter cannot be converted to a numeric value: ";
-	return item_number_words(error, text);
+	return p->syntax == ITEM_SYNTAX_PARAMETER ? item_number_words_parameter(error, text)
+											  : item_number_words(error, text);
 }
 
 static bool
@@ -384,7 +398,8 @@ build_number(ItemParser *p, ItemSpan text)
 	if (has_complaint(p))
 		return true;
 	to = scalar_room(p, ITEM_N, ITEM_NUMBER_SIZE);
-	len = item_number_parse(text.data, text.len, to);
+	len = p->of_call ? item_number_parse_call(text.data, text.len, to)
+					 : item_number_parse(text.data, text.len, to);
 	if (len >= 0)
 		return fill_room(p, to, len);
 	return fail_value(p, psprintf("\"%s\" %s", item_quoted(text), item_number_error(len)),
@@ -473,20 +488,49 @@ skip(ItemParser *p)
 	return true;
 }
 
-static bool
-too_deep(const ItemParser *p, ItemType type)
+/* The levels of nesting that may be in an attribute. */
+static int
+max_nesting(const ItemParser *p)
 {
-	return p->depth > ITEM_MAX_NESTING && !item_type_is_set(type);
+	return p->of_call ? ITEM_CALL_NESTING : ITEM_MAX_NESTING;
 }
 
-/* Instead of what is nested too deep. */
+#define NESTING_WORDS "Nesting Levels have exceeded supported limits"
+#define NESTING_WORDS_LONG \
+	NESTING_WORDS ": Attributes in the item have nested levels beyond supported limit"
+
+/*
+ * The depth of such values is not judged here: it is noted.  What is deeper than any value can be is
+ * left out.  Returns whether the value was passed over.
+ */
 static bool
-refuse_depth(ItemParser *p)
+note_depth(ItemParser *p, bool *ok)
 {
-	return fail(p, TROUBLE_VALUE, psprintf("more than %d levels of nesting", ITEM_MAX_NESTING),
-				"Nesting Levels have exceeded supported limits: Attributes in the item have nested "
-				"levels beyond supported limit") &&
-		   skip(p);
+	bool beyond = p->depth > ITEM_MAX_NESTING;
+
+	if (p->late->complaint.message == NULL)
+		p->late->complaint = (ItemComplaint){
+			psprintf("invalid item: more than %d levels of nesting", max_nesting(p)),
+			psprintf("At character %d.", character_at(p, token_start(p))), NULL,
+			NESTING_WORDS_LONG};
+	p->late->beyond |= beyond;
+	if (beyond)
+		*ok = build_null(p) && skip(p);
+	return beyond;
+}
+
+/* Whether a map or list stands too deep.  Then it was passed over, and *ok says whether to go on. */
+static bool
+too_deep(ItemParser *p, ItemType type, bool *ok)
+{
+	if (p->depth <= max_nesting(p) || item_type_is_set(type))
+		return false;
+	if (p->late != NULL)
+		return note_depth(p, ok);
+	*ok = fail(p, TROUBLE_VALUE, psprintf("more than %d levels of nesting", max_nesting(p)),
+			   is_values(p) ? NESTING_WORDS : NESTING_WORDS_LONG) &&
+		  skip(p);
+	return true;
 }
 
 static void
@@ -561,8 +605,10 @@ parse_name(ItemParser *p)
 static bool
 parse_attributes(ItemParser *p)
 {
-	if (too_deep(p, ITEM_M))
-		return refuse_depth(p);
+	bool ok;
+
+	if (too_deep(p, ITEM_M, &ok))
+		return ok;
 	begin(p, ITEM_M);
 	if (!next(p))
 		return false;
@@ -600,8 +646,10 @@ parse_set_element(ItemParser *p, ItemType type)
 static bool
 parse_elements(ItemParser *p, ItemType type)
 {
-	if (too_deep(p, type))
-		return refuse_depth(p);
+	bool ok;
+
+	if (too_deep(p, type, &ok))
+		return ok;
 	begin(p, type);
 	if (!next(p))
 		return false;
@@ -609,8 +657,6 @@ parse_elements(ItemParser *p, ItemType type)
 		return end(p);
 	for (;;)
 	{
-		bool ok;
-
 		p->b.source = (int) (token_start(p) - p->lex->input);
 		if (!p->broken)
 			item_build_element(&p->b);
@@ -829,13 +875,15 @@ parse_root(ItemParser *p)
 }
 
 static void
-init_parser(ItemParser *p, JsonLexContext *lex, ItemSyntax syntax, Size hint,
+init_parser(ItemParser *p, JsonLexContext *lex, ItemSyntax syntax, Size hint, bool of_call,
 			struct Node *escontext)
 {
 	require_utf8();
 	p->lex = lex;
 	p->syntax = syntax;
 	p->escontext = escontext;
+	p->of_call = of_call;
+	p->late = NULL;
 	p->complaint = NULL;
 	p->castable = false;
 	p->broken = false;
@@ -851,11 +899,17 @@ blank_item(ItemSyntax syntax)
 	ItemBuilder b;
 
 	item_build_init(&b, 0);
-	if (syntax == ITEM_SYNTAX_VALUE)
+	if (syntax == ITEM_SYNTAX_VALUE || syntax == ITEM_SYNTAX_PARAMETER)
 		item_build_null(&b);
 	else
 	{
 		item_build_begin(&b, ITEM_M);
+		/* values that were given are not none */
+		if (syntax == ITEM_SYNTAX_VALUES || syntax == ITEM_SYNTAX_LATE_VALUES)
+		{
+			item_build_name(&b, (ItemSpan){":", 1});
+			item_build_null(&b);
+		}
 		(void) item_build_end(&b);
 	}
 	return item_build_finish(&b);
@@ -870,63 +924,64 @@ finish_item(ItemParser *p)
 	if (p->broken)
 		return blank_item(p->syntax);
 	item = item_build_finish(&p->b);
-	size = item_size(item_root(item));
-	if (size <= ITEM_MAX_SIZE || p->syntax == ITEM_SYNTAX_VALUES || fail_size(p, size))
+	size = item_size_by(item_root(item), p->of_call ? ITEM_SIZE_NOW : ITEM_SIZE_STORED);
+	if (size <= ITEM_MAX_SIZE || is_values(p) || fail_size(p, size))
 		return item;
 	return NULL;
 }
 
-/* Read an item or a value; NULL if there was an error and escontext has noted it. */
-DynItem *
-item_parse(const char *json, int len, ItemSyntax syntax, struct Node *escontext)
+static DynItem *
+parse_text(const char *json, int len, ItemSyntax syntax, bool of_call, struct Node *escontext)
 {
 	ItemParser p;
 
-	init_parser(&p, make_json_lexer(json, len), syntax, len, escontext);
+	init_parser(&p, make_json_lexer(json, len), syntax, len, of_call, escontext);
 	p.castable = true;
 	if (!next(&p) || !parse_root(&p) || !expect(&p, JSON_TOKEN_END, JSON_EXPECTED_END))
 		return NULL;
 	return finish_item(&p);
 }
 
-static DynItem *
-parse_inside(struct JsonLexContext *lex, ItemSyntax syntax, ItemComplaint *complaint, bool castable)
+/* Read an item or a value; NULL if there was an error and escontext has noted it. */
+DynItem *
+item_parse(const char *json, int len, ItemSyntax syntax, struct Node *escontext)
+{
+	return parse_text(json, len, syntax, false, escontext);
+}
+
+/* Read an item or a value that a call brings, whose limits are narrower. */
+DynItem *
+item_parse_call(const char *json, int len, ItemSyntax syntax)
+{
+	return parse_text(json, len, syntax, true, NULL);
+}
+
+/*
+ * Read an item or a value inside other JSON, which is of a call or has what was stored.  The lexer
+ * must be at its first token, and is left at its last one.  In a request, ERRCODE_DYN_SERIALIZATION
+ * is raised for what is wrong with the JSON or its types.  What is wrong with the values is left in
+ * *complaint, unless something is there already, to be raised by item_complain(); then the result
+ * stands for no item.  If complaint is NULL, all errors are ERRCODE_DYN_VALIDATION.  How deep late
+ * values are is left in *late.  castable: cast to jsonb, that JSON has values of plain JSON.
+ */
+DynItem *
+item_parse_inside(struct JsonLexContext *lex, ItemSyntax syntax, bool of_call, bool castable,
+				  ItemComplaint *complaint, ItemDepth *late)
 {
 	ItemParser p;
 	DynItem *item;
 
-	init_parser(&p, lex, syntax, 512, NULL);
+	init_parser(&p, lex, syntax, 512, of_call, NULL);
 	p.complaint = complaint;
 	p.castable = castable;
 	p.broken = has_complaint(&p);
+	p.late = syntax == ITEM_SYNTAX_LATE_VALUES ? late : NULL;
 	/* a value of a request is one of an attribute, and not a whole item */
-	p.depth = syntax == ITEM_SYNTAX_VALUE;
+	p.depth = syntax == ITEM_SYNTAX_VALUE || syntax == ITEM_SYNTAX_PARAMETER;
 	(void) parse_root(&p);
 	item = finish_item(&p);
 	pfree(p.scratch.data);
 	return item;
-}
-
-/*
- * Read an item or a value inside a request.  The lexer must be at its first token, and is left at
- * its last one.  Raises ERRCODE_DYN_SERIALIZATION for what is wrong with the JSON or its types.  What
- * is wrong with the values is left in *complaint, unless something is there already, to be raised by
- * item_complain(); then the result stands for no item.
- */
-DynItem *
-item_parse_request(struct JsonLexContext *lex, ItemSyntax syntax, ItemComplaint *complaint)
-{
-	return parse_inside(lex, syntax, complaint, false);
-}
-
-/*
- * The same inside other JSON, of which all errors are ERRCODE_DYN_VALIDATION.  castable: cast to jsonb, that
- * JSON has values of plain JSON.
- */
-DynItem *
-item_parse_here(struct JsonLexContext *lex, ItemSyntax syntax, bool castable)
-{
-	return parse_inside(lex, syntax, NULL, castable);
 }
 
 /* Raises ERRCODE_DYN_VALIDATION if there is something to complain of. */

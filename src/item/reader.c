@@ -153,6 +153,8 @@ json_reader_begin(JsonReader *reader, const char *json, int len, const char *wha
 	reader->sqlerrcode = sqlerrcode;
 	reader->depth = 0;
 	reader->complaint = (ItemComplaint){NULL};
+	reader->late = (ItemDepth){{NULL}};
+	reader->stored = false;
 	reader->problems = NULL;
 	reader->strict = false;
 	reader->denial = NULL;
@@ -369,13 +371,13 @@ json_read_item(JsonReader *reader, ItemSyntax syntax)
 	DynItem *item;
 
 	/* of what is no request, the parser of values says more */
-	if (is_request(reader) || (syntax != ITEM_SYNTAX_VALUE && syntax != ITEM_SYNTAX_PLAIN_VALUE))
+	if (is_request(reader) || (syntax != ITEM_SYNTAX_VALUE && syntax != ITEM_SYNTAX_PARAMETER &&
+							   syntax != ITEM_SYNTAX_PLAIN_VALUE))
 		expect_value(reader, JSON_TOKEN_OBJECT_START, expected_object(reader),
 					 "expected an object");
-	if (is_request(reader))
-		item = item_parse_request(reader->lex, syntax, &reader->complaint);
-	else
-		item = item_parse_here(reader->lex, syntax, reader->depth <= 1);
+	item = item_parse_inside(reader->lex, syntax, !reader->stored,
+							 !is_request(reader) && reader->depth <= 1,
+							 is_request(reader) ? &reader->complaint : NULL, &reader->late);
 	advance(reader);
 	return item;
 }

@@ -41,6 +41,8 @@ typedef struct JsonReader
 	const char *what; /* it is, for messages */
 	int sqlerrcode; /* of errors */
 	ItemComplaint complaint; /* of the values of a request */
+	ItemDepth late; /* of the values that were read last as ITEM_SYNTAX_LATE_VALUES */
+	bool stored; /* items have been stored, and are none that a call brings */
 	int depth;
 	JsonLevel levels[JSON_READER_DEPTH];
 	struct RequestProblems *problems; /* of src/request/members.c; NULL: of no request */

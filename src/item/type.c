@@ -43,6 +43,25 @@ item_characters(ItemSpan text)
 	return n;
 }
 
+/*
+ * Returns the length of a text as size() counts it, in code units of UTF-16.  A character has one,
+ * or two if it has four bytes.
+ */
+uint32
+item_utf16_units(ItemSpan text)
+{
+	uint32 n = 0;
+
+	for (uint32 i = 0; i < text.len; i++)
+	{
+		unsigned char byte = (unsigned char) text.data[i];
+
+		n += (byte & 0xc0) != 0x80;
+		n += byte >= 0xf0;
+	}
+	return n;
+}
+
 static void
 quote(StringInfo out, ItemSpan text, uint32 most, bool control)
 {

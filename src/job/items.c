@@ -320,7 +320,7 @@ compute(void *arg)
 	Batch *batch = change->batch;
 	DynItem *new = batch->work->change(batch->work, change->old);
 
-	item_check_size(item_root(new), ITEM_SIZE_WORDS);
+	item_check_size(item_root(new));
 	if (item_compare_bytes(item_root(change->old), item_root(new)) == 0)
 		return;
 	(void) write_row(&batch->writer, &change->write, change->old, new);

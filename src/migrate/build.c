@@ -294,7 +294,7 @@ build(void *arg)
 	if (builder->orphan_of != NULL && builder->orphan_of->orphans == ORPHANS_SKIP)
 		return;
 	builder->item = entity_item(builder->step->entity, logical);
-	item_check_size(item_root(builder->item), ITEM_SIZE_WORDS);
+	item_check_size(item_root(builder->item));
 	write_open(&writer, builder->rel, builder->table);
 	write_prepare(&writer, builder->item, &write);
 }

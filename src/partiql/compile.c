@@ -68,17 +68,17 @@ partiql_source(const PartiqlCompiled *compiled, ItemSpan *table, ItemSpan *index
 	*index = compiled->statement->index;
 }
 
-/* A value of SQL may be a whole item, which has a level more than the value of an attribute. */
+/* A value of SQL may be as deep as one that is stored, or a whole item. */
 static void
 check_nesting(int n, const ItemSpan *parameters)
 {
 	for (int i = 0; i < n; i++)
 	{
-		if (item_nesting(parameters[i]) > ITEM_MAX_NESTING)
+		if (item_nesting(parameters[i]) > ITEM_CALL_NESTING)
 			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 							errmsg("parameter %d of the PartiQL statement has more than %d levels "
 								   "of nesting",
-								   i + 1, ITEM_MAX_NESTING),
+								   i + 1, ITEM_CALL_NESTING),
 							errwords("Nesting Levels have exceeded supported limits: "
 									 "Attributes in the item have nested levels beyond "
 									 "supported limit")));

@@ -50,7 +50,7 @@ build_number(Literal *literal, const PartiqlNode *node)
 {
 	ItemSpan text = signed_number(node);
 	char number[ITEM_NUMBER_SIZE];
-	int len = item_number_parse(text.data, text.len, number);
+	int len = item_number_parse_call(text.data, text.len, number);
 
 	if (len < 0)
 		partiql_fail(literal->statement, node->place,

@@ -16,7 +16,7 @@ partiql_read_parameters(JsonReader *reader)
 	List *parameters = NIL;
 
 	for (json_read_array(reader); json_read_element(reader);)
-		parameters = lappend(parameters, json_read_item(reader, ITEM_SYNTAX_VALUE));
+		parameters = lappend(parameters, json_read_item(reader, ITEM_SYNTAX_PARAMETER));
 	return parameters;
 }
 

@@ -87,6 +87,7 @@ run_page(Run *run)
 	request_run(run->pattern->operation, request, (int) strlen(request), &response, NULL);
 	run->last_key = NULL;
 	json_reader_init(&reader, response.text->data, response.text->len);
+	reader.stored = true;
 	read_response(run, &reader);
 }
 

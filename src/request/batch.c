@@ -152,6 +152,26 @@ static const RequestMember batch_get_members[] = {
 	RETURN_CAPACITY(BatchGetCall, capacity),
 };
 
+/* All tables have expressions, or all have legacy parameters. */
+static void
+check_mixing(const List *tables)
+{
+	ExpressionParameter projection = {"ProjectionExpression", NULL};
+	LegacyParameters legacy = {0};
+	ListCell *cell;
+
+	foreach (cell, tables)
+	{
+		const GetTable *table = lfirst(cell);
+
+		if (table->get.projection != NULL)
+			projection.text = table->get.projection;
+		if (table->legacy.attributes_to_get.given)
+			legacy = table->legacy;
+	}
+	parameters_check(&projection, 1, &legacy, false, false);
+}
+
 static void
 check_get(void *read)
 {
@@ -159,6 +179,7 @@ check_get(void *read)
 	int64 n = 0;
 	ListCell *cell;
 
+	check_mixing(call->tables);
 	foreach (cell, call->tables)
 	{
 		const GetTable *table = lfirst(cell);

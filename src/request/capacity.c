@@ -4,7 +4,8 @@
  *
  * A read unit is 4 kB read consistently, half of one 4 kB read otherwise; a write unit is 1 kB
  * written.  Each item and each entry of an index counts for itself, but a stretch that a query or a
- * scan reads is counted as one.  Transactions take twice as much.
+ * scan reads is counted as one.  Transactions take twice as much in the table, and in its indexes what
+ * other writes take.
  */
 #include "postgres.h"
 
@@ -166,7 +167,10 @@ index_blocks(const DynTable *table, const DynIndex *index, const DynItem *old, c
 	return Max(write_blocks(before), write_blocks(after));
 }
 
-/* The larger one of old and new item counts, and so in each index (docs/semantics.md, R15, R16). */
+/*
+ * The larger one of old and new item counts, and so in each index (docs/semantics.md, R15, R16), where
+ * a transaction takes no more than another write (docs/semantics.md, X16).
+ */
 static void
 add_write(Capacity *capacity, const DynItem *old, const DynItem *new, CapacityKind kind)
 {
@@ -177,7 +181,7 @@ add_write(Capacity *capacity, const DynItem *old, const DynItem *new, CapacityKi
 	{
 		if (table->indexes[i].status != DYN_INDEX_DELETING)
 			capacity->of_indexes[i] +=
-				index_blocks(table, &table->indexes[i], old, new) * halves[kind];
+				index_blocks(table, &table->indexes[i], old, new) * halves[CAPACITY_WRITE];
 	}
 }
 
@@ -196,6 +200,17 @@ capacity_add_item(Capacity *capacity, const DynItem *old, const DynItem *new, Ca
 		add_write(capacity, old, new, kind);
 	else
 		add_read(capacity, &capacity->table->primary, read_blocks(size), kind);
+}
+
+/*
+ * Count a write of a transaction that was done before.  It is read by the size of what it found or
+ * left, whichever is larger (docs/semantics.md, X16).
+ */
+void
+capacity_add_replay(Capacity *capacity, Size size)
+{
+	capacity->direction = directions[CAPACITY_TRANSACTION_READ];
+	add_read(capacity, &capacity->table->primary, read_blocks(size), CAPACITY_TRANSACTION_READ);
 }
 
 static void

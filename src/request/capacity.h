@@ -61,6 +61,9 @@ extern void read_capacity_print(JsonWriter *out, ItemSpan table, CapacityDetail 
 extern void capacity_add_item(Capacity *capacity, const DynItem *old, const DynItem *new,
 							  CapacityKind kind);
 
+/* A write of a transaction that was done before, by its size then. */
+extern void capacity_add_replay(Capacity *capacity, Size size);
+
 /* An object; its name is NULL in an array.  The table is named as the request has it. */
 extern void capacity_print(JsonWriter *out, const char *name, ItemSpan table, CapacityDetail detail,
 						   const Capacity *capacity);

@@ -363,6 +363,9 @@ read_value(JsonReader *reader, const RequestMember *member, void *to)
 		case MEMBER_VALUES:
 			*(DynItem **) to = json_read_item(reader, ITEM_SYNTAX_VALUES);
 			break;
+		case MEMBER_LATE_VALUES:
+			*(DynItem **) to = json_read_item(reader, ITEM_SYNTAX_LATE_VALUES);
+			break;
 		case MEMBER_NAMES:
 			*(Jsonb **) to = json_read_names(reader);
 			break;
@@ -588,6 +591,7 @@ print_value(StringInfo out, const RequestMember *member, const void *from)
 			break;
 		case MEMBER_ITEM:
 		case MEMBER_VALUES:
+		case MEMBER_LATE_VALUES:
 		case MEMBER_NAMES:
 		case MEMBER_STRINGS:
 		case MEMBER_CUSTOM:

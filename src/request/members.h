@@ -39,6 +39,7 @@ typedef enum MemberKind
 	MEMBER_LONG, /* the same; DynamoDB calls the type by another name */
 	MEMBER_ITEM, /* DynItem *, of typed values */
 	MEMBER_VALUES, /* the same of an expression's, which may be larger */
+	MEMBER_LATE_VALUES, /* and of one whose depth is judged later: left in the reader */
 	MEMBER_NAMES, /* Jsonb *, an object of strings */
 	MEMBER_CHOICE, /* int: the number of the choice */
 	MEMBER_STRINGS, /* List * of ItemSpan * */

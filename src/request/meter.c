@@ -37,10 +37,15 @@ count_item(int part, const ItemMeasure *measure, void *arg)
 {
 	RequestMeter *meter = arg;
 	const MeterPart *p = &meter->parts[part];
+	Capacity *capacity;
 
-	if (meter->detail != CAPACITY_NONE)
-		capacity_add_item(find_capacity(meter, measure->table, p->table), measure->old,
-						  measure->new, measure->replayed ? CAPACITY_TRANSACTION_READ : p->kind);
+	if (meter->detail == CAPACITY_NONE)
+		return;
+	capacity = find_capacity(meter, measure->table, p->table);
+	if (measure->replayed)
+		capacity_add_replay(capacity, measure->replayed_size);
+	else
+		capacity_add_item(capacity, measure->old, measure->new, p->kind);
 }
 
 /* They come table by table. */

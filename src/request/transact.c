@@ -42,7 +42,7 @@ static const RequestMember update_members[] = {
 	{"UpdateExpression", MEMBER_TEXT, AT(action.request.update), true},
 	{"ConditionExpression", MEMBER_TEXT, AT(action.request.condition)},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(action.names)},
-	{"ExpressionAttributeValues", MEMBER_VALUES, AT(action.vals)},
+	{"ExpressionAttributeValues", MEMBER_LATE_VALUES, AT(action.vals)},
 	RETURN_ON_FAILURE(ActionCall, on_failure),
 };
 
@@ -61,7 +61,7 @@ static const RequestMember check_members[] = {
 	{"Key", MEMBER_ITEM, AT(action.request.item), true},
 	{"ConditionExpression", MEMBER_TEXT, AT(action.request.condition), true},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(action.names)},
-	{"ExpressionAttributeValues", MEMBER_VALUES, AT(action.vals)},
+	{"ExpressionAttributeValues", MEMBER_LATE_VALUES, AT(action.vals)},
 	RETURN_ON_FAILURE(ActionCall, on_failure),
 };
 
@@ -87,17 +87,46 @@ static const struct
 	[TRANSACT_GET] = {"Get", "GetItem", get_members, lengthof(get_members)},
 };
 
+/*
+ * Too deep a value makes an Update invalid, and a ConditionCheck may have it.  But a value that is too
+ * deep to be stored is none.
+ */
+static void
+judge_depth(JsonReader *reader, TransactAction *action)
+{
+	const ItemComplaint *complaint = &reader->late.complaint;
+
+	if (complaint->message == NULL)
+		return;
+	if (action->kind == TRANSACT_UPDATE)
+		action->invalid = (CancelReason){.code = "ValidationError",
+										 .message = complaint->message,
+										 .detail = complaint->detail,
+										 .words = complaint->words};
+	else if (reader->late.beyond && request_is_argument(reader))
+		item_complain(complaint);
+	else if (reader->late.beyond && reader->complaint.message == NULL)
+	{
+		ItemLayer layer = reader->complaint.layer;
+
+		reader->complaint = *complaint;
+		reader->complaint.layer = layer;
+	}
+}
+
 /* The object that an action's kind is the name of. */
 static void
 read_action(JsonReader *reader, TransactKind kind, TransactAction *action)
 {
 	ActionCall call = {.action = {.kind = kind}};
 
+	reader->late = (ItemDepth){{NULL}};
 	request_read_members(reader, kinds[kind].members, kinds[kind].nmembers, &call);
 	call.action.request.old_on_failure = call.on_failure == RETURN_ALL_OLD;
 	*action = call.action;
+	judge_depth(reader, action);
 	if (request_is_argument(reader))
-		action->request.expressions = expr_request(action->names, action->vals);
+		action->request.expressions = expr_request_any_depth(action->names, action->vals);
 }
 
 /* What is wrong with the values of an action is told when that action is checked. */

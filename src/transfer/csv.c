@@ -421,6 +421,6 @@ csv_read_item(const Csv *csv, const char *record, int len)
 	/* names of columns are there once */
 	(void) item_build_end(&b);
 	item = item_build_finish(&b);
-	item_check_size(item_root(item), ITEM_SIZE_WORDS);
+	item_check_size(item_root(item));
 	return item;
 }

@@ -113,7 +113,7 @@ read_item(JsonLexContext *lex)
 
 	if (!token_at(lex, JSON_TOKEN_OBJECT_START))
 		fail(lex, "an item must be a JSON object");
-	item = item_parse_here(lex, ITEM_SYNTAX_ITEM, false);
+	item = item_parse_inside(lex, ITEM_SYNTAX_ITEM, false, false, NULL, NULL);
 	advance(lex);
 	return item;
 }

@@ -45,7 +45,7 @@ EXACT = Context(prec=400, Emin=-9999, Emax=9999, traps=[Inexact])
 # --- values: (type, Python object); sets are frozensets, so == is DynamoDB's equality
 
 NUMBERS = ["0", "1", "2", "3", "-1", "1.5", "0.1", "10", "99", "100", "1e20", "-1e20", "12345678901234567890123456789012345678", "1e125", "-9e125", "1e-130", "3e-130"]
-STRINGS = ["", "a", "ab", "abc", "b", "é", "a\0b", "S", "N", "SS"]
+STRINGS = ["", "a", "ab", "abc", "b", "é", "a\0b", "S", "N", "SS", "\U0001d11e", "\uffffé\U00010000"]
 BYTES = [b"", b"a", b"ab", b"\x00\xff", b"b"]
 NAMES = ["a", "b", "c", "d", "remove", "x1", "Year", "a.b", "é", "status", "A"]
 
@@ -332,7 +332,7 @@ def evaluate(item, o):
     v = evaluate(item, o[1])
     if v is None or v[0] in ("N", "BOOL", "NULL"):
         return None
-    return "N", Decimal(len(key(v)))
+    return "N", Decimal(len(v[1].encode("utf-16-le")) // 2 if v[0] == "S" else len(v[1]))
 
 
 def compare(op, a, b):
@@ -490,6 +490,9 @@ def compact(v, only, touched):
     entries = list(content.items()) if kind == "M" else list(enumerate(content))
     appends = sorted((e[1], e[2]) for _, e in entries if e is not GONE and e[0] == "append") if kind == "L" else []
     result = [(s, e) for s, e in entries if e is not GONE and not (kind == "L" and e[0] == "append")]
+    if only:
+        # what is appended is found by its index, or not returned
+        appends = [(s, e) for n, (s, e) in enumerate(appends, len(result)) if s == n]
     result = [(s, compact(e, only, touched)) for s, e in result if not only or id(e) in touched or id(e) in touched_leaves]
     result = [(s, e) for s, e in result if e is not None]
     result += [(s, compact(e, only, touched)) for s, e in appends]

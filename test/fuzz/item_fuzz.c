@@ -70,7 +70,7 @@ check_item(const DynItem *item, ItemSyntax syntax)
 	again = item_parse(text.data, text.len,
 					   syntax == ITEM_SYNTAX_VALUE ? ITEM_SYNTAX_VALUE : ITEM_SYNTAX_ITEM, NULL);
 	CHECK(same(item, again));
-	CHECK(item_size(root) <= ITEM_MAX_SIZE);
+	CHECK(item_size_by(root, ITEM_SIZE_STORED) <= ITEM_MAX_SIZE);
 	initStringInfo(&plain);
 	item_print_plain(&plain, root);
 	/* what was not given is at no address */
@@ -90,7 +90,7 @@ fuzz_request(const char *text, int len, ItemSyntax syntax, const DynItem *typed)
 		JsonLexContext *lex = make_json_lexer(text, len);
 
 		if (json_lex(lex) == JSON_SUCCESS)
-			item = item_parse_request(lex, syntax, &complaint);
+			item = item_parse_inside(lex, syntax, false, &complaint, NULL);
 	}
 	if (typed != NULL)
 	{
@@ -129,7 +129,7 @@ fuzz_binary(const char *bytes, int len)
 	ItemSpan root = {bytes, (uint32) len};
 	DynItem *item;
 
-	if (!item_validate(root) || item_size(root) > ITEM_MAX_SIZE)
+	if (!item_validate(root) || item_size_by(root, ITEM_SIZE_STORED) > ITEM_MAX_SIZE)
 		return;
 	item = item_from_value(root);
 	if (sigsetjmp(standin_error, 0) != 0)

@@ -75,6 +75,15 @@ with Gateway('--log-level', 'debug') as g:
     a = g.call('DescribeEndpoints', {}, {'Host': 'localhost:8000'})
     is_(a.json, {'Endpoints': [{'Address': 'localhost:8000', 'CachePeriodInMinutes': 1440}]}, 'the endpoint is where the client is')
 
+    # two operations answer nothing at all
+    arn = g.call('DescribeTable', {'TableName': 'items'}).json['Table']['TableArn']
+    for operation, rest, tags in ('TagResource', {'Tags': [{'Key': 'a', 'Value': 'b'}]}, [{'Key': 'a', 'Value': 'b'}]), ('UntagResource', {'TagKeys': ['a']}, []):
+        a = g.call(operation, {'ResourceArn': arn, **rest})
+        is_((a.status, a.body, a.headers['content-length'], a.headers['x-amz-crc32'], a.headers['content-type']),
+            (200, b'', '0', '0', 'application/x-amz-json-1.0'), f'no body: {operation}')
+        is_(g.call('ListTagsOfResource', {'ResourceArn': arn}).json, {'Tags': tags}, f'what was done: {operation}')
+        is_(g.call(operation, {'ResourceArn': arn}).status, 400, f'an error has one: {operation}')
+
     # paths and methods
     for line in 'POST /x', 'POST //', 'POST /%2F', 'GET /x', 'HEAD /', 'PUT /', 'DELETE /', 'PATCH /', 'OPTIONS /', 'GET /healthz/':
         with g.connect() as c:
