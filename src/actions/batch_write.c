@@ -87,10 +87,7 @@ add_write(TargetTables *tables, int part, text *name, bool put, DynItem *item, B
 	write->put = put;
 	target_open(tables, name, target);
 	if (put)
-	{
-		dyn_key_check_batched(target->table, item);
 		write_prepare_put(target->writer, item, &target->write);
-	}
 	else
 		write_prepare_key(target->writer, item, &target->write);
 }

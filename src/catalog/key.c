@@ -240,7 +240,6 @@ dyn_key_problem(const DynKey *key, bool partition, ItemSpan value)
  * others for the keys of an item.
  */
 
-#define KEY_MISMATCH_WORDS "The provided key element does not match the schema"
 #define START_KEY_WORDS "The provided starting key is invalid"
 
 static const char *
@@ -272,7 +271,7 @@ fault_words(DynKeyRole role, KeyFault fault, const DynKey *key, bool partition, 
 	if (role == DYN_KEY_OF_CONDITION)
 		return DYN_INVALID_WORDS "Condition parameter type does not match schema type";
 	if (role != DYN_KEY_OF_ITEM)
-		return KEY_MISMATCH_WORDS;
+		return DYN_KEY_MISMATCH_WORDS;
 	if (fault == KEY_MISSING)
 		return psprintf(DYN_INVALID_WORDS "Missing the key %s in the item",
 						item_quoted_words(key->attribute));
@@ -359,12 +358,20 @@ source_words(const KeySource *source, int i, KeyFault fault, bool partition, Ite
 	return words;
 }
 
+/* What these are about: some operations tell keys of items in their own way (src/request/layers.c). */
+static WordsKind
+fault_kind(DynKeyRole role, KeyFault fault)
+{
+	return role == DYN_KEY_OF_ITEM && (fault == KEY_MISSING || fault == KEY_TYPE) ? WORDS_ITEM_KEY
+																				  : WORDS_OTHER;
+}
+
 pg_noreturn static void
-fail_key(const DynKey *key, const char *problem, const char *words)
+fail_key(const DynKey *key, const char *problem, const char *words, WordsKind kind)
 {
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 					errmsg("key attribute \"%s\" %s", item_quoted(key->attribute), problem),
-					errwords("%s", words)));
+					errwords("%s", words), errwords_kind(kind)));
 }
 
 /*
@@ -378,7 +385,8 @@ dyn_key_check(const DynKey *key, bool partition, ItemSpan value)
 
 	if (fault != KEY_VALID)
 		fail_key(key, dyn_key_problem(key, partition, value),
-				 fault_words(DYN_KEY_OF_CONDITION, fault, key, partition, value));
+				 fault_words(DYN_KEY_OF_CONDITION, fault, key, partition, value),
+				 fault_kind(DYN_KEY_OF_CONDITION, fault));
 }
 
 pg_noreturn static void
@@ -391,7 +399,8 @@ fail_missing(const KeySource *source, int i)
 			(errcode(ERRCODE_DYN_VALIDATION),
 			 errmsg("key attribute \"%s\" is missing", item_quoted(key->attribute)),
 			 hint == NULL ? 0 : errhint("%s", hint),
-			 errwords("%s", source_words(source, i, KEY_MISSING, false, (ItemSpan){NULL, 0}))));
+			 errwords("%s", source_words(source, i, KEY_MISSING, false, (ItemSpan){NULL, 0})),
+			 errwords_kind(fault_kind(source->role, KEY_MISSING))));
 }
 
 /*
@@ -412,7 +421,7 @@ checked_attribute(const KeySource *source, int i)
 	fault = find_fault(key, partition, value);
 	if (fault != KEY_VALID)
 		fail_key(key, dyn_key_problem(key, partition, value),
-				 source_words(source, i, fault, partition, value));
+				 source_words(source, i, fault, partition, value), fault_kind(source->role, fault));
 	return value;
 }
 
@@ -444,19 +453,6 @@ dyn_key_of_item(const DynTable *table, const DynItem *item, DynKeyValues *key)
 	KeySource source = {table, &table->primary, DYN_KEY_OF_ITEM, item_children(item_root(item))};
 
 	read_key(&source, key);
-}
-
-/*
- * Raises ERRCODE_DYN_VALIDATION unless an item of a batch has a primary key, of which DynamoDB says the
- * same as of a key that is given alone.
- */
-void
-dyn_key_check_batched(const DynTable *table, const DynItem *item)
-{
-	KeySource source = {table, &table->primary, DYN_KEY_OF_REQUEST, item_children(item_root(item))};
-
-	for (int i = 0; i < table->primary.ncolumns; i++)
-		(void) checked_attribute(&source, i);
 }
 
 /* The attributes of the first n columns of an index, for a message: "PK", "SK". */

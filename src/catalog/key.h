@@ -28,6 +28,8 @@ typedef enum DynKeyRole
 	DYN_KEY_OF_SCAN_START
 } DynKeyRole;
 
+#define DYN_KEY_MISMATCH_WORDS "The provided key element does not match the schema"
+
 extern Oid dyn_key_column_type(ItemType type);
 extern Datum dyn_key_datum(ItemType type, ItemSpan payload);
 extern void dyn_key_build(ItemBuilder *builder, ItemType type, Datum column);
@@ -42,7 +44,6 @@ extern Size dyn_key_entry_too_large(Relation rel, const DynTable *table, const D
 extern void dyn_key_fail_too_large(const DynTable *table, Size size);
 
 extern const char *dyn_key_names(const DynTable *table, const DynIndex *index, int n);
-extern void dyn_key_check_batched(const DynTable *table, const DynItem *item);
 extern void dyn_key_of_item(const DynTable *table, const DynItem *item, DynKeyValues *key);
 extern void dyn_key_exact(const DynTable *table, const DynIndex *index, const DynItem *given,
 						  DynKeyRole role, DynKeyValues *key);

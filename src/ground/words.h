@@ -31,6 +31,7 @@ typedef enum WordsKind
 	WORDS_EXPECTED, /* the parameter Expected */
 	WORDS_RETURN_VALUES, /* the parameter ReturnValues */
 	WORDS_SELECT, /* the parameter Select */
+	WORDS_ITEM_KEY, /* the key in an item: missing, or of another type */
 	WORDS_KINDS
 } WordsKind;
 

@@ -105,8 +105,8 @@ struct PartiqlStatement
 	ItemSpan index; /* no data: the table itself */
 	bool aliased; /* a table or a column has another name */
 	List *columns; /* NIL: all */
-	const PartiqlNode
-		*count; /* COUNT(*) of an index, which is refused once that is known; or NULL */
+	/* COUNT(*) of an index, which is refused once that is known; NULL: there is none */
+	const PartiqlNode *count;
 	PartiqlNode *where; /* NULL: there is none */
 	PartiqlPlace where_place; /* of its text */
 	List *order; /* PartiqlOrder */

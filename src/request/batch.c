@@ -25,9 +25,8 @@ add_item(DynItem ***items, int *n, DynItem *item)
 }
 
 #define GET_WITHOUT_TABLES \
-	"1 validation error detected: Value at 'RequestItems' failed to satisfy constraint: Member " \
-	"must " \
-	"have length greater than or equal to 1"
+	"1 validation error detected: Value at 'RequestItems' failed to satisfy constraint: " \
+	"Member must have length greater than or equal to 1"
 #define WRITE_WITHOUT_TABLES "The requestItems parameter is required for BatchWriteItem"
 
 /* Tables begin with their names, which are those of the members of RequestItems. */
@@ -58,10 +57,8 @@ check_twofold(const List *tables)
 
 #define NAMES_CONSTRAINT \
 	"Map keys must satisfy constraint: [Member must have length less than or equal to 255, " \
-	"Member " \
-	"must have length greater than or equal to 3, Member must satisfy regular expression " \
-	"pattern: " \
-	"[a-zA-Z0-9_.-]+]"
+	"Member must have length greater than or equal to 3, " \
+	"Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+]"
 
 /* The first table with a name that no table can have; NULL: there is none. */
 static const ListCell *

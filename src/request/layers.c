@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/key.h"
 #include "request/layers.h"
 
 /* What stands before words that are enveloped. */
@@ -35,6 +36,8 @@
  *						X	Expected
  *						R	ReturnValues
  *						S	Select
+ *						K	the key of an item: missing, or of another type.  'k' says the same as of
+ *							a key that is given alone
  */
 static const struct
 {
@@ -44,17 +47,17 @@ static const struct
 	const char *enveloped;
 } layers[] = {
 	/* clang-format off */
-	/*                                                    VPENXRS */
-	{"BatchGetItem", ITEM_LAYER_CURRENT, true,           "-------"},
-	{"BatchWriteItem", ITEM_LAYER_OLDER, true,           "-------"},
-	{"DeleteItem", ITEM_LAYER_CURRENT, false,            "xxxxxx-"},
-	{"GetItem", ITEM_LAYER_CURRENT, true,                "-------"},
-	{"PutItem", ITEM_LAYER_CURRENT, false,               "xxxxxx-"},
-	{"Query", ITEM_LAYER_CURRENT, true,                  "------x"},
-	{"Scan", ITEM_LAYER_OLDER, true,                     "-------"},
-	{"TransactGetItems", ITEM_LAYER_TRANSACTION, true,   "-------"},
-	{"TransactWriteItems", ITEM_LAYER_TRANSACTION, true, "-------"},
-	{"UpdateItem", ITEM_LAYER_CURRENT, false,            "xxxxxx-"},
+	/*                                                    VPENXRSK */
+	{"BatchGetItem", ITEM_LAYER_CURRENT, true,           "--------"},
+	{"BatchWriteItem", ITEM_LAYER_OLDER, true,           "-------k"},
+	{"DeleteItem", ITEM_LAYER_CURRENT, false,            "xxxxxx--"},
+	{"GetItem", ITEM_LAYER_CURRENT, true,                "--------"},
+	{"PutItem", ITEM_LAYER_CURRENT, false,               "xxxxxx--"},
+	{"Query", ITEM_LAYER_CURRENT, true,                  "------x-"},
+	{"Scan", ITEM_LAYER_OLDER, true,                     "--------"},
+	{"TransactGetItems", ITEM_LAYER_TRANSACTION, true,   "--------"},
+	{"TransactWriteItems", ITEM_LAYER_TRANSACTION, true, "--------"},
+	{"UpdateItem", ITEM_LAYER_CURRENT, false,            "xxxxxx--"},
 	/* clang-format on */
 };
 
@@ -92,5 +95,7 @@ layer_words(const char *operation, WordsKind kind, const char *words)
 		words = pnstrdup(words, strcspn(words, ":"));
 	if (layers[i].enveloped[kind - 1] == 'x')
 		words = psprintf(ENVELOPE "%s", words);
+	else if (layers[i].enveloped[kind - 1] == 'k')
+		words = DYN_KEY_MISMATCH_WORDS;
 	return words;
 }

@@ -27,14 +27,14 @@ typedef struct StatementCall
 
 #define AT(field) offsetof(StatementCall, field)
 
-/*
- * The values of a member Parameters, as a list of DynItem.  DynamoDB's model has one at least, but SDKs
- * send an empty list where there are none.
- */
+/* The values of a member Parameters, as a list of DynItem: an empty one is refused. */
 void
 statement_read_parameters(JsonReader *reader, void *list)
 {
-	*(List **) list = partiql_read_parameters(reader);
+	List **parameters = list;
+
+	*parameters = partiql_read_parameters(reader);
+	request_check_length(reader, list_length(*parameters), 1, 0, "[]");
 }
 
 static const RequestMember members[] = {

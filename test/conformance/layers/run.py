@@ -35,7 +35,7 @@ RULES = {
 
 def rows_of_source():
     source = open(os.path.join(TOP, "src/request/layers.c"), encoding="utf-8").read()
-    return re.findall(r'\{"(\w+)", ITEM_LAYER_\w+, \w+,\s+"[x-]+"\}', source)
+    return re.findall(r'\{"(\w+)", ITEM_LAYER_\w+, \w+,\s+"[xk-]+"\}', source)
 
 
 # Bad values.  Each has its words in both layers, and whether the older one, or any, tells which value of the
