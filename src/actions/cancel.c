@@ -162,10 +162,11 @@ examined(Examination *e)
 
 /*
  * Check each action against its table, and cancel the transaction if one does not fit.  Then the
- * first one that does not has a reason (docs/semantics.md, X14); of statements each has its own.
+ * first one that does not has a reason (docs/semantics.md, X14); of statements each has its own.  But
+ * of other requests refuse() is asked about all actions then, and raises an error for what is no reason.
  */
 void
-action_examine(const TransactRequest *request, ActionCheck check, void *arg)
+action_examine(const TransactRequest *request, ActionCheck check, ActionCheck refuse, void *arg)
 {
 	CancelReason *reasons = palloc0(request->nactions * sizeof(CancelReason));
 	Examination e = {request, 0, check, arg};
@@ -175,6 +176,11 @@ action_examine(const TransactRequest *request, ActionCheck check, void *arg)
 	{
 		reasons[e.number] = examined(&e);
 		failed |= reasons[e.number].code != NULL;
+	}
+	for (int i = 0; failed && !request->statements && i < request->nactions; i++)
+	{
+		if (request->actions[i].invalid.code == NULL)
+			refuse(request, i, arg);
 	}
 	if (failed)
 		action_cancel(request, reasons);

@@ -168,6 +168,8 @@ extern void distinct_check(DistinctItem *items, int n, const char *what, const c
 /* transact_request.c */
 extern void transact_check_arguments(const TransactRequest *request);
 extern void transact_check_request(const TransactRequest *request);
+extern void transact_forbid_empty_index_keys(const DynTable *table, const DynItem *item,
+											 const Expr *update);
 extern void transact_forbid_empty_keys(const TransactAction *action, const DynTable *table,
 									   const Expr *update);
 #define TRANSACT_SIZE_UNKNOWN PG_UINT32_MAX
@@ -180,7 +182,8 @@ extern ErrorData *action_attempt(void (*step)(void *arg), void *arg);
 extern CancelReason action_invalid(const ErrorData *error);
 pg_noreturn extern void action_cancel(const TransactRequest *request, const CancelReason *reasons);
 typedef void (*ActionCheck)(const TransactRequest *request, int number, void *arg);
-extern void action_examine(const TransactRequest *request, ActionCheck check, void *arg);
+extern void action_examine(const TransactRequest *request, ActionCheck check, ActionCheck refuse,
+						   void *arg);
 
 /*
  * The items of a request in their tables

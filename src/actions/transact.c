@@ -92,7 +92,17 @@ check_target(const TransactRequest *request, int number, void *arg)
 	if (size > 0)
 		dyn_key_fail_too_large(table, size);
 	action_check_update(&step->action->request, table, step->update);
+	if (step->update != NULL)
+		transact_forbid_empty_index_keys(table, NULL, step->update);
 	step->read_back = returns(step) && write_may_differ(target->writer);
+}
+
+static void
+refuse_target(const TransactRequest *request, int number, void *arg)
+{
+	const Step *step = &((const Transact *) arg)->steps[number];
+
+	transact_forbid_empty_keys(&request->actions[number], step->target->table, step->update);
 }
 
 static Transact *
@@ -129,13 +139,6 @@ prepare(const TransactRequest *request, Operation *operation)
 	{
 		if (request->actions[number].invalid.code == NULL)
 			target_open(t->tables, request->actions[number].request.table, &t->targets[number]);
-	}
-	for (number = 0; number < n; number++)
-	{
-		/* of statements they are reasons */
-		if (!request->statements && t->targets[number].table != NULL)
-			transact_forbid_empty_keys(&request->actions[number], t->targets[number].table,
-									   t->steps[number].update);
 	}
 	error_context_stack = callback.previous;
 	return t;
@@ -636,7 +639,7 @@ run_transact(Operation *operation, void *arg)
 
 	transact_check_request(request);
 	t = prepare(request, operation);
-	action_examine(request, check_target, t);
+	action_examine(request, check_target, refuse_target, t);
 	order = target_sort(t->targets, request->nactions, "the transaction", TRANSACT_TWICE_WORDS);
 	target_begin_several(t->tables, &t->targets[0]);
 	token.shared = target_any_distributed(t->targets, request->nactions);

@@ -31,6 +31,14 @@ check_key(const TransactRequest *request, int number, void *arg)
 				  DYN_KEY_OF_REQUEST, &target->write.key);
 }
 
+static void
+refuse_key(const TransactRequest *request, int number, void *arg)
+{
+	const ItemTarget *target = &((const ItemTarget *) arg)[number];
+
+	transact_forbid_empty_keys(&request->actions[number], target->table, NULL);
+}
+
 static ItemTarget *
 find_targets(const TransactRequest *request, TargetTables *tables)
 {
@@ -42,12 +50,7 @@ find_targets(const TransactRequest *request, TargetTables *tables)
 		if (request->actions[i].invalid.code == NULL)
 			target_open(tables, request->actions[i].request.table, &targets[i]);
 	}
-	for (int i = 0; i < request->nactions; i++)
-	{
-		if (!request->statements && targets[i].table != NULL)
-			transact_forbid_empty_keys(&request->actions[i], targets[i].table, NULL);
-	}
-	action_examine(request, check_key, targets);
+	action_examine(request, check_key, refuse_key, targets);
 	return targets;
 }
 

@@ -99,15 +99,9 @@ transact_check_request(const TransactRequest *request)
 		check_distinct(request);
 }
 
-/*
- * Raises ERRCODE_DYN_VALIDATION if the action has an empty key of its table, or writes an empty key of
- * an index.  That refuses the request, while other keys that do not fit are reasons for which it is
- * cancelled (docs/semantics.md, X14).  The update, NULL if there is none, is that of the action.
- */
-void
-transact_forbid_empty_keys(const TransactAction *action, const DynTable *table, const Expr *update)
+static void
+forbid_empty_key(const DynTable *table, const DynItem *item)
 {
-	const DynItem *item = action->request.item;
 	ItemChildren attributes = item_children(item_root(item));
 	ItemSpan value;
 
@@ -118,6 +112,27 @@ transact_forbid_empty_keys(const TransactAction *action, const DynTable *table, 
 		if (item_find(&attributes, key->attribute, &value) && dyn_key_is_empty(key, value))
 			(void) dyn_key_attribute(table, &table->primary, item, i);
 	}
+}
+
+/* The value of an attribute as it is written by an item that is put, or by an update. */
+static bool
+written_value(const DynItem *item, const Expr *update, ItemSpan attribute, ItemSpan *value)
+{
+	ItemChildren attributes;
+
+	if (item == NULL)
+		return update != NULL && expr_sets_value(update, attribute, value);
+	attributes = item_children(item_root(item));
+	return item_find(&attributes, attribute, value);
+}
+
+/*
+ * Raises ERRCODE_DYN_VALIDATION if an item that is put, or an update, each of which may be NULL, would
+ * write an empty key of an index.
+ */
+void
+transact_forbid_empty_index_keys(const DynTable *table, const DynItem *item, const Expr *update)
+{
 	for (int i = 0; i < table->nindexes; i++)
 	{
 		const DynIndex *index = &table->indexes[i];
@@ -125,14 +140,26 @@ transact_forbid_empty_keys(const TransactAction *action, const DynTable *table, 
 		for (int k = 0; k < index->nkeys; k++)
 		{
 			const DynKey *key = dyn_index_key(table, index, k);
-			bool written = action->kind == TRANSACT_PUT
-							   ? item_find(&attributes, key->attribute, &value)
-							   : update != NULL && expr_sets_value(update, key->attribute, &value);
+			ItemSpan value;
 
-			if (written && dyn_key_is_empty(key, value))
+			if (written_value(item, update, key->attribute, &value) && dyn_key_is_empty(key, value))
 				dyn_fail_index_key(index, key, k < index->npartition, value);
 		}
 	}
+}
+
+/*
+ * Raises ERRCODE_DYN_VALIDATION if the action has an empty key of its table, or writes an empty key of
+ * an index.  That refuses the request, while other keys that do not fit are reasons for which it is
+ * cancelled (docs/semantics.md, X14).  The update, NULL if there is none, is that of the action.
+ */
+void
+transact_forbid_empty_keys(const TransactAction *action, const DynTable *table, const Expr *update)
+{
+	const DynItem *item = action->request.item;
+
+	forbid_empty_key(table, item);
+	transact_forbid_empty_index_keys(table, action->kind == TRANSACT_PUT ? item : NULL, update);
 }
 
 /*
