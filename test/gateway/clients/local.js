@@ -1,4 +1,4 @@
-// The package dynamo-table-local, by Node's own test runner.  argv: the folder of the clients.
+// The package dynamo-table-local, by Node's own test runner.  argv: its folder.
 const assert = require('node:assert/strict');
 const { spawn } = require('node:child_process');
 const { once } = require('node:events');
@@ -8,7 +8,7 @@ const { after, test } = require('node:test');
 const { DynamoDB } = require('@aws-sdk/client-dynamodb');
 const { until } = require('./check.js');
 
-const folder = process.env.DYNAMO_TABLE_LOCAL;
+const folder = process.argv[2];
 const { start } = require(folder);
 // all that servers leave would be here; the gateway may be another user
 const temporary = fs.mkdtempSync(`${tmpdir()}/local.`);
