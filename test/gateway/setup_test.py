@@ -131,9 +131,9 @@ psql('''CREATE SCHEMA strange;
     CREATE OPERATOR strange.< (LEFTARG = integer, RIGHTARG = integer, FUNCTION = strange.same);
     ALTER DATABASE strange SET search_path = strange, pg_catalog, public''', database='strange')
 for made in 1, 0:
-    status, output, told = setup(*flags, database=connection(database='strange'))
+    status, output, told = setup(*flags, key=key_file + '3', database=connection(database='strange'))
     ok((status, output.count('AKIA')) == (0, made) and 'caught' not in told, 'a search_path of somebody else', told)
-result = subprocess.run([PROGRAM, '--create-key', ROLE, '--user', USER, '--key-file', key_file, '--database', f"host={os.environ['PGHOST']} dbname=strange"],
+result = subprocess.run([PROGRAM, '--create-key', ROLE, '--user', USER, '--key-file', key_file + '3', '--database', f"host={os.environ['PGHOST']} dbname=strange"],
                         capture_output=True, text=True, timeout=WAIT)
 ok(result.returncode == 0 and 'AKIA' in result.stdout and 'caught' not in result.stderr, 'and for another key', result)
 
