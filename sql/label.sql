@@ -114,6 +114,20 @@ SELECT dyn_alter_table('app', '{"tags": {"a": null}}');
 SELECT label FROM pg_seclabels WHERE objoid = 'app'::regclass;
 SECURITY LABEL FOR dynamo_table ON TABLE app IS NULL;
 
+-- one that cannot be read keeps no list from showing the others, in parallel queries either
+SECURITY LABEL FOR dynamo_table ON TABLE app IS '{"settings": {"billing_mode": 5}}';
+SELECT dyn_create_table('other', 'pk S');
+SELECT table_name, partition_key, indexes, items FROM dyn_tables WHERE schema_name = 'label' ORDER BY 1;
+SECURITY LABEL FOR dynamo_table ON TABLE app IS NULL;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SELECT count(*) > 0 AS listed FROM pg_class, dyn_tables;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+DROP TABLE other;
+
 -- a table that is none of ours may have one: it says nothing
 CREATE TABLE plain (a int);
 SECURITY LABEL FOR dynamo_table ON TABLE plain IS '{"entities": []}';

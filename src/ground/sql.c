@@ -63,7 +63,10 @@ is_strange_function(Oid function, void *marked)
 	return !extension_has(ProcedureRelationId, function, get_func_namespace(function));
 }
 
-/* The constraints of a domain are calls that are in no tree. */
+/*
+ * The constraints of a domain are calls that are in no tree.  Columns of a relation may have domains of
+ * its owner's; a statement that is about none has none.
+ */
 static bool
 is_strange_domain(const Node *node)
 {
@@ -88,8 +91,8 @@ check_names(Node *node, void *arg)
 		relid = entry->rtekind == RTE_RELATION ? entry->relid : InvalidOid;
 	if ((OidIsValid(relid) && relid != marked->relid &&
 		 !extension_has(RelationRelationId, relid, get_rel_namespace(relid))) ||
-		(!marked->functions &&
-		 (is_strange_domain(node) || check_functions_in_node(node, is_strange_function, arg))))
+		(!OidIsValid(marked->relid) && is_strange_domain(node)) ||
+		(!marked->functions && check_functions_in_node(node, is_strange_function, arg)))
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("a name that a statement of the extension has belongs to another "
 							   "relation or function"),

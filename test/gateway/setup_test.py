@@ -115,6 +115,29 @@ if os.geteuid() == 0:
                                 capture_output=True, text=True, timeout=WAIT)
         ok(result.returncode == 0 and 'AKIA' in result.stdout, f'a key file of {owner}\'s', result)
 
+# whose database it is may set a search_path, and may have operators there that fit better than those that are meant
+psql('CREATE DATABASE strange')
+psql('''CREATE SCHEMA strange;
+    CREATE FUNCTION strange.caught() RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE ''caught''; END';
+    CREATE FUNCTION strange.same(name, text) RETURNS boolean LANGUAGE sql AS 'SELECT strange.caught()';
+    CREATE FUNCTION strange.same(name, name) RETURNS boolean LANGUAGE sql AS 'SELECT strange.caught()';
+    CREATE FUNCTION strange.same(oid, oid) RETURNS boolean LANGUAGE sql AS 'SELECT strange.caught()';
+    CREATE FUNCTION strange.same(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT strange.caught()';
+    CREATE FUNCTION strange.same(integer, integer) RETURNS boolean LANGUAGE sql AS 'SELECT strange.caught()';
+    CREATE OPERATOR strange.= (LEFTARG = name, RIGHTARG = text, FUNCTION = strange.same);
+    CREATE OPERATOR strange.= (LEFTARG = name, RIGHTARG = name, FUNCTION = strange.same);
+    CREATE OPERATOR strange.= (LEFTARG = oid, RIGHTARG = oid, FUNCTION = strange.same);
+    CREATE OPERATOR strange.= (LEFTARG = text, RIGHTARG = text, FUNCTION = strange.same);
+    CREATE OPERATOR strange.< (LEFTARG = integer, RIGHTARG = integer, FUNCTION = strange.same);
+    ALTER DATABASE strange SET search_path = strange, pg_catalog, public''', database='strange')
+for made in 1, 0:
+    status, output, told = setup(*flags, key=key_file + '3', database=connection(database='strange'))
+    ok((status, output.count('AKIA')) == (0, made) and 'caught' not in told, 'a search_path of somebody else', told)
+result = subprocess.run([PROGRAM, '--create-key', ROLE, '--user', USER, '--key-file', key_file + '3', '--database', f"host={os.environ['PGHOST']} dbname=strange"],
+                        capture_output=True, text=True, timeout=WAIT)
+ok(result.returncode == 0 and 'AKIA' in result.stdout and 'caught' not in result.stderr, 'and for another key', result)
+
+psql('DROP DATABASE strange')
 psql('DROP DATABASE shop')
 for name in login, role, 'second', 'boss':
     psql(f'DROP ROLE {name}')
