@@ -32,7 +32,11 @@ $node->safe_psql('source', q{
 	SELECT dyn_put('app', '{"pk":{"S":"\u0000\u0001"},"sk":{"S":"\ud83d\ude00"},"all":{"L":[{"NS":["1"]},{"B":"AQ=="},{"NULL":true}]}}');
 	SELECT dyn_put('covering', jsonb_build_object('pk', 'p' || i % 10, 'sk', 's' || i, 'g', 'g' || i % 3, 'n', i, 'it''s "é"', 'é', 'pad', repeat(md5(i::text), i % 70))) FROM generate_series(1, 300) i;
 	SELECT dyn_put('Orders.2024', jsonb_build_object('User Name', 'u', 'OrderId', i / 4.0)) FROM generate_series(1, 100) i;
+	-- what calls do not make any more: 32 levels, and a number that has grown by a byte
+	INSERT INTO app (item) SELECT ('{"pk":"before","sk":"deep","d":' || repeat('[', 32) || repeat(']', 32) || '}')::jsonb;
+	INSERT INTO app (item) SELECT jsonb_build_object('pk', 'before', 'sk', 'large', 'n', 3.14159, 'x', repeat('x', 409600 - 21));
 });
+is($node->safe_psql('source', q{SELECT dyn_size(item) FROM app WHERE pk = 'before' AND sk = 'large'}), '409601', 'an item of before');
 
 # Covering indexes answer alike, and carry what the items have.
 sub covering_alike
