@@ -116,11 +116,12 @@ try:
     ok(os.path.exists(path + '/data/postmaster.pid'), 'a crash')
     # and somebody else has its number by now
     somebody = subprocess.Popen(['sleep', '600'], preexec_fn=become_user)
-    with open(path + '/data/postmaster.pid', 'r+') as f:
-        lines = f.readlines()
-        f.seek(0)
-        f.writelines([f'{somebody.pid}\n', *lines[1:]])
-        f.truncate()
+    for file in ('/data/postmaster.pid', '/.s.PGSQL.5432.lock'):
+        with open(path + file, 'r+') as f:
+            lines = f.readlines()
+            f.seek(0)
+            f.writelines([f'{somebody.pid}\n', *lines[1:]])
+            f.truncate()
     again = in_thread(Embedded, path)
     until(lambda: is_locked(path), 'the next one')
     time.sleep(1)
