@@ -9,15 +9,20 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "access/tableam.h"
+#include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/rls.h"
+#include "utils/snapmgr.h"
 #include "utils/varlena.h"
 
 #include "catalog/rights.h"
@@ -29,6 +34,9 @@
 
 /* More than a table can have; the number comes from another node. */
 #define MAX_SIZES 1000
+
+/* So many blocks of a table are counted. */
+#define COUNT_BLOCKS 256
 
 /* The table and its indexes. */
 static int
@@ -76,6 +84,72 @@ local_sizes(Relation rel, const DynTable *table, DynSize *sizes)
 		sizes[1 + i] = size_of(btree, pg_total_relation_size, empty || is_empty(btree));
 		relation_close(btree, NoLock);
 	}
+}
+
+/* Whether a count tells the caller nothing that it may not see. */
+static bool
+may_count(Oid relid)
+{
+	return pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK &&
+		   check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED;
+}
+
+static bool
+is_in_index(TupleTableSlot *slot, const DynTable *table, const DynIndex *index)
+{
+	for (int i = 0; i < index->nkeys; i++)
+	{
+		if (slot_attisnull(slot, dyn_index_key(table, index, i)->attnum))
+			return false;
+	}
+	return OidIsValid(index->relid);
+}
+
+/* The items in the blocks of a table up to one, as far as the caller's snapshot goes. */
+static void
+count_items(Relation rel, const DynTable *table, BlockNumber end, DynSize *sizes)
+{
+	TupleTableSlot *slot = table_slot_create(rel, NULL);
+	ItemPointerData first;
+	ItemPointerData last;
+	TableScanDesc scan;
+
+	ItemPointerSet(&first, 0, FirstOffsetNumber);
+	ItemPointerSet(&last, end - 1, MaxOffsetNumber);
+	scan = table_beginscan_tidrange(rel, GetActiveSnapshot(), &first, &last);
+	while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		sizes[0].items++;
+		for (int i = 0; i < table->nindexes; i++)
+			sizes[1 + i].items += is_in_index(slot, table, &table->indexes[i]);
+	}
+	table_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+/*
+ * A small table is counted, since its statistics may be older than what the caller has just written, and
+ * of one that has none the beginning is.  A serializable transaction would conflict with what it counts.
+ */
+static void
+count_if_small(Relation rel, const DynTable *table, DynSize *sizes)
+{
+	BlockNumber blocks;
+	BlockNumber end;
+
+	if (rel->rd_rel->relkind != RELKIND_RELATION || !ActiveSnapshotSet() ||
+		IsolationIsSerializable() || !may_count(RelationGetRelid(rel)))
+		return;
+	blocks = RelationGetNumberOfBlocks(rel);
+	if (blocks == 0 || (blocks > COUNT_BLOCKS && rel->rd_rel->reltuples >= 0))
+		return;
+	end = Min(blocks, COUNT_BLOCKS);
+	for (int i = 0; i < count_sizes(table); i++)
+		sizes[i].items = 0;
+	count_items(rel, table, end, sizes);
+	for (int i = 0; i < count_sizes(table); i++)
+		sizes[i].items = sizes[i].items * blocks / end;
 }
 
 /*
@@ -211,7 +285,10 @@ dyn_sizes(Relation rel, const DynTable *table)
 	if (table->distributed)
 		distributed_sizes(table, sizes);
 	else
+	{
 		local_sizes(rel, table, sizes);
+		count_if_small(rel, table, sizes);
+	}
 	return sizes;
 }
 

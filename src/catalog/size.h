@@ -10,7 +10,7 @@
 /* What is not known is 0. */
 typedef struct DynSize
 {
-	int64 items; /* as of the last VACUUM or ANALYZE */
+	int64 items; /* as of the last VACUUM or ANALYZE, or counted */
 	int64 bytes;
 } DynSize;
 

@@ -291,6 +291,7 @@ async function partiql() {
       assert.equal(found.Count, 40);
       c.destroy();
     }
+    assert.ok((await send('DescribeTable', { TableName })).Table.ItemCount >= 480);
   });
   await test('deletion protection', async () => {
     await send('UpdateTable', { TableName, DeletionProtectionEnabled: true });
