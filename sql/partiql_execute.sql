@@ -221,7 +221,7 @@ SELECT why($$dyn_execute('INSERT INTO shop VALUE {''pk'': ?, ''sk'': ?, ''Custom
 SELECT why($$dyn_execute('UPDATE shop SET Total = ''much'' WHERE pk = ''C#1'' AND sk = ''O#7''')$$);
 SELECT dyn_execute('UPDATE shop SET Total = Total + ? WHERE pk = ''C#1'' AND sk = ''O#7'' RETURNING ALL NEW *', '[0.5]'::jsonb);
 
--- T14: a parameter is the value of an attribute, and has 32 levels; a value of SQL may be an item, with one more
+-- T14: a parameter is the value of an attribute, and has 31 levels, as text and as a value of SQL
 SELECT dyn_create_table('deep', 'pk S');
 CREATE FUNCTION nested(n int) RETURNS text LANGUAGE sql RETURN repeat('{"L":[', n) || '{"S":"x"}' || repeat(']}', n);
 SELECT n, why(format('dyn_execute(%L, %L)', format('INSERT INTO deep VALUE {''pk'': ''text %s'', ''v'': ?}', n), format('[%s]', nested(n)))) FROM generate_series(31, 32) n;

@@ -44,6 +44,11 @@ SELECT dyn_put('told', '{"id":{"S":"never"},"expires":{"NULL":true}}'), dyn_put(
 INSERT INTO told (item) VALUES ('{"id":{"S":"1"},"expires":{"N":"100000000000"}}'), ('{"id":{"S":"2"},"expires":{"S":"soon"}}');
 SELECT dyn_update('told', '{"id":{"S":"2"}}', 'SET expires = :e', vals => '{":e":{"S":"sooner"}}');
 SELECT never_due FROM dyn_ttl_tables WHERE relation = 'told'::regclass;
+-- the last rows are looked at, and not the first
+INSERT INTO told (item) SELECT format('{"id":{"S":"%s"}}', 1000000 + i)::dyn_item FROM generate_series(1, 3000) i;
+SELECT never_due FROM dyn_ttl_tables WHERE relation = 'told'::regclass;
+INSERT INTO told (item) VALUES ('{"id":{"S":"9"},"expires":{"S":"soon"}}');
+SELECT never_due FROM dyn_ttl_tables WHERE relation = 'told'::regclass;
 SELECT dyn_drop_table('told');
 SELECT id FROM session WHERE "~ttl" IS NULL ORDER BY id;
 -- TT08, TT09: until it is swept it is there, also for writes

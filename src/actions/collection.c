@@ -155,23 +155,11 @@ collection_spend(const DynTable *table, const DynKeyValues *key, const DynItem *
 		unseen += (double) bytes;
 }
 
-/* The size of an item and its copies in local indexes (docs/semantics.md, R18). */
+/* The size of an item, or of none, and its copies in local indexes. */
 static Size
 size_with_copies(const DynTable *table, const DynItem *item)
 {
-	Size size;
-
-	if (item == NULL)
-		return 0;
-	size = item_size(item_root(item));
-	for (int i = 0; i < table->nindexes; i++)
-	{
-		const DynIndex *index = &table->indexes[i];
-
-		if (index->local && dyn_index_has(table, index, item))
-			size += dyn_index_entry_size(table, index, item);
-	}
-	return size;
+	return item == NULL ? 0 : dyn_size_with_copies(table, item, ITEM_SIZE_NOW);
 }
 
 typedef struct Sum

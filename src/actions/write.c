@@ -91,11 +91,9 @@ write_prepare_put(const ItemWriter *writer, const DynItem *item, ItemWrite *writ
 {
 	/* the item itself is a map, too */
 	if (item_nesting(item_root(item)) > ITEM_CALL_NESTING + 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION),
-				 errmsg("the item has more than %d levels of nesting", ITEM_CALL_NESTING),
-				 errwords("Nesting Levels have exceeded supported limits: Attributes in the item "
-						  "have nested levels beyond supported limit")));
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("the item has more than %d levels of nesting", ITEM_CALL_NESTING),
+						errwords(ITEM_NESTING_WORDS_LONG)));
 	write_prepare(writer, item, write);
 	dyn_row_check_call(writer->table, NULL, write->row);
 }

@@ -267,9 +267,9 @@ fail_problem(const DynTable *table, const DynProblem *problem)
 	dyn_fail_index_key(problem->index, problem->key, problem->partition, problem->value);
 }
 
-/* The size of an item and its copies in local indexes together. */
-static Size
-size_with_copies(const DynTable *table, const DynItem *item, ItemSizeRule rule)
+/* The size of an item and its copies in local indexes together (docs/semantics.md, R18). */
+Size
+dyn_size_with_copies(const DynTable *table, const DynItem *item, ItemSizeRule rule)
 {
 	Size size = item_size_by(item_root(item), rule);
 
@@ -295,13 +295,16 @@ static void
 check_local_copies(const DynTable *table, const DynItem *old, const DynItem *item,
 				   ItemSizeRule rule)
 {
-	Size size = is_small(table, item) ? 0 : size_with_copies(table, item, rule);
+	Size size = is_small(table, item) ? 0 : dyn_size_with_copies(table, item, rule);
 
 	if (size > ITEM_MAX_SIZE)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("item size exceeds %d bytes", ITEM_MAX_SIZE),
-						errdetail("The item and its copies in local indexes have %zu bytes.", size),
-						errwords("%s", old == NULL ? ITEM_SIZE_WORDS : ITEM_SIZE_WORDS_UPDATED)));
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("item size exceeds %d bytes", ITEM_MAX_SIZE),
+				 dyn_local_indexes(table) > 0
+					 ? errdetail("The item and its copies in local indexes have %zu bytes.", size)
+					 : errdetail("The item has %zu bytes, names and values together.", size),
+				 errwords("%s", old == NULL ? ITEM_SIZE_WORDS : ITEM_SIZE_WORDS_UPDATED)));
 }
 
 static bool
@@ -370,7 +373,7 @@ dyn_row_check_call(const DynTable *table, const DynItem *old, const DynRow *row)
 {
 	if (is_small(table, row->item))
 		return;
-	if (old == NULL || size_with_copies(table, old, ITEM_SIZE_NOW) <= ITEM_MAX_SIZE)
+	if (old == NULL || dyn_size_with_copies(table, old, ITEM_SIZE_NOW) <= ITEM_MAX_SIZE)
 		check_local_copies(table, old, row->item, ITEM_SIZE_NOW);
 }
 

@@ -42,6 +42,7 @@ extern DynRow *dyn_derive(Relation rel, const DynTable *table, const DynItem *it
 extern void dyn_row_check(Relation rel, const DynTable *table, const DynItem *old,
 						  const DynRow *row);
 extern void dyn_row_check_call(const DynTable *table, const DynItem *old, const DynRow *row);
+extern Size dyn_size_with_copies(const DynTable *table, const DynItem *item, ItemSizeRule rule);
 extern bool dyn_row_has_key(const DynTable *table, const DynRow *row, const DynKeyValues *key);
 pg_noreturn extern void dyn_fail_index_key(const DynIndex *index, const DynKey *key, bool partition,
 										   ItemSpan value);

@@ -28,6 +28,7 @@
 #include "catalog/rights.h"
 #include "catalog/size.h"
 #include "ground/citus.h"
+#include "ground/compat.h"
 #include "ground/errors.h"
 #include "ground/extension.h"
 #include "ground/sql.h"
@@ -86,6 +87,23 @@ local_sizes(Relation rel, const DynTable *table, DynSize *sizes)
 	}
 }
 
+/*
+ * Begins a scan of the rows in blocks from one to before another, by the active snapshot; NULL if the
+ * access method has none such.
+ */
+TableScanDesc
+dyn_begin_block_scan(Relation rel, BlockNumber from, BlockNumber to)
+{
+	ItemPointerData first;
+	ItemPointerData last;
+
+	if (rel->rd_tableam->scan_set_tidrange == NULL || from >= to)
+		return NULL;
+	ItemPointerSet(&first, from, FirstOffsetNumber);
+	ItemPointerSet(&last, to - 1, MaxOffsetNumber);
+	return begin_tid_scan(rel, GetActiveSnapshot(), &first, &last);
+}
+
 /* Whether a count tells the caller nothing that it may not see. */
 static bool
 may_count(Oid relid)
@@ -105,18 +123,13 @@ is_in_index(TupleTableSlot *slot, const DynTable *table, const DynIndex *index)
 	return OidIsValid(index->relid);
 }
 
-/* The items in the blocks of a table up to one, as far as the caller's snapshot goes. */
+/* Counts the items that a scan finds, and those of them that are in indexes. */
 static void
-count_items(Relation rel, const DynTable *table, BlockNumber end, DynSize *sizes)
+count_items(TableScanDesc scan, const DynTable *table, DynSize *sizes)
 {
-	TupleTableSlot *slot = table_slot_create(rel, NULL);
-	ItemPointerData first;
-	ItemPointerData last;
-	TableScanDesc scan;
+	TupleTableSlot *slot = table_slot_create(scan->rs_rd, NULL);
 
-	ItemPointerSet(&first, 0, FirstOffsetNumber);
-	ItemPointerSet(&last, end - 1, MaxOffsetNumber);
-	scan = table_beginscan_tidrange(rel, GetActiveSnapshot(), &first, &last);
+	memset(sizes, 0, count_sizes(table) * sizeof(DynSize));
 	while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -124,7 +137,6 @@ count_items(Relation rel, const DynTable *table, BlockNumber end, DynSize *sizes
 		for (int i = 0; i < table->nindexes; i++)
 			sizes[1 + i].items += is_in_index(slot, table, &table->indexes[i]);
 	}
-	table_endscan(scan);
 	ExecDropSingleTupleTableSlot(slot);
 }
 
@@ -135,21 +147,24 @@ count_items(Relation rel, const DynTable *table, BlockNumber end, DynSize *sizes
 static void
 count_if_small(Relation rel, const DynTable *table, DynSize *sizes)
 {
+	DynSize *counts;
 	BlockNumber blocks;
 	BlockNumber end;
+	TableScanDesc scan;
 
 	if (rel->rd_rel->relkind != RELKIND_RELATION || !ActiveSnapshotSet() ||
 		IsolationIsSerializable() || !may_count(RelationGetRelid(rel)))
 		return;
 	blocks = RelationGetNumberOfBlocks(rel);
-	if (blocks == 0 || (blocks > COUNT_BLOCKS && rel->rd_rel->reltuples >= 0))
-		return;
 	end = Min(blocks, COUNT_BLOCKS);
+	scan = blocks > end && rel->rd_rel->reltuples >= 0 ? NULL : dyn_begin_block_scan(rel, 0, end);
+	if (scan == NULL)
+		return;
+	counts = palloc(count_sizes(table) * sizeof(DynSize));
+	count_items(scan, table, counts);
+	table_endscan(scan);
 	for (int i = 0; i < count_sizes(table); i++)
-		sizes[i].items = 0;
-	count_items(rel, table, end, sizes);
-	for (int i = 0; i < count_sizes(table); i++)
-		sizes[i].items = sizes[i].items * blocks / end;
+		sizes[i].items = counts[i].items * blocks / end;
 }
 
 /*

@@ -5,6 +5,8 @@
 #ifndef DYNAMO_TABLE_CATALOG_SIZE_H
 #define DYNAMO_TABLE_CATALOG_SIZE_H
 
+#include "access/tableam.h"
+
 #include "catalog/table.h"
 
 /* What is not known is 0. */
@@ -16,6 +18,8 @@ typedef struct DynSize
 
 /* Returns the size of the table, and of each index in the order of the schema. */
 extern DynSize *dyn_sizes(Relation rel, const DynTable *table);
+
+extern TableScanDesc dyn_begin_block_scan(Relation rel, BlockNumber from, BlockNumber to);
 
 /* How many items there are as of the last VACUUM or ANALYZE; -1: not known. */
 extern double dyn_expected_items(Relation rel);

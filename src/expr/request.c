@@ -139,7 +139,7 @@ check_nesting(const ExprRequest *request)
 
 		if (item_nesting(item_entry(item_child(&request->vals, i), &name)) > ITEM_CALL_NESTING)
 			fail(VALUES, name, psprintf("has more than %d levels of nesting", ITEM_CALL_NESTING),
-				 "Nesting Levels have exceeded supported limits");
+				 ITEM_NESTING_WORDS);
 	}
 }
 

@@ -161,8 +161,8 @@ static void
 check_nesting(const ExprApply *a, int levels, int location)
 {
 	if (levels > 0 && a->b.depth + levels - 1 > ITEM_CALL_NESTING)
-		expr_fail_item(a->expr->compiled, location, "Nesting Levels have exceeded supported limits",
-					   NULL, "more than %d levels of nesting", ITEM_CALL_NESTING);
+		expr_fail_item(a->expr->compiled, location, ITEM_NESTING_WORDS, NULL,
+					   "more than %d levels of nesting", ITEM_CALL_NESTING);
 }
 
 static void

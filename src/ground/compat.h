@@ -90,6 +90,14 @@ struct Node;
 	index_beginscan((rel), (index), (snapshot), (nkeys), 0)
 #endif
 
+#if PG19_GE
+#define begin_tid_scan(rel, snapshot, first, last) \
+	table_beginscan_tidrange((rel), (snapshot), (first), (last), SO_NONE)
+#else
+#define begin_tid_scan(rel, snapshot, first, last) \
+	table_beginscan_tidrange((rel), (snapshot), (first), (last))
+#endif
+
 /* 18 calls the order of a sort by what it compares with, not by a strategy of btrees. */
 #if PG18_GE
 #define pathkey_is_descending(key) ((key)->pk_cmptype == COMPARE_GT)

@@ -297,6 +297,9 @@ extern int item_characters(ItemSpan text);
 extern uint32 item_utf16_units(ItemSpan text);
 extern void item_quote(StringInfo out, ItemSpan text);
 extern char *item_quoted(ItemSpan text);
+#define ITEM_NESTING_WORDS "Nesting Levels have exceeded supported limits"
+#define ITEM_NESTING_WORDS_LONG \
+	ITEM_NESTING_WORDS ": Attributes in the item have nested levels beyond supported limit"
 #define ITEM_LONG_NAME_WORDS "Attribute name is too large, must be less than 65536 bytes"
 #define ITEM_WORDS_TEXT 1024 /* bytes of a name or value in DynamoDB's words */
 extern void item_quote_words(StringInfo out, ItemSpan text);

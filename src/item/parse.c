@@ -495,10 +495,6 @@ max_nesting(const ItemParser *p)
 	return p->of_call ? ITEM_CALL_NESTING : ITEM_MAX_NESTING;
 }
 
-#define NESTING_WORDS "Nesting Levels have exceeded supported limits"
-#define NESTING_WORDS_LONG \
-	NESTING_WORDS ": Attributes in the item have nested levels beyond supported limit"
-
 /*
  * The depth of such values is not judged here: it is noted.  What is deeper than any value can be is
  * left out.  Returns whether the value was passed over.
@@ -512,7 +508,7 @@ note_depth(ItemParser *p, bool *ok)
 		p->late->complaint = (ItemComplaint){
 			psprintf("invalid item: more than %d levels of nesting", max_nesting(p)),
 			psprintf("At character %d.", character_at(p, token_start(p))), NULL,
-			NESTING_WORDS_LONG};
+			ITEM_NESTING_WORDS_LONG};
 	p->late->beyond |= beyond;
 	if (beyond)
 		*ok = build_null(p) && skip(p);
@@ -528,7 +524,7 @@ too_deep(ItemParser *p, ItemType type, bool *ok)
 	if (p->late != NULL)
 		return note_depth(p, ok);
 	*ok = fail(p, TROUBLE_VALUE, psprintf("more than %d levels of nesting", max_nesting(p)),
-			   is_values(p) ? NESTING_WORDS : NESTING_WORDS_LONG) &&
+			   is_values(p) ? ITEM_NESTING_WORDS : ITEM_NESTING_WORDS_LONG) &&
 		  skip(p);
 	return true;
 }

@@ -79,9 +79,7 @@ check_nesting(int n, const ItemSpan *parameters)
 							errmsg("parameter %d of the PartiQL statement has more than %d levels "
 								   "of nesting",
 								   i + 1, ITEM_CALL_NESTING),
-							errwords("Nesting Levels have exceeded supported limits: "
-									 "Attributes in the item have nested levels beyond "
-									 "supported limit")));
+							errwords(ITEM_NESTING_WORDS_LONG)));
 	}
 }
 

@@ -342,6 +342,7 @@ prepare_actions(TransactRequest *request)
 	{
 		TransactAction *action = &request->actions[number - 1];
 
+		CHECK_FOR_INTERRUPTS();
 		parameters_check_item(action->kind, &action->request, NULL, action->names != NULL,
 							  action->vals != NULL);
 		item_complain(action->front);

@@ -18,6 +18,7 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
+#include "catalog/size.h"
 #include "ground/compat.h"
 #include "ttl/ttl.h"
 
@@ -74,7 +75,7 @@ ttl_find_due(Relation rel, const DynTable *table, Datum from, Datum to, TtlDue *
 	return n;
 }
 
-/* Whether an item has the attribute, and it is no number. */
+/* Whether an item has the attribute, and it is no number.  Large items, which are elsewhere, are not read. */
 static bool
 is_other_type(const DynTable *table, TupleTableSlot *slot)
 {
@@ -83,17 +84,16 @@ is_other_type(const DynTable *table, TupleTableSlot *slot)
 	ItemChildren attributes;
 	ItemSpan value;
 
-	(void) slot_getattr(slot, dyn_index_key(table, table->ttl, 0)->attnum, &isnull);
-	if (!isnull)
+	if (!slot_attisnull(slot, dyn_index_key(table, table->ttl, 0)->attnum))
 		return false;
 	item = slot_getattr(slot, table->item_attnum, &isnull);
-	if (isnull)
+	if (isnull || VARATT_IS_EXTERNAL(DatumGetPointer(item)))
 		return false;
 	attributes = item_children(item_root(DatumGetDynItem(item)));
 	return item_find(&attributes, table->settings.ttl, &value) && expiry_is_never(value);
 }
 
-/* Of rows at the end of the table, since no index has them: most often they are of the same writer. */
+/* Of the last rows of the table, since no index has them: most often they are the newest. */
 static int
 count_other_types(Relation rel, const DynTable *table)
 {
@@ -101,18 +101,13 @@ count_other_types(Relation rel, const DynTable *table)
 		AllocSetContextCreate(CurrentMemoryContext, "item", ALLOCSET_DEFAULT_SIZES);
 	TupleTableSlot *slot = table_slot_create(rel, NULL);
 	BlockNumber end = RelationGetNumberOfBlocks(rel);
-	ItemPointerData first;
-	ItemPointerData last;
-	TableScanDesc scan;
+	TableScanDesc scan = dyn_begin_block_scan(rel, end > LAST_BLOCKS ? end - LAST_BLOCKS : 0, end);
 	MemoryContext old;
 	int n = 0;
 
-	ItemPointerSet(&first, end > LAST_BLOCKS ? end - LAST_BLOCKS : 0, FirstOffsetNumber);
-	ItemPointerSet(&last, MaxBlockNumber, MaxOffsetNumber);
-	scan = table_beginscan_tidrange(rel, GetActiveSnapshot(), &first, &last);
-	for (int i = 0; i < LAST_ROWS; i++)
+	for (int i = 0; scan != NULL && i < LAST_ROWS; i++)
 	{
-		if (!table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
+		if (!table_scan_getnextslot_tidrange(scan, BackwardScanDirection, slot))
 			break;
 		CHECK_FOR_INTERRUPTS();
 		old = MemoryContextSwitchTo(context);
@@ -120,7 +115,8 @@ count_other_types(Relation rel, const DynTable *table)
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);
 	}
-	table_endscan(scan);
+	if (scan != NULL)
+		table_endscan(scan);
 	ExecDropSingleTupleTableSlot(slot);
 	MemoryContextDelete(context);
 	return n;

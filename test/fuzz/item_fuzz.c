@@ -90,7 +90,7 @@ fuzz_request(const char *text, int len, ItemSyntax syntax, const DynItem *typed)
 		JsonLexContext *lex = make_json_lexer(text, len);
 
 		if (json_lex(lex) == JSON_SUCCESS)
-			item = item_parse_inside(lex, syntax, false, &complaint, NULL);
+			item = item_parse_inside(lex, syntax, false, false, &complaint, NULL);
 	}
 	if (typed != NULL)
 	{
@@ -179,6 +179,7 @@ use_number(ItemSpan number)
 	(void) item_number_is_negative(number);
 	(void) item_number_compare(number, one);
 	(void) item_number_digits(number);
+	(void) item_number_pairs_by_point(number);
 	(void) item_number_to_int64(number, 3, &integer);
 	CHECK(item_number_add(number, one, false, sum) <= ITEM_NUMBER_SIZE);
 	CHECK(item_number_add(one, number, true, sum) <= ITEM_NUMBER_SIZE);
