@@ -128,6 +128,7 @@ expiry_visible(const DynTable *table, DynItem *item)
  * Times that will not come: nothing refuses them, as in DynamoDB, and nothing happens at them.
  */
 
+/* Returns the earliest of them, as the column has it. */
 Datum
 expiry_farthest(void)
 {

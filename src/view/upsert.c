@@ -40,10 +40,10 @@ refuse_upsert(const Query *query)
 			 errdetail("\"%s\" is a view of entity \"%s\".", RelationGetRelationName(rel),
 					   item_quoted(member_parse(view->definitions[0])->entity->name)),
 			 query->onConflict->action == ONCONFLICT_NOTHING
-				 ? errhint("dyn_put_entity() with the condition attribute_not_exists() of a key "
-						   "writes an item only if there is none.")
-				 : errhint("dyn_update_entity() changes an item, or makes it if there is none; "
-						   "dyn_put_entity() replaces it.")));
+				 ? errhint("Call dyn_put_entity() with the condition attribute_not_exists() of a "
+						   "key.")
+				 : errhint("Call dyn_update_entity(), which makes an item or changes it, or "
+						   "dyn_put_entity(), which replaces it.")));
 	relation_close(rel, NoLock);
 }
 
