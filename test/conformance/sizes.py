@@ -20,6 +20,7 @@ conn.autocommit = True
 cur = conn.cursor()
 cur.execute("CREATE EXTENSION dynamo_table")
 failures = 0
+passed = 0
 
 # first and last code points of what is stored in 1 to 4 bytes, and of what UTF-16 cannot write as one unit
 EDGES = [0x00, 0x01, 0x7f, 0x80, 0x7ff, 0x800, 0xd7ff, 0xe000, 0xfffd, 0xfffe, 0xffff, 0x10000, 0x10001, 0xfffff, 0x100000, 0x10fffe, 0x10ffff]
@@ -79,9 +80,10 @@ def wrong(statement, values, wanted):
 
 
 def compare(what, statement, values, wanted):
-    global failures
+    global failures, passed
     different = wrong(statement, values, wanted)
     failures += len(different)
+    passed += not different
     for value, want, got in different:
         print("not ok - %s of %s: %s, not %s" % (what, value, got, want))
     print("%d: %s" % (len(values), what))
@@ -98,7 +100,7 @@ def main():
     sizes = list(map(number_size, numbers))
     compare("sizes of numbers", "dyn_size(format('{\"n\":{\"N\":\"%%s\"}}', v)::dyn_item) - 1", numbers, sizes)
     compare("sizes of numbers in sets", "dyn_size(format('{\"n\":{\"NS\":[\"%%s\"]}}', v)::dyn_item) - 1", numbers, sizes)
-    print("sizes: %d failed" % failures)
+    print("sizes: %d passed, %d failed" % (passed, failures))
     sys.exit(failures != 0)
 
 
