@@ -34,7 +34,7 @@ typedef struct RequestProblems
 {
 	List *problems; /* char *, of the member that is being read */
 	int gathered; /* of all members so far */
-	const char *missing; /* goes before all others, or NULL */
+	const char *first; /* goes before all others, or NULL */
 	Refusal refusal; /* the first one */
 } RequestProblems;
 
@@ -146,8 +146,8 @@ request_refuse(JsonReader *reader, const char *words, const char *format, ...)
 void
 request_tell_first(JsonReader *reader, const char *words)
 {
-	if (reader->problems->missing == NULL)
-		reader->problems->missing = words;
+	if (reader->problems->first == NULL)
+		reader->problems->first = words;
 }
 
 static bool
@@ -527,8 +527,8 @@ request_read(JsonReader *reader, const RequestMember *members, int n, void *to, 
 	request_read_members(reader, members, n, to);
 	json_reader_done(reader);
 	reader->problems = NULL;
-	if (problems.missing != NULL)
-		dyn_error(ERRCODE_DYN_VALIDATION, "%s", problems.missing);
+	if (problems.first != NULL)
+		dyn_error(ERRCODE_DYN_VALIDATION, "%s", problems.first);
 	if (problems.problems != NIL)
 		raise_envelope(problems.problems);
 	if (problems.refusal.message != NULL)
