@@ -26,45 +26,45 @@ COMMENT ON FUNCTION dyn_error_name(text) IS
 
 CREATE TYPE dyn_item;
 CREATE TYPE dyn_value;
-CREATE FUNCTION dyn_item_in(cstring) RETURNS dyn_item
+CREATE FUNCTION dynamo_internal.item_in(cstring) RETURNS dyn_item
 	AS 'MODULE_PATHNAME', 'dyn_item_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION dyn_item_out(dyn_item) RETURNS cstring
+CREATE FUNCTION dynamo_internal.item_out(dyn_item) RETURNS cstring
 	AS 'MODULE_PATHNAME', 'dyn_item_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION dyn_item_recv(internal) RETURNS dyn_item
+CREATE FUNCTION dynamo_internal.item_recv(internal) RETURNS dyn_item
 	AS 'MODULE_PATHNAME', 'dyn_item_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION dyn_item_send(dyn_item) RETURNS bytea
+CREATE FUNCTION dynamo_internal.item_send(dyn_item) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'dyn_value_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 CREATE TYPE dyn_item (
-	INPUT = dyn_item_in,
-	OUTPUT = dyn_item_out,
-	RECEIVE = dyn_item_recv,
-	SEND = dyn_item_send,
+	INPUT = dynamo_internal.item_in,
+	OUTPUT = dynamo_internal.item_out,
+	RECEIVE = dynamo_internal.item_recv,
+	SEND = dynamo_internal.item_send,
 	INTERNALLENGTH = VARIABLE,
 	ALIGNMENT = int4,
 	STORAGE = main
 );
 
-CREATE FUNCTION dyn_value_in(cstring) RETURNS dyn_value
+CREATE FUNCTION dynamo_internal.value_in(cstring) RETURNS dyn_value
 	AS 'MODULE_PATHNAME', 'dyn_value_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION dyn_value_out(dyn_value) RETURNS cstring
+CREATE FUNCTION dynamo_internal.value_out(dyn_value) RETURNS cstring
 	AS 'MODULE_PATHNAME', 'dyn_value_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION dyn_value_recv(internal) RETURNS dyn_value
+CREATE FUNCTION dynamo_internal.value_recv(internal) RETURNS dyn_value
 	AS 'MODULE_PATHNAME', 'dyn_value_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION dyn_value_send(dyn_value) RETURNS bytea
+CREATE FUNCTION dynamo_internal.value_send(dyn_value) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'dyn_value_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 CREATE TYPE dyn_value (
-	INPUT = dyn_value_in,
-	OUTPUT = dyn_value_out,
-	RECEIVE = dyn_value_recv,
-	SEND = dyn_value_send,
+	INPUT = dynamo_internal.value_in,
+	OUTPUT = dynamo_internal.value_out,
+	RECEIVE = dynamo_internal.value_recv,
+	SEND = dynamo_internal.value_send,
 	INTERNALLENGTH = VARIABLE,
 	ALIGNMENT = int4,
 	STORAGE = main
@@ -74,7 +74,7 @@ COMMENT ON TYPE dyn_item IS 'item: a map of attribute names to typed values; tex
 COMMENT ON TYPE dyn_value IS 'typed attribute value; text form is DynamoDB JSON';
 
 -- DynamoDB has UTF-8 only.  The input function says so, here rather than at first use.
-SELECT dyn_item_in('{}');
+SELECT dynamo_internal.item_in('{}');
 
 
 -- casts: json and jsonb are plain JSON
@@ -161,28 +161,28 @@ COMMENT ON FUNCTION dynamo_internal.value_to_boolean(dyn_value) IS 'value of typ
 
 -- access
 
-CREATE FUNCTION dyn_attribute(item dyn_item, attribute text) RETURNS dyn_value
+CREATE FUNCTION dynamo_internal.get_attribute(item dyn_item, attribute text) RETURNS dyn_value
 	AS 'MODULE_PATHNAME', 'dyn_attribute' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_attribute(dyn_item, text) IS 'attribute of the item';
-CREATE OPERATOR -> (LEFTARG = dyn_item, RIGHTARG = text, FUNCTION = dyn_attribute);
+COMMENT ON FUNCTION dynamo_internal.get_attribute(dyn_item, text) IS 'attribute of the item';
+CREATE OPERATOR -> (LEFTARG = dyn_item, RIGHTARG = text, FUNCTION = dynamo_internal.get_attribute);
 COMMENT ON OPERATOR -> (dyn_item, text) IS 'attribute of the item';
 
-CREATE FUNCTION dyn_attribute_text(item dyn_item, attribute text) RETURNS text
+CREATE FUNCTION dynamo_internal.get_attribute_text(item dyn_item, attribute text) RETURNS text
 	AS 'MODULE_PATHNAME', 'dyn_attribute_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_attribute_text(dyn_item, text) IS 'attribute of the item as text';
-CREATE OPERATOR ->> (LEFTARG = dyn_item, RIGHTARG = text, FUNCTION = dyn_attribute_text);
+COMMENT ON FUNCTION dynamo_internal.get_attribute_text(dyn_item, text) IS 'attribute of the item as text';
+CREATE OPERATOR ->> (LEFTARG = dyn_item, RIGHTARG = text, FUNCTION = dynamo_internal.get_attribute_text);
 COMMENT ON OPERATOR ->> (dyn_item, text) IS 'attribute of the item as text';
 
-CREATE FUNCTION dyn_path(item dyn_item, path text[]) RETURNS dyn_value
+CREATE FUNCTION dynamo_internal.get_path(item dyn_item, path text[]) RETURNS dyn_value
 	AS 'MODULE_PATHNAME', 'dyn_path' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_path(dyn_item, text[]) IS 'value at a path of attribute names and list indexes';
-CREATE OPERATOR #> (LEFTARG = dyn_item, RIGHTARG = text[], FUNCTION = dyn_path);
+COMMENT ON FUNCTION dynamo_internal.get_path(dyn_item, text[]) IS 'value at a path of attribute names and list indexes';
+CREATE OPERATOR #> (LEFTARG = dyn_item, RIGHTARG = text[], FUNCTION = dynamo_internal.get_path);
 COMMENT ON OPERATOR #> (dyn_item, text[]) IS 'value at a path of attribute names and list indexes';
 
-CREATE FUNCTION dyn_path_text(item dyn_item, path text[]) RETURNS text
+CREATE FUNCTION dynamo_internal.get_path_text(item dyn_item, path text[]) RETURNS text
 	AS 'MODULE_PATHNAME', 'dyn_path_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_path_text(dyn_item, text[]) IS 'value at a path of attribute names and list indexes, as text';
-CREATE OPERATOR #>> (LEFTARG = dyn_item, RIGHTARG = text[], FUNCTION = dyn_path_text);
+COMMENT ON FUNCTION dynamo_internal.get_path_text(dyn_item, text[]) IS 'value at a path of attribute names and list indexes, as text';
+CREATE OPERATOR #>> (LEFTARG = dyn_item, RIGHTARG = text[], FUNCTION = dynamo_internal.get_path_text);
 COMMENT ON OPERATOR #>> (dyn_item, text[]) IS 'value at a path of attribute names and list indexes, as text';
 
 CREATE FUNCTION dyn_has_attribute(item dyn_item, attribute text) RETURNS boolean
@@ -191,40 +191,40 @@ COMMENT ON FUNCTION dyn_has_attribute(dyn_item, text) IS 'whether the item has t
 CREATE OPERATOR ? (LEFTARG = dyn_item, RIGHTARG = text, FUNCTION = dyn_has_attribute);
 COMMENT ON OPERATOR ? (dyn_item, text) IS 'whether the item has the attribute';
 
-CREATE FUNCTION dyn_attribute(value dyn_value, attribute text) RETURNS dyn_value
+CREATE FUNCTION dynamo_internal.get_attribute(value dyn_value, attribute text) RETURNS dyn_value
 	AS 'MODULE_PATHNAME', 'dyn_attribute' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_attribute(dyn_value, text) IS 'attribute of the map';
-CREATE OPERATOR -> (LEFTARG = dyn_value, RIGHTARG = text, FUNCTION = dyn_attribute);
+COMMENT ON FUNCTION dynamo_internal.get_attribute(dyn_value, text) IS 'attribute of the map';
+CREATE OPERATOR -> (LEFTARG = dyn_value, RIGHTARG = text, FUNCTION = dynamo_internal.get_attribute);
 COMMENT ON OPERATOR -> (dyn_value, text) IS 'attribute of the map';
 
-CREATE FUNCTION dyn_attribute_text(value dyn_value, attribute text) RETURNS text
+CREATE FUNCTION dynamo_internal.get_attribute_text(value dyn_value, attribute text) RETURNS text
 	AS 'MODULE_PATHNAME', 'dyn_attribute_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_attribute_text(dyn_value, text) IS 'attribute of the map as text';
-CREATE OPERATOR ->> (LEFTARG = dyn_value, RIGHTARG = text, FUNCTION = dyn_attribute_text);
+COMMENT ON FUNCTION dynamo_internal.get_attribute_text(dyn_value, text) IS 'attribute of the map as text';
+CREATE OPERATOR ->> (LEFTARG = dyn_value, RIGHTARG = text, FUNCTION = dynamo_internal.get_attribute_text);
 COMMENT ON OPERATOR ->> (dyn_value, text) IS 'attribute of the map as text';
 
-CREATE FUNCTION dyn_element(value dyn_value, element integer) RETURNS dyn_value
+CREATE FUNCTION dynamo_internal.get_element(value dyn_value, element integer) RETURNS dyn_value
 	AS 'MODULE_PATHNAME', 'dyn_element' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_element(dyn_value, integer) IS 'element of the list';
-CREATE OPERATOR -> (LEFTARG = dyn_value, RIGHTARG = integer, FUNCTION = dyn_element);
+COMMENT ON FUNCTION dynamo_internal.get_element(dyn_value, integer) IS 'element of the list';
+CREATE OPERATOR -> (LEFTARG = dyn_value, RIGHTARG = integer, FUNCTION = dynamo_internal.get_element);
 COMMENT ON OPERATOR -> (dyn_value, integer) IS 'element of the list';
 
-CREATE FUNCTION dyn_element_text(value dyn_value, element integer) RETURNS text
+CREATE FUNCTION dynamo_internal.get_element_text(value dyn_value, element integer) RETURNS text
 	AS 'MODULE_PATHNAME', 'dyn_element_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_element_text(dyn_value, integer) IS 'element of the list as text';
-CREATE OPERATOR ->> (LEFTARG = dyn_value, RIGHTARG = integer, FUNCTION = dyn_element_text);
+COMMENT ON FUNCTION dynamo_internal.get_element_text(dyn_value, integer) IS 'element of the list as text';
+CREATE OPERATOR ->> (LEFTARG = dyn_value, RIGHTARG = integer, FUNCTION = dynamo_internal.get_element_text);
 COMMENT ON OPERATOR ->> (dyn_value, integer) IS 'element of the list as text';
 
-CREATE FUNCTION dyn_path(value dyn_value, path text[]) RETURNS dyn_value
+CREATE FUNCTION dynamo_internal.get_path(value dyn_value, path text[]) RETURNS dyn_value
 	AS 'MODULE_PATHNAME', 'dyn_path' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_path(dyn_value, text[]) IS 'value at a path of attribute names and list indexes';
-CREATE OPERATOR #> (LEFTARG = dyn_value, RIGHTARG = text[], FUNCTION = dyn_path);
+COMMENT ON FUNCTION dynamo_internal.get_path(dyn_value, text[]) IS 'value at a path of attribute names and list indexes';
+CREATE OPERATOR #> (LEFTARG = dyn_value, RIGHTARG = text[], FUNCTION = dynamo_internal.get_path);
 COMMENT ON OPERATOR #> (dyn_value, text[]) IS 'value at a path of attribute names and list indexes';
 
-CREATE FUNCTION dyn_path_text(value dyn_value, path text[]) RETURNS text
+CREATE FUNCTION dynamo_internal.get_path_text(value dyn_value, path text[]) RETURNS text
 	AS 'MODULE_PATHNAME', 'dyn_path_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_path_text(dyn_value, text[]) IS 'value at a path of attribute names and list indexes, as text';
-CREATE OPERATOR #>> (LEFTARG = dyn_value, RIGHTARG = text[], FUNCTION = dyn_path_text);
+COMMENT ON FUNCTION dynamo_internal.get_path_text(dyn_value, text[]) IS 'value at a path of attribute names and list indexes, as text';
+CREATE OPERATOR #>> (LEFTARG = dyn_value, RIGHTARG = text[], FUNCTION = dynamo_internal.get_path_text);
 COMMENT ON OPERATOR #>> (dyn_value, text[]) IS 'value at a path of attribute names and list indexes, as text';
 
 CREATE FUNCTION dyn_has_attribute(value dyn_value, attribute text) RETURNS boolean
@@ -1675,7 +1675,14 @@ GRANT EXECUTE ON FUNCTION
 	dynamo_internal.stream_node_records, dynamo_internal.migration_steps,
 	-- statements
 	dynamo_internal.to_value, dynamo_internal.store_change, dynamo_internal.keys_missing, dynamo_internal.fill_shard, dynamo_internal.shard_sizes, dynamo_internal.migration_key,
-	-- casts, operators and what sorts and hashes by them
+	-- types, casts, operators and what sorts and hashes by them
+	dynamo_internal.item_in, dynamo_internal.item_out, dynamo_internal.item_recv, dynamo_internal.item_send,
+	dynamo_internal.value_in, dynamo_internal.value_out, dynamo_internal.value_recv, dynamo_internal.value_send,
+	dynamo_internal.get_attribute(dyn_item, text), dynamo_internal.get_attribute(dyn_value, text),
+	dynamo_internal.get_attribute_text(dyn_item, text), dynamo_internal.get_attribute_text(dyn_value, text),
+	dynamo_internal.get_path(dyn_item, text[]), dynamo_internal.get_path(dyn_value, text[]),
+	dynamo_internal.get_path_text(dyn_item, text[]), dynamo_internal.get_path_text(dyn_value, text[]),
+	dynamo_internal.get_element, dynamo_internal.get_element_text,
 	dynamo_internal.item_from_json, dynamo_internal.item_from_jsonb, dynamo_internal.item_to_json, dynamo_internal.item_to_jsonb,
 	dynamo_internal.items_from_json, dynamo_internal.items_from_jsonb, dynamo_internal.items_from_text,
 	dynamo_internal.values_from_json, dynamo_internal.values_from_jsonb,

@@ -191,11 +191,11 @@ SELECT pk, sk FROM app WHERE sk IN (7, 8);
 -- bytes that are no item: put there by a superuser's cast, or by the catalog
 CREATE FUNCTION bytes(text) RETURNS bytea LANGUAGE sql IMMUTABLE AS $$ SELECT decode($1, 'hex') $$;
 CREATE TABLE raw (pk text COLLATE "C" PRIMARY KEY, item bytea NOT NULL);
-INSERT INTO raw SELECT 'valid', substr(dyn_item_send('{"pk":{"S":"valid"}}'), 2);
+INSERT INTO raw SELECT 'valid', substr(dynamo_internal.item_send('{"pk":{"S":"valid"}}'), 2);
 INSERT INTO raw SELECT 'k' || n, bytes(h) FROM unnest(ARRAY['', '10', '11', '1009', '1000', '10ff', '10097f', '100901ffffffff', '1039ffffffffffffffff', '10290100000002000000', '1001616263', '1002ff', '100a0178170100ff7f017903']) WITH ORDINALITY AS b(h, n);
 INSERT INTO raw SELECT 'long', bytes('1009' || repeat('ff', 20000));
-INSERT INTO raw SELECT 'm' || i, set_byte(b, i, 255) FROM (SELECT substr(dyn_item_send('{"pk":{"S":"abc"},"n":{"N":"-12.5"},"l":{"L":[{"SS":["a","b"]},{"M":{"x":{"BOOL":true}}}]}}'), 2) b) s, generate_series(0, length(b) - 1) i;
-INSERT INTO raw SELECT 't' || i, substr(b, 1, i) FROM (SELECT substr(dyn_item_send('{"pk":{"S":"abc"},"n":{"N":"-12.5"},"l":{"L":[{"SS":["a","b"]},{"M":{"x":{"BOOL":true}}}]}}'), 2) b) s, generate_series(0, length(b) - 1) i;
+INSERT INTO raw SELECT 'm' || i, set_byte(b, i, 255) FROM (SELECT substr(dynamo_internal.item_send('{"pk":{"S":"abc"},"n":{"N":"-12.5"},"l":{"L":[{"SS":["a","b"]},{"M":{"x":{"BOOL":true}}}]}}'), 2) b) s, generate_series(0, length(b) - 1) i;
+INSERT INTO raw SELECT 't' || i, substr(b, 1, i) FROM (SELECT substr(dynamo_internal.item_send('{"pk":{"S":"abc"},"n":{"N":"-12.5"},"l":{"L":[{"SS":["a","b"]},{"M":{"x":{"BOOL":true}}}]}}'), 2) b) s, generate_series(0, length(b) - 1) i;
 CREATE CAST (bytea AS dyn_item) WITHOUT FUNCTION;
 ALTER TABLE raw ALTER item TYPE dyn_item USING item::dyn_item;
 DROP CAST (bytea AS dyn_item);

@@ -20,7 +20,7 @@ SELECT split_part(r, ' ', 1)::oid = c.relfilenode AS filenode, split_part(r, ' '
   FROM pg_class c, dynamo_internal.fill_shard('app_102008', 'ByV', 0, 0, 10, false) r WHERE c.oid = 'app_102008'::regclass;
 SELECT relfilenode AS node FROM pg_class WHERE oid = 'app_102008'::regclass \gset
 -- rows that lack columns, those that got them, those that are left out
-CREATE VIEW filled AS SELECT count(*) AS rows, count(v) AS filled, count(*) FILTER (WHERE v = dyn_attribute_text(item, 'v')) AS right FROM app_102008;
+CREATE VIEW filled AS SELECT count(*) AS rows, count(v) AS filled, count(*) FILTER (WHERE v = dynamo_internal.get_attribute_text(item, 'v')) AS right FROM app_102008;
 SELECT r[3] > 0 AS lacking, r[4] = r[3] AS updated, r[5] > 0 AS left_out FROM CAST(string_to_array(dynamo_internal.fill_shard('app_102008', 'ByV', :node, 0, 1, false), ' ') AS bigint[]) r;
 -- one by one
 SELECT regexp_replace(dynamo_internal.fill_shard('app_102008', 'ByV', :node, 0, 1000, true), '^\d+ \d+', '');

@@ -83,7 +83,7 @@ ALTER TABLE stored ALTER external SET STORAGE EXTERNAL, ALTER extended SET STORA
 INSERT INTO stored SELECT i, d, d, d FROM (SELECT i, jsonb_build_object('k', i, 'pad', repeat(md5(i::text), i * 10))::dyn_item AS d
   FROM generate_series(0, 300, 50) i) s;
 SELECT id, inline = external AND external = extended AND inline::text = extended::text AND inline::text = external::text AS same,
-  extended ->> 'k' = id::text AS found, dyn_item_send(inline) = dyn_item_send(external) AS sent FROM stored ORDER BY id;
+  extended ->> 'k' = id::text AS found, dynamo_internal.item_send(inline) = dynamo_internal.item_send(external) AS sent FROM stored ORDER BY id;
 SELECT count(*) FROM stored WHERE pg_column_size(external) > 2000;
 
 DROP TABLE bx, wide, eq, parts, stored;

@@ -50,9 +50,9 @@ CREATE TEMP TABLE words (place int, name text PRIMARY KEY, types text[]);
 INSERT INTO words (place, name, types) VALUES
 	(0, 'table_name', '{text}'), (0, 'target', '{text}'),
 	(1, 'access_pattern', '{text}'), (1, 'actions', '{text,json,jsonb}'), (1, 'attribute', '{text}'), (1, 'attributes', '{dyn_item,text,json,jsonb}'), (1, 'column_name', '{text}'), (1, 'deletes', '{dyn_item[],text}'),
-	(1, 'element', '{integer}'), (1, 'encrypted_secret', '{bytea}'), (1, 'entities', '{jsonb,text}'), (1, 'entity', '{text}'), (1, 'gets', '{text,json,jsonb}'), (1, 'global_indexes', '{jsonb}'), (1, 'index_name', '{text}'), (1, 'item', '{dyn_item}'), (1, 'key', '{dyn_item}'),
+	(1, 'encrypted_secret', '{bytea}'), (1, 'entities', '{jsonb,text}'), (1, 'entity', '{text}'), (1, 'gets', '{text,json,jsonb}'), (1, 'global_indexes', '{jsonb}'), (1, 'index_name', '{text}'), (1, 'item', '{dyn_item}'), (1, 'key', '{dyn_item}'),
 	(1, 'key_condition', '{text}'), (1, 'key_id', '{text}'), (1, 'keys', '{dyn_item[],text,jsonb}'), (1, 'lines', '{text}'), (1, 'local_indexes', '{jsonb}'), (1, 'migration', '{text}'),
-	(1, 'operation', '{text}'), (1, 'owners', '{jsonb}'), (1, 'parameters', '{dyn_item,text,dyn_value[]}'), (1, 'partition_key', '{text,text[]}'), (1, 'path', '{text[]}'), (1, 'puts', '{dyn_item[],text}'), (1, 'queries', '{text[]}'), (1, 'role', '{regrole}'), (1, 'request', '{text,json,jsonb}'),
+	(1, 'operation', '{text}'), (1, 'owners', '{jsonb}'), (1, 'parameters', '{dyn_item,text,dyn_value[]}'), (1, 'partition_key', '{text,text[]}'), (1, 'puts', '{dyn_item[],text}'), (1, 'queries', '{text[]}'), (1, 'role', '{regrole}'), (1, 'request', '{text,json,jsonb}'),
 	(1, 'settings', '{jsonb}'), (1, 'shard', '{bigint}'), (1, 'sort_key', '{text,text[]}'), (1, 'source', '{regclass}'), (1, 'sources', '{text[]}'), (1, 'start_position', '{text}'), (1, 'statement', '{text}'), (1, 'step', '{text}'), (1, 'steps', '{jsonb}'),
 	(1, 'stream', '{text}'), (1, 'template', '{text}'), (1, 'unnest', '{text}'), (1, 'update', '{text}'), (1, 'value', '{dyn_value,anyelement}'), (1, 'view_name', '{text}'), (1, 'view_type', '{text}'),
 	(2, 'filter', '{text}'), (3, 'condition', '{text}'), (4, 'names', '{jsonb}'), (5, 'vals', '{dyn_item}'), (6, 'projection', '{text}'),

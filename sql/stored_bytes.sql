@@ -62,7 +62,7 @@ SELECT name, bytes, decode(bytes, 'hex')::dyn_value FROM samples WHERE decode(by
 -- as items: the same bytes
 SELECT name FROM samples WHERE value LIKE '{"M":%' AND (value::json -> 'M')::text::dyn_item::bytea <> decode(bytes, 'hex');
 -- on the wire: the version of that form, and the same bytes
-SELECT name FROM samples WHERE dyn_value_send(value::dyn_value) <> '\x01' || decode(bytes, 'hex');
+SELECT name FROM samples WHERE dynamo_internal.value_send(value::dyn_value) <> '\x01' || decode(bytes, 'hex');
 -- as rows of a table, read from its pages
 CREATE TABLE stored (value dyn_value);
 INSERT INTO stored SELECT value::dyn_value FROM samples;
@@ -81,7 +81,7 @@ SELECT count(*) FROM (SELECT substr(v::bytea, 3) AS bytes, lag(substr(v::bytea, 
 	FROM (SELECT e, format('{"N":"1E%s"}', e)::dyn_value AS v FROM generate_series(-130, 125) e) n) o WHERE bytes <= before;
 
 -- the mark of a placeholder for an item that is absent, of which nobody sees more than an item
-SELECT dyn_item_send('\x110700'::bytea::dyn_item), '\x110700'::bytea::dyn_item;
+SELECT dynamo_internal.item_send('\x110700'::bytea::dyn_item), '\x110700'::bytea::dyn_item;
 
 -- columns of keys; bytes 00 and 01 are escaped in S
 SELECT dyn_create_table('keyed', 's S', 'n N');

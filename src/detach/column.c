@@ -336,7 +336,7 @@ held_condition(const Detach *detach, const DetachColumn *column)
 	char *again = psprintf(DYN_INTERNAL ".to_value(%s, '%s')::pg_catalog.jsonb",
 						   detach_column_value(detach, column), item_type_code(column->type.type));
 	char *stored =
-		psprintf("%s.dyn_attribute(%s::%s.dyn_item, %s)::pg_catalog.jsonb", extension,
+		psprintf(DYN_INTERNAL ".get_attribute(%s::%s.dyn_item, %s)::pg_catalog.jsonb",
 				 quote_identifier(DYN_ITEM_COLUMN), extension, detach_literal(column->stored));
 
 	if (!is_timestamp_text(&column->type))

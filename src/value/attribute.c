@@ -1,6 +1,6 @@
 /*
  * attribute.c
- *	  dyn_attribute(): an attribute of an item as a value of SQL.
+ *	  dynamo_internal.attribute(): an attribute of an item as a value of SQL.
  */
 #include "postgres.h"
 
@@ -95,7 +95,7 @@ get_reader(CallSite *site)
 	return site->reader;
 }
 
-/* dyn_attribute(item, name, type, sample) */
+/* dynamo_internal.attribute(item, name, type, sample) */
 PG_FUNCTION_INFO_V1(dyn_attribute_value);
 Datum
 dyn_attribute_value(PG_FUNCTION_ARGS)

@@ -29,7 +29,7 @@
  *		form.h		how a type of SQL is stored: what writing and reading share
  *		write.c		from values of SQL to attributes
  *		read.c		from attributes to values of SQL
- *		attribute.c	dyn_attribute(): an attribute of an item as a value of SQL
+ *		attribute.c	dynamo_internal.attribute(): an attribute of an item as a value of SQL
  */
 #ifndef DYNAMO_TABLE_MODEL_VALUE_H
 #define DYNAMO_TABLE_MODEL_VALUE_H

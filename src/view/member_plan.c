@@ -133,7 +133,7 @@ member_calls(const RelOptInfo *rel)
  * What a query says of attributes
  */
 
-/* The type of DynamoDB's that dyn_attribute() gives of our item's attribute; 0: it is something else. */
+/* The type of DynamoDB's that dynamo_internal.attribute() gives of our item's attribute; 0: it is something else. */
 static ItemType
 attribute_type(Node *node, const MemberCall *call, ItemSpan stored, Oid *sql)
 {

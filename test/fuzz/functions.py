@@ -422,7 +422,7 @@ class Fuzzer:
         rng = self.rng
         kind = rng.choice(["dyn_item", "dyn_value", "dyn_item[]", "text[]"])
         value = self.make.plain("item", kind) if kind != "text[]" else "ARRAY['a']"
-        name = {"dyn_item": "dyn_item_send", "dyn_value": "dyn_value_send"}.get(kind, "array_send")
+        name = {"dyn_item": "dynamo_internal.item_send", "dyn_value": "dynamo_internal.value_send"}.get(kind, "array_send")
         self.calls += 1
         return [("copy", kind, "SELECT %s(%s)" % (name, value))]
 

@@ -24,7 +24,7 @@ SWITCHES = ["enable_" + s for s in "seqscan indexscan indexonlyscan bitmapscan s
 SETTINGS = ["plan_cache_mode = force_generic_plan", "plan_cache_mode = force_custom_plan", "random_page_cost = 0.1", "cpu_operator_cost = 1", "cpu_tuple_cost = 10", "join_collapse_limit = 1", "geqo_threshold = 2", "work_mem = '64kB'",
             "constraint_exclusion = on", "enable_partitionwise_join = on", "enable_partitionwise_aggregate = on", "parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET min_parallel_index_scan_size = 0"]
 EXPRESSIONS = {"app": ["lower(pk)", "pk || sk", "pk::varchar", "pk::char(20)", "pk::name", "pk::bytea", "left(pk, 1)::\"char\"", "md5(pk)::uuid", "string_to_array(pk, '#')", "to_tsvector('simple', pk)", "text2ltree('a.b' || replace(md5(pk), '7', '.c'))", "ARRAY[text2ltree(md5(pk))]", "plainto_tsquery('simple', pk)", "ROW(pk, 1)::pair",
-                       "item -> 'o'", "item ->> 'OrgId'", "item", "dyn_attribute_text(item, 'Kind')", "dyn_path_text(item, '{Map,City}')", "dyn_has_attribute(item, 'Lead')", "dyn_matches(item, 'size(pk) > :n', vals => '{\":n\": {\"N\": \"6\"}}')",
+                       "item -> 'o'", "item ->> 'OrgId'", "item", "dynamo_internal.get_attribute_text(item, 'Kind')", "dynamo_internal.get_path_text(item, '{Map,City}')", "dyn_has_attribute(item, 'Lead')", "dyn_matches(item, 'size(pk) > :n', vals => '{\":n\": {\"N\": \"6\"}}')",
                        "hashtext(pk)::bit(32)", "hashtext(sk)::bit(32)::varbit", "ARRAY[dyn_size(item)]", "string_to_array(sk, '#')::varchar[]"],
                "num": ["-pk", "pk::text || sk::text", "item -> 'pk'", "item ->> 'Of'", "dyn_size(item) > 60"]}
 NUMBERS = {"app": "first_number(sk)", "num": "mod(pk, 1000)::int"}

@@ -218,7 +218,7 @@ def round_of_items(n):
     cur.execute("""
         SELECT main::text, external::text = main::text AND extended::text = main::text AND main = external AND main = extended
                AND external = extended AND text::dyn_item = extended AND main::text::dyn_item = external
-               AND dynamo_internal.item_hash(main) = dynamo_internal.item_hash(external), dyn_item_send(extended)
+               AND dynamo_internal.item_hash(main) = dynamo_internal.item_hash(external), dynamo_internal.item_send(extended)
           FROM rt ORDER BY id""")
     sent = []
     for item, text, (got, same, wire) in zip(items, texts, cur.fetchall()):
@@ -234,7 +234,7 @@ def round_of_items(n):
 def round_of_binary(sent):
     for datum in sent:
         copy_binary(datum)
-        cur.execute("SELECT dyn_item_send(item) FROM wire")
+        cur.execute("SELECT dynamo_internal.item_send(item) FROM wire")
         if bytes(cur.fetchone()[0]) != datum:
             fail("binary there and back", datum.hex())
         for _ in range(20):
@@ -251,7 +251,7 @@ def round_of_binary(sent):
                     fail("error of mutated binary", mutated.hex(), e.pgcode, e)
                 continue
             counts["binary accepted"] += 1
-            cur.execute("SELECT dyn_item_send(item), item::text::dyn_item = item FROM wire")
+            cur.execute("SELECT dynamo_internal.item_send(item), item::text::dyn_item = item FROM wire")
             wire, same = cur.fetchone()
             if bytes(wire) != mutated or not same:
                 fail("accepted binary is canonical", mutated.hex())

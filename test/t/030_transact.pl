@@ -208,7 +208,7 @@ check_storage($node, 'after the crash');
 
 # Nothing but this extension can make a placeholder: the flag in the format byte is refused.
 my $binary = sub { my $item = shift; "PGCOPY\n\377\r\n\0" . pack('N N n N', 0, 0, 1, length $item) . $item . pack('n', 0xffff) };
-my $ordinary = $node->safe_psql('postgres', q{SELECT encode(dyn_item_send('{"pk":{"S":"a"}}'), 'hex')});
+my $ordinary = $node->safe_psql('postgres', q{SELECT encode(dynamo_internal.item_send('{"pk":{"S":"a"}}'), 'hex')});
 $node->safe_psql('postgres', 'CREATE TABLE items (item dyn_item)');
 for my $case ([ $ordinary, qr/^$/, 'an item' ], [ $ordinary =~ s/^0110/0111/r, qr/format byte is not known/, 'a placeholder' ])
 {

@@ -286,7 +286,7 @@ SELECT dyn_request('Scan', '{"TableName": "~t", "Limit": 3}'::json);
 SELECT dyn_request('TransactGetItems', '{"TransactItems": [{"Get": {"TableName": "~t", "Key": {"pk": {"S": "P#1"}, "sk": {"S": "S"}}}}]}'::json);
 SELECT dyn_request('ExecuteStatement', '{"Statement": "SELECT * FROM \"~t\" WHERE pk = ''P#1''"}'::json);
 SELECT dyn_error_name('YD001'), dyn_size(item), dyn_matches(item, 'a = :a', vals => '{":a": {"S": "A1"}}'), dyn_project(item, 'a'), dyn_apply(item, 'SET a = :a', vals => '{":a": {"S": "A1"}}') FROM ~t;
-SELECT dyn_attribute(item, 'a'), dyn_attribute_text(item, 'a'), dyn_path(item, '{a}'), dyn_path_text(item, '{a}'), dyn_has_attribute(item, 'a') FROM ~t;
+SELECT dynamo_internal.get_attribute(item, 'a'), dynamo_internal.get_attribute_text(item, 'a'), dynamo_internal.get_path(item, '{a}'), dynamo_internal.get_path_text(item, '{a}'), dyn_has_attribute(item, 'a') FROM ~t;
 
 == maintenance
 # what is told of tables
@@ -375,7 +375,7 @@ SELECT dyn_request('CreateTable', '{"TableName": "Made", "AttributeDefinitions":
 SELECT dyn_distribute_table('~t'); -- citus
 SELECT dyn_undistribute_table('~t'); -- distributed
 # values, texts and times alone
-SELECT dyn_attribute(v, 'a'), dyn_attribute_text(v, 'a'), dyn_path(v, '{a}'), dyn_path_text(v, '{a}'), dyn_has_attribute(v, 'a'), dyn_element(v, 0), dyn_element_text(v, 0) FROM dyn_to_value('x'::text) v;
+SELECT dynamo_internal.get_attribute(v, 'a'), dynamo_internal.get_attribute_text(v, 'a'), dynamo_internal.get_path(v, '{a}'), dynamo_internal.get_path_text(v, '{a}'), dyn_has_attribute(v, 'a'), dynamo_internal.get_element(v, 0), dynamo_internal.get_element_text(v, 0) FROM dyn_to_value('x'::text) v;
 SELECT dyn_ksuid_time(k), dyn_ksuid_bytes(k), dyn_ksuid_from_bytes(dyn_ksuid_bytes(k)), dyn_ksuid_lowest(now()), dyn_ksuid_highest(now()) FROM dyn_ksuid() k;
 SELECT dyn_render('P#<Id>', '{"Id": {"S": "1"}}');
 SELECT dyn_reset_operations();
