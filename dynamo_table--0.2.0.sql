@@ -1159,10 +1159,10 @@ CREATE FUNCTION dynamo_internal.stream_node_shards(distributed regclass, label b
 	AS 'MODULE_PATHNAME', 'dyn_stream_node_shards' LANGUAGE C VOLATILE PARALLEL UNSAFE STRICT;
 COMMENT ON FUNCTION dynamo_internal.stream_node_shards(regclass, bigint) IS 'the shards of a distributed table''s stream on this node, or an error';
 
-CREATE FUNCTION dynamo_internal.stream_node_records(distributed regclass, label bigint, shard oid, start_position text, max_records bigint, name text)
+CREATE FUNCTION dynamo_internal.stream_node_records(distributed regclass, label bigint, shard oid, start_position text, max_records bigint, name text, region text)
 	RETURNS json
 	AS 'MODULE_PATHNAME', 'dyn_stream_node_records' LANGUAGE C VOLATILE PARALLEL UNSAFE STRICT;
-COMMENT ON FUNCTION dynamo_internal.stream_node_records(regclass, bigint, oid, text, bigint, text) IS
+COMMENT ON FUNCTION dynamo_internal.stream_node_records(regclass, bigint, oid, text, bigint, text, text) IS
 	'records of such a shard as GetRecords has them, or an error';
 
 -- entities
@@ -1566,11 +1566,11 @@ COMMENT ON FUNCTION dyn_request(text, jsonb) IS 'an operation of DynamoDB''s low
 
 -- gateways
 
--- A request of a gateway is one statement: SELECT dynamo_internal.request_as($1, $2, $3).  A role becomes a gateway's login by
+-- A request of a gateway is one statement: SELECT dynamo_internal.request_as($1, $2, $3, $4).  A role becomes a gateway's login by
 -- GRANT EXECUTE ON FUNCTION dynamo_internal.request_as, dynamo_internal.gateway_keys TO ...
-CREATE FUNCTION dynamo_internal.request_as(key_role regrole, operation text, request text) RETURNS json
+CREATE FUNCTION dynamo_internal.request_as(key_role regrole, operation text, request text, region text DEFAULT '') RETURNS json
 	AS 'MODULE_PATHNAME', 'dyn_request_as' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION dynamo_internal.request_as(regrole, text, text) IS
+COMMENT ON FUNCTION dynamo_internal.request_as(regrole, text, text, text) IS
 	'dyn_request with the rights of a role that the session user may set, for gateways; leaves nothing of the role in the session';
 
 -- access keys of gateways

@@ -73,15 +73,28 @@ refuse(Request *request, Refusal *refusal)
 	return false;
 }
 
+/* Learn which region the request is for: the one of the setting, or the one that it is signed for. */
+static void
+learn_region(const SignedRequest *message, Request *request)
+{
+	const char *region = config_now()->region;
+
+	if (*region != '\0')
+		region_keep((Part){region, strlen(region)}, request->region);
+	else
+		signature_region(message, request->region);
+}
+
 /*
- * Learn who sends the request, and whether they may have one more.  Otherwise the request has its
- * answer.
+ * Learn who sends the request and for which region, and whether they may have one more.  Otherwise the
+ * request has its answer.
  */
 bool
 auth_check(const SignedRequest *message, Request *request)
 {
 	Refusal refusal = {0};
 
+	learn_region(message, request);
 	if (keys == NULL)
 	{
 		request->caller = everybody;

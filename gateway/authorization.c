@@ -103,3 +103,19 @@ credential_parse(Part text, Credential *credential)
 	}
 	return true;
 }
+
+/* Keep the region. */
+void
+region_keep(Part text, char region[REGION_SIZE])
+{
+	size_t length = 0;
+
+	while (length < text.length && text.data[length] != '\0' &&
+		   strchr("abcdefghijklmnopqrstuvwxyz0123456789-", text.data[length]) != NULL)
+		length++;
+	if (length < text.length || length >= REGION_SIZE)
+		length = 0;
+	if (length > 0)
+		memcpy(region, text.data, length);
+	region[length] = '\0';
+}

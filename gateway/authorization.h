@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define REGION_SIZE 64 /* of the name of a region, with the NUL */
+
 /* A part of the header: not terminated.  "data" is NULL if it is not there. */
 typedef struct Part
 {
@@ -42,6 +44,9 @@ extern void authorization_parse(const char *header, Authorization *authorization
 
 /* Take Credential apart.  Slashes at its end do not count.  False if it has not 5 elements. */
 extern bool credential_parse(Part text, Credential *credential);
+
+/* Keep the region, if it can be the name of one: it goes into answers.  Otherwise nothing. */
+extern void region_keep(Part text, char region[REGION_SIZE]);
 
 /* Whether the part is this string. */
 extern bool part_is(Part part, const char *string);

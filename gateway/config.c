@@ -83,7 +83,7 @@ static const Setting settings[] = {
 	{"key_file", TYPE_TEXT, AT(key_file), "", 0, 0, true,
 	 "file with the key that secrets are encrypted with", NULL},
 	{"region", TYPE_TEXT, AT(region), "", 0, 0, true,
-	 "the region that keys are scoped to; empty: any", NULL},
+	 "the region that keys are scoped to, and that ARNs have; empty: any", NULL},
 	{"session_tokens", TYPE_CHOICE, AT(session_tokens), "ignore", 0, 0, true,
 	 "session tokens of requests, which no key has: ignore or refuse", "ignore refuse"},
 	{"debug_signature", TYPE_SWITCH, AT(debug_signature), "off", 0, 0, true,

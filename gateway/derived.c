@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "authorization.h"
+
 #define PLACES 1024
 #define DAY_SIZE 9
-#define REGION_SIZE 64
 
 /* Version 0 is no key's: the place is free. */
 typedef struct DerivedKey

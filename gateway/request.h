@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "answer.h"
+#include "authorization.h"
 #include "body.h"
 #include "keys.h"
 #include "operation.h"
@@ -26,6 +27,7 @@ typedef struct Request
 	/* what it asks for */
 	const Operation *operation; /* NULL: whether Postgres answers */
 	Caller caller;
+	char region[REGION_SIZE]; /* that it is for; empty: nothing is known */
 	const char *content_type; /* of the answer; NULL: the request had none */
 	Body body; /* JSON */
 	size_t received; /* bytes of the body as received */

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "authorization.h"
 #include "date.h"
 #include "derived.h"
 #include "utf8.h"
@@ -530,4 +529,22 @@ signature_verify(Signatures *signatures, const SignedRequest *request, time_t no
 		*caller = check.key.caller;
 	check_free(&check);
 	return valid;
+}
+
+/* The region that the request says it is signed for. */
+void
+signature_region(const SignedRequest *request, char region[REGION_SIZE])
+{
+	Text header = {0};
+	Authorization authorization = {0};
+	Credential credential = {0};
+
+	join_headers(request, "Authorization", &header);
+	if (!header.failed && header.length > 0 && authorization_is_ours(header.data))
+		authorization_parse(header.data, &authorization);
+	if (authorization.credential.data == NULL ||
+		!credential_parse(authorization.credential, &credential))
+		credential.region = (Part){0};
+	region_keep(credential.region, region);
+	text_free(&header);
 }

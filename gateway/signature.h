@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <time.h>
 
+#include "authorization.h"
 #include "canonical.h"
 #include "keys.h"
 
@@ -41,6 +42,12 @@ extern Signatures *signatures_new(Keys *keys, const SignatureSettings *settings)
  */
 extern bool signature_verify(Signatures *signatures, const SignedRequest *request, time_t now,
 							 Caller *caller, Refusal *refusal);
+
+/*
+ * The region that the request says it is signed for, whether its signature is right or not.  Nothing if
+ * it says none, or one whose name no region can have.
+ */
+extern void signature_region(const SignedRequest *request, char region[REGION_SIZE]);
 
 /* Cleanse and free; the keys stay. */
 extern void signatures_free(Signatures *signatures);

@@ -14,8 +14,8 @@
 #include "config.h"
 
 #define STATEMENT_NAME "dynamo_gateway_request"
-#define STATEMENT "SELECT dynamo_internal.request_as($1, $2, $3)"
-#define PARAMETER_COUNT 3
+#define STATEMENT "SELECT dynamo_internal.request_as($1, $2, $3, $4)"
+#define PARAMETER_COUNT 4
 
 /* Nothing larger is sent by the extension in the course of things.  Code of a table's owner may send
  * up to 1 GB, and libpq keeps a buffer as large as the largest message for as long as it is connected. */
@@ -273,7 +273,7 @@ static bool
 send_request(PGconn *connection, bool prepared, const Request *request)
 {
 	char role[2 * ROLE_NAME_SIZE + 4];
-	const char *values[] = {role, NULL, NULL};
+	const char *values[] = {role, NULL, NULL, request->region};
 
 	/* whether the server answers, and nothing else */
 	if (request->operation == NULL)

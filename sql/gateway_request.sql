@@ -26,7 +26,7 @@ CREATE FUNCTION put(role regrole, item text DEFAULT '{"pk":{"S":"a"}}') RETURNS 
 	AS $$ SELECT dynamo_internal.request_as(role, 'PutItem', format('{"TableName":"app","Item":%s}', item)) $$;
 
 -- a right that has to be granted
-SELECT has_function_privilege('regress_gateway', 'dynamo_internal.request_as(regrole, text, text)', 'EXECUTE');
+SELECT has_function_privilege('regress_gateway', 'dynamo_internal.request_as(regrole, text, text, text)', 'EXECUTE');
 SET SESSION AUTHORIZATION regress_gateway;
 SELECT dynamo_internal.request_as('regress_tenant', 'ListTables', '{}');
 RESET SESSION AUTHORIZATION;

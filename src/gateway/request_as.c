@@ -5,10 +5,11 @@
  * A gateway has one login role and many callers, each of which is a role.  It executes one prepared
  * statement a request, as a transaction of its own:
  *
- *		SELECT dynamo_internal.request_as($1, $2, $3)
+ *		SELECT dynamo_internal.request_as($1, $2, $3, $4)
  *
- * $1 is the role (regrole: an OID, or a name), $2 the operation, $3 the JSON (text).  The parameters
- * have no type names in the statement, so that they are looked up on no search_path.
+ * $1 is the role (regrole: an OID, or a name), $2 the operation, $3 the JSON (text), $4 the region that
+ * the request is signed for, or nothing.  The parameters have no type names in the statement, so that
+ * they are looked up on no search_path.
  *
  * A request runs code of the owners of tables: triggers, policies, defaults, expressions.  It must
  * not get from one role to another, and must leave nothing behind in the session, whose next request
@@ -49,6 +50,7 @@
 #include "utils/guc_tables.h"
 #include "utils/timeout.h"
 
+#include "ground/arn.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
 #include "request/request.h"
@@ -230,6 +232,7 @@ static void
 drop_role_after_error(const Session *before)
 {
 	LWLockReleaseAll();
+	dyn_arn_set_request_region("");
 	restrict_settings(PGC_USERSET);
 	if (IsSubTransaction())
 		LockReleaseSession(USER_LOCKMETHOD);
@@ -256,7 +259,7 @@ tell_request(void *role_name)
 	errcontext("request of a gateway with the rights of role \"%s\"", (const char *) role_name);
 }
 
-/* dynamo_internal.request_as(key_role, operation, request) */
+/* dynamo_internal.request_as(key_role, operation, request, region) */
 PG_FUNCTION_INFO_V1(dyn_request_as);
 Datum
 dyn_request_as(PG_FUNCTION_ARGS)
@@ -276,6 +279,7 @@ dyn_request_as(PG_FUNCTION_ARGS)
 	take_role(role, &before);
 	PG_TRY();
 	{
+		dyn_arn_set_request_region(text_to_cstring(PG_GETARG_TEXT_PP(3)));
 		response = request_carry_out(PG_GETARG_TEXT_PP(1), PG_GETARG_TEXT_PP(2), true);
 		check_left_behind();
 	}
@@ -285,6 +289,7 @@ dyn_request_as(PG_FUNCTION_ARGS)
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
+	dyn_arn_set_request_region("");
 	drop_role(&before);
 	error_context_stack = teller.previous;
 	PG_RETURN_TEXT_P(response);

@@ -3,8 +3,9 @@
  *	  Amazon Resource Names of tables: arn:aws:dynamodb:REGION:ACCOUNT:table/NAME, and of their
  *	  streams, which go on with /stream/LABEL.
  *
- * ARNs that are printed have the region and the account of the settings.  Functions take ARNs that
- * have any, and only the table's name counts; requests refuse those of others (dyn_is_own_arn()).
+ * ARNs that are printed have the region and the account of the settings.  Without a setting the region
+ * is the one that the request is signed for, and "local" where nobody tells any.  Functions take ARNs
+ * that have any, and only the table's name counts; requests refuse those of others (dyn_is_own_arn()).
  *
  * Tables that are created by SQL may have names that DynamoDB does not allow.  Other characters
  * than those of DynamoDB's names are escaped in an ARN as in a URL: "%2F".
@@ -19,14 +20,31 @@
 #include "ground/name.h"
 #include "ground/stream_label.h"
 
+/* The region where nothing is known of it. */
+#define NO_REGION "local"
+
 static char *arn_region = NULL;
 static char *arn_account = NULL;
 
+/* Of the request that is carried out, or empty. */
+static char request_region[ARN_REGION_SIZE] = "";
+
 static bool
-check_part(char **value, void **extra, GucSource source)
+is_part(const char *text)
 {
-	return strspn(*value, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(*value) &&
-		   **value != '\0';
+	return strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(text);
+}
+
+static bool
+check_region(char **value, void **extra, GucSource source)
+{
+	return is_part(*value);
+}
+
+static bool
+check_account(char **value, void **extra, GucSource source)
+{
+	return **value != '\0' && is_part(*value);
 }
 
 /*
@@ -36,10 +54,11 @@ check_part(char **value, void **extra, GucSource source)
 void
 dyn_arn_init(void)
 {
-	DefineCustomStringVariable("dynamo_table.arn_region", "The region in ARNs of tables.", NULL,
-							   &arn_region, "local", PGC_USERSET, 0, check_part, NULL, NULL);
+	DefineCustomStringVariable("dynamo_table.arn_region", "The region in ARNs of tables.",
+							   "Empty: the one that a request is signed for.", &arn_region, "",
+							   PGC_USERSET, 0, check_region, NULL, NULL);
 	DefineCustomStringVariable("dynamo_table.arn_account", "The account in ARNs of tables.", NULL,
-							   &arn_account, "000000000000", PGC_USERSET, 0, check_part, NULL,
+							   &arn_account, "000000000000", PGC_USERSET, 0, check_account, NULL,
 							   NULL);
 }
 
@@ -179,15 +198,31 @@ dyn_is_arn(ItemSpan text)
 	return parse_arn(text, &name);
 }
 
-/* Whether an ARN has the region and the account of the ARNs that are printed. */
+/* What the ARNs of a region begin with, palloc'd. */
+static char *
+arn_prefix(const char *region)
+{
+	return psprintf("arn:aws:dynamodb:%s:%s:table/", region, arn_account);
+}
+
+static bool
+is_arn_of(ItemSpan arn, const char *region)
+{
+	char *prefix = arn_prefix(region);
+	bool same = arn.len >= strlen(prefix) && memcmp(arn.data, prefix, strlen(prefix)) == 0;
+
+	pfree(prefix);
+	return same;
+}
+
+/*
+ * Whether an ARN has the account, and the region, of the ARNs that are printed.  Where no setting says
+ * which region that is, ARNs that were printed while nothing was known of it are good for ever.
+ */
 bool
 dyn_is_own_arn(ItemSpan arn)
 {
-	char *prefix = dyn_table_arn((ItemSpan){"", 0});
-	bool own = arn.len >= strlen(prefix) && memcmp(arn.data, prefix, strlen(prefix)) == 0;
-
-	pfree(prefix);
-	return own;
+	return is_arn_of(arn, dyn_arn_region()) || (*arn_region == '\0' && is_arn_of(arn, NO_REGION));
 }
 
 /* The name of a table that is given by its name or its ARN. */
@@ -205,11 +240,10 @@ dyn_append_arn(StringInfo out, ItemSpan table, int64 stream)
 {
 	char label[STREAM_LABEL_LENGTH + 1];
 
-	appendStringInfoString(out, "arn:aws:dynamodb:");
-	appendStringInfoString(out, arn_region);
-	appendStringInfoChar(out, ':');
-	appendStringInfoString(out, arn_account);
-	appendStringInfoString(out, ":table/");
+	char *prefix = arn_prefix(dyn_arn_region());
+
+	appendStringInfoString(out, prefix);
+	pfree(prefix);
 	append_name(out, table);
 	if (stream == 0)
 		return;
@@ -247,9 +281,23 @@ dyn_stream_arn(ItemSpan table, int64 label)
 	return arn.data;
 }
 
-/* Returns the value of dynamo_table.arn_region, which is valid until the setting changes. */
+/* Returns the region in ARNs, which is valid until the setting changes or the request ends. */
 const char *
 dyn_arn_region(void)
 {
-	return arn_region;
+	if (*arn_region != '\0')
+		return arn_region;
+	return *request_region != '\0' ? request_region : NO_REGION;
+}
+
+/* The request that begins is for this region; empty: none is known, or the request has ended. */
+void
+dyn_arn_set_request_region(const char *region)
+{
+	if (strlen(region) >= sizeof(request_region) || !is_part(region))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("invalid name of a region"),
+				 errdetail("It has lower-case letters, digits and \"-\", at most %d.",
+						   ARN_REGION_SIZE - 1)));
+	strcpy(request_region, region);
 }

@@ -7,6 +7,9 @@
 
 #include "item/item.h"
 
+/* Of the name of a region that a request is for, with the NUL: a label of a host's name. */
+#define ARN_REGION_SIZE 64
+
 extern void dyn_arn_init(void);
 extern bool dyn_parse_table_arn(ItemSpan arn, ItemSpan *name);
 extern bool dyn_parse_stream_arn(ItemSpan arn, ItemSpan *name, ItemSpan *label);
@@ -18,5 +21,6 @@ extern char *dyn_index_arn(const char *table_arn, ItemSpan index);
 extern char *dyn_stream_arn(ItemSpan table, int64 label);
 extern void dyn_append_arn(StringInfo out, ItemSpan table, int64 stream);
 extern const char *dyn_arn_region(void);
+extern void dyn_arn_set_request_region(const char *region);
 
 #endif

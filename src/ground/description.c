@@ -151,6 +151,7 @@ static const Field description_fields[] = {
 	{"encrypted", FIELD_BOOL, FIELD_AT(DynDescription, encrypted)},
 	{"table_class", FIELD_CHOICE, FIELD_AT(DynDescription, table_class),
 	 .choices = dyn_table_class_names},
+	{"recovery_days", FIELD_COUNT, FIELD_AT(DynDescription, recovery_days)},
 	{"global_indexes", FIELD_OWN, .read = read_units, .print = print_units},
 	{"tags", FIELD_OWN, .read = read_tags, .print = print_tags},
 	{NULL}};

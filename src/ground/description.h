@@ -6,7 +6,7 @@
  *
  *		{"created": 1700000000.123, "billing_mode": "PROVISIONED", "read_capacity_units": 5,
  *		 "write_capacity_units": 5, "warm_read_units": 12000, "deletion_protection": true,
- *		 "encrypted": true, "table_class": "STANDARD",
+ *		 "encrypted": true, "table_class": "STANDARD", "recovery_days": 35,
  *		 "global_indexes": {"GSI1": {"read_capacity_units": 1, "write_capacity_units": 1}},
  *		 "tags": {"team": "a"}}
  *
@@ -74,6 +74,7 @@ typedef struct DynDescription
 	bool deletion_protection;
 	bool encrypted;
 	DynTableClass table_class;
+	int64 recovery_days; /* point-in-time recovery is wanted, so far back; 0: it is not */
 	List *indexes; /* of DynIndexUnits */
 	int ntags;
 	DynTag *tags; /* by key, in byte order */

@@ -1,6 +1,7 @@
 /*
  * settings.c
- *	  DynamoDB's limits as settings; their defaults are DynamoDB's values.
+ *	  DynamoDB's limits as settings; their defaults are DynamoDB's values.  And what the administrator
+ *	  decides for requests.
  *
  * They apply to all users, so only superusers can set them, and roles with the SET privilege on the
  * parameter.
@@ -29,6 +30,7 @@ int dyn_max_projected_attributes;
 int dyn_covering_entry_limit;
 bool dyn_covering_indexes;
 int dyn_item_collection_size_limit;
+int dyn_continuous_backups;
 
 static void
 limit(const char *name, const char *short_desc, const char *long_desc, int *value, int boot,
@@ -87,10 +89,25 @@ init_table_limits(void)
 		  &dyn_item_collection_size_limit, 10 * 1024 * 1024, 1, PG_INT32_MAX, GUC_UNIT_KB);
 }
 
-/* Defines the settings of DynamoDB's limits.  Called once by _PG_init(). */
+static void
+init_decisions(void)
+{
+	static const struct config_enum_entry backups[] = {{"refuse", DYN_BACKUPS_REFUSE, false},
+													   {"archive", DYN_BACKUPS_ARCHIVE, false},
+													   {"accept", DYN_BACKUPS_ACCEPT, false},
+													   {NULL, 0, false}};
+
+	DefineCustomEnumVariable("dynamo_table.continuous_backups",
+							 "Sets whether requests can enable point-in-time recovery of tables.",
+							 "archive: where the server archives its WAL.", &dyn_continuous_backups,
+							 DYN_BACKUPS_ARCHIVE, backups, PGC_SUSET, 0, NULL, NULL, NULL);
+}
+
+/* Defines these settings.  Called once by _PG_init(). */
 void
 dyn_settings_init(void)
 {
 	init_request_limits();
 	init_table_limits();
+	init_decisions();
 }

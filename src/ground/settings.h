@@ -1,6 +1,6 @@
 /*
  * settings.h
- *	  DynamoDB's limits, as far as they are settings.
+ *	  DynamoDB's limits, as far as they are settings, and what the administrator decides for requests.
  *
  * Only limits that actions and DDL check are settings.  The limits of items and expressions are
  * not: immutable functions check them, whose results may not depend on settings.
@@ -35,6 +35,15 @@ extern bool dyn_covering_indexes;
 
 /* dynamo_table.item_collection_size_limit: kB of a collection of a table with local indexes */
 extern int dyn_item_collection_size_limit;
+
+/* dynamo_table.continuous_backups: whether tables can be declared to have point-in-time recovery */
+enum
+{
+	DYN_BACKUPS_REFUSE,
+	DYN_BACKUPS_ARCHIVE, /* where the server archives its WAL */
+	DYN_BACKUPS_ACCEPT
+};
+extern int dyn_continuous_backups;
 
 /* Called once by _PG_init. */
 extern void dyn_settings_init(void);

@@ -1,16 +1,23 @@
 /*
  * backups.c
- *	  DescribeContinuousBackups, UpdateContinuousBackups.
+ *	  DescribeContinuousBackups, UpdateContinuousBackups, RestoreTableToPointInTime.
  *
- * A table has no backups of its own: those of the database have all tables.
+ * A table has no backups of its own: those of the server have all tables.  So that a table has
+ * point-in-time recovery is a wish, which is kept with the table, and is told to be fulfilled as long as
+ * something speaks for it: the server archives its WAL, or the administrator says that all is well.
  */
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "access/xlog.h"
+#include "postmaster/pgarch.h"
+#include "utils/rel.h"
 
 #include "catalog/resource.h"
 #include "ground/arn.h"
+#include "ground/description.h"
 #include "ground/errors.h"
+#include "ground/settings.h"
 #include "request/request.h"
 
 #define MAX_DAYS 35
@@ -22,26 +29,57 @@ typedef struct UpdateBackups
 	RequestInteger period;
 } UpdateBackups;
 
+/* With an archiver that has nothing to do its work with, WAL is kept and goes nowhere. */
+static bool
+server_archives(void)
+{
+	return XLogArchivingActive() && (*XLogArchiveCommand != '\0' || *XLogArchiveLibrary != '\0');
+}
+
+/* Why there can be no point-in-time recovery; NULL: there can. */
+static const char *
+objection(void)
+{
+	if (dyn_continuous_backups == DYN_BACKUPS_REFUSE)
+		return "the setting dynamo_table.continuous_backups is \"refuse\"";
+	if (dyn_continuous_backups == DYN_BACKUPS_ARCHIVE && !server_archives())
+		return "the server does not archive its WAL: set archive_mode and archive_command, or "
+			   "dynamo_table.continuous_backups to \"accept\" if its backups are made otherwise";
+	return NULL;
+}
+
 /* These operations have an exception of their own for a table that does not exist. */
-static void
-check_table(ItemSpan given)
+static Relation
+open_table(ItemSpan given, DynTable **table)
 {
 	ItemSpan name = dyn_table_name(given);
-	DynTable *table;
-	Relation rel = dyn_table_find_state(given, &table);
+	Relation rel = dyn_table_find_state(given, table);
 
 	if (rel == NULL)
 		dyn_error(ERRCODE_DYN_TABLE_NOT_FOUND, "Table not found: %s", item_quoted_words(name));
-	relation_close(rel, NoLock);
+	return rel;
 }
 
+/*
+ * When a restore can go back to depends on the base backups that there are, which the server does not
+ * know.  So there are no times.
+ */
 static void
-describe(JsonWriter *response)
+describe(JsonWriter *response, const DynDescription *description)
 {
-	json_write_raw(response, NULL,
-				   "{\"ContinuousBackupsDescription\":{\"ContinuousBackupsStatus\":\"DISABLED\","
-				   "\"PointInTimeRecoveryDescription\":{\"PointInTimeRecoveryStatus\":"
-				   "\"DISABLED\"}}}");
+	bool possible = objection() == NULL;
+	bool enabled = possible && description->recovery_days > 0;
+
+	json_write_begin(response, NULL);
+	json_write_begin(response, "ContinuousBackupsDescription");
+	json_write_string(response, "ContinuousBackupsStatus", possible ? "ENABLED" : "DISABLED");
+	json_write_begin(response, "PointInTimeRecoveryDescription");
+	json_write_string(response, "PointInTimeRecoveryStatus", enabled ? "ENABLED" : "DISABLED");
+	if (enabled)
+		json_write_integer(response, "RecoveryPeriodInDays", description->recovery_days);
+	json_write_end(response);
+	json_write_end(response);
+	json_write_end(response);
 }
 
 /*
@@ -51,8 +89,11 @@ describe(JsonWriter *response)
 void
 request_describe_continuous_backups(JsonReader *reader, JsonWriter *response)
 {
-	check_table(request_read_table_name(reader));
-	describe(response);
+	DynTable *table;
+	Relation rel = open_table(request_read_table_name(reader), &table);
+
+	describe(response, description_read(RelationGetRelid(rel)));
+	relation_close(rel, NoLock);
 }
 
 static void
@@ -67,7 +108,7 @@ read_specification(JsonReader *reader, void *to)
 	request_read_members(reader, members, lengthof(members), to);
 }
 
-/* Run UpdateContinuousBackups, which can only say that there shall be none. */
+/* Run UpdateContinuousBackups, which only the table's owner may do. */
 void
 request_update_continuous_backups(JsonReader *reader, JsonWriter *response)
 {
@@ -76,6 +117,10 @@ request_update_continuous_backups(JsonReader *reader, JsonWriter *response)
 		 .missing = REQUIRED_TABLE},
 		{"PointInTimeRecoverySpecification", MEMBER_CUSTOM, 0, true, NULL, read_specification}};
 	UpdateBackups update = {{0}};
+	DynDescription *description;
+	DynTable *table;
+	Relation rel;
+	int64 days;
 
 	request_read(reader, members, lengthof(members), &update, NULL);
 	request_names(reader, update.table);
@@ -84,14 +129,29 @@ request_update_continuous_backups(JsonReader *reader, JsonWriter *response)
 			ERRCODE_DYN_VALIDATION,
 			"Invalid Request: Cannot specify RecoveryPeriodInDays when disabling point-in-time "
 			"recovery.");
-	check_table(update.table);
-	if (update.enabled)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION),
-				 errmsg("member \"PointInTimeRecoveryEnabled\" is not supported: a table has no "
-						"backups of its own"),
-				 errhint("Archive the WAL of the server, and restore from a base backup. See "
-						 "\"Continuous Archiving and Point-in-Time Recovery\" in PostgreSQL's "
-						 "documentation.")));
-	describe(response);
+	relation_close(open_table(update.table, &table), AccessShareLock);
+	rel = resource_lock(update.table, ShareUpdateExclusiveLock, &table);
+	if (update.enabled && objection() != NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("point-in-time recovery cannot be enabled: %s", objection()),
+						errhint("See \"Backup and restore\" in the extension's documentation of "
+								"operations.")));
+	days = update.period.given ? update.period.value : MAX_DAYS;
+	description = description_read(RelationGetRelid(rel));
+	description->recovery_days = update.enabled ? days : 0;
+	description_write(RelationGetRelid(rel), description);
+	describe(response, description);
+	relation_close(rel, NoLock);
+}
+
+/* Say that no request restores a table, and what does. */
+void
+request_restore_table_to_point_in_time(JsonReader *reader, JsonWriter *response)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_UNKNOWN_OPERATION),
+					errmsg("a request cannot restore a table: restore a server from a base backup "
+						   "and the archived WAL to the point in time, and take the table from "
+						   "there"),
+					errhint("See \"Continuous Archiving and Point-in-Time Recovery\" in "
+							"PostgreSQL's documentation.")));
 }

@@ -5,8 +5,8 @@
  * A missing privilege is found far below, by PostgreSQL or by a rule of ours, and always has the same
  * SQLSTATE, 42501.  Who and what are known here: each operation tells which table it names.
  *
- * Region and account are those of the settings.  No privilege can be had on the table of another one,
- * so its ARN is refused with the same SQLSTATE.
+ * Region and account are those of the settings, or the region that the request is signed for.  No
+ * privilege can be had on the table of another one, so its ARN is refused with the same SQLSTATE.
  */
 #include "postgres.h"
 
@@ -130,8 +130,9 @@ request_names(const JsonReader *reader, ItemSpan name)
 						errmsg("the ARN is of another region or account"),
 						errdetail("ARNs of this database begin with \"%s\".",
 								  dyn_table_arn((ItemSpan){"", 0})),
-						errhint("See the settings \"dynamo_table.arn_region\" and "
-								"\"dynamo_table.arn_account\".")));
+						errhint("The region is the one that the request is signed for, unless the "
+								"setting \"dynamo_table.arn_region\" has one; the account is that "
+								"of \"dynamo_table.arn_account\".")));
 }
 
 /*

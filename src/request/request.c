@@ -37,6 +37,7 @@ static const struct
 	{"ListTagsOfResource", request_list_tags_of_resource},
 	{"PutItem", request_put_item},
 	{"Query", request_query},
+	{"RestoreTableToPointInTime", request_restore_table_to_point_in_time},
 	{"Scan", request_scan},
 	{"TagResource", request_tag_resource},
 	{"TransactGetItems", request_transact_get_items},

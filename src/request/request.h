@@ -18,7 +18,7 @@
  *		capacity.c		ConsumedCapacity: the arithmetic of units
  *		meter.c			ConsumedCapacity and ItemCollectionMetrics of several items
  *		tables.c		CreateTable, DescribeTable, DeleteTable
- *		backups.c		DescribeContinuousBackups, UpdateContinuousBackups
+ *		backups.c		DescribeContinuousBackups, UpdateContinuousBackups, and why nothing is restored
  *		table_update.c	UpdateTable
  *		table_list.c	ListTables
  *		definitions.c	what they define: KeySchema, AttributeDefinitions, Projection and so on
@@ -86,6 +86,7 @@ extern void request_delete_table(JsonReader *reader, JsonWriter *response);
 /* backups.c */
 extern void request_describe_continuous_backups(JsonReader *reader, JsonWriter *response);
 extern void request_update_continuous_backups(JsonReader *reader, JsonWriter *response);
+extern void request_restore_table_to_point_in_time(JsonReader *reader, JsonWriter *response);
 
 /* table_list.c, table_update.c */
 extern void request_list_tables(JsonReader *reader, JsonWriter *response);

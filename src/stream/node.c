@@ -174,6 +174,7 @@ typedef struct NodeRecords
 	int group;
 	int64 epoch;
 	ItemSpan name;
+	const char *region;
 } NodeRecords;
 
 static bool
@@ -185,6 +186,7 @@ write_record(const StreamRecord *record, void *arg)
 	named.table = records->name;
 	named.epoch = records->epoch;
 	named.node = records->group;
+	named.region = records->region;
 	json_write_name(&records->call->json, NULL);
 	stream_record_print(records->call->json.text, &named, STREAM_API);
 	return true;
@@ -208,6 +210,7 @@ write_records(void *arg)
 	records.group = citus_local_group();
 	records.epoch = epoch_of(&row);
 	records.name = text_span(PG_GETARG_TEXT_PP(5));
+	records.region = text_to_cstring(PG_GETARG_TEXT_PP(6));
 	read.position = position_in(&row, text_span(PG_GETARG_TEXT_PP(3)));
 	read.max_records = PG_GETARG_INT64(4);
 	target = shard_target(call, &row);
@@ -255,7 +258,7 @@ dyn_stream_node_shards(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(answer(fcinfo, write_shards));
 }
 
-/* dyn_stream_node_records(distributed, label, shard, start_position, max_records, name) */
+/* dyn_stream_node_records(distributed, label, shard, start_position, max_records, name, region) */
 PG_FUNCTION_INFO_V1(dyn_stream_node_records);
 Datum
 dyn_stream_node_records(PG_FUNCTION_ARGS)

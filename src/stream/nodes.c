@@ -13,6 +13,7 @@
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
+#include "ground/arn.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
 #include "ground/extension.h"
@@ -251,10 +252,11 @@ stream_nodes_read(const StreamTarget *target, const StreamPlacement *placement, 
 	SPI_connect();
 	answer = ask(placement,
 				 psprintf("SELECT " DYN_INTERNAL ".stream_node_records(%s, " INT64_FORMAT
-						  ", %u::pg_catalog.oid, %s, " INT64_FORMAT ", %s)",
+						  ", %u::pg_catalog.oid, %s, " INT64_FORMAT ", %s, %s)",
 						  table_literal(target->relid), target->stream.label, placement->relid,
 						  quote_literal_cstr(pnstrdup(position.data, position.len)), max_records,
-						  quote_literal_cstr(pnstrdup(target->table.data, target->table.len))));
+						  quote_literal_cstr(pnstrdup(target->table.data, target->table.len)),
+						  quote_literal_cstr(dyn_arn_region())));
 	check_answer(answer);
 	execute_with_text("SELECT a.j OPERATOR(pg_catalog.->>) 'records', a.j OPERATOR(pg_catalog.->>) "
 					  "'position', a.j OPERATOR(pg_catalog.->>) 'ended'"

@@ -114,7 +114,8 @@ stream_record_print(StringInfo out, const StreamRecord *record, StreamFormat for
 	json_write_string(&json, "eventName", stream_event_name(record->event));
 	json_write_string(&json, "eventVersion", "1.1");
 	json_write_string(&json, "eventSource", "aws:dynamodb");
-	json_write_string(&json, "awsRegion", dyn_arn_region());
+	json_write_string(&json, "awsRegion",
+					  record->region != NULL ? record->region : dyn_arn_region());
 	append_change(&json, record, format);
 	append_source(&json, record, format);
 	json_write_end(&json);

@@ -61,6 +61,7 @@ typedef struct StreamRecord
 	Oid owner;
 	int64 epoch; /* of a shard of a distributed table, as sequence numbers have it; or 0 */
 	int node; /* likewise */
+	const char *region; /* of the request that another node has sent on; NULL: that of ARNs here */
 } StreamRecord;
 
 /* How a record is written. */

@@ -48,7 +48,7 @@ $citus->sql(0, 'CREATE ROLE reader LOGIN; GRANT SELECT ON app TO reader; ALTER R
 is($citus->sql(0, q{SET ROLE reader; SELECT dyn_describe_table('app') -> 'ItemCount'}), 1200, 'shards are found whatever the search_path is');
 
 # what everybody may call
-for my $call (q{stream_node_shards('pg_class', 1)}, q{stream_node_records('pg_class', 1, 1, 'TRIM_HORIZON', 1, 'x')})
+for my $call (q{stream_node_shards('pg_class', 1)}, q{stream_node_records('pg_class', 1, 1, 'TRIM_HORIZON', 1, 'x', 'local')})
 {
 	is($citus->sql(0, "SELECT dynamo_internal.$call ->> 'message'"), 'Requested resource not found', "$call: no table of items");
 }

@@ -133,6 +133,23 @@ with Gateway('--key-file', key_file, '--requests-at-once', '2', '--health-listen
     until(lambda: 'have been read again' in g.log())
     is_([status(app)[0], status(other)[0]], [200, 200], 'keys are there after a reload')
 
+    # the region that is signed is that of ARNs, and ARNs of others are not names here
+    def table(region, name='items', **request):
+        return g.send(sign(*app, 'DescribeTable', json.dumps({'TableName': name}).encode(), region=region, **request))
+
+    def arn(region):
+        return f'arn:aws:dynamodb:{region}:000000000000:table/items'
+
+    psql('ALTER TABLE items OWNER TO app')
+    is_([table(region).json['Table']['TableArn'] for region in ('us-east-1', 'eu-west-1', 'local', 'Test_Region', 'x' * 63, 'x' * 64)],
+        [arn(region) for region in ('us-east-1', 'eu-west-1', 'local', 'local', 'x' * 63, 'local')], 'ARNs have the region that a request is signed for')
+    is_([table('eu-west-1', arn(region)).status for region in ('eu-west-1', 'local')], [200, 200], 'ARNs of it are names of tables')
+    a = table('eu-west-1', arn('us-east-1'))
+    is_((a.type, a.json['message']), ('com.amazonaws.dynamodb.v20120810#AccessDeniedException',
+                                      f"User: app is not authorized to perform: dynamodb:DescribeTable on resource: {arn('us-east-1')}"), 'those of another region are not')
+    a = g.send(sign(*app, 'DescribeTable', b'{"TableName": "items"}', region='eu-west-1').replace(b'/eu-west-1/', b'/us-west-2/'))
+    is_(a.type, SERVICE + 'InvalidSignatureException', 'a region that is not the one that was signed')
+
     # how many requests at once
     with Hold() as hold:
         slow = [in_thread(call, app, 'PutItem', {'TableName': 'raising', 'Item': {'pk': {'S': str(n)}, 'hold': {'N': '1'}}}) for n in range(2)]
@@ -162,6 +179,22 @@ with Gateway('--key-file', key_file, '--requests-at-once', '1', '--request-time'
     psql(f'SELECT pg_terminate_backend({waiting_backends()[0]})')
     until(lambda: status(app, 'ListTables', {})[0] == 200, 'the next one')
 psql('ALTER ROLE gateway RESET client_connection_check_interval')
+
+# where signatures are not looked at, the region is what the request says, and nothing decides but the settings
+described = json.dumps({'TableName': 'items'}).encode()
+with Gateway() as g:
+    is_([g.send(data).json['Table']['TableArn'].split(':')[3] for data in (
+        sign('x', 'y', 'DescribeTable', described, region='eu-west-1'), sign('x', 'y', 'DescribeTable', described, region='EU'), post('DescribeTable', described),
+        post('DescribeTable', described, {'Authorization': 'AWS4-HMAC-SHA256 Credential=a/b/eu-west-2/d/e'}),
+        post('DescribeTable', described, {'Authorization': 'AWS4-HMAC-SHA256 Credential=a/b/eu"}/d/e'}), post('DescribeTable', described, {'Authorization': 'Bearer x'}))],
+        ['eu-west-1', 'local', 'local', 'eu-west-2', 'local', 'local'], 'the region of a request that need not be signed')
+    psql("ALTER ROLE gateway SET dynamo_table.arn_region = 'us-west-2'")
+with Gateway() as g:
+    is_(g.send(sign('x', 'y', 'DescribeTable', described, region='eu-west-1')).json['Table']['TableArn'].split(':')[3], 'us-west-2', 'a setting of the server fixes it')
+psql('ALTER ROLE gateway RESET dynamo_table.arn_region')
+with Gateway('--region', 'ap-south-1') as g:
+    is_([g.send(data).json['Table']['TableArn'].split(':')[3] for data in (post('DescribeTable', described), sign('x', 'y', 'DescribeTable', described, region='eu-west-1'))],
+        ['ap-south-1', 'ap-south-1'], "the gateway's setting says which it is")
 
 with Gateway('--key-file', key_file, '--session-tokens', 'refuse', auth='keys') as g:
     until(lambda: g.send(sign(*app, 'ListTables', b'{}')).status == 200, 'keys')

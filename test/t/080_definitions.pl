@@ -170,8 +170,13 @@ refused('tf: a key of encryption', qr/^YD001: Member "KMSMasterKeyId" is not sup
 	AttributeDefinitions => attributes('pk S'), SSESpecification => { Enabled => $yes, SSEType => 'KMS', KMSMasterKeyId => 'arn:aws:kms:eu-west-1:123456789012:key/k' });
 like(described('tf-kms'), $missing, 'tf: a refused table is not there');
 terraform_create('tf-refused');
-refused('tf: point_in_time_recovery', qr/^YD001: Member "PointInTimeRecoveryEnabled" is not supported/, 'UpdateContinuousBackups', TableName => 'tf-refused',
+refused('tf: point_in_time_recovery', qr/^YD001: Point-in-time recovery cannot be enabled: the server does not archive its WAL: set archive_mode/, 'UpdateContinuousBackups', TableName => 'tf-refused',
 	PointInTimeRecoverySpecification => { PointInTimeRecoveryEnabled => $yes, RecoveryPeriodInDays => 35 });
+$node->safe_psql('postgres', 'ALTER DATABASE postgres SET dynamo_table.continuous_backups = accept');
+done('tf: point_in_time_recovery where the administrator takes it', 'UpdateContinuousBackups', TableName => 'tf-refused', PointInTimeRecoverySpecification => { PointInTimeRecoveryEnabled => $yes, RecoveryPeriodInDays => 30 });
+is_deeply(done('tf: what it waits for', 'DescribeContinuousBackups', TableName => 'tf-refused')->{ContinuousBackupsDescription}{PointInTimeRecoveryDescription},
+	{ PointInTimeRecoveryStatus => 'ENABLED', RecoveryPeriodInDays => 30 }, 'tf: point_in_time_recovery is described');
+$node->safe_psql('postgres', 'ALTER DATABASE postgres RESET dynamo_table.continuous_backups');
 done('tf: point_in_time_recovery that is off', 'UpdateContinuousBackups', TableName => 'tf-refused', PointInTimeRecoverySpecification => { PointInTimeRecoveryEnabled => $no });
 refused('tf: replica', qr/^YD001: Member "ReplicaUpdates" is not supported/, 'UpdateTable', TableName => 'tf-refused', ReplicaUpdates => [ { Create => { RegionName => 'us-east-2' } } ]);
 refused('tf: global_table_witness', qr/^YD001: Member "(MultiRegionConsistency|GlobalTableWitnessUpdates|ReplicaUpdates)" is not supported/, 'UpdateTable', TableName => 'tf-refused', MultiRegionConsistency => 'STRONG',

@@ -1,6 +1,7 @@
 """boto3: the client with waiters and paginators, the resource with its tables, batch_writer and conditions."""
 
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -178,6 +179,40 @@ def _():
     client.update_time_to_live(TableName="boto_table", TimeToLiveSpecification={"AttributeName": "ends", "Enabled": True})
     equal(client.describe_time_to_live(TableName="boto_table")["TimeToLiveDescription"]["AttributeName"], "ends")
     assert abs(time.time() - table.creation_date_time.timestamp()) < 3600
+
+
+@test("ARNs of the client's region, and none of another")
+def _():
+    arn = table.table_arn
+    equal(arn.split(":")[3], client.meta.region_name)
+    equal(client.describe_table(TableName=arn)["Table"]["TableArn"], arn)
+    other = boto3.client("dynamodb", endpoint_url=ENDPOINT, region_name="ap-southeast-2")
+    equal(other.describe_table(TableName="boto_table")["Table"]["TableArn"].split(":")[3], "ap-southeast-2")
+    equal(failure(other.describe_table, TableName=arn).response["Error"]["Code"], "AccessDeniedException")
+
+
+@test("point-in-time recovery, where it is taken and where it is not")
+def _():
+    def sql(statement):
+        subprocess.run([os.environ["PSQL"], "-qXAt", "-U", "postgres", "-d", "postgres", "-c", statement, "-c", "SELECT pg_reload_conf()"], check=True, stdout=subprocess.DEVNULL)
+
+    def status():
+        return client.describe_continuous_backups(TableName="boto_table")["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]
+
+    enable = {"TableName": "boto_table", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": 21}}
+    e = failure(client.update_continuous_backups, **enable)
+    equal((e.response["Error"]["Code"], "archive_mode" in e.response["Error"]["Message"]), ("ValidationException", True))
+    sql("ALTER SYSTEM SET dynamo_table.continuous_backups = 'accept'")
+    end = time.time() + 600
+    while client.describe_continuous_backups(TableName="boto_table")["ContinuousBackupsDescription"]["ContinuousBackupsStatus"] != "ENABLED" and time.time() < end:
+        time.sleep(0.1)
+    client.update_continuous_backups(**enable)
+    equal(status(), {"PointInTimeRecoveryStatus": "ENABLED", "RecoveryPeriodInDays": 21})
+    client.update_continuous_backups(TableName="boto_table", PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": False})
+    equal(status(), {"PointInTimeRecoveryStatus": "DISABLED"})
+    sql("ALTER SYSTEM RESET dynamo_table.continuous_backups")
+    e = failure(client.restore_table_to_point_in_time, SourceTableName="boto_table", TargetTableName="boto_restored", UseLatestRestorableTime=True)
+    equal((e.response["Error"]["Code"], "restore a server" in e.response["Error"]["Message"]), ("UnknownOperationException", True))
 
 
 @test("32 threads with a client of each retry mode")

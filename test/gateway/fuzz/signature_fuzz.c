@@ -93,6 +93,11 @@ verify(const SignedRequest *request)
 {
 	bool valid[2];
 	const char *reason = NULL;
+	char region[REGION_SIZE];
+
+	signature_region(request, region);
+	CHECK(strspn(region, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(region) &&
+		  strlen(region) < REGION_SIZE);
 
 	for (int i = 0; i < 2; i++)
 	{

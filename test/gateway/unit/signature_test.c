@@ -742,6 +742,53 @@ test_many_regions(void)
 	ok(all, "many regions");
 }
 
+/* What is told of the region of a request with this header. */
+static const char *
+region_of(const char *authorization)
+{
+	static char region[REGION_SIZE];
+	Trial trial;
+
+	begin_with(&trial, authorization);
+	memset(region, '?', sizeof(region));
+	signature_region(&trial.request, region);
+	return region;
+}
+
+#define CREDENTIAL(region) \
+	"AWS4-HMAC-SHA256 Credential=a/20130609/" region "/dynamodb/aws4_request, " \
+	"SignedHeaders=" SIGNED ", Signature=0"
+#define NINE "abcdefgh-"
+
+static void
+test_region(void)
+{
+	Trial trial;
+	char region[REGION_SIZE];
+
+	is(region_of(CREDENTIAL("eu-west-1")), "eu-west-1", "the region of a request");
+	is(region_of(CREDENTIAL("local")), "local", "one that AWS does not have");
+	is(region_of("AWS4-HMAC-SHA256 Credential=a/b/c/d/e"), "c", "whatever else is wrong");
+	is(region_of(CREDENTIAL(NINE NINE NINE NINE NINE NINE NINE)),
+	   NINE NINE NINE NINE NINE NINE NINE, "63 characters");
+	is(region_of(CREDENTIAL(NINE NINE NINE NINE NINE NINE NINE "i")), "", "64 characters");
+	is(region_of(CREDENTIAL("")), "", "an empty one");
+	is(region_of(CREDENTIAL("EU-west-1")), "", "capital letters");
+	is(region_of(CREDENTIAL("eu_west")), "", "other signs");
+	is(region_of(CREDENTIAL("eu:1:table")), "", "colons");
+	is(region_of(CREDENTIAL("eu\"1")), "", "quotation marks");
+	is(region_of(CREDENTIAL("\xc3\xa4")), "", "other letters");
+	is(region_of("AWS4-HMAC-SHA256 Credential=a/b/c/d"), "", "four elements");
+	is(region_of("AWS4-HMAC-SHA256 Credential=a/b/c/d/e, Credential=a/b/c/d/e"), "", "two scopes");
+	is(region_of("AWS4-HMAC-SHA256 Signature=0"), "", "no scope");
+	is(region_of("Bearer Credential=a/b/c/d/e"), "", "another scheme");
+	is(region_of(""), "", "an empty header");
+	begin(&trial);
+	memset(region, '?', sizeof(region));
+	signature_region(&trial.request, region);
+	is(region, "", "no header");
+}
+
 int
 main(void)
 {
@@ -770,6 +817,7 @@ main(void)
 	test_body_hash();
 	test_forms();
 	test_many_regions();
+	test_region();
 	test_secrets();
 	signatures_free(any_region);
 	keys_free(keys);
