@@ -126,7 +126,8 @@ choose_format(TransferFeed *feed, TransferFormat format, RecordText text)
 	if (format != TRANSFER_JSON || *text.data == '{')
 		return;
 	old = MemoryContextSwitchTo(feed->context);
-	feed->transfer->hint = psprintf("The first line of CSV must have all keys of the table: %s.",
+	feed->transfer->hint = psprintf("The first line of CSV must have all keys of the table: %s. A "
+									"delimiter other than the comma has to be given.",
 									dyn_key_names(table, &table->primary, table->nkeys));
 	MemoryContextSwitchTo(old);
 }
