@@ -200,7 +200,55 @@ SELECT * FROM why($$SELECT import_text('{"Items":[{"pk":{"S":"a"},"sk":{"N":"1"}
 -- cut in the middle, or wrong around the items: nothing can be skipped
 SELECT d, w.state, w.message, w.detail FROM unnest('{"{\"Items\":[{\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"1\"}},{\"pk\":{\"S\":","{\"Items\":[{\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"1\"}}","{\"Items\":[{\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"1\"}}]","{\"Items\":[","{","{\"Items\"","{\"Items\":","{\"Items\":[{\"a\\","{\"Items\":[}","{\"Items\":[,]}","{\"Items\":[{} {}]}",
 	"{\"Items\":[{},]}","{\"Count\":0}","{\"Items\":null}","{\"Items\":5}","{\"Items\":[]}x","{\"Items\":[],}","{\"Items\":[],\"Items\":[]}","{\"Items\" [}","{Items:[]}","x","","[","[1","{\"a\":}","{\"Items\":[]]"}'::text[]) WITH ORDINALITY u (d, n),
-	why(format('SELECT import_text(%L, ''scan'', on_error => ''skip'')', d)) w ORDER BY n;
+	why(format('SELECT import_text(%L, ''document'', on_error => ''skip'')', d)) w ORDER BY n;
+
+-- documents of other kinds: items over several lines, arrays, bodies of BatchWriteItem; errors have the line where the item begins
+SELECT * FROM stored(e'{\n  "pk": {"S": "a"},\n  "sk": {"N": "1"}\n}\n{\n"pk":{"S":"b"},"sk":{"N":"1"}}{"Item":{"pk":{"S":"c"},"sk":{"N":"1"}}}\n');
+SELECT * FROM stored(e'{"pk": "a", "sk": 1,\n "l": [1, {"a": "]}"}]}\n\n[{"pk": "b", "sk": 1}]');
+SELECT * FROM stored(e'{"pk": {"S": "a"}, "sk": {"N": "1"}}{"pk": {"S": "b"}, "sk": {"N": "1"}}', 'document');
+SELECT result, errors FROM import_text(e'{\n"pk":{"S":"a"},\n"sk":{"N":"1"}}\n\n{"pk":{"S":"a"},\n"sk":5}\n{"sk":{"N":"1"}}', on_error => 'skip');
+SELECT * FROM why($$SELECT import_text(e'{\n"pk":{"S":"a"},\n"sk":{"N":"1"}}\n{"pk":{"S":"a"}}')$$);
+-- a line that was cut is one
+SELECT result, errors FROM import_text(e'{"pk":{"S":"a"}\n{"pk":{"S":"a"},"sk":{"N":"1"}}\n{"pk":{"S":"b"},\n"sk":{"N":"1"}}', on_error => 'skip');
+SELECT * FROM stored(e'{"T":[{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}}],"ReturnConsumedCapacity":"TOTAL"}\n{"T":[{"PutRequest":{"Item":{"pk":{"S":"b"},"sk":{"N":"1"},"PutRequest":{"M":{"Item":{"S":"x"}}}}}}]}');
+SELECT * FROM stored('{"ReturnConsumedCapacity":"NONE","RequestItems":{"pk":[{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}}],"pk":[{"Item":{"pk":{"S":"b"},"sk":{"N":"1"}}}]}}');
+SELECT * FROM stored(e'{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}}\n{"pk":{"S":"b"},"sk":{"N":"1"},"PutRequest":{"M":{"Item":{"S":"x"}}}}');
+SELECT result, errors FROM import_text(e'{"T":[\n{"DeleteRequest":{"Key":{"pk":{"S":"a"},"sk":{"N":"1"}}}},\n{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}},{"PutRequest":{}},{"PutRequest":5},{"PutRequest":{"Item":5}},{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}},"Item":{}}},\n{"PutRequest":{"Key":{}}}, 5,'
+	'{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}},"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}]}', on_error => 'skip');
+SELECT * FROM why($$SELECT import_text(e'{"T":[\n{"DeleteRequest":{"Key":{"pk":{"S":"a"},"sk":{"N":"1"}}}}]}')$$);
+-- which table: nothing is written before all are known
+SELECT w.* FROM unnest(ARRAY['{"A":[{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}}],"B\u0001\"":[]}', '{"A":[{"PutRequest":{}}]' || (SELECT string_agg(format(',"T%s":[]', i), '' ORDER BY i) FROM generate_series(1, 30) i) || '}']) d,
+	unnest(ARRAY['NULL', quote_literal('none')]) t, why(format('SELECT dyn_import_lines(''fmt'', %L, from_table => %s)', d, t)) w;
+SELECT written FROM dyn_import_lines('fmt', '{"A":[{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}}],"B":[{"PutRequest":{"Item":{"pk":{"S":"b"},"sk":{"N":"1"}}}},{"PutRequest":{"Item":{"pk":{"S":"c"},"sk":{"N":"1"}}}}],"A":5}', from_table => 'B');
+SELECT item FROM fmt ORDER BY pk;
+SELECT w.* FROM unnest(ARRAY['{"Items":[]}', '[]', e'pk,sk', '{"pk":"a"}', '{"pk":{"S":"a"}}', '{"A":[{"PutRequest":{"Item":{"pk":{"S":"a"}}}}],"B":[', '{"A":[{"PutRequest":{}}]} x', '{"' || repeat('A', 1025) || '":[{"PutRequest":{}}]}']) d, why(format('SELECT dyn_import_lines(''fmt'', %L, from_table => ''A'')', d)) w;
+-- Ion is known, and not read
+SELECT w.* FROM unnest(ARRAY[e'$ion_1_0 {Item:{pk:"a",sk:1.}}\n', e' \n$ion_1_0 {Item:']) d, why(format('SELECT dyn_import_lines(''fmt'', %L)', d)) w;
+
+-- CSV with other delimiters and with a header that is given
+TRUNCATE fmt;
+SELECT written FROM dyn_import_lines('fmt', e'pk;sk;"a;b"\n"x;y";1;p,q\nz;2;\n', delimiter => ';');
+SELECT written FROM dyn_import_lines('fmt', e'\t3\t\r\nb\t4\t"c""d"', delimiter => e'\t', header => e'n\tsk\tpk', on_error => 'skip');
+SELECT errors FROM dyn_import_lines('fmt', e'\t3\t\r\nb\t4\t"c""d"', delimiter => e'\t', header => e'n\tsk\tpk', on_error => 'skip');
+SELECT written FROM dyn_import_lines('fmt', e'"1",one\n2,two', header => 'sk,"pk"', types => '{"sk": "N"}');
+SELECT item FROM fmt ORDER BY pk;
+SELECT w.message FROM unnest('{"","ab","\"","\n","é"}'::text[]) d, why(format('SELECT dyn_import_lines(''fmt'', ''pk'', delimiter => %L)', d)) w;
+SELECT w.message FROM unnest('{"","pk","pk,sk,pk","pk,sk\nx,1","\"pk,sk","\"pk\"x,sk"}'::text[]) h, why(format('SELECT dyn_import_lines(''fmt'', ''a,1'', header => %L)', h)) w;
+SELECT w.message FROM unnest('{"delimiter => '','', format => ''json''","header => ''pk'', format => ''plain''","header => ''pk'', format => ''document''"}'::text[]) o, why(format('SELECT dyn_import_lines(''fmt'', ''a,1'', %s)', o)) w;
+
+-- under a condition: each line sees what those before it have left, and what does not meet it is skipped
+TRUNCATE fmt;
+SELECT written FROM dyn_import_lines('fmt', e'{"pk":"a","sk":1,"v":1}\n{"pk":"b","sk":1,"v":5}');
+SELECT string_agg(format('{"pk":"%s","sk":1,"v":%s}', p, v), e'\n' ORDER BY v, p) AS lines FROM unnest('{a,b,c}'::text[]) p, generate_series(2, 4) v \gset
+SELECT * FROM dyn_import_lines('fmt', :'lines', condition => 'attribute_not_exists(pk) OR #v < :v', names => '{"#v": "v"}', vals => '{":v": {"N": "3"}}');
+SELECT item FROM fmt ORDER BY pk;
+SELECT items, written, kept, skipped FROM dyn_import_lines('fmt', :'lines', condition => 'attribute_not_exists(pk)');
+SELECT items, written, kept, skipped FROM dyn_import_lines('fmt', :'lines', condition => 'attribute_exists(pk)');
+SELECT items, written, kept, skipped FROM dyn_import_lines('fmt', e'{"pk":"d","sk":1}\n{"pk":"d","sk":1,"v":1}\n{"pk":"d","sk":1,"v":2}', condition => 'attribute_not_exists(v)');
+SELECT item FROM fmt ORDER BY pk;
+SELECT w.message, w.hint FROM unnest('{"condition => ''pk =''","condition => ''pk = :x''","condition => ''attribute_exists(pk)'', on_conflict => ''keep''","condition => ''attribute_exists(pk)'', vals => ''{\":x\": {\"S\": \"x\"}}''","names => ''{\"#a\": \"a\"}''"}'::text[]) o,
+	why(format('SELECT dyn_import_lines(''fmt'', ''{"pk":"a","sk":1}'', %s)', o)) w;
+SELECT * FROM why($$SELECT dyn_import_lines('fmt', '{"Keys":{"pk":{"S":"a"},"sk":{"N":"1"}}}', condition => 'attribute_exists(pk)')$$);
 
 -- rows that are lines of CSV or of a document, and the pieces of a file, which end anywhere
 CREATE TABLE csv_lines (line text);
@@ -211,6 +259,21 @@ INSERT INTO documents VALUES ('{"Items":[{"pk":{"S":"d"},"sk":{"N":"1"}}],"Count
 	{"pk":{"S":"f"}}]}');
 CALL dyn_import('fmt', 'documents', on_error => 'skip');
 SELECT item FROM fmt ORDER BY pk;
+-- a row is an item, though it has several lines
+TRUNCATE documents;
+INSERT INTO documents VALUES (e'{"pk": {"S": "g"},\n"sk": {"N": "1"}}'), (e'{"pk": {"S": "h"}\n}'), ('{"pk": {"S": "h"}, "sk": {"N": "1"}}');
+CALL dyn_import('fmt', 'documents', on_error => 'skip');
+-- a body of BatchWriteItem as rows; what is refused goes to a table
+CREATE TABLE refused (n serial, line text);
+TRUNCATE documents;
+INSERT INTO documents VALUES ('{"A":[{"PutRequest":{"Item":{"pk":{"S":"h"},"sk":{"N":"1"}}}}]}'), ('{"B":[{"PutRequest":{"Item":{"pk":{"S":"i"},"sk":{"N":"1"}}}},{"DeleteRequest":{}},5]}');
+CALL dyn_import('fmt', 'documents', on_error => 'skip', refused => 'refused');
+CALL dyn_import('fmt', 'documents', on_error => 'skip', from_table => 'B', refused => 'refused');
+CALL dyn_import('fmt', 'documents', on_error => 'skip', from_table => 'A', condition => 'attribute_not_exists(pk)', refused => 'refused');
+SELECT * FROM refused ORDER BY n;
+CALL dyn_import('fmt', 'documents', refused => 'documents');
+CALL dyn_import('fmt', 'documents', refused => 'csv_lines', column_name => 'x');
+CALL dyn_import('fmt', 'documents', refused => '0'::regclass);
 CREATE FUNCTION pieces(file bytea, size int) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	DROP TABLE IF EXISTS file;
@@ -226,6 +289,15 @@ SELECT count(*), sum(sk), bool_and(pk = 'é' || sk AND item ->> 'v' = format(e'%
 SELECT pieces(convert_to(format('{"Count":1, "Items": [%s]}', string_agg(format('{"pk": {"S": "é%s\"]}"}, "sk": {"N": "%s"}}', i, i), e',\n')), 'UTF8'), 5) FROM generate_series(1, 1000) i;
 CALL dyn_import('fmt', 'file', 'piece', 60);
 SELECT count(*), sum(sk) FROM fmt WHERE pk LIKE '%]}';
+SELECT pieces(convert_to(format(E'{"RequestItems": {\n"A\u00e9": [%s],\n"B": [%s]}}', string_agg(format('{"PutRequest":{"Item":{"pk": {"S": "A"}, "sk": {"N": "%s"}}}}', i), e',\n'), string_agg(format('{"PutRequest":{"Item":{"pk": {"S": "B"}, "sk": {"N": "%s"}}}}', CASE i WHEN 500 THEN 'x' ELSE i::text END), e',\n'))), 'UTF8'), 700) FROM generate_series(1, 1000) i;
+CALL dyn_import('fmt', 'file', 'piece', 60);
+CALL dyn_import('fmt', 'file', 'piece', 60, from_table => 'B', on_error => 'skip');
+SELECT pk, count(*), sum(sk) FROM fmt WHERE pk IN ('A', 'B') GROUP BY pk;
+SELECT pieces(convert_to(string_agg(format(e'{\n\t"pk": {"S": "lines"},\n\t"sk": {"N": "%s"}\n}\n', i), ''), 'UTF8') || repeat(e'\n', 100000)::bytea || '{"a"'::bytea, 700) FROM generate_series(1, 2000) i;
+CALL dyn_import('fmt', 'file', 'piece', 60);
+SELECT count(*), sum(sk) FROM fmt WHERE pk = 'lines';
+SELECT pieces('{"'::bytea || '\xff'::bytea || '":[{"PutRequest":{}}]}', 5);
+CALL dyn_import('fmt', 'file', format => 'document');
 -- lines by their numbers, among them one that is not UTF-8, one with U+0000, and one that is longer than any item
 SELECT pieces('{"pk":{"S":"x"},"sk":{"N":"1"}}' || '\x0a7b22706b223a7b2253223a22ff227d7d0a'::bytea || '{"pk":{"S":"' || '\x00'::bytea || e'"},"sk":{"N":"1"}}\r\n\n' || convert_to(repeat('é', 9000000), 'UTF8') || e'\n{"pk":{"S":"x"},"sk":{"N":"2"}}\nnonsense', 500000);
 CALL dyn_import('fmt', 'file', on_error => 'skip');

@@ -13,8 +13,10 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 
 #include "ground/attempt.h"
@@ -33,6 +35,7 @@
 struct TransferEntry
 {
 	int64 line;
+	int64 place;
 	bool put;
 	ItemWrite write;
 };
@@ -43,6 +46,7 @@ transfer_begin(Transfer *transfer, const char *unit, int max)
 {
 	transfer->unit = unit;
 	transfer->max = max;
+	transfer->outer = CurrentMemoryContext;
 	transfer->errors = json_writer(JSON_SPACED);
 	transfer->context =
 		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table import", ALLOCSET_DEFAULT_SIZES);
@@ -59,32 +63,92 @@ transfer_begin(Transfer *transfer, const char *unit, int max)
  */
 
 static void
-note_error(Transfer *transfer, int64 line, int code, const char *message, const char *detail)
+write_problem(JsonWriter *json, const char *name, const Transfer *transfer,
+			  const TransferEntry *entry, int code, const char *message, const char *detail)
 {
-	JsonWriter *json = &transfer->errors;
-
-	if (transfer->skipped++ >= TRANSFER_MAX_ERRORS)
-		return;
-	json_write_begin(json, NULL);
-	json_write_integer(json, transfer->unit, line);
+	json_write_begin(json, name);
+	json_write_integer(json, transfer->unit, entry->line);
+	if (entry->place > 0)
+		json_write_integer(json, "line", entry->place);
 	json_write_string(json, "code", unpack_sql_state(code));
 	json_write_string(json, "message", message);
 	json_write_string(json, "detail", detail);
 	json_write_end(json);
 }
 
+/* As a line that can be imported, if there is an item. */
+static void
+keep_refused(Transfer *transfer, const TransferEntry *entry, int code, const char *message,
+			 const char *detail)
+{
+	MemoryContext old = MemoryContextSwitchTo(transfer->outer);
+	JsonWriter json = json_writer(JSON_COMPACT);
+
+	json_write_begin(&json, NULL);
+	write_problem(&json, "Metadata", transfer, entry, code, message, detail);
+	if (entry->write.row != NULL)
+		json_write_item(&json, "Item", entry->write.row->item);
+	json_write_end(&json);
+	transfer->refused = lappend(transfer->refused, cstring_to_text(json.text->data));
+	pfree(json.text->data);
+	pfree(json.text);
+	MemoryContextSwitchTo(old);
+}
+
+/* What has been refused since the last call, as an array of text; NULL: nothing. */
+ArrayType *
+transfer_take_refused(Transfer *transfer)
+{
+	int n = list_length(transfer->refused);
+	Datum *lines;
+	ListCell *cell;
+	int i = 0;
+	ArrayType *array;
+
+	if (n == 0)
+		return NULL;
+	lines = palloc(n * sizeof(Datum));
+	foreach (cell, transfer->refused)
+		lines[i++] = PointerGetDatum(lfirst(cell));
+	array = construct_array(lines, n, TEXTOID, -1, false, TYPALIGN_INT);
+	pfree(lines);
+	list_free_deep(transfer->refused);
+	transfer->refused = NIL;
+	return array;
+}
+
+static void
+note_error(Transfer *transfer, const TransferEntry *entry, int code, const char *message,
+		   const char *detail)
+{
+	if (transfer->keep_refused)
+		keep_refused(transfer, entry, code, message, detail);
+	if (transfer->skipped++ < TRANSFER_MAX_ERRORS)
+		write_problem(&transfer->errors, NULL, transfer, entry, code, message, detail);
+}
+
+/* What a message begins with. */
+static char *
+place_of(const Transfer *transfer, const TransferEntry *entry)
+{
+	if (entry->place > 0)
+		return psprintf("%s " INT64_FORMAT " (line " INT64_FORMAT ")", transfer->unit, entry->line,
+						entry->place);
+	return psprintf("%s " INT64_FORMAT, transfer->unit, entry->line);
+}
+
 /* Notes the error, or raises it with the number of the line. */
 static void
-tell_error(Transfer *transfer, int64 line, ErrorData *error)
+tell_error(Transfer *transfer, const TransferEntry *entry, ErrorData *error)
 {
 	if (!transfer->skip)
 	{
-		error->message = psprintf("%s " INT64_FORMAT ": %s", transfer->unit, line, error->message);
+		error->message = psprintf("%s: %s", place_of(transfer, entry), error->message);
 		if (error->hint == NULL)
 			error->hint = unconstify(char *, transfer->hint);
 		ReThrowError(error);
 	}
-	note_error(transfer, line, error->sqlerrcode, error->message, error->detail);
+	note_error(transfer, entry, error->sqlerrcode, error->message, error->detail);
 }
 
 /*
@@ -127,11 +191,12 @@ parse(Transfer *transfer, const char *line, int len, TransferEntry *entry)
 
 	if (kind == TRANSFER_BLANK)
 		return false;
-	if (kind != TRANSFER_ITEM && transfer->on_conflict != TRANSFER_REPLACE)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION), errmsg("a change can only replace what is there"),
-				 errhint("Use on_conflict \"replace\" for incremental exports.")));
-	entry->line = transfer->line;
+	if (kind != TRANSFER_ITEM &&
+		(transfer->on_conflict != TRANSFER_REPLACE || transfer->condition != NULL))
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION), errmsg("a change can only replace what is there"),
+			 errhint("Use on_conflict \"replace\", and no condition, for incremental exports.")));
 	entry->put = kind != TRANSFER_DELETE;
 	fill_entry(transfer, entry, item);
 	return true;
@@ -144,6 +209,9 @@ try_parse(Transfer *transfer, const char *line, int len, TransferEntry *entry)
 	ErrorData *volatile error = NULL;
 	volatile bool found = false;
 
+	entry->line = transfer->line;
+	entry->place = transfer->place;
+	entry->write.row = NULL;
 	PG_TRY();
 	{
 		found = parse(transfer, line, len, entry);
@@ -160,7 +228,7 @@ try_parse(Transfer *transfer, const char *line, int len, TransferEntry *entry)
 	if (error != NULL)
 	{
 		transfer->items++;
-		tell_error(transfer, transfer->line, error);
+		tell_error(transfer, entry, error);
 	}
 	return found;
 }
@@ -218,24 +286,27 @@ same_key(const Transfer *transfer, int a, int b)
 							 &transfer->sorted[b]->write.key) == 0;
 }
 
-/* A line is not written, since an item of the table or an earlier line has its key. */
+/* A line is not written, for what an item of the table or an earlier line with its key is. */
 static void
 refuse(Transfer *transfer, const TransferEntry *entry)
 {
 	static const char message[] = "there is an item with this key already";
 
-	if (transfer->on_conflict == TRANSFER_KEEP)
+	if (transfer->condition != NULL)
+		note_error(transfer, entry, ERRCODE_DYN_CONDITIONAL_CHECK_FAILED,
+				   "the condition is not met", NULL);
+	else if (transfer->on_conflict == TRANSFER_KEEP)
 		transfer->kept++;
 	else if (transfer->skip)
-		note_error(transfer, entry->line, ERRCODE_DYN_CONDITIONAL_CHECK_FAILED, message, NULL);
+		note_error(transfer, entry, ERRCODE_DYN_CONDITIONAL_CHECK_FAILED, message, NULL);
 	else
 		ereport(ERROR, (errcode(ERRCODE_DYN_CONDITIONAL_CHECK_FAILED),
-						errmsg("%s " INT64_FORMAT ": %s", transfer->unit, entry->line, message)));
+						errmsg("%s: %s", place_of(transfer, entry), message)));
 }
 
 /*
  * Sorts the entries, and keeps one of each key: the last one if items are replaced, otherwise the
- * first. Returns their number.
+ * first.  A condition has to see all of them.  Returns their number.
  */
 static int
 sort_entries(Transfer *transfer)
@@ -250,7 +321,7 @@ sort_entries(Transfer *transfer)
 	{
 		bool again = n > 0 && same_key(transfer, n - 1, i);
 
-		if (!again)
+		if (!again || transfer->condition != NULL)
 			transfer->sorted[n++] = transfer->sorted[i];
 		else if (transfer->on_conflict == TRANSFER_REPLACE)
 		{
@@ -263,11 +334,48 @@ sort_entries(Transfer *transfer)
 	return n;
 }
 
+/* A put under a condition. */
+typedef struct Judged
+{
+	const Expr *condition;
+	const DynItem *item;
+	bool met;
+} Judged;
+
+static DynItem *
+put_if_met(DynItem *old, void *arg)
+{
+	Judged *judged = arg;
+
+	judged->met = expr_matches(judged->condition, old);
+	return judged->met ? (DynItem *) judged->item : old;
+}
+
+/* Each sees what those before it have left. */
+static void
+put_judged(Transfer *transfer, ItemWriter *writer, int first, int n)
+{
+	bool met = expr_matches(transfer->condition, NULL);
+
+	for (int i = first; i < first + n; i++)
+	{
+		ItemWrite write = *transfer->writes[i];
+		Judged judged = {transfer->condition, write.row->item, met};
+
+		CHECK_FOR_INTERRUPTS();
+		write_change(writer, &write, met ? EXPECT_INSERT : EXPECT_REPLACE, put_if_met, &judged);
+		write_done(writer, &write, NULL);
+		transfer->inserted[i] = judged.met;
+	}
+}
+
 static void
 write_run(Transfer *transfer, ItemWriter *writer, int first, int n)
 {
 	if (!transfer->sorted[first]->put)
 		write_delete_many(writer, n, transfer->writes + first);
+	else if (transfer->condition != NULL)
+		put_judged(transfer, writer, first, n);
 	else if (transfer->on_conflict == TRANSFER_REPLACE)
 		write_put_many(writer, n, transfer->writes + first);
 	else
@@ -331,7 +439,9 @@ count_written(Transfer *transfer, int first, int n)
 {
 	for (int i = first; i < first + n; i++)
 	{
-		if (transfer->on_conflict == TRANSFER_REPLACE || transfer->inserted[i])
+		bool replaces = transfer->on_conflict == TRANSFER_REPLACE && transfer->condition == NULL;
+
+		if (replaces || transfer->inserted[i])
 			transfer->written++;
 		else
 			refuse(transfer, transfer->sorted[i]);
@@ -346,7 +456,7 @@ write_part(Transfer *transfer, int first, int n)
 	if (error == NULL)
 		count_written(transfer, first, n);
 	else if (n == 1)
-		tell_error(transfer, transfer->sorted[first]->line, error);
+		tell_error(transfer, transfer->sorted[first], error);
 	else
 	{
 		write_part(transfer, first, n / 2);

@@ -62,14 +62,14 @@ field_text(const CsvField *field)
 
 /* The fields of a record one after the other, until this returns false. */
 static bool
-next_field(const char **at, const char *end, CsvField *field)
+next_field(const Csv *csv, const char **at, const char *end, CsvField *field)
 {
 	if (*at == NULL)
 		return false;
-	*field = csv_field(*at, end);
+	*field = csv_field(*at, end, csv->delimiter);
 	if (field->fault != NULL)
 		fail_field(field->fault);
-	*at = field->behind < end && *field->behind == ',' ? field->behind + 1 : NULL;
+	*at = field->behind < end && *field->behind == csv->delimiter ? field->behind + 1 : NULL;
 	return true;
 }
 
@@ -216,7 +216,7 @@ csv_read_header(Csv *csv, const DynTable *table, const Jsonb *types, const char 
 
 	csv->n = 0;
 	csv->columns = palloc(max * sizeof(CsvColumn));
-	while (next_field(&at, record + len, &field))
+	while (next_field(csv, &at, record + len, &field))
 		add_column(csv, &max, table, field_text(&field));
 	refuse_duplicates(csv);
 	require_keys(csv, table);
@@ -387,7 +387,7 @@ fail_count(const Csv *csv, const char *record, int len)
 	CsvField field;
 	int n = 0;
 
-	while (next_field(&at, record + len, &field))
+	while (next_field(csv, &at, record + len, &field))
 		n++;
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 					errmsg("invalid CSV: the number of fields is %d, not %d as in the header", n,
@@ -406,7 +406,7 @@ csv_read_item(const Csv *csv, const char *record, int len)
 
 	item_build_init(&b, Min(len, ITEM_MAX_ENCODED));
 	item_build_begin(&b, ITEM_M);
-	for (; i < csv->n && next_field(&at, record + len, &field); i++)
+	for (; i < csv->n && next_field(csv, &at, record + len, &field); i++)
 	{
 		ItemSpan text = field_text(&field);
 

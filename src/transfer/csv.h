@@ -15,9 +15,10 @@ typedef struct CsvColumn
 	ItemType type;
 } CsvColumn;
 
-/* What the header says. */
+/* How fields are separated, and what the header says. */
 typedef struct Csv
 {
+	char delimiter;
 	int n; /* 0: there has been none */
 	CsvColumn *columns;
 } Csv;

@@ -20,6 +20,10 @@
 /* An item is much smaller, however it is written. */
 #define MAX_RECORD (16 * 1024 * 1024)
 
+/* Tables of a batch that are told. */
+#define MAX_TABLES 20
+#define MAX_TABLE_NAME 1024 /* bytes: that of an ARN */
+
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"
 
 static bool
@@ -65,15 +69,35 @@ refuse_long(void *arg, const char *record, int len, DynItem **item)
  * The format
  */
 
+#define NO_TABLES "from_table can be given for bodies of BatchWriteItem only"
+
+/* What is given for another format has no meaning. */
+static void
+check_form(const TransferForm *form)
+{
+	const char *option = form->types != NULL       ? "types"
+						 : form->delimiter != NULL ? "delimiter"
+						 : form->header != NULL    ? "header"
+												   : NULL;
+
+	if (option != NULL && form->format != TRANSFER_CSV)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION), errmsg("%s can be given for CSV only", option),
+				 form->types != NULL ? errhint("Values of JSON have types.") : 0));
+	if (form->from_table != NULL && form->format != TRANSFER_DOCUMENT)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg(NO_TABLES)));
+}
+
 static void
 set_format(TransferFeed *feed, TransferFormat format)
 {
 	Transfer *transfer = feed->transfer;
 
-	feed->format = format;
-	if (feed->types != NULL && format != TRANSFER_CSV)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("types can be given for CSV only"),
-						errhint("Values of JSON have types.")));
+	if (format == TRANSFER_ION)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("Amazon Ion cannot be imported"),
+						errhint("Export the table with the format DYNAMODB_JSON.")));
+	feed->form.format = format;
+	check_form(&feed->form);
 	transfer->read_arg = feed;
 	if (format == TRANSFER_PLAIN)
 		transfer->read = read_plain;
@@ -83,9 +107,10 @@ set_format(TransferFeed *feed, TransferFormat format)
 		transfer->unit = "line";
 		feed->line = transfer->line + 1;
 	}
-	else if (format == TRANSFER_SCAN)
+	else if (format == TRANSFER_DOCUMENT)
 	{
 		transfer->unit = "item";
+		feed->line = transfer->line + 1;
 		transfer->line = 0;
 	}
 }
@@ -101,24 +126,43 @@ choose_format(TransferFeed *feed, TransferFormat format, RecordText text)
 	if (format != TRANSFER_JSON || *text.data == '{')
 		return;
 	old = MemoryContextSwitchTo(feed->context);
-	feed->transfer->hint = psprintf("The first line of CSV must have all keys of the table: %s.",
+	feed->transfer->hint = psprintf("The first line of CSV must have all keys of the table: %s. A "
+									"delimiter other than the comma has to be given.",
 									dyn_key_names(table, &table->primary, table->nkeys));
 	MemoryContextSwitchTo(old);
 }
 
+static char
+check_delimiter(const text *delimiter)
+{
+	char c;
+
+	if (delimiter == NULL)
+		return ',';
+	c = *VARDATA_ANY(delimiter);
+	if (VARSIZE_ANY_EXHDR(delimiter) != 1 || IS_HIGHBIT_SET(c) || strchr("\"\r\n", c) != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("delimiter must be one character of ASCII that is neither a quote nor the "
+						"end of a line")));
+	return c;
+}
+
 /*
- * Begins to read, in the current memory context, which outlives the import.  types is NULL, or the
- * types of columns of CSV.
+ * Begins to read, in the current memory context, which outlives the import, as does what is known of
+ * the form.
  */
 void
-transfer_feed_begin(TransferFeed *feed, Transfer *transfer, TransferFormat format,
-					const Jsonb *types)
+transfer_feed_begin(TransferFeed *feed, Transfer *transfer, const TransferForm *form)
 {
-	*feed = (TransferFeed){transfer, .types = types, .context = CurrentMemoryContext};
+	*feed = (TransferFeed){transfer, *form, CurrentMemoryContext};
 	initStringInfo(&feed->kept);
 	feed->text.data = feed->kept.data;
-	if (format != TRANSFER_AUTO)
-		set_format(feed, format);
+	feed->csv.delimiter = check_delimiter(form->delimiter);
+	if (form->format != TRANSFER_AUTO)
+		set_format(feed, form->format);
+	else if (form->delimiter != NULL || form->header != NULL)
+		set_format(feed, TRANSFER_CSV);
 }
 
 /*
@@ -189,20 +233,145 @@ pass_space(TransferFeed *feed)
 	return feed->text.len > 0;
 }
 
+static int64
+count_lines(const char *data, Size len)
+{
+	const char *end = data + len;
+	int64 n = 0;
+
+	while (data < end && (data = memchr(data, '\n', end - data)) != NULL)
+	{
+		data++;
+		n++;
+	}
+	return n;
+}
+
 /* False: more is needed, or there is nothing. */
 static bool
 find_format(TransferFeed *feed)
 {
 	TransferFormat format;
+	DocumentKind kind;
 
-	if (feed->format != TRANSFER_AUTO)
+	if (feed->form.format != TRANSFER_AUTO)
 		return true;
 	if (!pass_space(feed))
 		return false;
-	format = transfer_format(feed->transfer->table, feed->text);
+	format = transfer_format(feed->transfer->table, feed->text, &kind);
 	if (format == TRANSFER_AUTO)
 		return false;
 	choose_format(feed, format, feed->text);
+	return true;
+}
+
+/* The same for the kind of a document. */
+static bool
+find_kind(TransferFeed *feed)
+{
+	DocumentKind kind;
+	Size n = 0;
+
+	if (feed->form.format != TRANSFER_DOCUMENT || feed->document.kind != DOCUMENT_UNKNOWN)
+		return true;
+	while (n < feed->text.len && is_space(feed->text.data[n]))
+		n++;
+	feed->line += count_lines(feed->text.data, n);
+	pass(feed, n);
+	if (transfer_format(feed->transfer->table, feed->text, &kind) == TRANSFER_AUTO)
+		return false;
+	if (kind != DOCUMENT_OF_BATCH && feed->form.from_table != NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg(NO_TABLES)));
+	feed->document.kind = kind;
+	feed->survey = kind == DOCUMENT_OF_BATCH;
+	return true;
+}
+
+/*
+ * Tables of a batch
+ *
+ * Which tables there are is known when all has been read, and nothing is imported before.
+ */
+
+static bool
+is_from_table(const TransferFeed *feed, ItemSpan name)
+{
+	const text *given = feed->form.from_table;
+
+	return given == NULL || item_compare_bytes(text_span(given), name) == 0;
+}
+
+static void
+note_table(TransferFeed *feed, ItemSpan name)
+{
+	MemoryContext old;
+	ListCell *cell;
+
+	feed->found |= is_from_table(feed, name);
+	foreach (cell, feed->tables)
+	{
+		if (item_compare_bytes(*(ItemSpan *) lfirst(cell), name) == 0)
+			return;
+	}
+	feed->more_tables = list_length(feed->tables) == MAX_TABLES;
+	if (feed->more_tables)
+		return;
+	if (feed->transfer->verify)
+		(void) pg_verify_mbstr(PG_UTF8, name.data, (int) name.len, false);
+	old = MemoryContextSwitchTo(feed->context);
+	name.data = memcpy(palloc(name.len), name.data, name.len);
+	feed->tables = lappend(feed->tables, memcpy(palloc(sizeof(ItemSpan)), &name, sizeof(ItemSpan)));
+	MemoryContextSwitchTo(old);
+}
+
+static char *
+tables_listed(const TransferFeed *feed)
+{
+	StringInfoData list;
+	ListCell *cell;
+
+	initStringInfo(&list);
+	foreach (cell, feed->tables)
+		appendStringInfo(&list, "%s\"%s\"", list.len > 0 ? ", " : "",
+						 item_quoted(*(ItemSpan *) lfirst(cell)));
+	if (feed->more_tables)
+		appendStringInfoString(&list, " and others");
+	return list.data;
+}
+
+/* The one whose items are wanted. */
+static ItemSpan
+choose_table(const TransferFeed *feed)
+{
+	const text *given = feed->form.from_table;
+
+	if (!feed->found)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("the batch has no table \"%s\"", item_quoted(text_span(given))),
+						errdetail("It has %s.", tables_listed(feed))));
+	if (given != NULL)
+		return text_span(given);
+	if (list_length(feed->tables) > 1)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("the batch has several tables"),
+						errdetail("They are %s.", tables_listed(feed)),
+						errhint("Choose one as from_table (--from-table of the command).")));
+	return *(ItemSpan *) linitial(feed->tables);
+}
+
+/*
+ * When all has been taken: returns whether it has to be given again, from its beginning, because so
+ * far only its tables are known.
+ */
+bool
+transfer_feed_again(TransferFeed *feed)
+{
+	if (!feed->survey)
+		return false;
+	feed->document = (Document){DOCUMENT_OF_BATCH, choose_table(feed)};
+	feed->survey = feed->begun = false;
+	feed->line = 1;
+	feed->text = (RecordText){feed->kept.data};
+	feed->needed = 0;
 	return true;
 }
 
@@ -234,7 +403,7 @@ read_header(void *arg)
 
 	if (feed->transfer->verify)
 		(void) pg_verify_mbstr(PG_UTF8, step->record, step->len, false);
-	csv_read_header(&feed->csv, feed->transfer->table, feed->types, step->record, step->len);
+	csv_read_header(&feed->csv, feed->transfer->table, feed->form.types, step->record, step->len);
 	MemoryContextSwitchTo(old);
 }
 
@@ -259,18 +428,22 @@ take_header(TransferFeed *feed, const char *record, int len)
 	ReThrowError(error);
 }
 
-static int64
-count_lines(const char *data, Size len)
+/* One that is given instead of the first record. */
+static void
+take_given_header(TransferFeed *feed)
 {
-	const char *end = data + len;
-	int64 n = 0;
+	ItemSpan header = text_span(feed->form.header);
+	Record record = record_of_csv((RecordText){header.data, header.len, true}, feed->csv.delimiter);
+	MemoryContext old = MemoryContextSwitchTo(feed->context);
 
-	while (data < end && (data = memchr(data, '\n', end - data)) != NULL)
-	{
-		data++;
-		n++;
-	}
-	return n;
+	if (record.step == RECORD_FAULT || record.next < header.len)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("invalid CSV header: %s", record.step == RECORD_FAULT
+															 ? record.fault
+															 : "it is longer than a record")));
+	csv_read_header(&feed->csv, feed->transfer->table, feed->form.types, header.data,
+					(int) header.len);
+	MemoryContextSwitchTo(old);
 }
 
 static void
@@ -278,6 +451,8 @@ take_csv(TransferFeed *feed, const char *record, const Record *found)
 {
 	bool blank = found->len == 0 || (found->len == 1 && *record == '\r');
 
+	if (feed->csv.n == 0 && feed->form.header != NULL)
+		take_given_header(feed);
 	feed->transfer->line = feed->line - 1;
 	if (blank)
 		transfer_blank(feed->transfer);
@@ -289,40 +464,53 @@ take_csv(TransferFeed *feed, const char *record, const Record *found)
 }
 
 static void
-take_item(TransferFeed *feed, const char *item, Size len)
+fail_record(const TransferFeed *feed, const Record *record, const char *fault)
 {
-	if (len == 0)
-		return;
-	/* the first one tells of all */
-	if (feed->transfer->line == 0 && transfer_is_plain(feed->transfer->table, item, (int) len))
-		feed->transfer->read = read_plain;
-	transfer_take(feed->transfer, item, (int) len);
+	int64 line = feed->line + count_lines(feed->text.data, record->start);
+
+	if (feed->form.format == TRANSFER_CSV)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("line " INT64_FORMAT ": invalid CSV: %s", line, fault)));
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("line " INT64_FORMAT ": invalid document: %s", line, fault),
+					errdetail("The number of items before it is %s.",
+							  psprintf(INT64_FORMAT, feed->transfer->line))));
+}
+
+static void
+take_item(TransferFeed *feed, const Record *record)
+{
+	const char *item = feed->text.data + record->start;
+
+	if (record->table.len > MAX_TABLE_NAME)
+		fail_record(feed, record, "the name of a table is too long");
+	if (feed->survey && record->table.data != NULL)
+		note_table(feed, record->table);
+	if (!feed->survey && record->len > 0)
+	{
+		/* the first one tells of all */
+		if (feed->transfer->line == 0 &&
+			transfer_is_plain(feed->transfer->table, item, (int) record->len))
+			feed->transfer->read = read_plain;
+		feed->transfer->place = feed->line + count_lines(feed->text.data, record->start);
+		transfer_take(feed->transfer, item, (int) record->len);
+	}
+	feed->line += count_lines(feed->text.data, record->next);
 }
 
 static Record
 find_record(TransferFeed *feed)
 {
-	if (feed->format == TRANSFER_CSV)
-		return record_of_csv(feed->text);
-	if (feed->format == TRANSFER_SCAN)
+	if (feed->form.format == TRANSFER_CSV)
+		return record_of_csv(feed->text, feed->csv.delimiter);
+	if (feed->form.format == TRANSFER_DOCUMENT)
 		return record_of_document(&feed->document, feed->text);
 	return record_of_lines(feed->text);
 }
 
-static void
-fail_record(const TransferFeed *feed, const char *fault)
-{
-	if (feed->format == TRANSFER_CSV)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("line " INT64_FORMAT ": invalid CSV: %s", feed->line, fault)));
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid document: %s", fault),
-					errdetail("The number of items before it is %s.",
-							  psprintf(INT64_FORMAT, feed->transfer->line))));
-}
-
 /* Waits for more, unless there is so much already that no record has it. */
 static void
-wait_for_more(TransferFeed *feed)
+wait_for_more(TransferFeed *feed, const Record *record)
 {
 	TransferReader read = feed->transfer->read;
 	Size len = feed->text.len;
@@ -332,8 +520,8 @@ wait_for_more(TransferFeed *feed)
 		feed->needed = Min(Max(len * 2, 1), MAX_RECORD);
 		return;
 	}
-	if (feed->format == TRANSFER_CSV || feed->format == TRANSFER_SCAN)
-		fail_record(feed, psprintf("a record is longer than %d bytes", MAX_RECORD));
+	if (feed->form.format == TRANSFER_CSV || feed->form.format == TRANSFER_DOCUMENT)
+		fail_record(feed, record, psprintf("a record is longer than %d bytes", MAX_RECORD));
 	pass(feed, len);
 	if (feed->too_long)
 		return;
@@ -348,10 +536,10 @@ take_record(TransferFeed *feed, const Record *record)
 {
 	const char *data = feed->text.data + record->start;
 
-	if (feed->format == TRANSFER_CSV)
+	if (feed->form.format == TRANSFER_CSV)
 		take_csv(feed, data, record);
-	else if (feed->format == TRANSFER_SCAN)
-		take_item(feed, data, record->len);
+	else if (feed->form.format == TRANSFER_DOCUMENT)
+		take_item(feed, record);
 	else
 		take_line(feed, data, record->len);
 	pass(feed, record->next);
@@ -368,7 +556,7 @@ transfer_feed_take(TransferFeed *feed)
 
 	if (!feed->text.whole && feed->text.len < feed->needed)
 		return false;
-	if (!pass_byte_order_mark(feed) || !find_format(feed))
+	if (!pass_byte_order_mark(feed) || !find_format(feed) || !find_kind(feed))
 		return false;
 	while (feed->transfer->batches == batches)
 	{
@@ -376,9 +564,9 @@ transfer_feed_take(TransferFeed *feed)
 
 		CHECK_FOR_INTERRUPTS();
 		if (record.step == RECORD_FAULT)
-			fail_record(feed, record.fault);
+			fail_record(feed, &record, record.fault);
 		if (record.step == RECORD_MORE)
-			wait_for_more(feed);
+			wait_for_more(feed, &record);
 		if (record.step != RECORD_FOUND)
 			return feed->transfer->batches > batches;
 		take_record(feed, &record);
@@ -394,7 +582,7 @@ transfer_feed_take(TransferFeed *feed)
 static void
 take_row(TransferFeed *feed, const char *data, Size len)
 {
-	if (feed->format == TRANSFER_JSON || feed->format == TRANSFER_PLAIN)
+	if (feed->form.format == TRANSFER_JSON || feed->form.format == TRANSFER_PLAIN)
 	{
 		transfer_take(feed->transfer, data, (int) len);
 		return;
@@ -402,6 +590,19 @@ take_row(TransferFeed *feed, const char *data, Size len)
 	transfer_feed_piece(feed, data, len);
 	transfer_feed_piece(feed, "\n", 1);
 	(void) transfer_feed_take(feed);
+}
+
+static TransferFormat
+format_of_row(const TransferFeed *feed, RecordText row)
+{
+	const DynTable *table = feed->transfer->table;
+	DocumentKind kind;
+	TransferFormat format = transfer_format(table, row, &kind);
+
+	/* an item over several lines, all of it */
+	if (format == TRANSFER_DOCUMENT && kind == DOCUMENT_OF_ITEMS && *row.data == '{' && row.len > 1)
+		return transfer_is_plain(table, row.data, (int) row.len) ? TRANSFER_PLAIN : TRANSFER_JSON;
+	return format;
 }
 
 /*
@@ -422,15 +623,15 @@ transfer_feed_row(TransferFeed *feed, const char *data, Size len)
 	feed->begun = true;
 	while (space < len && is_space(data[space]))
 		space++;
-	if (feed->format == TRANSFER_AUTO && space < len)
+	if (feed->form.format == TRANSFER_AUTO && space < len)
 	{
 		RecordText row = {data + space, len - space, true};
 
 		while (is_space(row.data[row.len - 1]))
 			row.len--;
-		choose_format(feed, transfer_format(feed->transfer->table, row), row);
+		choose_format(feed, format_of_row(feed, row), row);
 	}
-	if (feed->format == TRANSFER_AUTO)
+	if (feed->form.format == TRANSFER_AUTO)
 		transfer_blank(feed->transfer);
 	else
 		take_row(feed, data, len);

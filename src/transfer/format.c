@@ -24,6 +24,10 @@ static const char *const answer_members[] = {
 /* Of the members around items those that have one. */
 static const char *const wrapping_members[] = {"Item", "Keys", "NewImage"};
 
+/* How Amazon Ion begins, as text and as binary. */
+#define ION_TEXT "$ion_1_"
+#define ION_BINARY "\xe0\x01\x00\xea"
+
 /* What an object has shown so far. */
 typedef struct Look
 {
@@ -31,6 +35,7 @@ typedef struct Look
 	int members;
 	bool answer; /* all of them are of an answer */
 	bool items; /* one is an array of what may be items */
+	bool batch; /* one is of BatchWriteItem */
 	bool key; /* one is a key */
 	bool plain_key; /* which is no object */
 	bool plain; /* one, of any kind, is no object */
@@ -58,13 +63,33 @@ has_items(JsonLexContext ahead)
 		   token_at(&ahead, JSON_TOKEN_ARRAY_END);
 }
 
+/* Whether the array that begins here is of requests of BatchWriteItem. */
+static bool
+has_requests(JsonLexContext ahead)
+{
+	return token_at(&ahead, JSON_TOKEN_ARRAY_START) && token_next(&ahead) &&
+		   token_at(&ahead, JSON_TOKEN_OBJECT_START) && token_next(&ahead) &&
+		   (token_is(&ahead, "PutRequest") || token_is(&ahead, "DeleteRequest"));
+}
+
+/* Whether the object that begins here has them in the array of its first member. */
+static bool
+has_tables(JsonLexContext ahead)
+{
+	return token_at(&ahead, JSON_TOKEN_OBJECT_START) && token_next(&ahead) &&
+		   token_at(&ahead, JSON_TOKEN_STRING) && token_next(&ahead) &&
+		   token_at(&ahead, JSON_TOKEN_COLON) && token_next(&ahead) && has_requests(ahead);
+}
+
 static void
 look_at_member(Look *look, ItemSpan name, const JsonLexContext *lex)
 {
 	bool object = token_at(lex, JSON_TOKEN_OBJECT_START);
-	bool key = dyn_index_has_key(look->table, &look->table->primary, name);
+	bool batch = has_requests(*lex) || (item_span_is(name, "RequestItems") && has_tables(*lex));
+	bool key = !batch && dyn_index_has_key(look->table, &look->table->primary, name);
 
 	look->members++;
+	look->batch |= batch;
 	look->answer &= !key && is_one_of(name, answer_members, lengthof(answer_members));
 	if (item_span_is(name, "Items"))
 	{
@@ -119,16 +144,45 @@ transfer_is_plain(const DynTable *table, const char *json, int len)
 		   look_at_object(&look, lex) && is_plain(&look);
 }
 
+/*
+ * Whether the first line of a text is all right as far as it goes, and the next one goes on with what
+ * it has begun.  Another object does not: so does a line that was cut.
+ */
+static bool
+goes_on(RecordText text)
+{
+	const char *end = text.data + text.len;
+	const char *at = memchr(text.data, '\n', text.len);
+	JsonLexContext *lex;
+
+	if (at == NULL)
+		return false;
+	lex = make_json_lexer(text.data, (int) (at - text.data));
+	if (token_next(lex) && token_skip_value(lex))
+		return false;
+	while (at < end && (*at == '\n' || *at == '\r' || *at == ' ' || *at == '\t'))
+		at++;
+	return token_at(lex, JSON_TOKEN_END) && at < end && *at != '{';
+}
+
 static TransferFormat
-format_of_object(const DynTable *table, RecordText text)
+format_of_object(const DynTable *table, RecordText text, DocumentKind *kind)
 {
 	JsonLexContext *lex = make_json_lexer(text.data, (int) text.len);
 	Look look = {.table = table, .answer = true};
 	bool ends = token_next(lex) && look_at_object(&look, lex);
+	bool lines =
+		ends ? memchr(text.data, '\n', lex->token_terminator - text.data) == NULL : !goes_on(text);
 
+	if (look.batch && !look.key)
+		*kind = DOCUMENT_OF_BATCH;
+	else if ((look.answer || look.items) && !look.key && look.members > 0)
+		*kind = DOCUMENT_OF_ANSWER;
+	if (*kind == DOCUMENT_OF_BATCH || (look.answer && look.items) || !lines)
+		return TRANSFER_DOCUMENT;
 	/* "{" may be the first line of one */
-	if (look.answer && (look.items || (!ends && look.members == 0 && text.len == 1)))
-		return TRANSFER_SCAN;
+	if (!ends && look.members == 0 && text.len == 1)
+		return TRANSFER_DOCUMENT;
 	return is_plain(&look) ? TRANSFER_PLAIN : TRANSFER_JSON;
 }
 
@@ -143,7 +197,7 @@ is_header(const DynTable *table, RecordText text)
 
 	do
 	{
-		field = csv_field(at, end);
+		field = csv_field(at, end, ',');
 		if (!field.closed || field.fault != NULL)
 			return false;
 		keys += dyn_index_has_key(table, &table->primary,
@@ -153,24 +207,34 @@ is_header(const DynTable *table, RecordText text)
 	return keys >= table->nkeys;
 }
 
+static bool
+begins_with(RecordText text, const char *marker, Size len)
+{
+	return text.len >= len && memcmp(text.data, marker, len) == 0;
+}
+
 /*
  * The format of a file that begins so, with what is no space; TRANSFER_AUTO if more of it is
- * needed.
+ * needed.  *kind is what it is if it is a document.
  */
 TransferFormat
-transfer_format(const DynTable *table, RecordText text)
+transfer_format(const DynTable *table, RecordText text, DocumentKind *kind)
 {
 	if (text.len > FORMAT_BEGINNING)
 		text.len = FORMAT_BEGINNING;
 	else if (text.len < FORMAT_BEGINNING && !text.whole)
 		return TRANSFER_AUTO;
+	*kind = DOCUMENT_OF_ITEMS;
+	if (begins_with(text, ION_TEXT, strlen(ION_TEXT)) ||
+		begins_with(text, ION_BINARY, sizeof(ION_BINARY) - 1))
+		return TRANSFER_ION;
 	/* what is no UTF-8 is an error of the line that has it */
 	text.len = pg_encoding_verifymbstr(PG_UTF8, text.data, (int) text.len);
 	if (text.len == 0)
 		return TRANSFER_JSON;
 	if (*text.data == '[')
-		return TRANSFER_SCAN;
+		return TRANSFER_DOCUMENT;
 	if (*text.data == '{')
-		return format_of_object(table, text);
+		return format_of_object(table, text, kind);
 	return is_header(table, text) ? TRANSFER_CSV : TRANSFER_JSON;
 }

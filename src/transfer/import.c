@@ -41,7 +41,7 @@
 
 static const char *const conflicts[] = {"replace", "keep", "error", NULL};
 static const char *const errors[] = {"stop", "skip", NULL};
-static const char *const formats[] = {"auto", "json", "plain", "csv", "scan", NULL};
+static const char *const formats[] = {"auto", "json", "plain", "csv", "document", NULL};
 
 /* items, written, kept, skipped, errors */
 static Datum
@@ -59,11 +59,18 @@ make_result(FunctionCallInfo fcinfo, const Transfer *transfer)
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
 }
 
+/* NULL, or a copy of the argument. */
+static void *
+argument_copy(FunctionCallInfo fcinfo, int i)
+{
+	return PG_ARGISNULL(i) ? NULL : PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(i));
+}
+
 /* The types of columns, or NULL. */
 static const Jsonb *
 argument_types(FunctionCallInfo fcinfo, int i)
 {
-	Jsonb *types = PG_ARGISNULL(i) ? NULL : PG_GETARG_JSONB_P_COPY(i);
+	Jsonb *types = argument_copy(fcinfo, i);
 
 	if (types != NULL && !JB_ROOT_IS_OBJECT(types))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("types must be an object"),
@@ -71,28 +78,59 @@ argument_types(FunctionCallInfo fcinfo, int i)
 	return types;
 }
 
-/* dyn_import_lines(table_name, lines, on_conflict, on_error, format, types) */
+/*
+ * What both have from argument i on: on_conflict, on_error, format, types, delimiter, header,
+ * from_table, condition, names, vals.  Copies, since the statement's may be gone behind a commit.
+ */
+static TransferForm
+begin_import(FunctionCallInfo fcinfo, int i, Transfer *transfer, const char *unit, int max)
+{
+	text *condition = argument_text(fcinfo, i + 7);
+	ExprRequest *expressions;
+
+	transfer->on_conflict = argument_choice(fcinfo, i, "on_conflict", TRANSFER_REPLACE, conflicts);
+	transfer->skip = argument_choice(fcinfo, i + 1, "on_error", 0, errors) == 1;
+	if (condition != NULL && transfer->on_conflict != TRANSFER_REPLACE)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("a condition needs on_conflict \"replace\"")));
+	expressions = expr_request(argument_copy(fcinfo, i + 8), argument_copy(fcinfo, i + 9));
+	if (condition != NULL)
+		transfer->condition = expr_condition(expressions, EXPR_CONDITION, text_span(condition));
+	expr_request_done(expressions);
+	transfer_begin(transfer, unit, max);
+	return (TransferForm){.format =
+							  argument_choice(fcinfo, i + 2, "format", TRANSFER_AUTO, formats),
+						  .types = argument_types(fcinfo, i + 3),
+						  .delimiter = argument_copy(fcinfo, i + 4),
+						  .header = argument_copy(fcinfo, i + 5),
+						  .from_table = argument_copy(fcinfo, i + 6)};
+}
+
+/*
+ * dyn_import_lines(table_name, lines, on_conflict, on_error, format, types, delimiter, header,
+ * from_table, condition, names, vals)
+ */
 PG_FUNCTION_INFO_V1(dyn_import_lines);
 Datum
 dyn_import_lines(PG_FUNCTION_ARGS)
 {
 	Transfer transfer = {0};
+	TransferForm form;
 	TransferFeed feed;
 	text *lines;
 
 	argument_require(fcinfo, 0, "table_name");
 	argument_require(fcinfo, 1, "lines");
 	lines = PG_GETARG_TEXT_PP(1);
-	transfer.on_conflict = argument_choice(fcinfo, 2, "on_conflict", TRANSFER_REPLACE, conflicts);
-	transfer.skip = argument_choice(fcinfo, 3, "on_error", 0, errors) == 1;
-	transfer_begin(&transfer, "line", LINES_BATCH);
-	transfer_feed_begin(&feed, &transfer,
-						argument_choice(fcinfo, 4, "format", TRANSFER_AUTO, formats),
-						argument_types(fcinfo, 5));
-	transfer_feed_whole(&feed, VARDATA_ANY(lines), VARSIZE_ANY_EXHDR(lines));
+	form = begin_import(fcinfo, 2, &transfer, "line", LINES_BATCH);
+	transfer_feed_begin(&feed, &transfer, &form);
 	transfer.rel = dyn_table_open(PG_GETARG_TEXT_PP(0), RowExclusiveLock, &transfer.table);
-	while (transfer_feed_take(&feed))
-		;
+	do
+	{
+		transfer_feed_whole(&feed, VARDATA_ANY(lines), VARSIZE_ANY_EXHDR(lines));
+		while (transfer_feed_take(&feed))
+			;
+	} while (transfer_feed_again(&feed));
 	transfer_write(&transfer);
 	relation_close(transfer.rel, NoLock);
 	return make_result(fcinfo, &transfer);
@@ -113,6 +151,8 @@ typedef struct Source
 	Oid filenode; /* a rewrite puts rows elsewhere */
 	const char *column;
 	bool pieces; /* it has */
+	Oid refused; /* the table for what is not written, or InvalidOid */
+	const char *refused_column;
 	ItemPointerData next;
 	BlockNumber end; /* as of the start */
 	BlockNumber range;
@@ -128,22 +168,29 @@ is_text(Oid type)
 }
 
 static bool
+is_string(Oid type)
+{
+	return type == TEXTOID || type == VARCHAROID;
+}
+
+static bool
 is_bytes(Oid type)
 {
 	return type == BYTEAOID;
 }
 
 static void
-fail_column(const Source *source, const char *fault)
+fail_column(Relation rel, const char *fault)
 {
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("table \"%s\" has %s that can hold lines", source->name, fault),
-					errhint("Name a column of type text, json, jsonb or bytea as column_name.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION),
+			 errmsg("table \"%s\" has %s that can hold lines", RelationGetRelationName(rel), fault),
+			 errhint("Name a column of type text, json, jsonb or bytea as column_name.")));
 }
 
 /* The column that is named, or else the only one of its kind; NULL if there is none. */
 static const char *
-find_column(const Source *source, Relation rel, const char *name, bool (*is_kind)(Oid type))
+find_column(Relation rel, const char *name, bool (*is_kind)(Oid type))
 {
 	TupleDesc desc = RelationGetDescr(rel);
 	const char *found = NULL;
@@ -156,7 +203,7 @@ find_column(const Source *source, Relation rel, const char *name, bool (*is_kind
 			(name != NULL && strcmp(name, NameStr(column->attname)) != 0))
 			continue;
 		if (found != NULL)
-			fail_column(source, "several columns");
+			fail_column(rel, "several columns");
 		found = pstrdup(NameStr(column->attname));
 	}
 	return found;
@@ -166,12 +213,12 @@ find_column(const Source *source, Relation rel, const char *name, bool (*is_kind
 static void
 choose_column(Source *source, Relation rel, const char *name)
 {
-	source->column = find_column(source, rel, name, is_text);
+	source->column = find_column(rel, name, is_text);
 	if (source->column != NULL)
 		return;
-	source->column = find_column(source, rel, name, is_bytes);
+	source->column = find_column(rel, name, is_bytes);
 	if (source->column == NULL)
-		fail_column(source, name == NULL ? "no column" : "no such column");
+		fail_column(rel, name == NULL ? "no column" : "no such column");
 	source->pieces = true;
 	source->transfer.unit = "line";
 	source->transfer.verify = true;
@@ -200,8 +247,51 @@ open_source(Source *source, Oid relid, const char *column)
 	source->filenode = rel->rd_rel->relfilenode;
 	source->end = RelationGetNumberOfBlocks(rel);
 	source->range = FIRST_RANGE;
-	ItemPointerSet(&source->next, 0, 0);
 	relation_close(rel, NoLock);
+}
+
+/* The table for lines that are not written, which has one column of text. */
+static void
+open_refused(Source *source, Oid relid)
+{
+	Relation rel = dyn_open_given(relid);
+
+	source->refused = relid;
+	source->refused_column = find_column(rel, NULL, is_string);
+	if (source->refused_column == NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("table \"%s\" has no column of type text for refused lines",
+							   RelationGetRelationName(rel))));
+	source->transfer.keep_refused = true;
+	relation_close(rel, NoLock);
+}
+
+/* Puts what was refused where the caller wants it, in the same transaction. */
+static void
+write_refused(Source *source)
+{
+	ArrayType *lines = transfer_take_refused(&source->transfer);
+	Oid types[] = {TEXTARRAYOID};
+	Datum values[] = {PointerGetDatum(lines)};
+	Relation rel;
+	char *sql;
+
+	if (lines == NULL)
+		return;
+	rel = try_relation_open(source->refused, RowExclusiveLock);
+	if (rel == NULL)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+						errmsg("the table for refused lines was dropped meanwhile")));
+	sql = psprintf("INSERT INTO %s (%s) SELECT pg_catalog.unnest($1)",
+				   quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
+											  RelationGetRelationName(rel)),
+				   quote_identifier(source->refused_column));
+	relation_close(rel, NoLock);
+	PushActiveSnapshot(GetTransactionSnapshot());
+	sql_execute(sql_on(source->refused, sql), 1, types, values, NULL, false, 0);
+	PopActiveSnapshot();
+	pfree(lines);
+	pfree(sql);
 }
 
 static void
@@ -435,6 +525,7 @@ import_some(Source *source)
 			more = import_rest(source);
 		}
 	}
+	write_refused(source);
 	relation_close(source->transfer.rel, NoLock);
 	return more;
 }
@@ -443,8 +534,12 @@ static void
 import_rows(Source *source)
 {
 	source->started = source->told = GetCurrentTimestamp();
-	while (import_some(source))
-		tell(source);
+	do
+	{
+		ItemPointerSet(&source->next, 0, 0);
+		while (import_some(source))
+			tell(source);
+	} while (transfer_feed_again(&source->feed));
 }
 
 static int
@@ -459,7 +554,7 @@ batch_size(FunctionCallInfo fcinfo, int i)
 }
 
 /*
- * dyn_import(table_name, source, column_name, batch_size, on_conflict, on_error, format, types,
+ * dyn_import(table_name, source, column_name, batch_size, and what begin_import() reads, refused,
  * INOUT …)
  */
 PG_FUNCTION_INFO_V1(dyn_import);
@@ -467,21 +562,19 @@ Datum
 dyn_import(PG_FUNCTION_ARGS)
 {
 	Source source = {.batch = batch_size(fcinfo, 3)};
+	TransferForm form;
 
 	procedure_require_commit(fcinfo, "dyn_import");
 	argument_require(fcinfo, 0, "table_name");
 	argument_require(fcinfo, 1, "source");
 	PreventCommandIfReadOnly("dyn_import");
-	source.transfer.on_conflict =
-		argument_choice(fcinfo, 4, "on_conflict", TRANSFER_REPLACE, conflicts);
-	source.transfer.skip = argument_choice(fcinfo, 5, "on_error", 0, errors) == 1;
-	transfer_begin(&source.transfer, "row", source.batch);
+	form = begin_import(fcinfo, 4, &source.transfer, "row", source.batch);
 	open_target(&source, PG_GETARG_TEXT_PP(0));
 	open_source(&source, PG_GETARG_OID(1),
 				PG_ARGISNULL(2) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(2)));
-	transfer_feed_begin(&source.feed, &source.transfer,
-						argument_choice(fcinfo, 6, "format", TRANSFER_AUTO, formats),
-						argument_types(fcinfo, 7));
+	if (!PG_ARGISNULL(14))
+		open_refused(&source, PG_GETARG_OID(14));
+	transfer_feed_begin(&source.feed, &source.transfer, &form);
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	import_rows(&source);
 	SPI_finish();

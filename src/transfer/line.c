@@ -15,7 +15,8 @@
 #include "transfer/transfer.h"
 
 /* Members around items. */
-static const char *const members[] = {"Item", "Metadata", "Keys", "NewImage", "OldImage"};
+static const char *const members[] = {"Item",     "Metadata",   "Keys",         "NewImage",
+									  "OldImage", "PutRequest", "DeleteRequest"};
 
 pg_noreturn static void
 fail(const JsonLexContext *lex, const char *message)
@@ -125,8 +126,9 @@ typedef struct Inside
 	DynItem *new;
 } Inside;
 
+/* A member that may hold an item, or metadata. */
 static void
-read_member(JsonLexContext *lex, Inside *inside)
+read_part(JsonLexContext *lex, Inside *inside)
 {
 	DynItem **item = token_is(lex, "Item")       ? &inside->item
 					 : token_is(lex, "Keys")     ? &inside->keys
@@ -143,6 +145,28 @@ read_member(JsonLexContext *lex, Inside *inside)
 		*item = read_item(lex);
 	else
 		skip_value(lex);
+}
+
+/* The same, or a request of BatchWriteItem: one to put has a part inside it. */
+static void
+read_member(JsonLexContext *lex, Inside *inside)
+{
+	if (token_is(lex, "DeleteRequest"))
+		fail(lex, "a \"DeleteRequest\" cannot be imported");
+	if (!token_is(lex, "PutRequest"))
+	{
+		read_part(lex, inside);
+		return;
+	}
+	advance(lex);
+	expect(lex, JSON_TOKEN_COLON);
+	expect(lex, JSON_TOKEN_OBJECT_START);
+	if (!token_is(lex, "Item"))
+		fail(lex, "a \"PutRequest\" must have an \"Item\" and nothing else");
+	read_part(lex, inside);
+	if (!token_at(lex, JSON_TOKEN_OBJECT_END))
+		fail(lex, "a \"PutRequest\" must have an \"Item\" and nothing else");
+	advance(lex);
 }
 
 static TransferKind

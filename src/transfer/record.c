@@ -9,14 +9,20 @@
 static Record
 found(Size start, Size len, Size next)
 {
-	return (Record){RECORD_FOUND, start, len, next, NULL};
+	return (Record){RECORD_FOUND, start, len, next};
+}
+
+static Record
+faulty(const char *fault)
+{
+	return (Record){RECORD_FAULT, .fault = fault};
 }
 
 /* At the end of what is there, in the middle of something. */
 static Record
 unfinished(RecordText text, const char *fault)
 {
-	return (Record){text.whole ? RECORD_FAULT : RECORD_MORE, .fault = fault};
+	return text.whole ? faulty(fault) : (Record){RECORD_MORE};
 }
 
 /*
@@ -55,7 +61,7 @@ ends_record(const char *at, const char *end)
 }
 
 static CsvField
-quoted_field(const char *at, const char *end)
+quoted_field(const char *at, const char *end, char delimiter)
 {
 	CsvField field = {.start = at + 1, .quoted = true};
 
@@ -73,21 +79,21 @@ quoted_field(const char *at, const char *end)
 	}
 	field.closed = true;
 	field.end = at++;
-	field.behind = find(at, end, ',', '\n');
-	if (!ends_record(at, end) && *at != ',')
+	field.behind = find(at, end, delimiter, '\n');
+	if (!ends_record(at, end) && *at != delimiter)
 		field.fault = "there is text behind the quote that ends a field";
 	return field;
 }
 
 /* The field that begins at a place.  The text may end with its record, or have others behind it. */
 CsvField
-csv_field(const char *at, const char *end)
+csv_field(const char *at, const char *end, char delimiter)
 {
 	CsvField field = {.start = at, .closed = true};
 
 	if (at < end && *at == '"')
-		return quoted_field(at, end);
-	field.end = field.behind = find(at, end, ',', '\n');
+		return quoted_field(at, end, delimiter);
+	field.end = field.behind = find(at, end, delimiter, '\n');
 	if (field.end > at && field.end[-1] == '\r' && ends_record(field.end - 1, end))
 		field.end--;
 	if (memchr(at, '"', field.end - at) != NULL)
@@ -97,7 +103,7 @@ csv_field(const char *at, const char *end)
 
 /* The next record, without what ends it. */
 Record
-record_of_csv(RecordText text)
+record_of_csv(RecordText text, char delimiter)
 {
 	const char *end = text.data + text.len;
 	const char *at = text.data;
@@ -107,7 +113,7 @@ record_of_csv(RecordText text)
 		return (Record){text.whole ? RECORD_END : RECORD_MORE};
 	for (;; at = field.behind + 1)
 	{
-		field = csv_field(at, end);
+		field = csv_field(at, end, delimiter);
 		if (!field.closed)
 			return unfinished(text, "a quoted field has no end");
 		if (field.behind == end)
@@ -200,12 +206,6 @@ value_end(RecordText text, const char *at)
 	return behind;
 }
 
-static Record
-faulty(const char *fault)
-{
-	return (Record){RECORD_FAULT, .fault = fault};
-}
-
 /* Goes on in another state, with nothing found. */
 static Record
 go_on(Document *document, DocumentState state, const RecordText *text, const char *at)
@@ -215,60 +215,7 @@ go_on(Document *document, DocumentState state, const RecordText *text, const cha
 }
 
 static Record
-open_document(Document *document, RecordText text, const char *at)
-{
-	if (*at != '{' && *at != '[')
-		return faulty("it must be an object with \"Items\", or an array");
-	document->any = true;
-	document->object = *at == '{';
-	document->items = false;
-	return go_on(document, document->object ? DOCUMENT_MEMBER : DOCUMENT_ITEM, &text, at + 1);
-}
-
-static Record
-close_object(Document *document, RecordText text, const char *at)
-{
-	if (!document->items)
-		return faulty("it has no member \"Items\" that is an array");
-	return go_on(document, DOCUMENT_OUTSIDE, &text, at + 1);
-}
-
-/* At the quote before a name: to the array of items, or behind the member's value. */
-static Record
-read_member(Document *document, RecordText text, const char *at)
-{
-	const char *end = text.data + text.len;
-	const char *name_end = skip_string(at, end);
-	ItemSpan name;
-
-	if (name_end == NULL)
-		return unfinished(text, "it ends in the middle");
-	name = (ItemSpan){at + 1, (uint32) (name_end - at - 2)};
-	at = skip_space(name_end, end);
-	if (at == end)
-		return unfinished(text, "it ends in the middle");
-	if (*at != ':')
-		return faulty("malformed JSON");
-	at = skip_space(at + 1, end);
-	if (at == end)
-		return unfinished(text, "it ends in the middle");
-	if (*at == '[' && item_span_is(name, "Items"))
-	{
-		if (document->items)
-			return faulty("it has \"Items\" twice");
-		document->items = true;
-		return go_on(document, DOCUMENT_ITEM, &text, at + 1);
-	}
-	name_end = value_end(text, at);
-	if (name_end == NULL)
-		return unfinished(text, "it ends in the middle");
-	if (name_end == at)
-		return faulty("malformed JSON");
-	return go_on(document, DOCUMENT_COMMA, &text, name_end);
-}
-
-static Record
-read_item(Document *document, RecordText text, const char *at)
+read_item(Document *document, RecordText text, const char *at, DocumentState next)
 {
 	const char *behind = value_end(text, at);
 
@@ -276,8 +223,90 @@ read_item(Document *document, RecordText text, const char *at)
 		return unfinished(text, "it ends in the middle");
 	if (behind == at)
 		return faulty("malformed JSON");
-	document->state = DOCUMENT_ITEM_COMMA;
-	return found(at - text.data, behind - at, behind - text.data);
+	document->state = next;
+	return found(at - text.data, document->wanted ? behind - at : 0, behind - text.data);
+}
+
+static Record
+open_document(Document *document, RecordText text, const char *at)
+{
+	if (*at != '{' && *at != '[')
+		return faulty("it must be an object or an array");
+	document->any = document->wanted = true;
+	document->items = document->requests = false;
+	document->object = *at == '{';
+	if (!document->object)
+		return go_on(document, DOCUMENT_ITEM, &text, at + 1);
+	if (document->kind == DOCUMENT_OF_ITEMS)
+		return read_item(document, text, at, DOCUMENT_OUTSIDE);
+	return go_on(document, DOCUMENT_MEMBER, &text, at + 1);
+}
+
+static Record
+close_object(Document *document, RecordText text, const char *at)
+{
+	if (document->requests)
+	{
+		document->requests = false;
+		return go_on(document, DOCUMENT_COMMA, &text, at + 1);
+	}
+	if (document->kind == DOCUMENT_OF_ANSWER && !document->items)
+		return faulty("it has no member \"Items\" that is an array");
+	return go_on(document, DOCUMENT_OUTSIDE, &text, at + 1);
+}
+
+/* At the array of a member. */
+static Record
+open_items(Document *document, RecordText text, const char *at, ItemSpan name)
+{
+	bool batch = document->kind == DOCUMENT_OF_BATCH;
+	Record record;
+
+	document->wanted =
+		batch ? document->table.data == NULL || item_compare_bytes(document->table, name) == 0
+			  : item_span_is(name, "Items");
+	if (document->wanted && !batch && document->items)
+		return faulty("it has \"Items\" twice");
+	document->items |= document->wanted;
+	record = go_on(document, DOCUMENT_ITEM, &text, at + 1);
+	if (batch)
+		record.table = name;
+	return record;
+}
+
+/* At the quote before a name: into an array or the object of requests, or behind the member's value. */
+static Record
+read_member(Document *document, RecordText text, const char *at)
+{
+	const char *end = text.data + text.len;
+	const char *behind = skip_string(at, end);
+	ItemSpan name;
+
+	if (behind == NULL)
+		return unfinished(text, "it ends in the middle");
+	name = (ItemSpan){at + 1, (uint32) (behind - at - 2)};
+	at = skip_space(behind, end);
+	if (at == end)
+		return unfinished(text, "it ends in the middle");
+	if (*at != ':')
+		return faulty("malformed JSON");
+	at = skip_space(at + 1, end);
+	if (at == end)
+		return unfinished(text, "it ends in the middle");
+	if (*at == '[')
+		return open_items(document, text, at, name);
+	if (*at == '{' && document->kind == DOCUMENT_OF_BATCH && !document->requests &&
+		item_span_is(name, "RequestItems"))
+	{
+		document->requests = true;
+		return go_on(document, DOCUMENT_MEMBER, &text, at + 1);
+	}
+	behind = value_end(text, at);
+	if (behind == NULL)
+		return unfinished(text, "it ends in the middle");
+	if (behind == at)
+		return faulty("malformed JSON");
+	return go_on(document, DOCUMENT_COMMA, &text, behind);
 }
 
 static Record
@@ -308,7 +337,7 @@ step(Document *document, RecordText text, const char *at)
 		case DOCUMENT_NEXT_ITEM:
 			if (document->state == DOCUMENT_ITEM && *at == ']')
 				return close_items(document, text, at);
-			return read_item(document, text, at);
+			return read_item(document, text, at, DOCUMENT_ITEM_COMMA);
 		case DOCUMENT_ITEM_COMMA:
 			if (*at == ']')
 				return close_items(document, text, at);
@@ -327,12 +356,17 @@ record_of_document(Document *document, RecordText text)
 {
 	const char *end = text.data + text.len;
 	const char *at = skip_space(text.data, end);
+	Record record;
 
 	if (at < end)
-		return step(document, text, at);
-	if (!text.whole)
+		record = step(document, text, at);
+	else if (!text.whole)
 		return at > text.data ? found(text.len, 0, text.len) : (Record){RECORD_MORE};
-	if (document->state != DOCUMENT_OUTSIDE)
-		return faulty("it ends in the middle");
-	return document->any ? (Record){RECORD_END} : faulty("it is empty");
+	else if (document->state != DOCUMENT_OUTSIDE)
+		record = faulty("it ends in the middle");
+	else
+		return document->any ? (Record){RECORD_END} : faulty("it is empty");
+	if (record.step == RECORD_FAULT)
+		record.start = at - text.data;
+	return record;
 }

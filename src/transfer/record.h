@@ -29,10 +29,11 @@ typedef enum RecordStep
 typedef struct Record
 {
 	RecordStep step;
-	Size start;
+	Size start; /* of what was found, or where the fault shows */
 	Size len;
 	Size next; /* where to go on */
 	const char *fault;
+	ItemSpan table; /* whose items begin here; or no data */
 } Record;
 
 extern Record record_of_lines(RecordText text);
@@ -52,12 +53,20 @@ typedef struct CsvField
 	const char *behind; /* the separator, or the end of the text */
 } CsvField;
 
-extern CsvField csv_field(const char *at, const char *end);
-extern Record record_of_csv(RecordText text);
+extern CsvField csv_field(const char *at, const char *end, char delimiter);
+extern Record record_of_csv(RecordText text, char delimiter);
 
 /*
- * Documents: {"Items":[…], …}, or the array alone
+ * Documents, one after the other: items, or arrays of items, or objects whose arrays have items
  */
+
+typedef enum DocumentKind
+{
+	DOCUMENT_UNKNOWN,
+	DOCUMENT_OF_ITEMS, /* an object is an item */
+	DOCUMENT_OF_ANSWER, /* {"Items":[…], …}, of Scan or Query */
+	DOCUMENT_OF_BATCH /* {"Table":[…], …}, of BatchWriteItem, perhaps in {"RequestItems":…} */
+} DocumentKind;
 
 typedef enum DocumentState
 {
@@ -72,8 +81,12 @@ typedef enum DocumentState
 
 typedef struct Document
 {
+	DocumentKind kind;
+	ItemSpan table; /* of a batch: the one whose items are wanted; no data: all */
 	DocumentState state;
 	bool object; /* around the array */
+	bool requests; /* in the object of RequestItems */
+	bool wanted; /* the array's items are */
 	bool items; /* the object has had the member */
 	bool any; /* there has been a document */
 } Document;

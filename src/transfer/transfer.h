@@ -1,10 +1,12 @@
 /*
  * transfer.h
- *	  Items in and out: lines of JSON, CSV, and answers of Scan.
+ *	  Items in and out: lines of JSON, CSV, and JSON that is not in lines, as answers of Scan and
+ *	  bodies of BatchWriteItem.
  *
  * A line is an item, as {"pk":{"S":"a"}}, an item as DynamoDB exports it, {"Item":{…}}, or a change
  * of an incremental export, {"Metadata":{…},"Keys":{…},"NewImage":{…},"OldImage":{…}}, which is a
- * put if it has a new image and otherwise a delete.
+ * put if it has a new image and otherwise a delete.  An item may have {"PutRequest":{"Item":{…}}}
+ * around it, too.
  *
  *		import.c	dyn_import_lines(), and dyn_import(), which reads the lines from a table
  *		feed.c		what is imported, as it comes: from bytes to records, and to items
@@ -18,6 +20,8 @@
  */
 #ifndef DYNAMO_TABLE_TRANSFER_TRANSFER_H
 #define DYNAMO_TABLE_TRANSFER_TRANSFER_H
+
+#include "utils/array.h"
 
 #include "actions/write.h"
 #include "ground/json_writer.h"
@@ -63,7 +67,9 @@ typedef struct TransferEntry TransferEntry;
 typedef struct Transfer
 {
 	TransferConflict on_conflict;
+	const Expr *condition; /* which what is there must meet to be replaced; or NULL */
 	bool skip; /* lines that cannot be written */
+	bool keep_refused; /* lines that are not written */
 	const char *unit; /* what is counted: "line", "row", "item" */
 	TransferReader read; /* of what is counted; NULL: transfer_parse_line() */
 	void *read_arg;
@@ -73,12 +79,15 @@ typedef struct Transfer
 	Relation rel;
 	DynTable *table;
 	int64 line;
+	int64 place; /* in which line it begins, where that is not what is counted; or 0 */
 	int64 items; /* lines that are not blank */
 	int64 written; /* with those that a later line of the same key superseded */
 	int64 kept; /* that were there already */
 	int64 skipped;
 	int64 batches; /* written */
 	JsonWriter errors; /* elements of a JSON array */
+	List *refused; /* lines, as text, that the caller takes away */
+	MemoryContext outer;
 	MemoryContext context; /* of the batch */
 	MemoryContext transient; /* of a line */
 	TransferEntry *entries; /* allocated with the import, as is what follows */
@@ -97,5 +106,6 @@ extern void transfer_begin(Transfer *transfer, const char *unit, int max);
 extern void transfer_take(Transfer *transfer, const char *line, int len);
 extern void transfer_blank(Transfer *transfer);
 extern void transfer_write(Transfer *transfer);
+extern ArrayType *transfer_take_refused(Transfer *transfer);
 
 #endif

@@ -275,7 +275,11 @@ format_of(const char *text, int len)
 	DynKey key = {.attribute = {"p", 1}, .type = ITEM_S};
 	DynTable table = {.nkeys = 1, .keys = &key};
 
-	return transfer_format(&table, (RecordText){text, len, true});
+	DocumentKind kind = DOCUMENT_UNKNOWN;
+	TransferFormat format = transfer_format(&table, (RecordText){text, len, true}, &kind);
+
+	CHECK(format != TRANSFER_AUTO && kind != DOCUMENT_UNKNOWN);
+	return format;
 }
 
 static void
@@ -305,6 +309,7 @@ fuzz_line(const char *text, int len)
 	CHECK(format_of(printed.data, printed.len) == TRANSFER_JSON);
 	check_line("", printed.data, "", item, TRANSFER_ITEM);
 	check_line("{\"Item\":", printed.data, "}", item, TRANSFER_ITEM);
+	check_line("{\"PutRequest\":{\"Item\":", printed.data, "}}", item, TRANSFER_ITEM);
 	check_line("{\"NewImage\":", printed.data, "}", item, TRANSFER_PUT);
 	check_line("{\"Metadata\":{\"WriteTimestampMicros\":1},\"Keys\":", printed.data, "}", item,
 			   TRANSFER_DELETE);
@@ -314,7 +319,10 @@ typedef enum RecordKind
 {
 	RECORDS_LINES,
 	RECORDS_CSV,
-	RECORDS_DOCUMENT,
+	RECORDS_ITEMS,
+	RECORDS_ANSWER,
+	RECORDS_BATCH,
+	RECORDS_TABLE, /* of a batch */
 	RECORD_KINDS
 } RecordKind;
 
@@ -326,7 +334,7 @@ next_record(RecordKind kind, Document *document, RecordText text)
 		case RECORDS_LINES:
 			return record_of_lines(text);
 		case RECORDS_CSV:
-			return record_of_csv(text);
+			return record_of_csv(text, ',');
 		default:
 			return record_of_document(document, text);
 	}
@@ -341,7 +349,7 @@ walk_fields(const char *record, Size len)
 
 	do
 	{
-		field = csv_field(record, end);
+		field = csv_field(record, end, ',');
 		CHECK(field.closed && field.start <= field.end && field.end <= field.behind &&
 			  field.behind <= end);
 		record = field.behind + 1;
@@ -353,10 +361,14 @@ walk_fields(const char *record, Size len)
 static StringInfoData
 split(RecordKind kind, const char *data, Size len, Size piece)
 {
-	Document document = {0};
+	Document document = {kind == RECORDS_ITEMS    ? DOCUMENT_OF_ITEMS
+						 : kind == RECORDS_ANSWER ? DOCUMENT_OF_ANSWER
+												  : DOCUMENT_OF_BATCH};
 	RecordText text = {data, Min(piece, len), piece >= len};
 	StringInfoData records;
 
+	if (kind == RECORDS_TABLE)
+		document.table = (ItemSpan){"a", 1};
 	initStringInfo(&records);
 	for (;;)
 	{
@@ -383,7 +395,8 @@ split(RecordKind kind, const char *data, Size len, Size piece)
 			  record.next <= text.len);
 		if (kind == RECORDS_CSV)
 			walk_fields(copy + record.start, record.len);
-		if (kind != RECORDS_DOCUMENT || record.len > 0)
+		appendBinaryStringInfo(&records, record.table.data, (int) record.table.len);
+		if (kind < RECORDS_ITEMS || record.len > 0)
 			appendStringInfo(&records, "%zu:", record.len);
 		appendBinaryStringInfo(&records, copy + record.start, (int) record.len);
 		text.data += record.next;
