@@ -232,8 +232,8 @@ SELECT written FROM dyn_import_lines('fmt', e'\t3\t\r\nb\t4\t"c""d"', delimiter 
 SELECT errors FROM dyn_import_lines('fmt', e'\t3\t\r\nb\t4\t"c""d"', delimiter => e'\t', header => e'n\tsk\tpk', on_error => 'skip');
 SELECT written FROM dyn_import_lines('fmt', e'"1",one\n2,two', header => 'sk,"pk"', types => '{"sk": "N"}');
 SELECT item FROM fmt ORDER BY pk;
-SELECT w.message FROM unnest('{"","ab","\"","\n","é"}'::text[]) d, why(format('SELECT dyn_import_lines(''fmt'', ''pk'', delimiter => %L)', d)) w;
-SELECT w.message FROM unnest('{"","pk","pk,sk,pk","pk,sk\nx,1","\"pk,sk","\"pk\"x,sk"}'::text[]) h, why(format('SELECT dyn_import_lines(''fmt'', ''a,1'', header => %L)', h)) w;
+SELECT w.message FROM unnest(ARRAY['', 'ab', '"', e'\n', 'é']) d, why(format('SELECT dyn_import_lines(''fmt'', ''pk'', delimiter => %L)', d)) w;
+SELECT w.message FROM unnest(ARRAY['', 'pk', 'pk,sk,pk', e'pk,sk\nx,1', '"pk,sk', '"pk"x,sk']) h, why(format('SELECT dyn_import_lines(''fmt'', ''a,1'', header => %L)', h)) w;
 SELECT w.message FROM unnest('{"delimiter => '','', format => ''json''","header => ''pk'', format => ''plain''","header => ''pk'', format => ''document''"}'::text[]) o, why(format('SELECT dyn_import_lines(''fmt'', ''a,1'', %s)', o)) w;
 
 -- under a condition: each line sees what those before it have left, and what does not meet it is skipped
@@ -289,7 +289,7 @@ SELECT count(*), sum(sk), bool_and(pk = 'é' || sk AND item ->> 'v' = format(e'%
 SELECT pieces(convert_to(format('{"Count":1, "Items": [%s]}', string_agg(format('{"pk": {"S": "é%s\"]}"}, "sk": {"N": "%s"}}', i, i), e',\n')), 'UTF8'), 5) FROM generate_series(1, 1000) i;
 CALL dyn_import('fmt', 'file', 'piece', 60);
 SELECT count(*), sum(sk) FROM fmt WHERE pk LIKE '%]}';
-SELECT pieces(convert_to(format(E'{"RequestItems": {\n"A\u00e9": [%s],\n"B": [%s]}}', string_agg(format('{"PutRequest":{"Item":{"pk": {"S": "A"}, "sk": {"N": "%s"}}}}', i), e',\n'), string_agg(format('{"PutRequest":{"Item":{"pk": {"S": "B"}, "sk": {"N": "%s"}}}}', CASE i WHEN 500 THEN 'x' ELSE i::text END), e',\n'))), 'UTF8'), 700) FROM generate_series(1, 1000) i;
+SELECT pieces(convert_to(format(E'{"RequestItems": {\n"A\u00e9": [%s],\n"B": [%s]}}', string_agg(format('{"PutRequest":{"Item":{"pk": {"S": "A"}, "sk": {"N": "%s"}}}}', i), e',\n'), string_agg(format('{"PutRequest":{"Item":{"pk": {"S": "B"}, "sk": {"N": "%s"}}}}', CASE i WHEN 500 THEN 'x' ELSE i::text END), e',\n')), 'UTF8'), 700) FROM generate_series(1, 1000) i;
 CALL dyn_import('fmt', 'file', 'piece', 60);
 CALL dyn_import('fmt', 'file', 'piece', 60, from_table => 'B', on_error => 'skip');
 SELECT pk, count(*), sum(sk) FROM fmt WHERE pk IN ('A', 'B') GROUP BY pk;
