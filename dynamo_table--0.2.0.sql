@@ -1096,7 +1096,7 @@ CREATE VIEW dyn_stream_slots WITH (security_barrier) AS
 		CASE WHEN pg_catalog.current_setting('wal_level') = 'minimal' OR pg_catalog.current_setting('wal_level') = 'replica'
 				AND pg_catalog.current_setting('server_version_num')::int < 190000 THEN 'wal_level too low'
 			WHEN EXISTS (SELECT FROM pg_catalog.pg_settings WHERE name = 'output_plugin_libraries'
-				AND ',' || pg_catalog.regexp_replace(setting, '[\s"]', '', 'g') || ',' NOT LIKE '%,dynamo\_table,%') THEN 'plugin not allowed'
+				AND pg_catalog.strpos(',' || pg_catalog.regexp_replace(setting, '[[:space:]"]', '', 'g') || ',', ',dynamo_table,') = 0) THEN 'plugin not allowed'
 			WHEN s.database IS NULL THEN 'not set up'
 			WHEN pg_catalog.pg_is_in_recovery() THEN 'standby'
 			WHEN r.slot_name IS NULL THEN 'slot missing'

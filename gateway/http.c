@@ -83,6 +83,7 @@ typedef struct Exchange
 	uint64_t body_size; /* that came, also what is ignored */
 	bool wants_continue;
 	bool old_version; /* of HTTP: its connections end with each answer */
+	bool chunked; /* the connection ends with the answer */
 	bool compress;
 	bool counted; /* among those that run */
 } Exchange;
@@ -407,6 +408,9 @@ read_header(Exchange *exchange, const char *path, const char *method, const char
 	exchange->broken_header |= !is_whole(exchange, path, method, version);
 	split_target(exchange);
 	exchange->old_version = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
+	/* before 1.0 the library takes LF for the end of a chunk's line, also within what others take for an
+	 * extension: nothing behind such a body is a request */
+	exchange->chunked = protocol_header(message, "transfer-encoding") != NULL;
 	exchange->header_size += strlen(method) + strlen(exchange->target);
 	exchange->wants_continue = protocol_header(message, "expect") != NULL;
 	if (exchange->header_size > MAX_HEADER_SIZE)
@@ -483,7 +487,7 @@ add_headers(struct MHD_Response *response, const Exchange *exchange)
 	add_header(response, "Content-Type", type);
 	if (answer->compressed)
 		add_header(response, "Content-Encoding", "gzip");
-	if (answer->close || exchange->old_version || exchange->server->draining)
+	if (answer->close || exchange->old_version || exchange->chunked || exchange->server->draining)
 		add_header(response, "Connection", "close");
 	add_origin(response, exchange);
 }

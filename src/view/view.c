@@ -123,13 +123,18 @@ columns_of(const NewView *view, Relation rel)
 	return attributes;
 }
 
+static Oid
+relation_of_name(const NewView *view)
+{
+	return get_relname_relid(view->name, get_namespace_oid(view->schema, false));
+}
+
 /*
- * For CREATE OR REPLACE VIEW, which would wait for its lock while readers of the view wait behind it.
- * What is no view is looked at only.  The owner of a view can give it triggers, and other columns: who
- * makes a view here must not get one of a role that could not have hung these on the table.
+ * The owner of a view can give it triggers, and other columns: who makes a view here must not get one
+ * of a role that could not have hung these on the table.
  */
-static Relation
-open_old(const NewView *view, Oid relid)
+static void
+check_owner(const NewView *view, Oid relid)
 {
 	char kind = get_rel_relkind(relid);
 	Oid owner = rights_owner(relid);
@@ -143,16 +148,32 @@ open_old(const NewView *view, Oid relid)
 						GetUserNameFromId(owner, true)),
 				 errdetail("The role has not the rights of the owner of the table."),
 				 errhint("Drop the view, change its owner, or give another name as view_name.")));
-	if (kind != RELKIND_VIEW)
+}
+
+/*
+ * For CREATE OR REPLACE VIEW, which would wait for its lock while readers of the view wait behind it.
+ * What is no view is looked at only.
+ */
+static Relation
+open_old(const NewView *view, Oid relid)
+{
+	check_owner(view, relid);
+	if (get_rel_relkind(relid) != RELKIND_VIEW)
 		return relation_open(relid, AccessShareLock);
 	brief_lock(relid, AccessExclusiveLock);
+	/* before it was locked, it may have got another owner, and its name another view */
+	if (relation_of_name(view) != relid)
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+						errmsg("view \"%s\" was renamed or dropped meanwhile", view->name),
+						errhint("Try again.")));
+	check_owner(view, relid);
 	return relation_open(relid, NoLock);
 }
 
 static List *
 old_columns(NewView *view)
 {
-	Oid relid = get_relname_relid(view->name, get_namespace_oid(view->schema, false));
+	Oid relid = relation_of_name(view);
 	List *attributes;
 	Relation rel;
 
@@ -248,6 +269,7 @@ qualified_name(const NewView *view)
 	return quote_qualified_identifier(view->schema, view->name);
 }
 
+/* One that was not there is not replaced: it would be another role's. */
 static char *
 view_statement(const NewView *view)
 {
@@ -255,8 +277,8 @@ view_statement(const NewView *view)
 	ListCell *cell;
 
 	initStringInfo(&sql);
-	appendStringInfo(&sql, "CREATE OR REPLACE VIEW %s WITH (security_invoker = true) AS SELECT ",
-					 qualified_name(view));
+	appendStringInfo(&sql, "CREATE %sVIEW %s WITH (security_invoker = true) AS SELECT ",
+					 view->exists ? "OR REPLACE " : "", qualified_name(view));
 	append_columns(&sql, view);
 	appendStringInfo(&sql, " FROM %s t", view->table->qualified);
 	if (view->unnested != NULL)
