@@ -258,8 +258,8 @@ is_within_reach(const FormData_pg_seclabel *form)
 }
 
 /*
- * Returns the OIDs of all tables with a label, without a lock on any.  It sees what was committed
- * last, and not the transaction's snapshot, which may be older.
+ * Returns the OIDs of all tables with a label in their order, without a lock on any.  It sees what
+ * was committed last, and not the transaction's snapshot, which may be older.
  */
 List *
 label_tables(void)
@@ -282,6 +282,7 @@ label_tables(void)
 	}
 	systable_endscan(scan);
 	table_close(rel, AccessShareLock);
+	list_sort(tables, list_oid_cmp);
 	return tables;
 }
 

@@ -252,7 +252,6 @@ find_table(ItemSpan name, Oid followed)
 	/* so that the call tells which rights are missing */
 	if (found == NIL && !OidIsValid(followed))
 		found = list_truncate(tables_with(name, InvalidOid, InvalidOid), 1);
-	list_sort(found, list_oid_cmp);
 	if (list_length(found) > 1)
 		ereport(ERROR, (errcode(ERRCODE_AMBIGUOUS_ALIAS),
 						errmsg("two tables have a migration \"%s\"", item_quoted(name)),

@@ -211,14 +211,13 @@ with Gateway('--request-time', '500ms', '--pool-size', '1') as g:
 psql('ALTER ROLE gateway RESET ALL')
 
 # sessions that nothing ends: there are no more of them than connections, and one
-with Gateway('--request-time', '500ms', '--queue-time', '500ms', '--pool-size', '1') as g:
+with Gateway('--request-time', '2s', '--queue-time', '500ms', '--pool-size', '1') as g:
     stopped = []
     with Hold():
         for n in 1, 2:
             until(lambda: g.metric('dynamo_pool_connections{state="idle"}') == 1, 'a connection')
             late = in_thread(put, g, pk='late', hold=1)
-            until(lambda: set(waiting_backends()) - set(stopped), 'the statement')
-            stopped += set(waiting_backends()) - set(stopped)
+            stopped += until(lambda: set(waiting_backends()) - set(stopped), 'the statement')
             os.kill(stopped[-1], signal.SIGSTOP)
             is_(told(late()), INTERNAL, f'a session that does not end ({n})')
     until(lambda: 'as many sessions go on' in g.log(), 'that it is said')
