@@ -626,10 +626,12 @@ $node->safe_psql('other', q{SELECT elsewhere.dyn_create_table('few', 'pk S', 'sk
 	$node->safe_psql('other', q{GRANT CREATE ON SCHEMA elsewhere TO stranger;
 		DO $$ DECLARE f record; BEGIN FOR f IN SELECT oid::regprocedure AS name FROM pg_proc WHERE pronamespace = 'strange'::regnamespace AND proname ~ '^dyn_' LOOP
 			BEGIN EXECUTE format('ALTER ROUTINE %s SET SCHEMA elsewhere', f.name); EXCEPTION WHEN duplicate_function THEN NULL; END; END LOOP; END $$});
+	# but for functions whose arguments are those of ours, which cannot be there
+	my %same = (export => qr/^0 \z/, workbench => qr/^1 dynamo_table: ERROR:  Table already exists: Model\n/);
 	for (@commands)
 	{
 		($status, $out, $err) = command(@$_, '-q', '-d', 'other');
-		like("$status $err", qr/^1 dynamo_table: .*ERROR:  [^\n]*belongs to another relation or function/s, "nothing of another role in the extension's schema is called: @$_");
+		like("$status $err", $same{$_->[0]} // qr/^1 dynamo_table: .*ERROR:  [^\n]*belongs to another relation or function/s, "nothing of another role in the extension's schema is called: @$_");
 	}
 }
 
