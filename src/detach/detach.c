@@ -107,29 +107,20 @@ execute(const Detach *detach)
 }
 
 static void
-return_line(ReturnSetInfo *result, const char *line)
-{
-	Datum value = CStringGetTextDatum(line);
-	bool isnull = false;
-
-	tuplestore_putvalues(result->setResult, result->setDesc, &value, &isnull);
-}
-
-static void
 return_plan(FunctionCallInfo fcinfo, const Detach *detach)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	List *lines = NIL;
 	ListCell *cell;
 
-	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	foreach (cell, detach->problems)
-		return_line(result, detach_note(psprintf("Refused: %s.", (const char *) lfirst(cell))));
+		lines = lappend(lines, detach_note(psprintf("Refused: %s.", (const char *) lfirst(cell))));
 	foreach (cell, detach->steps)
 	{
 		const DetachStep *step = lfirst(cell);
 
-		return_line(result, step->is_statement ? psprintf("%s;", step->text) : step->text);
+		lines = lappend(lines, psprintf("%s%s", step->text, step->is_statement ? ";" : ""));
 	}
+	return_texts(fcinfo, lines);
 }
 
 /* dyn_detach(table_name, format, dry_run) */

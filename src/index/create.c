@@ -267,7 +267,7 @@ create(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 	gsi_check_row_security(work);
 	spec = parse_definition(fcinfo, work);
 	gsi_settle_covering(rel, table, spec);
-	if (!PG_ARGISNULL(7) && PG_GETARG_BOOL(7) && is_there(work, rel, table, spec))
+	if (argument_flag(fcinfo, 7, false) && is_there(work, rel, table, spec))
 	{
 		relation_close(rel, NoLock);
 		return;
