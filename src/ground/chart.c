@@ -207,7 +207,7 @@ take_line(char **rest, int width)
 
 /* The lines of a row are as many as its longest cell needs, and have no blanks at their ends. */
 static List *
-print_text(const Chart *chart, const int *widths, char **cells, List *lines)
+print_text(const Chart *chart, const int *widths, char **cells, const char *between, List *lines)
 {
 	bool more = true;
 
@@ -222,7 +222,7 @@ print_text(const Chart *chart, const int *widths, char **cells, List *lines)
 		{
 			char *text = take_line(&cells[i], widths[i]);
 
-			appendStringInfo(&line, "%s%s", i > 0 ? " | " : "", text);
+			appendStringInfo(&line, "%s%s", i > 0 ? between : "", text);
 			appendStringInfoSpaces(&line, widths[i] - text_width(text, (int) strlen(text)));
 			more |= *cells[i] != '\0';
 		}
@@ -233,36 +233,24 @@ print_text(const Chart *chart, const int *widths, char **cells, List *lines)
 	return lines;
 }
 
-static char *
-text_rule(const Chart *chart, const int *widths)
-{
-	StringInfoData line;
-
-	initStringInfo(&line);
-	for (int i = 0; i < chart->ncolumns; i++)
-	{
-		appendStringInfoString(&line, i > 0 ? "-+-" : "");
-		for (int k = 0; k < widths[i]; k++)
-			appendStringInfoChar(&line, '-');
-	}
-	return line.data;
-}
-
 /* Appends the lines of a chart to others.  Its cells are used up. */
 List *
 chart_lines(const Chart *chart, List *lines)
 {
 	int *widths = choose_widths(chart);
+	char **dashes = palloc(chart->ncolumns * sizeof(char *));
 	ListCell *cell;
 
+	for (int i = 0; i < chart->ncolumns; i++)
+		dashes[i] = memset(palloc0(widths[i] + 1), '-', widths[i]);
 	foreach (cell, chart->rows)
 	{
 		if (chart->markdown)
 			lines = print_markdown(chart, lfirst(cell), lines);
 		else
-			lines = print_text(chart, widths, lfirst(cell), lines);
+			lines = print_text(chart, widths, lfirst(cell), " | ", lines);
 		if (!chart->markdown && cell == list_head(chart->rows))
-			lines = lappend(lines, text_rule(chart, widths));
+			lines = print_text(chart, widths, dashes, "-+-", lines);
 	}
 	return lines;
 }
