@@ -19,7 +19,6 @@ operation_opened(OperationTable *table, Relation rel, ItemSpan index)
 {
 	table->relid = RelationGetRelid(rel);
 	table->counts = rel->rd_createSubid == InvalidSubTransactionId;
-	table->owner = rel->rd_rel->relowner;
 	table->index = index;
 }
 

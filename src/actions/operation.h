@@ -35,7 +35,6 @@ typedef struct OperationTable
 	struct OperationTable *next;
 	bool counts; /* false: it has not been opened, or is not to be counted */
 	Oid relid;
-	Oid owner;
 	ItemSpan index; /* of length 0: the table itself */
 	int64 read; /* items that were looked at */
 	int64 returned; /* of these */
@@ -74,11 +73,18 @@ typedef enum Count
 #define NCOUNTS (COUNT_WRITTEN + 1)
 #define MAX_COUNTED_NAME 255 /* bytes; the rest of an index's name is left out */
 
+typedef struct OperationKey
+{
+	Oid database;
+	Oid relid;
+	uint32 kind;
+	uint32 index; /* a hash of its name, 0: the table itself */
+} OperationKey;
+
 /* What was counted of one kind of operation on a table or an index. */
 typedef struct CountedOperation
 {
-	OperationKind kind;
-	Oid relid;
+	OperationKey key;
 	char index[MAX_COUNTED_NAME + 1]; /* empty: the table itself */
 	TimestampTz since;
 	uint64 counts[NCOUNTS];
@@ -89,6 +95,7 @@ extern bool counters_are_on(void);
 extern void counters_add(OperationKind kind, const OperationTable *table,
 						 const int64 counts[NCOUNTS]);
 extern CountedOperation *counters_read(int *n);
+extern void counters_forget(const OperationKey *key);
 extern void counters_reset(void);
 
 #endif

@@ -377,7 +377,7 @@ Datum
 dyn_create_table(PG_FUNCTION_ARGS)
 {
 	DynShape shape = {0};
-	bool distributed = !PG_ARGISNULL(6) && PG_GETARG_BOOL(6);
+	bool distributed = argument_flag(fcinfo, 6, false);
 	DynDistribution how;
 	Creation wanted = {.shape = &shape, .how = distributed ? &how : NULL};
 
@@ -402,7 +402,7 @@ dyn_create_table(PG_FUNCTION_ARGS)
 		if (!PG_ARGISNULL(i))
 			add_indexes(&shape, PG_GETARG_JSONB_P(i), i == 4);
 	}
-	if (!PG_ARGISNULL(9) && PG_GETARG_BOOL(9))
+	if (argument_flag(fcinfo, 9, false))
 		create_unless_there(&wanted);
 	else
 		create_wanted(&wanted);
@@ -482,6 +482,6 @@ dyn_drop_table(PG_FUNCTION_ARGS)
 	Relation rel =
 		dyn_table_open(argument_required_text(fcinfo, 0, "table_name"), AccessShareLock, &table);
 
-	dyn_drop(rel, table, !PG_ARGISNULL(1) && PG_GETARG_BOOL(1));
+	dyn_drop(rel, table, argument_flag(fcinfo, 1, false));
 	PG_RETURN_VOID();
 }

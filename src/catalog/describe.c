@@ -344,7 +344,7 @@ describe_listed(void *arg)
 }
 
 static void
-put_listed(ReturnSetInfo *result, const DynListed *listed)
+put_listed(ReturnSetInfo *result, const DynListed *listed, void *arg)
 {
 	ListedDescription described = {listed};
 	Datum values[5] = {ObjectIdGetDatum(listed->relid)};
@@ -372,20 +372,6 @@ PG_FUNCTION_INFO_V1(dyn_list_tables);
 Datum
 dyn_list_tables(PG_FUNCTION_ARGS)
 {
-	ListCell *cell;
-
-	InitMaterializedSRF(fcinfo, 0);
-	foreach (cell, dyn_listed_tables(NULL))
-	{
-		Oid relid = lfirst_oid(cell);
-		DynListed listed;
-
-		CHECK_FOR_INTERRUPTS();
-		/* privileges first, so that no other role's table can make the list fail */
-		if (!rights_to_list(relid) || !dyn_open_listed(relid, &listed))
-			continue;
-		put_listed((ReturnSetInfo *) fcinfo->resultinfo, &listed);
-		dyn_close_listed(&listed);
-	}
+	dyn_list(fcinfo, dyn_listed_tables(NULL), put_listed, NULL);
 	PG_RETURN_NULL();
 }

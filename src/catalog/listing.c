@@ -14,6 +14,7 @@
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_trigger.h"
+#include "funcapi.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/fmgroids.h"
@@ -23,6 +24,7 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
+#include "catalog/rights.h"
 #include "catalog/table.h"
 #include "ground/attempt.h"
 #include "ground/citus.h"
@@ -453,6 +455,28 @@ dyn_close_listed(DynListed *listed)
 	unlock_all(listed->indexes, AccessShareLock);
 	relation_close(listed->rel, AccessShareLock);
 	listed->rel = NULL;
+}
+
+/*
+ * Has the result of a function filled for each table of a list that the caller may see.  Privileges
+ * are checked first, so that no other role's table can make the list fail.
+ */
+void
+dyn_list(FunctionCallInfo fcinfo, List *relids, PutListed put, void *arg)
+{
+	ListCell *cell;
+
+	InitMaterializedSRF(fcinfo, 0);
+	foreach (cell, relids)
+	{
+		DynListed listed;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!rights_to_list(lfirst_oid(cell)) || !dyn_open_listed(lfirst_oid(cell), &listed))
+			continue;
+		put((ReturnSetInfo *) fcinfo->resultinfo, &listed, arg);
+		dyn_close_listed(&listed);
+	}
 }
 
 /* A name for SQL; it may be gone by now. */

@@ -223,6 +223,14 @@ extern bool dyn_open_listed(Oid relid, DynListed *listed);
 extern void dyn_close_listed(DynListed *listed);
 extern char *dyn_listed_name(const DynListed *listed); /* quoted */
 
+struct ReturnSetInfo;
+
+/* Adds the rows of a listed table to the result of a function. */
+typedef void (*PutListed)(struct ReturnSetInfo *result, const DynListed *listed, void *arg);
+
+extern void dyn_list(struct FunctionCallInfoBaseData *fcinfo, List *relids, PutListed put,
+					 void *arg);
+
 /*
  * Lock a table and its indexes, which reading its schema and planning lock too, without waiting.
  * Returns false, with nothing locked, if one of the locks is not available.

@@ -165,18 +165,16 @@ execute(Detach *detach)
 static void
 return_plan(FunctionCallInfo fcinfo, const Detach *detach)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	List *lines = NIL;
 	ListCell *cell;
 
-	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	foreach (cell, detach->steps)
 	{
 		char *step = lfirst(cell);
-		Datum line = CStringGetTextDatum(*step == '-' ? step : psprintf("%s;", step));
-		bool isnull = false;
 
-		tuplestore_putvalues(result->setResult, result->setDesc, &line, &isnull);
+		lines = lappend(lines, *step == '-' ? step : psprintf("%s;", step));
 	}
+	return_texts(fcinfo, lines);
 }
 
 /* dyn_detach(table_name, format, dry_run) */

@@ -291,7 +291,7 @@ dyn_create_entity(PG_FUNCTION_ARGS)
 	entity = entity_parse(table, declaration, true);
 	if (ordered != NULL)
 		entity_order(entity, text_span(ordered));
-	if (!PG_ARGISNULL(6) && PG_GETARG_BOOL(6) && is_there(rel, entity))
+	if (argument_flag(fcinfo, 6, false) && is_there(rel, entity))
 	{
 		relation_close(rel, NoLock);
 		PG_RETURN_VOID();

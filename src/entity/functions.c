@@ -127,7 +127,7 @@ dyn_get_entity(PG_FUNCTION_ARGS)
 	request.table = PG_GETARG_TEXT_PP(0);
 	request.item = entity_keys(entity, PG_GETARG_DYN_ITEM(2), true);
 	request.expressions = expr_request(NULL, NULL);
-	request.consistent = !PG_ARGISNULL(3) && PG_GETARG_BOOL(3);
+	request.consistent = argument_flag(fcinfo, 3, false);
 	item = action_get(&request);
 	if (item == NULL || entity_is_another(entity, item))
 		PG_RETURN_NULL();

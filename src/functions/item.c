@@ -45,7 +45,7 @@ dyn_get(PG_FUNCTION_ARGS)
 	request.item = PG_GETARG_DYN_ITEM(1);
 	request.expressions = expr_request_arguments(fcinfo, 2, -1);
 	request.projection = argument_text(fcinfo, 3);
-	request.consistent = !PG_ARGISNULL(4) && PG_GETARG_BOOL(4);
+	request.consistent = argument_flag(fcinfo, 4, false);
 	return run(fcinfo, 5, AccessShareLock, &request, action_get);
 }
 

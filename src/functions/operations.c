@@ -7,6 +7,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "actions/operation.h"
@@ -49,14 +50,23 @@ return_counted(ReturnSetInfo *result, const CountedOperation *counted)
 	Datum values[4 + NCOUNTS];
 	bool nulls[4 + NCOUNTS] = {false};
 
-	values[0] = ObjectIdGetDatum(counted->relid);
-	values[1] = CStringGetTextDatum(operation_name(counted->kind));
+	values[0] = ObjectIdGetDatum(counted->key.relid);
+	values[1] = CStringGetTextDatum(operation_name((OperationKind) counted->key.kind));
 	nulls[2] = counted->index[0] == '\0';
 	values[2] = nulls[2] ? (Datum) 0 : CStringGetTextDatum(counted->index);
 	for (int i = 0; i < NCOUNTS; i++)
 		values[3 + i] = Int64GetDatum((int64) counted->counts[i]);
 	values[3 + NCOUNTS] = TimestampTzGetDatum(counted->since);
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/* Has the table or, of another database, that. */
+static bool
+is_there(const OperationKey *key)
+{
+	if (key->database == MyDatabaseId)
+		return get_rel_relkind(key->relid) != '\0';
+	return SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(key->database));
 }
 
 /* operations(): of the tables that the caller may see the state of */
@@ -72,8 +82,9 @@ dyn_operations(PG_FUNCTION_ARGS)
 	for (int i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		/* members of pg_monitor may see also what is gone, as it may be for a moment */
-		if (get_rel_relkind(counted[i].relid) != '\0' && rights_to_see(counted[i].relid))
+		if (!is_there(&counted[i].key))
+			counters_forget(&counted[i].key);
+		else if (counted[i].key.database == MyDatabaseId && rights_to_see(counted[i].key.relid))
 			return_counted((ReturnSetInfo *) fcinfo->resultinfo, &counted[i]);
 	}
 	return (Datum) 0;

@@ -29,12 +29,6 @@ get_select(FunctionCallInfo fcinfo, int i)
 						 argument_choice(fcinfo, i, "select_mode", 0, option_select));
 }
 
-static bool
-is_true(FunctionCallInfo fcinfo, int i)
-{
-	return !PG_ARGISNULL(i) && PG_GETARG_BOOL(i);
-}
-
 static void
 set_limit(FunctionCallInfo fcinfo, int i, bool paged, ReadRequest *request)
 {
@@ -65,9 +59,9 @@ get_query(FunctionCallInfo fcinfo, bool paged, QueryRequest *request)
 	read->projection = argument_text(fcinfo, 6);
 	set_limit(fcinfo, 7, paged, read);
 	read->start_key = argument_item(fcinfo, 8);
-	request->forward = PG_ARGISNULL(9) || PG_GETARG_BOOL(9);
+	request->forward = argument_flag(fcinfo, 9, true);
 	read->select = get_select(fcinfo, 10);
-	read->consistent = is_true(fcinfo, 11);
+	read->consistent = argument_flag(fcinfo, 11, false);
 }
 
 static void
@@ -104,7 +98,7 @@ get_scan(FunctionCallInfo fcinfo, bool paged, ScanRequest *request)
 	get_segment(fcinfo, 7, request);
 	read->start_key = argument_item(fcinfo, 9);
 	read->select = get_select(fcinfo, 10);
-	read->consistent = is_true(fcinfo, 11);
+	read->consistent = argument_flag(fcinfo, 11, false);
 }
 
 /*
@@ -264,7 +258,7 @@ explain(FunctionCallInfo fcinfo, StoreExplanation *explanation, ReadResult *resu
 	if (!PG_ARGISNULL(8))
 		set_limit(fcinfo, 8, true, read);
 	read->start_key = argument_item(fcinfo, 9);
-	query.forward = PG_ARGISNULL(10) || PG_GETARG_BOOL(10);
+	query.forward = argument_flag(fcinfo, 10, true);
 	read->select = get_select(fcinfo, 11);
 	read->explanation = explanation;
 	if (query.key_condition != NULL)
@@ -291,7 +285,7 @@ PG_FUNCTION_INFO_V1(dyn_explain);
 Datum
 dyn_explain(PG_FUNCTION_ARGS)
 {
-	bool forward = PG_ARGISNULL(10) || PG_GETARG_BOOL(10);
+	bool forward = argument_flag(fcinfo, 10, true);
 	StoreExplanation explanation;
 	ReadResult result;
 	Datum values[14] = {0};

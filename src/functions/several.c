@@ -55,7 +55,7 @@ dyn_batch_get(PG_FUNCTION_ARGS)
 	table.keys = argument_items(fcinfo, 1, "keys", &table.nkeys);
 	table.expressions = expr_request_arguments(fcinfo, 2, -1);
 	table.projection = argument_text(fcinfo, 3);
-	table.consistent = !PG_ARGISNULL(4) && PG_GETARG_BOOL(4);
+	table.consistent = argument_flag(fcinfo, 4, false);
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	action_batch_get(&request, return_batch_item, fcinfo->resultinfo, &rest);
 	return (Datum) 0;

@@ -115,7 +115,7 @@ get_call(FunctionCallInfo fcinfo, bool array, bool paged, PartiqlCall *call)
 	call->old_on_failure = argument_choice(fcinfo, 2, "return_values_on_condition_check_failure",
 										   RETURN_NONE, option_return_old) == RETURN_ALL_OLD;
 	set_limit(fcinfo, 3, paged, call);
-	call->consistent = !PG_ARGISNULL(4) && PG_GETARG_BOOL(4);
+	call->consistent = argument_flag(fcinfo, 4, false);
 	if (paged && !PG_ARGISNULL(5))
 		call->start_key =
 			partiql_parse_token(call->bound, text_span(PG_GETARG_TEXT_PP(5)), &call->first_read);

@@ -1,10 +1,13 @@
 /*
  * arguments.c
- *	  Arguments of SQL functions; choices and numbers in them.
+ *	  Arguments of SQL functions; choices and numbers in them; texts that functions return.
  */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
+#include "utils/tuplestore.h"
 
 #include "ground/arguments.h"
 #include "ground/errors.h"
@@ -136,4 +139,28 @@ argument_choice(FunctionCallInfo fcinfo, int i, const char *name, int missing,
 	if (PG_ARGISNULL(i))
 		return missing;
 	return option_choice(name, text_span(PG_GETARG_TEXT_PP(i)), choices);
+}
+
+/* Returns argument i, a boolean, or what stands for NULL. */
+bool
+argument_flag(FunctionCallInfo fcinfo, int i, bool missing)
+{
+	return PG_ARGISNULL(i) ? missing : PG_GETARG_BOOL(i);
+}
+
+/* Returns texts, each a row, from a function that returns SETOF text. */
+void
+return_texts(FunctionCallInfo fcinfo, const List *texts)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	ListCell *cell;
+
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	foreach (cell, texts)
+	{
+		Datum value = CStringGetTextDatum((const char *) lfirst(cell));
+		bool isnull = false;
+
+		tuplestore_putvalues(result->setResult, result->setDesc, &value, &isnull);
+	}
 }

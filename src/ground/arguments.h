@@ -6,6 +6,7 @@
 #ifndef DYNAMO_TABLE_GROUND_ARGUMENTS_H
 #define DYNAMO_TABLE_GROUND_ARGUMENTS_H
 
+#include "nodes/pg_list.h"
 #include "utils/array.h"
 
 #include "item/item.h"
@@ -25,5 +26,7 @@ extern int64 argument_positive(FunctionCallInfo fcinfo, int i, const char *name)
 extern int argument_between(FunctionCallInfo fcinfo, int i, const char *name, int least, int most);
 extern int argument_choice(FunctionCallInfo fcinfo, int i, const char *name, int missing,
 						   const char *const *choices);
+extern bool argument_flag(FunctionCallInfo fcinfo, int i, bool missing);
+extern void return_texts(FunctionCallInfo fcinfo, const List *texts);
 
 #endif

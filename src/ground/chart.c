@@ -1,205 +1,256 @@
 /*
  * chart.c
  *	  Charts for people: tables, as text that fits a terminal or in Markdown.
+ *
+ * A column of text is as wide as its widest cell.  If the table is wider than asked for, its widest
+ * columns become narrower, and their cells go on in the lines below.
  */
 #include "postgres.h"
 
-#include "funcapi.h"
-#include "utils/builtins.h"
-#include "utils/tuplestore.h"
+#include <limits.h>
+
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
 
 #include "ground/arguments.h"
 #include "ground/chart.h"
-#include "ground/display.h"
-#include "ground/grid.h"
 
-static const char *const formats[] = {"text", "markdown", NULL};
+/* No column becomes narrower, so a table of many columns may be wider than asked for. */
+#define MIN_COLUMN_WIDTH 4
 
 /*
- * Returns what argument i of an SQL function, format, and the one after it, width, ask for.  The
- * format is "text" or "markdown"; NULL is text, and any other value raises an error.
+ * Returns a new chart in the current memory context, as argument i of an SQL function, format, and
+ * the one after it, width, ask for.
  */
-ChartStyle
-chart_style(FunctionCallInfo fcinfo, int i)
-{
-	ChartStyle style;
-
-	style.format = (ChartFormat) argument_choice(fcinfo, i, "format", CHART_TEXT, formats);
-	style.width = argument_between(fcinfo, i + 1, "width", 20, CHART_MAX_WIDTH);
-	return style;
-}
-
-/* Returns a new chart in the current memory context.  Its first row is the header. */
 Chart *
-chart_create(ChartStyle style, int ncolumns)
+chart_create(FunctionCallInfo fcinfo, int i, int ncolumns)
 {
+	static const char *const formats[] = {"text", "markdown", NULL};
 	Chart *chart = palloc0(sizeof(Chart));
 
-	chart->style = style;
 	chart->ncolumns = ncolumns;
+	chart->markdown = argument_choice(fcinfo, i, "format", 0, formats) == 1;
+	chart->width = argument_between(fcinfo, i + 1, "width", 20, CHART_MAX_WIDTH);
 	return chart;
 }
 
-/*
- * Adds a row of as many cells as the chart has columns; NULL is an empty cell.  The strings are not
- * copied, and must live as long as the chart.
- */
+/* Adds a row, first of all the header; NULL is an empty cell.  The chart keeps the strings. */
 void
 chart_add(Chart *chart, char **cells)
 {
 	char **row = palloc(chart->ncolumns * sizeof(char *));
 
-	memcpy(row, cells, chart->ncolumns * sizeof(char *));
+	for (int i = 0; i < chart->ncolumns; i++)
+		row[i] = cells[i] != NULL ? cells[i] : "";
 	chart->rows = lappend(chart->rows, row);
-	if (list_length(chart->rows) == 1)
-		chart_add_rule(chart);
-}
-
-/* Adds a line between rows, which Markdown has none of. */
-void
-chart_add_rule(Chart *chart)
-{
-	chart->rows = lappend(chart->rows, NULL);
 }
 
 /*
- * Cells: whatever does something on a terminal is escaped.  In Markdown "|" ends a cell, even in
- * code, and "<" begins a tag outside of it.
+ * Cells
  */
 
-static ItemSpan
-displayed(ItemSpan text)
+/* How many columns a text in UTF-8 takes: an accent none, a wide character two. */
+static int
+text_width(const char *text, int len)
+{
+	int width = 0;
+
+	for (int i = 0; i < len; i += pg_utf_mblen((const unsigned char *) text + i))
+		width += Max(pg_encoding_dsplen(PG_UTF8, text + i), 0);
+	return width;
+}
+
+/* The length of what fits into so many columns. */
+static int
+fitting_length(const char *text, int width)
+{
+	int len = 0;
+	int next;
+
+	for (; text[len] != '\0'; len += next)
+	{
+		next = pg_utf_mblen((const unsigned char *) text + len);
+		width -= text_width(text + len, next);
+		if (width < 0)
+			break;
+	}
+	return len;
+}
+
+/*
+ * Returns the length of a character in UTF-8 that would do something else than be shown, or 0:
+ * controls, of which those of the second set (U+0080 to U+009F) begin sequences as the escape
+ * character does, marks that turn the direction of what follows, ends of lines, and blanks of no
+ * width.  The joiner of emoji, U+200D, is shown.
+ */
+int
+chart_hidden(const char *s)
+{
+	pg_wchar c = utf8_to_unicode((const unsigned char *) s);
+
+	if (c < ' ' || (c >= 0x7f && c <= 0x9f) || c == 0xad || c == 0x61c ||
+		(c >= 0x200b && c <= 0x200f && c != 0x200d) || (c >= 0x2028 && c <= 0x202e) ||
+		(c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) ||
+		(c >= 0xe0000 && c <= 0xe0fff))
+		return pg_utf_mblen((const unsigned char *) s);
+	return 0;
+}
+
+/* Returns a text with a backslash before some characters, and hidden ones as "\u001b". */
+static char *
+escape(ItemSpan text, const char *special)
 {
 	StringInfoData out;
+	uint32 len;
 
 	initStringInfo(&out);
-	display_append(&out, text);
-	return (ItemSpan){out.data, (uint32) out.len};
-}
-
-static void
-append_character(StringInfo out, char c)
-{
-	if (c == '|')
-		appendStringInfoChar(out, '\\');
-	appendStringInfoChar(out, c);
-}
-
-/* The longest run of backticks: code is enclosed in a longer one. */
-static int
-longest_run(ItemSpan text)
-{
-	int longest = 0;
-	int run = 0;
-
-	for (uint32 i = 0; i < text.len; i++)
+	for (uint32 i = 0; i < text.len; i += len)
 	{
-		run = text.data[i] == '`' ? run + 1 : 0;
-		longest = Max(longest, run);
+		const char *c = text.data + i;
+
+		len = (uint32) pg_utf_mblen((const unsigned char *) c);
+		if (len > text.len - i)
+			break;
+		if (chart_hidden(c))
+			appendStringInfo(&out, "\\u%04x", utf8_to_unicode((const unsigned char *) c));
+		else
+			appendStringInfo(&out, "%s%.*s", strchr(special, *c) ? "\\" : "", (int) len, c);
 	}
-	return longest;
+	return out.data;
 }
 
-static void
-append_ticks(StringInfo out, int n)
+/* Names, and what people write, cut to so many columns. */
+char *
+chart_words(const Chart *chart, ItemSpan text, int max_width)
 {
-	for (int i = 0; i < n; i++)
-		appendStringInfoChar(out, '`');
+	char *words = escape(text, chart->markdown ? "\\`*_<>[]&|" : "");
+
+	if (words[fitting_length(words, max_width)] == '\0')
+		return words;
+	return psprintf("%.*s...", fitting_length(words, max_width - 3), words);
 }
 
-/* Cells in code format: templates. */
+/* Templates.  In Markdown they are code, in which "|" alone is escaped and a backtick cannot be. */
 char *
 chart_code(const Chart *chart, ItemSpan text)
 {
-	int ticks = longest_run(text) + 1;
-	StringInfoData out;
-
-	text = displayed(text);
-	if (chart->style.format == CHART_TEXT)
-		return (char *) text.data;
-	initStringInfo(&out);
-	append_ticks(&out, ticks);
-	if (ticks > 1)
-		appendStringInfoChar(&out, ' ');
-	for (uint32 i = 0; i < text.len; i++)
-		append_character(&out, text.data[i]);
-	if (ticks > 1)
-		appendStringInfoChar(&out, ' ');
-	append_ticks(&out, ticks);
-	return out.data;
+	if (!chart->markdown || memchr(text.data, '`', text.len) != NULL)
+		return chart_words(chart, text, INT_MAX);
+	return psprintf("`%s`", escape(text, "|"));
 }
 
-/* Names, and what people write. */
-char *
-chart_words(const Chart *chart, ItemSpan text)
-{
-	StringInfoData out;
+/*
+ * Printing
+ */
 
-	text = displayed(text);
-	if (chart->style.format == CHART_TEXT)
-		return (char *) text.data;
-	initStringInfo(&out);
-	for (uint32 i = 0; i < text.len; i++)
+static List *
+print_markdown(const Chart *chart, char **cells, List *lines)
+{
+	char *line = "|";
+	char *rule = "|";
+
+	for (int i = 0; i < chart->ncolumns; i++)
 	{
-		if (strchr("\\`*_<>[]&", text.data[i]) != NULL)
-			appendStringInfoChar(&out, '\\');
-		append_character(&out, text.data[i]);
+		line = psprintf("%s %s |", line, cells[i]);
+		rule = psprintf("%s---|", rule);
 	}
-	return out.data;
+	lines = lappend(lines, line);
+	return cells == linitial(chart->rows) ? lappend(lines, rule) : lines;
 }
 
-static void
-print_markdown(const Chart *chart, StringInfo out)
+/* As many columns as each cell needs, or fewer of the widest. */
+static int *
+choose_widths(const Chart *chart)
 {
+	int *widths = palloc0(chart->ncolumns * sizeof(int));
+	int excess = 3 * (chart->ncolumns - 1) - chart->width;
 	ListCell *cell;
 
+	for (int i = 0; i < chart->ncolumns; i++)
+	{
+		foreach (cell, chart->rows)
+		{
+			const char *text = ((char **) lfirst(cell))[i];
+
+			widths[i] = Max(widths[i], text_width(text, (int) strlen(text)));
+		}
+		excess += widths[i];
+	}
+	for (; excess > 0; excess--)
+	{
+		int widest = 0;
+
+		for (int i = 1; i < chart->ncolumns; i++)
+			widest = widths[i] > widths[widest] ? i : widest;
+		if (widths[widest] <= MIN_COLUMN_WIDTH)
+			break;
+		widths[widest]--;
+	}
+	return widths;
+}
+
+/* Takes the next line from a cell: it ends at the last blank that fits, or else in a word. */
+static char *
+take_line(char **rest, int width)
+{
+	int len = fitting_length(*rest, width);
+	int blank = len;
+	char *line;
+
+	while ((*rest)[len] != '\0' && blank > 0 && (*rest)[blank] != ' ')
+		blank--;
+	line = pnstrdup(*rest, blank > 0 ? blank : len);
+	*rest += strlen(line);
+	*rest += strspn(*rest, " ");
+	return line;
+}
+
+/* The lines of a row are as many as its longest cell needs, and have no blanks at their ends. */
+static List *
+print_text(const Chart *chart, const int *widths, char **cells, const char *between, List *lines)
+{
+	bool more = true;
+
+	while (more)
+	{
+		StringInfoData line;
+
+		CHECK_FOR_INTERRUPTS();
+		initStringInfo(&line);
+		more = false;
+		for (int i = 0; i < chart->ncolumns; i++)
+		{
+			char *text = take_line(&cells[i], widths[i]);
+
+			appendStringInfo(&line, "%s%s", i > 0 ? between : "", text);
+			appendStringInfoSpaces(&line, widths[i] - text_width(text, (int) strlen(text)));
+			more |= *cells[i] != '\0';
+		}
+		while (line.len > 0 && line.data[line.len - 1] == ' ')
+			line.data[--line.len] = '\0';
+		lines = lappend(lines, line.data);
+	}
+	return lines;
+}
+
+/* Appends the lines of a chart to others.  Its cells are used up. */
+List *
+chart_lines(const Chart *chart, List *lines)
+{
+	int *widths = choose_widths(chart);
+	char **dashes = palloc(chart->ncolumns * sizeof(char *));
+	ListCell *cell;
+
+	for (int i = 0; i < chart->ncolumns; i++)
+		dashes[i] = memset(palloc0(widths[i] + 1), '-', widths[i]);
 	foreach (cell, chart->rows)
 	{
-		char **cells = lfirst(cell);
-
-		if (cells == NULL)
-			continue;
-		appendStringInfoChar(out, '|');
-		for (int i = 0; i < chart->ncolumns; i++)
-			appendStringInfo(out, " %s |", cells[i] != NULL ? cells[i] : "");
-		appendStringInfoChar(out, '\n');
-		if (cell != list_head(chart->rows))
-			continue;
-		appendStringInfoChar(out, '|');
-		for (int i = 0; i < chart->ncolumns; i++)
-			appendStringInfoString(out, "---|");
-		appendStringInfoChar(out, '\n');
+		if (chart->markdown)
+			lines = print_markdown(chart, lfirst(cell), lines);
+		else
+			lines = print_text(chart, widths, lfirst(cell), " | ", lines);
+		if (!chart->markdown && cell == list_head(chart->rows))
+			lines = print_text(chart, widths, dashes, "-+-", lines);
 	}
-}
-
-/* Appends the chart to out, after an empty line if out is not empty.  A title may be NULL. */
-void
-chart_print(const Chart *chart, const char *title, StringInfo out)
-{
-	if (out->len > 0)
-		appendStringInfoChar(out, '\n');
-	if (title != NULL)
-		appendStringInfo(out, chart->style.format == CHART_TEXT ? "%s\n\n" : "### %s\n\n", title);
-	if (chart->style.format == CHART_TEXT)
-		grid_print(chart->rows, chart->ncolumns, chart->style.width, out);
-	else
-		print_markdown(chart, out);
-}
-
-/* Returns the printed lines from a function that returns SETOF text. */
-void
-chart_return(FunctionCallInfo fcinfo, const char *printed)
-{
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-
-	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	while (*printed != '\0')
-	{
-		int len = (int) strcspn(printed, "\n");
-		Datum line = PointerGetDatum(cstring_to_text_with_len(printed, len));
-		bool isnull = false;
-
-		tuplestore_putvalues(result->setResult, result->setDesc, &line, &isnull);
-		printed += len + (printed[len] == '\n');
-	}
+	return lines;
 }

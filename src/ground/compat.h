@@ -208,11 +208,11 @@ struct Node;
 #define is_background_worker(process) ((process)->isBackgroundWorker)
 #endif
 
-/* 17 numbers processes without looking at their struct. */
-#if PG17_GE
-#define my_process_number() MyProcNumber
+/* 19 gives a hash table in shared memory all of its entries at once. */
+#if PG_VERSION_NUM >= 190000
+#define shmem_init_hash(name, n, control, flags) ShmemInitHash(name, n, control, flags)
 #else
-#define my_process_number() (MyProc->pgprocno)
+#define shmem_init_hash(name, n, control, flags) ShmemInitHash(name, n, n, control, flags)
 #endif
 
 /* 17 combined the parts of the virtual transaction's ID in one struct. */

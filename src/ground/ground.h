@@ -21,9 +21,7 @@
  *		sql.c				statements of the extension's own: what they may name, and the values that they find
  *		extension.c			the schema that the extension is in, and its version
  *		library.c			whether the library fits that version
- *		arguments.c			arguments of SQL functions; choices and numbers in them
- *		display.c			text on a terminal: its width, and what must not get there
- *		grid.c				tables of text that fit a terminal
+ *		arguments.c			arguments of SQL functions; choices and numbers in them; texts that they return
  *		chart.c				charts for people, as text or in Markdown
  *		json_writer.c		JSON, written as text
  *		fields.c			JSON objects whose members are fields of a struct

@@ -248,7 +248,7 @@ create(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 
 	gsi_check_row_security(work);
 	spec = parse_definition(fcinfo, work);
-	if (!PG_ARGISNULL(7) && PG_GETARG_BOOL(7) && is_there(work, rel, table, spec))
+	if (argument_flag(fcinfo, 7, false) && is_there(work, rel, table, spec))
 	{
 		relation_close(rel, NoLock);
 		return;

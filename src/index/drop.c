@@ -13,6 +13,7 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
+#include "ground/arguments.h"
 #include "ground/errors.h"
 #include "index/index.h"
 
@@ -206,7 +207,7 @@ dyn_drop_index(PG_FUNCTION_ARGS)
 	GsiWork *work = palloc0(sizeof(GsiWork));
 
 	work->procedure.name = "dyn_drop_index";
-	work->cascade = !PG_ARGISNULL(2) && PG_GETARG_BOOL(2);
+	work->cascade = argument_flag(fcinfo, 2, false);
 	gsi_run(work, fcinfo, false, drop);
 	PG_RETURN_VOID();
 }

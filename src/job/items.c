@@ -98,8 +98,8 @@ item_job_arguments(ItemJob *work, FunctionCallInfo fcinfo, int i)
 						errmsg("batch_size must be at most %d", LARGEST_BATCH)));
 	work->batch = (int) batch;
 	work->max_rate = argument_positive(fcinfo, i + 1, "max_rate");
-	work->restart = !PG_ARGISNULL(i + 2) && PG_GETARG_BOOL(i + 2);
-	work->wait = PG_ARGISNULL(i + 3) || PG_GETARG_BOOL(i + 3);
+	work->restart = argument_flag(fcinfo, i + 2, false);
+	work->wait = argument_flag(fcinfo, i + 3, true);
 }
 
 static void

@@ -415,10 +415,10 @@ dyn_migrate(PG_FUNCTION_ARGS)
 						errmsg("batch_size must be at most %d", LARGEST_BATCH)));
 	work.name = text_span(PG_GETARG_TEXT_P_COPY(0));
 	work.batch_size = (int) batch_size;
-	work.wait = PG_ARGISNULL(4) || PG_GETARG_BOOL(4);
+	work.wait = argument_flag(fcinfo, 4, true);
 	PG_TRY();
 	{
-		migrate(&work, argument_text(fcinfo, 1), !PG_ARGISNULL(3) && PG_GETARG_BOOL(3));
+		migrate(&work, argument_text(fcinfo, 1), argument_flag(fcinfo, 3, false));
 	}
 	PG_FINALLY();
 	{

@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include <limits.h>
+
 #include "access/relation.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
@@ -288,10 +290,12 @@ read_patterns(text *name)
 	return patterns;
 }
 
-static ItemSpan
-span_of(const char *string)
+static char *
+text_words(const Chart *chart, const char *text)
 {
-	return string == NULL ? (ItemSpan){"", 0} : (ItemSpan){string, (uint32) strlen(string)};
+	ItemSpan span = {text, text == NULL ? 0 : (uint32) strlen(text)};
+
+	return chart_words(chart, span, INT_MAX);
 }
 
 static char *
@@ -316,28 +320,24 @@ Datum
 dyn_access_pattern_chart(PG_FUNCTION_ARGS)
 {
 	char *header[] = {"Entity", "Access pattern", "Index", "Parameters", "Notes"};
-	StringInfoData out;
 	ListCell *cell;
 	Chart *chart;
 
 	argument_require(fcinfo, 0, "table_name");
-	chart = chart_create(chart_style(fcinfo, 1), lengthof(header));
+	chart = chart_create(fcinfo, 1, lengthof(header));
 	chart_add(chart, header);
 	foreach (cell, read_patterns(PG_GETARG_TEXT_PP(0)))
 	{
 		const Pattern *pattern = lfirst(cell);
 		char *index = pattern_member(pattern, "IndexName");
-		char *cells[] = {chart_words(chart, span_of(pattern->entity)),
-						 chart_words(chart, pattern->name),
-						 chart_words(chart, span_of(index != NULL ? index : "Main table")),
-						 chart_words(chart, span_of(list_parameters(pattern))),
-						 chart_words(chart, span_of(pattern->notes))};
+		char *cells[] = {
+			text_words(chart, pattern->entity), chart_words(chart, pattern->name, INT_MAX),
+			text_words(chart, index != NULL ? index : "Main table"),
+			text_words(chart, list_parameters(pattern)), text_words(chart, pattern->notes)};
 
 		chart_add(chart, cells);
 	}
-	initStringInfo(&out);
-	chart_print(chart, NULL, &out);
-	chart_return(fcinfo, out.data);
+	return_texts(fcinfo, chart_lines(chart, NIL));
 	return (Datum) 0;
 }
 

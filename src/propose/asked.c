@@ -334,18 +334,14 @@ print_heading(const Asked *asked, const Printing *p, StringInfo out)
 static void
 print_chart(const Printing *p, StringInfo out)
 {
-	StringInfoData lines;
-	char *line;
-	char *rest;
+	ListCell *cell;
 
 	if (p->shown == 0)
 		return;
 	appendStringInfoString(out, p->texts->data);
 	appendStringInfoString(out, "--\n");
-	initStringInfo(&lines);
-	chart_print(p->chart, NULL, &lines);
-	for (rest = lines.data; (line = strsep(&rest, "\n")) != NULL && *line != '\0';)
-		propose_comment(out, "%s", line);
+	foreach (cell, chart_lines(p->chart, NIL))
+		propose_comment(out, "%s", (const char *) lfirst(cell));
 }
 
 /*
@@ -358,17 +354,15 @@ asked_print(const Proposal *proposal, ArrayType *queries)
 {
 	char *header[] = {"Query", "Answer", "Index", "Access pattern", "Notes"};
 	Asked asked = {0};
-	Printing p = {.proposal = proposal,
-				  .chart =
-					  chart_create((ChartStyle){CHART_TEXT, CHART_MAX_WIDTH}, lengthof(header)),
-				  .texts = makeStringInfo()};
+	Chart chart = {lengthof(header), .width = CHART_MAX_WIDTH};
+	Printing p = {.proposal = proposal, .chart = &chart, .texts = makeStringInfo()};
 	StringInfoData out;
 	List *result;
 	ListCell *cell;
 
 	if (proposal->entities == NIL)
 		return NIL;
-	chart_add(p.chart, header);
+	chart_add(&chart, header);
 	if (queries != NULL)
 		take_given(&asked, queries);
 	else if (!take_statements(&asked))

@@ -9,31 +9,16 @@
 
 #include "mb/pg_wchar.h"
 
+#include "ground/chart.h"
 #include "propose/propose.h"
 
-/*
- * Returns the bytes of a character that ends a line, or changes how others are shown; 0: it does
- * neither.
- */
+/* Returns the bytes of a character that ends a line, or changes how others are shown, or 0. */
 int
 propose_control_length(const char *p)
 {
-	const unsigned char *c = (const unsigned char *) p;
-
-	if (c[0] < 0x20 || c[0] == 0x7f)
-		return 1;
-	if (GetDatabaseEncoding() != PG_UTF8)
-		return 0;
-	if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)
-		return 2;
-	/* ends of lines and paragraphs, directions of writing */
-	if (c[0] == 0xe2 && c[1] == 0x80 && (c[2] == 0x8e || c[2] == 0x8f))
-		return 3;
-	if (c[0] == 0xe2 && c[1] == 0x80 && c[2] >= 0xa8 && c[2] <= 0xae)
-		return 3;
-	if (c[0] == 0xe2 && c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9)
-		return 3;
-	return 0;
+	if (GetDatabaseEncoding() == PG_UTF8)
+		return chart_hidden(p);
+	return (unsigned char) *p < ' ' || *p == 0x7f;
 }
 
 /* Appends a line; what controls a terminal or ends a line becomes a "?". */

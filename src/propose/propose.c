@@ -87,20 +87,6 @@ choose(Proposal *proposal, Jsonb *owners)
 	propose_view_names(proposal);
 }
 
-static void
-put_texts(ReturnSetInfo *result, const List *texts)
-{
-	ListCell *cell;
-
-	foreach (cell, texts)
-	{
-		Datum value = CStringGetTextDatum((const char *) lfirst(cell));
-		bool isnull = false;
-
-		tuplestore_putvalues(result->setResult, result->setDesc, &value, &isnull);
-	}
-}
-
 /* dyn_propose_migration(target, sources, owners, queries) */
 PG_FUNCTION_INFO_V1(dyn_propose_migration);
 Datum
@@ -112,11 +98,9 @@ dyn_propose_migration(PG_FUNCTION_ARGS)
 	Proposal *proposal = palloc0(sizeof(Proposal));
 
 	argument_require(fcinfo, 1, "sources");
-	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	set_target(proposal, target);
 	read_all(proposal, PG_GETARG_ARRAYTYPE_P(1));
 	choose(proposal, owners);
-	put_texts((ReturnSetInfo *) fcinfo->resultinfo,
-			  list_concat(propose_print(proposal), asked_print(proposal, queries)));
+	return_texts(fcinfo, list_concat(propose_print(proposal), asked_print(proposal, queries)));
 	return (Datum) 0;
 }

@@ -372,7 +372,7 @@ dyn_enable_stream(PG_FUNCTION_ARGS)
 										 dyn_stream_view_names);
 	if (!PG_ARGISNULL(2))
 		shards = shards_argument(PG_GETARG_INT64(2));
-	label = stream_enable(name, view, shards, !PG_ARGISNULL(3) && PG_GETARG_BOOL(3));
+	label = stream_enable(name, view, shards, argument_flag(fcinfo, 3, false));
 	PG_RETURN_TEXT_P(cstring_to_text(dyn_stream_arn(dyn_table_name(name), label)));
 }
 

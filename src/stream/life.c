@@ -30,6 +30,7 @@
 #include "ground/sql.h"
 #include "work/owned.h"
 #include "ground/compat.h"
+#include "ground/arguments.h"
 #include "ground/errors.h"
 #include "stream/service.h"
 #include "stream/stream.h"
@@ -410,8 +411,7 @@ PG_FUNCTION_INFO_V1(dyn_setup_streams);
 Datum
 dyn_setup_streams(PG_FUNCTION_ARGS)
 {
-	Life life = {.procedure = "dyn_setup_streams",
-				 .failover = !PG_ARGISNULL(0) && PG_GETARG_BOOL(0)};
+	Life life = {.procedure = "dyn_setup_streams", .failover = argument_flag(fcinfo, 0, false)};
 
 	return run(fcinfo, &life, check_set_up, set_up);
 }
@@ -434,7 +434,7 @@ dyn_teardown_streams(PG_FUNCTION_ARGS)
 {
 	Life life = {.procedure = "dyn_teardown_streams",
 				 .failover = -1,
-				 .force = !PG_ARGISNULL(0) && PG_GETARG_BOOL(0)};
+				 .force = argument_flag(fcinfo, 0, false)};
 
 	return run(fcinfo, &life, check_tear_down, tear_down);
 }

@@ -59,11 +59,14 @@ stream_progress_size(void)
 
 /* Where it is. */
 void
-stream_progress_share(void *memory, bool new)
+stream_progress_start(void)
 {
-	shared = memory;
-	if (!new)
+	bool found;
+
+	shared = ShmemInitStruct("dynamo_table collectors", stream_progress_size(), &found);
+	if (found)
 		return;
+	memset(shared, 0, stream_progress_size());
 	shared->ncollectors = max_replication_slots;
 	pg_atomic_init_u64(&shared->additions, 0);
 	ConditionVariableInit(&shared->added);

@@ -302,6 +302,4 @@ const Service stream_service = {.worker = "dynamo_table stream collector",
 								.max_back_off = 60,
 								.databases = databases,
 								.waits = stream_collector_waits,
-								.visit = visit,
-								.shared_size = stream_progress_size,
-								.share = stream_progress_share};
+								.visit = visit};

@@ -26,7 +26,7 @@ extern const Service stream_service;
 
 /* progress.c */
 extern Size stream_progress_size(void);
-extern void stream_progress_share(void *memory, bool new);
+extern void stream_progress_start(void);
 extern void stream_collector_enters(XLogRecPtr reached);
 extern void stream_collector_reaches(XLogRecPtr reached, uint64 records);
 extern void stream_collector_leaves(void);

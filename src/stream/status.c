@@ -69,19 +69,13 @@ put_stream(ReturnSetInfo *result, const DynListed *listed, ItemSpan name, const 
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/* Privileges are checked first, so that no other role's table can make the list fail. */
 static void
-put_table(ReturnSetInfo *result, Oid relid)
+put_table(ReturnSetInfo *result, const DynListed *listed, void *arg)
 {
-	DynListed listed;
-	char *relation;
+	char *relation = get_rel_name(listed->relid);
 
-	if (!rights_to_list(relid) || !dyn_open_listed(relid, &listed))
-		return;
-	relation = get_rel_name(relid);
-	for (int i = 0; relation != NULL && i < listed.settings.nstreams; i++)
-		put_stream(result, &listed, table_name(&listed, relation), &listed.settings.streams[i]);
-	dyn_close_listed(&listed);
+	for (int i = 0; relation != NULL && i < listed->settings.nstreams; i++)
+		put_stream(result, listed, table_name(listed, relation), &listed->settings.streams[i]);
 }
 
 /* dyn_stream_tables(): relation, arn, label, view_type, shards, status, enabled_at, disabled_at, identity_suffices, locked */
@@ -89,17 +83,8 @@ PG_FUNCTION_INFO_V1(dyn_stream_tables);
 Datum
 dyn_stream_tables(PG_FUNCTION_ARGS)
 {
-	List *tables;
-	ListCell *cell;
-
-	InitMaterializedSRF(fcinfo, 0);
 	SPI_connect();
-	tables = dyn_listed_tables("streams");
-	foreach (cell, tables)
-	{
-		CHECK_FOR_INTERRUPTS();
-		put_table((ReturnSetInfo *) fcinfo->resultinfo, lfirst_oid(cell));
-	}
+	dyn_list(fcinfo, dyn_listed_tables("streams"), put_table, NULL);
 	SPI_finish();
 	PG_RETURN_NULL();
 }

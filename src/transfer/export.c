@@ -77,7 +77,7 @@ begin(FunctionCallInfo fcinfo)
 	export->filter = copy_argument(fcinfo, 2);
 	export->names = copy_argument(fcinfo, 3);
 	export->vals = copy_argument(fcinfo, 4);
-	export->wrapped = PG_ARGISNULL(5) || PG_GETARG_BOOL(5);
+	export->wrapped = argument_flag(fcinfo, 5, true);
 	export->page =
 		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table export", ALLOCSET_DEFAULT_SIZES);
 	return export;

@@ -13,6 +13,7 @@
 #include "utils/rel.h"
 
 #include "catalog/resource.h"
+#include "ground/arguments.h"
 #include "ground/errors.h"
 #include "ground/extension.h"
 #include "index/index.h"
@@ -50,8 +51,7 @@ static Wanted
 read_wanted(FunctionCallInfo fcinfo)
 {
 	return (Wanted){text_span(PG_GETARG_TEXT_PP(0)), text_span(PG_GETARG_TEXT_PP(1)),
-					PG_ARGISNULL(2) ? -1 : PG_GETARG_BOOL(2),
-					!PG_ARGISNULL(3) && PG_GETARG_BOOL(3)};
+					PG_ARGISNULL(2) ? -1 : PG_GETARG_BOOL(2), argument_flag(fcinfo, 3, false)};
 }
 
 /* Whether time to live is as it is wanted, and is not to be enabled again. */
@@ -216,7 +216,7 @@ dyn_disable_ttl(PG_FUNCTION_ARGS)
 {
 	GsiWork *work = palloc0(sizeof(GsiWork));
 
-	work->cascade = !PG_ARGISNULL(1) && PG_GETARG_BOOL(1);
+	work->cascade = argument_flag(fcinfo, 1, false);
 	/* the worker that goes on with a request only knows what the table's definition says */
 	if (!procedure_can_commit(fcinfo) && !PG_ARGISNULL(0) && !work->cascade)
 	{

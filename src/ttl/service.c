@@ -395,6 +395,4 @@ const Service ttl_service = {.worker = "dynamo_table ttl worker",
 							 .interval = &dyn_ttl_interval,
 							 .probe_interval = &dyn_ttl_probe_interval,
 							 .max_back_off = 300,
-							 .visit = visit,
-							 .shared_size = ttl_turns_size,
-							 .share = ttl_turns_share};
+							 .visit = visit};

@@ -12,7 +12,7 @@ extern const Service ttl_service;
 
 /* turns.c */
 extern Size ttl_turns_size(void);
-extern void ttl_turns_share(void *memory, bool new);
+extern void ttl_turns_start(void);
 extern TimestampTz ttl_due_time(Oid relid);
 extern bool ttl_claim(Oid relid, TimestampTz now, TimestampTz until);
 extern void ttl_set_due(Oid relid, TimestampTz due);

@@ -25,13 +25,19 @@
 /* Due items beyond these are not counted. */
 #define COUNT_DUE 10000
 
+static bool
+has_ttl(const DynListed *listed)
+{
+	return listed->rel == NULL ? listed->settings.ttl.len > 0 : listed->table->ttl != NULL;
+}
+
 /* Privileges are checked first, so that no other role's table can make the list fail. */
 static bool
 open_readable(Oid relid, DynListed *listed)
 {
 	if (!rights_to_list(relid) || !dyn_open_listed(relid, listed))
 		return false;
-	if (listed->rel == NULL ? listed->settings.ttl.len > 0 : listed->table->ttl != NULL)
+	if (has_ttl(listed))
 		return true;
 	dyn_close_listed(listed);
 	return false;
@@ -58,14 +64,16 @@ parts_of(Oid relid, List *shards)
 }
 
 static void
-put_table(ReturnSetInfo *result, const DynListed *listed, List *shards)
+put_table(ReturnSetInfo *result, const DynListed *listed, void *shards)
 {
 	Datum values[6];
 	bool nulls[6] = {false};
 	ItemSpan attribute = listed->settings.ttl;
-	DynIndexStatus status =
-		listed->rel == NULL ? listed->settings.ttl_status : listed->table->ttl->status;
+	DynIndexStatus status;
 
+	if (!has_ttl(listed))
+		return;
+	status = listed->rel == NULL ? listed->settings.ttl_status : listed->table->ttl->status;
 	values[0] = ObjectIdGetDatum(listed->relid);
 	values[1] = PointerGetDatum(cstring_to_text_with_len(attribute.data, (int) attribute.len));
 	values[2] = CStringGetTextDatum(dyn_ttl_status_names[status]);
@@ -81,20 +89,8 @@ Datum
 dyn_ttl_list(PG_FUNCTION_ARGS)
 {
 	List *tables = dyn_listed_tables("ttl_attribute");
-	List *shards = dyn_local_shards(tables);
-	ListCell *cell;
 
-	InitMaterializedSRF(fcinfo, 0);
-	foreach (cell, tables)
-	{
-		DynListed listed;
-
-		CHECK_FOR_INTERRUPTS();
-		if (!open_readable(lfirst_oid(cell), &listed))
-			continue;
-		put_table((ReturnSetInfo *) fcinfo->resultinfo, &listed, shards);
-		dyn_close_listed(&listed);
-	}
+	dyn_list(fcinfo, tables, put_table, dyn_local_shards(tables));
 	PG_RETURN_NULL();
 }
 

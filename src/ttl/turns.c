@@ -9,6 +9,7 @@
 
 #include "common/hashfn.h"
 #include "miscadmin.h"
+#include "storage/shmem.h"
 
 #include "ttl/service.h"
 
@@ -22,7 +23,7 @@ typedef struct Due
 	TimestampTz due;
 } Due;
 
-/* Of the block that the launcher and all workers share, by its lock. */
+/* All workers share it, by the lock of services. */
 static Due (*dues)[DUE_ENTRIES] = NULL;
 
 /* What it takes of shared memory. */
@@ -34,9 +35,13 @@ ttl_turns_size(void)
 
 /* Where it is. */
 void
-ttl_turns_share(void *memory, bool new)
+ttl_turns_start(void)
 {
-	dues = memory;
+	bool found;
+
+	dues = ShmemInitStruct("dynamo_table turns", ttl_turns_size(), &found);
+	if (!found)
+		memset(dues, 0, ttl_turns_size());
 }
 
 static Due *

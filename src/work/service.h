@@ -12,13 +12,12 @@
  * The launcher keeps services apart: each has its own number of workers, and databases wait in the
  * order in which they were due, whatever they are due for.
  *
- * One block of shared memory (shared.c) has the visits, what is asked for, and a part for each
- * service.  One lock guards it all.  It is held for some instructions, and no other lock is taken
- * meanwhile.
+ * Shared memory (shared.c) has the visits, what is asked for, and parts of services.  One lock guards
+ * it all.  It is held for some instructions, and no other lock is taken meanwhile.
  *
  *		launcher.c		which database is visited when, and for which service
  *		visit.c			the worker of a service, which visits a database
- *		shared.c		the shared memory of services
+ *		shared.c		shared memory, of services and others
  *		switch.c		services that are switched off in a database
  *		trace.c			what visits were at when the server went down
  *		background.c	what all workers have in common, those below too
@@ -102,10 +101,6 @@ typedef struct Service
 
 	/* In a worker that is connected, outside of a transaction. */
 	VisitAnswer (*visit)(Visit *visit);
-
-	/* The service's part of shared memory; NULL: it has none.  It is all zeros if it is new. */
-	Size (*shared_size)(void);
-	void (*share)(void *memory, bool new);
 } Service;
 
 /* launcher.c */
@@ -118,6 +113,8 @@ extern PGDLLEXPORT void dyn_launcher_main(Datum unused);
 extern bool service_is_switched_off(const Service *service);
 
 /* shared.c */
+extern void shared_add(Size (*size)(void), void (*start)(void));
+extern int shared_tranche(void);
 extern void shared_lock(LWLockMode mode);
 extern void shared_unlock(void);
 extern void service_notice(const Service *service, const char *what);

@@ -1,6 +1,6 @@
 /*
  * shared.c
- *	  The shared memory of services: the visits, what is asked for, and a part for each service.
+ *	  Shared memory: its parts, and that of services, which has the visits and what is asked for.
  *
  * It is there if the library is preloaded.  A visit has a number, so that a worker that was started
  * by a launcher before this one cannot speak for another visit.
@@ -26,79 +26,95 @@ typedef struct Shared
 } Shared;
 
 static Shared *shared = NULL;
-static shmem_request_hook_type next_request_hook;
-static shmem_startup_hook_type next_startup_hook;
 static bool wake_at_commit = false;
 
 /*
- * The block
+ * Parts of shared memory
  */
 
-static Size
-own_size(void)
+typedef struct Part
 {
-	return MAXALIGN(
-		add_size(offsetof(Shared, visits), mul_size(max_worker_processes, sizeof(Visit))));
-}
+	Size (*size)(void);
+	void (*start)(void);
+} Part;
 
-static Size
-part_size(const Service *service)
-{
-	return service->shared_size == NULL ? 0 : MAXALIGN(service->shared_size());
-}
+#define MAX_PARTS 8
 
-static Size
-memory_size(void)
-{
-	Size size = own_size();
-
-	for (int i = 0; i < nservices; i++)
-		size = add_size(size, part_size(services[i]));
-	return size;
-}
+static Part parts[MAX_PARTS];
+static int nparts = 0;
+static shmem_request_hook_type next_request_hook;
+static shmem_startup_hook_type next_startup_hook;
 
 static void
 request_memory(void)
 {
 	if (next_request_hook != NULL)
 		next_request_hook();
-	RequestAddinShmemSpace(memory_size());
+	for (int i = 0; i < nparts; i++)
+		RequestAddinShmemSpace(parts[i].size());
 	RequestNamedLWLockTranche(NAME, 1);
 }
 
 static void
 start_memory(void)
 {
-	char *part;
-	bool found;
-
 	if (next_startup_hook != NULL)
 		next_startup_hook();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	shared = ShmemInitStruct(NAME, memory_size(), &found);
-	if (!found)
-	{
-		memset(shared, 0, memory_size());
-		shared->lock = &GetNamedLWLockTranche(NAME)->lock;
-	}
-	part = (char *) shared + own_size();
-	for (int i = 0; i < nservices; i++)
-	{
-		if (services[i]->share != NULL)
-			services[i]->share(part, !found);
-		part += part_size(services[i]);
-	}
+	for (int i = 0; i < nparts; i++)
+		parts[i].start();
 	LWLockRelease(AddinShmemInitLock);
 }
 
-/* Has the server make the block.  To be called while libraries are preloaded. */
+/*
+ * Has the server make a part of shared memory: start() calls ShmemInitStruct() or the like.  To be
+ * called while libraries are preloaded.
+ */
+void
+shared_add(Size (*size)(void), void (*start)(void))
+{
+	if (nparts == MAX_PARTS)
+		elog(ERROR, "too many parts of shared memory");
+	if (nparts == 0)
+	{
+		next_request_hook = shmem_request_hook;
+		shmem_request_hook = request_memory;
+		next_startup_hook = shmem_startup_hook;
+		shmem_startup_hook = start_memory;
+	}
+	parts[nparts++] = (Part){size, start};
+}
+
+/* The kind of locks that a part may initialize. */
+int
+shared_tranche(void)
+{
+	return GetNamedLWLockTranche(NAME)->lock.tranche;
+}
+
+static Size
+own_size(void)
+{
+	return add_size(offsetof(Shared, visits), mul_size(max_worker_processes, sizeof(Visit)));
+}
+
+static void
+start_own(void)
+{
+	bool found;
+
+	shared = ShmemInitStruct(NAME, own_size(), &found);
+	if (found)
+		return;
+	memset(shared, 0, own_size());
+	shared->lock = &GetNamedLWLockTranche(NAME)->lock;
+}
+
+/* Has the server make the memory of services. */
 void
 shared_init(void)
 {
-	next_request_hook = shmem_request_hook;
-	shmem_request_hook = request_memory;
-	next_startup_hook = shmem_startup_hook;
-	shmem_startup_hook = start_memory;
+	shared_add(own_size, start_own);
 }
 
 /* Takes the lock that guards the block. */

@@ -312,7 +312,7 @@ $node->safe_psql('postgres', q{SELECT dyn_create_table('drawn', 'pk S', 'sk S')}
 $node->safe_psql('postgres', q{SELECT dyn_put('drawn', '{"pk":{"S":"ORG#1"},"sk":{"S":"USER#ada"},"Name":{"S":"Ada Lovelace"},"Note":{"S":"a\u001b[2J\u009b\nb"},"Word":{"S":"abcdefghijklmnopqrstuvwxyz"}}')});
 ($status, $out, $err) = command('chart', '--table', 'drawn', '--width', '40');
 is($status, 0, 'a chart') or diag($err);
-like($out, qr/^ORG#1 +│ USER#ada +│ /m, 'has the item');
+like($out, qr/^ORG#1 +\| USER#ada +\| /m, 'has the item');
 like($out, qr/a\\u001b\[2J/, 'without escape sequences');
 utf8::decode($out);
 unlike($out, qr/[^\n]{41}/, 'no line is wider');
@@ -324,7 +324,7 @@ unlike($out, qr/[^\n]{41}/, 'no line is wider');
 ($status, $out, $err) = command('chart', '--table', 'drawn', '--of', 'entities', '--format', 'markdown');
 like($out, qr/^### Main table\n\n\| Entity \| pk \| sk \|\n/, 'entities, in Markdown');
 ($status, $out, $err) = command('chart', '--table', 'drawn', '--of', 'patterns');
-like($out, qr/^Entity │ Access pattern │/, 'access patterns');
+like($out, qr/^Entity \| Access pattern \|/, 'access patterns');
 ($status, $out, $err) = command('chart', '--table', 'none');
 is($status, 1, 'of no table');
 

@@ -50,7 +50,7 @@ like($owner, qr/^-- Access patterns, from pg_stat_statements:\n-- \d+ of its sta
 like($owner, qr/^-- Q1 \(calls: 3\): SELECT \* FROM orders WHERE customer_id = \$1$/m, 'a statement has its calls, the most frequent one comes first');
 like($owner, qr/^-- Q\d \(calls: 1\): SELECT name FROM customers WHERE id = \$1$/m, 'another statement');
 like($owner, qr/^-- Q\d \(calls: 1\): SELECT total FROM orders WHERE id = \$1$/m, 'a superuser sees those of others');
-like($owner, qr{^-- Q1 +│ one read +│ GSI1 +│ orders_by_customer_id +│}m, 'it is answered by an index');
+like($owner, qr{^-- Q1 +\| one read +\| GSI1 +\| orders_by_customer_id +\|}m, 'it is answered by an index');
 unlike($owner, qr/elsewhere|work_mem|SELECT .1 FROM customers/, 'no statement about other things or of another database');
 
 my $reader = proposed('reader');
