@@ -314,8 +314,8 @@ append_key(StringInfo sql, const DynKey *key)
 
 /* A timestamp as text, without zeros at the end of its seconds: declarations say how many there are. */
 #define WITHOUT_ZEROS \
-	"pg_catalog.regexp_replace(pg_catalog.regexp_replace(%s, '\\.0+(Z?)$', '\\1'), " \
-	"'(\\.[0-9]*[1-9])0+(Z?)$', '\\1\\2')"
+	"pg_catalog.regexp_replace(pg_catalog.regexp_replace(%s, E'\\\\.0+(Z?)$', E'\\\\1'), " \
+	"E'(\\\\.[0-9]*[1-9])0+(Z?)$', E'\\\\1\\\\2')"
 
 static bool
 is_timestamp_text(const ValueType *type)

@@ -16,8 +16,9 @@
  * have not even the letters.
  */
 #define HAS_NUL \
-	"pg_catalog.strpos(%s::%s.dyn_item::pg_catalog.text, '\\u0000') > 0" \
-	" AND %s::%s.dyn_item::pg_catalog.text ~ '(^|[^\\\\])(\\\\\\\\)*\\\\u0000'"
+	"pg_catalog.strpos(%s::%s.dyn_item::pg_catalog.text, E'\\\\u0000') > 0" \
+	" AND %s::%s.dyn_item::pg_catalog.text" \
+	" ~ E'(^|[^\\\\\\\\])(\\\\\\\\\\\\\\\\)*\\\\\\\\u0000'"
 
 static int64
 column_value(int column)
