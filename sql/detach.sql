@@ -330,3 +330,20 @@ DROP FUNCTION whoami CASCADE;
 DROP DOMAIN checked;
 REVOKE ALL ON SCHEMA public FROM detach_owner;
 DROP ROLE detach_owner, detach_other;
+
+-- where strings take backslashes for escapes, as 19 has none
+SELECT current_setting('server_version_num')::int < 190000 AS other_strings \gset
+\if :other_strings
+SET standard_conforming_strings = off;
+SET escape_string_warning = off;
+\endif
+SELECT dyn_create_table('strings', 'pk S');
+SELECT dyn_create_entity('strings', 'E', '{"pk": "E#<Id>"}', '{"Id": "S text", "At": "S timestamptz"}');
+SELECT dyn_put('strings', '{"pk": "E#1", "Id": "1", "At": "2024-01-02T03:04:05.120000Z", "Type": "E"}'::jsonb);
+SELECT count(*) > 0 AS done FROM dyn_detach('strings', 'columns');
+SELECT item, pk, "Id", "At" = '2024-01-02 03:04:05.12+00' AS same FROM strings;
+DROP TABLE strings;
+RESET standard_conforming_strings;
+\if :other_strings
+RESET escape_string_warning;
+\endif

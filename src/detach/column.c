@@ -174,7 +174,7 @@ compared_form(const DetachColumn *column, const char *json)
 
 	if (column->type.type != ITEM_S || (base != TIMESTAMPOID && base != TIMESTAMPTZOID))
 		return json;
-	return psprintf("pg_catalog.regexp_replace(%s #>> '{}', '[.0]*(Z?)$', '\\1')", json);
+	return psprintf("pg_catalog.regexp_replace(%s #>> '{}', '[.0]*(Z?)$', E'\\\\1')", json);
 }
 
 /*

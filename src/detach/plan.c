@@ -150,8 +150,8 @@ check_strings(Detach *detach)
 {
 	char *item = psprintf("item::%s.dyn_item::pg_catalog.text", detach->table->extension);
 	/* an odd number of backslashes, so that the last one begins an escape; most items have none */
-	static const char condition[] =
-		"pg_catalog.strpos(%s, '\\u0000') > 0 AND %s ~ '(^|[^\\\\])(\\\\\\\\)*\\\\u0000'";
+	static const char condition[] = "pg_catalog.strpos(%s, E'\\\\u0000') > 0 AND %s"
+									" ~ E'(^|[^\\\\\\\\])(\\\\\\\\\\\\\\\\)*\\\\\\\\u0000'";
 	int64 n = detach->format == DETACH_DYNAMODB
 				  ? 0
 				  : detach_count(detach->relid, psprintf(condition, item, item));
