@@ -7,7 +7,7 @@
  * not there, whose columns are the attributes that are joined or grouped, once the paths of the table
  * are made: no scan uses it, and it has no operators and proves nothing.
  *
- * Of an attribute that keys begin with there are as many values as keys, and of one that alone makes
+ * Of an attribute that makes a key there are as many values as keys, and of one that alone makes
  * the primary key as many as items.  This says numbers only, and no values, which are what the
  * planner keeps to itself if a role may not read them.
  */
@@ -19,16 +19,11 @@
 #include "catalog/pg_statistic.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
-#include "optimizer/optimizer.h"
-#include "optimizer/tlist.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/selfuncs.h"
 
 #include "ground/compat.h"
 #include "view/member_plan.h"
-
-/* Of fewer items, any attribute is supposed to have another value in each, as the planner does with tables. */
-#define FEW_ITEMS DEFAULT_NUM_DISTINCT
 
 static get_index_stats_hook_type next_hook;
 
@@ -37,26 +32,17 @@ typedef struct AttributeIndex
 {
 	IndexOptInfo index;
 	List *calls; /* of MemberCall * */
-	List *joined; /* for each column, of Node *: what it has to be equal to */
-	double *distinct; /* of each column; 0: not computed yet, -1: not known */
+	double items; /* that the calls select */
+	double *values; /* of each column; 0: not counted yet, -1: not known */
 } AttributeIndex;
 
-/* What becomes of it. */
-typedef struct Attributes
-{
-	PlannerInfo *root;
-	const RelOptInfo *rel;
-	List *nodes; /* of Node * */
-	List *joined;
-} Attributes;
-
 /*
- * What attributes are
+ * How many values there are
  */
 
 /* What an expression is below casts that change nothing, and below what outer joins make of it. */
 static Node *
-attribute_of(const PlannerInfo *root, Node *node)
+below(const PlannerInfo *root, Node *node)
 {
 	for (;;)
 	{
@@ -73,150 +59,116 @@ attribute_of(const PlannerInfo *root, Node *node)
 	return node;
 }
 
-/* Whether it is the one that the part of the template is made of, as it is. */
-static bool
-is_part(const PlannerInfo *root, Node *node, const MemberCall *call, const TemplatePart *part)
-{
-	const EntityAttribute *attribute = member_part_attribute(call, part);
-
-	return attribute != NULL && !part->upper && !part->lower && part->unit == TEMPLATE_WHOLE &&
-		   member_names_attribute(attribute_of(root, node), call, attribute);
-}
-
+/* How many attributes a key is made of, and whether that one is among them, as it is. */
 static int
-count_placeholders(const Template *t)
+count_attributes(const MemberCall *call, Node *asked, bool *found)
 {
 	int n = 0;
 
-	for (int i = 0; i < t->nparts; i++)
-		n += t->parts[i].npath > 0;
+	*found = false;
+	for (int i = 0; call->t != NULL && i < call->t->nparts; i++)
+	{
+		const TemplatePart *part = &call->t->parts[i];
+		const EntityAttribute *attribute = member_part_attribute(call, part);
+
+		n += part->npath > 0;
+		*found |= attribute != NULL && !part->upper && !part->lower &&
+				  part->unit == TEMPLATE_WHOLE && member_names_attribute(asked, call, attribute);
+	}
 	return n;
 }
 
-/* Whether a key is made of it, and perhaps of others. */
 static bool
-is_in_key(const PlannerInfo *root, Node *node, const MemberCall *call)
+makes_key(const MemberCall *call, const void *asked)
 {
-	for (int i = 0; call->t != NULL && i < call->t->nparts; i++)
-	{
-		if (is_part(root, node, call, &call->t->parts[i]))
-			return true;
-	}
-	return false;
+	bool found;
+	int n = count_attributes(call, (Node *) asked, &found);
+
+	return call->t != NULL && (n == 0 || (n == 1 && found));
 }
-
-/* Whether it says the key in a column, together with what does not change. */
-static bool
-determines_column(const PlannerInfo *root, Node *node, List *calls, int attnum)
-{
-	ListCell *cell;
-
-	foreach (cell, calls)
-	{
-		const MemberCall *call = lfirst(cell);
-		int n = call->t == NULL ? -1 : count_placeholders(call->t);
-
-		if (call->column->varattno == attnum && (n == 0 || (n == 1 && is_in_key(root, node, call))))
-			return true;
-	}
-	return false;
-}
-
-static bool
-determines_row(const PlannerInfo *root, Node *node, const AttributeIndex *attributes)
-{
-	ListCell *cell;
-
-	foreach (cell, attributes->index.rel->indexlist)
-	{
-		const IndexOptInfo *index = lfirst(cell);
-		bool all = index->unique && index->immediate && index->indpred == NIL;
-
-		for (int i = 0; all && i < index->nkeycolumns; i++)
-			all = determines_column(root, node, attributes->calls, index->indexkeys[i]);
-		if (all)
-			return true;
-	}
-	return false;
-}
-
-/*
- * How many values there are
- */
 
 /*
  * By the key that has the fewest other attributes.  Those of one key are supposed to have as many
- * values each, so that all of them together have as many as there are keys.
+ * values each, so that all of them together have as many as there are keys.  Of equally good keys the
+ * least count is taken, since a column's keys are those of all entities.  -1: not known.
  */
 static double
-values_in_keys(const MemberScope *scope, Node *node, const AttributeIndex *attributes)
+values_in_keys(PlannerInfo *root, const AttributeIndex *attributes, Node *asked)
 {
-	double distinct = -1;
-	int fewest = 0;
+	double values = -1;
+	int fewest = PG_INT32_MAX;
 	ListCell *cell;
 
 	foreach (cell, attributes->calls)
 	{
 		const MemberCall *call = lfirst(cell);
+		bool found;
+		int n = count_attributes(call, asked, &found);
 		double keys;
-		int n;
 
-		if (!is_in_key(scope->root, node, call))
+		if (!found || n > fewest)
 			continue;
-		n = count_placeholders(call->t);
-		if (fewest > 0 && n >= fewest)
-			continue;
-		keys = member_keys(scope, attributes->index.rel, attributes->calls, call);
-		if (keys <= 0)
-			continue;
+		keys = pow(member_keys(root, call), 1.0 / n);
+		if (keys > 0 && (n < fewest || keys < values))
+			values = keys;
 		fewest = n;
-		distinct = n == 1 ? keys : pow(keys, 1.0 / n);
 	}
-	return distinct;
+	return values;
 }
 
 /*
- * Of an attribute of which nothing is known the values are supposed to be among those of what it is
- * joined with, as those of a foreign key are.
+ * The values of an attribute of which nothing is known are supposed to be among those of what it has to
+ * be equal to, as those of a foreign key are.
  */
 static double
-values_joined(PlannerInfo *root, List *joined)
+values_joined(PlannerInfo *root, const RelOptInfo *rel, Node *node)
 {
-	double distinct = -1;
+	double values = -1;
+	int i = -1;
 	ListCell *cell;
 
-	foreach (cell, joined)
+	while ((i = bms_next_member(rel->eclass_indexes, i)) >= 0)
 	{
-		VariableStatData other;
-		bool unknown;
-		double values;
+		const EquivalenceClass *class = list_nth(root->eq_classes, i);
+		bool found = false;
 
-		examine_variable(root, lfirst(cell), 0, &other);
-		values = get_variable_numdistinct(&other, &unknown);
-		if (other.rel != NULL && !unknown && (distinct < 0 || values < distinct))
-			distinct = values;
-		ReleaseVariableStats(other);
+		foreach (cell, class->ec_members)
+			found |=
+				equal(below(root, (Node *) ((EquivalenceMember *) lfirst(cell))->em_expr), node);
+		foreach (cell, found ? class->ec_members : NIL)
+		{
+			const EquivalenceMember *member = lfirst(cell);
+			VariableStatData other;
+			bool unknown;
+			double n;
+
+			if (bms_overlap(member->em_relids, rel->relids))
+				continue;
+			examine_variable(root, (Node *) member->em_expr, 0, &other);
+			n = get_variable_numdistinct(&other, &unknown);
+			if (other.rel != NULL && !unknown && (values < 0 || n < values))
+				values = n;
+			ReleaseVariableStats(other);
+		}
 	}
-	return distinct;
+	return values;
 }
 
-/* -1: not known. */
 static double
-count_values(PlannerInfo *root, const AttributeIndex *attributes, int column)
+count_values(PlannerInfo *root, const AttributeIndex *attributes, Node *node)
 {
-	MemberScope scope = {root, (int) attributes->index.rel->relid, JOIN_INNER, NULL};
-	double items = member_items(&scope, attributes->index.rel, attributes->calls);
-	Node *node = list_nth(attributes->index.indexprs, column);
-	double distinct;
+	const RelOptInfo *rel = attributes->index.rel;
+	Node *asked = below(root, node);
+	double values;
 
-	if (determines_row(root, node, attributes))
-		return items;
-	distinct = values_in_keys(&scope, node, attributes);
-	if (distinct < 0)
-		distinct = values_joined(root, list_nth(attributes->joined, column));
-	if (distinct < 0 && items >= FEW_ITEMS)
+	if (member_is_one_row(rel, attributes->calls, makes_key, asked))
+		return attributes->items;
+	values = values_in_keys(root, attributes, asked);
+	if (values < 0)
+		values = values_joined(root, rel, asked);
+	if (values < 0 && attributes->items >= DEFAULT_NUM_DISTINCT)
 		return -1;
-	return distinct < 0 ? items : Min(distinct, items);
+	return values < 0 ? attributes->items : Min(values, attributes->items);
 }
 
 /*
@@ -234,17 +186,12 @@ no_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Co
 static AttributeIndex *
 find_attributes(const RelOptInfo *rel)
 {
-	ListCell *cell;
+	const IndexOptInfo *last = rel == NULL || rel->indexlist == NIL ? NULL : llast(rel->indexlist);
 
-	foreach (cell, rel == NULL ? NIL : rel->indexlist)
-	{
-		const IndexOptInfo *index = lfirst(cell);
-
-		if (index->hypothetical &&
-			index->amcostestimate == (__typeof__(index->amcostestimate)) no_cost)
-			return (AttributeIndex *) index;
-	}
-	return NULL;
+	return last != NULL && last->hypothetical &&
+				   last->amcostestimate == (__typeof__(last->amcostestimate)) no_cost
+			   ? (AttributeIndex *) last
+			   : NULL;
 }
 
 /* Whether it goes by that OID.  Of which relation the planner asks is in "vardata", where it is filled in. */
@@ -281,21 +228,21 @@ static bool
 get_statistics(PlannerInfo *root, Oid indexoid, AttrNumber column, VariableStatData *vardata)
 {
 	AttributeIndex *attributes = is_ours(root, indexoid) ? find_attributes(vardata->rel) : NULL;
-	double *distinct;
+	double *values;
 
 	if (attributes == NULL)
 		return next_hook != NULL && next_hook(root, indexoid, column, vardata);
-	distinct = &attributes->distinct[column - 1];
-	if (*distinct == 0)
+	values = &attributes->values[column - 1];
+	if (*values == 0)
 	{
 		/* what it is joined with may ask for it */
-		*distinct = -1;
-		*distinct = count_values(root, attributes, column - 1);
+		*values = -1;
+		*values = count_values(root, attributes, list_nth(attributes->index.indexprs, column - 1));
 	}
 	vardata->acl_ok = true;
-	if (*distinct > 0)
+	if (*values > 0)
 	{
-		vardata->statsTuple = make_statistics(*distinct);
+		vardata->statsTuple = make_statistics(*values);
 		vardata->freefunc = heap_freetuple;
 	}
 	return true;
@@ -305,92 +252,52 @@ get_statistics(PlannerInfo *root, Oid indexoid, AttrNumber column, VariableStatD
  * What is joined or grouped
  */
 
-static void
-add_column(Attributes *attributes, Node *node, List *joined)
+/* Adds attributes of a table, as the planner looks for them, which depends on the version. */
+typedef struct Collected
 {
-	int i;
+	const PlannerInfo *root;
+	Index relid;
+	List *nodes;
+} Collected;
 
-	for (i = 0; i < list_length(attributes->nodes); i++)
+static bool
+collect(Node *node, Collected *collected)
+{
+	const Var *item;
+	Node *attribute;
+
+	if (node == NULL)
+		return false;
+	attribute = below(collected->root, node);
+	item = (const Var *) member_attribute_item(attribute);
+	if (item == NULL)
+		return expression_tree_walker(node, collect, collected);
+	if (IsA(item, Var) && item->varlevelsup == 0 && (Index) item->varno == collected->relid)
 	{
-		ListCell *known = list_nth_cell(attributes->joined, i);
-
-		if (!equal(list_nth(attributes->nodes, i), node))
-			continue;
-		lfirst(known) = list_concat_unique_ptr(lfirst(known), joined);
-		return;
+		while (IsA(node, RelabelType))
+			node = (Node *) ((RelabelType *) node)->arg;
+		collected->nodes = list_append_unique(collected->nodes, attribute);
+		collected->nodes = list_append_unique(collected->nodes, node);
 	}
-	attributes->nodes = lappend(attributes->nodes, node);
-	attributes->joined = lappend(attributes->joined, list_copy(joined));
+	return false;
 }
 
-/* As the planner looks for it, which depends on the version: as it is, and as it is below all else. */
-static void
-add_attribute(Attributes *attributes, Node *node, List *joined)
+static List *
+collect_attributes(const PlannerInfo *root, const RelOptInfo *rel)
 {
-	Node *below;
-
-	while (IsA(node, RelabelType))
-		node = (Node *) ((RelabelType *) node)->arg;
-	below = attribute_of(attributes->root, node);
-	if (!IsA(below, FuncExpr) ||
-		!bms_equal(pull_varnos(attributes->root, below), attributes->rel->relids))
-		return;
-	add_column(attributes, below, joined);
-	if (!equal(node, below))
-		add_column(attributes, node, joined);
-}
-
-static void
-add_clauses(Attributes *attributes)
-{
+	Collected collected = {root, rel->relid, NIL};
 	ListCell *cell;
+	ListCell *member;
 
-	foreach (cell, attributes->rel->joininfo)
+	(void) collect((Node *) root->processed_tlist, &collected);
+	foreach (cell, rel->joininfo)
+		(void) collect((Node *) ((RestrictInfo *) lfirst(cell))->clause, &collected);
+	foreach (cell, root->eq_classes)
 	{
-		const RestrictInfo *clause = lfirst(cell);
-		const OpExpr *equality = (OpExpr *) clause->clause;
-
-		if (clause->mergeopfamilies == NIL || !IsA(equality, OpExpr))
-			continue;
-		add_attribute(attributes, linitial(equality->args), list_make1(lsecond(equality->args)));
-		add_attribute(attributes, lsecond(equality->args), list_make1(linitial(equality->args)));
+		foreach (member, ((EquivalenceClass *) lfirst(cell))->ec_members)
+			(void) collect((Node *) ((EquivalenceMember *) lfirst(member))->em_expr, &collected);
 	}
-}
-
-static void
-add_class(Attributes *attributes, const EquivalenceClass *class)
-{
-	ListCell *cell;
-	ListCell *other;
-
-	foreach (cell, class->ec_members)
-	{
-		const EquivalenceMember *member = lfirst(cell);
-		List *joined = NIL;
-
-		if (!bms_equal(member->em_relids, attributes->rel->relids))
-			continue;
-		foreach (other, class->ec_members)
-		{
-			const EquivalenceMember *equal = lfirst(other);
-
-			if (!bms_overlap(equal->em_relids, attributes->rel->relids) &&
-				!bms_is_empty(equal->em_relids))
-				joined = lappend(joined, equal->em_expr);
-		}
-		add_attribute(attributes, (Node *) member->em_expr, joined);
-	}
-}
-
-static void
-add_grouped(Attributes *attributes)
-{
-	const PlannerInfo *root = attributes->root;
-	List *clauses = list_concat_copy(root->parse->groupClause, root->parse->distinctClause);
-	ListCell *cell;
-
-	foreach (cell, get_sortgrouplist_exprs(clauses, root->processed_tlist))
-		add_attribute(attributes, lfirst(cell), NIL);
+	return collected.nodes;
 }
 
 /*
@@ -412,15 +319,25 @@ namesake(const RelOptInfo *rel)
 	return InvalidOid;
 }
 
-static AttributeIndex *
-make_index(RelOptInfo *rel, List *calls, const Attributes *attributes)
+/* Lets the planner ask for attributes of a table of which the calls select items.  Its paths are made. */
+void
+member_distinct_add(PlannerInfo *root, RelOptInfo *rel, List *calls)
 {
-	AttributeIndex *new = palloc0(sizeof(AttributeIndex));
-	IndexOptInfo *index = &new->index;
-	int n = list_length(attributes->nodes);
+	List *nodes = collect_attributes(root, rel);
+	int n = list_length(nodes);
+	Oid oid = namesake(rel);
+	AttributeIndex *new;
+	IndexOptInfo *index;
 
+	if (nodes == NIL || !OidIsValid(oid) || find_attributes(rel) != NULL)
+		return;
+	new = palloc0(sizeof(AttributeIndex));
+	new->calls = calls;
+	new->items = member_items(root, rel, calls);
+	new->values = palloc0(n * sizeof(double));
+	index = &new->index;
 	index->type = T_IndexOptInfo;
-	index->indexoid = namesake(rel);
+	index->indexoid = oid;
 	index->rel = rel;
 	index->tree_height = -1;
 	index->hypothetical = true;
@@ -430,29 +347,9 @@ make_index(RelOptInfo *rel, List *calls, const Attributes *attributes)
 	index->opfamily = palloc0(n * sizeof(Oid));
 	index->opcintype = palloc0(n * sizeof(Oid));
 	index->canreturn = palloc0(n * sizeof(bool));
-	index->indexprs = attributes->nodes;
+	index->indexprs = nodes;
 	index->amcostestimate = (__typeof__(index->amcostestimate)) no_cost;
-	new->calls = calls;
-	new->joined = attributes->joined;
-	new->distinct = palloc0(n * sizeof(double));
-	return new;
-}
-
-/* Lets the planner ask for attributes of a table of which the calls select items.  Its paths are made. */
-void
-member_distinct_add(PlannerInfo *root, RelOptInfo *rel, List *calls)
-{
-	Attributes attributes = {root, rel};
-	int i = -1;
-
-	if (find_attributes(rel) != NULL || !OidIsValid(namesake(rel)))
-		return;
-	add_clauses(&attributes);
-	while ((i = bms_next_member(rel->eclass_indexes, i)) >= 0)
-		add_class(&attributes, list_nth(root->eq_classes, i));
-	add_grouped(&attributes);
-	if (attributes.nodes != NIL)
-		rel->indexlist = lappend(rel->indexlist, make_index(rel, calls, &attributes));
+	rel->indexlist = lappend(rel->indexlist, index);
 }
 
 /* Sets the hook.  Called once by _PG_init(). */

@@ -61,21 +61,14 @@ extern List *member_key_clauses(const MemberCall *call, const KnownValues *known
 								const KeyOperators *operators);
 extern bool member_is_whole(const MemberCall *call, const KnownValues *known);
 
-/* estimate.c: which part of a table's items all calls select, with what the clauses say of them */
-typedef struct MemberScope
-{
-	PlannerInfo *root;
-	int relid; /* as varRelid of clause_selectivity() */
-	JoinType jointype;
-	SpecialJoinInfo *sjinfo;
-} MemberScope;
+/* estimate.c */
+typedef bool (*KeyIsKnown)(const MemberCall *call, const void *arg);
 
-extern Selectivity member_part(const MemberScope *scope, const RelOptInfo *rel, List *calls,
-							   List *clauses, List **used);
 extern bool member_estimate(SupportRequestSelectivity *request);
-extern double member_items(const MemberScope *scope, const RelOptInfo *rel, List *calls);
-extern double member_keys(const MemberScope *scope, const RelOptInfo *rel, List *calls,
-						  const MemberCall *call);
+extern double member_items(PlannerInfo *root, const RelOptInfo *rel, List *calls);
+extern double member_keys(PlannerInfo *root, const MemberCall *call);
+extern bool member_is_one_row(const RelOptInfo *rel, List *calls, KeyIsKnown is_known,
+							  const void *arg);
 
 /* distinct.c: how many different values attributes have */
 extern void member_distinct_add(PlannerInfo *root, RelOptInfo *rel, List *calls);

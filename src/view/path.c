@@ -353,29 +353,6 @@ add_scan(const Planned *plan, const KeyScan *scan, Relids required_outer)
 		add_path(plan->rel, bitmap);
 }
 
-/*
- * How many rows a scan finds for one row of the outer relations.  All paths with the same
- * parameters must have the same, so nothing changes if there are any.
- */
-static void
-set_rows(const Planned *plan, List *joins, Relids outer, Relids required_outer)
-{
-	MemberScope scope = {plan->root, (int) plan->rel->relid, JOIN_INNER, NULL};
-	List *used = NIL;
-	List *restricted = NIL;
-	ParamPathInfo *info;
-	Selectivity all;
-	Selectivity part;
-
-	if (find_param_path_info(plan->rel, required_outer) != NULL)
-		return;
-	info = get_baserel_parampathinfo(plan->root, plan->rel, required_outer);
-	all = member_part(&scope, plan->rel, plan->calls, plan->rel->baserestrictinfo, &restricted);
-	part = member_part(&scope, plan->rel, plan->calls, clauses_within(plan, joins, outer), &used);
-	if (all > 0 && part < all)
-		info->ppi_rows = clamp_row_est(plan->rel->rows * (part / all));
-}
-
 static bool
 is_known(List *scans, const KeyScan *scan)
 {
@@ -414,10 +391,8 @@ add_join_paths(const Planned *plan)
 	foreach (cell, scans)
 	{
 		const KeyScan *scan = lfirst(cell);
-		Relids required_outer = bms_union(scan->outer, plan->rel->lateral_relids);
 
-		set_rows(plan, joins, scan->outer, required_outer);
-		add_scan(plan, scan, required_outer);
+		add_scan(plan, scan, bms_union(scan->outer, plan->rel->lateral_relids));
 	}
 }
 
