@@ -59,16 +59,22 @@ literal_part(PlannerInfo *root, const MemberCall *call)
 	return member_is_whole(call, &known) ? part : Max(part, LEAST_RANGE);
 }
 
-/* Returns how many items the calls select, without any values. */
-double
-member_items(PlannerInfo *root, const RelOptInfo *rel, List *calls)
+static Selectivity
+literals_part(PlannerInfo *root, List *calls)
 {
 	Selectivity part = 1.0;
 	ListCell *cell;
 
 	foreach (cell, calls)
 		part = Min(part, literal_part(root, lfirst(cell)));
-	return clamp_row_est(rel->tuples * part);
+	return part;
+}
+
+/* Returns how many items the calls select, without any values. */
+double
+member_items(PlannerInfo *root, const RelOptInfo *rel, List *calls)
+{
+	return clamp_row_est(rel->tuples * literals_part(root, calls));
 }
 
 /*
@@ -142,8 +148,8 @@ is_given_by(const MemberCall *call, const void *clauses)
 static Selectivity
 calls_part(PlannerInfo *root, const RelOptInfo *rel, List *calls)
 {
-	double items = member_items(root, rel, calls);
-	Selectivity part = items / Max(rel->tuples, 1);
+	Selectivity all = literals_part(root, calls);
+	Selectivity part = all;
 	bool given = false;
 	ListCell *cell;
 	ListCell *value;
@@ -156,7 +162,7 @@ calls_part(PlannerInfo *root, const RelOptInfo *rel, List *calls)
 		member_find_values(rel->baserestrictinfo, call, &known);
 		if (known.clauses == NIL)
 			continue;
-		part = Min(part, key_part(root, call, &known));
+		part = Min(part, all * key_part(root, call, &known) / literal_part(root, call));
 		foreach (value, known.clauses)
 			((RestrictInfo *) lfirst(value))->norm_selec = 1.0;
 		given = true;
