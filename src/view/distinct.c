@@ -252,52 +252,18 @@ get_statistics(PlannerInfo *root, Oid indexoid, AttrNumber column, VariableStatD
  * What is joined or grouped
  */
 
-/* Adds attributes of a table, as the planner looks for them, which depends on the version. */
-typedef struct Collected
-{
-	const PlannerInfo *root;
-	Index relid;
-	List *nodes;
-} Collected;
-
-static bool
-collect(Node *node, Collected *collected)
-{
-	const Var *item;
-	Node *attribute;
-
-	if (node == NULL)
-		return false;
-	attribute = below(collected->root, node);
-	item = (const Var *) member_attribute_item(attribute);
-	if (item == NULL)
-		return expression_tree_walker(node, collect, collected);
-	if (IsA(item, Var) && item->varlevelsup == 0 && (Index) item->varno == collected->relid)
-	{
-		while (IsA(node, RelabelType))
-			node = (Node *) ((RelabelType *) node)->arg;
-		collected->nodes = list_append_unique(collected->nodes, attribute);
-		collected->nodes = list_append_unique(collected->nodes, node);
-	}
-	return false;
-}
-
+/* As the planner looks for them, which depends on the version: as they are, and as they are below all else. */
 static List *
-collect_attributes(const PlannerInfo *root, const RelOptInfo *rel)
+asked_attributes(const PlannerInfo *root, const RelOptInfo *rel, List *calls)
 {
-	Collected collected = {root, rel->relid, NIL};
+	bool whole;
+	List *nodes =
+		member_attributes(root, rel, ((const MemberCall *) linitial(calls))->item, &whole);
 	ListCell *cell;
-	ListCell *member;
 
-	(void) collect((Node *) root->processed_tlist, &collected);
-	foreach (cell, rel->joininfo)
-		(void) collect((Node *) ((RestrictInfo *) lfirst(cell))->clause, &collected);
-	foreach (cell, root->eq_classes)
-	{
-		foreach (member, ((EquivalenceClass *) lfirst(cell))->ec_members)
-			(void) collect((Node *) ((EquivalenceMember *) lfirst(member))->em_expr, &collected);
-	}
-	return collected.nodes;
+	foreach (cell, list_copy(nodes))
+		nodes = list_append_unique(nodes, below(root, lfirst(cell)));
+	return nodes;
 }
 
 /*
@@ -323,7 +289,7 @@ namesake(const RelOptInfo *rel)
 void
 member_distinct_add(PlannerInfo *root, RelOptInfo *rel, List *calls)
 {
-	List *nodes = collect_attributes(root, rel);
+	List *nodes = asked_attributes(root, rel, calls);
 	int n = list_length(nodes);
 	Oid oid = namesake(rel);
 	AttributeIndex *new;

@@ -74,7 +74,9 @@ extern bool member_is_one_row(const RelOptInfo *rel, List *calls, KeyIsKnown is_
 extern void member_distinct_add(PlannerInfo *root, RelOptInfo *rel, List *calls);
 extern void member_distinct_init(void);
 
-/* narrow.c */
+/* narrow.c: also which attributes are asked for above the scan of a table */
+extern List *member_attributes(const PlannerInfo *root, const RelOptInfo *rel, const Var *item,
+							   bool *whole);
 extern void member_narrow_init(void);
 
 /* route.c */
