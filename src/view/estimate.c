@@ -11,7 +11,6 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_statistic.h"
-#include "nodes/makefuncs.h"
 #include "nodes/pathnodes.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
@@ -36,14 +35,7 @@ key_part(PlannerInfo *root, const MemberCall *call, const KnownValues *known)
 	List *clauses = member_key_clauses(call, known, &operators);
 
 	if (clauses == NIL)
-	{
-		NullTest *test = makeNode(NullTest);
-
-		test->arg = (Expr *) call->column;
-		test->nulltesttype = IS_NOT_NULL;
-		test->location = -1;
-		clauses = list_make1(test);
-	}
+		return nulltestsel(root, IS_NOT_NULL, (Node *) call->column, 0, JOIN_INNER, NULL);
 	return clauselist_selectivity(root, clauses, (int) call->column->varno, JOIN_INNER, NULL);
 }
 

@@ -49,7 +49,6 @@ typedef struct KnownValues
 /* member_plan.c */
 extern bool member_read_call(Node *node, MemberCall *call);
 extern List *member_calls(const RelOptInfo *rel); /* of MemberCall *: among its restrictions */
-extern bool member_uses_clause(const MemberCall *call, RestrictInfo *clause);
 extern void member_find_values(List *clauses, const MemberCall *call, KnownValues *known);
 extern bool member_names_attribute(Node *node, const MemberCall *call,
 								   const EntityAttribute *attribute);

@@ -39,7 +39,7 @@ typedef struct Narrowing
 	PlannerInfo *root;
 	List *carried; /* of Carried * */
 	List *targets; /* of PathTarget *: those of all nodes */
-	Relids kept; /* tables whose items are needed */
+	Relids parameters; /* tables whose rows are */
 	bool unknown; /* there are nodes that we do not know */
 } Narrowing;
 
@@ -115,10 +115,15 @@ member_attributes(const PlannerInfo *root, const RelOptInfo *rel, const Var *ite
  * The tables
  */
 
-/* Whether the planner carries expressions of it anyway, of which an outer join may make NULL. */
+/*
+ * Whether nodes above the scan cannot refer to its attributes.  What an outer join may make NULL of the
+ * planner carries as expressions anyway.  A join that only looks whether there are rows hands on none of
+ * their expressions, but may hand on an item, for a join above it that compares another one of a class.
+ */
 static bool
-is_nullable(const PlannerInfo *root, const RelOptInfo *rel)
+is_hidden(const PlannerInfo *root, const RelOptInfo *rel, const Var *item)
 {
+	Relids needed = rel->attr_needed[item->varattno - rel->min_attr];
 	ListCell *cell;
 
 	foreach (cell, root->placeholder_list)
@@ -129,11 +134,13 @@ is_nullable(const PlannerInfo *root, const RelOptInfo *rel)
 	foreach (cell, root->join_info_list)
 	{
 		const SpecialJoinInfo *join = lfirst(cell);
+		bool nullable = join->jointype == JOIN_LEFT || join->jointype == JOIN_FULL;
 
-		if (join->jointype != JOIN_LEFT && join->jointype != JOIN_FULL)
-			continue;
-		if (bms_is_subset(rel->relids, join->syn_righthand) ||
-			(join->jointype == JOIN_FULL && bms_is_subset(rel->relids, join->syn_lefthand)))
+		if (bms_is_subset(rel->relids, join->syn_righthand) &&
+			(nullable ||
+			 !bms_is_subset(needed, bms_union(join->min_lefthand, join->min_righthand))))
+			return true;
+		if (join->jointype == JOIN_FULL && bms_is_subset(rel->relids, join->syn_lefthand))
 			return true;
 	}
 	return false;
@@ -167,11 +174,11 @@ find_tables(Narrowing *narrowing)
 		Carried carried = {rel};
 		bool whole;
 
-		if (calls == NIL || root->simple_rte_array[i]->inh || is_nullable(root, rel))
+		if (calls == NIL || root->simple_rte_array[i]->inh)
 			continue;
 		carried.item = ((const MemberCall *) linitial(calls))->item;
 		carried.attributes = member_attributes(root, rel, carried.item, &whole);
-		if (!whole && is_worthwhile(root, &carried))
+		if (!whole && !is_hidden(root, rel, carried.item) && is_worthwhile(root, &carried))
 			narrowing->carried = lappend(
 				narrowing->carried, memcpy(palloc(sizeof(carried)), &carried, sizeof(carried)));
 	}
@@ -195,27 +202,6 @@ carried_item(const Narrowing *narrowing, const Node *node)
 }
 
 /*
- * A join that only looks whether there are rows of its inner side hands on no expressions of these:
- * an item that it hands on, which nobody needs, stays one.
- */
-static void
-keep_inner_items(Narrowing *narrowing, const JoinPath *join)
-{
-	ListCell *cell;
-
-	if (join->jointype != JOIN_SEMI && join->jointype != JOIN_ANTI)
-		return;
-	foreach (cell, join->path.pathtarget->exprs)
-	{
-		const Carried *carried = carried_item(narrowing, lfirst(cell));
-
-		if (carried != NULL &&
-			bms_is_subset(carried->rel->relids, join->innerjoinpath->parent->relids))
-			narrowing->kept = bms_add_members(narrowing->kept, carried->rel->relids);
-	}
-}
-
-/*
  * The nodes
  */
 
@@ -236,7 +222,6 @@ nodes_below(Narrowing *narrowing, Path *path)
 		case T_NestPath:
 		case T_MergePath:
 		case T_HashPath:
-			keep_inner_items(narrowing, (JoinPath *) path);
 			return list_make2(((JoinPath *) path)->outerjoinpath,
 							  ((JoinPath *) path)->innerjoinpath);
 		case T_AppendPath:
@@ -277,7 +262,7 @@ find_in_nodes(Narrowing *narrowing, List *paths)
 		Path *path = lfirst(cell);
 
 		narrowing->targets = list_append_unique_ptr(narrowing->targets, path->pathtarget);
-		narrowing->kept = bms_add_members(narrowing->kept, PATH_REQ_OUTER(path));
+		narrowing->parameters = bms_add_members(narrowing->parameters, PATH_REQ_OUTER(path));
 		find_in_nodes(narrowing, nodes_below(narrowing, path));
 	}
 }
@@ -294,7 +279,7 @@ narrow_target(const Narrowing *narrowing, PathTarget *target)
 	{
 		const Carried *carried = carried_item(narrowing, lfirst(cell));
 
-		if (carried == NULL || bms_is_subset(carried->rel->relids, narrowing->kept))
+		if (carried == NULL || bms_is_subset(carried->rel->relids, narrowing->parameters))
 		{
 			add_column_to_pathtarget(
 				narrow, lfirst(cell),
