@@ -13,12 +13,11 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "access/htup_details.h"
 #include "catalog/pg_statistic.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
+#include "optimizer/paths.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/selfuncs.h"
 
@@ -59,59 +58,45 @@ below(const PlannerInfo *root, Node *node)
 	return node;
 }
 
-/* How many attributes a key is made of, and whether that one is among them, as it is. */
-static int
-count_attributes(const MemberCall *call, Node *asked, bool *found)
+/* Whether a key is made of an attribute, as it is, and of what does not change, or of that alone. */
+static bool
+makes_key(const MemberCall *call, const void *asked)
 {
-	int n = 0;
-
-	*found = false;
 	for (int i = 0; call->t != NULL && i < call->t->nparts; i++)
 	{
 		const TemplatePart *part = &call->t->parts[i];
 		const EntityAttribute *attribute = member_part_attribute(call, part);
 
-		n += part->npath > 0;
-		*found |= attribute != NULL && !part->upper && !part->lower &&
-				  part->unit == TEMPLATE_WHOLE && member_names_attribute(asked, call, attribute);
+		if (part->npath > 0 &&
+			(attribute == NULL || part->upper || part->lower || part->unit != TEMPLATE_WHOLE ||
+			 !member_names_attribute((Node *) asked, call, attribute)))
+			return false;
 	}
-	return n;
-}
-
-static bool
-makes_key(const MemberCall *call, const void *asked)
-{
-	bool found;
-	int n = count_attributes(call, (Node *) asked, &found);
-
-	return call->t != NULL && (n == 0 || (n == 1 && found));
+	return call->t != NULL;
 }
 
 /*
- * By the key that has the fewest other attributes.  Those of one key are supposed to have as many
- * values each, so that all of them together have as many as there are keys.  Of equally good keys the
- * least count is taken, since a column's keys are those of all entities.  -1: not known.
+ * As many as there are keys.  Of several keys that it makes the least count is taken, since what is known
+ * of a column is about the keys of all entities.  -1: not known.
  */
 static double
-values_in_keys(PlannerInfo *root, const AttributeIndex *attributes, Node *asked)
+values_in_keys(PlannerInfo *root, List *calls, Node *asked)
 {
 	double values = -1;
-	int fewest = PG_INT32_MAX;
 	ListCell *cell;
 
-	foreach (cell, attributes->calls)
+	foreach (cell, calls)
 	{
 		const MemberCall *call = lfirst(cell);
-		bool found;
-		int n = count_attributes(call, asked, &found);
+		KnownValues literals;
 		double keys;
 
-		if (!found || n > fewest)
+		member_find_values(NIL, call, &literals);
+		if (member_is_whole(call, &literals) || !makes_key(call, asked))
 			continue;
-		keys = pow(member_keys(root, call), 1.0 / n);
-		if (keys > 0 && (n < fewest || keys < values))
+		keys = member_keys(root, call);
+		if (keys > 0 && (values < 0 || keys < values))
 			values = keys;
-		fewest = n;
 	}
 	return values;
 }
@@ -129,24 +114,20 @@ values_joined(PlannerInfo *root, const RelOptInfo *rel, Node *node)
 
 	while ((i = bms_next_member(rel->eclass_indexes, i)) >= 0)
 	{
-		const EquivalenceClass *class = list_nth(root->eq_classes, i);
-		bool found = false;
+		EquivalenceClass *class = list_nth(root->eq_classes, i);
 
+		if (find_ec_member_matching_expr(class, (Expr *) node, rel->relids) == NULL)
+			continue;
 		foreach (cell, class->ec_members)
-			found |=
-				equal(below(root, (Node *) ((EquivalenceMember *) lfirst(cell))->em_expr), node);
-		foreach (cell, found ? class->ec_members : NIL)
 		{
-			const EquivalenceMember *member = lfirst(cell);
 			VariableStatData other;
 			bool unknown;
 			double n;
 
-			if (bms_overlap(member->em_relids, rel->relids))
-				continue;
-			examine_variable(root, (Node *) member->em_expr, 0, &other);
+			examine_variable(root, (Node *) ((EquivalenceMember *) lfirst(cell))->em_expr, 0,
+							 &other);
 			n = get_variable_numdistinct(&other, &unknown);
-			if (other.rel != NULL && !unknown && (values < 0 || n < values))
+			if (other.rel != NULL && other.rel != rel && !unknown && (values < 0 || n < values))
 				values = n;
 			ReleaseVariableStats(other);
 		}
@@ -163,9 +144,9 @@ count_values(PlannerInfo *root, const AttributeIndex *attributes, Node *node)
 
 	if (member_is_one_row(rel, attributes->calls, makes_key, asked))
 		return attributes->items;
-	values = values_in_keys(root, attributes, asked);
+	values = values_in_keys(root, attributes->calls, asked);
 	if (values < 0)
-		values = values_joined(root, rel, asked);
+		values = values_joined(root, rel, node);
 	if (values < 0 && attributes->items >= DEFAULT_NUM_DISTINCT)
 		return -1;
 	return values < 0 ? attributes->items : Min(values, attributes->items);
