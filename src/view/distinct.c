@@ -14,12 +14,14 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "catalog/pg_index.h"
 #include "catalog/pg_statistic.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/paths.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/selfuncs.h"
+#include "utils/syscache.h"
 
 #include "ground/compat.h"
 #include "view/member_plan.h"
@@ -31,7 +33,6 @@ typedef struct AttributeIndex
 {
 	IndexOptInfo index;
 	List *calls; /* of MemberCall * */
-	double items; /* that the calls select */
 	double *values; /* of each column; 0: not counted yet, -1: not known */
 } AttributeIndex;
 
@@ -43,15 +44,9 @@ typedef struct AttributeIndex
 static Node *
 below(const PlannerInfo *root, Node *node)
 {
-	for (;;)
-	{
-		if (IsA(node, RelabelType))
-			node = (Node *) ((RelabelType *) node)->arg;
-		else if (IsA(node, PlaceHolderVar))
-			node = (Node *) ((PlaceHolderVar *) node)->phexpr;
-		else
-			break;
-	}
+	while (IsA(node, RelabelType) || IsA(node, PlaceHolderVar))
+		node = IsA(node, RelabelType) ? (Node *) ((RelabelType *) node)->arg
+									  : (Node *) ((PlaceHolderVar *) node)->phexpr;
 #if PG16_GE
 	node = remove_nulling_relids(node, root->outer_join_rels, NULL);
 #endif
@@ -109,22 +104,21 @@ static double
 values_joined(PlannerInfo *root, const RelOptInfo *rel, Node *node)
 {
 	double values = -1;
-	int i = -1;
 	ListCell *cell;
+	ListCell *member;
 
-	while ((i = bms_next_member(rel->eclass_indexes, i)) >= 0)
+	foreach (cell, root->eq_classes)
 	{
-		EquivalenceClass *class = list_nth(root->eq_classes, i);
+		EquivalenceClass *class = lfirst(cell);
+		bool joined = find_ec_member_matching_expr(class, (Expr *) node, rel->relids) != NULL;
 
-		if (find_ec_member_matching_expr(class, (Expr *) node, rel->relids) == NULL)
-			continue;
-		foreach (cell, class->ec_members)
+		foreach (member, joined ? class->ec_members : NIL)
 		{
 			VariableStatData other;
 			bool unknown;
 			double n;
 
-			examine_variable(root, (Node *) ((EquivalenceMember *) lfirst(cell))->em_expr, 0,
+			examine_variable(root, (Node *) lfirst_node(EquivalenceMember, member)->em_expr, 0,
 							 &other);
 			n = get_variable_numdistinct(&other, &unknown);
 			if (other.rel != NULL && other.rel != rel && !unknown && (values < 0 || n < values))
@@ -139,17 +133,18 @@ static double
 count_values(PlannerInfo *root, const AttributeIndex *attributes, Node *node)
 {
 	const RelOptInfo *rel = attributes->index.rel;
+	double items = member_items(root, rel, attributes->calls);
 	Node *asked = below(root, node);
 	double values;
 
 	if (member_is_one_row(rel, attributes->calls, makes_key, asked))
-		return attributes->items;
+		return items;
 	values = values_in_keys(root, attributes->calls, asked);
 	if (values < 0)
 		values = values_joined(root, rel, node);
-	if (values < 0 && attributes->items >= DEFAULT_NUM_DISTINCT)
+	if (values < 0 && items >= DEFAULT_NUM_DISTINCT)
 		return -1;
-	return values < 0 ? attributes->items : Min(values, attributes->items);
+	return values < 0 ? items : Min(values, items);
 }
 
 /*
@@ -175,18 +170,19 @@ find_attributes(const RelOptInfo *rel)
 			   : NULL;
 }
 
-/* Whether it goes by that OID.  Of which relation the planner asks is in "vardata", where it is filled in. */
+/*
+ * Whether an index has no expressions: so it is ours that the planner asks for.  For others it may have
+ * nothing in "vardata".
+ */
 static bool
-is_ours(const PlannerInfo *root, Oid indexoid)
+is_ours(Oid indexoid)
 {
-	for (int i = 1; i < root->simple_rel_array_size; i++)
-	{
-		const AttributeIndex *attributes = find_attributes(root->simple_rel_array[i]);
+	HeapTuple tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(indexoid));
+	bool ours = HeapTupleIsValid(tuple) && heap_attisnull(tuple, Anum_pg_index_indexprs, NULL);
 
-		if (attributes != NULL && attributes->index.indexoid == indexoid)
-			return true;
-	}
-	return false;
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
+	return ours;
 }
 
 /* A row of pg_statistic that says this alone: of NULLs there are none, and no values are listed. */
@@ -204,11 +200,10 @@ make_statistics(double distinct)
 	return tuple;
 }
 
-/* brincostestimate() has nothing in "vardata", for indexes that are there and have expressions. */
 static bool
 get_statistics(PlannerInfo *root, Oid indexoid, AttrNumber column, VariableStatData *vardata)
 {
-	AttributeIndex *attributes = is_ours(root, indexoid) ? find_attributes(vardata->rel) : NULL;
+	AttributeIndex *attributes = is_ours(indexoid) ? find_attributes(vardata->rel) : NULL;
 	double *values;
 
 	if (attributes == NULL)
@@ -230,22 +225,8 @@ get_statistics(PlannerInfo *root, Oid indexoid, AttrNumber column, VariableStatD
 }
 
 /*
- * What is joined or grouped
+ * The index
  */
-
-/* As the planner looks for them, which depends on the version: as they are, and as they are below all else. */
-static List *
-asked_attributes(const PlannerInfo *root, const RelOptInfo *rel, List *calls)
-{
-	bool whole;
-	List *nodes =
-		member_attributes(root, rel, ((const MemberCall *) linitial(calls))->item, &whole);
-	ListCell *cell;
-
-	foreach (cell, list_copy(nodes))
-		nodes = list_append_unique(nodes, below(root, lfirst(cell)));
-	return nodes;
-}
 
 /*
  * An index that is there and has no expressions, for which the planner asks for none.  Ours goes by
@@ -270,17 +251,22 @@ namesake(const RelOptInfo *rel)
 void
 member_distinct_add(PlannerInfo *root, RelOptInfo *rel, List *calls)
 {
-	List *nodes = asked_attributes(root, rel, calls);
-	int n = list_length(nodes);
+	List *asked = member_uses(root, rel, calls)->attributes;
+	List *nodes = list_copy(asked);
 	Oid oid = namesake(rel);
 	AttributeIndex *new;
 	IndexOptInfo *index;
+	ListCell *cell;
+	int n;
 
-	if (nodes == NIL || !OidIsValid(oid) || find_attributes(rel) != NULL)
+	/* how the planner looks for them depends on the version */
+	foreach (cell, asked)
+		nodes = list_append_unique(nodes, below(root, lfirst(cell)));
+	n = list_length(nodes);
+	if (n == 0 || !OidIsValid(oid))
 		return;
 	new = palloc0(sizeof(AttributeIndex));
 	new->calls = calls;
-	new->items = member_items(root, rel, calls);
 	new->values = palloc0(n * sizeof(double));
 	index = &new->index;
 	index->type = T_IndexOptInfo;

@@ -142,7 +142,6 @@ calls_part(PlannerInfo *root, const RelOptInfo *rel, List *calls)
 {
 	Selectivity all = literals_part(root, calls);
 	Selectivity part = all;
-	bool given = false;
 	ListCell *cell;
 	ListCell *value;
 
@@ -157,9 +156,8 @@ calls_part(PlannerInfo *root, const RelOptInfo *rel, List *calls)
 		part = Min(part, all * key_part(root, call, &known) / literal_part(root, call));
 		foreach (value, known.clauses)
 			((RestrictInfo *) lfirst(value))->norm_selec = 1.0;
-		given = true;
 	}
-	if (given && member_is_one_row(rel, calls, is_given_by, rel->baserestrictinfo))
+	if (member_is_one_row(rel, calls, is_given_by, rel->baserestrictinfo))
 		part = Min(part, 1.0 / Max(rel->tuples, 1));
 	return part;
 }

@@ -73,9 +73,16 @@ extern bool member_is_one_row(const RelOptInfo *rel, List *calls, KeyIsKnown is_
 extern void member_distinct_add(PlannerInfo *root, RelOptInfo *rel, List *calls);
 extern void member_distinct_init(void);
 
-/* narrow.c: also which attributes are asked for above the scan of a table */
-extern List *member_attributes(const PlannerInfo *root, const RelOptInfo *rel, const Var *item,
-							   bool *whole);
+/* narrow.c */
+typedef struct MemberUses
+{
+	const RelOptInfo *rel;
+	const Var *item;
+	List *attributes; /* of Node *, and of the placeholders that outer joins make of these */
+	bool whole; /* the item itself is asked for */
+} MemberUses;
+
+extern MemberUses *member_uses(const PlannerInfo *root, const RelOptInfo *rel, const List *calls);
 extern void member_narrow_init(void);
 
 /* route.c */

@@ -26,18 +26,10 @@
 
 static create_upper_paths_hook_type next_hook;
 
-/* A table of items. */
-typedef struct Carried
-{
-	const RelOptInfo *rel;
-	const Var *item;
-	List *attributes; /* of Node *: what is asked for above its scan */
-} Carried;
-
 typedef struct Narrowing
 {
 	PlannerInfo *root;
-	List *carried; /* of Carried * */
+	List *carried; /* of MemberUses * */
 	List *targets; /* of PathTarget *: those of all nodes */
 	Relids parameters; /* tables whose rows are */
 	bool unknown; /* there are nodes that we do not know */
@@ -46,13 +38,6 @@ typedef struct Narrowing
 /*
  * What is asked for
  */
-
-typedef struct Uses
-{
-	const Var *item;
-	List *attributes; /* of Node * */
-	bool whole; /* the item itself is asked for */
-} Uses;
 
 static bool
 is_attribute(Node *node, const Var *item)
@@ -64,16 +49,16 @@ is_attribute(Node *node, const Var *item)
 }
 
 static bool
-find_uses(Node *node, Uses *uses)
+find_uses(Node *node, MemberUses *uses)
 {
 	const Var *var = (const Var *) node;
+	Node *attribute = node;
 
 	if (node == NULL)
 		return false;
-	if (IsA(node, PlaceHolderVar) &&
-		is_attribute((Node *) ((PlaceHolderVar *) node)->phexpr, uses->item))
-		uses->attributes = list_append_unique(uses->attributes, node);
-	if (is_attribute(node, uses->item))
+	if (IsA(node, PlaceHolderVar))
+		attribute = (Node *) ((PlaceHolderVar *) node)->phexpr;
+	if (is_attribute(attribute, uses->item))
 	{
 		uses->attributes = list_append_unique(uses->attributes, node);
 		return false;
@@ -84,31 +69,29 @@ find_uses(Node *node, Uses *uses)
 	return expression_tree_walker(node, find_uses, uses);
 }
 
-/*
- * Returns the attributes of an item that a query asks for above the scan of its table, as expressions and
- * as the placeholders that outer joins make of these; *whole: the item itself too.
- */
-List *
-member_attributes(const PlannerInfo *root, const RelOptInfo *rel, const Var *item, bool *whole)
+/* Returns what a query asks for above the scan of a table of which the calls select items. */
+MemberUses *
+member_uses(const PlannerInfo *root, const RelOptInfo *rel, const List *calls)
 {
-	Uses uses = {item};
+	MemberUses *uses = palloc0(sizeof(MemberUses));
 	ListCell *cell;
 	ListCell *member;
 
-	(void) find_uses((Node *) root->processed_tlist, &uses);
-	(void) find_uses(root->parse->havingQual, &uses);
+	uses->rel = rel;
+	uses->item = ((const MemberCall *) linitial(calls))->item;
+	(void) find_uses((Node *) root->processed_tlist, uses);
+	(void) find_uses(root->parse->havingQual, uses);
 	foreach (cell, rel->joininfo)
-		(void) find_uses((Node *) ((RestrictInfo *) lfirst(cell))->clause, &uses);
+		(void) find_uses((Node *) lfirst_node(RestrictInfo, cell)->clause, uses);
 	foreach (cell, root->eq_classes)
 	{
 		const EquivalenceClass *class = lfirst(cell);
 
 		/* a constant is compared where the table is read */
 		foreach (member, class->ec_has_const ? NIL : class->ec_members)
-			(void) find_uses((Node *) ((EquivalenceMember *) lfirst(member))->em_expr, &uses);
+			(void) find_uses((Node *) lfirst_node(EquivalenceMember, member)->em_expr, uses);
 	}
-	*whole = uses.whole;
-	return uses.attributes;
+	return uses;
 }
 
 /*
@@ -121,9 +104,10 @@ member_attributes(const PlannerInfo *root, const RelOptInfo *rel, const Var *ite
  * their expressions, but may hand on an item, for a join above it that compares another one of a class.
  */
 static bool
-is_hidden(const PlannerInfo *root, const RelOptInfo *rel, const Var *item)
+is_hidden(const PlannerInfo *root, const MemberUses *uses)
 {
-	Relids needed = rel->attr_needed[item->varattno - rel->min_attr];
+	const RelOptInfo *rel = uses->rel;
+	Relids needed = rel->attr_needed[uses->item->varattno - rel->min_attr];
 	ListCell *cell;
 
 	foreach (cell, root->placeholder_list)
@@ -151,14 +135,14 @@ is_hidden(const PlannerInfo *root, const RelOptInfo *rel, const Var *item)
  * more than it spares.
  */
 static bool
-is_worthwhile(PlannerInfo *root, const Carried *carried)
+is_worthwhile(PlannerInfo *root, const MemberUses *uses)
 {
 	const RelOptInfo *join = bms_membership(root->all_baserels) == BMS_MULTIPLE
 								 ? find_join_rel(root, root->all_baserels)
-								 : carried->rel;
+								 : uses->rel;
 
-	return carried->attributes != NIL && (list_length(carried->attributes) == 1 ||
-										  (join != NULL && join->rows >= carried->rel->rows / 2));
+	return uses->attributes != NIL && (list_length(uses->attributes) == 1 ||
+									   (join != NULL && join->rows >= uses->rel->rows / 2));
 }
 
 /* Tables of which attributes are asked for and not the item. */
@@ -171,21 +155,18 @@ find_tables(Narrowing *narrowing)
 	{
 		const RelOptInfo *rel = root->simple_rel_array[i];
 		List *calls = rel == NULL || rel->reloptkind != RELOPT_BASEREL ? NIL : member_calls(rel);
-		Carried carried = {rel};
-		bool whole;
+		MemberUses *uses;
 
 		if (calls == NIL || root->simple_rte_array[i]->inh)
 			continue;
-		carried.item = ((const MemberCall *) linitial(calls))->item;
-		carried.attributes = member_attributes(root, rel, carried.item, &whole);
-		if (!whole && !is_hidden(root, rel, carried.item) && is_worthwhile(root, &carried))
-			narrowing->carried = lappend(
-				narrowing->carried, memcpy(palloc(sizeof(carried)), &carried, sizeof(carried)));
+		uses = member_uses(root, rel, calls);
+		if (!uses->whole && !is_hidden(root, uses) && is_worthwhile(root, uses))
+			narrowing->carried = lappend(narrowing->carried, uses);
 	}
 }
 
-/* The table whose item a node is, or NULL. */
-static const Carried *
+/* The table whose item a node is, which can be left behind; or NULL. */
+static const MemberUses *
 carried_item(const Narrowing *narrowing, const Node *node)
 {
 	const Var *var = (const Var *) node;
@@ -193,9 +174,10 @@ carried_item(const Narrowing *narrowing, const Node *node)
 
 	foreach (cell, IsA(node, Var) && var->varlevelsup == 0 ? narrowing->carried : NIL)
 	{
-		const Carried *carried = lfirst(cell);
+		const MemberUses *carried = lfirst(cell);
 
-		if (carried->item->varno == var->varno && carried->item->varattno == var->varattno)
+		if (carried->item->varno == var->varno && carried->item->varattno == var->varattno &&
+			!bms_is_subset(carried->rel->relids, narrowing->parameters))
 			return carried;
 	}
 	return NULL;
@@ -214,8 +196,6 @@ nodes_below(Narrowing *narrowing, Path *path)
 		case T_Path:
 		case T_IndexPath:
 		case T_BitmapHeapPath:
-		case T_TidPath:
-		case T_TidRangePath:
 		case T_SubqueryScanPath:
 		case T_GroupResultPath:
 			return NIL;
@@ -277,16 +257,13 @@ narrow_target(const Narrowing *narrowing, PathTarget *target)
 
 	foreach (cell, target->exprs)
 	{
-		const Carried *carried = carried_item(narrowing, lfirst(cell));
+		const MemberUses *carried = carried_item(narrowing, lfirst(cell));
 
-		if (carried == NULL || bms_is_subset(carried->rel->relids, narrowing->parameters))
-		{
+		if (carried == NULL)
 			add_column_to_pathtarget(
 				narrow, lfirst(cell),
 				get_pathtarget_sortgroupref(target, foreach_current_index(cell)));
-			continue;
-		}
-		foreach (attribute, carried->attributes)
+		foreach (attribute, carried == NULL ? NIL : carried->attributes)
 		{
 			if (!list_member(target->exprs, lfirst(attribute)))
 				add_column_to_pathtarget(narrow, lfirst(attribute), 0);
