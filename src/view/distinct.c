@@ -17,7 +17,6 @@
 #include "catalog/pg_index.h"
 #include "catalog/pg_statistic.h"
 #include "nodes/nodeFuncs.h"
-#include "nodes/pathnodes.h"
 #include "optimizer/paths.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/selfuncs.h"
@@ -163,11 +162,10 @@ static AttributeIndex *
 find_attributes(const RelOptInfo *rel)
 {
 	const IndexOptInfo *last = rel == NULL || rel->indexlist == NIL ? NULL : llast(rel->indexlist);
+	bool ours = last != NULL && last->hypothetical &&
+				last->amcostestimate == (__typeof__(last->amcostestimate)) no_cost;
 
-	return last != NULL && last->hypothetical &&
-				   last->amcostestimate == (__typeof__(last->amcostestimate)) no_cost
-			   ? (AttributeIndex *) last
-			   : NULL;
+	return ours ? (AttributeIndex *) last : NULL;
 }
 
 /*
@@ -251,17 +249,19 @@ namesake(const RelOptInfo *rel)
 void
 member_distinct_add(PlannerInfo *root, RelOptInfo *rel, List *calls)
 {
-	List *asked = member_uses(root, rel, calls)->attributes;
-	List *nodes = list_copy(asked);
 	Oid oid = namesake(rel);
+	List *nodes = NIL;
 	AttributeIndex *new;
 	IndexOptInfo *index;
 	ListCell *cell;
 	int n;
 
 	/* how the planner looks for them depends on the version */
-	foreach (cell, asked)
+	foreach (cell, member_uses(root, rel, calls)->attributes)
+	{
+		nodes = list_append_unique(nodes, lfirst(cell));
 		nodes = list_append_unique(nodes, below(root, lfirst(cell)));
+	}
 	n = list_length(nodes);
 	if (n == 0 || !OidIsValid(oid))
 		return;

@@ -11,8 +11,6 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_statistic.h"
-#include "nodes/pathnodes.h"
-#include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
 #include "utils/selfuncs.h"
 #include "utils/typcache.h"

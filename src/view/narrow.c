@@ -16,7 +16,6 @@
 
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
-#include "nodes/pathnodes.h"
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/planner.h"
@@ -285,9 +284,8 @@ narrow(PlannerInfo *root, RelOptInfo *final)
 	if (root->parse->commandType != CMD_SELECT || root->rowMarks != NIL)
 		return;
 	find_tables(&narrowing);
-	if (narrowing.carried == NIL)
-		return;
-	find_in_nodes(&narrowing, final->pathlist);
+	if (narrowing.carried != NIL)
+		find_in_nodes(&narrowing, final->pathlist);
 	foreach (cell, narrowing.unknown ? NIL : narrowing.targets)
 		narrow_target(&narrowing, lfirst(cell));
 }
