@@ -65,7 +65,7 @@ SELECT expected('SELECT FROM order_i a JOIN order_i b USING (customer)');
 SELECT expected('SELECT FROM shop s JOIN "order" o USING (shop)');
 SELECT expected('SELECT FROM customer c JOIN "order" o USING (customer)');
 SELECT expected('SELECT FROM customer c JOIN customer r ON r.customer = c.referrer');
--- keys of two attributes
+-- keys of two attributes, of neither of which anything is known by itself
 SELECT expected('SELECT FROM visit a JOIN visit b USING (shop, customer)');
 -- with an ordinary table
 CREATE TABLE mail AS SELECT i % 400 + 1 AS customer, i AS id FROM generate_series(1, 800) i;

@@ -7,28 +7,23 @@
  * not there, whose columns are the attributes that are joined or grouped, once the paths of the table
  * are made: no scan uses it, and it has no operators and proves nothing.
  *
- * Of an attribute that keys begin with there are as many values as keys, and of one that alone makes
+ * Of an attribute that makes a key there are as many values as keys, and of one that alone makes
  * the primary key as many as items.  This says numbers only, and no values, which are what the
  * planner keeps to itself if a role may not read them.
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "access/htup_details.h"
+#include "catalog/pg_index.h"
 #include "catalog/pg_statistic.h"
 #include "nodes/nodeFuncs.h"
-#include "nodes/pathnodes.h"
-#include "optimizer/optimizer.h"
-#include "optimizer/tlist.h"
+#include "optimizer/paths.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/selfuncs.h"
+#include "utils/syscache.h"
 
 #include "ground/compat.h"
 #include "view/member_plan.h"
-
-/* Of fewer items, any attribute is supposed to have another value in each, as the planner does with tables. */
-#define FEW_ITEMS DEFAULT_NUM_DISTINCT
 
 static get_index_stats_hook_type next_hook;
 
@@ -37,186 +32,118 @@ typedef struct AttributeIndex
 {
 	IndexOptInfo index;
 	List *calls; /* of MemberCall * */
-	List *joined; /* for each column, of Node *: what it has to be equal to */
-	double *distinct; /* of each column; 0: not computed yet, -1: not known */
+	double *values; /* of each column; 0: not counted yet, -1: not known */
 } AttributeIndex;
 
-/* What becomes of it. */
-typedef struct Attributes
-{
-	PlannerInfo *root;
-	const RelOptInfo *rel;
-	List *nodes; /* of Node * */
-	List *joined;
-} Attributes;
-
 /*
- * What attributes are
+ * How many values there are
  */
 
 /* What an expression is below casts that change nothing, and below what outer joins make of it. */
 static Node *
-attribute_of(const PlannerInfo *root, Node *node)
+below(const PlannerInfo *root, Node *node)
 {
-	for (;;)
-	{
-		if (IsA(node, RelabelType))
-			node = (Node *) ((RelabelType *) node)->arg;
-		else if (IsA(node, PlaceHolderVar))
-			node = (Node *) ((PlaceHolderVar *) node)->phexpr;
-		else
-			break;
-	}
+	while (IsA(node, RelabelType) || IsA(node, PlaceHolderVar))
+		node = IsA(node, RelabelType) ? (Node *) ((RelabelType *) node)->arg
+									  : (Node *) ((PlaceHolderVar *) node)->phexpr;
 #if PG16_GE
 	node = remove_nulling_relids(node, root->outer_join_rels, NULL);
 #endif
 	return node;
 }
 
-/* Whether it is the one that the part of the template is made of, as it is. */
+/* Whether a key is made of an attribute, as it is, and of what does not change, or of that alone. */
 static bool
-is_part(const PlannerInfo *root, Node *node, const MemberCall *call, const TemplatePart *part)
-{
-	const EntityAttribute *attribute = member_part_attribute(call, part);
-
-	return attribute != NULL && !part->upper && !part->lower && part->unit == TEMPLATE_WHOLE &&
-		   member_names_attribute(attribute_of(root, node), call, attribute);
-}
-
-static int
-count_placeholders(const Template *t)
-{
-	int n = 0;
-
-	for (int i = 0; i < t->nparts; i++)
-		n += t->parts[i].npath > 0;
-	return n;
-}
-
-/* Whether a key is made of it, and perhaps of others. */
-static bool
-is_in_key(const PlannerInfo *root, Node *node, const MemberCall *call)
+makes_key(const MemberCall *call, const void *asked)
 {
 	for (int i = 0; call->t != NULL && i < call->t->nparts; i++)
 	{
-		if (is_part(root, node, call, &call->t->parts[i]))
-			return true;
+		const TemplatePart *part = &call->t->parts[i];
+		const EntityAttribute *attribute = member_part_attribute(call, part);
+
+		if (part->npath > 0 &&
+			(attribute == NULL || part->upper || part->lower || part->unit != TEMPLATE_WHOLE ||
+			 !member_names_attribute((Node *) asked, call, attribute)))
+			return false;
 	}
-	return false;
+	return call->t != NULL;
 }
 
-/* Whether it says the key in a column, together with what does not change. */
-static bool
-determines_column(const PlannerInfo *root, Node *node, List *calls, int attnum)
+/*
+ * As many as there are keys.  Of several keys that it makes the least count is taken, since what is known
+ * of a column is about the keys of all entities.  -1: not known.
+ */
+static double
+values_in_keys(PlannerInfo *root, List *calls, Node *asked)
 {
+	double values = -1;
 	ListCell *cell;
 
 	foreach (cell, calls)
 	{
 		const MemberCall *call = lfirst(cell);
-		int n = call->t == NULL ? -1 : count_placeholders(call->t);
-
-		if (call->column->varattno == attnum && (n == 0 || (n == 1 && is_in_key(root, node, call))))
-			return true;
-	}
-	return false;
-}
-
-static bool
-determines_row(const PlannerInfo *root, Node *node, const AttributeIndex *attributes)
-{
-	ListCell *cell;
-
-	foreach (cell, attributes->index.rel->indexlist)
-	{
-		const IndexOptInfo *index = lfirst(cell);
-		bool all = index->unique && index->immediate && index->indpred == NIL;
-
-		for (int i = 0; all && i < index->nkeycolumns; i++)
-			all = determines_column(root, node, attributes->calls, index->indexkeys[i]);
-		if (all)
-			return true;
-	}
-	return false;
-}
-
-/*
- * How many values there are
- */
-
-/*
- * By the key that has the fewest other attributes.  Those of one key are supposed to have as many
- * values each, so that all of them together have as many as there are keys.
- */
-static double
-values_in_keys(const MemberScope *scope, Node *node, const AttributeIndex *attributes)
-{
-	double distinct = -1;
-	int fewest = 0;
-	ListCell *cell;
-
-	foreach (cell, attributes->calls)
-	{
-		const MemberCall *call = lfirst(cell);
+		KnownValues literals;
 		double keys;
-		int n;
 
-		if (!is_in_key(scope->root, node, call))
+		member_find_values(NIL, call, &literals);
+		if (member_is_whole(call, &literals) || !makes_key(call, asked))
 			continue;
-		n = count_placeholders(call->t);
-		if (fewest > 0 && n >= fewest)
-			continue;
-		keys = member_keys(scope, attributes->index.rel, attributes->calls, call);
-		if (keys <= 0)
-			continue;
-		fewest = n;
-		distinct = n == 1 ? keys : pow(keys, 1.0 / n);
+		keys = member_keys(root, call);
+		if (keys > 0 && (values < 0 || keys < values))
+			values = keys;
 	}
-	return distinct;
+	return values;
 }
 
 /*
- * Of an attribute of which nothing is known the values are supposed to be among those of what it is
- * joined with, as those of a foreign key are.
+ * The values of an attribute of which nothing is known are supposed to be among those of what it has to
+ * be equal to, as those of a foreign key are.
  */
 static double
-values_joined(PlannerInfo *root, List *joined)
+values_joined(PlannerInfo *root, const RelOptInfo *rel, Node *node)
 {
-	double distinct = -1;
+	double values = -1;
 	ListCell *cell;
+	ListCell *member;
 
-	foreach (cell, joined)
+	foreach (cell, root->eq_classes)
 	{
-		VariableStatData other;
-		bool unknown;
-		double values;
+		EquivalenceClass *class = lfirst(cell);
+		bool joined = find_ec_member_matching_expr(class, (Expr *) node, rel->relids) != NULL;
 
-		examine_variable(root, lfirst(cell), 0, &other);
-		values = get_variable_numdistinct(&other, &unknown);
-		if (other.rel != NULL && !unknown && (distinct < 0 || values < distinct))
-			distinct = values;
-		ReleaseVariableStats(other);
+		foreach (member, joined ? class->ec_members : NIL)
+		{
+			VariableStatData other;
+			bool unknown;
+			double n;
+
+			examine_variable(root, (Node *) lfirst_node(EquivalenceMember, member)->em_expr, 0,
+							 &other);
+			n = get_variable_numdistinct(&other, &unknown);
+			if (other.rel != NULL && other.rel != rel && !unknown && (values < 0 || n < values))
+				values = n;
+			ReleaseVariableStats(other);
+		}
 	}
-	return distinct;
+	return values;
 }
 
-/* -1: not known. */
 static double
-count_values(PlannerInfo *root, const AttributeIndex *attributes, int column)
+count_values(PlannerInfo *root, const AttributeIndex *attributes, Node *node)
 {
-	MemberScope scope = {root, (int) attributes->index.rel->relid, JOIN_INNER, NULL};
-	double items = member_items(&scope, attributes->index.rel, attributes->calls);
-	Node *node = list_nth(attributes->index.indexprs, column);
-	double distinct;
+	const RelOptInfo *rel = attributes->index.rel;
+	double items = member_items(root, rel, attributes->calls);
+	Node *asked = below(root, node);
+	double values;
 
-	if (determines_row(root, node, attributes))
+	if (member_is_one_row(rel, attributes->calls, makes_key, asked))
 		return items;
-	distinct = values_in_keys(&scope, node, attributes);
-	if (distinct < 0)
-		distinct = values_joined(root, list_nth(attributes->joined, column));
-	if (distinct < 0 && items >= FEW_ITEMS)
+	values = values_in_keys(root, attributes->calls, asked);
+	if (values < 0)
+		values = values_joined(root, rel, node);
+	if (values < 0 && items >= DEFAULT_NUM_DISTINCT)
 		return -1;
-	return distinct < 0 ? items : Min(distinct, items);
+	return values < 0 ? items : Min(values, items);
 }
 
 /*
@@ -234,31 +161,26 @@ no_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Co
 static AttributeIndex *
 find_attributes(const RelOptInfo *rel)
 {
-	ListCell *cell;
+	const IndexOptInfo *last = rel == NULL || rel->indexlist == NIL ? NULL : llast(rel->indexlist);
+	bool ours = last != NULL && last->hypothetical &&
+				last->amcostestimate == (__typeof__(last->amcostestimate)) no_cost;
 
-	foreach (cell, rel == NULL ? NIL : rel->indexlist)
-	{
-		const IndexOptInfo *index = lfirst(cell);
-
-		if (index->hypothetical &&
-			index->amcostestimate == (__typeof__(index->amcostestimate)) no_cost)
-			return (AttributeIndex *) index;
-	}
-	return NULL;
+	return ours ? (AttributeIndex *) last : NULL;
 }
 
-/* Whether it goes by that OID.  Of which relation the planner asks is in "vardata", where it is filled in. */
+/*
+ * Whether an index has no expressions: so it is ours that the planner asks for.  For others it may have
+ * nothing in "vardata".
+ */
 static bool
-is_ours(const PlannerInfo *root, Oid indexoid)
+is_ours(Oid indexoid)
 {
-	for (int i = 1; i < root->simple_rel_array_size; i++)
-	{
-		const AttributeIndex *attributes = find_attributes(root->simple_rel_array[i]);
+	HeapTuple tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(indexoid));
+	bool ours = HeapTupleIsValid(tuple) && heap_attisnull(tuple, Anum_pg_index_indexprs, NULL);
 
-		if (attributes != NULL && attributes->index.indexoid == indexoid)
-			return true;
-	}
-	return false;
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
+	return ours;
 }
 
 /* A row of pg_statistic that says this alone: of NULLs there are none, and no values are listed. */
@@ -276,122 +198,33 @@ make_statistics(double distinct)
 	return tuple;
 }
 
-/* brincostestimate() has nothing in "vardata", for indexes that are there and have expressions. */
 static bool
 get_statistics(PlannerInfo *root, Oid indexoid, AttrNumber column, VariableStatData *vardata)
 {
-	AttributeIndex *attributes = is_ours(root, indexoid) ? find_attributes(vardata->rel) : NULL;
-	double *distinct;
+	AttributeIndex *attributes = is_ours(indexoid) ? find_attributes(vardata->rel) : NULL;
+	double *values;
 
 	if (attributes == NULL)
 		return next_hook != NULL && next_hook(root, indexoid, column, vardata);
-	distinct = &attributes->distinct[column - 1];
-	if (*distinct == 0)
+	values = &attributes->values[column - 1];
+	if (*values == 0)
 	{
 		/* what it is joined with may ask for it */
-		*distinct = -1;
-		*distinct = count_values(root, attributes, column - 1);
+		*values = -1;
+		*values = count_values(root, attributes, list_nth(attributes->index.indexprs, column - 1));
 	}
 	vardata->acl_ok = true;
-	if (*distinct > 0)
+	if (*values > 0)
 	{
-		vardata->statsTuple = make_statistics(*distinct);
+		vardata->statsTuple = make_statistics(*values);
 		vardata->freefunc = heap_freetuple;
 	}
 	return true;
 }
 
 /*
- * What is joined or grouped
+ * The index
  */
-
-static void
-add_column(Attributes *attributes, Node *node, List *joined)
-{
-	int i;
-
-	for (i = 0; i < list_length(attributes->nodes); i++)
-	{
-		ListCell *known = list_nth_cell(attributes->joined, i);
-
-		if (!equal(list_nth(attributes->nodes, i), node))
-			continue;
-		lfirst(known) = list_concat_unique_ptr(lfirst(known), joined);
-		return;
-	}
-	attributes->nodes = lappend(attributes->nodes, node);
-	attributes->joined = lappend(attributes->joined, list_copy(joined));
-}
-
-/* As the planner looks for it, which depends on the version: as it is, and as it is below all else. */
-static void
-add_attribute(Attributes *attributes, Node *node, List *joined)
-{
-	Node *below;
-
-	while (IsA(node, RelabelType))
-		node = (Node *) ((RelabelType *) node)->arg;
-	below = attribute_of(attributes->root, node);
-	if (!IsA(below, FuncExpr) ||
-		!bms_equal(pull_varnos(attributes->root, below), attributes->rel->relids))
-		return;
-	add_column(attributes, below, joined);
-	if (!equal(node, below))
-		add_column(attributes, node, joined);
-}
-
-static void
-add_clauses(Attributes *attributes)
-{
-	ListCell *cell;
-
-	foreach (cell, attributes->rel->joininfo)
-	{
-		const RestrictInfo *clause = lfirst(cell);
-		const OpExpr *equality = (OpExpr *) clause->clause;
-
-		if (clause->mergeopfamilies == NIL || !IsA(equality, OpExpr))
-			continue;
-		add_attribute(attributes, linitial(equality->args), list_make1(lsecond(equality->args)));
-		add_attribute(attributes, lsecond(equality->args), list_make1(linitial(equality->args)));
-	}
-}
-
-static void
-add_class(Attributes *attributes, const EquivalenceClass *class)
-{
-	ListCell *cell;
-	ListCell *other;
-
-	foreach (cell, class->ec_members)
-	{
-		const EquivalenceMember *member = lfirst(cell);
-		List *joined = NIL;
-
-		if (!bms_equal(member->em_relids, attributes->rel->relids))
-			continue;
-		foreach (other, class->ec_members)
-		{
-			const EquivalenceMember *equal = lfirst(other);
-
-			if (!bms_overlap(equal->em_relids, attributes->rel->relids) &&
-				!bms_is_empty(equal->em_relids))
-				joined = lappend(joined, equal->em_expr);
-		}
-		add_attribute(attributes, (Node *) member->em_expr, joined);
-	}
-}
-
-static void
-add_grouped(Attributes *attributes)
-{
-	const PlannerInfo *root = attributes->root;
-	List *clauses = list_concat_copy(root->parse->groupClause, root->parse->distinctClause);
-	ListCell *cell;
-
-	foreach (cell, get_sortgrouplist_exprs(clauses, root->processed_tlist))
-		add_attribute(attributes, lfirst(cell), NIL);
-}
 
 /*
  * An index that is there and has no expressions, for which the planner asks for none.  Ours goes by
@@ -412,15 +245,32 @@ namesake(const RelOptInfo *rel)
 	return InvalidOid;
 }
 
-static AttributeIndex *
-make_index(RelOptInfo *rel, List *calls, const Attributes *attributes)
+/* Lets the planner ask for attributes of a table of which the calls select items.  Its paths are made. */
+void
+member_distinct_add(PlannerInfo *root, RelOptInfo *rel, List *calls)
 {
-	AttributeIndex *new = palloc0(sizeof(AttributeIndex));
-	IndexOptInfo *index = &new->index;
-	int n = list_length(attributes->nodes);
+	Oid oid = namesake(rel);
+	List *nodes = NIL;
+	AttributeIndex *new;
+	IndexOptInfo *index;
+	ListCell *cell;
+	int n;
 
+	/* how the planner looks for them depends on the version */
+	foreach (cell, member_uses(root, rel, calls)->attributes)
+	{
+		nodes = list_append_unique(nodes, lfirst(cell));
+		nodes = list_append_unique(nodes, below(root, lfirst(cell)));
+	}
+	n = list_length(nodes);
+	if (n == 0 || !OidIsValid(oid))
+		return;
+	new = palloc0(sizeof(AttributeIndex));
+	new->calls = calls;
+	new->values = palloc0(n * sizeof(double));
+	index = &new->index;
 	index->type = T_IndexOptInfo;
-	index->indexoid = namesake(rel);
+	index->indexoid = oid;
 	index->rel = rel;
 	index->tree_height = -1;
 	index->hypothetical = true;
@@ -430,29 +280,9 @@ make_index(RelOptInfo *rel, List *calls, const Attributes *attributes)
 	index->opfamily = palloc0(n * sizeof(Oid));
 	index->opcintype = palloc0(n * sizeof(Oid));
 	index->canreturn = palloc0(n * sizeof(bool));
-	index->indexprs = attributes->nodes;
+	index->indexprs = nodes;
 	index->amcostestimate = (__typeof__(index->amcostestimate)) no_cost;
-	new->calls = calls;
-	new->joined = attributes->joined;
-	new->distinct = palloc0(n * sizeof(double));
-	return new;
-}
-
-/* Lets the planner ask for attributes of a table of which the calls select items.  Its paths are made. */
-void
-member_distinct_add(PlannerInfo *root, RelOptInfo *rel, List *calls)
-{
-	Attributes attributes = {root, rel};
-	int i = -1;
-
-	if (find_attributes(rel) != NULL || !OidIsValid(namesake(rel)))
-		return;
-	add_clauses(&attributes);
-	while ((i = bms_next_member(rel->eclass_indexes, i)) >= 0)
-		add_class(&attributes, list_nth(root->eq_classes, i));
-	add_grouped(&attributes);
-	if (attributes.nodes != NIL)
-		rel->indexlist = lappend(rel->indexlist, make_index(rel, calls, &attributes));
+	rel->indexlist = lappend(rel->indexlist, index);
 }
 
 /* Sets the hook.  Called once by _PG_init(). */

@@ -2,325 +2,162 @@
  * estimate.c
  *	  How many items there are of an entity, or of those that a query asks for.
  *
- * By the statistics of the key columns: an entity's keys begin with the literals of its templates,
- * and values that the query gives for their placeholders make keys, or longer beginnings.
+ * An entity's keys begin with the literals of its templates, and values that the query gives for their
+ * placeholders make keys, or longer beginnings.  So the planner's own estimates of conditions on the
+ * key columns say it.  All keys of an item tell of the same item, so the one that leaves the least counts,
+ * and not the product.
  */
 #include "postgres.h"
 
-#include "nodes/makefuncs.h"
-#include "nodes/pathnodes.h"
-#include "nodes/supportnodes.h"
-#include "optimizer/cost.h"
+#include "access/htup_details.h"
+#include "catalog/pg_statistic.h"
 #include "optimizer/optimizer.h"
-#include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 #include "utils/typcache.h"
 
 #include "view/member_plan.h"
 
-/* Keys that are made of one value tell the same of an item: together they leave what the rarest does. */
-typedef struct KeyGroup
-{
-	List *clauses; /* of RestrictInfo *: what says their values */
-	Selectivity part; /* of the entity's items */
-} KeyGroup;
+/*
+ * The planner interpolates between strings by their bytes, which says nothing of a range that is a part
+ * of a histogram's bin.
+ */
+#define LEAST_RANGE 0.002
 
+/* Which part of the items has a key that is made of what is known of its values. */
 static Selectivity
-clauses_part(const MemberScope *scope, List *clauses)
+key_part(PlannerInfo *root, const MemberCall *call, const KnownValues *known)
 {
-	return clauselist_selectivity(scope->root, clauses, scope->relid, scope->jointype,
-								  scope->sjinfo);
-}
-
-static KeyOperators
-column_operators(const MemberCall *call)
-{
-	return (KeyOperators){
+	KeyOperators operators = {
 		lookup_type_cache(call->column->vartype, TYPECACHE_BTREE_OPFAMILY)->btree_opf,
 		call->column->varcollid};
+	List *clauses = member_key_clauses(call, known, &operators);
+
+	if (clauses == NIL)
+		return nulltestsel(root, IS_NOT_NULL, (Node *) call->column, 0, JOIN_INNER, NULL);
+	return clauselist_selectivity(root, clauses, (int) call->column->varno, JOIN_INNER, NULL);
 }
 
-/*
- * Without any values
- */
-
-/* Of a key that begins with a value: that it is there. */
-static List *
-presence(const MemberCall *call)
+/* Which part has a key that begins with the template's literals. */
+static Selectivity
+literal_part(PlannerInfo *root, const MemberCall *call)
 {
-	NullTest *test = makeNode(NullTest);
-
-	test->arg = copyObject((Expr *) call->column);
-	test->nulltesttype = IS_NOT_NULL;
-	test->location = -1;
-	return list_make1(test);
-}
-
-/* Returns what holds of a key's column without any values: equality, a range or an end of one, or NIL. */
-static List *
-literal_clauses(const MemberCall *call)
-{
-	KeyOperators operators = column_operators(call);
 	KnownValues known;
+	Selectivity part;
 
 	member_find_values(NIL, call, &known);
-	return member_key_clauses(call, &known, &operators);
+	part = key_part(root, call, &known);
+	return member_is_whole(call, &known) ? part : Max(part, LEAST_RANGE);
 }
 
-/* Which part of the items has such a key. */
 static Selectivity
-literal_part(const MemberScope *scope, const MemberCall *call)
+literals_part(PlannerInfo *root, List *calls)
 {
-	List *clauses = literal_clauses(call);
+	Selectivity part = 1.0;
+	ListCell *cell;
 
-	return clauses_part(scope, clauses != NIL ? clauses : presence(call));
+	foreach (cell, calls)
+		part = Min(part, literal_part(root, lfirst(cell)));
+	return part;
+}
+
+/* Returns how many items the calls select, without any values. */
+double
+member_items(PlannerInfo *root, const RelOptInfo *rel, List *calls)
+{
+	return clamp_row_est(rel->tuples * literals_part(root, calls));
 }
 
 /*
- * With values
+ * Returns how many different keys begin with the literals, in the column of a call: of all that there are
+ * its part, as if all had as many items.  0: nothing is known of it.
  */
-
-/* Whether the values are those of other relations of a join. */
-static bool
-has_outer_values(const KnownValues *known)
+double
+member_keys(PlannerInfo *root, const MemberCall *call)
 {
-	return contain_var_clause((Node *) known->values) || contain_var_clause(known->lower) ||
-		   contain_var_clause(known->upper);
-}
+	VariableStatData column;
+	double keys;
+	bool unknown;
 
-/*
- * Of the entity's items, by the values of one key.  The planner takes the two ends of a range for
- * one only if they are constants.
- */
-static Selectivity
-value_part(const MemberScope *scope, const MemberCall *call, const KnownValues *known)
-{
-	KeyOperators operators = column_operators(call);
-	Selectivity literal = literal_part(scope, call);
-	Selectivity part = DEFAULT_RANGE_INEQ_SEL;
-	List *clauses = NIL;
-
-	if (member_is_whole(call, known) || !has_outer_values(known))
-		clauses = member_key_clauses(call, known, &operators);
-	if (clauses != NIL)
-		part = clauses_part(scope, clauses);
-	return part < literal ? part / literal : 1.0;
+	examine_variable(root, (Node *) call->column, 0, &column);
+	keys = get_variable_numdistinct(&column, &unknown) * literal_part(root, call);
+	if (HeapTupleIsValid(column.statsTuple))
+		keys /=
+			Max(1 - ((Form_pg_statistic) GETSTRUCT(column.statsTuple))->stanullfrac, LEAST_RANGE);
+	ReleaseVariableStats(column);
+	return unknown ? 0 : clamp_row_est(keys);
 }
 
 static bool
-share_any(const List *a, const List *b)
-{
-	ListCell *cell;
-
-	foreach (cell, a)
-	{
-		if (list_member_ptr(b, lfirst(cell)))
-			return true;
-	}
-	return false;
-}
-
-static void
-add_to_group(List **groups, List *clauses, Selectivity part)
-{
-	KeyGroup *group;
-	ListCell *cell;
-
-	foreach (cell, *groups)
-	{
-		group = lfirst(cell);
-		if (!share_any(group->clauses, clauses))
-			continue;
-		group->clauses = list_concat_unique_ptr(group->clauses, clauses);
-		group->part = Min(group->part, part);
-		return;
-	}
-	group = palloc(sizeof(KeyGroup));
-	*group = (KeyGroup){list_copy(clauses), part};
-	*groups = lappend(*groups, group);
-}
-
-/* Whether the clauses give all of the key in a column. */
-static bool
-column_is_known(List *calls, List *clauses, int attnum)
+column_is_known(List *calls, int attnum, KeyIsKnown is_known, const void *arg)
 {
 	ListCell *cell;
 
 	foreach (cell, calls)
 	{
 		const MemberCall *call = lfirst(cell);
-		KnownValues known;
 
-		if (call->column->varattno != attnum)
-			continue;
-		member_find_values(clauses, call, &known);
-		return member_is_whole(call, &known);
+		if (call->column->varattno == attnum && is_known(call, arg))
+			return true;
 	}
 	return false;
 }
 
-static bool
-index_is_known(List *calls, List *clauses, const IndexOptInfo *index)
-{
-	for (int i = 0; i < index->nkeycolumns; i++)
-	{
-		if (!column_is_known(calls, clauses, index->indexkeys[i]))
-			return false;
-	}
-	return true;
-}
-
-/* Whether there can be one row at most: its key is known. */
-static bool
-is_one_row(List *calls, List *clauses, const RelOptInfo *rel)
+/* Returns whether there is one row at most, since its key is known. */
+bool
+member_is_one_row(const RelOptInfo *rel, List *calls, KeyIsKnown is_known, const void *arg)
 {
 	ListCell *cell;
 
 	foreach (cell, rel->indexlist)
 	{
 		const IndexOptInfo *index = lfirst(cell);
+		bool known = index->unique && index->immediate && index->indpred == NIL;
 
-		if (index->unique && index->immediate && index->indpred == NIL &&
-			index_is_known(calls, clauses, index))
+		for (int i = 0; known && i < index->nkeycolumns; i++)
+			known = column_is_known(calls, index->indexkeys[i], is_known, arg);
+		if (known)
 			return true;
 	}
 	return false;
 }
 
-/* The keys of an entity begin alike together, so of the beginnings the rarest counts, not the product of all. */
-static Selectivity
-literals_part(const MemberScope *scope, List *calls)
+static bool
+is_given_by(const MemberCall *call, const void *clauses)
 {
-	Selectivity part = 1.0;
-	ListCell *cell;
+	KnownValues known;
 
-	foreach (cell, calls)
-		part = Min(part, literal_part(scope, lfirst(cell)));
-	return part;
+	member_find_values((List *) clauses, call, &known);
+	return member_is_whole(call, &known);
 }
 
 /*
- * Returns which part of a table's items is selected by calls together with those of the clauses
- * that say the values of their keys, which are added to *used.
+ * What the calls of a table leave of it, together with the clauses that say values.  Of these the planner
+ * knows nothing, so that they select by what the keys say, and nothing more: they are estimated
+ * after the calls, which come from a view.
  */
-Selectivity
-member_part(const MemberScope *scope, const RelOptInfo *rel, List *calls, List *clauses,
-			List **used)
+static Selectivity
+calls_part(PlannerInfo *root, const RelOptInfo *rel, List *calls)
 {
-	Selectivity part = literals_part(scope, calls);
-	List *groups = NIL;
+	Selectivity all = literals_part(root, calls);
+	Selectivity part = all;
 	ListCell *cell;
+	ListCell *value;
 
 	foreach (cell, calls)
 	{
 		const MemberCall *call = lfirst(cell);
 		KnownValues known;
 
-		member_find_values(clauses, call, &known);
+		member_find_values(rel->baserestrictinfo, call, &known);
 		if (known.clauses == NIL)
 			continue;
-		add_to_group(&groups, known.clauses, value_part(scope, call, &known));
-		*used = list_concat_unique_ptr(*used, known.clauses);
+		part = Min(part, all * key_part(root, call, &known) / literal_part(root, call));
+		foreach (value, known.clauses)
+			((RestrictInfo *) lfirst(value))->norm_selec = 1.0;
 	}
-	foreach (cell, groups)
-		part *= ((KeyGroup *) lfirst(cell))->part;
-	if (*used != NIL && rel->tuples > 1 && is_one_row(calls, clauses, rel))
-		part = Min(part, 1.0 / rel->tuples);
+	if (member_is_one_row(rel, calls, is_given_by, rel->baserestrictinfo))
+		part = Min(part, 1.0 / Max(rel->tuples, 1));
 	return part;
-}
-
-/*
- * Different keys
- */
-
-/* Returns how many items the calls select, without any values. */
-double
-member_items(const MemberScope *scope, const RelOptInfo *rel, List *calls)
-{
-	return clamp_row_est(rel->tuples * literals_part(scope, calls));
-}
-
-/*
- * Returns how many different keys the items have that the calls select, in the column of one of the
- * calls; 0: nothing is known of it.
- */
-double
-member_keys(const MemberScope *scope, const RelOptInfo *rel, List *calls, const MemberCall *call)
-{
-	VariableStatData column;
-	double keys;
-	bool unknown;
-
-	examine_variable(scope->root, (Node *) call->column, 0, &column);
-	keys = get_variable_numdistinct(&column, &unknown) * literal_part(scope, call);
-	ReleaseVariableStats(column);
-	return unknown ? 0 : clamp_row_est(Min(keys, member_items(scope, rel, calls)));
-}
-
-/*
- * For the planner
- */
-
-/*
- * Makes the clauses that give values select more.  Of them the planner knows nothing, and supposes
- * that they select little; a call cannot select more than all.
- */
-static void
-raise_values(List *used, double factor)
-{
-	ListCell *cell;
-
-	foreach (cell, used)
-	{
-		RestrictInfo *clause = lfirst(cell);
-		double raised = Min(clause->norm_selec * factor, 1.0);
-
-		if (clause->norm_selec <= 0)
-			continue;
-		factor *= clause->norm_selec / raised;
-		clause->norm_selec = raised;
-	}
-}
-
-/*
- * What the calls of a table leave of it, without what the planner multiplies that with for the clauses
- * that say values.  These are mostly estimated after the calls, which come from a view.
- */
-static Selectivity
-part_beside_values(const MemberScope *scope, const RelOptInfo *rel, List *calls)
-{
-	List *used = NIL;
-	Selectivity part = member_part(scope, rel, calls, rel->baserestrictinfo, &used);
-	Selectivity values = 1.0;
-	ListCell *cell;
-
-	foreach (cell, used)
-		values *= clause_selectivity(scope->root, lfirst(cell), scope->relid, scope->jointype,
-									 scope->sjinfo);
-	if (values > part)
-		return part / values;
-	if (values > 0)
-		raise_values(used, part / values);
-	return 1.0;
-}
-
-/* Whether a call is the first among the restrictions of its table; *calls: all of them. */
-static bool
-is_first(const RelOptInfo *rel, const List *args, List **calls, bool *known)
-{
-	ListCell *cell;
-
-	*known = false;
-	*calls = member_calls(rel);
-	foreach (cell, *calls)
-	{
-		const MemberCall *call = lfirst(cell);
-
-		*known |= equal(((FuncExpr *) call->clause->clause)->args, args);
-		if (*known)
-			return foreach_current_index(cell) == 0;
-	}
-	return false;
 }
 
 /*
@@ -330,22 +167,29 @@ is_first(const RelOptInfo *rel, const List *args, List **calls, bool *known)
 bool
 member_estimate(SupportRequestSelectivity *request)
 {
-	MemberScope scope = {request->root, request->varRelid, request->jointype, request->sjinfo};
-	const PlannerInfo *root = request->root;
+	PlannerInfo *root = request->root;
 	FuncExpr node = {.xpr.type = T_FuncExpr, .funcid = request->funcid, .args = request->args};
 	MemberCall call;
 	const RelOptInfo *rel;
 	List *calls;
-	bool known;
+	ListCell *cell;
 
 	if (request->is_join || !member_read_call((Node *) &node, &call) ||
 		(int) call.item->varno >= root->simple_rel_array_size ||
 		(rel = root->simple_rel_array[call.item->varno]) == NULL)
 		return false;
-	if (is_first(rel, request->args, &calls, &known))
-		request->selectivity = part_beside_values(&scope, rel, calls);
-	else
-		request->selectivity = known ? 1.0 : literal_part(&scope, &call);
-	CLAMP_PROBABILITY(request->selectivity); /* a sum of shares may be a little more than all */
+	request->selectivity = literal_part(root, &call);
+	calls = member_calls(rel);
+	foreach (cell, calls)
+	{
+		const MemberCall *own = lfirst(cell);
+
+		if (!equal(((FuncExpr *) own->clause->clause)->args, request->args))
+			continue;
+		request->selectivity =
+			foreach_current_index(cell) == 0 ? calls_part(root, rel, calls) : 1.0;
+		break;
+	}
+	CLAMP_PROBABILITY(request->selectivity);
 	return true;
 }

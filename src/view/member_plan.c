@@ -24,7 +24,6 @@
 #include "nodes/pathnodes.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/clauses.h"
-#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -39,9 +38,6 @@
 
 extern PGDLLEXPORT Datum dyn_attribute_value(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum dyn_is_entity(PG_FUNCTION_ARGS);
-
-/* Of a call, in units of cpu_operator_cost; others have the cost of the function. */
-#define NEXT_KEY_COST 6
 
 /* Values of a list, all of whose keys are made each time that the planner asks for a condition. */
 #define MAX_LIST 1000
@@ -133,29 +129,6 @@ member_calls(const RelOptInfo *rel)
  * What a query says of attributes
  */
 
-/* The type of DynamoDB's that dynamo_internal.attribute() gives of our item's attribute; 0: it is something else. */
-static ItemType
-attribute_type(Node *node, const MemberCall *call, ItemSpan stored, Oid *sql)
-{
-	FuncExpr *function = (FuncExpr *) node;
-	Const *name;
-	Const *type;
-	Var *item;
-
-	if (!IsA(node, FuncExpr) || list_length(function->args) != 4 ||
-		!is_function(function->funcid, dyn_attribute_value))
-		return 0;
-	item = linitial(function->args);
-	name = text_constant(lsecond(function->args));
-	type = text_constant(lthird(function->args));
-	if (!IsA(item, Var) || item->varno != call->item->varno ||
-		item->varattno != call->item->varattno || item->varlevelsup != 0 || name == NULL ||
-		type == NULL || item_compare_bytes(constant_span(name), stored) != 0)
-		return 0;
-	*sql = function->funcresulttype;
-	return item_type_from_code(constant_span(type));
-}
-
 /* Returns the item that an expression is an attribute of, as columns of views are; NULL: it is something else. */
 Node *
 member_attribute_item(Node *node)
@@ -171,6 +144,26 @@ member_attribute_item(Node *node)
 			return NULL;
 	}
 	return linitial(function->args);
+}
+
+/* The type of DynamoDB's that dyn_attribute() gives of our item's attribute; 0: it is something else. */
+static ItemType
+attribute_type(Node *node, const MemberCall *call, ItemSpan stored, Oid *sql)
+{
+	const FuncExpr *function = (const FuncExpr *) node;
+	const Var *item = (const Var *) member_attribute_item(node);
+	const Const *name;
+	const Const *type;
+
+	if (item == NULL || !IsA(item, Var) || item->varno != call->item->varno ||
+		item->varattno != call->item->varattno || item->varlevelsup != 0)
+		return 0;
+	name = text_constant(lsecond(function->args));
+	type = text_constant(lthird(function->args));
+	if (name == NULL || type == NULL || item_compare_bytes(constant_span(name), stored) != 0)
+		return 0;
+	*sql = function->funcresulttype;
+	return item_type_from_code(constant_span(type));
 }
 
 /*
@@ -524,24 +517,6 @@ member_find_values(List *clauses, const MemberCall *call, KnownValues *known)
 		find_ends(clauses, call, &call->t->parts[known->nparts], known);
 }
 
-/* Returns whether a clause says something of any part of the call's template. */
-bool
-member_uses_clause(const MemberCall *call, RestrictInfo *clause)
-{
-	List *clauses = list_make1(clause);
-	KnownValues known = {.constant = true};
-
-	for (int i = 0; call->t != NULL && i < call->t->nparts; i++)
-	{
-		if (find_value(clauses, call, &call->t->parts[i], &known))
-			return true;
-		find_ends(clauses, call, &call->t->parts[i], &known);
-		if (known.clauses != NIL)
-			return true;
-	}
-	return false;
-}
-
 /* Whether all of the key is known. */
 bool
 member_is_whole(const MemberCall *call, const KnownValues *known)
@@ -750,23 +725,6 @@ index_condition(const SupportRequestIndexCondition *request)
 	return member_key_clauses(&call, &known, &operators);
 }
 
-/*
- * All keys of an item are tested in one call in the end, so those of indexes take a part of the time of
- * the first.
- */
-static bool
-is_cheap(SupportRequestCost *request)
-{
-	MemberCall call;
-
-	if (request->node == NULL || !member_read_call(request->node, &call) ||
-		!call.member->entity->required)
-		return false;
-	request->startup = 0;
-	request->per_tuple = NEXT_KEY_COST * cpu_operator_cost;
-	return true;
-}
-
 PG_FUNCTION_INFO_V1(dyn_is_entity_support);
 Datum
 dyn_is_entity_support(PG_FUNCTION_ARGS)
@@ -777,8 +735,6 @@ dyn_is_entity_support(PG_FUNCTION_ARGS)
 		PG_RETURN_POINTER(member_simplify((SupportRequestSimplify *) request));
 	if (IsA(request, SupportRequestIndexCondition))
 		PG_RETURN_POINTER(index_condition((SupportRequestIndexCondition *) request));
-	if (IsA(request, SupportRequestCost) && is_cheap((SupportRequestCost *) request))
-		PG_RETURN_POINTER(request);
 	if (IsA(request, SupportRequestSelectivity) &&
 		member_estimate((SupportRequestSelectivity *) request))
 		PG_RETURN_POINTER(request);

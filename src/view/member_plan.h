@@ -49,7 +49,6 @@ typedef struct KnownValues
 /* member_plan.c */
 extern bool member_read_call(Node *node, MemberCall *call);
 extern List *member_calls(const RelOptInfo *rel); /* of MemberCall *: among its restrictions */
-extern bool member_uses_clause(const MemberCall *call, RestrictInfo *clause);
 extern void member_find_values(List *clauses, const MemberCall *call, KnownValues *known);
 extern bool member_names_attribute(Node *node, const MemberCall *call,
 								   const EntityAttribute *attribute);
@@ -61,27 +60,29 @@ extern List *member_key_clauses(const MemberCall *call, const KnownValues *known
 								const KeyOperators *operators);
 extern bool member_is_whole(const MemberCall *call, const KnownValues *known);
 
-/* estimate.c: which part of a table's items all calls select, with what the clauses say of them */
-typedef struct MemberScope
-{
-	PlannerInfo *root;
-	int relid; /* as varRelid of clause_selectivity() */
-	JoinType jointype;
-	SpecialJoinInfo *sjinfo;
-} MemberScope;
+/* estimate.c */
+typedef bool (*KeyIsKnown)(const MemberCall *call, const void *arg);
 
-extern Selectivity member_part(const MemberScope *scope, const RelOptInfo *rel, List *calls,
-							   List *clauses, List **used);
 extern bool member_estimate(SupportRequestSelectivity *request);
-extern double member_items(const MemberScope *scope, const RelOptInfo *rel, List *calls);
-extern double member_keys(const MemberScope *scope, const RelOptInfo *rel, List *calls,
-						  const MemberCall *call);
+extern double member_items(PlannerInfo *root, const RelOptInfo *rel, List *calls);
+extern double member_keys(PlannerInfo *root, const MemberCall *call);
+extern bool member_is_one_row(const RelOptInfo *rel, List *calls, KeyIsKnown is_known,
+							  const void *arg);
 
 /* distinct.c: how many different values attributes have */
 extern void member_distinct_add(PlannerInfo *root, RelOptInfo *rel, List *calls);
 extern void member_distinct_init(void);
 
 /* narrow.c */
+typedef struct MemberUses
+{
+	const RelOptInfo *rel;
+	const Var *item;
+	List *attributes; /* of Node *, and of the placeholders that outer joins make of these */
+	bool whole; /* the item itself is asked for */
+} MemberUses;
+
+extern MemberUses *member_uses(const PlannerInfo *root, const RelOptInfo *rel, const List *calls);
 extern void member_narrow_init(void);
 
 /* route.c */

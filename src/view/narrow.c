@@ -16,81 +16,156 @@
 
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
-#include "nodes/pathnodes.h"
+#include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/planner.h"
 #include "optimizer/tlist.h"
-#include "utils/lsyscache.h"
 
 #include "view/member_plan.h"
 
 static create_upper_paths_hook_type next_hook;
 
-/* A table of items. */
-typedef struct Carried
-{
-	const RelOptInfo *rel;
-	AttrNumber item;
-	List *attributes; /* of Node *: what is asked for above its scan */
-	bool whole; /* the item itself is */
-} Carried;
-
 typedef struct Narrowing
 {
 	PlannerInfo *root;
-	Relids tables;
-	List *carried; /* of Carried * */
+	List *carried; /* of MemberUses * */
 	List *targets; /* of PathTarget *: those of all nodes */
 	Relids parameters; /* tables whose rows are */
 	bool unknown; /* there are nodes that we do not know */
 } Narrowing;
 
 /*
+ * What is asked for
+ */
+
+static bool
+is_attribute(Node *node, const Var *item)
+{
+	const Var *var = (const Var *) member_attribute_item(node);
+
+	return var != NULL && IsA(var, Var) && var->varno == item->varno &&
+		   var->varattno == item->varattno && var->varlevelsup == 0;
+}
+
+static bool
+find_uses(Node *node, MemberUses *uses)
+{
+	const Var *var = (const Var *) node;
+	Node *attribute = node;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, PlaceHolderVar))
+		attribute = (Node *) ((PlaceHolderVar *) node)->phexpr;
+	if (is_attribute(attribute, uses->item))
+	{
+		uses->attributes = list_append_unique(uses->attributes, node);
+		return false;
+	}
+	/* also of the whole row */
+	if (IsA(node, Var) && var->varno == uses->item->varno && var->varlevelsup == 0)
+		uses->whole |= var->varattno == uses->item->varattno || var->varattno == InvalidAttrNumber;
+	return expression_tree_walker(node, find_uses, uses);
+}
+
+/* Returns what a query asks for above the scan of a table of which the calls select items. */
+MemberUses *
+member_uses(const PlannerInfo *root, const RelOptInfo *rel, const List *calls)
+{
+	MemberUses *uses = palloc0(sizeof(MemberUses));
+	ListCell *cell;
+	ListCell *member;
+
+	uses->rel = rel;
+	uses->item = ((const MemberCall *) linitial(calls))->item;
+	(void) find_uses((Node *) root->processed_tlist, uses);
+	(void) find_uses(root->parse->havingQual, uses);
+	foreach (cell, rel->joininfo)
+		(void) find_uses((Node *) lfirst_node(RestrictInfo, cell)->clause, uses);
+	foreach (cell, root->eq_classes)
+	{
+		const EquivalenceClass *class = lfirst(cell);
+
+		/* a constant is compared where the table is read */
+		foreach (member, class->ec_has_const ? NIL : class->ec_members)
+			(void) find_uses((Node *) lfirst_node(EquivalenceMember, member)->em_expr, uses);
+	}
+	return uses;
+}
+
+/*
  * The tables
  */
 
-/* Whether an outer join may make NULL of its columns: the planner carries expressions of these anyway. */
+/*
+ * Whether nodes above the scan cannot refer to its attributes.  What an outer join may make NULL of the
+ * planner carries as expressions anyway.  A join that only looks whether there are rows hands on none of
+ * their expressions, but may hand on an item, for a join above it that compares another one of a class.
+ */
 static bool
-is_nullable(const PlannerInfo *root, const RelOptInfo *rel)
+is_hidden(const PlannerInfo *root, const MemberUses *uses)
 {
+	const RelOptInfo *rel = uses->rel;
+	Relids needed = rel->attr_needed[uses->item->varattno - rel->min_attr];
 	ListCell *cell;
 
+	foreach (cell, root->placeholder_list)
+	{
+		if (bms_overlap(((const PlaceHolderInfo *) lfirst(cell))->ph_eval_at, rel->relids))
+			return true;
+	}
 	foreach (cell, root->join_info_list)
 	{
 		const SpecialJoinInfo *join = lfirst(cell);
+		bool nullable = join->jointype == JOIN_LEFT || join->jointype == JOIN_FULL;
 
-		if (join->jointype != JOIN_LEFT && join->jointype != JOIN_FULL)
-			continue;
-		if (bms_is_subset(rel->relids, join->syn_righthand) ||
-			(join->jointype == JOIN_FULL && bms_is_subset(rel->relids, join->syn_lefthand)))
+		if (bms_is_subset(rel->relids, join->syn_righthand) &&
+			(nullable ||
+			 !bms_is_subset(needed, bms_union(join->min_lefthand, join->min_righthand))))
+			return true;
+		if (join->jointype == JOIN_FULL && bms_is_subset(rel->relids, join->syn_lefthand))
 			return true;
 	}
 	return false;
 }
 
+/*
+ * Attributes are computed for each row that is read then.  If most rows find no partner that costs
+ * more than it spares.
+ */
+static bool
+is_worthwhile(PlannerInfo *root, const MemberUses *uses)
+{
+	const RelOptInfo *join = bms_membership(root->all_baserels) == BMS_MULTIPLE
+								 ? find_join_rel(root, root->all_baserels)
+								 : uses->rel;
+
+	return uses->attributes != NIL && (list_length(uses->attributes) == 1 ||
+									   (join != NULL && join->rows >= uses->rel->rows / 2));
+}
+
+/* Tables of which attributes are asked for and not the item. */
 static void
 find_tables(Narrowing *narrowing)
 {
-	const PlannerInfo *root = narrowing->root;
+	PlannerInfo *root = narrowing->root;
 
 	for (int i = 1; i < root->simple_rel_array_size; i++)
 	{
 		const RelOptInfo *rel = root->simple_rel_array[i];
 		List *calls = rel == NULL || rel->reloptkind != RELOPT_BASEREL ? NIL : member_calls(rel);
-		Carried *carried;
+		MemberUses *uses;
 
-		if (calls == NIL || root->simple_rte_array[i]->inh || is_nullable(root, rel))
+		if (calls == NIL || root->simple_rte_array[i]->inh)
 			continue;
-		carried = palloc0(sizeof(Carried));
-		carried->rel = rel;
-		carried->item = ((const MemberCall *) linitial(calls))->item->varattno;
-		narrowing->carried = lappend(narrowing->carried, carried);
-		narrowing->tables = bms_add_members(narrowing->tables, rel->relids);
+		uses = member_uses(root, rel, calls);
+		if (!uses->whole && !is_hidden(root, uses) && is_worthwhile(root, uses))
+			narrowing->carried = lappend(narrowing->carried, uses);
 	}
 }
 
-/* The table whose item a node is, or NULL. */
-static Carried *
+/* The table whose item a node is, which can be left behind; or NULL. */
+static const MemberUses *
 carried_item(const Narrowing *narrowing, const Node *node)
 {
 	const Var *var = (const Var *) node;
@@ -98,237 +173,77 @@ carried_item(const Narrowing *narrowing, const Node *node)
 
 	foreach (cell, IsA(node, Var) && var->varlevelsup == 0 ? narrowing->carried : NIL)
 	{
-		Carried *carried = lfirst(cell);
+		const MemberUses *carried = lfirst(cell);
 
-		if ((int) carried->rel->relid == (int) var->varno && carried->item == var->varattno)
+		if (carried->item->varno == var->varno && carried->item->varattno == var->varattno &&
+			!bms_is_subset(carried->rel->relids, narrowing->parameters))
 			return carried;
 	}
 	return NULL;
 }
 
 /*
- * What is asked for
+ * The nodes
  */
 
-static bool
-find_uses(Node *node, Narrowing *narrowing)
+/* The nodes below a node. */
+static List *
+nodes_below(Narrowing *narrowing, Path *path)
 {
-	Carried *carried;
-	Node *item;
-
-	if (node == NULL)
-		return false;
-	item = member_attribute_item(node);
-	if (item != NULL && (carried = carried_item(narrowing, item)) != NULL)
-	{
-		if (!list_member(carried->attributes, node))
-			carried->attributes = lappend(carried->attributes, node);
-		return false;
-	}
-	carried = carried_item(narrowing, node);
-	if (carried != NULL)
-		carried->whole = true;
-	/* of the whole row */
-	if (IsA(node, Var) && ((Var *) node)->varattno == InvalidAttrNumber)
-	{
-		ListCell *cell;
-
-		foreach (cell, narrowing->carried)
-			((Carried *) lfirst(cell))->whole |=
-				((Carried *) lfirst(cell))->rel->relid == (Index) ((Var *) node)->varno;
-	}
-	return expression_tree_walker(node, find_uses, narrowing);
-}
-
-/* What a node hands on is no use of it. */
-static void
-add_target(Narrowing *narrowing, PathTarget *target)
-{
-	ListCell *cell;
-
-	if (list_member_ptr(narrowing->targets, target))
-		return;
-	narrowing->targets = lappend(narrowing->targets, target);
-	foreach (cell, target->exprs)
-	{
-		if (carried_item(narrowing, lfirst(cell)) == NULL)
-			(void) find_uses(lfirst(cell), narrowing);
-	}
-}
-
-static void
-find_in_clauses(Narrowing *narrowing, List *clauses)
-{
-	ListCell *cell;
-
-	foreach (cell, clauses)
-	{
-		Node *clause = lfirst(cell);
-
-		(void) find_uses(IsA(clause, RestrictInfo) ? (Node *) ((RestrictInfo *) clause)->clause
-												   : clause,
-						 narrowing);
-	}
-}
-
-/*
- * A join that only looks whether there are rows of its inner side hands on no expressions of these:
- * an item that it hands on, which nobody needs, stays one.
- */
-static void
-keep_inner_items(Narrowing *narrowing, const JoinPath *join)
-{
-	ListCell *cell;
-
-	if (join->jointype != JOIN_SEMI && join->jointype != JOIN_ANTI)
-		return;
-	foreach (cell, join->path.pathtarget->exprs)
-	{
-		Carried *carried = carried_item(narrowing, lfirst(cell));
-
-		if (carried != NULL &&
-			bms_is_subset(carried->rel->relids, join->innerjoinpath->parent->relids))
-			carried->whole = true;
-	}
-}
-
-static void find_in_node(Narrowing *narrowing, Path *path);
-
-static void
-find_in_nodes(Narrowing *narrowing, List *paths)
-{
-	ListCell *cell;
-
-	foreach (cell, paths)
-		find_in_node(narrowing, lfirst(cell));
-}
-
-/* Goes through all nodes of a plan to be. */
-static void
-find_in_node(Narrowing *narrowing, Path *path)
-{
-	check_stack_depth();
-	add_target(narrowing, path->pathtarget);
-	narrowing->parameters = bms_add_members(narrowing->parameters, PATH_REQ_OUTER(path));
 	switch (nodeTag(path))
 	{
 		case T_Path:
 		case T_IndexPath:
 		case T_BitmapHeapPath:
-		case T_TidPath:
-		case T_TidRangePath:
 		case T_SubqueryScanPath:
 		case T_GroupResultPath:
-			break;
+			return NIL;
 		case T_NestPath:
 		case T_MergePath:
 		case T_HashPath:
-			keep_inner_items(narrowing, (JoinPath *) path);
-			find_in_clauses(narrowing, ((JoinPath *) path)->joinrestrictinfo);
-			find_in_node(narrowing, ((JoinPath *) path)->outerjoinpath);
-			find_in_node(narrowing, ((JoinPath *) path)->innerjoinpath);
-			break;
+			return list_make2(((JoinPath *) path)->outerjoinpath,
+							  ((JoinPath *) path)->innerjoinpath);
 		case T_AppendPath:
-			find_in_nodes(narrowing, ((AppendPath *) path)->subpaths);
-			break;
+			return ((AppendPath *) path)->subpaths;
 		case T_MergeAppendPath:
-			find_in_nodes(narrowing, ((MergeAppendPath *) path)->subpaths);
-			break;
+			return ((MergeAppendPath *) path)->subpaths;
 		case T_MaterialPath:
-			find_in_node(narrowing, ((MaterialPath *) path)->subpath);
-			break;
 		case T_MemoizePath:
-			find_in_node(narrowing, ((MemoizePath *) path)->subpath);
-			break;
 		case T_GatherPath:
-			find_in_node(narrowing, ((GatherPath *) path)->subpath);
-			break;
 		case T_GatherMergePath:
-			find_in_node(narrowing, ((GatherMergePath *) path)->subpath);
-			break;
 		case T_ProjectionPath:
-			find_in_node(narrowing, ((ProjectionPath *) path)->subpath);
-			break;
 		case T_ProjectSetPath:
-			find_in_node(narrowing, ((ProjectSetPath *) path)->subpath);
-			break;
 		case T_SortPath:
-			find_in_node(narrowing, ((SortPath *) path)->subpath);
-			break;
 		case T_IncrementalSortPath:
-			find_in_node(narrowing, ((IncrementalSortPath *) path)->spath.subpath);
-			break;
 		case T_GroupPath:
-			find_in_clauses(narrowing, ((GroupPath *) path)->qual);
-			find_in_node(narrowing, ((GroupPath *) path)->subpath);
-			break;
 		case T_AggPath:
-			find_in_clauses(narrowing, ((AggPath *) path)->qual);
-			find_in_node(narrowing, ((AggPath *) path)->subpath);
-			break;
 		case T_GroupingSetsPath:
-			find_in_clauses(narrowing, ((GroupingSetsPath *) path)->qual);
-			find_in_node(narrowing, ((GroupingSetsPath *) path)->subpath);
-			break;
 		case T_WindowAggPath:
-			find_in_clauses(narrowing, ((WindowAggPath *) path)->qual);
-			find_in_node(narrowing, ((WindowAggPath *) path)->subpath);
-			break;
 		case T_UpperUniquePath:
-			find_in_node(narrowing, ((UpperUniquePath *) path)->subpath);
-			break;
 		case T_LimitPath:
-			find_in_node(narrowing, ((LimitPath *) path)->subpath);
-			break;
+			/* all of them have it in the same place */
+			return list_make1(((ProjectionPath *) path)->subpath);
 		default:
 			narrowing->unknown = true;
-			break;
+			return NIL;
 	}
 }
 
-/*
- * What becomes of it
- */
-
-/*
- * Attributes are computed for each row that is read then.  If most rows find no partner that costs
- * more than it spares.
- */
-static bool
-is_worthwhile(const Narrowing *narrowing, const Carried *carried)
-{
-	PlannerInfo *root = narrowing->root;
-	const RelOptInfo *join = bms_membership(root->all_baserels) == BMS_MULTIPLE
-								 ? find_join_rel(root, root->all_baserels)
-								 : carried->rel;
-
-	return list_length(carried->attributes) <= 1 ||
-		   (join != NULL && join->rows >= carried->rel->rows / 2);
-}
-
+/* Goes through all nodes of a plan to be. */
 static void
-remove_others(Narrowing *narrowing)
+find_in_nodes(Narrowing *narrowing, List *paths)
 {
-	List *kept = NIL;
 	ListCell *cell;
 
-	foreach (cell, narrowing->carried)
+	check_stack_depth();
+	foreach (cell, paths)
 	{
-		Carried *carried = lfirst(cell);
+		Path *path = lfirst(cell);
 
-		if (!carried->whole && carried->attributes != NIL &&
-			!bms_overlap(carried->rel->relids, narrowing->parameters) &&
-			is_worthwhile(narrowing, carried))
-			kept = lappend(kept, carried);
+		narrowing->targets = list_append_unique_ptr(narrowing->targets, path->pathtarget);
+		narrowing->parameters = bms_add_members(narrowing->parameters, PATH_REQ_OUTER(path));
+		find_in_nodes(narrowing, nodes_below(narrowing, path));
 	}
-	narrowing->carried = kept;
-}
-
-static void
-add_expression(PathTarget *target, Node *node, Index sortgroupref)
-{
-	add_column_to_pathtarget(target, (Expr *) node, sortgroupref);
-	target->width += get_typavgwidth(exprType(node), exprTypmod(node));
 }
 
 /* In the place of an item its attributes, unless they are there already. */
@@ -336,33 +251,24 @@ static void
 narrow_target(const Narrowing *narrowing, PathTarget *target)
 {
 	PathTarget *narrow = create_empty_pathtarget();
-	bool changed = false;
 	ListCell *cell;
 	ListCell *attribute;
 
 	foreach (cell, target->exprs)
 	{
-		if (carried_item(narrowing, lfirst(cell)) != NULL)
-			changed = true;
-		else
-			add_expression(narrow, lfirst(cell),
-						   get_pathtarget_sortgroupref(target, foreach_current_index(cell)));
-	}
-	foreach (cell, changed ? target->exprs : NIL)
-	{
-		const Carried *carried = carried_item(narrowing, lfirst(cell));
+		const MemberUses *carried = carried_item(narrowing, lfirst(cell));
 
+		if (carried == NULL)
+			add_column_to_pathtarget(
+				narrow, lfirst(cell),
+				get_pathtarget_sortgroupref(target, foreach_current_index(cell)));
 		foreach (attribute, carried == NULL ? NIL : carried->attributes)
 		{
-			if (!list_member(narrow->exprs, lfirst(attribute)))
-				add_expression(narrow, lfirst(attribute), 0);
+			if (!list_member(target->exprs, lfirst(attribute)))
+				add_column_to_pathtarget(narrow, lfirst(attribute), 0);
 		}
 	}
-	if (!changed)
-		return;
-	target->exprs = narrow->exprs;
-	target->sortgrouprefs = narrow->sortgrouprefs;
-	target->width = narrow->width;
+	*target = *set_pathtarget_cost_width(narrowing->root, narrow);
 }
 
 /*
@@ -378,18 +284,9 @@ narrow(PlannerInfo *root, RelOptInfo *final)
 	if (root->parse->commandType != CMD_SELECT || root->rowMarks != NIL)
 		return;
 	find_tables(&narrowing);
-	if (narrowing.carried == NIL)
-		return;
-	foreach (cell, root->processed_tlist)
-		(void) find_uses((Node *) lfirst_node(TargetEntry, cell)->expr, &narrowing);
-	foreach (cell, root->placeholder_list)
-		narrowing.unknown |=
-			bms_overlap(((const PlaceHolderInfo *) lfirst(cell))->ph_eval_at, narrowing.tables);
-	find_in_nodes(&narrowing, final->pathlist);
-	if (narrowing.unknown)
-		return;
-	remove_others(&narrowing);
-	foreach (cell, narrowing.carried == NIL ? NIL : narrowing.targets)
+	if (narrowing.carried != NIL)
+		find_in_nodes(&narrowing, final->pathlist);
+	foreach (cell, narrowing.unknown ? NIL : narrowing.targets)
 		narrow_target(&narrowing, lfirst(cell));
 }
 

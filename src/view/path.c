@@ -96,24 +96,19 @@ may_be_moved(const Planned *plan, RestrictInfo *clause)
 
 /* For each attribute by itself: the planner gives the clauses of the first class that has any. */
 static List *
-add_implied(List *clauses, const Planned *plan, const MemberCall *call, List **attributes)
+add_implied(List *clauses, const Planned *plan, const MemberCall *call)
 {
 	for (int i = 0; call->t != NULL && i < call->t->nparts; i++)
 	{
 		WantedMember wanted = {call, member_part_attribute(call, &call->t->parts[i])};
+		List *implied =
+			wanted.attribute == NULL
+				? NIL
+				: generate_implied_equalities_for_column(plan->root, plan->rel, is_wanted, &wanted,
+														 plan->rel->lateral_referencers);
 		ListCell *cell;
-		bool asked = wanted.attribute == NULL;
 
-		foreach (cell, *attributes)
-			asked |= wanted.attribute != NULL &&
-					 item_compare_bytes(((EntityAttribute *) lfirst(cell))->stored,
-										wanted.attribute->stored) == 0;
-		if (asked)
-			continue;
-		*attributes = lappend(*attributes, (void *) wanted.attribute);
-		foreach (cell,
-				 generate_implied_equalities_for_column(plan->root, plan->rel, is_wanted, &wanted,
-														plan->rel->lateral_referencers))
+		foreach (cell, implied)
 		{
 			if (may_be_moved(plan, lfirst(cell)))
 				clauses = list_append_unique_ptr(clauses, lfirst(cell));
@@ -122,36 +117,20 @@ add_implied(List *clauses, const Planned *plan, const MemberCall *call, List **a
 	return clauses;
 }
 
-static bool
-is_used(const Planned *plan, RestrictInfo *clause)
-{
-	ListCell *cell;
-
-	foreach (cell, plan->calls)
-	{
-		if (member_uses_clause(lfirst(cell), clause))
-			return true;
-	}
-	return false;
-}
-
 /* Returns join clauses that can be evaluated where the table is read, as a list of RestrictInfo *. */
 static List *
 join_clauses(const Planned *plan)
 {
 	List *clauses = NIL;
-	List *attributes = NIL;
 	ListCell *cell;
 
 	foreach (cell, plan->rel->joininfo)
 	{
-		if (join_clause_is_movable_to(lfirst(cell), plan->rel) && is_used(plan, lfirst(cell)))
+		if (join_clause_is_movable_to(lfirst(cell), plan->rel))
 			clauses = lappend(clauses, lfirst(cell));
 	}
-	if (!plan->rel->has_eclass_joins)
-		return clauses;
-	foreach (cell, plan->calls)
-		clauses = add_implied(clauses, plan, lfirst(cell), &attributes);
+	foreach (cell, plan->rel->has_eclass_joins ? plan->calls : NIL)
+		clauses = add_implied(clauses, plan, lfirst(cell));
 	return clauses;
 }
 
@@ -353,29 +332,6 @@ add_scan(const Planned *plan, const KeyScan *scan, Relids required_outer)
 		add_path(plan->rel, bitmap);
 }
 
-/*
- * How many rows a scan finds for one row of the outer relations.  All paths with the same
- * parameters must have the same, so nothing changes if there are any.
- */
-static void
-set_rows(const Planned *plan, List *joins, Relids outer, Relids required_outer)
-{
-	MemberScope scope = {plan->root, (int) plan->rel->relid, JOIN_INNER, NULL};
-	List *used = NIL;
-	List *restricted = NIL;
-	ParamPathInfo *info;
-	Selectivity all;
-	Selectivity part;
-
-	if (find_param_path_info(plan->rel, required_outer) != NULL)
-		return;
-	info = get_baserel_parampathinfo(plan->root, plan->rel, required_outer);
-	all = member_part(&scope, plan->rel, plan->calls, plan->rel->baserestrictinfo, &restricted);
-	part = member_part(&scope, plan->rel, plan->calls, clauses_within(plan, joins, outer), &used);
-	if (all > 0 && part < all)
-		info->ppi_rows = clamp_row_est(plan->rel->rows * (part / all));
-}
-
 static bool
 is_known(List *scans, const KeyScan *scan)
 {
@@ -414,10 +370,8 @@ add_join_paths(const Planned *plan)
 	foreach (cell, scans)
 	{
 		const KeyScan *scan = lfirst(cell);
-		Relids required_outer = bms_union(scan->outer, plan->rel->lateral_relids);
 
-		set_rows(plan, joins, scan->outer, required_outer);
-		add_scan(plan, scan, required_outer);
+		add_scan(plan, scan, bms_union(scan->outer, plan->rel->lateral_relids));
 	}
 }
 
