@@ -1429,22 +1429,22 @@ COMMENT ON VIEW dyn_job_problems IS 'rows that backfills, refreshes and migratio
 GRANT SELECT ON dyn_job_problems TO PUBLIC;
 -- import and export
 
-CREATE FUNCTION dyn_import_lines(table_name text, lines text, on_conflict text DEFAULT 'replace', on_error text DEFAULT 'stop',
-		format text DEFAULT 'auto', types jsonb DEFAULT NULL, delimiter text DEFAULT NULL, header text DEFAULT NULL,
-		from_table text DEFAULT NULL, condition text DEFAULT NULL, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL,
+CREATE FUNCTION dyn_import_lines(table_name text, lines text, condition text DEFAULT NULL, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL,
+		on_conflict text DEFAULT 'replace', on_error text DEFAULT 'stop', format text DEFAULT 'auto', types jsonb DEFAULT NULL,
+		delimiter text DEFAULT NULL, header text DEFAULT NULL, from_table text DEFAULT NULL,
 		OUT items bigint, OUT written bigint, OUT kept bigint, OUT skipped bigint, OUT errors jsonb)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_import_lines(text, text, text, text, text, jsonb, text, text, text, text, jsonb, dyn_item) IS
+COMMENT ON FUNCTION dyn_import_lines(text, text, text, jsonb, dyn_item, text, text, text, jsonb, text, text, text) IS
 	'put the items of lines of JSON, of CSV or of a JSON document into a table';
 
-CREATE PROCEDURE dyn_import(table_name text, source regclass, column_name text DEFAULT NULL, batch_size bigint DEFAULT NULL,
-		on_conflict text DEFAULT 'replace', on_error text DEFAULT 'stop', format text DEFAULT 'auto',
-		types jsonb DEFAULT NULL, delimiter text DEFAULT NULL, header text DEFAULT NULL, from_table text DEFAULT NULL,
-		condition text DEFAULT NULL, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL, refused regclass DEFAULT NULL,
+CREATE PROCEDURE dyn_import(table_name text, source regclass, column_name text DEFAULT NULL, condition text DEFAULT NULL,
+		names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL, batch_size bigint DEFAULT NULL,
+		on_conflict text DEFAULT 'replace', on_error text DEFAULT 'stop', format text DEFAULT 'auto', types jsonb DEFAULT NULL,
+		delimiter text DEFAULT NULL, header text DEFAULT NULL, from_table text DEFAULT NULL, refused regclass DEFAULT NULL,
 		INOUT items bigint DEFAULT NULL, INOUT written bigint DEFAULT NULL, INOUT kept bigint DEFAULT NULL, INOUT skipped bigint DEFAULT NULL,
 		INOUT errors jsonb DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_import(text, regclass, text, bigint, text, text, text, jsonb, text, text, text, text, jsonb, dyn_item, regclass,
+COMMENT ON PROCEDURE dyn_import(text, regclass, text, text, jsonb, dyn_item, bigint, text, text, text, jsonb, text, text, text, regclass,
 	bigint, bigint, bigint, bigint, jsonb) IS
 	'put the items of lines or of a file, which are rows of another table, into a table; commits by itself';
 

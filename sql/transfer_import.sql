@@ -54,12 +54,12 @@ SELECT items, written, skipped, jsonb_array_length(errors) AS told, errors -> 99
 SELECT pk, sk FROM app WHERE pk = 'z' ORDER BY sk;
 
 -- what is there: replaced, kept, or an error
-SELECT * FROM dyn_import_lines('app', e'{"pk":{"S":"z"},"sk":{"N":"1"},"v":{"S":"new"}}\n{"pk":{"S":"z"},"sk":{"N":"3"},"v":{"S":"one"}}\n{"pk":{"S":"z"},"sk":{"N":"3"},"v":{"S":"two"}}', 'keep');
+SELECT * FROM dyn_import_lines('app', e'{"pk":{"S":"z"},"sk":{"N":"1"},"v":{"S":"new"}}\n{"pk":{"S":"z"},"sk":{"N":"3"},"v":{"S":"one"}}\n{"pk":{"S":"z"},"sk":{"N":"3"},"v":{"S":"two"}}', on_conflict => 'keep');
 SELECT item FROM app WHERE pk = 'z' ORDER BY sk;
-SELECT * FROM why($$SELECT dyn_import_lines('app', e'{"pk":{"S":"z"},"sk":{"N":"4"}}\n{"pk":{"S":"z"},"sk":{"N":"1"}}', 'error')$$);
-SELECT * FROM why($$SELECT dyn_import_lines('app', e'{"pk":{"S":"z"},"sk":{"N":"4"}}\n{"pk":{"S":"z"},"sk":{"N":"4"}}', 'error')$$);
-SELECT * FROM dyn_import_lines('app', e'{"pk":{"S":"z"},"sk":{"N":"4"}}\n{"pk":{"S":"z"},"sk":{"N":"1"}}\n{"pk":{"S":"z"},"sk":{"N":"4"}}', 'error', 'skip');
-SELECT * FROM why($$SELECT dyn_import_lines('app', '{"Keys":{"pk":{"S":"z"},"sk":{"N":"1"}}}', 'keep')$$);
+SELECT * FROM why($$SELECT dyn_import_lines('app', e'{"pk":{"S":"z"},"sk":{"N":"4"}}\n{"pk":{"S":"z"},"sk":{"N":"1"}}', on_conflict => 'error')$$);
+SELECT * FROM why($$SELECT dyn_import_lines('app', e'{"pk":{"S":"z"},"sk":{"N":"4"}}\n{"pk":{"S":"z"},"sk":{"N":"4"}}', on_conflict => 'error')$$);
+SELECT * FROM dyn_import_lines('app', e'{"pk":{"S":"z"},"sk":{"N":"4"}}\n{"pk":{"S":"z"},"sk":{"N":"1"}}\n{"pk":{"S":"z"},"sk":{"N":"4"}}', on_conflict => 'error', on_error => 'skip');
+SELECT * FROM why($$SELECT dyn_import_lines('app', '{"Keys":{"pk":{"S":"z"},"sk":{"N":"1"}}}', on_conflict => 'keep')$$);
 SELECT count(*) FROM app WHERE pk = 'z';
 
 -- what only the write tells: the line is found
@@ -81,7 +81,7 @@ SELECT dyn_create_table('local', 'pk S', 'sk S', local_indexes => '{"LSI": {"sor
 SELECT string_agg(format('{"pk":{"S":"p"},"sk":{"S":"%s"},"l":{"S":"l"},"v":{"S":"%s"}}', i, repeat('x', 10000)), e'\n') AS lines FROM generate_series(1, 60) i \gset
 SET dynamo_table.item_collection_size_limit = 500;
 SELECT items, written, skipped, errors -> 0 ->> 'message' AS first FROM dyn_import_lines('local', :'lines', on_error => 'skip');
-SELECT * FROM why(format('SELECT dyn_import_lines(''local'', %L, ''keep'')', replace(:'lines', '"p"', '"q"')));
+SELECT * FROM why(format('SELECT dyn_import_lines(''local'', %L, on_conflict => ''keep'')', replace(:'lines', '"p"', '"q"')));
 RESET dynamo_table.item_collection_size_limit;
 
 -- arguments
@@ -102,7 +102,7 @@ SELECT count(*), sum(length(item ->> 'v')) FROM app WHERE pk LIKE 'r%';
 CREATE DOMAIN json_line AS json;
 CREATE TEMPORARY TABLE other (id int, line json_line, note varchar, "B" jsonb);
 INSERT INTO other SELECT i, format('{"pk":{"S":"o"},"sk":{"N":"%s"},"v":{"S":"%s"}}', i, (SELECT string_agg(md5(i * 1000 + k || ''), '') FROM generate_series(1, 1000) k))::json, 'note', '{"Item": {"pk": {"S": "j"}, "sk": {"N": "1"}}}' FROM generate_series(1, 20) i;
-CALL dyn_import('app', 'other', 'line', 1);
+CALL dyn_import('app', 'other', 'line', batch_size => 1);
 CALL dyn_import('app', 'other', 'B');
 SELECT pk, count(*), max(length(item ->> 'v')) FROM app WHERE pk IN ('o', 'j') GROUP BY pk ORDER BY pk;
 CALL dyn_import('app', 'other');
@@ -287,14 +287,14 @@ TRUNCATE fmt;
 CALL dyn_import('fmt', 'file', batch_size => 60);
 SELECT count(*), sum(sk), bool_and(pk = 'é' || sk AND item ->> 'v' = format(e'%s\n"%s"', sk, repeat('ü', sk::int % 50))) FROM fmt;
 SELECT pieces(convert_to(format('{"Count":1, "Items": [%s]}', string_agg(format('{"pk": {"S": "é%s\"]}"}, "sk": {"N": "%s"}}', i, i), e',\n')), 'UTF8'), 5) FROM generate_series(1, 1000) i;
-CALL dyn_import('fmt', 'file', 'piece', 60);
+CALL dyn_import('fmt', 'file', 'piece', batch_size => 60);
 SELECT count(*), sum(sk) FROM fmt WHERE pk LIKE '%]}';
 SELECT pieces(convert_to(format(E'{"RequestItems": {\n"A\u00e9": [%s],\n"B": [%s]}}', string_agg(format('{"PutRequest":{"Item":{"pk": {"S": "A"}, "sk": {"N": "%s"}}}}', i), e',\n'), string_agg(format('{"PutRequest":{"Item":{"pk": {"S": "B"}, "sk": {"N": "%s"}}}}', CASE i WHEN 500 THEN 'x' ELSE i::text END), e',\n')), 'UTF8'), 700) FROM generate_series(1, 1000) i;
-CALL dyn_import('fmt', 'file', 'piece', 60);
-CALL dyn_import('fmt', 'file', 'piece', 60, from_table => 'B', on_error => 'skip');
+CALL dyn_import('fmt', 'file', 'piece', batch_size => 60);
+CALL dyn_import('fmt', 'file', 'piece', batch_size => 60, from_table => 'B', on_error => 'skip');
 SELECT pk, count(*), sum(sk) FROM fmt WHERE pk IN ('A', 'B') GROUP BY pk;
 SELECT pieces(convert_to(string_agg(format(e'{\n\t"pk": {"S": "lines"},\n\t"sk": {"N": "%s"}\n}\n', i), ''), 'UTF8') || repeat(e'\n', 100000)::bytea || '{"a"'::bytea, 700) FROM generate_series(1, 2000) i;
-CALL dyn_import('fmt', 'file', 'piece', 60);
+CALL dyn_import('fmt', 'file', 'piece', batch_size => 60);
 SELECT count(*), sum(sk) FROM fmt WHERE pk = 'lines';
 SELECT pieces('{"'::bytea || '\xff'::bytea || '":[{"PutRequest":{}}]}', 5);
 CALL dyn_import('fmt', 'file', format => 'document');

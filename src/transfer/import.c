@@ -79,36 +79,37 @@ argument_types(FunctionCallInfo fcinfo, int i)
 }
 
 /*
- * What both have from argument i on: on_conflict, on_error, format, types, delimiter, header,
- * from_table, condition, names, vals.  Copies, since the statement's may be gone behind a commit.
+ * What both have: condition, names and vals from argument i on, and from k on on_conflict, on_error,
+ * format, types, delimiter, header, from_table.  Copies, since the statement's may be gone behind a
+ * commit.
  */
 static TransferForm
-begin_import(FunctionCallInfo fcinfo, int i, Transfer *transfer, const char *unit, int max)
+begin_import(FunctionCallInfo fcinfo, int i, int k, Transfer *transfer, const char *unit, int max)
 {
-	text *condition = argument_text(fcinfo, i + 7);
+	text *condition = argument_text(fcinfo, i);
 	ExprRequest *expressions;
 
-	transfer->on_conflict = argument_choice(fcinfo, i, "on_conflict", TRANSFER_REPLACE, conflicts);
-	transfer->skip = argument_choice(fcinfo, i + 1, "on_error", 0, errors) == 1;
+	transfer->on_conflict = argument_choice(fcinfo, k, "on_conflict", TRANSFER_REPLACE, conflicts);
+	transfer->skip = argument_choice(fcinfo, k + 1, "on_error", 0, errors) == 1;
 	if (condition != NULL && transfer->on_conflict != TRANSFER_REPLACE)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("a condition needs on_conflict \"replace\"")));
-	expressions = expr_request(argument_copy(fcinfo, i + 8), argument_copy(fcinfo, i + 9));
+	expressions = expr_request(argument_copy(fcinfo, i + 1), argument_copy(fcinfo, i + 2));
 	if (condition != NULL)
 		transfer->condition = expr_condition(expressions, EXPR_CONDITION, text_span(condition));
 	expr_request_done(expressions);
 	transfer_begin(transfer, unit, max);
 	return (TransferForm){.format =
-							  argument_choice(fcinfo, i + 2, "format", TRANSFER_AUTO, formats),
-						  .types = argument_types(fcinfo, i + 3),
-						  .delimiter = argument_copy(fcinfo, i + 4),
-						  .header = argument_copy(fcinfo, i + 5),
-						  .from_table = argument_copy(fcinfo, i + 6)};
+							  argument_choice(fcinfo, k + 2, "format", TRANSFER_AUTO, formats),
+						  .types = argument_types(fcinfo, k + 3),
+						  .delimiter = argument_copy(fcinfo, k + 4),
+						  .header = argument_copy(fcinfo, k + 5),
+						  .from_table = argument_copy(fcinfo, k + 6)};
 }
 
 /*
- * dyn_import_lines(table_name, lines, on_conflict, on_error, format, types, delimiter, header,
- * from_table, condition, names, vals)
+ * dyn_import_lines(table_name, lines, condition, names, vals, on_conflict, on_error, format, types,
+ * delimiter, header, from_table)
  */
 PG_FUNCTION_INFO_V1(dyn_import_lines);
 Datum
@@ -122,7 +123,7 @@ dyn_import_lines(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, 0, "table_name");
 	argument_require(fcinfo, 1, "lines");
 	lines = PG_GETARG_TEXT_PP(1);
-	form = begin_import(fcinfo, 2, &transfer, "line", LINES_BATCH);
+	form = begin_import(fcinfo, 2, 5, &transfer, "line", LINES_BATCH);
 	transfer_feed_begin(&feed, &transfer, &form);
 	transfer.rel = dyn_table_open(PG_GETARG_TEXT_PP(0), RowExclusiveLock, &transfer.table);
 	do
@@ -554,21 +555,21 @@ batch_size(FunctionCallInfo fcinfo, int i)
 }
 
 /*
- * dyn_import(table_name, source, column_name, batch_size, and what begin_import() reads, refused,
- * INOUT …)
+ * dyn_import(table_name, source, column_name, condition, names, vals, batch_size, on_conflict,
+ * on_error, format, types, delimiter, header, from_table, refused, INOUT …)
  */
 PG_FUNCTION_INFO_V1(dyn_import);
 Datum
 dyn_import(PG_FUNCTION_ARGS)
 {
-	Source source = {.batch = batch_size(fcinfo, 3)};
+	Source source = {.batch = batch_size(fcinfo, 6)};
 	TransferForm form;
 
 	procedure_require_commit(fcinfo, "dyn_import");
 	argument_require(fcinfo, 0, "table_name");
 	argument_require(fcinfo, 1, "source");
 	PreventCommandIfReadOnly("dyn_import");
-	form = begin_import(fcinfo, 4, &source.transfer, "row", source.batch);
+	form = begin_import(fcinfo, 3, 7, &source.transfer, "row", source.batch);
 	open_target(&source, PG_GETARG_TEXT_PP(0));
 	open_source(&source, PG_GETARG_OID(1),
 				PG_ARGISNULL(2) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(2)));

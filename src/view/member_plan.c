@@ -146,7 +146,7 @@ member_attribute_item(Node *node)
 	return linitial(function->args);
 }
 
-/* The type of DynamoDB's that dyn_attribute() gives of our item's attribute; 0: it is something else. */
+/* The type of DynamoDB's that dynamo_internal.attribute() gives of our item's attribute; 0: it is something else. */
 static ItemType
 attribute_type(Node *node, const MemberCall *call, ItemSpan stored, Oid *sql)
 {
