@@ -265,7 +265,7 @@ sub cloudformation
 	await("$name: it becomes active", sub { described($name)->{Table}{TableStatus} eq 'ACTIVE' });
 	my $ttl = $properties{TimeToLiveSpecification};
 	done("$name: time to live", 'UpdateTimeToLive', TableName => $name, TimeToLiveSpecification => $ttl) if $ttl;
-	refused("$name: backups", qr/^YD001: Member "PointInTimeRecoveryEnabled" is not supported/, 'UpdateContinuousBackups', TableName => $name, PointInTimeRecoverySpecification => $properties{PointInTimeRecoverySpecification})
+	refused("$name: backups", qr/^YD001: Point-in-time recovery cannot be enabled: the server does not archive its WAL/, 'UpdateContinuousBackups', TableName => $name, PointInTimeRecoverySpecification => $properties{PointInTimeRecoverySpecification})
 		if $properties{PointInTimeRecoverySpecification};
 	# what it reads, to tell of drift
 	my $table = done("$name: read", 'DescribeTable', TableName => $name)->{Table};

@@ -16,8 +16,8 @@ $node->safe_psql('postgres', q{CREATE EXTENSION dynamo_table; CREATE ROLE owner 
 
 sub described
 {
-	my ($table, $dbname, $of) = (@_, 'postgres', $node);
-	return $of->safe_psql($dbname, qq{SELECT concat_ws(' ', d ->> 'ContinuousBackupsStatus', d #>> '{PointInTimeRecoveryDescription,PointInTimeRecoveryStatus}', d #>> '{PointInTimeRecoveryDescription,RecoveryPeriodInDays}')
+	my ($table, $dbname, $of) = @_;
+	return ($of // $node)->safe_psql($dbname // 'postgres', qq{SELECT concat_ws(' ', d ->> 'ContinuousBackupsStatus', d #>> '{PointInTimeRecoveryDescription,PointInTimeRecoveryStatus}', d #>> '{PointInTimeRecoveryDescription,RecoveryPeriodInDays}')
 		FROM (SELECT dyn_request('DescribeContinuousBackups', '{"TableName": "$table"}') -> 'ContinuousBackupsDescription') q (d)});
 }
 
