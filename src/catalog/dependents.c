@@ -30,7 +30,7 @@ static const char dependents_sql[] =
 	" WHERE refclassid OPERATOR(pg_catalog.=) "
 	"'pg_catalog.pg_class'::pg_catalog.regclass::pg_catalog.oid"
 	" AND refobjid OPERATOR(pg_catalog.=) $1"
-	" AND ($2 IS NULL OR refobjsubid OPERATOR(pg_catalog.=) ANY ($2))"
+	" AND ($2 IS NULL OR refobjsubid::pg_catalog.oid OPERATOR(pg_catalog.=) ANY ($2))"
 	" UNION ALL SELECT d.classid, d.objid, d.objsubid, d.deptype FROM pg_catalog.pg_type t"
 	" JOIN pg_catalog.pg_depend d"
 	" ON d.refclassid OPERATOR(pg_catalog.=) "
@@ -51,29 +51,16 @@ static const char dependents_sql[] =
 	" AND o.classid OPERATOR(pg_catalog.=) f.classid AND o.objid OPERATOR(pg_catalog.=) f.objid"
 	" AND o.objsubid OPERATOR(pg_catalog.=) f.objsubid) ORDER BY 1";
 
-static Datum
-oid_array(List *oids)
-{
-	Datum *elements = palloc((list_length(oids) + 1) * sizeof(Datum));
-	int n = 0;
-	ListCell *cell;
-
-	foreach (cell, oids)
-		elements[n++] = ObjectIdGetDatum(lfirst_oid(cell));
-	return PointerGetDatum(construct_array(elements, n, OIDOID, sizeof(Oid), true, TYPALIGN_INT));
-}
-
-static Datum
+/* As OIDs, for an array of these. */
+static List *
 column_numbers(Oid relid, List *names)
 {
-	Datum *elements = palloc((list_length(names) + 1) * sizeof(Datum));
-	int n = 0;
+	List *numbers = NIL;
 	ListCell *cell;
 
 	foreach (cell, names)
-		elements[n++] = Int32GetDatum(get_attnum(relid, lfirst(cell)));
-	return PointerGetDatum(
-		construct_array(elements, n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+		numbers = lappend_oid(numbers, get_attnum(relid, lfirst(cell)));
+	return numbers;
 }
 
 /*
@@ -84,9 +71,10 @@ column_numbers(Oid relid, List *names)
 void
 dyn_dependents_refuse(Relation rel, const char *what, List *columns, List *released)
 {
-	Oid types[] = {OIDOID, INT4ARRAYOID, OIDARRAYOID};
+	Oid types[] = {OIDOID, OIDARRAYOID, OIDARRAYOID};
 	Oid relid = RelationGetRelid(rel);
-	Datum values[] = {ObjectIdGetDatum(relid), column_numbers(relid, columns), oid_array(released)};
+	Datum values[] = {ObjectIdGetDatum(relid), sql_oids(column_numbers(relid, columns)),
+					  sql_oids(released)};
 	const char *table = RelationGetRelationName(rel);
 	StringInfoData list;
 

@@ -39,18 +39,6 @@
 #define PLACEMENTS "pg_dist_placement"
 #define LOCAL_GROUP "pg_dist_local_group"
 
-static Datum
-oid_array(List *oids)
-{
-	Datum *elements = palloc(list_length(oids) * sizeof(Datum));
-	ListCell *cell;
-
-	foreach (cell, oids)
-		elements[foreach_current_index(cell)] = ObjectIdGetDatum(lfirst_oid(cell));
-	return PointerGetDatum(
-		construct_array(elements, list_length(oids), OIDOID, sizeof(Oid), true, TYPALIGN_INT));
-}
-
 /* What list_shards() is asked, and answers. */
 typedef struct ShardList
 {
@@ -65,7 +53,7 @@ list_shards(void *arg)
 	ShardList *list = arg;
 	MemoryContext context = CurrentMemoryContext;
 	Oid types[] = {OIDARRAYOID};
-	Datum values[] = {oid_array(list->tables)};
+	Datum values[] = {sql_oids(list->tables)};
 
 	SPI_connect();
 	sql_execute(

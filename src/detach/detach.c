@@ -19,6 +19,7 @@
 #include "detach/detach.h"
 #include "ground/arguments.h"
 #include "ground/errors.h"
+#include "ground/sql.h"
 #include "work/brief_lock.h"
 
 static const char *const format_names[] = {"jsonb", "dynamodb", "columns", NULL};
@@ -89,30 +90,76 @@ refuse(const Detach *detach)
 						: errhint("Format 'columns' keeps views of entities.")));
 }
 
-static void
-execute(const Detach *detach)
+/* The name of a relation for statements, which are executed with nothing else in the search_path. */
+char *
+detach_name(Oid relid)
 {
-	ListCell *cell;
+	return DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(relid)));
+}
 
-	foreach (cell, detach->steps)
-	{
-		const DetachStep *step = lfirst(cell);
+/* How many rows of a relation meet a condition. */
+int64
+detach_count(Oid relid, const char *condition)
+{
+	int64 rows;
 
-		CHECK_FOR_INTERRUPTS();
-		if (step->is_statement)
-			dyn_execute(step->text);
-	}
-	detach_count_again(detach);
-	detach_check_independent(detach);
+	sql_execute(sql_on(relid, psprintf("SELECT pg_catalog.count(*) FROM %s t WHERE %s",
+									   detach_name(relid), condition)),
+				0, NULL, NULL, NULL, false, 0);
+	rows = DatumGetInt64(sql_value(SPI_tuptable, 0, 1));
+	SPI_freetuptable(SPI_tuptable);
+	return rows;
 }
 
 static void
-return_line(ReturnSetInfo *result, const char *line)
+require_independent(Oid relid)
 {
-	Datum value = CStringGetTextDatum(line);
-	bool isnull = false;
+	List *names = detach_dependents(relid, NIL, NIL);
 
-	tuplestore_putvalues(result->setResult, result->setDesc, &value, &isnull);
+	if (names != NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+				 errmsg("%s would still depend on the extension", (char *) linitial(names))));
+}
+
+static void
+make_view(Detach *detach, const DetachView *view)
+{
+	char *sql = detach_view_sql(detach, view);
+	int64 rows;
+
+	dyn_execute(sql);
+	detach->steps = lappend(detach->steps, sql);
+	rows = detach_count(view->relid, "true");
+	if (rows != view->rows)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("view %s would have " INT64_FORMAT " rows, not " INT64_FORMAT,
+							   detach_name(view->relid), rows, view->rows),
+						errdetail("Items do not agree with the declarations of their entities."),
+						errhint("Call dyn_check_entities() to list them, or drop the view.")));
+	require_independent(view->relid);
+}
+
+static void
+execute(Detach *detach)
+{
+	ListCell *cell;
+
+	foreach (cell, detach->views)
+	{
+		DetachView *view = lfirst(cell);
+
+		view->rows = detach_count(view->relid, "true");
+	}
+	foreach (cell, detach->steps)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (*(const char *) lfirst(cell) != '-')
+			dyn_execute(lfirst(cell));
+	}
+	foreach (cell, detach->views)
+		make_view(detach, lfirst(cell));
+	require_independent(detach->relid);
 }
 
 static void
@@ -122,13 +169,13 @@ return_plan(FunctionCallInfo fcinfo, const Detach *detach)
 	ListCell *cell;
 
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	foreach (cell, detach->problems)
-		return_line(result, detach_note(psprintf("Refused: %s.", (const char *) lfirst(cell))));
 	foreach (cell, detach->steps)
 	{
-		const DetachStep *step = lfirst(cell);
+		char *step = lfirst(cell);
+		Datum line = CStringGetTextDatum(*step == '-' ? step : psprintf("%s;", step));
+		bool isnull = false;
 
-		return_line(result, step->is_statement ? psprintf("%s;", step->text) : step->text);
+		tuplestore_putvalues(result->setResult, result->setDesc, &line, &isnull);
 	}
 }
 
@@ -138,7 +185,6 @@ Datum
 dyn_detach(PG_FUNCTION_ARGS)
 {
 	text *name = argument_required_text(fcinfo, 0, "table_name");
-	MemoryContext context = CurrentMemoryContext;
 	Detach detach = {0};
 	DynTable *table;
 	RightsBefore before;
@@ -154,7 +200,6 @@ dyn_detach(PG_FUNCTION_ARGS)
 	detach.table = table;
 	detach.shape = dyn_shape_of(rel, table);
 	SPI_connect();
-	MemoryContextSwitchTo(context); /* the plan outlives SPI */
 	/* policies hide nothing that is rewritten from what is counted */
 	rights_take(rel->rd_rel->relowner, SECURITY_NOFORCE_RLS, &before);
 	detach_plan(&detach, rel);
@@ -165,7 +210,7 @@ dyn_detach(PG_FUNCTION_ARGS)
 		execute(&detach);
 	}
 	rights_give_back(&before);
-	SPI_finish();
 	return_plan(fcinfo, &detach);
+	SPI_finish();
 	return (Datum) 0;
 }

@@ -12,11 +12,9 @@
  * has chosen, and a superuser may have called us.
  *
  *		detach.c		dyn_detach(): arguments, rights, running the plan
- *		plan.c			the statements and notes of a table
+ *		plan.c			the statements and notes of a table, and what is in their way
  *		column.c		typed columns of attributes, by the entities that declare them
  *		view.c			views of entities, over these columns
- *		dependent.c		what needs the extension, or the column of items, and is not the table's own
- *		count.c			what one pass over the items finds: strings with U+0000, rows of views
  */
 #ifndef DYNAMO_TABLE_DETACH_DETACH_H
 #define DYNAMO_TABLE_DETACH_DETACH_H
@@ -34,47 +32,20 @@ typedef enum DetachFormat
 /* A column for an attribute. */
 typedef struct DetachColumn
 {
-	ItemSpan stored; /* the attribute */
+	ItemSpan stored; /* the attribute; of length 0: the names of entities without type attribute */
 	ValueType type;
-	const char *name; /* not quoted */
-	bool is_key; /* the key column of the attribute serves as it */
-	bool for_all; /* its values come from items of all entities */
-	List *entities; /* of Entity: otherwise from theirs, where columns of one attribute differ */
-	bool shared; /* another column is of the same attribute */
+	const char *name;
+	bool is_key; /* it is the key column of the attribute */
 } DetachColumn;
 
-/* A column of a view of an entity. */
-typedef struct DetachViewColumn
-{
-	const char *name; /* quoted */
-	const char *type; /* for SQL, with its collation if that is not the type's */
-	Oid collation;
-	DetachColumn *column; /* NULL: it is of the unnested list */
-	const char *element; /* then: that */
-} DetachViewColumn;
-
+/* A view that needs nothing but what columns have. */
 typedef struct DetachView
 {
 	Oid relid;
-	const char *qualified; /* quoted */
-	const char *options; /* in WITH (…), or "" */
-	const char *unnest; /* the function that unnests a list, for SQL; NULL: none does */
-	DetachColumn *list; /* of that list */
-	int ncolumns;
-	DetachViewColumn *columns;
-	const Entity *entity;
-	const char *before; /* the condition by which items are its rows */
-	List *present; /* of char *: key columns that must be there, quoted */
-	const char *after; /* the condition on the table that is detached */
+	const char *create; /* CREATE OR REPLACE VIEW … AS */
+	Query *query; /* what it is */
 	int64 rows; /* that it had */
 } DetachView;
-
-/* A statement, or a note for people. */
-typedef struct DetachStep
-{
-	bool is_statement;
-	const char *text;
-} DetachStep;
 
 typedef struct Detach
 {
@@ -82,46 +53,33 @@ typedef struct Detach
 	const DynTable *table;
 	const DynShape *shape;
 	DetachFormat format;
+	List *entities; /* of Entity */
 	List *columns; /* of DetachColumn */
-	const char
-		*entity_column; /* not quoted: the names of entities without type attribute; or NULL */
 	List *views; /* of DetachView */
 	List *problems; /* of char *: why it cannot be detached */
-	List *steps; /* of DetachStep */
+	List *steps; /* of char *: statements, and notes for people, which begin with "--" */
 } Detach;
 
 /* plan.c: rel is open, and closed by the caller */
 extern void detach_plan(Detach *detach, Relation rel);
-extern char *detach_note(const char *text);
-extern List *detach_lost_columns(const Detach *detach); /* of DynKey */
-extern List *detach_lost_btrees(const Detach *detach); /* of Oid */
+extern List *detach_dependents(Oid relid, List *attnums, List *changed);
+
+/* detach.c: connected to SPI */
+extern int64 detach_count(Oid relid, const char *condition);
+extern char *detach_name(Oid relid); /* quoted */
 
 /* column.c */
-extern void detach_choose_columns(Detach *detach, Relation rel);
-extern DetachColumn *detach_add_column(Detach *detach, ItemSpan stored, const ValueType *type,
-									   const Entity *entity);
-extern void detach_name_columns(Detach *detach);
 extern char *detach_type_sql(Oid type);
+extern void detach_choose_columns(Detach *detach, Relation rel);
+extern const DetachColumn *detach_column(Detach *detach, ItemSpan stored, ValueType type);
+extern const DetachColumn *detach_type_column(Detach *detach, const Entity *entity);
 extern char *detach_column_value(const Detach *detach, const DetachColumn *column);
-extern char *detach_entity_value(const Detach *detach, Relation rel);
 extern char *detach_rest_value(const Detach *detach);
-extern const char *detach_key_column(const Detach *detach,
-									 ItemSpan attribute); /* quoted, or NULL */
-extern char *detach_literal(ItemSpan text);
 
-/* view.c: the columns of views first, which need all columns to have names before their conditions */
+/* view.c */
 extern List *detach_views_of_owner(Relation rel); /* of Oid */
 extern void detach_choose_views(Detach *detach, Relation rel);
-extern void detach_finish_views(Detach *detach);
-extern char *detach_empty_view_sql(const DetachView *view);
-extern char *detach_view_sql(const Detach *detach, const DetachView *view);
-
-/* dependent.c: connected to SPI */
-extern void detach_find_dependents(Detach *detach, Relation rel);
-extern void detach_check_independent(const Detach *detach);
-
-/* count.c: connected to SPI */
-extern void detach_count(Detach *detach);
-extern void detach_count_again(const Detach *detach);
+extern char *detach_free_view_sql(const DetachView *view);
+extern char *detach_view_sql(Detach *detach, const DetachView *view);
 
 #endif

@@ -7,62 +7,41 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_class.h"
-#include "catalog/pg_namespace_d.h"
-#include "commands/tablespace.h"
+#include "catalog/pg_type_d.h"
+#include "commands/extension.h"
 #include "commands/trigger.h"
-#include "miscadmin.h"
-#include "nodes/value.h"
-#include "storage/bufmgr.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 #include "detach/detach.h"
-#include "ground/compat.h"
 #include "ground/label.h"
+#include "ground/sql.h"
+#include "ground/trigger.h"
+#include "ground/words.h"
 #include "migrate/migrate.h"
 
 /* Of views that can be written to. */
 #define VIEW_TRIGGER "dynamo_entity"
 
+static void add(List **lines, const char *format, ...) pg_attribute_printf(2, 3);
+
+/* Adds a statement, a problem or a note, which is one line: people may run the plan as a script. */
 static void
-add_statement(Detach *detach, char *sql)
+add(List **lines, const char *format, ...)
 {
-	DetachStep *step = palloc(sizeof(DetachStep));
+	va_list args;
+	char *line;
 
-	*step = (DetachStep){true, sql};
-	detach->steps = lappend(detach->steps, step);
-}
-
-/* A comment of SQL in one line, whatever is in it: people may run the plan as a script. */
-char *
-detach_note(const char *text)
-{
-	char *note = psprintf("-- %s", text);
-
-	for (char *c = note; *c != '\0'; c++)
+	va_start(args, format);
+	line = words_format(format, args);
+	va_end(args);
+	*lines = lappend(*lines, line);
+	for (char *c = line; *line == '-' && *c != '\0'; c++)
 	{
 		if ((unsigned char) *c < ' ' || *c == 0x7f)
 			*c = ' ';
 	}
-	return note;
-}
-
-static void
-add_note(Detach *detach, const char *text)
-{
-	DetachStep *step = palloc(sizeof(DetachStep));
-
-	*step = (DetachStep){false, detach_note(text)};
-	detach->steps = lappend(detach->steps, step);
-}
-
-static void
-add_problem(Detach *detach, char *problem)
-{
-	detach->problems = lappend(detach->problems, problem);
 }
 
 /*
@@ -70,8 +49,9 @@ add_problem(Detach *detach, char *problem)
  */
 
 static void
-check_indexes(Detach *detach)
+check_state(Detach *detach)
 {
+	const DynSettings *settings = &detach->shape->settings;
 	ListCell *cell;
 
 	foreach (cell, detach->shape->indexes)
@@ -79,57 +59,77 @@ check_indexes(Detach *detach)
 		const DynIndexSpec *spec = lfirst(cell);
 
 		if (spec->status != DYN_INDEX_ACTIVE)
-			add_problem(detach,
-						psprintf("index \"%s\" is %s; finish or drop it", item_quoted(spec->name),
-								 dyn_index_status_names[spec->status]));
+			add(&detach->problems, "index \"%s\" is %s; finish or drop it", item_quoted(spec->name),
+				dyn_index_status_names[spec->status]);
 	}
-	if (detach->shape->settings.ttl.len > 0 &&
-		detach->shape->settings.ttl_status != DYN_INDEX_ACTIVE)
-		add_problem(detach, psprintf("time to live is %s; call dyn_disable_ttl()",
-									 dyn_index_status_names[detach->shape->settings.ttl_status]));
-}
-
-static void
-check_followers(Detach *detach)
-{
-	ListCell *cell;
-
+	if (settings->ttl.len > 0 && settings->ttl_status != DYN_INDEX_ACTIVE)
+		add(&detach->problems, "time to live is %s; call dyn_disable_ttl()",
+			dyn_index_status_names[settings->ttl_status]);
+	if (dyn_settings_stream(settings) != NULL)
+		add(&detach->problems, "a change stream is enabled; call dyn_disable_stream()");
 	foreach (cell, migration_declarations(detach->relid))
 	{
 		ItemSpan name = ((const ModelDeclaration *) lfirst(cell))->name;
 
 		if (migration_followers(pnstrdup(name.data, name.len), detach->relid) != NIL)
-			add_problem(detach, psprintf("migration \"%s\" is followed; call "
-										 "dyn_unfollow_migration()",
-										 item_quoted(name)));
+			add(&detach->problems, "migration \"%s\" is followed; call dyn_unfollow_migration()",
+				item_quoted(name));
 	}
 }
 
-static void
-check_state(Detach *detach)
+/*
+ * The parts of relation $1, which go with it, that depend on extension $2; and what depends on its
+ * columns $3.  Left out is what a table of items is made of, and what is changed: relations $4, and the
+ * columns.  The rule of a view is told as the view.
+ */
+static const char dependents_sql[] =
+	"WITH part AS (SELECT 'pg_class'::regclass::oid AS classid, $1 AS objid"
+	" UNION SELECT classid, objid FROM pg_depend"
+	" WHERE refclassid = 'pg_class'::regclass AND refobjid = $1 AND deptype IN ('a', 'i')),"
+	" found AS (SELECT d.classid, d.objid, d.objsubid FROM part JOIN pg_depend d"
+	" USING (classid, objid) JOIN pg_depend m"
+	" ON m.classid = d.refclassid AND m.objid = d.refobjid AND m.deptype = 'e'"
+	" AND m.refclassid = 'pg_extension'::regclass AND m.refobjid = $2"
+	" UNION SELECT classid, objid, objsubid FROM pg_depend"
+	" WHERE refclassid = 'pg_class'::regclass AND refobjid = $1 AND refobjsubid = ANY ($3::int[]))"
+	" SELECT DISTINCT COALESCE(pg_describe_object('pg_class'::regclass, r.ev_class, 0),"
+	" pg_describe_object(classid, objid, objsubid)) COLLATE \"C\""
+	" FROM found LEFT JOIN pg_rewrite r ON classid = 'pg_rewrite'::regclass AND r.oid = objid"
+	" AND r.rulename = '_RETURN'"
+	" LEFT JOIN pg_constraint c ON classid = 'pg_constraint'::regclass AND c.oid = objid"
+	" LEFT JOIN pg_trigger t ON classid = 'pg_trigger'::regclass AND t.oid = objid"
+	" WHERE (classid <> 'pg_class'::regclass OR objsubid <> ALL ($3::int[] || 0)"
+	" OR objid <> ALL ($4)) AND (r.oid IS NULL OR ev_class <> ALL ($4))"
+	" AND contype IS DISTINCT FROM 'n' AND conname IS DISTINCT FROM '" DYN_KEYS_CONSTRAINT "'"
+	" AND (tgname IN ('" DYN_DERIVE_TRIGGER "', '" DYN_ENFORCE_TRIGGER "')) IS NOT TRUE ORDER BY 1";
+
+/* Returns descriptions, as a list of char *; connected to SPI. */
+List *
+detach_dependents(Oid relid, List *attnums, List *changed)
 {
-	check_indexes(detach);
-	if (dyn_settings_stream(&detach->shape->settings) != NULL)
-		add_problem(detach, "a change stream is enabled; call dyn_disable_stream()");
-	check_followers(detach);
+	Oid types[] = {OIDOID, OIDOID, OIDARRAYOID, OIDARRAYOID};
+	Datum values[] = {ObjectIdGetDatum(relid),
+					  ObjectIdGetDatum(get_extension_oid("dynamo_table", false)), sql_oids(attnums),
+					  sql_oids(changed)};
+	List *names = NIL;
+
+	sql_execute(dependents_sql, 4, types, values, NULL, false, 0);
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		char *name = sql_text_or_null(SPI_tuptable, i, 1);
+
+		/* it has no description if it was dropped meanwhile */
+		if (name != NULL)
+			names = lappend(names, name);
+	}
+	SPI_freetuptable(SPI_tuptable);
+	return names;
 }
 
-/* Derived columns that show nothing of an item's own. */
-List *
-detach_lost_columns(const Detach *detach)
+/* The btrees of indexes that carry items, and that of time to live. */
+static List *
+lost_btrees(const DynTable *table)
 {
-	List *columns = NIL;
-
-	for (int i = detach->table->nattributes; i < detach->table->ncolumns; i++)
-		columns = lappend(columns, (void *) &detach->table->keys[i]);
-	return columns;
-}
-
-/* Btrees of indexes that carry items, and that of time to live. */
-List *
-detach_lost_btrees(const Detach *detach)
-{
-	const DynTable *table = detach->table;
 	List *btrees = NIL;
 
 	for (int i = 0; i < table->nindexes; i++)
@@ -142,85 +142,164 @@ detach_lost_btrees(const Detach *detach)
 	return btrees;
 }
 
+static void
+check_dependents(Detach *detach)
+{
+	const DynTable *table = detach->table;
+	List *attnums = list_make1_oid(table->item_attnum);
+	List *changed = lappend_oid(lost_btrees(table), detach->relid);
+	ListCell *cell;
+
+	for (int i = table->nattributes; i < table->ncolumns; i++)
+		attnums = lappend_oid(attnums, table->keys[i].attnum);
+	foreach (cell, detach->views)
+		changed = lappend_oid(changed, ((const DetachView *) lfirst(cell))->relid);
+	foreach (cell, detach_dependents(detach->relid, attnums, changed))
+		add(&detach->problems, "%s depends on column item or on the extension",
+			(const char *) lfirst(cell));
+}
+
+static void
+check_strings(Detach *detach)
+{
+	char *item = psprintf("item::%s.dyn_item::pg_catalog.text", detach->table->extension);
+	/* an odd number of backslashes, so that the last one begins an escape; most items have none */
+	static const char condition[] =
+		"pg_catalog.strpos(%s, '\\u0000') > 0 AND %s ~ '(^|[^\\\\])(\\\\\\\\)*\\\\u0000'";
+	int64 n = detach->format == DETACH_DYNAMODB
+				  ? 0
+				  : detach_count(detach->relid, psprintf(condition, item, item));
+
+	if (n > 0)
+		add(&detach->problems,
+			"strings with U+0000, which jsonb and text cannot hold, are in " INT64_FORMAT
+			" items; format 'dynamodb' can hold them",
+			n);
+}
+
 /*
  * Notes
  */
 
-static void
-note_size(Detach *detach, Relation rel)
-{
-	int64 bytes = (int64) RelationGetNumberOfBlocks(rel) * BLCKSZ;
-	Oid toast = rel->rd_rel->reltoastrelid;
-
-	if (OidIsValid(toast))
-		bytes += DatumGetInt64(DirectFunctionCall2(pg_relation_size, ObjectIdGetDatum(toast),
-												   CStringGetTextDatum("main")));
-	add_note(detach, psprintf("Rewrites table %s, " INT64_FORMAT " bytes, and its indexes.",
-							  detach->table->qualified, bytes));
-	add_note(detach, "Readers and writers wait until the transaction ends.  A transaction whose "
-					 "snapshot is older then sees an empty table.");
-}
-
-static void
-note_settings(Detach *detach)
-{
-	const DynSettings *settings = &detach->shape->settings;
-
-	if (settings->ttl.len > 0)
-		add_note(detach, psprintf("Time to live ends: nothing deletes items by attribute \"%s\" "
-								  "any more, and nothing hides them.",
-								  item_quoted(settings->ttl)));
-	if (settings->nstreams > 0)
-		add_note(detach, "Records of past change streams cannot be read any more.");
-	if (detach->table->enforced)
-		add_note(detach, "Entities are not enforced any more.");
-}
-
-static bool
-is_array(const char *json)
-{
-	while (*json == ' ' || *json == '\t' || *json == '\n' || *json == '\r')
-		json++;
-	return *json == '[';
-}
-
 /* All that was declared is shown, so that it is not lost. */
 static void
-note_label(Detach *detach, List *members)
+add_notes(Detach *detach)
 {
+	const DynSettings *settings = &detach->shape->settings;
+	List **steps = &detach->steps;
 	ListCell *cell;
-	ListCell *element;
 
-	foreach (cell, members)
+	foreach (cell, detach->problems)
+		add(steps, "-- Refused: %s.", (const char *) lfirst(cell));
+	add(steps, "-- Rewrites table %s, " INT64_FORMAT " bytes, and its indexes.",
+		detach->table->qualified,
+		DatumGetInt64(DirectFunctionCall1(pg_table_size, ObjectIdGetDatum(detach->relid))));
+	add(steps, "-- Readers and writers wait until the transaction ends.  A transaction whose "
+			   "snapshot is older then sees an empty table.");
+	if (settings->ttl.len > 0)
+		add(steps,
+			"-- Time to live ends: nothing deletes items by attribute \"%s\" any more, and "
+			"nothing hides them.",
+			item_quoted(settings->ttl));
+	if (settings->nstreams > 0)
+		add(steps, "-- Records of past change streams cannot be read any more.");
+	if (detach->table->enforced)
+		add(steps, "-- Entities are not enforced any more.");
+	foreach (cell, label_read(detach->relid))
 	{
 		const LabelMember *member = lfirst(cell);
 
-		if (!is_array(member->json))
-		{
-			add_note(detach, psprintf("Goes with the label, %s: %s", item_quoted(member->name),
-									  member->json));
-			continue;
-		}
-		foreach (element, label_elements(member->json))
-			add_note(detach, psprintf("Goes with the label, %s: %s", item_quoted(member->name),
-									  (const char *) lfirst(element)));
+		add(steps, "-- Goes with the label, %s: %s", item_quoted(member->name), member->json);
 	}
-}
-
-static void
-note_key_columns(Detach *detach)
-{
-	add_note(detach, "Nothing derives key columns any more: statements that write rows have to "
-					 "give them.");
+	add(steps, "-- Nothing derives key columns any more: statements that write rows have to give "
+			   "them.");
 }
 
 /*
- * Statements
+ * Btrees
+ */
+
+/* A btree that carried items is made without them, under its name. */
+static void
+add_btrees(Detach *detach)
+{
+	const DynTable *table = detach->table;
+
+	for (int i = 0; i < table->nindexes; i++)
+	{
+		DynIndexSpec spec = *dyn_shape_index(detach->shape, table->indexes[i].name);
+		Oid btree = table->indexes[i].relid;
+		char *sql;
+
+		if (table->indexes[i].carried == NULL || !OidIsValid(btree))
+			continue;
+		spec.covering = DYN_COVERING_NONE;
+		sql = dyn_shape_index_sql(detach->shape, &spec, get_rel_name(btree), false);
+		if (sql != NULL)
+			add(&detach->steps, "%s", sql);
+	}
+}
+
+/*
+ * Columns
+ */
+
+static const char *
+item_value(const Detach *detach)
+{
+	const char *extension = detach->table->extension;
+
+	if (detach->format == DETACH_COLUMNS)
+		return psprintf("jsonb USING %s", detach_rest_value(detach));
+	return psprintf(detach->format == DETACH_JSONB
+						? "jsonb USING item::%s.dyn_item::pg_catalog.jsonb"
+						: "json USING item::%s.dyn_item::pg_catalog.text::pg_catalog.json",
+					extension);
+}
+
+/* New columns come without values, which is a change of the catalogs alone, and get them with the rest. */
+static void
+add_rewrite(Detach *detach)
+{
+	const DynTable *table = detach->table;
+	StringInfoData columns;
+	StringInfoData values;
+	ListCell *cell;
+
+	initStringInfo(&columns);
+	initStringInfo(&values);
+	/* derived columns that show nothing of an item's own */
+	for (int i = table->nattributes; i < table->ncolumns; i++)
+		appendStringInfo(&values, "DROP COLUMN %s, ", quote_identifier(table->keys[i].column));
+	foreach (cell, detach->columns)
+	{
+		const DetachColumn *column = lfirst(cell);
+		const char *name = quote_identifier(column->name);
+		const char *type = detach_type_sql(column->type.sql);
+
+		if (column->is_key)
+			continue;
+		appendStringInfo(&columns, "%s ADD COLUMN %s %s", columns.len > 0 ? "," : "", name, type);
+		appendStringInfo(&values, "ALTER COLUMN %s TYPE %s USING %s, ", name, type,
+						 detach_column_value(detach, column));
+	}
+	if (columns.len > 0)
+		add(&detach->steps, "ALTER TABLE %s%s", table->qualified, columns.data);
+	add(&detach->steps,
+		"ALTER TABLE %s DROP CONSTRAINT IF EXISTS " DYN_KEYS_CONSTRAINT
+		", %sALTER COLUMN item TYPE pg_catalog.%s, SET ACCESS METHOD heap",
+		table->qualified, values.data, item_value(detach));
+}
+
+/*
+ * The whole
  */
 
 static void
-free_views(Detach *detach)
+add_statements(Detach *detach, Relation rel)
 {
+	const char *table = detach->table->qualified;
+	List **steps = &detach->steps;
 	ListCell *cell;
 
 	foreach (cell, detach->views)
@@ -228,234 +307,24 @@ free_views(Detach *detach)
 		const DetachView *view = lfirst(cell);
 
 		if (OidIsValid(get_trigger_oid(view->relid, VIEW_TRIGGER, true)))
-			add_statement(detach, psprintf("DROP TRIGGER %s ON %s", quote_identifier(VIEW_TRIGGER),
-										   view->qualified));
-		add_statement(detach, detach_empty_view_sql(view));
+			add(steps, "DROP TRIGGER " VIEW_TRIGGER " ON %s", detach_name(view->relid));
+		add(steps, "%s", detach_free_view_sql(view));
 	}
-}
-
-static void
-drop_triggers(Detach *detach, Relation rel)
-{
+	if (label_read(detach->relid) != NIL)
+		add(steps, "SECURITY LABEL FOR " LABEL_PROVIDER " ON TABLE %s IS NULL", table);
 	for (int role = 0; role < DYN_TRIGGERS; role++)
 	{
-		const Trigger *trigger = dyn_trigger_find(rel, (DynTriggerRole) role);
-
-		if (trigger != NULL)
-			add_statement(detach,
-						  psprintf("DROP TRIGGER %s ON %s", quote_identifier(trigger->tgname),
-								   detach->table->qualified));
+		if (dyn_trigger_find(rel, (DynTriggerRole) role) != NULL)
+			add(steps, "DROP TRIGGER \"%s\" ON %s", dyn_triggers[role].name, table);
 	}
-}
-
-static char *
-qualified_index(Oid btree)
-{
-	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(btree)),
-									  get_rel_name(btree));
-}
-
-static void
-drop_btrees(Detach *detach)
-{
-	ListCell *cell;
-
-	foreach (cell, detach_lost_btrees(detach))
-		add_statement(detach, psprintf("DROP INDEX %s", qualified_index(lfirst_oid(cell))));
-}
-
-/* What an index is made of where it carries nothing. */
-static char *
-bare_index_sql(const Detach *detach, const DynIndex *index, const char *relation)
-{
-	DynIndexSpec spec = *dyn_shape_index(detach->shape, index->name);
-
-	spec.covering = DYN_COVERING_NONE;
-	return dyn_shape_index_sql(detach->shape, &spec, relation, false);
-}
-
-/* What is made again is made by the owner: better refused before the table is rewritten. */
-static void
-require_create(Detach *detach, Oid schema)
-{
-	char *problem;
-	ListCell *cell;
-
-	if (schema_aclcheck(schema, GetUserId(), ACL_CREATE) == ACLCHECK_OK)
-		return;
-	problem = psprintf("its owner \"%s\" has no CREATE on schema \"%s\", where views or btrees are "
-					   "made again",
-					   GetUserNameFromId(GetUserId(), false), get_namespace_name(schema));
-	foreach (cell, detach->problems)
-	{
-		if (strcmp(lfirst(cell), problem) == 0)
-			return;
-	}
-	add_problem(detach, problem);
-}
-
-/* A btree that carried items is made without them, under its name. */
-static void
-add_btree(Detach *detach, const DynIndex *index)
-{
-	Oid tablespace = get_rel_tablespace(index->relid);
-
-	require_create(detach, get_rel_namespace(index->relid));
-	add_statement(detach, bare_index_sql(detach, index, get_rel_name(index->relid)));
-	if (OidIsValid(tablespace))
-		add_statement(detach,
-					  psprintf("ALTER INDEX %s SET TABLESPACE %s", qualified_index(index->relid),
-							   quote_identifier(get_tablespace_name(tablespace))));
-}
-
-/* Unless another btree has the same columns. */
-static void
-add_btrees(Detach *detach)
-{
-	const DynTable *table = detach->table;
-	List *there = NIL; /* of String */
-
-	for (int carries = 0; carries < 2; carries++)
-	{
-		for (int i = 0; i < table->nindexes; i++)
-		{
-			const DynIndex *index = &table->indexes[i];
-			char *bare = bare_index_sql(detach, index, "");
-
-			if (bare == NULL || !OidIsValid(index->relid) ||
-				(index->carried != NULL) != (carries != 0) || list_member(there, makeString(bare)))
-				continue;
-			if (carries)
-				add_btree(detach, index);
-			there = lappend(there, makeString(bare));
-		}
-	}
-}
-
-/* Without values, which is a change of the catalogs alone. */
-static void
-add_columns(Detach *detach)
-{
-	const char *comma = " ";
-	StringInfoData sql;
-	ListCell *cell;
-
-	initStringInfo(&sql);
-	if (detach->entity_column != NULL)
-	{
-		appendStringInfo(&sql, " ADD COLUMN %s pg_catalog.text",
-						 quote_identifier(detach->entity_column));
-		comma = ", ";
-	}
-	foreach (cell, detach->columns)
-	{
-		const DetachColumn *column = lfirst(cell);
-
-		if (column->is_key)
-			continue;
-		appendStringInfo(&sql, "%sADD COLUMN %s %s", comma, quote_identifier(column->name),
-						 detach_type_sql(column->type.sql));
-		comma = ", ";
-	}
-	if (sql.len > 0)
-		add_statement(detach, psprintf("ALTER TABLE %s%s", detach->table->qualified, sql.data));
-}
-
-static void
-append_value(StringInfo sql, const char *column, const char *type, const char *value)
-{
-	appendStringInfo(sql, ", ALTER COLUMN %s TYPE %s USING %s", quote_identifier(column), type,
-					 value);
-}
-
-static void
-append_values(StringInfo sql, Detach *detach, Relation rel)
-{
-	ListCell *cell;
-
-	if (detach->entity_column != NULL)
-		append_value(sql, detach->entity_column, "pg_catalog.text",
-					 detach_entity_value(detach, rel));
-	foreach (cell, detach->columns)
-	{
-		const DetachColumn *column = lfirst(cell);
-
-		if (!column->is_key)
-			append_value(sql, column->name, detach_type_sql(column->type.sql),
-						 detach_column_value(detach, column));
-	}
-}
-
-static void
-append_item(StringInfo sql, const Detach *detach)
-{
-	const char *item =
-		psprintf("%s::%s.dyn_item", quote_identifier(DYN_ITEM_COLUMN), detach->table->extension);
-
-	switch (detach->format)
-	{
-		case DETACH_JSONB:
-			append_value(sql, DYN_ITEM_COLUMN, "pg_catalog.jsonb",
-						 psprintf("%s::pg_catalog.jsonb", item));
-			break;
-		case DETACH_DYNAMODB:
-			append_value(sql, DYN_ITEM_COLUMN, "pg_catalog.json",
-						 psprintf("%s::pg_catalog.text::pg_catalog.json", item));
-			break;
-		case DETACH_COLUMNS:
-			append_value(sql, DYN_ITEM_COLUMN, "pg_catalog.jsonb", detach_rest_value(detach));
-			break;
-	}
-}
-
-static void
-rewrite(Detach *detach, Relation rel)
-{
-	StringInfoData sql;
-	ListCell *cell;
-
-	initStringInfo(&sql);
-	appendStringInfo(&sql, "ALTER TABLE %s DROP CONSTRAINT IF EXISTS %s", detach->table->qualified,
-					 quote_identifier(DYN_KEYS_CONSTRAINT));
-	foreach (cell, detach_lost_columns(detach))
-		appendStringInfo(&sql, ", DROP COLUMN %s",
-						 quote_identifier(((const DynKey *) lfirst(cell))->column));
-	if (detach->format == DETACH_COLUMNS)
-		append_values(&sql, detach, rel);
-	append_item(&sql, detach);
-	appendStringInfoString(&sql, ", SET ACCESS METHOD heap");
-	add_statement(detach, sql.data);
-}
-
-static void
-restore_views(Detach *detach)
-{
-	ListCell *cell;
-
-	foreach (cell, detach->views)
-	{
-		const DetachView *view = lfirst(cell);
-
-		require_create(detach, get_rel_namespace(view->relid));
-		add_statement(detach, detach_view_sql(detach, view));
-	}
-}
-
-static void
-add_statements(Detach *detach, Relation rel, bool has_label)
-{
-	free_views(detach);
-	if (has_label)
-		add_statement(detach, psprintf("SECURITY LABEL FOR " LABEL_PROVIDER " ON TABLE %s IS NULL",
-									   detach->table->qualified));
-	drop_triggers(detach, rel);
-	drop_btrees(detach);
-	if (detach->format == DETACH_COLUMNS)
-		add_columns(detach);
-	rewrite(detach, rel);
+	foreach (cell, lost_btrees(detach->table))
+		add(steps, "DROP INDEX %s", detach_name(lfirst_oid(cell)));
+	add_rewrite(detach);
 	add_btrees(detach);
-	restore_views(detach);
-	add_statement(detach, psprintf("ANALYZE %s", detach->table->qualified));
+	add(steps, "ANALYZE %s", table);
+	foreach (cell, detach->views)
+		add(steps, "-- View %s becomes one of these columns.",
+			detach_name(((const DetachView *) lfirst(cell))->relid));
 }
 
 /*
@@ -465,21 +334,14 @@ add_statements(Detach *detach, Relation rel, bool has_label)
 void
 detach_plan(Detach *detach, Relation rel)
 {
-	List *label = label_read(detach->relid);
-
 	check_state(detach);
 	if (detach->format == DETACH_COLUMNS)
 	{
 		detach_choose_columns(detach, rel);
 		detach_choose_views(detach, rel);
-		detach_name_columns(detach);
-		detach_finish_views(detach);
 	}
-	detach_find_dependents(detach, rel);
-	detach_count(detach);
-	note_size(detach, rel);
-	note_settings(detach);
-	note_label(detach, label);
-	note_key_columns(detach);
-	add_statements(detach, rel, label != NIL);
+	check_dependents(detach);
+	check_strings(detach);
+	add_notes(detach);
+	add_statements(detach, rel);
 }

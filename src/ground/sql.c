@@ -14,6 +14,7 @@
 #include "executor/spi.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/analyze.h"
+#include "utils/array.h"
 #include "utils/lsyscache.h"
 
 #include "ground/compat.h"
@@ -144,6 +145,19 @@ sql_execute(const char *sql, int nargs, Oid *types, Datum *values, const char *n
 	if (result < 0)
 		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
 	return SPI_processed;
+}
+
+/* A list of OIDs as an argument of type oid[]. */
+Datum
+sql_oids(List *oids)
+{
+	Datum *elements = palloc(list_length(oids) * sizeof(Datum));
+	ListCell *cell;
+
+	foreach (cell, oids)
+		elements[foreach_current_index(cell)] = ObjectIdGetDatum(lfirst_oid(cell));
+	return PointerGetDatum(
+		construct_array(elements, list_length(oids), OIDOID, sizeof(Oid), true, TYPALIGN_INT));
 }
 
 static HeapTuple

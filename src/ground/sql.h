@@ -13,6 +13,7 @@ extern char *sql_on_rows(Oid relid, const char *sql);
 extern uint64 sql_execute(const char *sql, int nargs, Oid *types, Datum *values, const char *nulls,
 						  bool read_only, long limit);
 
+extern Datum sql_oids(List *oids); /* as an array */
 extern Datum sql_value(const SPITupleTable *rows, uint64 row, int column);
 extern Datum sql_value_or_zero(const SPITupleTable *rows, uint64 row, int column);
 extern Datum sql_nullable(const SPITupleTable *rows, uint64 row, int column, bool *isnull);

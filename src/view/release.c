@@ -84,22 +84,6 @@ goes(Release *release, Node *condition)
 	return false;
 }
 
-/* The names of columns are those of the view, which may have been renamed since. */
-static void
-name_columns(const Release *release)
-{
-	TupleDesc desc = RelationGetDescr(release->view);
-	ListCell *cell;
-
-	foreach (cell, release->query->targetList)
-	{
-		TargetEntry *entry = lfirst(cell);
-
-		if (!entry->resjunk)
-			entry->resname = pstrdup(NameStr(TupleDescAttr(desc, entry->resno - 1)->attname));
-	}
-}
-
 static void
 read_view(void *arg)
 {
@@ -110,7 +94,7 @@ read_view(void *arg)
 
 	if (release->view->rd_rel->relkind != RELKIND_VIEW)
 		return;
-	release->query = copyObject(get_view_query(release->view));
+	release->query = entity_view_query(release->view);
 	from = release->query->jointree;
 	foreach (cell, from == NULL ? NIL : make_ands_implicit((Expr *) from->quals))
 	{
@@ -122,7 +106,6 @@ read_view(void *arg)
 	if (!release->changed)
 		return;
 	from->quals = (Node *) make_ands_explicit(conditions);
-	name_columns(release);
 }
 
 /*

@@ -96,20 +96,44 @@ read_conditions(EntityView *view, const Query *query, Node *quals)
 		read_member_call(view, query, lfirst(cell));
 }
 
+/* A copy of what a view is.  Its columns have the names of the view's, which may have been renamed. */
+Query *
+entity_view_query(Relation view)
+{
+	Query *query = copyObject(get_view_query(view));
+	ListCell *cell;
+
+	foreach (cell, query->targetList)
+	{
+		TargetEntry *entry = lfirst(cell);
+
+		if (!entry->resjunk)
+			entry->resname =
+				pstrdup(NameStr(TupleDescAttr(RelationGetDescr(view), entry->resno - 1)->attname));
+	}
+	return query;
+}
+
+/* What attribute an expression is; false: it is something else. */
+bool
+entity_view_attribute(Node *node, ViewColumn *column)
+{
+	FuncExpr *call = entity_view_call(node, dyn_attribute_value);
+	ItemSpan type;
+
+	if (call == NULL || !IsA(linitial(call->args), Var) ||
+		!read_text(lsecond(call->args), &column->stored) || !read_text(lthird(call->args), &type) ||
+		item_type_from_code(type) == 0)
+		return false;
+	column->type = (ValueType){item_type_from_code(type), call->funcresulttype, -1};
+	return true;
+}
+
 static void
 read_column(const TargetEntry *entry, Oid type_of_column, ViewColumn *column)
 {
-	FuncExpr *call = entity_view_call((Node *) entry->expr, dyn_attribute_value);
-	ItemSpan type;
-
-	if (call == NULL || call->funcresulttype != type_of_column || !IsA(linitial(call->args), Var) ||
-		!read_text(lsecond(call->args), &column->stored) || !read_text(lthird(call->args), &type) ||
-		item_type_from_code(type) == 0)
-	{
+	if (!entity_view_attribute((Node *) entry->expr, column) || column->type.sql != type_of_column)
 		column->stored.len = 0;
-		return;
-	}
-	column->type = (ValueType){item_type_from_code(type), call->funcresulttype, -1};
 }
 
 /*
