@@ -456,11 +456,6 @@ CREATE FUNCTION dynamo_internal.shard_takes(relation oid, partition_key anyeleme
 COMMENT ON FUNCTION dynamo_internal.shard_takes(oid, anyelement) IS
 	'whether a row with the partition key belongs to the relation, if that is a shard of a distributed table';
 
-CREATE FUNCTION dynamo_internal.carried(item dyn_item, definition text) RETURNS bytea
-	AS 'MODULE_PATHNAME', 'dyn_carried' LANGUAGE C IMMUTABLE PARALLEL SAFE STRICT;
-COMMENT ON FUNCTION dynamo_internal.carried(dyn_item, text) IS
-	'what an entry of a covering index carries of an item: its bytes, or null if the entry would be too long';
-
 CREATE FUNCTION dynamo_internal.keys_missing(table_oid oid, item dyn_item, VARIADIC columns "any") RETURNS boolean
 	AS 'MODULE_PATHNAME', 'dyn_keys_missing' LANGUAGE C STABLE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION dynamo_internal.keys_missing(oid, dyn_item, "any") IS
@@ -820,15 +815,15 @@ COMMENT ON FUNCTION dyn_table_chart(text, text, bigint, bigint, bigint, text, bi
 -- indexes
 
 CREATE PROCEDURE dyn_create_index(table_name text, index_name text, partition_key text, sort_key text DEFAULT NULL,
-		projection text DEFAULT 'ALL', non_key_attributes text[] DEFAULT NULL, covering text DEFAULT NULL, if_not_exists boolean DEFAULT false)
+		projection text DEFAULT 'ALL', non_key_attributes text[] DEFAULT NULL, covering boolean DEFAULT false, if_not_exists boolean DEFAULT false)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_create_index(text, text, text, text, text, text[], text, boolean) IS
+COMMENT ON PROCEDURE dyn_create_index(text, text, text, text, text, text[], boolean, boolean) IS
 	'create a global secondary index on a table in use, with keys as "name TYPE"; commits by itself';
 
 CREATE PROCEDURE dyn_create_index(table_name text, index_name text, partition_key text[], sort_key text[] DEFAULT NULL,
-		projection text DEFAULT 'ALL', non_key_attributes text[] DEFAULT NULL, covering text DEFAULT NULL, if_not_exists boolean DEFAULT false)
+		projection text DEFAULT 'ALL', non_key_attributes text[] DEFAULT NULL, covering boolean DEFAULT false, if_not_exists boolean DEFAULT false)
 	AS 'MODULE_PATHNAME', 'dyn_create_index_multi' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_create_index(text, text, text[], text[], text, text[], text, boolean) IS
+COMMENT ON PROCEDURE dyn_create_index(text, text, text[], text[], text, text[], boolean, boolean) IS
 	'create a global secondary index whose keys have up to four attributes each; commits by itself';
 
 CREATE PROCEDURE dyn_drop_index(table_name text, index_name text, cascade boolean DEFAULT false)
@@ -1665,7 +1660,7 @@ GRANT SELECT ON dyn_access_keys TO PUBLIC;
 REVOKE ALL ON ALL ROUTINES IN SCHEMA dynamo_internal FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
 	-- constraints and triggers
-	dynamo_internal.keys_match, dynamo_internal.shard_takes, dynamo_internal.carried, dynamo_internal.derive_keys, dynamo_internal.model_check,
+	dynamo_internal.keys_match, dynamo_internal.shard_takes, dynamo_internal.derive_keys, dynamo_internal.model_check,
 	dynamo_internal.entity_view_change, dynamo_internal.migration_changed, dynamo_internal.migration_truncated,
 	-- views
 	dynamo_internal.attribute, dynamo_internal.is_entity(dyn_item, text, "any"), dynamo_internal.is_entity(dyn_item, dynamo_internal.entity, "any"),

@@ -23,7 +23,7 @@ CREATE FUNCTION create_ours(name text, more jsonb DEFAULT '{}') RETURNS void LAN
 SELECT create_ours('app') \g /dev/null
 -- the same with a covering index; one that is not asked for stays empty
 CREATE TABLE coverings (name text, wanted boolean, definition jsonb);
-INSERT INTO coverings VALUES ('app_all', :all, '{"covering": "expression"}'),
+INSERT INTO coverings VALUES ('app_all', :all, '{"covering": true}'),
 	('app_include', :include, '{"covering": true, "projection": "INCLUDE", "non_key_attributes": ["address", "status"]}');
 SET client_min_messages = warning;
 SELECT create_ours(name, definition) FROM coverings \g /dev/null

@@ -80,7 +80,7 @@ SELECT dyn_create_entity('counted', 'One', '{"pk": "ONE#<Id>"}', '{"Id": "N inte
 SELECT dyn_create_migration('counted', 'counted', '[{"entity": "One", "from": "public.numbers", "attributes": {"Id": "id"}}]') \g /dev/null
 CALL dyn_migrate('counted');
 SELECT dyn_put('counted', '{"pk": "wrong", "g": true}'::jsonb) \g /dev/null
-CALL dyn_create_index('counted', 'g', 'g S', covering => 'true');
+CALL dyn_create_index('counted', 'g', 'g S', covering => true);
 SELECT count(*) FROM dyn_index_violations('counted', 'g');
 SELECT count(*) > 0 FROM dyn_collection_pages('counted');
 SELECT count(*) FROM dyn_verify_migration('counted');

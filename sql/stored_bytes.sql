@@ -86,7 +86,7 @@ SELECT dyn_item_send('\x110700'::bytea::dyn_item), '\x110700'::bytea::dyn_item;
 -- columns of keys; bytes 00 and 01 are escaped in S
 SELECT dyn_create_table('keyed', 's S', 'n N');
 CALL dyn_create_index('keyed', 'by_b', 'b B');
-CALL dyn_create_index('keyed', 'covering', 'b B', projection => 'INCLUDE', non_key_attributes => ARRAY['v'], covering => 'column');
+CALL dyn_create_index('keyed', 'covering', 'b B', projection => 'INCLUDE', non_key_attributes => ARRAY['v'], covering => true);
 SELECT dyn_put('keyed', '{"s":{"S":"a\u0000\u0001é"},"n":{"N":"-12.50"},"b":{"B":"AAH/"},"v":{"S":"x"},"w":{"S":"y"}}');
 SELECT encode(convert_to(s, 'UTF8'), 'hex'), encode(numeric_send(n), 'hex'), encode(b, 'hex') FROM keyed;
 SELECT attname, atttypid::regtype FROM pg_attribute WHERE attrelid = 'keyed'::regclass AND attnum > 0 ORDER BY attnum;

@@ -7,11 +7,9 @@
 #include "access/heaptoast.h"
 #include "access/itup.h"
 #include "access/toast_internals.h"
-#include "utils/builtins.h"
 
 #include "catalog/carried.h"
 #include "catalog/key.h"
-#include "ground/call_site.h"
 #include "ground/errors.h"
 #include "ground/fields.h"
 
@@ -322,29 +320,4 @@ dyn_carried_make(const DynCarried *carried, const DynItem *item, Datum *value)
 							: INTALIGN(at) + VARSIZE(compressed);
 	*value = PointerGetDatum(compressed == NULL ? part : compressed);
 	return MAXALIGN(at) <= (Size) carried->limit;
-}
-
-/* carried(item, definition): what the last column of a btree is, where that is an expression */
-PG_FUNCTION_INFO_V1(dyn_carried);
-Datum
-dyn_carried(PG_FUNCTION_ARGS)
-{
-	DynCarried *carried = fcinfo->flinfo->fn_extra;
-	Datum value;
-
-	if (carried == NULL)
-	{
-		bool constant = call_argument_is_constant(fcinfo->flinfo, 1);
-		MemoryContext old =
-			MemoryContextSwitchTo(constant ? fcinfo->flinfo->fn_mcxt : CurrentMemoryContext);
-		text *spec = PG_GETARG_TEXT_P_COPY(1);
-
-		carried = dyn_carried_parse(text_span(spec));
-		MemoryContextSwitchTo(old);
-		if (constant)
-			fcinfo->flinfo->fn_extra = carried;
-	}
-	if (!dyn_carried_make(carried, PG_GETARG_DYN_ITEM(0), &value))
-		PG_RETURN_NULL();
-	PG_RETURN_DATUM(value);
 }

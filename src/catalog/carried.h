@@ -6,10 +6,10 @@
  * row.  What is carried is the part of the item that the index projects and its columns do not have:
  * the whole item if the projection is ALL, otherwise the attributes that INCLUDE names.  It comes
  * from one immutable function of the item and constants, dyn_carried_make(), which the store, the
- * derive trigger, the constraint and the btree's own expression share.  An entry that would exceed
+ * derive trigger and the constraint share, and is in a derived column that the btree includes.  An entry that would exceed
  * the limit carries NULL, and its row is read instead.
  *
- * The constants are written as JSON, into the constraint and the expression:
+ * The constants are written as JSON, into the constraint:
  *
  *		{"keys": ["GSI1PK S", "GSI1SK S", "PK S", "SK S"], "attributes": ["Role"], "limit": 1000,
  *		 "compression": "lz4"}
@@ -40,7 +40,5 @@ extern char *dyn_carried_print(const DynCarried *carried);
 extern bool dyn_carried_equal(const DynCarried *a, const DynCarried *b);
 extern const DynItem *dyn_carried_part(const DynCarried *carried, const DynItem *item);
 extern bool dyn_carried_make(const DynCarried *carried, const DynItem *item, Datum *value);
-
-extern PGDLLEXPORT Datum dyn_carried(PG_FUNCTION_ARGS);
 
 #endif

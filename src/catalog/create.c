@@ -204,8 +204,6 @@ create_indexes(const DynShape *shape, Oid namespace, const char *relation)
 			continue;
 		name = dyn_index_relation_name(namespace, relation, spec->name);
 		dyn_execute(dyn_shape_index_sql(shape, spec, name, false));
-		if (spec->covering == DYN_COVERING_EXPRESSION)
-			dyn_execute(dyn_covering_statistics_sql(get_relname_relid(name, namespace)));
 		done = lappend(done, makeString(keys));
 	}
 }
@@ -250,19 +248,6 @@ keep_long_name(DynShape *shape, ItemSpan name, const char *relation)
 		shape->settings.name = name;
 }
 
-/* Nobody knows which items will be in the indexes of a new table. */
-static void
-settle_covering(const DynShape *shape, ItemSpan name)
-{
-	ListCell *cell;
-
-	foreach (cell, shape->indexes)
-	{
-		dyn_covering_settle(lfirst(cell), -1);
-		dyn_covering_tell(lfirst(cell), item_quoted(name), -1);
-	}
-}
-
 /* Make a table of items; the shape has no names for its relations yet. */
 void
 dyn_create(DynShape *shape, ItemSpan given, int64 fillfactor)
@@ -272,7 +257,6 @@ dyn_create(DynShape *shape, ItemSpan given, int64 fillfactor)
 	char *relation;
 
 	check_keys(shape);
-	settle_covering(shape, name);
 	shape->extension = extension_keep_own_schema();
 	dyn_shape_check(shape);
 	shape->qualified = creation_name(name, &namespace, &relation);

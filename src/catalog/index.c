@@ -100,43 +100,13 @@ predicate_fits(const DynTable *table, const DynIndex *index, List *predicate)
 	return true;
 }
 
-/* Whether an expression is what the entries carry, by the one function for it. */
+/* Whether a btree carries what its index says, as the only column that it includes. */
 static bool
-is_carried(const DynTable *table, const DynCarried *carried, const Node *node)
+carries(const DynTable *table, const DynIndex *index, const FormData_pg_index *form)
 {
-	const FuncExpr *call = (const FuncExpr *) node;
-	const Const *spec;
-	const Var *item;
-	FmgrInfo flinfo;
-
-	if (!IsA(node, FuncExpr) || list_length(call->args) != 2)
-		return false;
-	fmgr_info(call->funcid, &flinfo);
-	item = linitial(call->args);
-	spec = lsecond(call->args);
-	return flinfo.fn_addr == dyn_carried && IsA(item, Var) &&
-		   item->varattno == table->item_attnum && IsA(spec, Const) && !spec->constisnull &&
-		   dyn_carried_equal(carried,
-							 dyn_carried_parse(text_span(DatumGetTextPP(spec->constvalue))));
-}
-
-/*
- * Whether a btree carries what its index says, as its last column: by an expression, or as the only
- * column that it includes.
- */
-static bool
-carries(const DynTable *table, const DynIndex *index, Relation btree)
-{
-	const FormData_pg_index *form = btree->rd_index;
-	List *expressions = stored_node(btree, Anum_pg_index_indexprs);
-
-	if (index->carried == NULL || form->indnatts != index->ncolumns + 1)
-		return index->carried == NULL;
-	if (index->carried_column >= 0)
-		return form->indnkeyatts == index->ncolumns &&
-			   form->indkey.values[index->ncolumns] == table->keys[index->carried_column].attnum;
-	return form->indnkeyatts == form->indnatts && list_length(expressions) == 1 &&
-		   is_carried(table, index->carried, linitial(expressions));
+	return index->carried == NULL ||
+		   (form->indnatts == index->ncolumns + 1 &&
+			form->indkey.values[index->ncolumns] == table->keys[index->carried_column].attnum);
 }
 
 /* Whether a btree has the entries of an index, in its order. */
@@ -144,10 +114,9 @@ static bool
 btree_fits(const DynTable *table, const DynIndex *index, Relation btree)
 {
 	const FormData_pg_index *form = btree->rd_index;
-	int nkeys = index->ncolumns + (index->carried != NULL && index->carried_column < 0);
 
 	if (btree->rd_rel->relam != BTREE_AM_OID || !form->indisvalid || !form->indisready ||
-		form->indnkeyatts != nkeys || !carries(table, index, btree))
+		form->indnkeyatts != index->ncolumns || !carries(table, index, form))
 		return false;
 	for (int i = 0; i < index->ncolumns; i++)
 	{
@@ -204,7 +173,7 @@ dyn_index_find_btree(Relation rel, const DynTable *table, DynIndexStatus status,
 		index->status = DYN_INDEX_DELETING;
 }
 
-/* What its entries carry; where that is a column, it is among the table's. */
+/* What its entries carry: its column is among the table's. */
 static void
 read_carried(const DynTable *table, const DynIndexSpec *spec, DynIndex *index)
 {
@@ -212,7 +181,7 @@ read_carried(const DynTable *table, const DynIndexSpec *spec, DynIndex *index)
 
 	index->covering = spec->covering;
 	index->carried_column = -1;
-	if (spec->covering == DYN_COVERING_NONE)
+	if (!spec->covering)
 		return;
 	for (int i = 0; i < index->ncolumns; i++)
 	{

@@ -331,7 +331,7 @@ read_carried(Relation rel, DynTable *table)
 		char *column = dyn_carried_column(index->name);
 		AttrNumber attnum = get_attnum(table->relid, column);
 
-		if (index->covering != DYN_COVERING_COLUMN)
+		if (!index->covering)
 			continue;
 		if (table->ncolumns == DYN_MAX_COLUMNS)
 			fail_shape(rel, psprintf("It has more than %d keys.", DYN_MAX_COLUMNS));

@@ -205,7 +205,7 @@ dyn_shape_columns(const DynShape *shape)
 		const DynIndexSpec *index = lfirst(cell);
 		char *spec;
 
-		if (index->covering != DYN_COVERING_COLUMN)
+		if (!index->covering)
 			continue;
 		spec = carried_spec(shape, index);
 		columns = add_shape_column(columns, (ItemSpan){spec, (uint32) strlen(spec)}, ITEM_M,
@@ -406,19 +406,14 @@ column_of(ItemSpan spec)
  */
 #define COVERING_FILLFACTOR 70
 
-/* Close the list of columns with what a covering index carries. */
+/* Close the list of columns, with that of what a covering index carries. */
 static void
-append_carried(StringInfo sql, const DynShape *shape, const DynIndexSpec *spec)
+append_carried(StringInfo sql, const DynIndexSpec *spec)
 {
-	if (spec->covering == DYN_COVERING_EXPRESSION)
-		appendStringInfo(sql, ", " DYN_INTERNAL ".carried(%s, %s)",
-						 quote_identifier(DYN_ITEM_COLUMN),
-						 quote_literal_cstr(carried_spec(shape, spec)));
 	appendStringInfoChar(sql, ')');
-	if (spec->covering == DYN_COVERING_COLUMN)
-		appendStringInfo(sql, " INCLUDE (%s)", quote_identifier(dyn_carried_column(spec->name)));
-	if (spec->covering != DYN_COVERING_NONE)
-		appendStringInfo(sql, " WITH (fillfactor = %d)", COVERING_FILLFACTOR);
+	if (spec->covering)
+		appendStringInfo(sql, " INCLUDE (%s) WITH (fillfactor = %d)",
+						 quote_identifier(dyn_carried_column(spec->name)), COVERING_FILLFACTOR);
 }
 
 /* CREATE INDEX for a secondary index; NULL if the primary key has the same columns. */
@@ -440,7 +435,7 @@ dyn_shape_index_sql(const DynShape *shape, const DynIndexSpec *spec, const char 
 		same = same && item_compare_bytes(specs[i], shape->keys[i]) == 0;
 		appendStringInfo(&sql, "%s%s", i > 0 ? ", " : "", quote_identifier(column_of(specs[i])));
 	}
-	append_carried(&sql, shape, spec);
+	append_carried(&sql, spec);
 	for (int i = 0; i < n; i++)
 	{
 		if (is_table_key(shape, specs[i]))
@@ -448,7 +443,7 @@ dyn_shape_index_sql(const DynShape *shape, const DynIndexSpec *spec, const char 
 		appendStringInfo(&sql, "%s%s IS NOT NULL", word, quote_identifier(column_of(specs[i])));
 		word = " AND ";
 	}
-	return same && spec->covering == DYN_COVERING_NONE ? NULL : sql.data;
+	return same && !spec->covering ? NULL : sql.data;
 }
 
 /* The same for time to live. */

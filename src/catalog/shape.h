@@ -35,10 +35,6 @@ extern void dyn_index_find_btree(Relation rel, const DynTable *table, DynIndexSt
 extern void dyn_index_read(const DynTable *table, const DynIndexSpec *spec, DynIndex *index);
 
 /* covering.c */
-extern bool dyn_covering_is_open(const DynIndexSpec *spec);
-extern void dyn_covering_settle(DynIndexSpec *spec, double share);
-extern void dyn_covering_tell(const DynIndexSpec *spec, const char *table, double share);
-extern char *dyn_covering_statistics_sql(Oid btree);
 extern const char *dyn_covering_parameters(const DynShape *shape, Relation rel);
 
 /* create.c */

@@ -87,9 +87,9 @@ typedef struct DynIndex
 	int ncolumns;
 	int columns[DYN_MAX_INDEX_COLUMNS]; /* as places in the table's keys */
 	Oid relid; /* the btree, if there is a valid one */
-	DynCovering covering; /* as it is defined */
+	bool covering;
 	const DynCarried *carried; /* what entries have as their last column; NULL: nothing */
-	int carried_column; /* the place of that in the table's keys; -1: it is an expression */
+	int carried_column; /* the place of that in the table's keys */
 } DynIndex;
 
 /*

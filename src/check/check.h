@@ -10,7 +10,6 @@
  *		trigger.c		the triggers of the table
  *		constraint.c	its columns, and the constraint that guards them
  *		index.c			its btrees: of the primary key, of indexes, of time to live
- *		entries.c		what the entries of its covering indexes carry by an expression
  *		model.c			its declarations, and what its stream needs
  *		items.c			its rows: whether items are valid, and columns agree with them
  *		entities.c		dyn_check_entities(): items and views that do not agree with the
@@ -63,7 +62,6 @@ extern Oid check_find_primary(Relation rel);
 extern void check_primary_key(TableCheck *check);
 extern char *check_reindex_sql(const TableCheck *check, Oid btree);
 extern void check_indexes(TableCheck *check);
-extern void check_entries(TableCheck *check);
 extern void check_model(TableCheck *check);
 extern void check_stream(TableCheck *check);
 

@@ -107,9 +107,7 @@ check_primary_key(TableCheck *check)
 static bool
 has_columns(Relation btree, const DynTable *table, const DynIndex *index)
 {
-	int nkeys = index->ncolumns + (index->carried != NULL && index->carried_column < 0);
-
-	if (btree->rd_index->indnkeyatts != nkeys)
+	if (btree->rd_index->indnkeyatts != index->ncolumns)
 		return false;
 	for (int i = 0; i < index->ncolumns; i++)
 	{

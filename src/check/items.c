@@ -313,7 +313,7 @@ find_filled(ItemScan *scan)
 
 		for (int k = 0; k < index->ncolumns; k++)
 			scan->filled[index->columns[k]] |= spec != NULL && spec->status == DYN_INDEX_ACTIVE;
-		if (index->carried_column >= 0)
+		if (index->carried != NULL)
 			scan->filled[index->carried_column] = spec != NULL && spec->status == DYN_INDEX_ACTIVE;
 	}
 	if (check->table->ttl != NULL)

@@ -184,8 +184,6 @@ check_structure(TableCheck *check, Relation rel)
 	check_primary_key(check);
 	check_constraint(check);
 	check_indexes(check);
-	if (check->reads)
-		check_entries(check);
 	check_model(check);
 	check_stream(check);
 }

@@ -79,8 +79,9 @@ check_state(Detach *detach)
 
 /*
  * The parts of relation $1, which go with it, that depend on extension $2; and what depends on its
- * columns $3.  Left out is what a table of items is made of, and what is changed: relations $4, and the
- * columns.  The rule of a view is told as the view.
+ * columns $3, of which the first is changed, and the others go with their btrees.  Left out is what a table
+ * of items is made of, and what is changed: relations $4, and the columns.  The rule of a view is told as
+ * the view.
  */
 static const char dependents_sql[] =
 	"WITH part AS (SELECT 'pg_class'::regclass::oid AS classid, $1 AS objid"
@@ -91,7 +92,8 @@ static const char dependents_sql[] =
 	" ON m.classid = d.refclassid AND m.objid = d.refobjid AND m.deptype = 'e'"
 	" AND m.refclassid = 'pg_extension'::regclass AND m.refobjid = $2"
 	" UNION SELECT classid, objid, objsubid FROM pg_depend"
-	" WHERE refclassid = 'pg_class'::regclass AND refobjid = $1 AND refobjsubid = ANY ($3::int[]))"
+	" WHERE refclassid = 'pg_class'::regclass AND refobjid = $1 AND refobjsubid = ANY ($3::int[])"
+	" AND (refobjsubid = ($3::int[])[1] OR classid <> 'pg_class'::regclass))"
 	" SELECT DISTINCT COALESCE(pg_describe_object('pg_class'::regclass, r.ev_class, 0),"
 	" pg_describe_object(classid, objid, objsubid)) COLLATE \"C\""
 	" FROM found LEFT JOIN pg_rewrite r ON classid = 'pg_rewrite'::regclass AND r.oid = objid"
@@ -126,28 +128,12 @@ detach_dependents(Oid relid, List *attnums, List *changed)
 	return names;
 }
 
-/* The btrees of indexes that carry items, and that of time to live. */
-static List *
-lost_btrees(const DynTable *table)
-{
-	List *btrees = NIL;
-
-	for (int i = 0; i < table->nindexes; i++)
-	{
-		if (table->indexes[i].carried != NULL && OidIsValid(table->indexes[i].relid))
-			btrees = list_append_unique_oid(btrees, table->indexes[i].relid);
-	}
-	if (table->ttl != NULL && OidIsValid(table->ttl->relid))
-		btrees = list_append_unique_oid(btrees, table->ttl->relid);
-	return btrees;
-}
-
 static void
 check_dependents(Detach *detach)
 {
 	const DynTable *table = detach->table;
 	List *attnums = list_make1_oid(table->item_attnum);
-	List *changed = lappend_oid(lost_btrees(table), detach->relid);
+	List *changed = list_make1_oid(detach->relid);
 	ListCell *cell;
 
 	for (int i = table->nattributes; i < table->ncolumns; i++)
@@ -233,7 +219,7 @@ add_btrees(Detach *detach)
 
 		if (table->indexes[i].carried == NULL || !OidIsValid(btree))
 			continue;
-		spec.covering = DYN_COVERING_NONE;
+		spec.covering = false;
 		sql = dyn_shape_index_sql(detach->shape, &spec, get_rel_name(btree), false);
 		if (sql != NULL)
 			add(&detach->steps, "%s", sql);
@@ -268,7 +254,7 @@ add_rewrite(Detach *detach)
 
 	initStringInfo(&columns);
 	initStringInfo(&values);
-	/* derived columns that show nothing of an item's own */
+	/* derived columns that show nothing of an item's own; btrees go with them */
 	for (int i = table->nattributes; i < table->ncolumns; i++)
 		appendStringInfo(&values, "DROP COLUMN %s, ", quote_identifier(table->keys[i].column));
 	foreach (cell, detach->columns)
@@ -317,8 +303,6 @@ add_statements(Detach *detach, Relation rel)
 		if (dyn_trigger_find(rel, (DynTriggerRole) role) != NULL)
 			add(steps, "DROP TRIGGER \"%s\" ON %s", dyn_triggers[role].name, table);
 	}
-	foreach (cell, lost_btrees(detach->table))
-		add(steps, "DROP INDEX %s", detach_name(lfirst_oid(cell)));
 	add_rewrite(detach);
 	add_btrees(detach);
 	add(steps, "ANALYZE %s", table);

@@ -10,6 +10,7 @@
 #include "ground/fields.h"
 #include "ground/index_spec.h"
 #include "ground/name.h"
+#include "ground/settings.h"
 
 #define STRINGS "a string or an array of strings"
 
@@ -17,7 +18,6 @@
 static void check(DynIndexSpec *spec, bool stored);
 
 const char *const dyn_projection_names[] = {"ALL", "KEYS_ONLY", "INCLUDE", NULL};
-const char *const dyn_covering_names[] = {"", "column", "expression", NULL};
 const char *const dyn_compression_names[] = {"", "pglz", "lz4", NULL};
 
 /* What DynamoDB says of it comes behind DYN_INVALID_WORDS; NULL: it says nothing of it. */
@@ -173,30 +173,25 @@ print_included(JsonWriter *json, const Field *field, const void *target)
 	print_strings(json, field->name, spec->included, spec->nincluded);
 }
 
-/* true leaves the choice to the extension; a table has it made. */
+/* An argument says where it is carried. */
 static void
 read_covering(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
 	DynIndexSpec *spec = target;
-	ItemSpan payload = item_payload(value);
 
 	if (item_type(value) == ITEM_BOOL)
-		spec->covering = item_bool(value) ? DYN_COVERING_WANTED : DYN_COVERING_NONE;
-	else if (item_type(value) == ITEM_S && item_span_is(payload, "column"))
-		spec->covering = DYN_COVERING_COLUMN;
-	else if (item_type(value) == ITEM_S && item_span_is(payload, "expression"))
-		spec->covering = DYN_COVERING_EXPRESSION;
+		spec->covering = item_bool(value);
+	else if (item_type(value) == ITEM_S && item_span_is(item_payload(value), "column"))
+		spec->covering = true;
 	else
-		field_fail(reader, field->name, "true, false, \"column\" or \"expression\"");
+		field_fail(reader, field->name, "true or false");
 }
 
 static void
 print_covering(JsonWriter *json, const Field *field, const void *target)
 {
-	const DynIndexSpec *spec = target;
-
-	if (spec->covering != DYN_COVERING_NONE)
-		json_write_string(json, field->name, dyn_covering_names[spec->covering]);
+	if (((const DynIndexSpec *) target)->covering)
+		json_write_string(json, field->name, "column");
 }
 
 /*
@@ -326,18 +321,25 @@ check_projection(DynIndexSpec *spec, bool stored)
 	}
 }
 
-/* An index of keys only has all that it projects in its columns. */
+/*
+ * An index of keys only has all that it projects in its columns.  What entries of a new index carry does
+ * not depend on settings later on.
+ */
 static void
 check_covering(DynIndexSpec *spec, bool stored)
 {
 	if (spec->projection == DYN_PROJECT_KEYS_ONLY)
-		spec->covering = DYN_COVERING_NONE;
-	if (spec->projection == DYN_PROJECT_INCLUDE && spec->covering == DYN_COVERING_EXPRESSION)
-		fail(spec, "the projection INCLUDE is carried by a column, not by an expression");
-	if (!stored || spec->covering == DYN_COVERING_NONE)
+		spec->covering = false;
+	if (!spec->covering)
 		return;
-	if (spec->covering == DYN_COVERING_WANTED)
-		fail(spec, "it does not say how it is covering");
+	if (!stored)
+	{
+		spec->entry_limit = dyn_covering_entry_limit;
+		spec->compression = DYN_COMPRESSION_PGLZ;
+#ifdef USE_LZ4
+		spec->compression = DYN_COMPRESSION_LZ4;
+#endif
+	}
 	if (spec->compression == DYN_COMPRESSION_NONE)
 		fail(spec, "it does not say how it compresses what it carries");
 	if (spec->entry_limit < 1 || spec->entry_limit > DYN_MAX_ENTRY_LIMIT)
@@ -374,7 +376,7 @@ check(DynIndexSpec *spec, bool stored)
 	check_covering(spec, stored);
 }
 
-/* What can be wrong with a new index by itself.  Puts the included attributes in order. */
+/* What can be wrong with a new index by itself.  Completes it, and puts the included attributes in order. */
 void
 dyn_index_spec_check(const DynIndexSpec *given)
 {
@@ -392,21 +394,12 @@ same_spans(const ItemSpan *a, int na, const ItemSpan *b, int nb)
 	return na == nb;
 }
 
-/* What is wanted may have been chosen. */
-static bool
-same_covering(DynCovering a, DynCovering b)
-{
-	return a == b || (a == DYN_COVERING_WANTED && b != DYN_COVERING_NONE) ||
-		   (b == DYN_COVERING_WANTED && a != DYN_COVERING_NONE);
-}
-
 /* Whether two definitions say the same, whatever their status. */
 bool
 dyn_index_spec_equal(const DynIndexSpec *a, const DynIndexSpec *b)
 {
 	return item_compare_bytes(a->name, b->name) == 0 && a->local == b->local &&
 		   a->npartition == b->npartition && a->projection == b->projection &&
-		   same_covering(a->covering, b->covering) &&
-		   same_spans(a->keys, a->nkeys, b->keys, b->nkeys) &&
+		   a->covering == b->covering && same_spans(a->keys, a->nkeys, b->keys, b->nkeys) &&
 		   same_spans(a->included, a->nincluded, b->included, b->nincluded);
 }

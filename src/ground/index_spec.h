@@ -8,8 +8,8 @@
  *		 "sort_key": ["GSI1SK S"], "projection": "INCLUDE", "non_key_attributes": ["Role"]}
  *
  * with "status": "CREATING" or "DELETING" while it is none of which all is there, and with
- * "covering": "column" or "expression", "entry_limit" and "compression" if its btree carries what it
- * projects (see catalog/carried.h).
+ * "covering": "column", "entry_limit" and "compression" if its btree carries what it projects (see
+ * catalog/carried.h).
  */
 #ifndef DYNAMO_TABLE_GROUND_INDEX_SPEC_H
 #define DYNAMO_TABLE_GROUND_INDEX_SPEC_H
@@ -27,15 +27,6 @@ typedef enum DynProjection
 	DYN_PROJECT_KEYS_ONLY,
 	DYN_PROJECT_INCLUDE
 } DynProjection;
-
-/* How the btree of an index carries what the index projects. */
-typedef enum DynCovering
-{
-	DYN_COVERING_NONE,
-	DYN_COVERING_COLUMN, /* in a derived column that it includes */
-	DYN_COVERING_EXPRESSION, /* by an expression over the item, which is its last column */
-	DYN_COVERING_WANTED /* in one of these ways; no table has that */
-} DynCovering;
 
 typedef enum DynCompression
 {
@@ -55,7 +46,7 @@ typedef struct DynIndexSpec
 	DynProjection projection;
 	int nincluded;
 	ItemSpan *included; /* in byte order */
-	DynCovering covering;
+	bool covering; /* its btree includes a derived column of what it projects */
 	int64 entry_limit; /* bytes of an entry that carries something; if it is covering */
 	DynCompression compression; /* of what it carries */
 } DynIndexSpec;
@@ -65,7 +56,6 @@ typedef struct DynIndexSpec
 #define LOCAL_INDEX_FORM "{\"sort_key\": \"LSI1SK S\"}"
 
 extern const char *const dyn_projection_names[]; /* by DynProjection, then NULL */
-extern const char *const dyn_covering_names[]; /* by DynCovering, then NULL */
 extern const char *const dyn_compression_names[]; /* by DynCompression, then NULL */
 
 extern DynIndexSpec *dyn_index_spec_parse_argument(const char *json);

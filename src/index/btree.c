@@ -67,10 +67,8 @@ column_numbers(const DynTable *table, const DynIndex *index)
 	initStringInfo(&out);
 	for (int i = 0; i < index->ncolumns; i++)
 		appendStringInfo(&out, "%s%d", i > 0 ? " " : "", dyn_index_key(table, index, i)->attnum);
-	/* an expression has number 0 */
 	if (index->carried != NULL)
-		appendStringInfo(&out, " %d",
-						 index->carried_column < 0 ? 0 : table->keys[index->carried_column].attnum);
+		appendStringInfo(&out, " %d", table->keys[index->carried_column].attnum);
 	return out.data;
 }
 

@@ -72,19 +72,6 @@ get_key(FunctionCallInfo fcinfo, int i, const char *what, ItemSpan *keys)
 	return n;
 }
 
-/* true leaves open how an index is covering. */
-static DynCovering
-get_covering(FunctionCallInfo fcinfo)
-{
-	static const char *const choices[] = {"false", "column", "expression", "true", NULL};
-
-	StaticAssertStmt(DYN_COVERING_NONE == 0 && DYN_COVERING_WANTED == 3,
-					 "choices are by DynCovering");
-	if (PG_ARGISNULL(6))
-		return DYN_COVERING_NONE;
-	return (DynCovering) option_choice("covering", text_span(PG_GETARG_TEXT_PP(6)), choices);
-}
-
 static DynIndexSpec *
 parse_definition(FunctionCallInfo fcinfo, const GsiWork *work)
 {
@@ -98,7 +85,7 @@ parse_definition(FunctionCallInfo fcinfo, const GsiWork *work)
 			"projection", text_span(PG_GETARG_TEXT_PP(4)), dyn_projection_names);
 	if (!PG_ARGISNULL(5))
 		spec->nincluded = get_spans(PG_GETARG_DATUM(5), "non_key_attributes", &spec->included);
-	spec->covering = get_covering(fcinfo);
+	spec->covering = !PG_ARGISNULL(6) && PG_GETARG_BOOL(6);
 	dyn_index_spec_check(spec);
 	return spec;
 }
@@ -180,9 +167,6 @@ activate_index(GsiWork *work)
 	Relation rel = gsi_open_briefly(work, ShareRowExclusiveLock, &table);
 	DynShape *shape = dyn_shape_of(rel, table);
 	DynIndexStatus *status = gsi_status(work, shape);
-	const DynIndex *index = work->ttl ? table->ttl : dyn_find_index(table, work->name);
-	Oid btree =
-		index != NULL && index->covering == DYN_COVERING_EXPRESSION ? index->relid : InvalidOid;
 
 	gsi_progress(work, GSI_ACTIVATE);
 	relation_close(rel, NoLock);
@@ -190,8 +174,6 @@ activate_index(GsiWork *work)
 		gsi_fail_dropped(work);
 	*status = DYN_INDEX_ACTIVE;
 	dyn_shape_write_trigger(shape);
-	if (OidIsValid(btree))
-		dyn_execute(dyn_covering_statistics_sql(btree));
 	/* a sweep may begin */
 	if (work->ttl)
 		launcher_wake();
@@ -266,7 +248,6 @@ create(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 
 	gsi_check_row_security(work);
 	spec = parse_definition(fcinfo, work);
-	gsi_settle_covering(rel, table, spec);
 	if (!PG_ARGISNULL(7) && PG_GETARG_BOOL(7) && is_there(work, rel, table, spec))
 	{
 		relation_close(rel, NoLock);

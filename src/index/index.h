@@ -12,7 +12,6 @@
  *		drop.c			dyn_drop_index()
  *		target.c		what procedures create or remove: an index, or time to live
  *		work.c			where they begin and end
- *		covering.c		how an index becomes covering
  *		declare.c		the DDL that changes columns, constraint and trigger
  *		backfill.c		columns of rows that are older than the index
  *		backfill_shards.c	the same in the shards of a distributed table
@@ -119,9 +118,6 @@ extern PGDLLEXPORT void dyn_index_later_main(Datum relid);
 /* resume.c */
 extern char *gsi_call_again(Relation rel, const DynShape *shape, const DynIndexSpec *spec);
 extern void gsi_resume(GsiWork *work, DynIndexStatus status);
-
-/* covering.c */
-extern void gsi_settle_covering(Relation rel, const DynTable *table, DynIndexSpec *spec);
 
 /* declare.c */
 extern List *gsi_constraint_commands(const DynShape *shape); /* of char * */

@@ -61,7 +61,7 @@ lacking_describe(Lacking *rows, const GsiWork *work, Relation rel, const DynTabl
 
 	resetStringInfo(&sql);
 	appendStringInfo(&sql, "(NOT %s OR %s", rows->match, rows->left_out);
-	if (index->carried_column >= 0)
+	if (index->carried != NULL)
 		appendStringInfo(&sql, " OR %s IS NULL",
 						 quote_identifier(table->keys[index->carried_column].column));
 	appendStringInfoChar(&sql, ')');

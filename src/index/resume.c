@@ -48,8 +48,8 @@ append_definition(StringInfo sql, const DynIndexSpec *spec)
 		append_texts(sql, ", projection => ", &projection, 1, false);
 	if (spec->nincluded > 0)
 		append_texts(sql, ", non_key_attributes => ", spec->included, spec->nincluded, true);
-	if (spec->covering != DYN_COVERING_NONE)
-		appendStringInfo(sql, ", covering => '%s'", dyn_covering_names[spec->covering]);
+	if (spec->covering)
+		appendStringInfoString(sql, ", covering => true");
 }
 
 static void

@@ -586,8 +586,7 @@ request_index_spec(const IndexDefinition *definition, bool local, const DynShape
 	spec->local = local;
 	set_index_keys(spec, definition, attributes);
 	set_projection(spec, definition);
-	if (dyn_covering_indexes)
-		spec->covering = DYN_COVERING_WANTED;
+	spec->covering = dyn_covering_indexes;
 	if (local)
 		check_local_hash(definition, spec, shape);
 	dyn_index_spec_check(spec);

@@ -405,7 +405,6 @@ create_index(Relation rel, const DynTable *table, const UpdateTable *update,
 		dyn_error(ERRCODE_DYN_VALIDATION, "Attempting to create an index which already exists");
 	begin_online(&work, rel, table, shape, spec->name);
 	gsi_check_row_security(&work);
-	gsi_settle_covering(rel, table, spec);
 	gsi_declare_index(&work, rel, table, spec);
 	gsi_resume_later(&work, table);
 }

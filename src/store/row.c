@@ -99,25 +99,13 @@ typedef struct Entry
 	bool nulls[DYN_MAX_INDEX_COLUMNS + 1];
 } Entry;
 
-/* What the entry carries: a column, or computed as the btree's expression would. */
 static void
 fill_carried(const Writer *w, const DynIndex *index, Entry *entry)
 {
-	const TupleTableSlot *new = w->new;
-	const DynTable *table = w->at.table;
-	Datum *value = &entry->values[index->ncolumns];
-	bool *isnull = &entry->nulls[index->ncolumns];
+	AttrNumber attnum = w->at.table->keys[index->carried_column].attnum;
 
-	if (index->carried_column >= 0)
-	{
-		AttrNumber attnum = table->keys[index->carried_column].attnum;
-
-		*value = new->tts_values[attnum - 1];
-		*isnull = new->tts_isnull[attnum - 1];
-	}
-	else
-		*isnull = !dyn_carried_make(
-			index->carried, DatumGetDynItem(new->tts_values[table->item_attnum - 1]), value);
+	entry->values[index->ncolumns] = w->new->tts_values[attnum - 1];
+	entry->nulls[index->ncolumns] = w->new->tts_isnull[attnum - 1];
 }
 
 /* False if the index is to have no entry. */
@@ -156,14 +144,11 @@ add_primary_entry(Writer *w, IndexUniqueCheck check, bool unchanged)
 
 /*
  * Whether the columns of an index, which are all there, are kept: a hint to be rid of old entries.
- * As in the executor, columns that are only included do not count, and an expression over what has
- * changed does.
+ * As in the executor, columns that are only included do not count.
  */
 static bool
 is_unchanged(const Writer *w, const DynIndex *index)
 {
-	if (index->carried != NULL && index->carried_column < 0)
-		return false;
 	for (int i = 0; i < index->ncolumns; i++)
 	{
 		if (!w->kept[index->columns[i]])

@@ -396,14 +396,11 @@ look_at_plan(const Plan *plan, StoreExplanation *explanation)
 												 : ((const IndexScan *) plan)->indexid;
 }
 
-/*
- * No plan reads an index alone for the value of an expression, so the row is read for that.  So it is
- * for a role that has SELECT on the item's column and not on that of what the index carries.
- */
+/* The row is read for a role that has SELECT on the item's column and not on that of what the index carries. */
 static bool
 reads_carried(const DynTable *table, const DynIndex *index)
 {
-	return index->carried_column >= 0 &&
+	return index->carried != NULL &&
 		   (pg_class_aclcheck(table->relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK ||
 			pg_attribute_aclcheck(table->relid, table->keys[index->carried_column].attnum,
 								  GetUserId(), ACL_SELECT) == ACLCHECK_OK);
