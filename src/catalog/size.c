@@ -321,14 +321,3 @@ dyn_expected_items(Relation rel)
 		return rel->rd_rel->reltuples;
 	return (double) dyn_sizes(rel, table)[0].items;
 }
-
-/* Returns how many blocks its rows take. */
-double
-dyn_blocks(Relation rel)
-{
-	const DynTable *table = dyn_schema(rel);
-
-	if (table == NULL || !table->distributed)
-		return RelationGetNumberOfBlocks(rel);
-	return (double) dyn_sizes(rel, table)[0].bytes / BLCKSZ;
-}

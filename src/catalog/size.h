@@ -25,6 +25,5 @@ extern TableScanDesc dyn_begin_block_scan(Relation rel, BlockNumber from, BlockN
 extern double dyn_expected_items(Relation rel);
 
 /* The blocks of the table itself. */
-extern double dyn_blocks(Relation rel);
 
 #endif

@@ -300,34 +300,36 @@ request_check_encryption(const Encryption *encryption)
  * Attributes
  */
 
-/* As "[a, b]". */
-static char *
-names_of(List *attributes, bool only_used)
+/*
+ * Elements of AttributeDefinitions and of KeySchema begin with a name, so lists of them are lists of names
+ * too.
+ */
+
+/* The place of the first element with a name; -1: there is none. */
+static int
+place_of(List *elements, ItemSpan name)
 {
-	List *names = NIL;
 	ListCell *cell;
 
-	foreach (cell, attributes)
+	foreach (cell, elements)
 	{
-		AttributeDefinition *attribute = lfirst(cell);
-
-		if (attribute->used || !only_used)
-			names = lappend(names, &attribute->name);
+		if (item_compare_bytes(*(const ItemSpan *) lfirst(cell), name) == 0)
+			return foreach_current_index(cell);
 	}
-	return request_strings_text(names);
+	return -1;
 }
 
-static AttributeDefinition *
-find_attribute(ItemSpan name, List *attributes)
+/* The first element whose name another one has before it; NULL: there is none. */
+static const ItemSpan *
+find_twice(List *elements)
 {
 	ListCell *cell;
 
-	foreach (cell, attributes)
+	foreach (cell, elements)
 	{
-		AttributeDefinition *attribute = lfirst(cell);
-
-		if (item_compare_bytes(attribute->name, name) == 0)
-			return attribute;
+		CHECK_FOR_INTERRUPTS();
+		if (place_of(elements, *(const ItemSpan *) lfirst(cell)) < foreach_current_index(cell))
+			return lfirst(cell);
 	}
 	return NULL;
 }
@@ -336,7 +338,7 @@ find_attribute(ItemSpan name, List *attributes)
 static ItemSpan
 key_spec(ItemSpan name, List *attributes)
 {
-	AttributeDefinition *attribute = find_attribute(name, attributes);
+	AttributeDefinition *attribute = list_nth(attributes, place_of(attributes, name));
 	char *spec = palloc(name.len + 2);
 
 	attribute->used = true;
@@ -344,18 +346,6 @@ key_spec(ItemSpan name, List *attributes)
 	spec[name.len] = ' ';
 	spec[name.len + 1] = *attribute_types[attribute->type];
 	return (ItemSpan){spec, name.len + 2};
-}
-
-/* As "[a, b]". */
-static char *
-names_of_keys(List *keys)
-{
-	List *names = NIL;
-	ListCell *cell;
-
-	foreach (cell, keys)
-		names = lappend(names, &((KeyElement *) lfirst(cell))->attribute);
-	return request_strings_text(names);
 }
 
 /* DynamoDB says less of a table with fewer definitions than keys. */
@@ -370,12 +360,12 @@ check_defined(List *keys, List *attributes, bool of_table)
 	foreach (cell, keys)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (find_attribute(((KeyElement *) lfirst(cell))->attribute, attributes) == NULL)
+		if (place_of(attributes, ((KeyElement *) lfirst(cell))->attribute) < 0)
 			dyn_error(ERRCODE_DYN_VALIDATION,
 					  DYN_INVALID_WORDS
 					  "Some index key attributes are not defined in AttributeDefinitions. "
 					  "Keys: %s, AttributeDefinitions: %s",
-					  names_of_keys(keys), names_of(attributes, false));
+					  request_strings_text(keys), request_strings_text(attributes));
 	}
 }
 
@@ -417,25 +407,6 @@ request_use_attribute(ItemSpan spec, List *attributes)
 	}
 }
 
-static void
-check_distinct(List *attributes)
-{
-	for (int i = 0; i < list_length(attributes); i++)
-	{
-		const AttributeDefinition *a = list_nth(attributes, i);
-
-		CHECK_FOR_INTERRUPTS();
-		for (int j = 0; j < i; j++)
-		{
-			const AttributeDefinition *b = list_nth(attributes, j);
-
-			if (item_compare_bytes(a->name, b->name) == 0)
-				dyn_error(ERRCODE_DYN_VALIDATION, "Attribute Name is duplicated: %s",
-						  item_quoted_words(a->name));
-		}
-	}
-}
-
 /*
  * Of all that keys could have used; twice the same would be one that is not used.  DynamoDB says
  * less of a table that has no indexes.
@@ -443,23 +414,29 @@ check_distinct(List *attributes)
 void
 request_check_used(List *attributes, bool has_indexes)
 {
+	const ItemSpan *twice = find_twice(attributes);
+	List *used = NIL;
 	ListCell *cell;
 
-	check_distinct(attributes);
+	if (twice != NULL)
+		dyn_error(ERRCODE_DYN_VALIDATION, "Attribute Name is duplicated: %s",
+				  item_quoted_words(*twice));
 	foreach (cell, attributes)
 	{
 		if (((AttributeDefinition *) lfirst(cell))->used)
-			continue;
-		if (!has_indexes)
-			dyn_error(ERRCODE_DYN_VALIDATION, DYN_INVALID_WORDS
-					  "Number of attributes in KeySchema does not exactly match number of "
-					  "attributes defined in AttributeDefinitions");
-		dyn_error(ERRCODE_DYN_VALIDATION,
-				  DYN_INVALID_WORDS
-				  "Some AttributeDefinitions are not used. AttributeDefinitions: %s, keys "
-				  "used: %s",
-				  names_of(attributes, false), names_of(attributes, true));
+			used = lappend(used, lfirst(cell));
 	}
+	if (list_length(used) == list_length(attributes))
+		return;
+	if (!has_indexes)
+		dyn_error(ERRCODE_DYN_VALIDATION, DYN_INVALID_WORDS
+				  "Number of attributes in KeySchema does not exactly match number of "
+				  "attributes defined in AttributeDefinitions");
+	dyn_error(ERRCODE_DYN_VALIDATION,
+			  DYN_INVALID_WORDS
+			  "Some AttributeDefinitions are not used. AttributeDefinitions: %s, keys "
+			  "used: %s",
+			  request_strings_text(attributes), request_strings_text(used));
 }
 
 /*
@@ -469,21 +446,12 @@ request_check_used(List *attributes, bool has_indexes)
 static void
 check_names(List *keys)
 {
-	for (int i = 0; i < list_length(keys); i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		for (int j = 0; j < i; j++)
-		{
-			if (item_compare_bytes(((KeyElement *) list_nth(keys, i))->attribute,
-								   ((KeyElement *) list_nth(keys, j))->attribute) != 0)
-				continue;
-			dyn_error(ERRCODE_DYN_VALIDATION,
-					  list_length(keys) == 2
-						  ? "Both the Hash Key and the Range Key element in the KeySchema have the "
-							"same name"
-						  : "The KeySchema contains multiple key attributes with the same name");
-		}
-	}
+	if (find_twice(keys) != NULL)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  list_length(keys) == 2
+					  ? "Both the Hash Key and the Range Key element in the KeySchema have the "
+						"same name"
+					  : "The KeySchema contains multiple key attributes with the same name");
 }
 
 /* HASH elements come first; returns their number. */
