@@ -88,7 +88,7 @@ RESET dynamo_table.item_collection_size_limit;
 SELECT * FROM why($$SELECT dyn_import_lines(NULL, '')$$);
 SELECT * FROM why($$SELECT dyn_import_lines('app', NULL)$$);
 SELECT * FROM why($$SELECT dyn_import_lines('none', '')$$);
-SELECT * FROM why($$SELECT dyn_import_lines('app', '', 'merge')$$);
+SELECT * FROM why($$SELECT dyn_import_lines('app', '', on_conflict => 'merge')$$);
 SELECT * FROM why($$SELECT dyn_import_lines('app', '', on_error => 'ignore')$$);
 
 -- the rows of a table, in batches with commits
