@@ -2,10 +2,10 @@
  * distinct.c
  *	  How many different values attributes of an entity have, for joins and groups.
  *
- * The planner looks for the statistics of an expression at the indexes that have it as a column, and
- * asks get_index_stats_hook for them.  So a table of which an entity is read gets an index that is
- * not there, whose columns are the attributes that are joined or grouped, once the paths of the table
- * are made: no scan uses it, and it has no operators and proves nothing.
+ * The planner looks for the statistics of an expression at the indexes that have it as a column,
+ * and asks get_index_stats_hook for them.  So a table of which an entity is read gets an index
+ * that is not there, whose columns are the attributes that are joined or grouped, once the paths
+ * of the table are made: no scan uses it, and it has no operators and proves nothing.
  *
  * Of an attribute that makes a key there are as many values as keys, and of one that alone makes
  * the primary key as many as items.  This says numbers only, and no values, which are what the
@@ -52,7 +52,7 @@ below(const PlannerInfo *root, Node *node)
 	return node;
 }
 
-/* Whether a key is made of an attribute, as it is, and of what does not change, or of that alone. */
+/* Whether a key is made of literals, or of them and of an attribute as it is. */
 static bool
 makes_key(const MemberCall *call, const void *asked)
 {
@@ -70,8 +70,8 @@ makes_key(const MemberCall *call, const void *asked)
 }
 
 /*
- * As many as there are keys.  Of several keys that it makes the least count is taken, since what is known
- * of a column is about the keys of all entities.  -1: not known.
+ * As many as there are keys.  Of several keys that it makes the least count is taken, since what
+ * is known of a column is about the keys of all entities.  -1: not known.
  */
 static double
 values_in_keys(PlannerInfo *root, List *calls, Node *asked)
@@ -96,8 +96,8 @@ values_in_keys(PlannerInfo *root, List *calls, Node *asked)
 }
 
 /*
- * The values of an attribute of which nothing is known are supposed to be among those of what it has to
- * be equal to, as those of a foreign key are.
+ * The values of an attribute of which nothing is known are supposed to be among those of what it
+ * has to be equal to, as those of a foreign key are.
  */
 static double
 values_joined(PlannerInfo *root, const RelOptInfo *rel, Node *node)
@@ -169,8 +169,8 @@ find_attributes(const RelOptInfo *rel)
 }
 
 /*
- * Whether an index has no expressions: so it is ours that the planner asks for.  For others it may have
- * nothing in "vardata".
+ * Whether an index has no expressions: so it is ours that the planner asks for.  For others it may
+ * have nothing in "vardata".
  */
 static bool
 is_ours(Oid indexoid)
@@ -245,7 +245,7 @@ namesake(const RelOptInfo *rel)
 	return InvalidOid;
 }
 
-/* Lets the planner ask for attributes of a table of which the calls select items.  Its paths are made. */
+/* Lets the planner ask for attributes of a table of items.  Its paths are made. */
 void
 member_distinct_add(PlannerInfo *root, RelOptInfo *rel, List *calls)
 {

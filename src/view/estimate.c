@@ -2,10 +2,10 @@
  * estimate.c
  *	  How many items there are of an entity, or of those that a query asks for.
  *
- * An entity's keys begin with the literals of its templates, and values that the query gives for their
- * placeholders make keys, or longer beginnings.  So the planner's own estimates of conditions on the
- * key columns say it.  All keys of an item tell of the same item, so the one that leaves the least counts,
- * and not the product.
+ * An entity's keys begin with the literals of its templates, and values that the query gives for
+ * their placeholders make keys, or longer beginnings.  So the planner's own estimates of
+ * conditions on the key columns say it.  All keys of an item tell of the same item, so the one
+ * that leaves the least counts, and not the product.
  */
 #include "postgres.h"
 
@@ -18,8 +18,8 @@
 #include "view/member_plan.h"
 
 /*
- * The planner interpolates between strings by their bytes, which says nothing of a range that is a part
- * of a histogram's bin.
+ * The planner interpolates between strings by their bytes, which says nothing of a range that is a
+ * part of a histogram's bin.
  */
 #define LEAST_RANGE 0.002
 
@@ -68,8 +68,8 @@ member_items(PlannerInfo *root, const RelOptInfo *rel, List *calls)
 }
 
 /*
- * Returns how many different keys begin with the literals, in the column of a call: of all that there are
- * its part, as if all had as many items.  0: nothing is known of it.
+ * Returns how many different keys begin with the literals, in the column of a call: of all that
+ * there are its part, as if all had as many items.  0: nothing is known of it.
  */
 double
 member_keys(PlannerInfo *root, const MemberCall *call)
@@ -131,9 +131,9 @@ is_given_by(const MemberCall *call, const void *clauses)
 }
 
 /*
- * What the calls of a table leave of it, together with the clauses that say values.  Of these the planner
- * knows nothing, so that they select by what the keys say, and nothing more: they are estimated
- * after the calls, which come from a view.
+ * What the calls of a table leave of it, together with the clauses that say values.  Of these the
+ * planner knows nothing, so that they select by what the keys say, and nothing more: they are
+ * estimated after the calls, which come from a view.
  */
 static Selectivity
 calls_part(PlannerInfo *root, const RelOptInfo *rel, List *calls)
@@ -161,8 +161,8 @@ calls_part(PlannerInfo *root, const RelOptInfo *rel, List *calls)
 }
 
 /*
- * Sets the selectivity of a call, and returns whether it could.  The planner multiplies it with those of
- * the other calls, so the first one has what all of them leave.
+ * Sets the selectivity of a call, and returns whether it could.  The planner multiplies it with
+ * those of the other calls, so the first one has what all of them leave.
  */
 bool
 member_estimate(SupportRequestSelectivity *request)

@@ -2,15 +2,15 @@
  * narrow.c
  *	  Joins and sorts of views of entities carry the attributes that are asked for, and not items.
  *
- * The columns of a view are functions of the item, and the planner computes such expressions as late
- * as it can: it takes the item, which they are made of, through all joins, sorts and hash tables.
- * An item is many times as wide as the attributes that a query wants of it.
+ * The columns of a view are functions of the item, and the planner computes such expressions as
+ * late as it can: it takes the item, which they are made of, through all joins, sorts and hash
+ * tables.  An item is many times as wide as the attributes that a query wants of it.
  *
- * Once all paths of a query are made, the nodes above the scan of a table get the attributes in place
- * of the item.  Where the plan has the same expression further up it refers to them: so it does with
- * any expression that a node below it has computed.  That is done only if each use of the item above
- * the scan is in such an expression.  A table whose rows are parameters of the inner side of a nested
- * loop stays as it is, since parameters are columns.
+ * Once all paths of a query are made, the nodes above the scan of a table get the attributes in
+ * place of the item.  Where the plan has the same expression further up it refers to them: so it
+ * does with any expression that a node below it has computed.  That is done only if each use of
+ * the item above the scan is in such an expression.  A table whose rows are parameters of the
+ * inner side of a nested loop stays as it is, since parameters are columns.
  */
 #include "postgres.h"
 
@@ -98,9 +98,10 @@ member_uses(const PlannerInfo *root, const RelOptInfo *rel, const List *calls)
  */
 
 /*
- * Whether nodes above the scan cannot refer to its attributes.  What an outer join may make NULL of the
- * planner carries as expressions anyway.  A join that only looks whether there are rows hands on none of
- * their expressions, but may hand on an item, for a join above it that compares another one of a class.
+ * Whether nodes above the scan cannot refer to its attributes.  What an outer join may make NULL
+ * of the planner carries as expressions anyway.  A join that only looks whether there are rows
+ * hands on none of their expressions, but may hand on an item, for a join above it that compares
+ * another one of a class.
  */
 static bool
 is_hidden(const PlannerInfo *root, const MemberUses *uses)
@@ -272,8 +273,8 @@ narrow_target(const Narrowing *narrowing, PathTarget *target)
 }
 
 /*
- * Has the plan of a query carry attributes in place of items, where it can.  final is what the query
- * gives; all of its paths are made.
+ * Has the plan of a query carry attributes in place of items, where it can.  final is what the
+ * query gives; all of its paths are made.
  */
 static void
 narrow(PlannerInfo *root, RelOptInfo *final)

@@ -480,9 +480,9 @@ add_equal_columns(const Planned *plan, KeyScan *scan)
 }
 
 /*
- * A scan in the order that the query asks for first: of the attribute that the sort keys of an item
- * collection begin with.  So the latest items of a collection are read, and not all of it.  A number
- * that is too large for the attribute's type is NULL, and comes last.
+ * A scan in the order that the query asks for first: of the attribute that the sort keys of an
+ * item collection begin with.  So the latest items of a collection are read, and not all of it.  A
+ * number that is too large for the attribute's type is NULL, and comes last.
  */
 static void
 add_ordered_path(const Planned *plan, IndexOptInfo *index)
