@@ -60,7 +60,6 @@ extern void check_columns(TableCheck *check);
 extern void check_constraint(TableCheck *check);
 extern Oid check_find_primary(Relation rel);
 extern void check_primary_key(TableCheck *check);
-extern char *check_reindex_sql(const TableCheck *check, Oid btree);
 extern void check_indexes(TableCheck *check);
 extern void check_model(TableCheck *check);
 extern void check_stream(TableCheck *check);

@@ -40,7 +40,7 @@ can_be_concurrent(Relation rel)
 }
 
 /* The statement that builds a btree of the table again. */
-char *
+static char *
 check_reindex_sql(const TableCheck *check, Oid btree)
 {
 	return psprintf("REINDEX INDEX %s%s;", can_be_concurrent(check->rel) ? "CONCURRENTLY " : "",

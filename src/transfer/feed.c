@@ -94,8 +94,9 @@ set_format(TransferFeed *feed, TransferFormat format)
 	Transfer *transfer = feed->transfer;
 
 	if (format == TRANSFER_ION)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("Amazon Ion cannot be imported"),
-						errhint("Export the table with the format DYNAMODB_JSON.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION), errmsg("files of Amazon Ion cannot be imported"),
+				 errhint("Export the table with the format DYNAMODB_JSON.")));
 	feed->form.format = format;
 	check_form(&feed->form);
 	transfer->read_arg = feed;

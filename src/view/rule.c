@@ -29,7 +29,7 @@ extern PGDLLEXPORT Datum dyn_attribute_value(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum dyn_is_entity(PG_FUNCTION_ARGS);
 
 /* Returns the call of a function of ours that an expression is, or NULL. */
-FuncExpr *
+static FuncExpr *
 entity_view_call(Node *node, PGFunction function)
 {
 	FuncExpr *call = (FuncExpr *) node;

@@ -54,7 +54,6 @@ typedef struct EntityView
 
 /* rule.c: in the current memory context; NULL: it is none */
 extern EntityView *entity_view_read(Relation view);
-extern FuncExpr *entity_view_call(Node *node, PGFunction function);
 extern bool entity_view_attribute(Node *node, ViewColumn *column);
 extern Query *entity_view_query(Relation view);
 extern List *entity_views_of(Oid table); /* of Oid */

@@ -432,7 +432,7 @@ is(count('forms'), 0, 'and nothing of what is wrong is there');
 for my $ion (["\$ion_1_0 {Item:{pk:\"a\",sk:1.}}\n", 'text'], ["\xe0\x01\x00\xea\xd0", 'binary'])
 {
 	($status, $out, $err) = command('import', '--table', 'forms', gzip_file("$ion->[1].ion.gz", $ion->[0]));
-	like($err, qr/\.ion\.gz: ERROR:  Amazon Ion cannot be imported\n.*HINT:  Export the table with the format DYNAMODB_JSON\.\n/, "Ion as $ion->[1] is known, and not read");
+	like($err, qr/\.ion\.gz: ERROR:  files of Amazon Ion cannot be imported\n.*HINT:  Export the table with the format DYNAMODB_JSON\.\n/, "Ion as $ion->[1] is known, and not read");
 }
 
 # under a condition; what is skipped goes to a file, which can be imported
