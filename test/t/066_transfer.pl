@@ -319,7 +319,7 @@ unlike($out, qr/[^\n]{41}/, 'no line is wider');
 {
 	local $ENV{COLUMNS} = 120;
 	($status, $out, $err) = command('chart', '--table', 'drawn');
-	like($out, qr/Name: Ada Lovelace  Note: \S+  Word: [a-z]{26}$/m, 'nor narrower than the terminal needs');
+	like($out, qr/Name: Ada Lovelace, Note: \S+, Word: [a-z]{26}$/m, 'nor narrower than the terminal needs');
 }
 ($status, $out, $err) = command('chart', '--table', 'drawn', '--of', 'entities', '--format', 'markdown');
 like($out, qr/^### Main table\n\n\| Entity \| pk \| sk \|\n/, 'entities, in Markdown');

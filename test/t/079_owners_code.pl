@@ -320,9 +320,7 @@ SELECT dyn_create_access_pattern('~t', 'p', 'GetItem', '{"Key": {"pk": {"S": "P#
 SELECT dyn_drop_access_pattern('~t', 'p');
 CALL dyn_create_index('~t', 'III', 'a S');
 CALL dyn_create_index('~t', 'JJJ', ARRAY['a S', 'g S']);
-CALL dyn_create_index('~t', 'LLL', 'a S', covering => 'column');
-CALL dyn_create_index('~t', 'MMM', 'a S', 'g S', covering => 'true');
-CALL dyn_drop_index('~t', 'LLL');
+CALL dyn_create_index('~t', 'MMM', 'a S', 'g S', covering => true);
 CALL dyn_drop_index('~t', 'MMM');
 CALL dyn_drop_index('~t', 'III');
 CALL dyn_drop_index('~t', 'JJJ');

@@ -3,6 +3,7 @@
 use strict;
 use warnings;
 
+use File::Spec;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -10,6 +11,9 @@ use DynamoTable;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(has_archiving => 1, allows_streaming => 1);
+# the server's own folder is another one
+my $archive = File::Spec->rel2abs($node->archive_dir);
+$node->append_conf('postgresql.conf', qq{archive_command = 'cp "%p" "$archive/%f"'});
 allow_plugin($node);
 $node->start;
 $node->safe_psql('postgres', q{CREATE EXTENSION dynamo_table; CREATE ROLE owner LOGIN; GRANT CREATE ON SCHEMA public TO owner; SET ROLE owner; SELECT dyn_create_table('app', 'pk S'), dyn_create_table('plain', 'pk S')});
@@ -56,6 +60,7 @@ $wal =~ s/.*\b([0-9A-F]{24})\b.*/$1/s;
 $node->poll_query_until('postgres', "SELECT last_archived_wal >= '$wal' FROM pg_stat_archiver") or die 'WAL is not archived';
 my $past = PostgreSQL::Test::Cluster->new('past');
 $past->init_from_backup($node, 'base', has_restoring => 1, standby => 0);
+$past->append_conf('postgresql.conf', qq{restore_command = 'cp "$archive/%f" "%p"'});
 $past->append_conf('postgresql.conf', "recovery_target_time = '$time'\nrecovery_target_action = 'promote'");
 $past->start;
 $past->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()') or die 'the restored server does not come up';
