@@ -347,3 +347,13 @@ RESET standard_conforming_strings;
 \if :other_strings
 RESET escape_string_warning;
 \endif
+
+-- a btree that is made again is where it was
+SET allow_in_place_tablespaces = on;
+CREATE TABLESPACE regress_detach LOCATION '';
+SELECT dyn_create_table('spaced', 'pk S', global_indexes => '{"G": {"partition_key": "g S", "covering": true}}');
+ALTER INDEX "spaced_G" SET TABLESPACE regress_detach;
+SELECT count(*) > 0 AS done FROM dyn_detach('spaced');
+SELECT pg_get_indexdef(c.oid), spcname FROM pg_class c LEFT JOIN pg_tablespace s ON s.oid = reltablespace WHERE relname = 'spaced_G';
+DROP TABLE spaced;
+DROP TABLESPACE regress_detach;

@@ -9,6 +9,7 @@
 
 #include "catalog/pg_type_d.h"
 #include "commands/extension.h"
+#include "commands/tablespace.h"
 #include "commands/trigger.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -205,7 +206,7 @@ add_notes(Detach *detach)
  * Btrees
  */
 
-/* A btree that carried items is made without them, under its name. */
+/* A btree that carried items is made without them, under its name and in its tablespace. */
 static void
 add_btrees(Detach *detach)
 {
@@ -215,14 +216,21 @@ add_btrees(Detach *detach)
 	{
 		DynIndexSpec spec = *dyn_shape_index(detach->shape, table->indexes[i].name);
 		Oid btree = table->indexes[i].relid;
+		Oid tablespace = get_rel_tablespace(btree);
 		char *sql;
 
 		if (table->indexes[i].carried == NULL || !OidIsValid(btree))
 			continue;
 		spec.covering = false;
 		sql = dyn_shape_index_sql(detach->shape, &spec, get_rel_name(btree), false);
-		if (sql != NULL)
-			add(&detach->steps, "%s", sql);
+		if (sql == NULL)
+			continue;
+		add(&detach->steps, "%s", sql);
+		if (OidIsValid(tablespace))
+			add(&detach->steps, "ALTER INDEX %s SET TABLESPACE %s",
+				quote_qualified_identifier(get_namespace_name(get_rel_namespace(btree)),
+										   get_rel_name(btree)),
+				quote_identifier(get_tablespace_name(tablespace)));
 	}
 }
 
