@@ -48,6 +48,16 @@ SELECT dyn_create_table('covered', 'pk S', 'sk N', global_indexes => '{"ALL":{"p
 	"Some":{"partition_key":"g S","sort_key":"sk N","projection":"INCLUDE","non_key_attributes":["body","x"],"covering":true},"Keys":{"partition_key":"g S","sort_key":"pk S","projection":"KEYS_ONLY"}}');
 INSERT INTO covered (item) SELECT item FROM app WHERE pk = 'a' ORDER BY sk;
 UPDATE covered SET item = (item::jsonb || jsonb_build_object('body', (SELECT string_agg(md5(format('%s %s', sk, i)), '') FROM generate_series(1, 60) i)))::dyn_item WHERE sk % 13 = 0;
+-- pages become visible to all once no other session may need what was before
+DO $$
+DECLARE
+	mine xid := pg_current_xact_id()::xid;
+BEGIN
+	FOR i IN 1 .. 6000 LOOP
+		EXIT WHEN NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND greatest(age(backend_xmin), age(backend_xid)) > age(mine));
+		PERFORM pg_sleep(0.01), pg_stat_clear_snapshot();
+	END LOOP;
+END $$;
 VACUUM (DISABLE_PAGE_SKIPPING) covered;
 SELECT count(dyn_update('covered', jsonb_build_object('pk', 'a', 'sk', n), 'SET x = :x', vals => jsonb_build_object(':x', n))) FROM generate_series(0, 399, 100) n;
 DELETE FROM covered WHERE sk IN (60, 61, 260);
