@@ -22,10 +22,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	static const Config config = {.auth = AUTH_NONE, .auth_role = "app"};
+	static const Config config = {.auth = AUTH_NONE, .auth_role = "app", .region = ""};
 
 	(void) argc;
 	(void) argv;
+	config_set(&config);
 	CHECK(auth_start(&config));
 	return 0;
 }
