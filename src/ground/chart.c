@@ -146,16 +146,26 @@ chart_code(const Chart *chart, ItemSpan text)
 static List *
 print_markdown(const Chart *chart, char **cells, List *lines)
 {
-	char *line = "|";
-	char *rule = "|";
+	StringInfoData line;
 
+	CHECK_FOR_INTERRUPTS();
+	initStringInfo(&line);
 	for (int i = 0; i < chart->ncolumns; i++)
-	{
-		line = psprintf("%s %s |", line, cells[i]);
-		rule = psprintf("%s---|", rule);
-	}
-	lines = lappend(lines, line);
-	return cells == linitial(chart->rows) ? lappend(lines, rule) : lines;
+		appendStringInfo(&line, "| %s ", cells[i]);
+	appendStringInfoChar(&line, '|');
+	return lappend(lines, line.data);
+}
+
+static List *
+print_markdown_rule(const Chart *chart, List *lines)
+{
+	StringInfoData line;
+
+	initStringInfo(&line);
+	for (int i = 0; i < chart->ncolumns; i++)
+		appendStringInfoString(&line, "|---");
+	appendStringInfoChar(&line, '|');
+	return lappend(lines, line.data);
 }
 
 /* As many columns as each cell needs, or fewer of the widest. */
@@ -172,6 +182,7 @@ choose_widths(const Chart *chart)
 		{
 			const char *text = ((char **) lfirst(cell))[i];
 
+			CHECK_FOR_INTERRUPTS();
 			widths[i] = Max(widths[i], text_width(text, (int) strlen(text)));
 		}
 		excess += widths[i];
@@ -233,24 +244,37 @@ print_text(const Chart *chart, const int *widths, char **cells, const char *betw
 	return lines;
 }
 
+static List *
+print_text_rule(const Chart *chart, const int *widths, List *lines)
+{
+	char **dashes = palloc(chart->ncolumns * sizeof(char *));
+
+	for (int i = 0; i < chart->ncolumns; i++)
+		dashes[i] = memset(palloc0(widths[i] + 1), '-', widths[i]);
+	return print_text(chart, widths, dashes, "-+-", lines);
+}
+
 /* Appends the lines of a chart to others.  Its cells are used up. */
 List *
 chart_lines(const Chart *chart, List *lines)
 {
-	int *widths = choose_widths(chart);
-	char **dashes = palloc(chart->ncolumns * sizeof(char *));
+	int *widths = chart->markdown ? NULL : choose_widths(chart);
 	ListCell *cell;
 
-	for (int i = 0; i < chart->ncolumns; i++)
-		dashes[i] = memset(palloc0(widths[i] + 1), '-', widths[i]);
 	foreach (cell, chart->rows)
 	{
+		bool header = cell == list_head(chart->rows);
+
 		if (chart->markdown)
+		{
 			lines = print_markdown(chart, lfirst(cell), lines);
+			lines = header ? print_markdown_rule(chart, lines) : lines;
+		}
 		else
+		{
 			lines = print_text(chart, widths, lfirst(cell), " | ", lines);
-		if (!chart->markdown && cell == list_head(chart->rows))
-			lines = print_text(chart, widths, dashes, "-+-", lines);
+			lines = header ? print_text_rule(chart, widths, lines) : lines;
+		}
 	}
 	return lines;
 }
