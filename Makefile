@@ -23,14 +23,14 @@ MODULE_big = dynamo_table
 DATA = $(EXTENSION)--$(EXTVERSION).sql
 SCRIPTS = bin/dynamo_table
 # The wildcard finds what flex and bison made only after the first build.
-GRAMMARS = src/expr src/partiql
+GRAMMARS = src/expr src/api/partiql
 GENERATED = $(foreach folder,$(GRAMMARS),$(folder)/gram.c $(folder)/scan.c)
 GENERATED_HEADERS = $(addsuffix /gram.h,$(GRAMMARS))
-SOURCES = $(sort $(wildcard src/*.c src/*/*.c) $(GENERATED))
+SOURCES = $(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c) $(GENERATED))
 OBJS = $(SOURCES:.c=.o)
-SOURCE_HEADERS = $(filter-out $(GENERATED_HEADERS),$(wildcard src/*.h src/*/*.h))
+SOURCE_HEADERS = $(filter-out $(GENERATED_HEADERS),$(wildcard src/*/*.h src/*/*/*.h))
 
-PG_CPPFLAGS = -Isrc -include ground/ground.h
+PG_CPPFLAGS = -Isrc -include server/server.h
 PG_CFLAGS = -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	-Werror=format -Werror=format-security -Werror=format-nonliteral -Werror=switch
 
@@ -64,8 +64,8 @@ MAKE_GRAMMAR = $(or $(BISON),bison) -d -o $(@D)/gram.c $(@D)/gram.y
 
 EXPR_GRAMMAR_USERS = src/expr/compile src/expr/gram src/expr/scan src/expr/syntax
 $(EXPR_GRAMMAR_USERS:=.o): src/expr/gram.h
-PARTIQL_GRAMMAR_USERS = $(addprefix src/partiql/,error gram keyword parse scan)
-$(PARTIQL_GRAMMAR_USERS:=.o): src/partiql/gram.h
+PARTIQL_GRAMMAR_USERS = $(addprefix src/api/partiql/,error gram keyword parse scan)
+$(PARTIQL_GRAMMAR_USERS:=.o): src/api/partiql/gram.h
 
 # PGXS installs SCRIPTS by their last name, and removes them by their path.  It knows no manual pages.
 COMMANDS = $(addprefix '$(DESTDIR)$(bindir)'/,$(notdir $(SCRIPTS)))

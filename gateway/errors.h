@@ -16,7 +16,7 @@
 #define PREFIX_VALIDATE "com.amazon.coral.validate#"
 #define PREFIX_SERVICE "com.amazon.coral.service#"
 
-/* Those with an SQLSTATE of the extension's come first, in its order (src/ground/errors.h). */
+/* Those with an SQLSTATE of the extension's come first, in its order (src/server/errors.h). */
 #define ERROR_LIST(X) \
 	X(ERROR_VALIDATION, "YD001", PREFIX_VALIDATE, "ValidationException", 400) \
 	X(ERROR_CONDITIONAL_CHECK_FAILED, "YD002", PREFIX_DYNAMODB, "ConditionalCheckFailedException", \

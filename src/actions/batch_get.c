@@ -7,10 +7,10 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "catalog/expiry.h"
 #include "actions/several.h"
-#include "ground/errors.h"
-#include "ground/settings.h"
+#include "catalog/definition/settings.h"
+#include "catalog/expiry.h"
+#include "server/errors.h"
 
 /* Raise ERRCODE_DYN_VALIDATION unless a batch may have so many keys (docs/semantics.md, B07). */
 void

@@ -10,8 +10,8 @@
 #include "utils/memutils.h"
 
 #include "actions/several.h"
-#include "ground/errors.h"
-#include "ground/settings.h"
+#include "catalog/definition/settings.h"
+#include "server/errors.h"
 
 /* A put or delete of the batch. */
 typedef struct BatchWrite

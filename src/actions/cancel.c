@@ -5,9 +5,9 @@
 #include "postgres.h"
 
 #include "actions/several.h"
-#include "ground/attempt.h"
-#include "ground/errors.h"
-#include "ground/json_writer.h"
+#include "item/json_writer.h"
+#include "server/attempt.h"
+#include "server/errors.h"
 
 static bool
 is_validation(const ErrorData *error)

@@ -21,8 +21,8 @@
 #include "utils/snapmgr.h"
 
 #include "actions/actions.h"
-#include "ground/errors.h"
-#include "ground/settings.h"
+#include "catalog/definition/settings.h"
+#include "server/errors.h"
 
 /*
  * How many times larger items can be than the bytes that they take in a relation: 255 by the best

@@ -20,8 +20,8 @@
 #include "utils/timestamp.h"
 
 #include "actions/operation.h"
-#include "ground/compat.h"
-#include "work/service.h"
+#include "server/compat.h"
+#include "server/work/service.h"
 
 #define NAME "dynamo_table operations"
 

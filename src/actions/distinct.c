@@ -8,7 +8,7 @@
 #include "postgres.h"
 
 #include "actions/several.h"
-#include "ground/errors.h"
+#include "server/errors.h"
 
 static int
 compare_items(const void *a, const void *b)

@@ -10,7 +10,7 @@
 #include "actions/operation.h"
 #include "actions/write.h"
 #include "catalog/expiry.h"
-#include "ground/errors.h"
+#include "server/errors.h"
 
 /* The table of the request in its measure, if there is one: a failed condition counts too. */
 static void

@@ -9,8 +9,8 @@
 
 #include "actions/several.h"
 #include "actions/write.h"
-#include "ground/arguments.h"
-#include "ground/errors.h"
+#include "server/arguments.h"
+#include "server/errors.h"
 
 /*
  * What ReturnValues may be: of puts and deletes, and of updates (docs/semantics.md, R07).  The

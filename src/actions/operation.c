@@ -7,7 +7,7 @@
 #include "utils/rel.h"
 
 #include "actions/operation.h"
-#include "ground/errors.h"
+#include "server/errors.h"
 
 /*
  * The table is found, and the operation is about this index of it, or about itself.  A table that this

@@ -5,7 +5,7 @@
 #include "postgres.h"
 
 #include "actions/read.h"
-#include "ground/errors.h"
+#include "server/errors.h"
 
 typedef const ExprKeyTerm *Terms[DYN_MAX_INDEX_KEYS];
 

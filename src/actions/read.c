@@ -9,10 +9,10 @@
 #include "access/xlog.h"
 #include "utils/memutils.h"
 
-#include "catalog/expiry.h"
 #include "actions/read.h"
-#include "ground/errors.h"
-#include "ground/settings.h"
+#include "catalog/definition/settings.h"
+#include "catalog/expiry.h"
+#include "server/errors.h"
 
 /*
  * Raise an error where a read cannot be consistent, which is to see all that was acknowledged

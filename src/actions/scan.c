@@ -18,7 +18,7 @@
 #include "utils/memutils.h"
 
 #include "actions/read.h"
-#include "ground/errors.h"
+#include "server/errors.h"
 
 /*
  * How many foreign entries are read before only partition keys are, and how many of one

@@ -111,7 +111,7 @@ typedef struct CancelReason
 	const char *message; /* the extension's own */
 	const char *detail; /* or NULL */
 	const char *hint; /* or NULL */
-	const char *words; /* NULL: the message, see ground/words.h */
+	const char *words; /* NULL: the message, see server/words.h */
 	const DynItem *item;
 } CancelReason;
 

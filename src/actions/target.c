@@ -8,7 +8,7 @@
 #include "utils/rel.h"
 
 #include "actions/several.h"
-#include "ground/errors.h"
+#include "server/errors.h"
 
 /* A table of a request, opened once for all actions that name it alike. */
 typedef struct TargetTable

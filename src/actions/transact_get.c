@@ -15,12 +15,12 @@
 #include "utils/acl.h"
 #include "utils/memutils.h"
 
+#include "actions/several.h"
+#include "catalog/definition/settings.h"
 #include "catalog/expiry.h"
 #include "catalog/rights.h"
-#include "actions/several.h"
-#include "ground/attempt.h"
-#include "ground/errors.h"
-#include "ground/settings.h"
+#include "server/attempt.h"
+#include "server/errors.h"
 
 static void
 check_key(const TransactRequest *request, int number, void *arg)

@@ -9,10 +9,10 @@
 #include "mb/pg_wchar.h"
 #include "utils/rel.h"
 
-#include "catalog/local_shards.h"
 #include "actions/several.h"
-#include "ground/errors.h"
-#include "ground/settings.h"
+#include "catalog/definition/settings.h"
+#include "catalog/local_shards.h"
+#include "server/errors.h"
 
 static Size
 text_size(const text *t)

@@ -8,7 +8,7 @@
 #include "utils/rel.h"
 
 #include "actions/write.h"
-#include "ground/errors.h"
+#include "server/errors.h"
 
 /*
  * Opening

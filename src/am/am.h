@@ -13,12 +13,12 @@
  *		index_build.c	builds and validations of indexes, by heap's code
  *		rewrite.c		VACUUM FULL and CLUSTER, in the order that keeps collections together
  */
-#ifndef DYNAMO_TABLE_AM_H
-#define DYNAMO_TABLE_AM_H
+#ifndef DYNAMO_TABLE_AM_AM_H
+#define DYNAMO_TABLE_AM_AM_H
 
 #include "access/tableam.h"
 
-#include "ground/compat.h"
+#include "server/compat.h"
 
 /* dynamo_table.sort_on_vacuum_full */
 extern bool dyn_sort_on_vacuum_full;

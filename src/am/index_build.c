@@ -19,7 +19,7 @@
 #include "utils/rel.h"
 
 #include "am/am.h"
-#include "ground/invalidate.h"
+#include "server/invalidate.h"
 
 /* One running call of heap's code; it lives on the stack of the function that makes the call. */
 typedef struct Delegation

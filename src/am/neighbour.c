@@ -13,7 +13,7 @@
 #include "utils/rel.h"
 
 #include "am/neighbour.h"
-#include "ground/compat.h"
+#include "server/compat.h"
 
 /* Entries to either side that count. */
 #define WINDOW 64

@@ -27,7 +27,7 @@
 #include "storage/freespace.h"
 
 #include "am/place.h"
-#include "ground/compat.h"
+#include "server/compat.h"
 
 /* Number of pages from the free space map that may turn out to be too full. */
 #define MAX_TRIES 4

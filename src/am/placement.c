@@ -25,7 +25,7 @@
 #include "am/am.h"
 #include "am/place.h"
 #include "am/placement.h"
-#include "ground/compat.h"
+#include "server/compat.h"
 
 /* This many rows of one collection in succession are a load in key order. */
 #define LONG_RUN 8

@@ -14,10 +14,10 @@
 #include "utils/memutils.h"
 
 #include "am/place.h"
-#include "ground/compat.h"
-#include "ground/invalidate.h"
-#include "ground/table_settings.h"
-#include "ground/trigger.h"
+#include "catalog/definition/table_settings.h"
+#include "catalog/definition/trigger.h"
+#include "server/compat.h"
+#include "server/invalidate.h"
 
 /* With more entries than this, those of dropped tables are searched for and removed. */
 #define MANY_TABLES 256

@@ -10,8 +10,8 @@
 
 #include "catalog/carried.h"
 #include "catalog/key.h"
-#include "ground/errors.h"
-#include "ground/fields.h"
+#include "item/fields.h"
+#include "server/errors.h"
 
 /*
  * The constants

@@ -16,8 +16,8 @@
 #include "utils/rel.h"
 
 #include "catalog/table.h"
-#include "ground/errors.h"
-#include "ground/sql.h"
+#include "server/errors.h"
+#include "server/sql.h"
 
 #define MOST_LISTED 10
 

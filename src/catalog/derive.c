@@ -27,10 +27,10 @@
 #include "catalog/key.h"
 #include "catalog/shape.h"
 #include "catalog/unchanged.h"
-#include "ground/call_site.h"
-#include "ground/errors.h"
-#include "ground/extension.h"
-#include "ground/object_access.h"
+#include "server/call_site.h"
+#include "server/errors.h"
+#include "server/extension.h"
+#include "server/object_access.h"
 
 static bool
 same_datum(Datum a, Datum b)

@@ -8,8 +8,8 @@
 #include "access/htup.h"
 #include "nodes/pg_list.h"
 
+#include "catalog/definition/trigger.h"
 #include "catalog/key.h"
-#include "ground/trigger.h"
 
 /* Why an item that has the attributes of an index is not in it. */
 typedef struct DynProblem

@@ -12,15 +12,15 @@
 #include "utils/rel.h"
 #include "utils/tuplestore.h"
 
+#include "catalog/definition/description.h"
+#include "catalog/definition/stream_label.h"
 #include "catalog/rights.h"
 #include "catalog/shape.h"
 #include "catalog/size.h"
 #include "catalog/table.h"
-#include "ground/arguments.h"
-#include "ground/arn.h"
-#include "ground/citus.h"
-#include "ground/description.h"
-#include "ground/stream_label.h"
+#include "server/arguments.h"
+#include "catalog/definition/arn.h"
+#include "server/citus.h"
 
 /* What a table on demand begins with. */
 #define WARM_READ_UNITS 12000

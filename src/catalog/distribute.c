@@ -23,19 +23,19 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "catalog/definition/definition.h"
 #include "catalog/follower.h"
 #include "catalog/key.h"
 #include "catalog/resource.h"
 #include "catalog/rights.h"
 #include "catalog/shape.h"
 #include "catalog/shard_guard.h"
-#include "ground/arguments.h"
-#include "ground/arn.h"
-#include "ground/citus.h"
-#include "ground/definition.h"
-#include "ground/errors.h"
-#include "ground/sql.h"
-#include "work/brief_lock.h"
+#include "server/arguments.h"
+#include "catalog/definition/arn.h"
+#include "server/citus.h"
+#include "server/errors.h"
+#include "server/sql.h"
+#include "server/work/brief_lock.h"
 
 /*
  * Refusals

@@ -17,10 +17,10 @@
 #include "utils/rel.h"
 
 #include "catalog/carried.h"
+#include "catalog/definition/definition.h"
 #include "catalog/derive.h"
 #include "catalog/key.h"
 #include "catalog/shard_guard.h"
-#include "ground/definition.h"
 
 /* The place of a column in the table's keys, or -1. */
 static int

@@ -20,9 +20,9 @@
 #include "utils/rel.h"
 
 #include "catalog/follower.h"
-#include "ground/errors.h"
-#include "ground/extension.h"
 #include "item/item.h"
+#include "server/errors.h"
+#include "server/extension.h"
 
 /* Followers that an error lists at most. */
 #define MOST_LISTED 100

@@ -20,7 +20,7 @@
 #include "catalog/carried.h"
 #include "catalog/key.h"
 #include "catalog/shape.h"
-#include "ground/errors.h"
+#include "server/errors.h"
 
 /* The position of a key among those of the table, which have all been read. */
 static int

@@ -16,7 +16,7 @@
 #include "utils/rel.h"
 
 #include "catalog/key.h"
-#include "ground/errors.h"
+#include "server/errors.h"
 
 /* Returns the type of the column derived from a key attribute of type S, N or B. */
 Oid
@@ -358,7 +358,7 @@ source_words(const KeySource *source, int i, KeyFault fault, bool partition, Ite
 	return words;
 }
 
-/* What these are about: some operations tell keys of items in their own way (src/request/layers.c). */
+/* What these are about: some operations tell keys of items in their own way (src/api/request/layers.c). */
 static WordsKind
 fault_kind(DynKeyRole role, KeyFault fault)
 {

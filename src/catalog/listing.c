@@ -24,13 +24,13 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
+#include "catalog/definition/definition.h"
+#include "catalog/definition/trigger.h"
 #include "catalog/rights.h"
 #include "catalog/table.h"
-#include "ground/attempt.h"
-#include "ground/citus.h"
-#include "ground/definition.h"
-#include "ground/errors.h"
-#include "ground/trigger.h"
+#include "server/attempt.h"
+#include "server/citus.h"
+#include "server/errors.h"
 
 /*
  * Triggers

@@ -25,9 +25,9 @@
 #include "utils/snapmgr.h"
 
 #include "catalog/local_shards.h"
-#include "ground/attempt.h"
-#include "ground/citus.h"
-#include "ground/sql.h"
+#include "server/attempt.h"
+#include "server/citus.h"
+#include "server/sql.h"
 
 /* The class of Citus' advisory locks on the metadata of shards that are moved together. */
 #define COLOCATED_SHARDS_LOCK 8

@@ -13,12 +13,12 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "catalog/definition/definition.h"
+#include "catalog/definition/trigger.h"
 #include "catalog/rights.h"
 #include "catalog/table.h"
-#include "ground/arn.h"
-#include "ground/definition.h"
-#include "ground/errors.h"
-#include "ground/trigger.h"
+#include "catalog/definition/arn.h"
+#include "server/errors.h"
 
 #define NAME_PREFIX_LENGTH 54
 

@@ -10,11 +10,11 @@
 
 #include "catalog/resource.h"
 #include "catalog/rights.h"
-#include "ground/arn.h"
-#include "ground/errors.h"
-#include "ground/name.h"
-#include "work/brief_lock.h"
-#include "work/procedure.h"
+#include "catalog/definition/arn.h"
+#include "server/errors.h"
+#include "server/name.h"
+#include "server/work/brief_lock.h"
+#include "server/work/procedure.h"
 
 pg_noreturn static void
 fail_not_found(ItemSpan given)
@@ -52,7 +52,7 @@ resource_open_state(ItemSpan name, DynTable **table)
 
 /*
  * Open a table to change what it is, which only its owner may, under a lock that keeps others from
- * doing so.  The lock is taken briefly, see work/brief_lock.h.
+ * doing so.  The lock is taken briefly, see server/work/brief_lock.h.
  */
 Relation
 resource_lock(ItemSpan name, LOCKMODE mode, DynTable **table)

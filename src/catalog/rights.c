@@ -17,7 +17,7 @@
 #include "utils/rls.h"
 
 #include "catalog/rights.h"
-#include "ground/compat.h"
+#include "server/compat.h"
 
 #define WRITE_RIGHTS (ACL_INSERT | ACL_UPDATE | ACL_DELETE)
 

@@ -13,7 +13,7 @@
 #include "storage/lock.h"
 #include "utils/relcache.h"
 
-#include "work/owned.h"
+#include "server/work/owned.h"
 
 /*
  * Whether a role has a privilege on the relation, or on a column of it, or is its owner; false if

@@ -14,8 +14,8 @@
 
 #include "catalog/rights.h"
 #include "catalog/table.h"
-#include "ground/extension.h"
-#include "ground/sql.h"
+#include "server/extension.h"
+#include "server/sql.h"
 
 static Oid
 extension_owner(void)

@@ -29,10 +29,10 @@
 #include "catalog/derive.h"
 #include "catalog/key.h"
 #include "catalog/shape.h"
-#include "ground/citus.h"
-#include "ground/errors.h"
-#include "ground/invalidate.h"
-#include "ground/library.h"
+#include "server/citus.h"
+#include "server/errors.h"
+#include "server/invalidate.h"
+#include "server/library.h"
 
 typedef struct SchemaEntry
 {

@@ -12,14 +12,14 @@
 #include "utils/rel.h"
 
 #include "catalog/carried.h"
+#include "catalog/definition/definition.h"
+#include "catalog/definition/settings.h"
 #include "catalog/derive.h"
 #include "catalog/key.h"
 #include "catalog/shape.h"
-#include "ground/citus.h"
-#include "ground/definition.h"
-#include "ground/errors.h"
-#include "ground/extension.h"
-#include "ground/settings.h"
+#include "server/citus.h"
+#include "server/errors.h"
+#include "server/extension.h"
 
 /* The shape that the derive trigger's arguments describe; the first ones are the table's keys. */
 DynShape *

@@ -17,9 +17,9 @@
 #include "utils/typcache.h"
 
 #include "catalog/shard_guard.h"
-#include "ground/citus.h"
-#include "ground/errors.h"
-#include "ground/extension.h"
+#include "server/citus.h"
+#include "server/errors.h"
+#include "server/extension.h"
 
 /* The command of ALTER TABLE that adds it.  No row has to be looked at. */
 char *

@@ -8,8 +8,8 @@
 #include "storage/lmgr.h"
 
 #include "catalog/shape.h"
-#include "ground/citus.h"
-#include "work/owned.h"
+#include "server/citus.h"
+#include "server/work/owned.h"
 
 #define TOKEN_TABLE "shared_tokens"
 

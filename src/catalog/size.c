@@ -27,11 +27,11 @@
 
 #include "catalog/rights.h"
 #include "catalog/size.h"
-#include "ground/citus.h"
-#include "ground/compat.h"
-#include "ground/errors.h"
-#include "ground/extension.h"
-#include "ground/sql.h"
+#include "server/citus.h"
+#include "server/compat.h"
+#include "server/errors.h"
+#include "server/extension.h"
+#include "server/sql.h"
 
 /* More than a table can have; the number comes from another node. */
 #define MAX_SIZES 1000

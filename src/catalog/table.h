@@ -5,9 +5,9 @@
  * A table is a table of items if it has a column "item" of type dyn_item, a primary key, and the
  * derive trigger.  The primary key's columns are the table's keys in order; the trigger's first
  * arguments say which attribute and type each is derived from.  One more argument for each
- * secondary index is its definition, see ground/index_spec.h, and the last one may be settings, see
- * ground/table_settings.h.  A distributed table, which can have no trigger, has the same arguments in
- * a constraint, see ground/definition.h.
+ * secondary index is its definition, see catalog/definition/index_spec.h, and the last one may be settings, see
+ * catalog/definition/table_settings.h.  A distributed table, which can have no trigger, has the same arguments in
+ * a constraint, see catalog/definition/definition.h.
  *
  *		schema.c		the cache of tables, for each backend
  *		index.c			secondary indexes: their btrees, what they project
@@ -45,9 +45,9 @@
 #include "storage/lockdefs.h"
 #include "utils/relcache.h"
 
-#include "ground/index_spec.h"
-#include "ground/json_writer.h"
-#include "ground/trigger.h"
+#include "catalog/definition/index_spec.h"
+#include "catalog/definition/trigger.h"
+#include "item/json_writer.h"
 
 #define DYN_KEYS_CONSTRAINT "dynamo_keys"
 #define DYN_ITEM_COLUMN "item"

@@ -15,9 +15,9 @@
 #include "catalog/pg_inherits.h"
 #include "utils/rel.h"
 
+#include "catalog/definition/trigger.h"
 #include "catalog/table.h"
-#include "ground/citus.h"
-#include "ground/trigger.h"
+#include "server/citus.h"
 
 /* relhassubclass may still be set after the last child was dropped. */
 bool

@@ -4,8 +4,8 @@
  */
 #include "postgres.h"
 
-#include "ground/errors.h"
 #include "expr/tree.h"
+#include "server/errors.h"
 
 /* Bytes to characters, counted from 1. */
 static int

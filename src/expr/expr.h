@@ -37,8 +37,8 @@
  *		update.c		updates
  *		functions.c		dyn_matches(), dyn_project(), dyn_apply(): expressions without a table
  */
-#ifndef DYNAMO_TABLE_EXPR_H
-#define DYNAMO_TABLE_EXPR_H
+#ifndef DYNAMO_TABLE_EXPR_EXPR_H
+#define DYNAMO_TABLE_EXPR_EXPR_H
 
 #include "utils/jsonb.h"
 

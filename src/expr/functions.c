@@ -12,9 +12,9 @@
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
 
-#include "ground/call_site.h"
-#include "ground/errors.h"
 #include "expr/expr.h"
+#include "server/call_site.h"
+#include "server/errors.h"
 
 /* Arguments as they were in the last call, and what was made of them. */
 typedef struct Bound

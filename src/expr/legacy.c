@@ -9,8 +9,8 @@
  */
 #include "postgres.h"
 
-#include "ground/errors.h"
 #include "expr/tree.h"
+#include "server/errors.h"
 
 const char *const expr_legacy_operators[] = {
 	"EQ",   "NE",       "LE",           "LT",          "GE", "GT",      "NOT_NULL",

@@ -7,8 +7,8 @@
  */
 #include "postgres.h"
 
-#include "ground/errors.h"
 #include "expr/tree.h"
+#include "server/errors.h"
 
 static void
 count_operator(ExprParse *parse, int location)

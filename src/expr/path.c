@@ -4,8 +4,8 @@
  */
 #include "postgres.h"
 
-#include "ground/errors.h"
 #include "expr/tree.h"
+#include "server/errors.h"
 
 static ExprStep *
 add_step(ExprPath *path)

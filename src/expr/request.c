@@ -6,9 +6,9 @@
 
 #include "utils/memutils.h"
 
-#include "ground/arguments.h"
-#include "ground/errors.h"
 #include "expr/tree.h"
+#include "server/arguments.h"
+#include "server/errors.h"
 
 typedef struct RequestName
 {

@@ -13,7 +13,7 @@
 #include "nodes/pg_list.h"
 
 #include "expr/build.h"
-#include "ground/text_cache.h"
+#include "server/text_cache.h"
 
 #define EXPR_MAX_TEXT 4096 /* bytes of an expression */
 #define EXPR_MAX_OPERATORS 300 /* operators and functions of an expression */

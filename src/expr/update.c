@@ -10,9 +10,9 @@
 
 #include "miscadmin.h"
 
-#include "ground/errors.h"
 #include "expr/tree.h"
 #include "item/build.h"
+#include "server/errors.h"
 
 struct ExprApply
 {

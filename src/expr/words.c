@@ -6,8 +6,8 @@
  */
 #include "postgres.h"
 
-#include "ground/words.h"
 #include "expr/tree.h"
+#include "server/words.h"
 
 /* What is wrong with an expression by itself: words behind its name. */
 char *

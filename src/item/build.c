@@ -7,8 +7,8 @@
  */
 #include "postgres.h"
 
-#include "ground/words.h"
 #include "item/build.h"
+#include "server/words.h"
 
 static void
 ensure(ItemBuilder *b, Size more)

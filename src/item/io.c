@@ -9,8 +9,8 @@
 #include "libpq/pqformat.h"
 #include "utils/builtins.h"
 
-#include "ground/errors.h"
 #include "item/item.h"
+#include "server/errors.h"
 
 #define WIRE_VERSION 1
 

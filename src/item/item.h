@@ -51,16 +51,19 @@
  *		access.c	operators: -> ->> #> #>> ?
  *		compare.c	equality, order and hashing; dyn_size()
  *		size.c		sizes by DynamoDB's rules
- *		type.c		the type codes; names and codes in messages
+ *		type.c		the type codes
+ *		json_writer.c	JSON, written as text
+ *		fields.c	JSON objects whose members are fields of a struct
  */
-#ifndef DYNAMO_TABLE_ITEM_H
-#define DYNAMO_TABLE_ITEM_H
+#ifndef DYNAMO_TABLE_ITEM_ITEM_H
+#define DYNAMO_TABLE_ITEM_ITEM_H
 
 #include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "utils/numeric.h"
 
-#include "ground/compat.h"
+#include "server/compat.h"
+#include "server/span.h"
 
 typedef enum ItemType
 {
@@ -96,12 +99,12 @@ typedef struct varlena DynItem;
 #define DatumGetDynItem(d) ((DynItem *) PG_DETOAST_DATUM_PACKED(d))
 #define PG_GETARG_DYN_ITEM(n) DatumGetDynItem(PG_GETARG_DATUM(n))
 
-/* Bytes inside an item: a value with its tag, a name, or a set element. */
-typedef struct ItemSpan
+/* Returns argument i, detoasted if need be, or NULL if the argument is null. */
+static inline DynItem *
+argument_item(FunctionCallInfo fcinfo, int i)
 {
-	const char *data;
-	uint32 len;
-} ItemSpan;
+	return PG_ARGISNULL(i) ? NULL : PG_GETARG_DYN_ITEM(i);
+}
 
 /* The children of an L, M or set, ready for access by number. */
 typedef struct ItemChildren
@@ -230,44 +233,6 @@ item_entry(ItemSpan child, ItemSpan *name)
 	return (ItemSpan){name->data + len, child.len - bytes - len};
 }
 
-static inline int
-item_compare_bytes(ItemSpan a, ItemSpan b)
-{
-	uint32 len = Min(a.len, b.len);
-	/* nothing may be at NULL, which memcmp() must not be given */
-	int cmp = len == 0 ? 0 : memcmp(a.data, b.data, len);
-
-	if (cmp != 0)
-		return cmp;
-	return a.len < b.len ? -1 : a.len > b.len ? 1 : 0;
-}
-
-/* The same for qsort(). */
-static inline int
-item_compare_spans(const void *a, const void *b)
-{
-	return item_compare_bytes(*(const ItemSpan *) a, *(const ItemSpan *) b);
-}
-
-/* The bytes of a text or bytea, which is not compressed or out of line. */
-static inline ItemSpan
-text_span(const void *t)
-{
-	return (ItemSpan){VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t)};
-}
-
-static inline ItemSpan
-item_span(const char *text)
-{
-	return (ItemSpan){text, (uint32) strlen(text)};
-}
-
-static inline bool
-item_span_is(ItemSpan span, const char *text)
-{
-	return span.len == strlen(text) && memcmp(span.data, text, span.len) == 0;
-}
-
 /* io.c */
 extern PGDLLEXPORT Datum dyn_item_in(PG_FUNCTION_ARGS);
 
@@ -293,17 +258,10 @@ extern DynItem *item_from_value(ItemSpan value);
 /* type.c */
 extern const char *item_type_code(ItemType type);
 extern ItemType item_type_from_code(ItemSpan code);
-extern int item_characters(ItemSpan text);
-extern uint32 item_utf16_units(ItemSpan text);
-extern void item_quote(StringInfo out, ItemSpan text);
-extern char *item_quoted(ItemSpan text);
 #define ITEM_NESTING_WORDS "Nesting Levels have exceeded supported limits"
 #define ITEM_NESTING_WORDS_LONG \
 	ITEM_NESTING_WORDS ": Attributes in the item have nested levels beyond supported limit"
 #define ITEM_LONG_NAME_WORDS "Attribute name is too large, must be less than 65536 bytes"
-#define ITEM_WORDS_TEXT 1024 /* bytes of a name or value in DynamoDB's words */
-extern void item_quote_words(StringInfo out, ItemSpan text);
-extern char *item_quoted_words(ItemSpan text);
 
 /* size.c */
 typedef enum ItemSizeRule
@@ -379,7 +337,7 @@ typedef enum ItemSyntax
 
 /*
  * DynamoDB checks the values of a request in one of two layers, which tell bad numbers and sets in
- * other words: src/request/layers.c says which operation has which.
+ * other words: src/api/request/layers.c says which operation has which.
  */
 typedef enum ItemLayer
 {

@@ -12,9 +12,9 @@
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 
-#include "ground/compat.h"
-#include "ground/errors.h"
 #include "item/build.h"
+#include "server/compat.h"
+#include "server/errors.h"
 
 /* text and jsonb cannot hold U+0000. */
 void

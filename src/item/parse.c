@@ -19,10 +19,10 @@
 #include "common/jsonapi.h"
 #include "mb/pg_wchar.h"
 
-#include "ground/errors.h"
 #include "item/build.h"
 #include "item/skip.h"
 #include "item/token.h"
+#include "server/errors.h"
 
 #define TYPED_HINT "Write values like {\"S\": \"text\"} or {\"N\": \"1\"}"
 

@@ -12,11 +12,11 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
-#include "ground/compat.h"
-#include "ground/errors.h"
 #include "item/reader.h"
 #include "item/skip.h"
 #include "item/token.h"
+#include "server/compat.h"
+#include "server/errors.h"
 
 static int
 character_at(const JsonReader *reader, const char *at)

@@ -45,9 +45,9 @@ typedef struct JsonReader
 	bool stored; /* items have been stored, and are none that a call brings */
 	int depth;
 	JsonLevel levels[JSON_READER_DEPTH];
-	struct RequestProblems *problems; /* of src/request/members.c; NULL: of no request */
+	struct RequestProblems *problems; /* of src/api/request/members.c; NULL: of no request */
 	bool strict; /* in a request members that are not known are errors */
-	struct Denial *denial; /* of src/request/denied.c; NULL: nobody asks */
+	struct Denial *denial; /* of src/api/request/denied.c; NULL: nobody asks */
 } JsonReader;
 
 extern void json_reader_begin(JsonReader *reader, const char *json, int len, const char *what,

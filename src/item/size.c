@@ -7,8 +7,8 @@
 
 #include "miscadmin.h"
 
-#include "ground/errors.h"
 #include "item/item.h"
+#include "server/errors.h"
 
 /* 1 byte and one more for two digits, and one for the sign of a negative number. */
 static Size

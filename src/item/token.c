@@ -6,8 +6,8 @@
 
 #include "common/jsonapi.h"
 
-#include "ground/compat.h"
 #include "item/token.h"
+#include "server/compat.h"
 
 /* The name of a scalar's token; NULL for other tokens. */
 static const char *

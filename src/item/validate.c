@@ -10,8 +10,8 @@
 
 #include "mb/pg_wchar.h"
 
-#include "ground/errors.h"
 #include "item/item.h"
+#include "server/errors.h"
 
 static bool validate_value(ItemSpan value, int depth);
 

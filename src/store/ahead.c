@@ -31,7 +31,7 @@
 #include "storage/predicate.h"
 #include "utils/rel.h"
 
-#include "ground/compat.h"
+#include "server/compat.h"
 #include "store/ahead.h"
 #include "store/plan.h"
 #include "store/prefetch.h"

@@ -17,7 +17,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "ground/compat.h"
+#include "server/compat.h"
 #include "store/ahead.h"
 #include "store/direct.h"
 #include "store/find.h"

@@ -23,7 +23,7 @@
 #include "utils/snapmgr.h"
 
 #include "am/fetched.h"
-#include "ground/compat.h"
+#include "server/compat.h"
 #include "store/find.h"
 #include "store/plan.h"
 #include "store/range.h"

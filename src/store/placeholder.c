@@ -24,8 +24,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "ground/attempt.h"
-#include "ground/mark.h"
+#include "server/attempt.h"
+#include "server/mark.h"
 #include "store/spi_store.h"
 
 static DynItem *

@@ -26,8 +26,8 @@
 #include "utils/plancache.h"
 #include "utils/resowner.h"
 
-#include "ground/compat.h"
-#include "ground/sql.h"
+#include "server/compat.h"
+#include "server/sql.h"
 #include "store/plan.h"
 
 /* The caller's memory context stays the current one. */

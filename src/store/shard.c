@@ -26,9 +26,9 @@
 
 #include "catalog/key.h"
 #include "catalog/local_shards.h"
-#include "ground/citus.h"
-#include "ground/extension.h"
-#include "ground/sql.h"
+#include "server/citus.h"
+#include "server/extension.h"
+#include "server/sql.h"
 #include "store/direct.h"
 #include "store/plan.h"
 #include "store/shard.h"

@@ -11,7 +11,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-#include "ground/errors.h"
+#include "server/errors.h"
 #include "store/spi_store.h"
 
 /* Beside the shapes of spi_store.c and spi_range.c. */

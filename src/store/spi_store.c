@@ -16,9 +16,9 @@
 #include "utils/builtins.h"
 
 #include "catalog/unchanged.h"
-#include "ground/errors.h"
-#include "ground/extension.h"
-#include "ground/sql.h"
+#include "server/errors.h"
+#include "server/extension.h"
+#include "server/sql.h"
 #include "store/spi_store.h"
 
 /* Statement shapes; those of ranges are in spi_range.c. */

@@ -16,7 +16,7 @@
 #include "nodes/lockoptions.h"
 
 #include "catalog/key.h"
-#include "ground/compat.h"
+#include "server/compat.h"
 
 typedef struct StoreStatement StoreStatement;
 

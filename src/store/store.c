@@ -8,8 +8,8 @@
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
 
-#include "ground/citus.h"
-#include "ground/errors.h"
+#include "server/citus.h"
+#include "server/errors.h"
 #include "store/direct.h"
 #include "store/plan.h"
 #include "store/prefetch.h"

@@ -7,7 +7,7 @@
  * that was done.  A duplicate at the same time waits for the unique key, before it has locked
  * anything else.
  *
- * Nobody has rights on the tables but their owner, so these statements run as the owner (work/owned.c).
+ * Nobody has rights on the tables but their owner, so these statements run as the owner (server/work/owned.c).
  */
 #include "postgres.h"
 
@@ -20,12 +20,12 @@
 #include "utils/guc.h"
 #include "utils/timestamp.h"
 
-#include "ground/errors.h"
-#include "ground/sql.h"
+#include "server/errors.h"
+#include "server/sql.h"
+#include "server/work/owned.h"
 #include "store/plan.h"
 #include "store/store.h"
 #include "store/token.h"
-#include "work/owned.h"
 
 /* Expired tokens that a call clears away: more than it adds. */
 #define CLEAR_AT_ONCE "10"

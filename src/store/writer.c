@@ -22,7 +22,7 @@
 #include "utils/snapmgr.h"
 
 #include "catalog/unchanged.h"
-#include "ground/compat.h"
+#include "server/compat.h"
 #include "store/writer.h"
 
 /*

@@ -13,9 +13,9 @@
 #include "mb/pg_wchar.h"
 
 #include "check.h"
-#include "ground/attempt.h"
+#include "server/attempt.h"
 #include "item/build.h"
-#include "transfer/feed.h"
+#include "api/transfer/feed.h"
 #include "standin.h"
 
 /*

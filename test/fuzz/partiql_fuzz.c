@@ -14,12 +14,12 @@
 
 #include "check.h"
 #include "catalog/key.h"
-#include "ground/arguments.h"
-#include "ground/errors.h"
-#include "ground/text_cache.h"
+#include "server/arguments.h"
+#include "server/errors.h"
+#include "server/text_cache.h"
 #include "item/build.h"
-#include "partiql/compile.h"
-#include "partiql/plan.h"
+#include "api/partiql/compile.h"
+#include "api/partiql/plan.h"
 #include "store/range.h"
 #include "standin.h"
 

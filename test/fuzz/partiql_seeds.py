@@ -63,7 +63,7 @@ def all_statements():
 
 
 def tokens():
-    with open(os.path.join(TOP, "src/partiql/keyword.c"), encoding="utf-8") as f:
+    with open(os.path.join(TOP, "src/api/partiql/keyword.c"), encoding="utf-8") as f:
         keywords = [word for word, token in re.findall(r'\{"(\w+)", (\w+)\}', f.read()) if token != "KEYWORD"]
     return [" %s " % token if token.isalpha() and len(token) > 2 else token for token in keywords + TOKENS]
 

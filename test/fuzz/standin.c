@@ -13,9 +13,9 @@
 #include "utils/elog.h"
 #include "utils/memutils.h"
 
-#include "ground/attempt.h"
-#include "ground/compat.h"
-#include "ground/words.h"
+#include "server/attempt.h"
+#include "server/compat.h"
+#include "server/words.h"
 #include "standin.h"
 
 #define MOST_STACK (4 * 1024 * 1024) /* bytes; frames are larger under the sanitizers */

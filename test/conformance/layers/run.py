@@ -2,7 +2,7 @@
 the words with the rule of docs/semantics.md, "Words by layer", which is written down here once more: by both
 stores, for a table that is there and for one that is not, since all of these errors come before the look-up.
 
-The operations are those of the table in src/request/layers.c, so one that is added there is missing here.
+The operations are those of the table in src/api/request/layers.c, so one that is added there is missing here.
 """
 
 import json
@@ -34,7 +34,7 @@ RULES = {
 
 
 def rows_of_source():
-    source = open(os.path.join(TOP, "src/request/layers.c"), encoding="utf-8").read()
+    source = open(os.path.join(TOP, "src/api/request/layers.c"), encoding="utf-8").read()
     return re.findall(r'\{"(\w+)", ITEM_LAYER_\w+, \w+,\s+"[xk-]+"\}', source)
 
 
@@ -319,7 +319,7 @@ def main():
         "TableName": "layers", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
         "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]}),))
     if sorted(rows_of_source()) != sorted(RULES):
-        print("not ok - src/request/layers.c has other operations: %s" % ", ".join(set(rows_of_source()) ^ set(RULES)))
+        print("not ok - src/api/request/layers.c has other operations: %s" % ", ".join(set(rows_of_source()) ^ set(RULES)))
         failed += 1
     for operation, (_, _, enveloped) in RULES.items():
         for table in "layers", "layers_missing":

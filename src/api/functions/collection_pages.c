@@ -1,0 +1,153 @@
+/*
+ * collection_pages.c
+ *	  dyn_collection_pages(): how many pages the items of a collection are spread over.
+ *
+ * Collections are sampled by pages, so a large one is seen as often as a reader would meet it.
+ * All by plain queries with the caller's privileges: row-level security says what is counted.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/xlog.h"
+#include "catalog/pg_inherits.h"
+#include "executor/spi.h"
+#include "funcapi.h"
+#include "storage/bufmgr.h"
+#include "utils/builtins.h"
+#include "utils/rel.h"
+#include "utils/tuplestore.h"
+
+#include "catalog/rights.h"
+#include "catalog/table.h"
+#include "server/arguments.h"
+#include "server/errors.h"
+#include "server/sql.h"
+
+/* Sampling leaves pages out, and pages have collections in common. */
+#define PAGES_PER_COLLECTION 2
+
+static BlockNumber
+count_blocks(Relation rel)
+{
+	List *oids = find_all_inheritors(RelationGetRelid(rel), AccessShareLock, NULL);
+	BlockNumber blocks = 0;
+	ListCell *cell;
+
+	foreach (cell, oids)
+	{
+		Relation part = relation_open(lfirst_oid(cell), NoLock);
+
+		/* an unlogged one has no files on a standby, which the query says */
+		if (RELKIND_HAS_STORAGE(part->rd_rel->relkind) &&
+			(RelationIsPermanent(part) || !RecoveryInProgress()))
+			blocks += RelationGetNumberOfBlocks(part);
+		relation_close(part, NoLock);
+	}
+	list_free(oids);
+	return blocks;
+}
+
+/* What a row takes of its page; an item that fits none is out of line. */
+static void
+append_row_size(StringInfo sql, Relation rel)
+{
+	TupleDesc desc = RelationGetDescr(rel);
+
+	appendStringInfo(sql, "(%zu", MAXALIGN(SizeofHeapTupleHeader) + sizeof(ItemIdData));
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(desc, i);
+		const char *name = quote_identifier(NameStr(column->attname));
+
+		if (column->attisdropped)
+			continue;
+		appendStringInfo(sql,
+						 " OPERATOR(pg_catalog.+) CASE WHEN pg_catalog.pg_column_size(%s) "
+						 "OPERATOR(pg_catalog.>) %zu "
+						 "THEN %zu ELSE COALESCE(pg_catalog.pg_column_size(%s), 0) END",
+						 name, MaxHeapTupleSize, sizeof(varatt_external) + VARHDRSZ_EXTERNAL, name);
+	}
+	appendStringInfoString(sql, ")");
+}
+
+/* $1: per cent of the pages, $2: collections, $3: usable bytes of a page */
+static char *
+write_query(Relation rel, const DynTable *table)
+{
+	const char *key = quote_identifier(table->keys[0].column);
+	const char *block = "(ctid::pg_catalog.text::pg_catalog.point)[0]";
+	StringInfoData sql;
+
+	initStringInfo(&sql);
+	appendStringInfo(
+		&sql,
+		"SELECT c.partition_key, c.items, c.pages, "
+		"pg_catalog.ceil(c.bytes OPERATOR(pg_catalog./) $3)::pg_catalog.int8 "
+		"FROM (SELECT key FROM (SELECT DISTINCT %s AS key FROM %s TABLESAMPLE SYSTEM ($1)) p "
+		"ORDER BY pg_catalog.random() LIMIT $2) k CROSS JOIN LATERAL "
+		"(SELECT pg_catalog.count(*) AS items, "
+		"pg_catalog.count(DISTINCT ROW(tableoid, %s)) AS pages, "
+		"(pg_catalog.array_agg(%s OPERATOR(%s.->) %s::pg_catalog.text))[1] AS partition_key, "
+		"pg_catalog.sum(",
+		key, table->qualified, block, quote_identifier(DYN_ITEM_COLUMN), table->extension,
+		quote_literal_cstr(pnstrdup(table->keys[0].attribute.data, table->keys[0].attribute.len)));
+	append_row_size(&sql, rel);
+	appendStringInfo(
+		&sql, ")::pg_catalog.float8 AS bytes FROM %s WHERE %s OPERATOR(pg_catalog.=) k.key) c",
+		table->qualified, key);
+	return sql.data;
+}
+
+static void
+put_rows(ReturnSetInfo *result)
+{
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		Datum values[4];
+		bool nulls[4];
+
+		for (int j = 0; j < lengthof(values); j++)
+			values[j] = sql_nullable(SPI_tuptable, i, j + 1, &nulls[j]);
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+}
+
+PG_FUNCTION_INFO_V1(dyn_collection_pages);
+Datum
+dyn_collection_pages(PG_FUNCTION_ARGS)
+{
+	int64 samples = argument_positive(fcinfo, 1, "samples");
+	Oid types[] = {FLOAT4OID, INT8OID, FLOAT8OID};
+	Datum values[lengthof(types)];
+	DynTable *table;
+	RightsBefore before;
+	Relation rel;
+	char *query;
+
+	argument_require(fcinfo, 1, "samples");
+	InitMaterializedSRF(fcinfo, 0);
+	rel = dyn_table_open(argument_required_text(fcinfo, 0, "table_name"), AccessShareLock, &table);
+	if (table->distributed)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("pages of distributed table \"%s\" cannot be counted", table->name),
+			 errdetail(
+				 "Its pages are those of shards on other nodes, and Citus has no plan for a sample "
+				 "of collections with their pages.")));
+	values[0] = Float4GetDatum(
+		Min(100.0f, 100.0f * PAGES_PER_COLLECTION * samples / Max(count_blocks(rel), 1)));
+	values[1] = Int64GetDatum(samples);
+	values[2] = Float8GetDatum(
+		(double) (MaxHeapTupleSize - RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR)));
+	query = write_query(rel, table);
+	rights_take_for_rows(rel, false, &before);
+	SPI_connect();
+	sql_execute(sql_on(table->relid, query), lengthof(types), types, values, NULL, true, 0);
+	put_rows((ReturnSetInfo *) fcinfo->resultinfo);
+	SPI_finish();
+	rights_give_back(&before);
+	relation_close(rel, NoLock);
+	PG_RETURN_NULL();
+}

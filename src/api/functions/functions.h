@@ -1,0 +1,59 @@
+/*
+ * functions.h
+ *	  The typed SQL functions of items and tables: a front end over the actions.
+ *
+ *		item.c				dyn_get(), dyn_put(), dyn_update(), dyn_delete()
+ *		read.c				dyn_query(), dyn_scan(), and their pages
+ *		route.c				calls of distributed tables, sent to the nodes of their items
+ *		page.c				the items of a page
+ *		several.c			batches and transactions
+ *		entity_actions.h	what they do with items of entities
+ *		statement.c			dyn_execute(), dyn_execute_page(), dyn_explain_statement(): PartiQL
+ *		alter_table.c		dyn_alter_table(): settings of a table
+ *		table_chart.c		dyn_table_chart(): item collections, as people draw them
+ *		operations.c		dyn_operations: what was counted of operations
+ *		table_statistics.c	dyn_table_statistics(): what a table has
+ *		collection_pages.c	dyn_collection_pages(): on how many pages collections are
+ */
+#ifndef DYNAMO_TABLE_API_FUNCTIONS_FUNCTIONS_H
+#define DYNAMO_TABLE_API_FUNCTIONS_FUNCTIONS_H
+
+#include "funcapi.h"
+#include "nodes/primnodes.h"
+#include "storage/lockdefs.h"
+#include "utils/array.h"
+#include "utils/tuplestore.h"
+
+#include "actions/actions.h"
+
+/* Add a row of one column to the result of a set-returning function. */
+static inline void
+return_row(ReturnSetInfo *result, Datum value, bool isnull)
+{
+	tuplestore_putvalues(result->setResult, result->setDesc, &value, &isnull);
+}
+
+/* read.c */
+extern void set_store(const char *refusal, bool remote, Datum *values, bool *nulls);
+
+extern bool query_partition(const FuncExpr *call, const OpenTable *open, Datum *partition);
+
+/* route.c */
+extern bool call_is_alone(FunctionCallInfo fcinfo);
+extern bool call_open(FunctionCallInfo fcinfo, int nargs, LOCKMODE mode, OpenTable *open);
+
+/* page.c */
+typedef struct ResultPage
+{
+	TupleDesc desc;
+	Oid item_type;
+	MemoryContext context;
+	ArrayBuildState *items;
+	bool empty;
+} ResultPage;
+
+extern void page_begin(FunctionCallInfo fcinfo, ResultPage *page);
+extern void page_add(Datum item, void *page);
+extern Datum page_items(const ResultPage *page);
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * item.c
+ *	  The typed SQL functions of single items: a front end over the actions.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "storage/lockdefs.h"
+
+#include "actions/actions.h"
+#include "api/functions/functions.h"
+#include "server/arguments.h"
+#include "server/errors.h"
+
+/* Runs the action of a function of that many arguments, or of its routed function. */
+static Datum
+run(FunctionCallInfo fcinfo, int nargs, LOCKMODE mode, ItemRequest *request,
+	DynItem *(*action)(const ItemRequest *request))
+{
+	OpenTable open;
+	DynItem *item;
+
+	request->alone = call_is_alone(fcinfo);
+	if (call_open(fcinfo, nargs, mode, &open))
+		request->open = &open;
+	else
+		request->table = PG_GETARG_TEXT_PP(0);
+	item = action(request);
+	if (request->open != NULL)
+		relation_close(open.rel, NoLock);
+	if (item == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_POINTER(item);
+}
+
+/* dyn_get(table_name, key, names, projection, consistent_read) */
+PG_FUNCTION_INFO_V1(dyn_get);
+Datum
+dyn_get(PG_FUNCTION_ARGS)
+{
+	ItemRequest request = {0};
+
+	argument_require(fcinfo, 0, "table_name");
+	argument_require(fcinfo, 1, "key");
+	request.item = PG_GETARG_DYN_ITEM(1);
+	request.expressions = expr_request_arguments(fcinfo, 2, -1);
+	request.projection = argument_text(fcinfo, 3);
+	request.consistent = argument_flag(fcinfo, 4, false);
+	return run(fcinfo, 5, AccessShareLock, &request, action_get);
+}
+
+/* dyn_put(table_name, item, condition, …) */
+PG_FUNCTION_INFO_V1(dyn_put);
+Datum
+dyn_put(PG_FUNCTION_ARGS)
+{
+	ItemRequest request = {0};
+
+	argument_require(fcinfo, 0, "table_name");
+	argument_require(fcinfo, 1, "item");
+	request.item = PG_GETARG_DYN_ITEM(1);
+	action_write_arguments(fcinfo, 2, option_return_old, &request);
+	return run(fcinfo, 7, RowExclusiveLock, &request, action_put);
+}
+
+/* dyn_update(table_name, key, update, condition, …) */
+PG_FUNCTION_INFO_V1(dyn_update);
+Datum
+dyn_update(PG_FUNCTION_ARGS)
+{
+	ItemRequest request = {0};
+
+	argument_require(fcinfo, 0, "table_name");
+	argument_require(fcinfo, 1, "key");
+	request.item = PG_GETARG_DYN_ITEM(1);
+	request.update = argument_text(fcinfo, 2);
+	action_write_arguments(fcinfo, 3, option_return_any, &request);
+	return run(fcinfo, 8, RowExclusiveLock, &request, action_update);
+}
+
+/* dyn_delete(table_name, key, condition, …) */
+PG_FUNCTION_INFO_V1(dyn_delete);
+Datum
+dyn_delete(PG_FUNCTION_ARGS)
+{
+	ItemRequest request = {0};
+
+	argument_require(fcinfo, 0, "table_name");
+	argument_require(fcinfo, 1, "key");
+	request.item = PG_GETARG_DYN_ITEM(1);
+	action_write_arguments(fcinfo, 2, option_return_old, &request);
+	return run(fcinfo, 7, RowExclusiveLock, &request, action_delete);
+}

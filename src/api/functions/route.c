@@ -1,0 +1,432 @@
+/*
+ * route.c
+ *	  Calls of distributed tables that go to the node of their item.
+ *
+ * The planner asks the functions' support function to simplify a call.  It makes a call of the
+ * routed function out of it, which has the partition key as one more argument and is distributed by
+ * it, so Citus sends it to the node of the shard, as it does with functions of users.  It does so
+ * with statements that are one call and nothing else.
+ *
+ * A statement that is sent is a transaction of the other node.  So a call is routed only where it is
+ * a transaction here, too.  Nor is a call with a condition routed, which may fail: after an error Citus
+ * closes the connection, and a new one takes longer than the statements of the call.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/xact.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
+#include "nodes/supportnodes.h"
+#include "optimizer/cost.h"
+#include "tcop/pquery.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/portal.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+#include "utils/varlena.h"
+
+#include "actions/actions.h"
+#include "api/functions/functions.h"
+#include "catalog/key.h"
+#include "catalog/rights.h"
+#include "catalog/definition/arn.h"
+#include "server/citus.h"
+#include "server/compat.h"
+#include "server/errors.h"
+#include "server/extension.h"
+#include "store/shard.h"
+
+/* Of a plan with parameters: more than planning it anew for each call. */
+#define GENERIC_PLAN_COST 1000
+
+/*
+ * Whether nothing has been done in this transaction, and the client has not begun a block.  Several
+ * statements in one message are a block, too.
+ */
+static bool
+transaction_is_fresh(void)
+{
+	return MyBackendType == B_BACKEND && !IsTransactionBlock() &&
+		   GetCurrentTransactionNestLevel() == 1 && (MyXactFlags & XACT_FLAGS_PIPELINING) == 0 &&
+		   !TransactionIdIsValid(GetTopTransactionIdIfAny());
+}
+
+/*
+ * Calls that are transactions
+ */
+
+static bool
+is_plain_argument(const Node *node)
+{
+	return IsA(node, Const) ||
+		   (IsA(node, Param) && ((const Param *) node)->paramkind == PARAM_EXTERN);
+}
+
+/* The only expression of a plan that does nothing else, or NULL. */
+static const Node *
+only_expression(const PlannedStmt *statement)
+{
+	const Plan *plan = statement->planTree;
+	bool set = plan != NULL && IsA(plan, ProjectSet);
+
+	if (statement->commandType != CMD_SELECT || statement->subplans != NIL)
+		return NULL;
+	if (IsA(plan, FunctionScan))
+	{
+		const FunctionScan *scan = (const FunctionScan *) plan;
+
+		return plan->qual == NIL && list_length(scan->functions) == 1
+				   ? linitial_node(RangeTblFunction, scan->functions)->funcexpr
+				   : NULL;
+	}
+	if (list_length(plan->targetlist) != 1)
+		return NULL;
+	if (set)
+		plan = plan->lefttree;
+	if (!IsA(plan, Result) || plan->lefttree != NULL || plan->qual != NIL ||
+		((const Result *) plan)->resconstantqual != NULL)
+		return NULL;
+	return (const Node *) linitial_node(TargetEntry, statement->planTree->targetlist)->expr;
+}
+
+/* Whether a call is all that its transaction does. */
+bool
+call_is_alone(FunctionCallInfo fcinfo)
+{
+	const FuncExpr *call = (const FuncExpr *) fcinfo->flinfo->fn_expr;
+	ListCell *cell;
+
+	if (call == NULL || !IsA(call, FuncExpr) || !transaction_is_fresh() || ActivePortal == NULL ||
+		ActivePortal->strategy != PORTAL_ONE_SELECT ||
+		only_expression(linitial_node(PlannedStmt, ActivePortal->stmts)) != (const Node *) call ||
+		!citus_is_installed())
+		return false;
+	foreach (cell, call->args)
+	{
+		if (!is_plain_argument(lfirst(cell)))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Whether a call has been planned on another node, as a transaction, and is executed in a larger
+ * one.  That node takes it for a read.
+ */
+static bool
+has_been_planned_alone(void)
+{
+	return IsTransactionBlock() && application_name != NULL &&
+		   strncmp(application_name, "citus_internal", strlen("citus_internal")) == 0;
+}
+
+/* Everybody may call a routed function, so it needs the privilege of the call that it stands for. */
+static void
+check_privilege(Oid routed, Oid schema)
+{
+	const char *name = psprintf("dyn_%s", get_func_name(routed) + strlen(DYN_ROUTED_PREFIX));
+	Oid *types;
+	int n;
+	Oid function;
+
+	(void) get_func_signature(routed, &types, &n);
+	function =
+		GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(name),
+						PointerGetDatum(buildoidvector(types, n - 1)), ObjectIdGetDatum(schema));
+	if (!OidIsValid(function) ||
+		function_aclcheck(function, GetUserId(), ACL_EXECUTE) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, name);
+}
+
+/*
+ * Opens the table of a routed function, which has a qualified name, quoted as in SQL: the nodes'
+ * search_paths differ.  Returns false if fcinfo is of another function, with nargs arguments.
+ */
+bool
+call_open(FunctionCallInfo fcinfo, int nargs, LOCKMODE mode, OpenTable *open)
+{
+	RangeVar *name;
+	RightsWanted wanted = {.mode = mode};
+	Oid relid;
+
+	if (PG_NARGS() == nargs)
+		return false;
+	if (mode == RowExclusiveLock && has_been_planned_alone())
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a prepared write of an item on another node cannot be executed in a "
+						"transaction block"),
+				 errdetail("The statement has no parameters, and was planned outside of a "
+						   "transaction block, as a transaction of the other node."),
+				 errhint("Give the item as a parameter, or execute the statement without "
+						 "preparing it.")));
+	name = makeRangeVarFromNameList(textToQualifiedNameList(PG_GETARG_TEXT_PP(0)));
+	relid = RangeVarGetRelidExtended(name, mode, 0, rights_check_name, &wanted);
+	open->rel = relation_open(relid, NoLock);
+	open->table = dyn_schema(open->rel);
+	if (open->table == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a table of items", RelationGetRelationName(open->rel))));
+	check_privilege(fcinfo->flinfo->fn_oid, dyn_type_schema(open->table->item_type));
+	return true;
+}
+
+/*
+ * Routing
+ */
+
+/* What a client's statement is planned for, which is not part of anything else. */
+static bool
+statement_is_alone(void)
+{
+	const Node *utility;
+
+	if (ActivePortal == NULL)
+		return true;
+	if (list_length(ActivePortal->stmts) != 1)
+		return false;
+	utility = linitial_node(PlannedStmt, ActivePortal->stmts)->utilityStmt;
+	if (utility == NULL)
+		return false;
+	if (IsA(utility, ExplainStmt))
+	{
+		const Query *query = castNode(Query, ((const ExplainStmt *) utility)->query);
+
+		if (query->commandType == CMD_SELECT)
+			return true;
+		utility = query->utilityStmt;
+	}
+	return IsA(utility, ExecuteStmt);
+}
+
+/* Opens the table of a call, if that is distributed and the caller may know of it; otherwise NULL. */
+static Relation
+open_distributed(const Node *argument, DynTable **table)
+{
+	const Const *name = (const Const *) argument;
+	Relation rel;
+	Oid relid;
+
+	if (!IsA(name, Const) || name->constisnull)
+		return NULL;
+	relid = dyn_table_lookup(dyn_table_name(text_span(DatumGetTextPP(name->constvalue))));
+	if (!OidIsValid(relid) || get_rel_relkind(relid) != RELKIND_RELATION ||
+		!rights_any(relid, GetUserId()))
+		return NULL;
+	rel = try_relation_open(relid, AccessShareLock);
+	if (rel == NULL)
+		return NULL;
+	*table = dyn_is_distributed(rel) ? dyn_schema(rel) : NULL;
+	if (*table != NULL && store_is_routed(*table))
+		return rel;
+	relation_close(rel, NoLock);
+	return NULL;
+}
+
+static bool
+item_partition(const DynTable *table, const DynItem *item, Datum *partition)
+{
+	const DynKey *key = &table->keys[0];
+	ItemChildren attributes = item_children(item_root(item));
+	ItemSpan value;
+
+	if (!item_find(&attributes, key->attribute, &value) ||
+		dyn_key_problem(key, true, value) != NULL)
+		return false;
+	*partition = dyn_key_datum(key->type, item_payload(value));
+	return true;
+}
+
+/* The partition key of a call whose arguments are constants; false: it has none. */
+static bool
+call_partition(const FuncExpr *call, const OpenTable *open, Datum *partition)
+{
+	const Const *second = lsecond(call->args);
+
+	if (second->constisnull)
+		return false;
+	if (second->consttype == TEXTOID)
+		return query_partition(call, open, partition);
+	return item_partition(open->table, DatumGetDynItem(second->constvalue), partition);
+}
+
+static bool
+has_condition(const FuncExpr *call)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(call->funcid));
+	Oid *types;
+	char **names;
+	char *modes;
+	int n;
+	bool has = false;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", call->funcid);
+	n = get_func_arg_info(tuple, &types, &names, &modes);
+	ReleaseSysCache(tuple);
+	for (int i = 0; names != NULL && i < n && i < list_length(call->args); i++)
+	{
+		if (strcmp(names[i], "condition") == 0)
+			has = !list_nth_node(Const, call->args, i)->constisnull;
+	}
+	return has;
+}
+
+static Oid
+routed_function(const FuncExpr *call, Oid partition)
+{
+	char *name = get_func_name(call->funcid);
+	Oid types[FUNC_MAX_ARGS];
+	int n = 0;
+	ListCell *cell;
+
+	foreach (cell, call->args)
+		types[n++] = exprType(lfirst(cell));
+	types[n++] = partition;
+	name = psprintf("%s%s", DYN_ROUTED_PREFIX, name + strlen("dyn_"));
+	return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(name),
+						   PointerGetDatum(buildoidvector(types, n)),
+						   ObjectIdGetDatum(get_namespace_oid(DYN_INTERNAL, true)));
+}
+
+static Const *
+partition_constant(const DynTable *table, Datum partition)
+{
+	ItemType type = table->keys[0].type;
+
+	return makeConst(dyn_key_column_type(type), -1, type == ITEM_S ? C_COLLATION_OID : InvalidOid,
+					 -1, partition, false, false);
+}
+
+static Node *
+routed_call(const FuncExpr *call, const OpenTable *open)
+{
+	const DynTable *table = open->table;
+	FuncExpr *routed;
+	Datum partition;
+	Oid function;
+
+	if (has_condition(call) || !call_partition(call, open, &partition) ||
+		!store_is_routed_away(open->table, partition))
+		return NULL;
+	function = routed_function(call, dyn_key_column_type(table->keys[0].type));
+	if (!OidIsValid(function) ||
+		function_aclcheck(call->funcid, GetUserId(), ACL_EXECUTE) != ACLCHECK_OK)
+		return NULL;
+	routed = copyObject((FuncExpr *) call);
+	routed->funcid = function;
+	routed->funcformat = COERCE_EXPLICIT_CALL;
+	linitial(routed->args) = makeConst(TEXTOID, -1, DEFAULT_COLLATION_OID, -1,
+									   CStringGetTextDatum(table->qualified), false, false);
+	routed->args = lappend(routed->args, partition_constant(table, partition));
+	return (Node *) routed;
+}
+
+static Node *
+simplify(const SupportRequestSimplify *request)
+{
+	const FuncExpr *call = request->fcall;
+	Node *routed;
+	OpenTable open;
+	ListCell *cell;
+
+	if (!citus_is_installed() || !transaction_is_fresh() || !statement_is_alone() ||
+		(XactReadOnly && func_volatile(call->funcid) == PROVOLATILE_VOLATILE))
+		return NULL;
+	foreach (cell, call->args)
+	{
+		if (!IsA(lfirst(cell), Const))
+			return NULL;
+	}
+	open.rel = open_distributed(linitial(call->args), &open.table);
+	if (open.rel == NULL)
+		return NULL;
+	routed = routed_call(call, &open);
+	/* the lock keeps what has been planned */
+	relation_close(open.rel, NoLock);
+	return routed;
+}
+
+/*
+ * Only a plan of the parameters' values is routed, so the cache of plans is told to prefer those.  It
+ * asks for the cost once, and so the state of the transaction does not count.  The table may be a
+ * parameter, too.
+ */
+static bool
+dissuade(SupportRequestCost *request)
+{
+	const FuncExpr *call = (const FuncExpr *) request->node;
+	bool parameters = false;
+	DynTable *table;
+	Relation rel;
+	ListCell *cell;
+
+	if (call == NULL || !IsA(call, FuncExpr) || !citus_is_installed() || !statement_is_alone())
+		return false;
+	foreach (cell, call->args)
+	{
+		if (!is_plain_argument(lfirst(cell)))
+			return false;
+		parameters = parameters || IsA(lfirst(cell), Param);
+	}
+	if (!parameters)
+		return false;
+	if (IsA(linitial(call->args), Const))
+	{
+		rel = open_distributed(linitial(call->args), &table);
+		if (rel == NULL)
+			return false;
+		relation_close(rel, NoLock);
+	}
+	request->startup = 0;
+	request->per_tuple = GENERIC_PLAN_COST;
+	return true;
+}
+
+/* Of dyn_get(), dyn_put(), dyn_update(), dyn_delete() and dyn_query(). */
+PG_FUNCTION_INFO_V1(dyn_route_support);
+Datum
+dyn_route_support(PG_FUNCTION_ARGS)
+{
+	Node *request = (Node *) PG_GETARG_POINTER(0);
+
+	if (IsA(request, SupportRequestSimplify))
+		PG_RETURN_POINTER(simplify((SupportRequestSimplify *) request));
+	if (IsA(request, SupportRequestCost) && dissuade((SupportRequestCost *) request))
+		PG_RETURN_POINTER(request);
+	PG_RETURN_POINTER(NULL);
+}
+
+/*
+ * Of the routed functions, which everybody may call.  A null distribution argument makes Citus
+ * crash, so the call is refused before Citus plans it.
+ */
+PG_FUNCTION_INFO_V1(dyn_partition_support);
+Datum
+dyn_partition_support(PG_FUNCTION_ARGS)
+{
+	Node *request = (Node *) PG_GETARG_POINTER(0);
+
+	if (IsA(request, SupportRequestSimplify))
+	{
+		const List *arguments = ((SupportRequestSimplify *) request)->fcall->args;
+		const Node *partition = strip_implicit_coercions(llast(arguments));
+
+		if (IsA(partition, Const) && ((const Const *) partition)->constisnull)
+			ereport(ERROR,
+					(errcode(ERRCODE_DYN_VALIDATION), errmsg("partition_key must not be null")));
+	}
+	PG_RETURN_POINTER(NULL);
+}

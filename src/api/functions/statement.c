@@ -1,0 +1,339 @@
+/*
+ * statement.c
+ *	  The SQL functions of PartiQL's statements.
+ *
+ * Each of them has two forms.  The parameters of one are text, which programs send: DynamoDB JSON in a
+ * JSON array, or in the text form of an array.  Those of the other are an array of dyn_value, which
+ * SQL has values for, and which json and jsonb become as plain JSON.  Text with U+0000 and numbers of
+ * any length come through both as they are.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+
+#include "actions/actions.h"
+#include "api/functions/functions.h"
+#include "api/partiql/partiql.h"
+#include "server/arguments.h"
+#include "server/errors.h"
+
+/*
+ * Parameters
+ */
+
+#define PARAMETERS "parameters"
+
+static List *
+array_parameters(ArrayType *array)
+{
+	List *parameters = NIL;
+	int n;
+	Datum *elements = argument_elements(array, PARAMETERS, &n);
+
+	for (int i = 0; i < n; i++)
+		parameters = lappend(parameters, DatumGetDynItem(elements[i]));
+	return parameters;
+}
+
+/* Drivers that send parameters without a type send an array as the text form of one. */
+static List *
+array_text_parameters(char *written)
+{
+	ArrayType *array = DatumGetArrayTypeP(OidInputFunctionCall(F_ARRAY_IN, written, TEXTOID, -1));
+	List *parameters = NIL;
+	int n;
+	Datum *elements = argument_elements(array, PARAMETERS, &n);
+
+	for (int i = 0; i < n; i++)
+	{
+		ItemSpan json = text_span(DatumGetTextPP(elements[i]));
+
+		CHECK_FOR_INTERRUPTS();
+		parameters =
+			lappend(parameters, item_parse_call(json.data, (int) json.len, ITEM_SYNTAX_PARAMETER));
+	}
+	return parameters;
+}
+
+static List *
+text_parameters(const text *json)
+{
+	char *written = text_to_cstring(json);
+	JsonReader reader;
+	List *parameters;
+
+	if (written[strspn(written, " \t\n\r")] == '{')
+		return array_text_parameters(written);
+	json_reader_init_argument(&reader, json, PARAMETERS);
+	parameters = partiql_read_parameters(&reader);
+	json_reader_done(&reader);
+	return parameters;
+}
+
+/* The statement with its parameters: the first two arguments.  Parameters are told about first. */
+static const PartiqlBound *
+bind_arguments(FunctionCallInfo fcinfo, bool array)
+{
+	const PartiqlCompiled *compiled;
+	List *parameters = NIL;
+
+	argument_require(fcinfo, 0, "statement");
+	if (!PG_ARGISNULL(1))
+		parameters = array ? array_parameters(PG_GETARG_ARRAYTYPE_P(1))
+						   : text_parameters(PG_GETARG_TEXT_PP(1));
+	compiled = partiql_compile(text_span(PG_GETARG_TEXT_PP(0)));
+	partiql_forbid_exists(compiled);
+	return partiql_bind_list(compiled, parameters);
+}
+
+/*
+ * Calls
+ */
+
+static void
+set_limit(FunctionCallInfo fcinfo, int i, bool paged, PartiqlCall *call)
+{
+	call->paged = paged;
+	if (paged)
+		call->page_size = argument_positive(fcinfo, i, "page_size");
+	else
+		call->max_items = argument_positive(fcinfo, i, "max_items");
+}
+
+/*
+ * statement, parameters, return_values_on_condition_check_failure, max_items or page_size,
+ * consistent_read, and of a page next_token
+ */
+static void
+get_call(FunctionCallInfo fcinfo, bool array, bool paged, PartiqlCall *call)
+{
+	*call = (PartiqlCall){.bound = bind_arguments(fcinfo, array)};
+	call->old_on_failure = argument_choice(fcinfo, 2, "return_values_on_condition_check_failure",
+										   RETURN_NONE, option_return_old) == RETURN_ALL_OLD;
+	set_limit(fcinfo, 3, paged, call);
+	call->consistent = argument_flag(fcinfo, 4, false);
+	if (paged && !PG_ARGISNULL(5))
+		call->start_key =
+			partiql_parse_token(call->bound, text_span(PG_GETARG_TEXT_PP(5)), &call->first_read);
+}
+
+static bool
+is_select(const PartiqlCall *call)
+{
+	return partiql_kind(call->bound->compiled) == PARTIQL_SELECT;
+}
+
+static void
+return_next(Datum item, void *arg)
+{
+	return_row(arg, item, false);
+}
+
+static Datum
+execute(FunctionCallInfo fcinfo, bool array)
+{
+	PartiqlCall call;
+	ReadResult result;
+	DynItem *item;
+
+	get_call(fcinfo, array, false, &call);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	if (is_select(&call))
+	{
+		(void) partiql_select(&call, return_next, fcinfo->resultinfo, &result);
+		return (Datum) 0;
+	}
+	item = partiql_write(&call);
+	if (item != NULL)
+		return_next(PointerGetDatum(item), fcinfo->resultinfo);
+	return (Datum) 0;
+}
+
+PG_FUNCTION_INFO_V1(dyn_execute_text);
+Datum
+dyn_execute_text(PG_FUNCTION_ARGS)
+{
+	return execute(fcinfo, false);
+}
+
+PG_FUNCTION_INFO_V1(dyn_execute_values);
+Datum
+dyn_execute_values(PG_FUNCTION_ARGS)
+{
+	return execute(fcinfo, true);
+}
+
+/*
+ * Pages: items, item_count, scanned_count, next_token
+ */
+
+static void
+select_page(const PartiqlCall *call, ResultPage *page, Datum *values, bool *nulls)
+{
+	ReadResult result;
+	int read = partiql_select(call, page_add, page, &result);
+
+	values[1] = Int64GetDatum(result.count);
+	values[2] = Int64GetDatum(result.scanned);
+	nulls[3] = result.last_key == NULL;
+	if (result.last_key != NULL)
+		values[3] = CStringGetTextDatum(partiql_print_token(call->bound, read, result.last_key));
+}
+
+/* What RETURNING asks for is a page; nothing is scanned for it, and it is the last one. */
+static void
+write_page(const PartiqlCall *call, ResultPage *page, Datum *values, bool *nulls)
+{
+	DynItem *item = partiql_write(call);
+
+	if (item != NULL)
+		page_add(PointerGetDatum(item), page);
+	values[1] = Int64GetDatum(item != NULL);
+	nulls[2] = true;
+	nulls[3] = true;
+}
+
+static Datum
+execute_page(FunctionCallInfo fcinfo, bool array)
+{
+	Datum values[4] = {0};
+	bool nulls[4] = {false};
+	PartiqlCall call;
+	ResultPage page;
+
+	get_call(fcinfo, array, true, &call);
+	page_begin(fcinfo, &page);
+	if (is_select(&call))
+		select_page(&call, &page, values, nulls);
+	else
+		write_page(&call, &page, values, nulls);
+	values[0] = page_items(&page);
+	return HeapTupleGetDatum(heap_form_tuple(page.desc, values, nulls));
+}
+
+PG_FUNCTION_INFO_V1(dyn_execute_page_text);
+Datum
+dyn_execute_page_text(PG_FUNCTION_ARGS)
+{
+	return execute_page(fcinfo, false);
+}
+
+PG_FUNCTION_INFO_V1(dyn_execute_page_values);
+Datum
+dyn_execute_page_values(PG_FUNCTION_ARGS)
+{
+	return execute_page(fcinfo, true);
+}
+
+/*
+ * Explanations
+ */
+
+static const char *
+access_action(const PartiqlAccess *access)
+{
+	switch (access->kind)
+	{
+		case PARTIQL_SELECT:
+			return access->scan ? "scan" : "query";
+		case PARTIQL_INSERT:
+			return "insert";
+		case PARTIQL_UPDATE:
+			return "update";
+		case PARTIQL_DELETE:
+			return "delete";
+		case PARTIQL_EXISTS:
+			break;
+	}
+	elog(ERROR, "unexpected PartiQL statement of kind %d", (int) access->kind);
+}
+
+static Datum
+span_datum(ItemSpan span)
+{
+	return PointerGetDatum(cstring_to_text_with_len(span.data, (int) span.len));
+}
+
+typedef struct Explanation
+{
+	const PartiqlBound *bound;
+	ReturnSetInfo *result;
+} Explanation;
+
+/*
+ * action, index_name, postgres_index, range, direction, condition, items_read, items_returned,
+ * bytes_read, pages_read, index_only, store, store_reason, rows_skipped
+ */
+static void
+return_access(const PartiqlAccess *access, void *arg)
+{
+	const Explanation *explanation = arg;
+	const StoreExplanation *store = &access->store;
+	bool read = access->kind == PARTIQL_SELECT;
+	Datum values[14] = {0};
+	bool nulls[14] = {false};
+	ItemSpan table;
+	ItemSpan index;
+
+	partiql_source(explanation->bound->compiled, &table, &index);
+	values[0] = CStringGetTextDatum(access_action(access));
+	nulls[1] = index.data == NULL;
+	if (!nulls[1])
+		values[1] = span_datum(index);
+	nulls[2] = !OidIsValid(store->index);
+	values[2] = ObjectIdGetDatum(store->index);
+	values[3] = CStringGetTextDatum(store->words);
+	nulls[5] = access->condition.data == NULL;
+	if (!nulls[5])
+		values[5] = span_datum(access->condition);
+	/* direction, and all that is counted */
+	nulls[4] = nulls[6] = nulls[7] = nulls[8] = nulls[9] = nulls[10] = !read;
+	if (read)
+		values[4] = CStringGetTextDatum(access->forward ? "forward" : "backward");
+	values[6] = Int64GetDatum(access->items_read);
+	values[7] = Int64GetDatum(access->items_returned);
+	values[8] = Int64GetDatum(access->bytes_read);
+	values[9] = Int64GetDatum(store->pages);
+	values[10] = BoolGetDatum(store->index_only);
+	set_store(read ? store->refusal : store->write_refusal, store->remote, &values[11], &nulls[11]);
+	nulls[13] = !read || !store->index_only || store->refusal != NULL;
+	values[13] = Int64GetDatum(store->skipped);
+	tuplestore_putvalues(explanation->result->setResult, explanation->result->setDesc, values,
+						 nulls);
+}
+
+/* statement, parameters, max_items, page_size, next_token */
+static Datum
+explain(FunctionCallInfo fcinfo, bool array)
+{
+	PartiqlCall call = {.bound = bind_arguments(fcinfo, array)};
+	Explanation explanation = {call.bound, (ReturnSetInfo *) fcinfo->resultinfo};
+
+	set_limit(fcinfo, 2, false, &call);
+	if (!PG_ARGISNULL(3))
+		set_limit(fcinfo, 3, true, &call);
+	if (!PG_ARGISNULL(4))
+		call.start_key =
+			partiql_parse_token(call.bound, text_span(PG_GETARG_TEXT_PP(4)), &call.first_read);
+	InitMaterializedSRF(fcinfo, 0);
+	partiql_explain(&call, return_access, &explanation);
+	return (Datum) 0;
+}
+
+PG_FUNCTION_INFO_V1(dyn_explain_statement_text);
+Datum
+dyn_explain_statement_text(PG_FUNCTION_ARGS)
+{
+	return explain(fcinfo, false);
+}
+
+PG_FUNCTION_INFO_V1(dyn_explain_statement_values);
+Datum
+dyn_explain_statement_values(PG_FUNCTION_ARGS)
+{
+	return explain(fcinfo, true);
+}

@@ -1,0 +1,179 @@
+/*
+ * table_chart.c
+ *	  dyn_table_chart(): item collections the way people draw single-table models.
+ *
+ * A row for each item, collections one below the other, the partition key written once for each.
+ * Items differ in what they have, so their attributes are in one cell, each with its name.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "miscadmin.h"
+
+#include "actions/actions.h"
+#include "server/arguments.h"
+#include "server/chart.h"
+
+typedef struct Drawing
+{
+	DynTable *table;
+	const DynIndex *index;
+	MemoryContext context;
+	Chart *chart;
+	int64 max_items;
+	int max_attributes; /* of an item, beside keys */
+	int value_width; /* of a name or value, in columns of the terminal; longer ones are cut */
+	const ItemSpan *keys; /* of the last item */
+	int64 items;
+	int64 collections;
+} Drawing;
+
+static ItemSpan
+key_name(const Drawing *drawing, int i)
+{
+	return dyn_index_key(drawing->table, drawing->index, i)->attribute;
+}
+
+static char *
+name_words(const Drawing *drawing, ItemSpan name)
+{
+	return chart_words(drawing->chart, name, drawing->value_width);
+}
+
+/* Strings as they are, unless they are empty, everything else as plain JSON. */
+static char *
+value_words(const Drawing *drawing, ItemSpan value)
+{
+	StringInfoData json;
+
+	if (item_type(value) == ITEM_S && item_payload(value).len > 0)
+		return name_words(drawing, item_payload(value));
+	initStringInfo(&json);
+	item_print_plain(&json, value);
+	return name_words(drawing, (ItemSpan){json.data, (uint32) json.len});
+}
+
+/* "Name: Ada" */
+static void
+append_attribute(const Drawing *drawing, ItemSpan name, ItemSpan value, StringInfo out)
+{
+	appendStringInfo(out, "%s%s: %s", out->len > 0 ? ", " : "", name_words(drawing, name),
+					 value_words(drawing, value));
+}
+
+/* For an index the table's keys come first; "+2": two more attributes are not shown. */
+static char *
+attributes_cell(const Drawing *drawing, const DynItem *item, const ItemSpan *keys)
+{
+	ItemChildren children = item_children(item_root(item));
+	int n = 0;
+	StringInfoData out;
+
+	initStringInfo(&out);
+	for (int i = drawing->index->nkeys; i < drawing->index->ncolumns; i++)
+		append_attribute(drawing, key_name(drawing, i), keys[i], &out);
+	for (uint32 i = 0; i < children.count; i++)
+	{
+		ItemSpan name;
+		ItemSpan value = item_entry(item_child(&children, i), &name);
+		bool is_key = false;
+
+		for (int k = 0; k < drawing->index->ncolumns; k++)
+			is_key |= value.data == keys[k].data;
+		if (!is_key && n++ < drawing->max_attributes)
+			append_attribute(drawing, name, value, &out);
+	}
+	if (n > drawing->max_attributes)
+		appendStringInfo(&out, "%s+%d", out.len > 0 ? ", " : "", n - drawing->max_attributes);
+	return out.data;
+}
+
+static void
+add_item(Drawing *drawing, const DynItem *item)
+{
+	const DynIndex *index = drawing->index;
+	ItemChildren children = item_children(item_root(item));
+	ItemSpan *keys = palloc(index->ncolumns * sizeof(ItemSpan));
+	char **cells = palloc0((index->nkeys + 1) * sizeof(char *));
+	bool first = drawing->keys == NULL;
+
+	for (int i = 0; i < index->ncolumns; i++)
+	{
+		if (!item_find(&children, key_name(drawing, i), &keys[i]))
+			item_fail_invalid();
+	}
+	for (int i = 0; i < index->npartition && !first; i++)
+		first = item_compare_bytes(keys[i], drawing->keys[i]) != 0;
+	for (int i = first ? 0 : index->npartition; i < index->nkeys; i++)
+		cells[i] = value_words(drawing, keys[i]);
+	cells[index->nkeys] = attributes_cell(drawing, item, keys);
+	chart_add(drawing->chart, cells);
+	drawing->keys = keys;
+	drawing->collections += first;
+}
+
+static void
+draw_item(Datum item, void *arg)
+{
+	Drawing *drawing = arg;
+	MemoryContext old = MemoryContextSwitchTo(drawing->context);
+
+	CHECK_FOR_INTERRUPTS();
+	if (drawing->items++ < drawing->max_items)
+		add_item(drawing, (const DynItem *) PG_DETOAST_DATUM_COPY(item));
+	MemoryContextSwitchTo(old);
+}
+
+static void
+draw(Drawing *drawing, text *table, text *index)
+{
+	ScanRequest request = {.read = {.table = table, .index = index}};
+	int nkeys = drawing->index->nkeys;
+	char **header = palloc((nkeys + 1) * sizeof(char *));
+	ReadResult result;
+
+	for (int i = 0; i < nkeys; i++)
+		header[i] = name_words(drawing, key_name(drawing, i));
+	header[nkeys] = "Attributes";
+	chart_add(drawing->chart, header);
+	request.read.max_items = drawing->max_items + 1;
+	request.read.expressions = expr_request(NULL, NULL);
+	action_scan(&request, draw_item, drawing, &result);
+}
+
+static char *
+summary(const Drawing *drawing)
+{
+	return psprintf("(items: %s" INT64_FORMAT ", collections: " INT64_FORMAT ")",
+					drawing->items > drawing->max_items ? "the first " : "",
+					Min(drawing->items, drawing->max_items), drawing->collections);
+}
+
+/* dyn_table_chart(table_name, index_name, max_items, max_attributes, value_width, format, width) */
+PG_FUNCTION_INFO_V1(dyn_table_chart);
+Datum
+dyn_table_chart(PG_FUNCTION_ARGS)
+{
+	Drawing drawing = {.context = CurrentMemoryContext};
+	text *table = argument_required_text(fcinfo, 0, "table_name");
+	text *index = argument_text(fcinfo, 1);
+	Relation rel;
+	List *lines;
+
+	argument_require(fcinfo, 2, "max_items");
+	drawing.max_items = argument_positive(fcinfo, 2, "max_items");
+	drawing.max_attributes = argument_between(fcinfo, 3, "max_attributes", 0, CHART_MAX_WIDTH);
+	drawing.value_width = argument_between(fcinfo, 4, "value_width", 4, CHART_MAX_WIDTH);
+	/* it may not be dropped before the last line is made: its schema names the columns */
+	rel = dyn_table_open(table, AccessShareLock, &drawing.table);
+	drawing.index =
+		index == NULL ? &drawing.table->primary : dyn_active_index(drawing.table, text_span(index));
+	drawing.chart = chart_create(fcinfo, 5, drawing.index->nkeys + 1);
+	draw(&drawing, table, index);
+	lines = chart_lines(drawing.chart, NIL);
+	if (drawing.chart->markdown)
+		lines = lappend(lines, "");
+	return_texts(fcinfo, lappend(lines, summary(&drawing)));
+	relation_close(rel, NoLock);
+	return (Datum) 0;
+}

@@ -1,0 +1,356 @@
+/*
+ * table_statistics.c
+ *	  dyn_table_statistics(): the items of a table by entities, indexes and collections.
+ *
+ * The items are read by a Scan, in the order of their keys: with the caller's privileges, wherever
+ * they are, and one collection after the other, so that only the largest ones are kept.  A sample is
+ * a segment of the Scan: whole collections, by a hash of their keys.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "catalog/pg_inherits.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "api/functions/functions.h"
+#include "catalog/rights.h"
+#include "catalog/shape.h"
+#include "catalog/size.h"
+#include "models/entity/entity.h"
+#include "server/arguments.h"
+
+#define MAX_COLLECTIONS 10000
+
+typedef struct Amount
+{
+	int64 items;
+	int64 bytes;
+} Amount;
+
+typedef struct Collection
+{
+	DynItem *key; /* the value of the partition key */
+	Amount amount;
+} Collection;
+
+typedef struct Statistics
+{
+	const DynTable *table;
+	const List *entities;
+	int64 total_segments;
+	Amount all;
+	Amount *of_entities; /* in their order, and then of those that are none */
+	Amount *of_indexes;
+	int max_collections;
+	int ncollections;
+	Collection *collections; /* the largest first */
+	Collection current; /* the one that is being read; key is NULL before the first */
+	MemoryContext context; /* for the keys */
+	MemoryContext item_context;
+} Statistics;
+
+/*
+ * Reading
+ */
+
+static void
+add(Amount *amount, int64 bytes)
+{
+	amount->items++;
+	amount->bytes += bytes;
+}
+
+static void
+end_collection(Statistics *s)
+{
+	int i = s->ncollections;
+
+	if (s->current.key == NULL)
+		return;
+	while (i > 0 && s->collections[i - 1].amount.bytes < s->current.amount.bytes)
+		i--;
+	if (i == s->max_collections)
+	{
+		pfree(s->current.key);
+		return;
+	}
+	if (s->ncollections == s->max_collections)
+		pfree(s->collections[--s->ncollections].key);
+	memmove(&s->collections[i + 1], &s->collections[i], (s->ncollections - i) * sizeof(Collection));
+	s->collections[i] = s->current;
+	s->ncollections++;
+}
+
+static void
+begin_collection(Statistics *s, ItemSpan key)
+{
+	MemoryContext old = MemoryContextSwitchTo(s->context);
+
+	s->current = (Collection){.key = item_from_value(key)};
+	MemoryContextSwitchTo(old);
+}
+
+static void
+add_to_collection(Statistics *s, const DynItem *item, int64 bytes)
+{
+	ItemChildren attributes = item_children(item_root(item));
+	ItemSpan key;
+
+	if (!item_find(&attributes, s->table->keys[0].attribute, &key))
+		return;
+	if (s->current.key == NULL || item_compare_bytes(item_root(s->current.key), key) != 0)
+	{
+		end_collection(s);
+		begin_collection(s, key);
+	}
+	add(&s->current.amount, bytes);
+}
+
+static void
+add_to_entity(Statistics *s, const DynItem *item, int64 bytes)
+{
+	const Entity *entity = entity_of_item(s->entities, item);
+	int i = 0;
+
+	while (i < list_length(s->entities) && list_nth(s->entities, i) != entity)
+		i++;
+	add(&s->of_entities[i], bytes);
+}
+
+static void
+add_to_indexes(Statistics *s, const DynItem *item)
+{
+	for (int i = 0; i < s->table->nindexes; i++)
+	{
+		const DynIndex *index = &s->table->indexes[i];
+
+		if (dyn_index_has(s->table, index, item))
+			add(&s->of_indexes[i], (int64) dyn_index_entry_size(s->table, index, item));
+	}
+}
+
+static void
+add_item(Datum datum, void *arg)
+{
+	Statistics *s = arg;
+	MemoryContext old = MemoryContextSwitchTo(s->item_context);
+	DynItem *item = DatumGetDynItem(datum);
+	int64 bytes = (int64) item_size(item_root(item));
+
+	CHECK_FOR_INTERRUPTS();
+	add(&s->all, bytes);
+	add_to_entity(s, item, bytes);
+	add_to_indexes(s, item);
+	add_to_collection(s, item, bytes);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(s->item_context);
+}
+
+static void
+read_items(Statistics *s, OpenTable *open)
+{
+	ScanRequest request = {.read.open = open,
+						   .read.expressions = expr_request(NULL, NULL),
+						   .segmented = s->total_segments > 1,
+						   .total_segments = s->total_segments};
+	ReadResult result;
+
+	s->of_entities = palloc0((list_length(s->entities) + 1) * sizeof(Amount));
+	s->of_indexes = palloc0((s->table->nindexes + 1) * sizeof(Amount));
+	s->collections = palloc(s->max_collections * sizeof(Collection));
+	s->item_context = AllocSetContextCreate(CurrentMemoryContext, "statistics of an item",
+											ALLOCSET_DEFAULT_SIZES);
+	action_scan(&request, add_item, s, &result);
+	end_collection(s);
+}
+
+/*
+ * What the server knows
+ */
+
+/* Of a relation and its partitions. */
+static int64
+sum_of(Oid relid, PGFunction function)
+{
+	ListCell *cell;
+	int64 sum = 0;
+
+	foreach (cell, find_all_inheritors(relid, AccessShareLock, NULL))
+		sum += DatumGetInt64(DirectFunctionCall1(function, ObjectIdGetDatum(lfirst_oid(cell))));
+	return sum;
+}
+
+/*
+ * Rows
+ */
+
+typedef enum Column
+{
+	COLUMN_KIND,
+	COLUMN_NAME,
+	COLUMN_PARTITION_KEY,
+	COLUMN_ITEMS,
+	COLUMN_BYTES,
+	COLUMN_DISK_BYTES,
+	COLUMN_INDEX_SCANS,
+	COLUMN_HOT_SHARE
+} Column;
+
+#define NCOLUMNS (COLUMN_HOT_SHARE + 1)
+
+typedef struct Row
+{
+	Datum values[NCOLUMNS];
+	bool nulls[NCOLUMNS];
+} Row;
+
+static void
+set(Row *row, Column column, Datum value)
+{
+	row->values[column] = value;
+	row->nulls[column] = false;
+}
+
+/* times: of how much more it is a sample */
+static Row
+row_of(const char *kind, const Amount *amount, int64 times)
+{
+	Row row;
+
+	memset(row.values, 0, sizeof(row.values));
+	memset(row.nulls, true, sizeof(row.nulls));
+	set(&row, COLUMN_KIND, CStringGetTextDatum(kind));
+	set(&row, COLUMN_ITEMS, Int64GetDatum(amount->items * times));
+	set(&row, COLUMN_BYTES, Int64GetDatum(amount->bytes * times));
+	return row;
+}
+
+static void
+set_name(Row *row, ItemSpan name)
+{
+	set(row, COLUMN_NAME, PointerGetDatum(cstring_to_text_with_len(name.data, (int) name.len)));
+}
+
+/* Nodes count the scans of their shards. */
+static void
+set_index_scans(Row *row, const DynTable *table, Oid btree)
+{
+	if (OidIsValid(btree) && !table->distributed)
+		set(row, COLUMN_INDEX_SCANS, Int64GetDatum(sum_of(btree, pg_stat_get_numscans)));
+}
+
+static void
+set_hot_share(Row *row, const DynTable *table)
+{
+	int64 updates = table->distributed ? 0 : sum_of(table->relid, pg_stat_get_tuples_updated);
+
+	if (updates > 0)
+		set(row, COLUMN_HOT_SHARE,
+			Float8GetDatum((double) sum_of(table->relid, pg_stat_get_tuples_hot_updated) /
+						   (double) updates));
+}
+
+static void
+put_row(ReturnSetInfo *result, Row *row)
+{
+	tuplestore_putvalues(result->setResult, result->setDesc, row->values, row->nulls);
+}
+
+static void
+return_table(ReturnSetInfo *result, const Statistics *s, const DynSize *sizes)
+{
+	const DynTable *table = s->table;
+	Row row = row_of("table", &s->all, s->total_segments);
+
+	set(&row, COLUMN_NAME, CStringGetTextDatum(table->name));
+	set(&row, COLUMN_DISK_BYTES,
+		Int64GetDatum(sizes != NULL ? sizes[0].bytes : sum_of(table->relid, pg_table_size)));
+	set_index_scans(&row, table, table->primary.relid);
+	set_hot_share(&row, table);
+	put_row(result, &row);
+}
+
+static void
+return_indexes(ReturnSetInfo *result, const Statistics *s, const DynSize *sizes)
+{
+	for (int i = 0; i < s->table->nindexes; i++)
+	{
+		const DynIndex *index = &s->table->indexes[i];
+		Row row = row_of("index", &s->of_indexes[i], s->total_segments);
+
+		set_name(&row, index->name);
+		if (sizes != NULL)
+			set(&row, COLUMN_DISK_BYTES, Int64GetDatum(sizes[1 + i].bytes));
+		else if (OidIsValid(index->relid))
+			set(&row, COLUMN_DISK_BYTES,
+				Int64GetDatum(sum_of(index->relid, pg_total_relation_size)));
+		set_index_scans(&row, s->table, index->relid);
+		put_row(result, &row);
+	}
+}
+
+/* Where entities are declared, items that are none of them have a row without a name. */
+static void
+return_entities(ReturnSetInfo *result, const Statistics *s)
+{
+	int n = list_length(s->entities);
+
+	for (int i = 0; i <= n && n > 0; i++)
+	{
+		Row row = row_of("entity", &s->of_entities[i], s->total_segments);
+
+		if (i < n)
+			set_name(&row, ((const Entity *) list_nth(s->entities, i))->name);
+		else if (s->of_entities[i].items == 0)
+			break;
+		put_row(result, &row);
+	}
+}
+
+static void
+return_collections(ReturnSetInfo *result, const Statistics *s)
+{
+	for (int i = 0; i < s->ncollections; i++)
+	{
+		Row row = row_of("collection", &s->collections[i].amount, 1);
+
+		set(&row, COLUMN_PARTITION_KEY, PointerGetDatum(s->collections[i].key));
+		put_row(result, &row);
+	}
+}
+
+/* dyn_table_statistics(table_name, max_collections, total_segments) */
+PG_FUNCTION_INFO_V1(dyn_table_statistics);
+Datum
+dyn_table_statistics(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	Statistics s = {.context = CurrentMemoryContext};
+	RightsBefore before;
+	OpenTable open;
+	DynSize *sizes;
+
+	s.max_collections = argument_between(fcinfo, 1, "max_collections", 0, MAX_COLLECTIONS);
+	s.total_segments = argument_between(fcinfo, 2, "total_segments", 1, DYN_MAX_SEGMENTS);
+	open.rel = dyn_table_open(argument_required_text(fcinfo, 0, "table_name"), AccessShareLock,
+							  &open.table);
+	s.table = open.table;
+	s.entities = entities_of(open.rel, open.table);
+	if (open.table->distributed)
+		dyn_warn_owners(open.table->relid);
+	InitMaterializedSRF(fcinfo, 0);
+	sizes = open.table->distributed ? dyn_sizes(open.rel, open.table) : NULL;
+	rights_take_for_rows(open.rel, false, &before);
+	read_items(&s, &open);
+	rights_give_back(&before);
+	return_table(result, &s, sizes);
+	return_entities(result, &s);
+	return_indexes(result, &s, sizes);
+	return_collections(result, &s);
+	relation_close(open.rel, NoLock);
+	return (Datum) 0;
+}

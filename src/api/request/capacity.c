@@ -1,0 +1,305 @@
+/*
+ * capacity.c
+ *	  ConsumedCapacity and ItemCollectionMetrics: the arithmetic of units.
+ *
+ * A read unit is 4 kB read consistently, half of one 4 kB read otherwise; a write unit is 1 kB
+ * written.  Each item and each entry of an index counts for itself, but a stretch that a query or a
+ * scan reads is counted as one.  Transactions take twice as much in the table, and in its indexes what
+ * other writes take.
+ */
+#include "postgres.h"
+
+#include "api/request/capacity.h"
+
+#define READ_BLOCK 4096
+#define WRITE_BLOCK 1024
+
+const char *const capacity_details[] = {"NONE", "TOTAL", "INDEXES", NULL};
+
+/*
+ * Set all counters to zero.  They are allocated in the current memory context; the table must
+ * outlive them.
+ */
+void
+capacity_init(Capacity *capacity, const DynTable *table)
+{
+	capacity->table = table;
+	capacity->of_table = 0;
+	capacity->direction = NULL;
+	capacity->of_indexes = palloc0((table->nindexes + 1) * sizeof(int64));
+}
+
+/* A missing item counts as the smallest possible one. */
+static int64
+blocks(Size bytes, Size block)
+{
+	return Max((int64) ((bytes + block - 1) / block), 1);
+}
+
+static int64
+read_blocks(Size bytes)
+{
+	return blocks(bytes, READ_BLOCK);
+}
+
+/* In half units, of one block. */
+static const int halves[] = {[CAPACITY_READ] = 1,
+							 [CAPACITY_CONSISTENT_READ] = 2,
+							 [CAPACITY_TRANSACTION_READ] = 4,
+							 [CAPACITY_WRITE] = 2,
+							 [CAPACITY_TRANSACTION_WRITE] = 4};
+
+/* Transactions alone tell reads and writes apart. */
+static const char *const directions[] = {[CAPACITY_TRANSACTION_READ] = "ReadCapacityUnits",
+										 [CAPACITY_TRANSACTION_WRITE] = "WriteCapacityUnits"};
+
+/*
+ * A consistent read counts twice what another one does, and one in a transaction four times
+ * (docs/semantics.md, R03, R14, X16).
+ */
+static void
+add_read(Capacity *capacity, const DynIndex *index, int64 blocks, CapacityKind kind)
+{
+	int64 *counter = dyn_index_is_table(index)
+						 ? &capacity->of_table
+						 : &capacity->of_indexes[index - capacity->table->indexes];
+
+	*counter += blocks * halves[kind];
+}
+
+/*
+ * What a Query, a Scan or a SELECT reads
+ */
+
+static void
+count_read(int64 bytes, void *arg)
+{
+	ReadCapacity *capacity = arg;
+
+	capacity->blocks += read_blocks((Size) bytes);
+}
+
+static void
+count_fetched(Size size, void *arg)
+{
+	ReadCapacity *capacity = arg;
+
+	capacity->fetched += read_blocks(size);
+}
+
+/* Makes the meter for a ReadRequest. */
+void
+read_capacity_begin(ReadCapacity *capacity)
+{
+	*capacity = (ReadCapacity){{count_read, count_fetched, capacity}};
+}
+
+/*
+ * Each stretch that was read counts for itself, and so does each item that a local index has fetched
+ * from the table (docs/semantics.md, I16).  A read of nothing counts as one of the smallest item.
+ */
+void
+read_capacity_print(JsonWriter *out, ItemSpan table, CapacityDetail detail,
+					const ReadCapacity *capacity, const ReadResult *result, bool consistent)
+{
+	CapacityKind kind = consistent ? CAPACITY_CONSISTENT_READ : CAPACITY_READ;
+	Capacity sum;
+
+	if (detail == CAPACITY_NONE)
+		return;
+	capacity_init(&sum, result->table);
+	add_read(&sum, result->index, Max(capacity->blocks, 1), kind);
+	add_read(&sum, &result->table->primary, capacity->fetched, kind);
+	capacity_print(out, "ConsumedCapacity", table, detail, &sum);
+}
+
+/*
+ * Single items
+ */
+
+static int64
+write_blocks(const DynItem *item)
+{
+	return item == NULL ? 1 : blocks(item_size(item_root(item)), WRITE_BLOCK);
+}
+
+/* Whether two items have the same keys in an index that both are in. */
+static bool
+same_keys(const DynTable *table, const DynIndex *index, const DynItem *a, const DynItem *b)
+{
+	ItemChildren as = item_children(item_root(a));
+	ItemChildren bs = item_children(item_root(b));
+
+	for (int i = 0; i < index->nkeys; i++)
+	{
+		ItemSpan attribute = dyn_index_key(table, index, i)->attribute;
+		ItemSpan x;
+		ItemSpan y;
+
+		if (!item_find(&as, attribute, &x) || !item_find(&bs, attribute, &y) ||
+			item_compare_bytes(x, y) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* An entry with another key is deleted and written again (docs/semantics.md, R16). */
+static int64
+index_blocks(const DynTable *table, const DynIndex *index, const DynItem *old, const DynItem *new)
+{
+	DynItem *before = NULL;
+	DynItem *after = NULL;
+
+	if (old != NULL && dyn_index_has(table, index, old))
+		before = dyn_index_part(table, index, old);
+	if (new != NULL && dyn_index_has(table, index, new))
+		after = dyn_index_part(table, index, new);
+	if (before == NULL && after == NULL)
+		return 0;
+	if (before == NULL)
+		return write_blocks(after);
+	if (after == NULL)
+		return write_blocks(before);
+	if (!same_keys(table, index, before, after))
+		return write_blocks(before) + write_blocks(after);
+	if (item_compare_bytes(item_root(before), item_root(after)) == 0)
+		return 0;
+	return Max(write_blocks(before), write_blocks(after));
+}
+
+/*
+ * The larger one of old and new item counts, and so in each index (docs/semantics.md, R15, R16), where
+ * a transaction takes no more than another write (docs/semantics.md, X16).
+ */
+static void
+add_write(Capacity *capacity, const DynItem *old, const DynItem *new, CapacityKind kind)
+{
+	const DynTable *table = capacity->table;
+
+	capacity->of_table += Max(write_blocks(old), write_blocks(new)) * halves[kind];
+	for (int i = 0; i < table->nindexes; i++)
+	{
+		if (table->indexes[i].status != DYN_INDEX_DELETING)
+			capacity->of_indexes[i] +=
+				index_blocks(table, &table->indexes[i], old, new) * halves[CAPACITY_WRITE];
+	}
+}
+
+/*
+ * Count the read or the write of one item in the table, and a write in the table's indexes too.
+ * old and new are the item before and after it; NULL means that there is none.  For a read, only
+ * old counts.
+ */
+void
+capacity_add_item(Capacity *capacity, const DynItem *old, const DynItem *new, CapacityKind kind)
+{
+	Size size = old == NULL ? 0 : item_size(item_root(old));
+
+	capacity->direction = directions[kind];
+	if (kind >= CAPACITY_WRITE)
+		add_write(capacity, old, new, kind);
+	else
+		add_read(capacity, &capacity->table->primary, read_blocks(size), kind);
+}
+
+/*
+ * Count a write of a transaction that was done before.  It is read by the size of what it found or
+ * left, whichever is larger (docs/semantics.md, X16).
+ */
+void
+capacity_add_replay(Capacity *capacity, Size size)
+{
+	capacity->direction = directions[CAPACITY_TRANSACTION_READ];
+	add_read(capacity, &capacity->table->primary, read_blocks(size), CAPACITY_TRANSACTION_READ);
+}
+
+static void
+print_units(JsonWriter *out, const Capacity *capacity, int64 n)
+{
+	char *units = psprintf(INT64_FORMAT ".%d", n / 2, n % 2 == 0 ? 0 : 5);
+
+	json_write_raw(out, "CapacityUnits", units);
+	if (capacity->direction != NULL)
+		json_write_raw(out, capacity->direction, units);
+}
+
+/* The indexes of one kind that were touched (docs/semantics.md, R19). */
+static void
+print_indexes(JsonWriter *out, const char *name, bool local, const Capacity *capacity)
+{
+	bool any = false;
+
+	for (int i = 0; i < capacity->table->nindexes; i++)
+	{
+		const DynIndex *index = &capacity->table->indexes[i];
+
+		if (index->local != local || capacity->of_indexes[i] == 0)
+			continue;
+		if (!any)
+			json_write_begin(out, name);
+		any = true;
+		json_write_member(out, index->name);
+		json_write_begin(out, NULL);
+		print_units(out, capacity, capacity->of_indexes[i]);
+		json_write_end(out);
+	}
+	if (any)
+		json_write_end(out);
+}
+
+/* The sum, or also the table and each index that was touched (docs/semantics.md, R13). */
+void
+capacity_print(JsonWriter *out, const char *name, ItemSpan table, CapacityDetail detail,
+			   const Capacity *capacity)
+{
+	int64 total = capacity->of_table;
+
+	for (int i = 0; i < capacity->table->nindexes; i++)
+		total += capacity->of_indexes[i];
+	json_write_begin(out, name);
+	json_write_span(out, "TableName", table);
+	print_units(out, capacity, total);
+	if (detail == CAPACITY_INDEXES)
+	{
+		json_write_begin(out, "Table");
+		print_units(out, capacity, capacity->of_table);
+		json_write_end(out);
+		print_indexes(out, "LocalSecondaryIndexes", true, capacity);
+		print_indexes(out, "GlobalSecondaryIndexes", false, capacity);
+	}
+	json_write_end(out);
+}
+
+/* What was done with one item. */
+void
+item_capacity_print(JsonWriter *out, ItemSpan table, CapacityDetail detail,
+					const ItemMeasure *measure, CapacityKind kind)
+{
+	Capacity capacity;
+
+	if (detail == CAPACITY_NONE)
+		return;
+	capacity_init(&capacity, measure->table);
+	capacity_add_item(&capacity, measure->old, measure->new, kind);
+	capacity_print(out, "ConsumedCapacity", table, detail, &capacity);
+}
+
+const char *const metrics_choices[] = {"NONE", "SIZE", NULL};
+
+/*
+ * The size of the collection lies between two numbers of GB (docs/semantics.md, R17, R18).
+ * DynamoDB estimates: it counts in the background.
+ */
+void
+metrics_print(JsonWriter *out, const char *name, const ItemMeasure *measure)
+{
+	int64 gigabytes = measure->collection_size >> 30;
+
+	if (measure->collection_key == NULL)
+		return;
+	json_write_begin(out, name);
+	json_write_item(out, "ItemCollectionKey", measure->collection_key);
+	json_write_raw(out, "SizeEstimateRangeGB",
+				   psprintf("[" INT64_FORMAT ".0," INT64_FORMAT ".0]", gigabytes, gigabytes + 1));
+	json_write_end(out);
+}

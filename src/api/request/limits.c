@@ -1,0 +1,32 @@
+/*
+ * limits.c
+ *	  DescribeLimits and DescribeEndpoints: what is the same for everybody.
+ */
+#include "postgres.h"
+
+#include "api/request/request.h"
+
+/* Capacity is counted, and not limited: what an account of DynamoDB's begins with. */
+#define CAPACITY_UNITS 40000
+
+/* Run DescribeLimits.  The response is the same for all users, since no capacity is limited. */
+void
+request_describe_limits(JsonReader *reader, JsonWriter *response)
+{
+	request_read(reader, NULL, 0, NULL, NULL);
+	json_write_begin(response, NULL);
+	json_write_integer(response, "AccountMaxReadCapacityUnits", 2 * CAPACITY_UNITS);
+	json_write_integer(response, "AccountMaxWriteCapacityUnits", 2 * CAPACITY_UNITS);
+	json_write_integer(response, "TableMaxReadCapacityUnits", CAPACITY_UNITS);
+	json_write_integer(response, "TableMaxWriteCapacityUnits", CAPACITY_UNITS);
+	json_write_end(response);
+}
+
+/* Run DescribeEndpoints.  The endpoint that was asked is the only one. */
+void
+request_describe_endpoints(JsonReader *reader, JsonWriter *response)
+{
+	request_read(reader, NULL, 0, NULL, NULL);
+	json_write_raw(response, NULL,
+				   "{\"Endpoints\":[{\"Address\":\"localhost\",\"CachePeriodInMinutes\":1440}]}");
+}

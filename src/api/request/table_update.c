@@ -1,0 +1,494 @@
+/*
+ * table_update.c
+ *	  UpdateTable: settings, and indexes that come and go.
+ *
+ * An index is declared or disowned here, with the rest of the request, so that a request that
+ * fails has done nothing.  A background worker does the rest after the commit.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/rel.h"
+
+#include "api/request/definitions.h"
+#include "api/request/request.h"
+#include "catalog/definition/description.h"
+#include "catalog/resource.h"
+#include "catalog/definition/arn.h"
+#include "server/errors.h"
+#include "services/index/index.h"
+#include "services/stream/stream.h"
+
+/* The Update and Delete of an element of GlobalSecondaryIndexUpdates. */
+typedef struct IndexChange
+{
+	ItemSpan name; /* without data: not given */
+	Throughputs throughputs;
+} IndexChange;
+
+typedef struct IndexUpdate
+{
+	IndexDefinition *create;
+	IndexChange update;
+	IndexChange delete;
+} IndexUpdate;
+
+typedef struct UpdateTable
+{
+	ItemSpan name;
+	List *attributes;
+	int billing; /* -1: not given */
+	Throughputs throughputs;
+	List *updates; /* of IndexUpdate */
+	int deletion_protection; /* -1: not given */
+	DynTableClass table_class;
+	StreamSpecification stream;
+	Encryption encryption;
+} UpdateTable;
+
+/*
+ * Read
+ */
+
+static void
+read_update(JsonReader *reader, void *change)
+{
+	static const RequestMember members[] = {
+		{"IndexName", MEMBER_STRING, offsetof(IndexChange, name), true, .name_of = NAME_ANY},
+		{"ProvisionedThroughput", MEMBER_CUSTOM, offsetof(IndexChange, throughputs.provisioned),
+		 false, NULL, request_read_provisioned},
+		{"OnDemandThroughput", MEMBER_CUSTOM, offsetof(IndexChange, throughputs.maximum), false,
+		 NULL, request_read_on_demand},
+		{"WarmThroughput", MEMBER_CUSTOM, offsetof(IndexChange, throughputs.warm), false, NULL,
+		 request_read_warm}};
+
+	request_read_members(reader, members, lengthof(members), change);
+}
+
+static void
+read_delete(JsonReader *reader, void *change)
+{
+	static const RequestMember members[] = {
+		{"IndexName", MEMBER_STRING, offsetof(IndexChange, name), true, .name_of = NAME_ANY}};
+
+	request_read_members(reader, members, lengthof(members), change);
+}
+
+static void
+check_actions(JsonReader *reader, int n)
+{
+	if (n == 0)
+		request_refuse(reader,
+					   DYN_INVALID_WORDS "One of GlobalSecondaryIndexUpdate.Update, "
+										 "GlobalSecondaryIndexUpdate.Create, "
+										 "GlobalSecondaryIndexUpdate.Delete must not be null",
+					   "an update of an index has no action");
+	if (n > 1)
+		request_refuse(reader,
+					   DYN_INVALID_WORDS "Only one global secondary index action is allowed per "
+										 "GlobalSecondaryIndexUpdate object",
+					   "an update of an index has several actions");
+}
+
+static void
+read_updates(JsonReader *reader, void *list)
+{
+	static const RequestMember members[] = {
+		{"Update", MEMBER_CUSTOM, offsetof(IndexUpdate, update), false, NULL, read_update},
+		{"Create", MEMBER_CUSTOM, offsetof(IndexUpdate, create), false, NULL,
+		 request_read_global_index},
+		{"Delete", MEMBER_CUSTOM, offsetof(IndexUpdate, delete), false, NULL, read_delete}};
+
+	for (json_read_array(reader); json_read_element(reader);)
+	{
+		IndexUpdate *update = palloc0(sizeof(IndexUpdate));
+
+		request_read_members(reader, members, lengthof(members), update);
+		check_actions(reader, (update->create != NULL) + (update->update.name.data != NULL) +
+								  (update->delete.name.data != NULL));
+		*(List **) list = lappend(*(List **) list, update);
+	}
+}
+
+static void
+read_protection(JsonReader *reader, void *protection)
+{
+	*(int *) protection = json_read_bool(reader);
+}
+
+/* In the order of DynamoDB's errors. */
+static const RequestMember update_members[] = {
+	{"AttributeDefinitions", MEMBER_CUSTOM, offsetof(UpdateTable, attributes), false, NULL,
+	 request_read_attributes},
+	{"TableName", MEMBER_STRING, offsetof(UpdateTable, name), true, .name_of = NAME_TABLE,
+	 .missing = REQUIRED_TABLE},
+	{"BillingMode", MEMBER_CHOICE, offsetof(UpdateTable, billing), false, dyn_billing_names,
+	 .set = "PROVISIONED, PAY_PER_REQUEST"},
+	{"ProvisionedThroughput", MEMBER_CUSTOM, offsetof(UpdateTable, throughputs.provisioned), false,
+	 NULL, request_read_provisioned},
+	{"GlobalSecondaryIndexUpdates", MEMBER_CUSTOM, offsetof(UpdateTable, updates), false, NULL,
+	 read_updates},
+	{"OnDemandThroughput", MEMBER_CUSTOM, offsetof(UpdateTable, throughputs.maximum), false, NULL,
+	 request_read_on_demand},
+	{"WarmThroughput", MEMBER_CUSTOM, offsetof(UpdateTable, throughputs.warm), false, NULL,
+	 request_read_warm},
+	{"DeletionProtectionEnabled", MEMBER_CUSTOM, offsetof(UpdateTable, deletion_protection), false,
+	 NULL, read_protection},
+	{"TableClass", MEMBER_CUSTOM, offsetof(UpdateTable, table_class), false, NULL,
+	 request_read_table_class},
+	{"StreamSpecification", MEMBER_CUSTOM, offsetof(UpdateTable, stream), false, NULL,
+	 request_read_stream},
+	{"SSESpecification", MEMBER_CUSTOM, offsetof(UpdateTable, encryption), false, NULL,
+	 request_read_encryption},
+	{"ReplicaUpdates", MEMBER_REFUSED, .hint = "use the replication of PostgreSQL"},
+	{"MultiRegionConsistency", MEMBER_REFUSED},
+	{"GlobalTableWitnessUpdates", MEMBER_REFUSED},
+	{"GlobalTableSettingsReplicationMode", MEMBER_REFUSED},
+	{"DisassociationProtectionEnabled", MEMBER_REFUSED},
+	{"VectorIndexUpdates", MEMBER_REFUSED}};
+
+/*
+ * Check
+ */
+
+static ItemSpan
+update_name(const IndexUpdate *update)
+{
+	return update->create != NULL             ? update->create->name
+		   : update->update.name.data != NULL ? update->update.name
+											  : update->delete.name;
+}
+
+pg_noreturn static void
+fail_online(void)
+{
+	dyn_error(ERRCODE_DYN_LIMIT_EXCEEDED,
+			  "Subscriber limit exceeded: Only 1 online index can be created or deleted "
+			  "simultaneously per table");
+}
+
+/* The update that creates or deletes an index; NULL if there is none. */
+static const IndexUpdate *
+online_update(const UpdateTable *update)
+{
+	const IndexUpdate *online = NULL;
+	ListCell *cell;
+
+	foreach (cell, update->updates)
+	{
+		const IndexUpdate *one = lfirst(cell);
+
+		if (one->update.name.data != NULL)
+			continue;
+		if (online != NULL)
+			fail_online();
+		online = one;
+	}
+	return online;
+}
+
+static void
+check_names(const UpdateTable *update)
+{
+	for (int i = 0; i < list_length(update->updates); i++)
+	{
+		ItemSpan name = update_name(list_nth(update->updates, i));
+
+		CHECK_FOR_INTERRUPTS();
+		for (int j = 0; j < i; j++)
+		{
+			if (item_compare_bytes(update_name(list_nth(update->updates, j)), name) == 0)
+				dyn_error(ERRCODE_DYN_VALIDATION,
+						  DYN_INVALID_WORDS
+						  "Only one global secondary "
+						  "index update per index is allowed simultaneously. Index: %.*s",
+						  (int) name.len, name.data);
+		}
+	}
+}
+
+static void
+check_request(const UpdateTable *update)
+{
+	if (update->billing < 0 && !request_has_units(&update->throughputs) && update->updates == NIL &&
+		update->deletion_protection < 0 && update->table_class == DYN_CLASS_UNSAID &&
+		!update->stream.given && !update->encryption.given)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, "
+				  "GlobalSecondaryIndexUpdates, SSESpecification, ReplicaUpdates, "
+				  "MultiAccountReplicaReady, ReplicaTransitRoleArn, MultiRegionConsistency, "
+				  "DeletionProtectionEnabled, OnDemandThroughput, WarmThroughput or TableClass is "
+				  "required");
+	if (update->billing == DYN_PROVISIONED && !update->throughputs.provisioned.read.given)
+		dyn_error(ERRCODE_DYN_VALIDATION, DYN_INVALID_WORDS
+				  "ProvisionedThroughput must be specified when BillingMode is PROVISIONED");
+	request_check_stream(&update->stream, false);
+	request_check_encryption(&update->encryption);
+	check_names(update);
+}
+
+/* Definitions of attributes may repeat those that the table has. */
+static void
+check_attributes(const DynShape *shape, List *attributes)
+{
+	List *columns = dyn_shape_keys(shape);
+	ListCell *cell;
+
+	foreach (cell, columns)
+		request_use_attribute(((DynShapeColumn *) lfirst(cell))->spec, attributes);
+	request_check_used(attributes, true);
+}
+
+/*
+ * Settings
+ */
+
+static DynIndexSpec *
+find_index(const DynShape *shape, ItemSpan table, ItemSpan name, const char *what)
+{
+	DynIndexSpec *spec = dyn_shape_index(shape, name);
+	ItemSpan named = dyn_table_name(table);
+
+	if (spec == NULL)
+		dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND,
+				  "Requested resource not found: Index %.*s for table %.*s", (int) name.len,
+				  name.data, (int) named.len, named.data);
+	if (spec->local)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  "Cannot %s an index that is not a GlobalSecondaryIndex: %.*s", what,
+				  (int) name.len, name.data);
+	return spec;
+}
+
+static void
+check_changes(const DynCapacity *old, const DynCapacity *new, const ItemSpan *index)
+{
+	const char *of = index == NULL ? "table" : "index";
+	const char *what = index == NULL ? of : psprintf("index %s", item_quoted_words(*index));
+
+	if (old->read == new->read && old->write == new->write)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  "The provisioned throughput for the %s will not change. The requested value "
+				  "equals the current value. Current ReadCapacityUnits provisioned for the "
+				  "%s: " INT64_FORMAT ". Requested ReadCapacityUnits: " INT64_FORMAT ". Current "
+				  "WriteCapacityUnits provisioned for the %s: " INT64_FORMAT
+				  ". Requested WriteCapacityUnits: " INT64_FORMAT ". Refer to the Amazon DynamoDB "
+				  "Developer Guide for current limits and how to request higher limits.",
+				  what, of, old->read, new->read, of, old->write, new->write);
+}
+
+static void
+update_units(DynDescription *description, const UpdateTable *update)
+{
+	DynCapacity old = description->units.provisioned;
+	DynBilling billing = description->billing;
+
+	if (update->billing >= 0)
+		description_set_billing(description, (DynBilling) update->billing);
+	request_set_units(&description->units, &update->throughputs, NULL);
+	description_check_units(description->billing, &description->units, NULL);
+	if (update->throughputs.provisioned.read.given && description->billing == billing)
+		check_changes(&old, &description->units.provisioned, NULL);
+}
+
+static void
+check_index_units(DynBilling billing, const IndexChange *change)
+{
+	const char *name = item_quoted_words(change->name);
+	bool provisioned = change->throughputs.provisioned.read.given;
+
+	if (billing == DYN_PAY_PER_REQUEST && provisioned)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  DYN_INVALID_WORDS
+				  "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for "
+				  "index: %s when BillingMode is PAY_PER_REQUEST",
+				  name);
+	if (request_has_units(&change->throughputs))
+		return;
+	if (billing == DYN_PAY_PER_REQUEST)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  DYN_INVALID_WORDS "The only Updates for index: %s when TableThroughputMode is "
+									"PAY_PER_REQUEST can be to OnDemandThroughput, WarmThroughput",
+				  name);
+	dyn_error(ERRCODE_DYN_VALIDATION,
+			  DYN_INVALID_WORDS
+			  "Both ReadCapacityUnits and WriteCapacityUnits must be specified for index: %s",
+			  name);
+}
+
+static void
+update_index_units(DynDescription *description, const DynShape *shape, const UpdateTable *update)
+{
+	ListCell *cell;
+
+	foreach (cell, update->updates)
+	{
+		const IndexChange *change = &((IndexUpdate *) lfirst(cell))->update;
+		DynUnits units = description_index_units(description, change->name);
+		DynCapacity old = units.provisioned;
+
+		if (change->name.data == NULL)
+			continue;
+		(void) find_index(shape, update->name, change->name, "update");
+		check_index_units(description->billing, change);
+		request_set_units(&units, &change->throughputs, &change->name);
+		description_check_units(description->billing, &units, &change->name);
+		if (change->throughputs.provisioned.read.given)
+			check_changes(&old, &units.provisioned, &change->name);
+		description_set_index_units(description, change->name, &units);
+	}
+}
+
+static void
+update_description(DynDescription *description, const DynShape *shape, const UpdateTable *update)
+{
+	DynBilling old = description->billing;
+
+	if (update->billing >= 0 || request_has_units(&update->throughputs))
+		update_units(description, update);
+	update_index_units(description, shape, update);
+	/* all global indexes have units too if a table begins to */
+	if (description->billing != old)
+		description_check_indexes(description, shape->indexes);
+	if (update->deletion_protection >= 0)
+		description->deletion_protection = update->deletion_protection > 0;
+	if (update->table_class != DYN_CLASS_UNSAID)
+		description->table_class = update->table_class;
+	if (update->encryption.given)
+		description->encrypted = update->encryption.enabled;
+}
+
+/*
+ * Indexes
+ */
+
+/* Nor may anybody have left an index unfinished but this one. */
+static void
+check_finished(const DynShape *shape, ItemSpan name)
+{
+	ListCell *cell;
+
+	foreach (cell, shape->indexes)
+	{
+		const DynIndexSpec *spec = lfirst(cell);
+
+		if (spec->status != DYN_INDEX_ACTIVE && item_compare_bytes(spec->name, name) != 0)
+			fail_online();
+	}
+}
+
+static void
+begin_online(GsiWork *work, Relation rel, const DynTable *table, const DynShape *shape,
+			 ItemSpan name)
+{
+	work->procedure.name = "UpdateTable";
+	gsi_name(work, name);
+	gsi_begin_in_transaction(work, rel, table);
+	resource_require_permanent(rel, "Call dyn_create_index or dyn_drop_index.");
+	check_finished(shape, name);
+}
+
+static void
+create_index(Relation rel, const DynTable *table, const UpdateTable *update,
+			 const IndexDefinition *definition, DynDescription *description)
+{
+	GsiWork work = {0};
+	DynShape *shape = dyn_shape_of(rel, table);
+	DynIndexSpec *spec =
+		request_index_spec(definition, false, shape, description, update->attributes);
+	const DynIndex *existing = dyn_find_index(table, spec->name);
+
+	check_attributes(shape, update->attributes);
+	if (existing != NULL && (existing->local || existing->status == DYN_INDEX_ACTIVE))
+		dyn_error(ERRCODE_DYN_VALIDATION, "Attempting to create an index which already exists");
+	begin_online(&work, rel, table, shape, spec->name);
+	gsi_check_row_security(&work);
+	gsi_declare_index(&work, rel, table, spec);
+	gsi_resume_later(&work, table);
+}
+
+static void
+delete_index(Relation rel, const DynTable *table, ItemSpan given, ItemSpan name)
+{
+	GsiWork work = {0};
+	DynShape *shape = dyn_shape_of(rel, table);
+
+	find_index(shape, given, name, "delete")->status = DYN_INDEX_DELETING;
+	begin_online(&work, rel, table, shape, name);
+	gsi_check_dependents(&work, rel, table);
+	relation_close(rel, NoLock);
+	dyn_shape_write_trigger(shape);
+	gsi_resume_later(&work, table);
+}
+
+/* Closes the table. */
+static void
+run(const UpdateTable *update, const IndexUpdate *online, Relation rel, DynTable *table)
+{
+	DynDescription *description = description_read(table->relid);
+	DynShape *shape = dyn_shape_of(rel, table);
+	Oid relid = table->relid;
+
+	update_description(description, shape, update);
+	if (online == NULL || online->create == NULL)
+		check_attributes(shape, update->attributes);
+	SPI_connect();
+	if (online == NULL)
+		relation_close(rel, NoLock);
+	else if (online->create != NULL)
+		create_index(rel, table, update, online->create, description);
+	else
+	{
+		description_set_index_units(description, online->delete.name, &(DynUnits){{0}});
+		delete_index(rel, table, update->name, online->delete.name);
+	}
+	description_write(relid, description);
+	SPI_finish();
+}
+
+/* Of all that the request does. */
+static LOCKMODE
+lock_mode(const UpdateTable *update, const IndexUpdate *online)
+{
+	if (online != NULL && online->create != NULL)
+		return AccessExclusiveLock;
+	if (online != NULL)
+		return ShareRowExclusiveLock;
+	if (!update->stream.given)
+		return ShareUpdateExclusiveLock;
+	return stream_lock_mode(update->name, update->stream.view);
+}
+
+/*
+ * Run UpdateTable, which only the table's owner may do.  The creation or deletion of an index is
+ * only begun here; a background worker does the rest after the transaction has committed.
+ */
+void
+request_update_table(JsonReader *reader, JsonWriter *response)
+{
+	UpdateTable update = {.billing = -1, .deletion_protection = -1};
+	const IndexUpdate *online;
+	DynTable *table;
+	Relation rel;
+
+	request_read(reader, update_members, lengthof(update_members), &update, NULL);
+	request_names(reader, update.name);
+	check_request(&update);
+	online = online_update(&update);
+	if (online != NULL)
+		resource_keep_procedures_away(update.name);
+	rel = resource_lock(update.name, lock_mode(&update, online), &table);
+	run(&update, online, rel, table);
+	if (update.stream.enabled)
+		stream_enable(update.name, (DynStreamView) update.stream.view, 0, false);
+	else if (update.stream.given)
+		stream_disable(update.name);
+	rel = resource_open(update.name, &table);
+	json_write_begin(response, NULL);
+	dyn_describe(response, "TableDescription", rel, table, update.name,
+				 online != NULL ? "UPDATING" : "ACTIVE");
+	json_write_end(response);
+	relation_close(rel, NoLock);
+}

@@ -1,0 +1,177 @@
+/*
+ * tables.c
+ *	  CreateTable, DescribeTable, DeleteTable.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "utils/builtins.h"
+#include "utils/uuid.h"
+
+#include "api/request/definitions.h"
+#include "api/request/request.h"
+#include "catalog/definition/settings.h"
+#include "catalog/resource.h"
+#include "catalog/shape.h"
+#include "server/errors.h"
+#include "services/stream/stream.h"
+
+typedef struct CreateTable
+{
+	ItemSpan name;
+	List *attributes;
+	List *keys;
+	List *global;
+	List *local;
+	int billing;
+	Throughputs throughputs;
+	List *tags;
+	bool deletion_protection;
+	DynTableClass table_class;
+	StreamSpecification stream;
+	Encryption encryption;
+} CreateTable;
+
+/* In the order of DynamoDB's errors. */
+static const RequestMember create_members[] = {
+	{"AttributeDefinitions", MEMBER_CUSTOM, offsetof(CreateTable, attributes), true, NULL,
+	 request_read_attributes},
+	{"TableName", MEMBER_STRING, offsetof(CreateTable, name), true, .name_of = NAME_NEW_TABLE,
+	 .missing = REQUIRED_TABLE},
+	{"BillingMode", MEMBER_CHOICE, offsetof(CreateTable, billing), false, dyn_billing_names,
+	 .set = "PROVISIONED, PAY_PER_REQUEST"},
+	{"ProvisionedThroughput", MEMBER_CUSTOM, offsetof(CreateTable, throughputs.provisioned), false,
+	 NULL, request_read_provisioned},
+	{"KeySchema", MEMBER_CUSTOM, offsetof(CreateTable, keys), true, NULL, request_read_key_schema},
+	{"GlobalSecondaryIndexes", MEMBER_CUSTOM, offsetof(CreateTable, global), false, NULL,
+	 request_read_global_indexes},
+	{"LocalSecondaryIndexes", MEMBER_CUSTOM, offsetof(CreateTable, local), false, NULL,
+	 request_read_local_indexes},
+	{"OnDemandThroughput", MEMBER_CUSTOM, offsetof(CreateTable, throughputs.maximum), false, NULL,
+	 request_read_on_demand},
+	{"WarmThroughput", MEMBER_CUSTOM, offsetof(CreateTable, throughputs.warm), false, NULL,
+	 request_read_warm},
+	{"Tags", MEMBER_CUSTOM, offsetof(CreateTable, tags), false, NULL, request_read_tags},
+	{"DeletionProtectionEnabled", MEMBER_BOOL, offsetof(CreateTable, deletion_protection)},
+	{"TableClass", MEMBER_CUSTOM, offsetof(CreateTable, table_class), false, NULL,
+	 request_read_table_class},
+	{"StreamSpecification", MEMBER_CUSTOM, offsetof(CreateTable, stream), false, NULL,
+	 request_read_stream},
+	{"SSESpecification", MEMBER_CUSTOM, offsetof(CreateTable, encryption), false, NULL,
+	 request_read_encryption},
+	{"VectorIndexes", MEMBER_REFUSED},
+	{"ResourcePolicy", MEMBER_REFUSED, .hint = "use GRANT"},
+	{"GlobalTableSourceArn", MEMBER_REFUSED},
+	{"GlobalTableSettingsReplicationMode", MEMBER_REFUSED}};
+
+static ItemSpan
+new_id(void)
+{
+	Datum uuid = DirectFunctionCall1(gen_random_uuid, (Datum) 0);
+	char *text = DatumGetCString(DirectFunctionCall1(uuid_out, uuid));
+
+	return (ItemSpan){text, (uint32) strlen(text)};
+}
+
+static void
+set_description(DynDescription *description, const CreateTable *create)
+{
+	ListCell *cell;
+
+	description->created = description_now();
+	description->billing = (DynBilling) create->billing;
+	if (description->billing == DYN_PAY_PER_REQUEST)
+		description->on_demand_since = description->created;
+	request_set_units(&description->units, &create->throughputs, NULL);
+	description_check_units(description->billing, &description->units, NULL);
+	description->deletion_protection = create->deletion_protection;
+	description->encrypted = create->encryption.enabled;
+	description->table_class = create->table_class;
+	foreach (cell, create->tags)
+	{
+		const DynTag *tag = lfirst(cell);
+
+		description_set_tag(description, tag->key, tag->value);
+	}
+}
+
+/* One more than there may be is enough to be refused. */
+static void
+add_indexes(DynShape *shape, DynDescription *description, List *definitions, bool local,
+			List *attributes)
+{
+	int n =
+		Min(list_length(definitions), (local ? dyn_max_local_indexes : dyn_max_global_indexes) + 1);
+
+	for (int i = 0; i < n; i++)
+		shape->indexes =
+			lappend(shape->indexes, request_index_spec(list_nth(definitions, i), local, shape,
+													   description, attributes));
+}
+
+/* Run CreateTable.  The table can be used at once, so the response describes it as ACTIVE. */
+void
+request_create_table(JsonReader *reader, JsonWriter *response)
+{
+	/* what a request that says nothing means */
+	CreateTable create = {.billing = DYN_PROVISIONED};
+	DynDescription description = {0};
+	DynShape shape = {0};
+	DynTable *table;
+	Relation rel;
+
+	request_read(reader, create_members, lengthof(create_members), &create, NULL);
+	request_names(reader, create.name);
+	request_check_stream(&create.stream, true);
+	request_check_encryption(&create.encryption);
+	request_check_tags(create.tags);
+	set_description(&description, &create);
+	shape.settings.id = new_id();
+	request_set_keys(&shape, create.keys, create.attributes);
+	add_indexes(&shape, &description, create.global, false, create.attributes);
+	add_indexes(&shape, &description, create.local, true, create.attributes);
+	request_check_used(create.attributes, shape.indexes != NIL);
+	dyn_create(&shape, create.name, DYN_DEFAULT_FILLFACTOR);
+	description_write(shape.relid, &description);
+	if (create.stream.enabled)
+		stream_enable(create.name, (DynStreamView) create.stream.view, 0, false);
+
+	rel = resource_open(create.name, &table);
+	json_write_begin(response, NULL);
+	dyn_describe(response, "TableDescription", rel, table, create.name, "ACTIVE");
+	json_write_end(response);
+	relation_close(rel, NoLock);
+}
+
+/*
+ * Run DescribeTable, for which any privilege on the table, or membership in pg_monitor, suffices.
+ */
+void
+request_describe_table(JsonReader *reader, JsonWriter *response)
+{
+	ItemSpan name = request_read_table_name(reader);
+	DynTable *table;
+	Relation rel = resource_open_state(name, &table);
+
+	json_write_begin(response, NULL);
+	dyn_describe(response, "Table", rel, table, name, "ACTIVE");
+	json_write_end(response);
+	relation_close(rel, NoLock);
+}
+
+/*
+ * Run DeleteTable.  Raises an error if the current user may not drop the table, or if it has
+ * deletion protection.
+ */
+void
+request_delete_table(JsonReader *reader, JsonWriter *response)
+{
+	ItemSpan name = request_read_table_name(reader);
+	DynTable *table;
+	Relation rel = resource_open(name, &table);
+
+	json_write_begin(response, NULL);
+	dyn_describe_deleted(response, "TableDescription", rel, table, name);
+	json_write_end(response);
+	dyn_drop(rel, table, false);
+}

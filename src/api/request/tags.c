@@ -1,0 +1,211 @@
+/*
+ * tags.c
+ *	  TagResource, UntagResource, ListTagsOfResource.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "nodes/pg_list.h"
+#include "utils/rel.h"
+
+#include "api/request/request.h"
+#include "catalog/definition/description.h"
+#include "catalog/resource.h"
+#include "catalog/definition/arn.h"
+#include "server/errors.h"
+
+typedef struct TagRequest
+{
+	ItemSpan arn;
+	List *tags; /* of DynTag */
+	List *keys; /* of ItemSpan */
+	ItemSpan next;
+} TagRequest;
+
+/* Read Tags: append a DynTag for each element to a List *. */
+void
+request_read_tags(JsonReader *reader, void *list)
+{
+	static const RequestMember members[] = {
+		{"Key", MEMBER_STRING, offsetof(DynTag, key), true},
+		{"Value", MEMBER_STRING, offsetof(DynTag, value), true}};
+
+	for (json_read_array(reader); json_read_element(reader);)
+	{
+		DynTag *tag = palloc0(sizeof(DynTag));
+
+		request_read_members(reader, members, lengthof(members), tag);
+		*(List **) list = lappend(*(List **) list, tag);
+	}
+}
+
+/*
+ * Letters, numbers and blanks, and some other signs.  Outside of ASCII all are taken for letters.
+ */
+static void
+check_text(ItemSpan text, const char *what)
+{
+	for (uint32 i = 0; i < text.len; i++)
+	{
+		unsigned char c = (unsigned char) text.data[i];
+
+		if (c < 0x80 && (c == '\0' || (!isalnum(c) && strchr(" +-=._:/@", c) == NULL)))
+			dyn_error(ERRCODE_DYN_VALIDATION, "The Tag %s provided is invalid, %s: %s", what, what,
+					  item_quoted_words(text));
+	}
+}
+
+/*
+ * Raises ERRCODE_DYN_VALIDATION if there are too many tags, two have one key, or one has characters
+ * that DynamoDB's do not have.
+ */
+void
+request_check_tags(const List *tags)
+{
+	if (list_length(tags) > DYN_MAX_TAGS)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  "Number of Tags exceed the current limit for the provided ResourceArn");
+	for (int i = 0; i < list_length(tags); i++)
+	{
+		const DynTag *tag = list_nth(tags, i);
+
+		check_text(tag->key, "Key");
+		check_text(tag->value, "Value");
+		for (int j = 0; j < i; j++)
+		{
+			if (item_compare_bytes(((const DynTag *) list_nth(tags, j))->key, tag->key) == 0)
+				dyn_error(ERRCODE_DYN_VALIDATION,
+						  "Duplicate Tag Keys provided as input: Duplicate Tag Key found %s",
+						  item_quoted_words(tag->key));
+		}
+	}
+}
+
+/* Only an ARN names a resource. */
+static void
+read_request(JsonReader *reader, const RequestMember *members, int n, TagRequest *request)
+{
+	ItemSpan name;
+
+	request_read(reader, members, n, request, NULL);
+	request_names(reader, request->arn);
+	if (dyn_parse_table_arn(request->arn, &name))
+		return;
+	dyn_error(ERRCODE_DYN_VALIDATION, "Invalid TableArn: Invalid ResourceArn provided as input %s",
+			  item_quoted_words(request->arn));
+}
+
+/* The errors of these operations name the ARN. */
+pg_noreturn static void
+fail_not_found(ItemSpan arn)
+{
+	dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND,
+			  "Requested resource not found: ResourceArn: %s not found", item_quoted_words(arn));
+}
+
+static Relation
+open_table(ItemSpan arn, DynTable **table)
+{
+	Relation rel = dyn_table_find(arn, AccessShareLock, table);
+
+	if (rel == NULL)
+		fail_not_found(arn);
+	return rel;
+}
+
+/* To change its tags. */
+static Relation
+lock_table(ItemSpan arn, DynTable **table)
+{
+	relation_close(open_table(arn, table), AccessShareLock);
+	return resource_lock(arn, ShareUpdateExclusiveLock, table);
+}
+
+/* Run TagResource, which only the table's owner may do.  A tag that exists gets the new value. */
+void
+request_tag_resource(JsonReader *reader, JsonWriter *response)
+{
+	static const RequestMember members[] = {
+		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true,
+		 .missing = "Invalid TableArn"},
+		{"Tags", MEMBER_CUSTOM, offsetof(TagRequest, tags), true, NULL, request_read_tags}};
+	TagRequest request = {0};
+	DynDescription *description;
+	DynTable *table;
+	Relation rel;
+	ListCell *cell;
+
+	read_request(reader, members, lengthof(members), &request);
+	if (request.tags == NIL)
+		dyn_error(ERRCODE_DYN_VALIDATION, "Atleast one Tag needs to be provided as Input.");
+	request_check_tags(request.tags);
+	rel = lock_table(request.arn, &table);
+	description = description_read(RelationGetRelid(rel));
+	foreach (cell, request.tags)
+		description_set_tag(description, ((DynTag *) lfirst(cell))->key,
+							((DynTag *) lfirst(cell))->value);
+	description_write(RelationGetRelid(rel), description);
+	relation_close(rel, NoLock);
+	json_write_raw(response, NULL, "{}");
+}
+
+/*
+ * Run UntagResource, which only the table's owner may do.  Keys of tags that do not exist are
+ * ignored.
+ */
+void
+request_untag_resource(JsonReader *reader, JsonWriter *response)
+{
+	static const RequestMember members[] = {
+		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true,
+		 .missing = "Invalid TableArn"},
+		{"TagKeys", MEMBER_STRINGS, offsetof(TagRequest, keys), true}};
+	TagRequest request = {0};
+	DynDescription *description;
+	DynTable *table;
+	Relation rel;
+	ListCell *cell;
+
+	read_request(reader, members, lengthof(members), &request);
+	if (request.keys == NIL)
+		dyn_error(ERRCODE_DYN_VALIDATION, "Atleast one Tag Key needs to be provided as Input.");
+	rel = lock_table(request.arn, &table);
+	description = description_read(RelationGetRelid(rel));
+	foreach (cell, request.keys)
+		description_remove_tag(description, *(ItemSpan *) lfirst(cell));
+	description_write(RelationGetRelid(rel), description);
+	relation_close(rel, NoLock);
+	json_write_raw(response, NULL, "{}");
+}
+
+/* All at once, so there is never a token for more. */
+void
+request_list_tags_of_resource(JsonReader *reader, JsonWriter *response)
+{
+	static const RequestMember members[] = {
+		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true,
+		 .missing = "Invalid TableArn"},
+		{"NextToken", MEMBER_STRING, offsetof(TagRequest, next)}};
+	TagRequest request = {0};
+	const DynDescription *description;
+	DynTable *table;
+	Relation rel;
+
+	read_request(reader, members, lengthof(members), &request);
+	if (request.next.len > 0)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid NextToken")));
+	rel = open_table(request.arn, &table);
+	description = description_read(RelationGetRelid(rel));
+	json_write_begin(response, NULL);
+	json_write_begin_array(response, "Tags");
+	for (int i = 0; i < description->ntags; i++)
+	{
+		json_write_begin(response, NULL);
+		json_write_span(response, "Key", description->tags[i].key);
+		json_write_span(response, "Value", description->tags[i].value);
+		json_write_end(response);
+	}
+	json_write_end_array(response);
+	json_write_end(response);
+	relation_close(rel, NoLock);
+}

@@ -1,0 +1,51 @@
+/*
+ * settings.h
+ *	  DynamoDB's limits, as far as they are settings, and what the administrator decides for requests.
+ *
+ * Only limits that actions and DDL check are settings.  The limits of items and expressions are
+ * not: immutable functions check them, whose results may not depend on settings.
+ */
+#ifndef DYNAMO_TABLE_CATALOG_DEFINITION_SETTINGS_H
+#define DYNAMO_TABLE_CATALOG_DEFINITION_SETTINGS_H
+
+/* dynamo_table.max_page_size: bytes of a page of a Query or Scan, after the item that reaches it */
+extern int dyn_max_page_size;
+
+/* dynamo_table.max_batch_get_keys, max_batch_writes, max_batch_size (bytes): of a batch */
+extern int dyn_max_batch_get_keys;
+extern int dyn_max_batch_writes;
+extern int dyn_max_batch_size;
+
+/* dynamo_table.max_transaction_actions, max_transaction_size (bytes): of a transaction */
+extern int dyn_max_transaction_actions;
+extern int dyn_max_transaction_size;
+
+/* dynamo_table.max_local_indexes, max_global_indexes: of a table */
+extern int dyn_max_local_indexes;
+extern int dyn_max_global_indexes;
+
+/* dynamo_table.max_projected_attributes: of INCLUDE, over all indexes of a table */
+extern int dyn_max_projected_attributes;
+
+/* dynamo_table.covering_entry_limit: bytes of an entry of a covering index that is made */
+extern int dyn_covering_entry_limit;
+
+/* dynamo_table.covering_indexes: indexes that requests create are covering */
+extern bool dyn_covering_indexes;
+
+/* dynamo_table.item_collection_size_limit: kB of a collection of a table with local indexes */
+extern int dyn_item_collection_size_limit;
+
+/* dynamo_table.continuous_backups: whether tables can be declared to have point-in-time recovery */
+enum
+{
+	DYN_BACKUPS_REFUSE,
+	DYN_BACKUPS_ARCHIVE, /* where the server archives its WAL */
+	DYN_BACKUPS_ACCEPT
+};
+extern int dyn_continuous_backups;
+
+/* Called once by _PG_init. */
+extern void dyn_settings_init(void);
+
+#endif

@@ -1,0 +1,210 @@
+/*
+ * column.c
+ *	  Typed columns of attributes: one for each attribute and type that entities declare.
+ *
+ * An attribute whose value is not of the declared type has NULL in the column and stays in the item.
+ * So does one that the column does not hold exactly.
+ * Key attributes have columns already.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type_d.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "models/detach/detach.h"
+#include "models/view/member.h"
+#include "server/extension.h"
+
+/* A string as SQL has it. */
+static char *
+literal(ItemSpan text)
+{
+	return quote_literal_cstr(pnstrdup(text.data, text.len));
+}
+
+/* Types without their modifiers, as views of entities have them. */
+char *
+detach_type_sql(Oid type)
+{
+	return format_type_extended(type, -1, FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY);
+}
+
+/*
+ * Which columns there are
+ */
+
+static bool
+is_taken(const Detach *detach, const char *name)
+{
+	ListCell *cell;
+
+	foreach (cell, detach->columns)
+	{
+		if (strcmp(((const DetachColumn *) lfirst(cell))->name, name) == 0)
+			return true;
+	}
+	return get_attnum(detach->relid, name) != InvalidAttrNumber;
+}
+
+/* The attribute's, with a number where several columns would have it. */
+static char *
+new_name(const Detach *detach, ItemSpan stored)
+{
+	const char *wanted = stored.len > 0 ? pnstrdup(stored.data, stored.len) : "entity";
+	const char *text = wanted;
+
+	for (int i = 2;; i++)
+	{
+		char *name = dyn_column_identifier((ItemSpan){text, (uint32) strlen(text)});
+
+		if (!is_taken(detach, name))
+			return name;
+		text = psprintf("%s_%d", wanted, i);
+	}
+}
+
+static void
+add_column(Detach *detach, ItemSpan stored, ValueType type, const char *name, bool is_key)
+{
+	DetachColumn *column = palloc(sizeof(DetachColumn));
+
+	*column = (DetachColumn){stored, type, name, is_key};
+	detach->columns = lappend(detach->columns, column);
+}
+
+/* The column that has an attribute's values of a type. */
+const DetachColumn *
+detach_column(Detach *detach, ItemSpan stored, ValueType type)
+{
+	ListCell *cell;
+
+	foreach (cell, detach->columns)
+	{
+		const DetachColumn *column = lfirst(cell);
+
+		if (item_compare_bytes(column->stored, stored) == 0 && column->type.type == type.type &&
+			column->type.sql == type.sql)
+			return column;
+	}
+	add_column(detach, stored, type, new_name(detach, stored), false);
+	return llast(detach->columns);
+}
+
+/* The column that tells which rows are of an entity. */
+const DetachColumn *
+detach_type_column(Detach *detach, const Entity *entity)
+{
+	return detach_column(detach, entity->type_attribute, (ValueType){ITEM_S, TEXTOID, -1});
+}
+
+/* The columns of keys, and those that the entities of the table declare. */
+void
+detach_choose_columns(Detach *detach, Relation rel)
+{
+	const DynTable *table = detach->table;
+	ListCell *cell;
+
+	detach->entities = entities_of(rel, table);
+	for (int i = 0; i < table->nattributes; i++)
+	{
+		const DynKey *key = &table->keys[i];
+		ValueType type = {key->type, dyn_key_column_type(key->type), -1};
+
+		add_column(detach, key->attribute, type, key->column, true);
+	}
+	foreach (cell, detach->entities)
+	{
+		const Entity *entity = lfirst(cell);
+
+		detach_type_column(detach, entity);
+		for (int i = 0; i < entity->nattributes; i++)
+			detach_column(detach, entity->attributes[i].stored, entity->attributes[i].type);
+	}
+}
+
+/*
+ * Their values
+ */
+
+/* The name of a row's entity, of those without a type attribute: by the templates of the table's keys. */
+static char *
+entity_value(const Detach *detach)
+{
+	StringInfoData sql;
+	ListCell *cell;
+
+	initStringInfo(&sql);
+	appendStringInfoString(&sql, "CASE WHEN false THEN ''");
+	foreach (cell, detach->entities)
+	{
+		const Entity *entity = lfirst(cell);
+
+		if (entity->type_attribute.len > 0)
+			continue;
+		for (int i = 0; i < detach->table->nkeys; i++)
+			appendStringInfo(&sql, " %s " DYN_INTERNAL ".is_entity(item, %s, %s)",
+							 i == 0 ? "WHEN" : "AND",
+							 quote_literal_cstr(member_definition(entity, &entity->keys[i], false)),
+							 quote_identifier(detach->table->keys[i].column));
+		appendStringInfo(&sql, " THEN %s", literal(entity->name));
+	}
+	appendStringInfoString(&sql, " END");
+	return sql.data;
+}
+
+/* The value of a column in an old row. */
+char *
+detach_column_value(const Detach *detach, const DetachColumn *column)
+{
+	if (column->is_key)
+		return pstrdup(quote_identifier(column->name));
+	if (column->stored.len == 0)
+		return entity_value(detach);
+	return psprintf(DYN_INTERNAL ".attribute(item, %s, '%s', NULL::%s)", literal(column->stored),
+					item_type_code(column->type.type), detach_type_sql(column->type.sql));
+}
+
+/* Timestamps without zeros at their ends: declarations say how many digits of a second there are. */
+static const char *
+compared_form(const DetachColumn *column, const char *json)
+{
+	Oid base = getBaseType(column->type.sql);
+
+	if (column->type.type != ITEM_S || (base != TIMESTAMPOID && base != TIMESTAMPTZOID))
+		return json;
+	return psprintf("pg_catalog.regexp_replace(%s #>> '{}', '[.0]*(Z?)$', E'\\\\1')", json);
+}
+
+/*
+ * What no column has of an item, or not exactly, as jsonb.  A type of SQL may read several forms of a value
+ * as one, or round it: a column holds what it would give back as it was stored.
+ */
+char *
+detach_rest_value(const Detach *detach)
+{
+	const char *extension = detach->table->extension;
+	const char *item = psprintf("item::%s.dyn_item", extension);
+	StringInfoData held;
+	ListCell *cell;
+
+	initStringInfo(&held);
+	foreach (cell, detach->columns)
+	{
+		const DetachColumn *column = lfirst(cell);
+		const char *name = literal(column->stored);
+		const char *again =
+			psprintf(DYN_INTERNAL ".to_value(%s, '%s')::pg_catalog.jsonb",
+					 detach_column_value(detach, column), item_type_code(column->type.type));
+		const char *stored =
+			psprintf(DYN_INTERNAL ".get_attribute(%s, %s)::pg_catalog.jsonb", item, name);
+
+		if (column->stored.len > 0)
+			appendStringInfo(&held, "%sCASE WHEN %s = %s THEN %s END", held.len > 0 ? ", " : "",
+							 compared_form(column, again), compared_form(column, stored), name);
+	}
+	return psprintf("%s::pg_catalog.jsonb - pg_catalog.array_remove(ARRAY[%s]::pg_catalog.text[], "
+					"NULL)",
+					item, held.data);
+}

@@ -1,0 +1,339 @@
+/*
+ * plan.c
+ *	  The statements that make a table of items an ordinary table, and notes of what goes.
+ *
+ * One ALTER TABLE rewrites the table, and with it all its btrees.  What depends on the column of
+ * items goes before it; what comes in its place is made after it.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type_d.h"
+#include "commands/extension.h"
+#include "commands/tablespace.h"
+#include "commands/trigger.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "catalog/definition/label.h"
+#include "catalog/definition/trigger.h"
+#include "models/detach/detach.h"
+#include "models/migrate/migrate.h"
+#include "server/sql.h"
+#include "server/words.h"
+
+/* Of views that can be written to. */
+#define VIEW_TRIGGER "dynamo_entity"
+
+static void add(List **lines, const char *format, ...) pg_attribute_printf(2, 3);
+
+/* Adds a statement, a problem or a note, which is one line: people may run the plan as a script. */
+static void
+add(List **lines, const char *format, ...)
+{
+	va_list args;
+	char *line;
+
+	va_start(args, format);
+	line = words_format(format, args);
+	va_end(args);
+	*lines = lappend(*lines, line);
+	for (char *c = line; *line == '-' && *c != '\0'; c++)
+	{
+		if ((unsigned char) *c < ' ' || *c == 0x7f)
+			*c = ' ';
+	}
+}
+
+/*
+ * What is in the way
+ */
+
+static void
+check_state(Detach *detach)
+{
+	const DynSettings *settings = &detach->shape->settings;
+	ListCell *cell;
+
+	foreach (cell, detach->shape->indexes)
+	{
+		const DynIndexSpec *spec = lfirst(cell);
+
+		if (spec->status != DYN_INDEX_ACTIVE)
+			add(&detach->problems, "index \"%s\" is %s; finish or drop it", item_quoted(spec->name),
+				dyn_index_status_names[spec->status]);
+	}
+	if (settings->ttl.len > 0 && settings->ttl_status != DYN_INDEX_ACTIVE)
+		add(&detach->problems, "time to live is %s; call dyn_disable_ttl()",
+			dyn_index_status_names[settings->ttl_status]);
+	if (dyn_settings_stream(settings) != NULL)
+		add(&detach->problems, "a change stream is enabled; call dyn_disable_stream()");
+	foreach (cell, migration_declarations(detach->relid))
+	{
+		ItemSpan name = ((const ModelDeclaration *) lfirst(cell))->name;
+
+		if (migration_followers(pnstrdup(name.data, name.len), detach->relid) != NIL)
+			add(&detach->problems, "migration \"%s\" is followed; call dyn_unfollow_migration()",
+				item_quoted(name));
+	}
+}
+
+/*
+ * The parts of relation $1, which go with it, that depend on extension $2; and what depends on its
+ * columns $3, of which the first is changed, and the others go with their btrees.  Left out is what a table
+ * of items is made of, and what is changed: relations $4, and the columns.  The rule of a view is told as
+ * the view.
+ */
+static const char dependents_sql[] =
+	"WITH part AS (SELECT 'pg_class'::regclass::oid AS classid, $1 AS objid"
+	" UNION SELECT classid, objid FROM pg_depend"
+	" WHERE refclassid = 'pg_class'::regclass AND refobjid = $1 AND deptype IN ('a', 'i')),"
+	" found AS (SELECT d.classid, d.objid, d.objsubid FROM part JOIN pg_depend d"
+	" USING (classid, objid) JOIN pg_depend m"
+	" ON m.classid = d.refclassid AND m.objid = d.refobjid AND m.deptype = 'e'"
+	" AND m.refclassid = 'pg_extension'::regclass AND m.refobjid = $2"
+	" UNION SELECT classid, objid, objsubid FROM pg_depend"
+	" WHERE refclassid = 'pg_class'::regclass AND refobjid = $1 AND refobjsubid = ANY ($3::int[])"
+	" AND (refobjsubid = ($3::int[])[1] OR classid <> 'pg_class'::regclass))"
+	" SELECT DISTINCT COALESCE(pg_describe_object('pg_class'::regclass, r.ev_class, 0),"
+	" pg_describe_object(classid, objid, objsubid)) COLLATE \"C\""
+	" FROM found LEFT JOIN pg_rewrite r ON classid = 'pg_rewrite'::regclass AND r.oid = objid"
+	" AND r.rulename = '_RETURN'"
+	" LEFT JOIN pg_constraint c ON classid = 'pg_constraint'::regclass AND c.oid = objid"
+	" LEFT JOIN pg_trigger t ON classid = 'pg_trigger'::regclass AND t.oid = objid"
+	" WHERE (classid <> 'pg_class'::regclass OR objsubid <> ALL ($3::int[] || 0)"
+	" OR objid <> ALL ($4)) AND (r.oid IS NULL OR ev_class <> ALL ($4))"
+	" AND contype IS DISTINCT FROM 'n' AND conname IS DISTINCT FROM '" DYN_KEYS_CONSTRAINT "'"
+	" AND (tgname IN ('" DYN_DERIVE_TRIGGER "', '" DYN_ENFORCE_TRIGGER "')) IS NOT TRUE ORDER BY 1";
+
+/* Returns descriptions, as a list of char *; connected to SPI. */
+List *
+detach_dependents(Oid relid, List *attnums, List *changed)
+{
+	Oid types[] = {OIDOID, OIDOID, OIDARRAYOID, OIDARRAYOID};
+	Datum values[] = {ObjectIdGetDatum(relid),
+					  ObjectIdGetDatum(get_extension_oid("dynamo_table", false)), sql_oids(attnums),
+					  sql_oids(changed)};
+	List *names = NIL;
+
+	sql_execute(dependents_sql, 4, types, values, NULL, false, 0);
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		char *name = sql_text_or_null(SPI_tuptable, i, 1);
+
+		/* it has no description if it was dropped meanwhile */
+		if (name != NULL)
+			names = lappend(names, name);
+	}
+	SPI_freetuptable(SPI_tuptable);
+	return names;
+}
+
+static void
+check_dependents(Detach *detach)
+{
+	const DynTable *table = detach->table;
+	List *attnums = list_make1_oid(table->item_attnum);
+	List *changed = list_make1_oid(detach->relid);
+	ListCell *cell;
+
+	for (int i = table->nattributes; i < table->ncolumns; i++)
+		attnums = lappend_oid(attnums, table->keys[i].attnum);
+	foreach (cell, detach->views)
+		changed = lappend_oid(changed, ((const DetachView *) lfirst(cell))->relid);
+	foreach (cell, detach_dependents(detach->relid, attnums, changed))
+		add(&detach->problems, "%s depends on column item or on the extension",
+			(const char *) lfirst(cell));
+}
+
+static void
+check_strings(Detach *detach)
+{
+	char *item = psprintf("item::%s.dyn_item::pg_catalog.text", detach->table->extension);
+	/* an odd number of backslashes, so that the last one begins an escape; most items have none */
+	static const char condition[] = "pg_catalog.strpos(%s, E'\\\\u0000') > 0 AND %s"
+									" ~ E'(^|[^\\\\\\\\])(\\\\\\\\\\\\\\\\)*\\\\\\\\u0000'";
+	int64 n = detach->format == DETACH_DYNAMODB
+				  ? 0
+				  : detach_count(detach->relid, psprintf(condition, item, item));
+
+	if (n > 0)
+		add(&detach->problems,
+			"strings with U+0000, which jsonb and text cannot hold, are in " INT64_FORMAT
+			" items; format 'dynamodb' can hold them",
+			n);
+}
+
+/*
+ * Notes
+ */
+
+/* All that was declared is shown, so that it is not lost. */
+static void
+add_notes(Detach *detach)
+{
+	const DynSettings *settings = &detach->shape->settings;
+	List **steps = &detach->steps;
+	ListCell *cell;
+
+	foreach (cell, detach->problems)
+		add(steps, "-- Refused: %s.", (const char *) lfirst(cell));
+	add(steps, "-- Rewrites table %s, " INT64_FORMAT " bytes, and its indexes.",
+		detach->table->qualified,
+		DatumGetInt64(DirectFunctionCall1(pg_table_size, ObjectIdGetDatum(detach->relid))));
+	add(steps, "-- Readers and writers wait until the transaction ends.  A transaction whose "
+			   "snapshot is older then sees an empty table.");
+	if (settings->ttl.len > 0)
+		add(steps,
+			"-- Time to live ends: nothing deletes items by attribute \"%s\" any more, and "
+			"nothing hides them.",
+			item_quoted(settings->ttl));
+	if (settings->nstreams > 0)
+		add(steps, "-- Records of past change streams cannot be read any more.");
+	if (detach->table->enforced)
+		add(steps, "-- Entities are not enforced any more.");
+	foreach (cell, label_read(detach->relid))
+	{
+		const LabelMember *member = lfirst(cell);
+
+		add(steps, "-- Goes with the label, %s: %s", item_quoted(member->name), member->json);
+	}
+	add(steps, "-- Nothing derives key columns any more: statements that write rows have to give "
+			   "them.");
+}
+
+/*
+ * Btrees
+ */
+
+/* A btree that carried items is made without them, under its name and in its tablespace. */
+static void
+add_btrees(Detach *detach)
+{
+	const DynTable *table = detach->table;
+
+	for (int i = 0; i < table->nindexes; i++)
+	{
+		DynIndexSpec spec = *dyn_shape_index(detach->shape, table->indexes[i].name);
+		Oid btree = table->indexes[i].relid;
+		Oid tablespace = get_rel_tablespace(btree);
+		char *sql;
+
+		if (table->indexes[i].carried == NULL || !OidIsValid(btree))
+			continue;
+		spec.covering = false;
+		sql = dyn_shape_index_sql(detach->shape, &spec, get_rel_name(btree), false);
+		if (sql == NULL)
+			continue;
+		add(&detach->steps, "%s", sql);
+		if (OidIsValid(tablespace))
+			add(&detach->steps, "ALTER INDEX %s SET TABLESPACE %s",
+				quote_qualified_identifier(get_namespace_name(get_rel_namespace(btree)),
+										   get_rel_name(btree)),
+				quote_identifier(get_tablespace_name(tablespace)));
+	}
+}
+
+/*
+ * Columns
+ */
+
+static const char *
+item_value(const Detach *detach)
+{
+	const char *extension = detach->table->extension;
+
+	if (detach->format == DETACH_COLUMNS)
+		return psprintf("jsonb USING %s", detach_rest_value(detach));
+	return psprintf(detach->format == DETACH_JSONB
+						? "jsonb USING item::%s.dyn_item::pg_catalog.jsonb"
+						: "json USING item::%s.dyn_item::pg_catalog.text::pg_catalog.json",
+					extension);
+}
+
+/* New columns come without values, which is a change of the catalogs alone, and get them with the rest. */
+static void
+add_rewrite(Detach *detach)
+{
+	const DynTable *table = detach->table;
+	StringInfoData columns;
+	StringInfoData values;
+	ListCell *cell;
+
+	initStringInfo(&columns);
+	initStringInfo(&values);
+	/* derived columns that show nothing of an item's own; btrees go with them */
+	for (int i = table->nattributes; i < table->ncolumns; i++)
+		appendStringInfo(&values, "DROP COLUMN %s, ", quote_identifier(table->keys[i].column));
+	foreach (cell, detach->columns)
+	{
+		const DetachColumn *column = lfirst(cell);
+		const char *name = quote_identifier(column->name);
+		const char *type = detach_type_sql(column->type.sql);
+
+		if (column->is_key)
+			continue;
+		appendStringInfo(&columns, "%s ADD COLUMN %s %s", columns.len > 0 ? "," : "", name, type);
+		appendStringInfo(&values, "ALTER COLUMN %s TYPE %s USING %s, ", name, type,
+						 detach_column_value(detach, column));
+	}
+	if (columns.len > 0)
+		add(&detach->steps, "ALTER TABLE %s%s", table->qualified, columns.data);
+	add(&detach->steps,
+		"ALTER TABLE %s DROP CONSTRAINT IF EXISTS " DYN_KEYS_CONSTRAINT
+		", %sALTER COLUMN item TYPE pg_catalog.%s, SET ACCESS METHOD heap",
+		table->qualified, values.data, item_value(detach));
+}
+
+/*
+ * The whole
+ */
+
+static void
+add_statements(Detach *detach, Relation rel)
+{
+	const char *table = detach->table->qualified;
+	List **steps = &detach->steps;
+	ListCell *cell;
+
+	foreach (cell, detach->views)
+	{
+		const DetachView *view = lfirst(cell);
+
+		if (OidIsValid(get_trigger_oid(view->relid, VIEW_TRIGGER, true)))
+			add(steps, "DROP TRIGGER " VIEW_TRIGGER " ON %s", detach_name(view->relid));
+		add(steps, "%s", detach_free_view_sql(view));
+	}
+	if (label_read(detach->relid) != NIL)
+		add(steps, "SECURITY LABEL FOR " LABEL_PROVIDER " ON TABLE %s IS NULL", table);
+	for (int role = 0; role < DYN_TRIGGERS; role++)
+	{
+		if (dyn_trigger_find(rel, (DynTriggerRole) role) != NULL)
+			add(steps, "DROP TRIGGER \"%s\" ON %s", dyn_triggers[role].name, table);
+	}
+	add_rewrite(detach);
+	add_btrees(detach);
+	add(steps, "ANALYZE %s", table);
+	foreach (cell, detach->views)
+		add(steps, "-- View %s becomes one of these columns.",
+			detach_name(((const DetachView *) lfirst(cell))->relid));
+}
+
+/*
+ * Fill in what is to be done with the table, or why it cannot be done.  Connected to SPI, with the
+ * rights of the table's owner.
+ */
+void
+detach_plan(Detach *detach, Relation rel)
+{
+	check_state(detach);
+	if (detach->format == DETACH_COLUMNS)
+	{
+		detach_choose_columns(detach, rel);
+		detach_choose_views(detach, rel);
+	}
+	check_dependents(detach);
+	check_strings(detach);
+	add_notes(detach);
+	add_statements(detach, rel);
+}

@@ -1,0 +1,124 @@
+/*
+ * hint.c
+ *	  What to do about attributes that do not fit their entity, for those who meet entities first.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "models/entity/entity.h"
+
+/* A value of SQL's that has to be made an attribute, as an example; NULL: JSON has such values. */
+static const char *
+sql_example(Oid sql)
+{
+	switch (getBaseType(sql))
+	{
+		case TIMESTAMPTZOID:
+			return "now()";
+		case TIMESTAMPOID:
+			return "localtimestamp";
+		case DATEOID:
+			return "current_date";
+		default:
+			return NULL;
+	}
+}
+
+/* The type of an attribute as dyn_to_value() takes it, beside a value of that type. */
+static const char *
+type_argument(const ValueType *type)
+{
+	if (type->typmod < 0)
+		return item_type_code(type->type);
+	return psprintf("%s %s", item_type_code(type->type),
+					format_type_with_typemod(type->sql, type->typmod));
+}
+
+/* In both forms of JSON, in which attributes are given. */
+static const char *
+json_hint(ItemType type)
+{
+	switch (type)
+	{
+		case ITEM_S:
+			return "Write a string: \"7\" in plain JSON, {\"S\": \"7\"} in DynamoDB JSON.";
+		case ITEM_N:
+			return "Write a number: 7 in plain JSON, {\"N\": \"7\"} in DynamoDB JSON.";
+		case ITEM_BOOL:
+			return "Write a boolean: true in plain JSON, {\"BOOL\": true} in DynamoDB JSON.";
+		case ITEM_M:
+			return "Write an object: {\"a\": 7} in plain JSON, {\"M\": {\"a\": {\"N\": \"7\"}}} in "
+				   "DynamoDB "
+				   "JSON.";
+		case ITEM_L:
+			return "Write an array: [7] in plain JSON, {\"L\": [{\"N\": \"7\"}]} in DynamoDB JSON.";
+		case ITEM_B:
+			return "Plain JSON has no bytes. Write the item as DynamoDB JSON, with {\"B\": "
+				   "\"AAE=\"}.";
+		case ITEM_SS:
+			return "Plain JSON has no sets. Write the item as DynamoDB JSON, with {\"SS\": "
+				   "[\"a\"]}.";
+		case ITEM_NS:
+			return "Plain JSON has no sets. Write the item as DynamoDB JSON, with {\"NS\": "
+				   "[\"7\"]}.";
+		case ITEM_BS:
+			return "Plain JSON has no sets. Write the item as DynamoDB JSON, with {\"BS\": "
+				   "[\"AAE=\"]}.";
+		case ITEM_NULL:
+			break;
+	}
+	return NULL;
+}
+
+/*
+ * Returns how to write a value of the attribute, where the given one is of a wrong kind; NULL if
+ * nothing can be said.
+ */
+const char *
+entity_value_hint(const EntityAttribute *attribute, ItemSpan value)
+{
+	const ValueType *type = &attribute->type;
+	const char *example = sql_example(type->sql);
+
+	if (example != NULL)
+		return psprintf("Make it of a value of SQL, as dyn_to_value(%s, '%s') does.", example,
+						type_argument(type));
+	return item_type(value) == type->type ? NULL : json_hint(type->type);
+}
+
+/*
+ * Returns a hint if one of the entity's attributes is missing, and there is one whose name differs in
+ * case only; else NULL.
+ */
+const char *
+entity_case_hint(const Entity *entity, const ItemChildren *map)
+{
+	for (int i = 0; i < entity->nattributes; i++)
+	{
+		ItemSpan name = entity->attributes[i].name;
+		ItemSpan ignored;
+		const char *hint = item_find(map, name, &ignored) ? NULL : item_case_hint(map, name);
+
+		if (hint != NULL)
+			return hint;
+	}
+	return NULL;
+}
+
+/* Returns a hint if an attribute of the entity has the name in another case; else NULL. */
+const char *
+entity_attribute_hint(const Entity *entity, ItemSpan name)
+{
+	for (int i = 0; i < entity->nattributes; i++)
+	{
+		ItemSpan here = entity->attributes[i].name;
+
+		if (here.len == name.len && pg_strncasecmp(here.data, name.data, name.len) == 0)
+			return psprintf("Names of attributes are case-sensitive, and there is \"%s\".",
+							item_quoted(here));
+	}
+	return NULL;
+}

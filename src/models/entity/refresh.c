@@ -1,0 +1,102 @@
+/*
+ * refresh.c
+ *	  dyn_refresh_entity(): the keys that the templates of an entity make now, for items that are there.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+
+#include "models/entity/entity.h"
+#include "server/arguments.h"
+#include "server/work/procedure.h"
+#include "services/job/items.h"
+
+typedef struct Refresh
+{
+	ItemSpan name;
+	const Entity *entity; /* of the transaction */
+} Refresh;
+
+static const char *
+declaration(Relation rel, ItemSpan name)
+{
+	const ModelDeclaration *found = model_find(model_declarations(rel, MODEL_ENTITY), name);
+
+	return found == NULL ? NULL : found->json;
+}
+
+/* One job does not make keys by two declarations: what it has passed would be left as it is. */
+static void
+find_entity(ItemJob *work, Relation rel, DynTable *table)
+{
+	Refresh *refresh = work->arg;
+
+	refresh->entity = entity_find(rel, table, refresh->name);
+	if (strcmp(declaration(rel, refresh->name), work->fingerprint) != 0)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("entity \"%s\" of table \"%s\" was declared again meanwhile",
+							   work->name, work->table),
+						errhint("Call dyn_refresh_entity again.")));
+}
+
+static bool
+is_of_entity(ItemJob *work, const DynItem *item)
+{
+	return entity_has(((Refresh *) work->arg)->entity, item);
+}
+
+static DynItem *
+rekeyed(ItemJob *work, const DynItem *item)
+{
+	return entity_rekeyed(((Refresh *) work->arg)->entity, item);
+}
+
+/*
+ * Waits for transactions that may have looked the entity up before it was declared: what they write
+ * by the old declaration must be there when items are read.  No lock is taken, so no session queues
+ * behind this one, and nothing is held but a transaction without a snapshot.
+ */
+static void
+await_writers(Oid relid)
+{
+	LOCKTAG tag;
+
+	procedure_commit(NULL);
+	SET_LOCKTAG_RELATION(tag, MyDatabaseId, relid);
+	WaitForLockers(tag, ShareLock, false);
+}
+
+PG_FUNCTION_INFO_V1(dyn_refresh_entity);
+Datum
+dyn_refresh_entity(PG_FUNCTION_ARGS)
+{
+	Refresh refresh = {0};
+	ItemJob work = {.procedure = "dyn_refresh_entity",
+					.kind = "refresh",
+					.arg = &refresh,
+					.open = find_entity,
+					.wants = is_of_entity,
+					.change = rekeyed};
+	DynTable *table;
+	Relation rel;
+
+	procedure_connect(fcinfo, work.procedure);
+	argument_require(fcinfo, 0, "table_name");
+	argument_require(fcinfo, 1, "entity");
+	work.table_name = PG_GETARG_TEXT_PP(0);
+	work.name = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	refresh.name = (ItemSpan){work.name, strlen(work.name)};
+	item_job_arguments(&work, fcinfo, 2);
+	rel = item_job_open(&work, &table);
+	(void) entity_find(rel, table, refresh.name);
+	work.fingerprint = declaration(rel, refresh.name);
+	relation_close(rel, AccessShareLock);
+	await_writers(work.relid);
+	item_job_run(&work);
+	SPI_finish();
+	PG_RETURN_VOID();
+}

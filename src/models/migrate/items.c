@@ -1,0 +1,163 @@
+/*
+ * items.c
+ *	  dyn_migration_items(): the items that a migration makes of its rows.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "utils/builtins.h"
+#include "utils/tuplestore.h"
+
+#include "actions/actions.h"
+#include "models/migrate/check.h"
+#include "server/arguments.h"
+#include "server/errors.h"
+#include "server/progress.h"
+#include "store/plan.h"
+#include "store/store.h"
+
+extern PGDLLEXPORT Datum dyn_migration_items(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum dyn_migration_key(PG_FUNCTION_ARGS);
+
+enum
+{
+	STEP,
+	SOURCE_ROW,
+	KEY,
+	ITEM,
+	PROBLEM,
+	COLUMNS
+};
+
+typedef struct ItemsOutput
+{
+	const DynTable *table;
+	ReturnSetInfo *result;
+	int64 rows; /* of the step */
+	double expected;
+	TimestampTz told;
+} ItemsOutput;
+
+/* Returns a new item of the key attributes of the table alone.  The given item has all of them. */
+DynItem *
+item_key(const DynTable *table, const DynItem *item)
+{
+	ItemBuilder builder;
+
+	item_build_init(&builder, 64);
+	item_build_begin(&builder, ITEM_M);
+	for (int i = 0; i < table->nkeys; i++)
+	{
+		item_build_name(&builder, table->keys[i].attribute);
+		item_build_value(&builder, dyn_key_attribute(table, &table->primary, item, i));
+	}
+	(void) item_build_end(&builder);
+	return item_build_finish(&builder);
+}
+
+/* "orphan: no row of shop.customers has …" */
+static Datum
+problem_text(const MigrationRow *row)
+{
+	return CStringGetTextDatum(psprintf("%s: %s", row_problem_names[row->problem], row->message));
+}
+
+static bool
+put_item(const MigrationRow *row, void *arg)
+{
+	ItemsOutput *output = arg;
+	Datum values[COLUMNS] = {0};
+	bool nulls[COLUMNS] = {false};
+
+	values[STEP] = CStringGetTextDatum(row->step->name);
+	values[SOURCE_ROW] = CStringGetTextDatum(row_name(row->step, row->tuple, row->desc));
+	nulls[KEY] = nulls[ITEM] = row->item == NULL;
+	if (row->item != NULL)
+	{
+		values[KEY] = PointerGetDatum(item_key(output->table, row->item));
+		values[ITEM] = PointerGetDatum(row->item);
+	}
+	nulls[PROBLEM] = row->problem == ROW_OK;
+	if (row->problem != ROW_OK)
+		values[PROBLEM] = problem_text(row);
+	tuplestore_putvalues(output->result->setResult, output->result->setDesc, values, nulls);
+	output->rows++;
+	if (progress_is_due(&output->told))
+		ereport(NOTICE,
+				(errmsg("migration \"%s\", step \"%s\": %s rows read", row->step->migration->name,
+						row->step->name, progress_count(output->rows, output->expected))));
+	return true;
+}
+
+PG_FUNCTION_INFO_V1(dyn_migration_items);
+Datum
+dyn_migration_items(PG_FUNCTION_ARGS)
+{
+	ItemsOutput output = {.result = (ReturnSetInfo *) fcinfo->resultinfo};
+	text *step = argument_text(fcinfo, 1);
+	Migration *migration;
+	DynTable *table;
+	RightsBefore before;
+	Relation rel;
+
+	argument_require(fcinfo, 0, "migration");
+	InitMaterializedSRF(fcinfo, 0);
+	store_connect();
+	rel = migration_open_to_run(text_span(PG_GETARG_TEXT_PP(0)), AccessShareLock, &table,
+								&migration, &before);
+	output.table = table;
+	for (int i = 0; i < migration->nsteps; i++)
+	{
+		if (step != NULL && &migration->steps[i] != migration_step(migration, text_span(step)))
+			continue;
+		output.rows = 0;
+		output.expected = step_expected_rows(&migration->steps[i]);
+		step_read_all(&migration->steps[i], rel, table, put_item, &output);
+	}
+	migration_close(rel, &before);
+	SPI_finish();
+	return (Datum) 0;
+}
+
+/* What the calls in one query share; the migration lives as long as the transaction. */
+typedef struct KeyCall
+{
+	Migration *migration;
+	DynTable *table;
+} KeyCall;
+
+static KeyCall *
+key_call(FunctionCallInfo fcinfo)
+{
+	MemoryContext old;
+	KeyCall *call = fcinfo->flinfo->fn_extra;
+
+	if (call != NULL)
+		return call;
+	store_connect();
+	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+	call = palloc(sizeof(KeyCall));
+	relation_close(migration_open(text_span(PG_GETARG_TEXT_PP(0)), AccessShareLock, &call->table,
+								  &call->migration),
+				   NoLock);
+	MemoryContextSwitchTo(old);
+	SPI_finish();
+	fcinfo->flinfo->fn_extra = call;
+	return call;
+}
+
+/* Returns the key of an item if the migration makes its entity, or if any entity will do. */
+PG_FUNCTION_INFO_V1(dyn_migration_key);
+Datum
+dyn_migration_key(PG_FUNCTION_ARGS)
+{
+	KeyCall *call = key_call(fcinfo);
+	DynItem *item = PG_GETARG_DYN_ITEM(1);
+	bool found = PG_GETARG_BOOL(2);
+
+	for (int i = 0; i < call->migration->nsteps && !found; i++)
+		found = entity_has(call->migration->steps[i].entity, item);
+	if (!found)
+		PG_RETURN_NULL();
+	PG_RETURN_POINTER(item_key(call->table, item));
+}

@@ -1,0 +1,412 @@
+/*
+ * verify.c
+ *	  dyn_verify_migration(), dyn_preview_migration(): what rows make beside what is there.
+ *
+ * One query joins both sides by the key, with the memory that queries have.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/tuplestore.h"
+
+#include "actions/actions.h"
+#include "models/migrate/check.h"
+#include "models/migrate/collide.h"
+#include "server/arguments.h"
+#include "server/errors.h"
+#include "server/extension.h"
+#include "server/progress.h"
+#include "server/sql.h"
+#include "store/plan.h"
+#include "store/store.h"
+
+#define FETCH_ROWS 500
+
+extern PGDLLEXPORT Datum dyn_verify_migration(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum dyn_preview_migration(PG_FUNCTION_ARGS);
+
+/* Columns of both queries. */
+enum
+{
+	STEP = 1,
+	SOURCE_ROW,
+	MADE,
+	PROBLEM,
+	THERE
+};
+
+typedef struct Comparison
+{
+	Migration *migration;
+	DynTable *table;
+	RightsBefore before;
+	ReturnSetInfo *result;
+	const SPITupleTable *page;
+	uint64 at; /* of the page */
+	int64 rows;
+	int64 equal;
+	int64 read; /* of the queries, for progress */
+	TimestampTz told;
+	/* of a dry run */
+	HTAB *collisions;
+	int64 samples;
+	int64 left; /* of the step */
+	const char *step;
+} Comparison;
+
+/*
+ * Differences
+ */
+
+static void
+append_difference(StringInfo out, ItemSpan name, const char *what)
+{
+	appendStringInfo(out, "%s\"%s\" %s", out->len > 0 ? ", " : "", item_quoted(name), what);
+}
+
+/*
+ * Returns a text on the attributes in which two items differ, like: "a" is missing, "b" differs.
+ * NULL if they are equal.
+ */
+static char *
+item_difference(const DynItem *made, const DynItem *there)
+{
+	ItemChildren ours = item_children(item_root(made));
+	ItemChildren theirs = item_children(item_root(there));
+	StringInfoData out;
+	ItemSpan name;
+	ItemSpan other;
+
+	initStringInfo(&out);
+	for (uint32 i = 0; i < ours.count; i++)
+	{
+		ItemSpan value = item_entry(item_child(&ours, i), &name);
+
+		if (!item_find(&theirs, name, &other))
+			append_difference(&out, name, "is missing");
+		else if (item_compare_bytes(value, other) != 0)
+			append_difference(&out, name, "differs");
+	}
+	for (uint32 i = 0; i < theirs.count; i++)
+	{
+		item_entry(item_child(&theirs, i), &name);
+		if (!item_find(&ours, name, &other))
+			append_difference(&out, name, "is not of the row");
+	}
+	return out.len > 0 ? out.data : NULL;
+}
+
+/*
+ * Columns
+ */
+
+static char *
+column_text(const Comparison *c, int column)
+{
+	bool isnull;
+	Datum value = sql_nullable(c->page, c->at, column, &isnull);
+
+	return isnull ? NULL : TextDatumGetCString(value);
+}
+
+static DynItem *
+column_item(const Comparison *c, int column)
+{
+	bool isnull;
+	Datum value = sql_nullable(c->page, c->at, column, &isnull);
+
+	return isnull ? NULL : DatumGetDynItem(value);
+}
+
+static Datum
+text_or_null(const char *text, bool *isnull)
+{
+	*isnull = text == NULL;
+	return text == NULL ? (Datum) 0 : CStringGetTextDatum(text);
+}
+
+static const Entity *
+entity_of_step(const Comparison *c, const char *step)
+{
+	return migration_step(c->migration, (ItemSpan){step, (uint32) strlen(step)})->entity;
+}
+
+static char *
+entity_name(const Comparison *c, const char *step, const DynItem *item)
+{
+	const Entity *entity = step != NULL ? entity_of_step(c, step) : NULL;
+
+	for (int i = 0; i < c->migration->nsteps && entity == NULL; i++)
+	{
+		if (entity_has(c->migration->steps[i].entity, item))
+			entity = c->migration->steps[i].entity;
+	}
+	return entity == NULL ? NULL : pnstrdup(entity->name.data, entity->name.len);
+}
+
+static void
+tell(Comparison *c)
+{
+	if (progress_is_due(&c->told))
+		ereport(NOTICE, (errmsg("migration \"%s\": %lld rows and items compared",
+								c->migration->name, (long long) c->read)));
+}
+
+/* Runs a query and calls a function for each row, in a memory context that is reset after it. */
+static void
+for_each_row(Comparison *c, const char *sql, void (*callback)(Comparison *c))
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "migration comparison", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = CurrentMemoryContext;
+	Portal portal = SPI_cursor_open_with_args(NULL, sql_on(c->table->relid, sql), 0, NULL, NULL,
+											  NULL, true, CURSOR_OPT_NO_SCROLL);
+
+	do
+	{
+		SPI_cursor_fetch(portal, true, FETCH_ROWS);
+		MemoryContextSwitchTo(context);
+		for (uint64 i = 0; i < SPI_tuptable->numvals; i++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			c->page = SPI_tuptable;
+			c->at = i;
+			callback(c);
+			MemoryContextReset(context);
+		}
+		MemoryContextSwitchTo(old);
+		c->read += (int64) SPI_tuptable->numvals;
+		SPI_freetuptable(SPI_tuptable);
+		tell(c);
+	} while (SPI_processed > 0);
+	SPI_cursor_close(portal);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+static char *
+items_sql(const Comparison *c, bool of_entities)
+{
+	const char *item = quote_identifier(DYN_ITEM_COLUMN);
+	const char *key =
+		psprintf(DYN_INTERNAL ".migration_key(%s, %s, %s)", quote_literal_cstr(c->migration->name),
+				 item, of_entities ? "false" : "true");
+
+	const char *table = c->table->qualified;
+
+	/* its items are fetched first: other nodes have not the tables of the migration */
+	if (c->table->distributed)
+		table = psprintf("(SELECT %s FROM %s OFFSET 0) AS i", item, table);
+	return psprintf("(SELECT %s AS item, %s AS key FROM %s%s)", item, key, table,
+					of_entities ? psprintf(" WHERE %s IS NOT NULL", key) : "");
+}
+
+static void
+begin(FunctionCallInfo fcinfo, Comparison *c, Relation *rel)
+{
+	argument_require(fcinfo, 0, "migration");
+	InitMaterializedSRF(fcinfo, 0);
+	c->result = (ReturnSetInfo *) fcinfo->resultinfo;
+	store_connect();
+	*rel = migration_open_to_run(text_span(PG_GETARG_TEXT_PP(0)), AccessShareLock, &c->table,
+								 &c->migration, &c->before);
+}
+
+/*
+ * Verifying
+ */
+
+static void
+put_difference(Comparison *c, const char *step, const DynItem *key_of, const char *difference)
+{
+	Datum values[5];
+	bool nulls[5] = {false};
+
+	values[0] = text_or_null(step, &nulls[0]);
+	values[1] = text_or_null(entity_name(c, step, key_of), &nulls[1]);
+	values[2] = text_or_null(column_text(c, SOURCE_ROW), &nulls[2]);
+	nulls[3] = key_of == NULL;
+	values[3] = key_of == NULL ? (Datum) 0 : PointerGetDatum(item_key(c->table, key_of));
+	values[4] = CStringGetTextDatum(difference);
+	tuplestore_putvalues(c->result->setResult, c->result->setDesc, values, nulls);
+}
+
+static void
+verify_row(Comparison *c)
+{
+	char *step = column_text(c, STEP);
+	DynItem *made = column_item(c, MADE);
+	DynItem *there = column_item(c, THERE);
+	const char *difference;
+
+	if (step != NULL)
+		c->rows++;
+	if (step == NULL)
+		difference = "no row makes the item";
+	else if (made == NULL)
+		difference = column_text(c, PROBLEM);
+	else if (there == NULL)
+		difference = "there is no item";
+	else
+		difference = item_difference(made, there);
+	if (difference == NULL)
+		c->equal++;
+	else
+		put_difference(c, step, made != NULL ? made : there, difference);
+}
+
+static void
+put_new_columns(Comparison *c, const MigrationStep *step)
+{
+	ListCell *cell;
+
+	foreach (cell, step_new_columns(step))
+	{
+		const char *name = lfirst(cell);
+		Datum values[5] = {0};
+		bool nulls[5] = {false, false, true, true, false};
+
+		values[0] = CStringGetTextDatum(step->name);
+		values[1] = PointerGetDatum(
+			cstring_to_text_with_len(step->entity->name.data, (int) step->entity->name.len));
+		values[4] = CStringGetTextDatum(
+			psprintf("column \"%s\" of %s was added after the migration was declared",
+					 item_quoted((ItemSpan){name, (uint32) strlen(name)}), step->source.name));
+		tuplestore_putvalues(c->result->setResult, c->result->setDesc, values, nulls);
+	}
+}
+
+/* About tables that the migration follows: no row or item differs, but something is to be known. */
+static void
+put_tables(Comparison *c, const char *before, const List *tables, const char *after)
+{
+	ListCell *cell;
+
+	foreach (cell, tables)
+	{
+		Datum values[5] = {0};
+		bool nulls[5] = {true, true, true, true, false};
+
+		values[4] =
+			CStringGetTextDatum(psprintf("%s %s %s", before, (const char *) lfirst(cell), after));
+		tuplestore_putvalues(c->result->setResult, c->result->setDesc, values, nulls);
+	}
+}
+
+PG_FUNCTION_INFO_V1(dyn_verify_migration);
+Datum
+dyn_verify_migration(PG_FUNCTION_ARGS)
+{
+	Comparison c = {0};
+	Relation rel;
+
+	begin(fcinfo, &c, &rel);
+	for_each_row(&c,
+				 psprintf("SELECT m.step, m.source_row, m.item, m.problem, t.item"
+						  " FROM %s.dyn_migration_items(%s::pg_catalog.text, "
+						  "NULL::pg_catalog.text) AS m FULL JOIN %s AS t"
+						  " ON t.key OPERATOR(%s.=) m.key",
+						  c.table->extension, quote_literal_cstr(c.migration->name),
+						  items_sql(&c, true), c.table->extension),
+				 verify_row);
+	for (int i = 0; i < c.migration->nsteps; i++)
+		put_new_columns(&c, &c.migration->steps[i]);
+	put_tables(&c, "triggers of", migration_disabled(c.migration),
+			   "do not fire as they were made, so changes may be missed; call "
+			   "dyn_unfollow_migration() and dyn_follow_migration()");
+	if (!migration_truncate_is_refused())
+		put_tables(
+			&c, "partition", migration_later_partitions(c.migration),
+			"came after the following began, so a session without the library can truncate it; "
+			"call dyn_unfollow_migration() and dyn_follow_migration() in one transaction");
+	ereport(NOTICE, (errmsg("migration \"%s\": %lld rows compared, %lld equal", c.migration->name,
+							(long long) c.rows, (long long) c.equal)));
+	migration_close(rel, &c.before);
+	SPI_finish();
+	return (Datum) 0;
+}
+
+/*
+ * Dry run
+ */
+
+static void
+put_sample(Comparison *c, const char *step, const DynItem *made, const char *problem)
+{
+	Datum values[5];
+	bool nulls[5] = {false};
+
+	values[0] = text_or_null(step, &nulls[0]);
+	values[1] = text_or_null(entity_name(c, step, made), &nulls[1]);
+	values[2] = text_or_null(column_text(c, SOURCE_ROW), &nulls[2]);
+	nulls[3] = made == NULL;
+	values[3] = PointerGetDatum(made);
+	values[4] = text_or_null(problem, &nulls[4]);
+	tuplestore_putvalues(c->result->setResult, c->result->setDesc, values, nulls);
+}
+
+/* Returns the problem that a row would have; NULL: none. */
+static const char *
+dry_problem(const Comparison *c, const char *step, const DynItem *made)
+{
+	const char *problem = column_text(c, PROBLEM);
+	const DynItem *there = column_item(c, THERE);
+	const Collision *collision = collision_of_row(c->collisions, step, column_text(c, SOURCE_ROW));
+	const char *difference;
+
+	if (problem != NULL)
+		return problem;
+	if (collision != NULL)
+		return psprintf("collision: %s makes the same item%s", collision->other,
+						collision->loses ? ", and comes before it" : "");
+	difference = made != NULL && there != NULL ? item_difference(made, there) : NULL;
+	return difference == NULL ? NULL : psprintf("conflict: there is another item: %s", difference);
+}
+
+static void
+dry_row(Comparison *c)
+{
+	char *step = column_text(c, STEP);
+	DynItem *made = column_item(c, MADE);
+	const char *problem = dry_problem(c, step, made);
+
+	if (problem == NULL && c->left == 0)
+		return;
+	if (problem == NULL)
+		c->left--;
+	put_sample(c, step, made, problem);
+}
+
+PG_FUNCTION_INFO_V1(dyn_preview_migration);
+Datum
+dyn_preview_migration(PG_FUNCTION_ARGS)
+{
+	Comparison c = {0};
+	Relation rel;
+
+	begin(fcinfo, &c, &rel);
+	c.samples = PG_ARGISNULL(1) ? 3 : PG_GETARG_INT64(1);
+	if (c.samples < 0)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("samples must not be negative")));
+	c.collisions = collisions_find(c.migration, c.table->extension);
+	for (int i = 0; i < c.migration->nsteps; i++)
+	{
+		c.left = c.samples;
+		for_each_row(&c,
+					 psprintf("SELECT m.step, m.source_row, m.item, m.problem, t.item"
+							  " FROM %s.dyn_migration_items(%s::pg_catalog.text, "
+							  "%s::pg_catalog.text) WITH ORDINALITY AS m"
+							  " LEFT JOIN %s AS t ON t.key OPERATOR(%s.=) m.key"
+							  " ORDER BY m.ordinality",
+							  c.table->extension, quote_literal_cstr(c.migration->name),
+							  quote_literal_cstr(c.migration->steps[i].name), items_sql(&c, false),
+							  c.table->extension),
+					 dry_row);
+	}
+	migration_close(rel, &c.before);
+	SPI_finish();
+	return (Datum) 0;
+}

@@ -1,0 +1,109 @@
+/*
+ * comment.c
+ *	  Lines of comments.
+ *
+ * They hold names, which may be any text.  A comment ends at the end of its line, so no character
+ * that ends a line may get there.
+ */
+#include "postgres.h"
+
+#include "mb/pg_wchar.h"
+
+#include "models/propose/propose.h"
+#include "server/chart.h"
+
+/* Returns the bytes of a character that ends a line, or changes how others are shown, or 0. */
+int
+propose_control_length(const char *p)
+{
+	if (GetDatabaseEncoding() == PG_UTF8)
+		return chart_hidden(p);
+	return (unsigned char) *p < ' ' || *p == 0x7f;
+}
+
+/* Appends a line; what controls a terminal or ends a line becomes a "?". */
+static void
+append_line(StringInfo out, const char *begin, const char *text)
+{
+	appendStringInfoString(out, begin);
+	while (*text != '\0')
+	{
+		int control = propose_control_length(text);
+
+		appendStringInfoChar(out, control > 0 ? '?' : *text);
+		text += Max(control, 1);
+	}
+	appendStringInfoChar(out, '\n');
+}
+
+static char *print(const char *format, va_list *args) pg_attribute_printf(1, 0);
+
+static char *
+print(const char *format, va_list *args)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (;;)
+	{
+		va_list copy;
+		int needed;
+
+		va_copy(copy, *args);
+		needed = appendStringInfoVA(&text, format, copy);
+		va_end(copy);
+		if (needed == 0)
+			return text.data;
+		enlargeStringInfo(&text, needed);
+	}
+}
+
+/* Appends a line that begins with "-- ". */
+void
+propose_comment(StringInfo out, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	append_line(out, "-- ", print(format, &args));
+	va_end(args);
+}
+
+/* Adds a remark to a list of them; a question is one that a person has to answer. */
+void
+propose_remark(List **remarks, bool question, const char *format, ...)
+{
+	ProposeRemark *remark = palloc(sizeof(ProposeRemark));
+	va_list args;
+
+	va_start(args, format);
+	*remark = (ProposeRemark){question, print(format, &args)};
+	va_end(args);
+	*remarks = lappend(*remarks, remark);
+}
+
+/* Appends remarks as lines; those of questions begin with "-- ? ". */
+void
+propose_print_remarks(StringInfo out, const List *remarks)
+{
+	ListCell *cell;
+
+	foreach (cell, remarks)
+	{
+		const ProposeRemark *remark = lfirst(cell);
+
+		append_line(out, remark->question ? "-- ? " : "-- ", remark->text);
+	}
+}
+
+/* Returns names of columns for a comment: "a, b". */
+const char *
+propose_columns(const ProposeTable *table, int n, const int *columns)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (int i = 0; i < n; i++)
+		appendStringInfo(&text, "%s%s", i == 0 ? "" : ", ", table->columns[columns[i]].name);
+	return text.data;
+}

@@ -1,0 +1,115 @@
+/*
+ * copy.c
+ *	  Columns of parents that items may have copies of: what a row is called.
+ *
+ * Copies save the read of the parent, and have to be written again when it changes.  Which of the
+ * two costs less is for a person to say, so copies are offered and not made.
+ */
+#include "postgres.h"
+
+#include "utils/lsyscache.h"
+
+#include "models/propose/propose.h"
+
+/* Of one parent. */
+#define MAX_COPIES 2
+
+static bool
+is_text(const ProposeColumn *column)
+{
+	char category;
+	bool preferred;
+
+	get_type_category_preferred(getBaseType(column->type), &category, &preferred);
+	return category == 'S' && column->sql == NULL && column->value.type == ITEM_S;
+}
+
+static bool
+ends_with(const char *name, const char *word)
+{
+	size_t length = strlen(name);
+	size_t end = strlen(word);
+
+	return length >= end && pg_strcasecmp(name + length - end, word) == 0;
+}
+
+static bool
+is_name_like(const ProposeColumn *column, bool whole)
+{
+	static const char *const words[] = {"name", "title", "label"};
+
+	for (int i = 0; i < lengthof(words); i++)
+	{
+		if (whole ? pg_strcasecmp(column->name, words[i]) == 0 : ends_with(column->name, words[i]))
+			return is_text(column);
+	}
+	return false;
+}
+
+/*
+ * "reports_to" of reports_to, "artist" of artist_id, "Artist" of ArtistId; or the parent's name, if
+ * the column only repeats the name of the one that it refers to.
+ */
+static const char *
+stem(const ProposeTable *table, const ProposeForeignKey *foreign)
+{
+	static const char *const ends[] = {"_id", "Id", "ID"};
+	const char *name = table->columns[foreign->columns[0]].name;
+	size_t length = strlen(name);
+
+	if (foreign->ncolumns > 1)
+		return foreign->parent->entity->name;
+	for (int i = 0; i < lengthof(ends); i++)
+	{
+		size_t end = strlen(ends[i]);
+
+		if (length > end && strcmp(name + length - end, ends[i]) == 0)
+			return pnstrdup(name, length - end);
+	}
+	if (strcmp(name, foreign->parent->columns[foreign->parent_columns[0]].name) == 0)
+		return foreign->parent->entity->name;
+	return name;
+}
+
+static int
+offer(ProposeEntity *entity, const ProposeForeignKey *foreign, bool whole)
+{
+	const ProposeTable *parent = foreign->parent;
+	int n = 0;
+
+	for (int i = 0; i < parent->ncolumns && n < MAX_COPIES; i++)
+	{
+		ProposeCopy *copy;
+
+		if (!is_name_like(&parent->columns[i], whole) || propose_in_key(parent, i))
+			continue;
+		copy = palloc(sizeof(ProposeCopy));
+		copy->foreign = foreign;
+		copy->column = &parent->columns[i];
+		copy->attribute =
+			propose_new_attribute(entity, stem(entity->table, foreign), parent->columns[i].name);
+		entity->copies = lappend(entity->copies, copy);
+		n++;
+	}
+	return n;
+}
+
+/* Chooses the copies that all entities are offered. */
+void
+propose_copies(Proposal *proposal)
+{
+	ListCell *cell;
+
+	foreach (cell, proposal->entities)
+	{
+		ProposeEntity *entity = lfirst(cell);
+
+		for (int i = 0; i < entity->table->nforeign; i++)
+		{
+			const ProposeForeignKey *foreign = &entity->table->foreign[i];
+
+			if (foreign->parent != NULL && offer(entity, foreign, true) == 0)
+				(void) offer(entity, foreign, false);
+		}
+	}
+}

@@ -1,0 +1,430 @@
+/*
+ * key.c
+ *	  Templates of keys: their parts, the delimiter between these, and the widths of numbers.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/lsyscache.h"
+
+#include "models/propose/propose.h"
+
+/* Digits that a padded number has beyond those of the largest one that was seen. */
+#define SPARE_DIGITS 3
+
+/* Bytes of a value that leave room for the rest of a key: all keys together have about 2,690. */
+#define LONG_VALUE 900
+
+/*
+ * Widths of numbers
+ */
+
+/* Digits that a number of the column can have. */
+static int
+type_digits(const ProposeColumn *column)
+{
+	int32 typmod = column->typmod;
+
+	if (getBaseTypeAndTypmod(column->type, &typmod) == NUMERICOID && typmod < 0)
+		return ITEM_NUMBER_DIGITS;
+	return atoi(value_sort_format(&column->value));
+}
+
+/* 0: its values are not padded. */
+static int
+width_of(const ProposeColumn *column)
+{
+	if (!propose_is_integer(column))
+		return 0;
+	if (column->data.digits == 0)
+		return type_digits(column);
+	return Min(column->data.digits + SPARE_DIGITS, type_digits(column));
+}
+
+static int
+format_width(const ProposeColumn *column)
+{
+	return column->format == NULL ? 0 : atoi(column->format);
+}
+
+static void
+set_width(ProposeColumn *column, int width)
+{
+	column->format = width == 0 ? NULL : psprintf("0%d", width);
+}
+
+/* A foreign key is written as the key that it refers to. */
+static bool
+align(ProposeColumn *a, ProposeColumn *b)
+{
+	int x = format_width(a);
+	int y = format_width(b);
+	int width = x == 0 || y == 0 ? 0 : Max(x, y);
+
+	set_width(a, width);
+	set_width(b, width);
+	return x != y;
+}
+
+static bool
+align_foreign_keys(ProposeTable *table)
+{
+	bool changed = false;
+
+	for (int i = 0; i < table->nforeign; i++)
+	{
+		ProposeForeignKey *foreign = &table->foreign[i];
+
+		for (int k = 0; k < foreign->ncolumns && foreign->parent != NULL; k++)
+			changed |= align(&table->columns[foreign->columns[k]],
+							 &foreign->parent->columns[foreign->parent_columns[k]]);
+	}
+	return changed;
+}
+
+/* Chooses how numbers are padded in sort keys. */
+void
+propose_formats(Proposal *proposal)
+{
+	bool changed = true;
+
+	for (int i = 0; i < proposal->ntables; i++)
+	{
+		for (int k = 0; k < proposal->tables[i].ncolumns; k++)
+			set_width(&proposal->tables[i].columns[k], width_of(&proposal->tables[i].columns[k]));
+	}
+	while (changed)
+	{
+		changed = false;
+		CHECK_FOR_INTERRUPTS();
+		for (int i = 0; i < proposal->ntables; i++)
+			changed |= align_foreign_keys(&proposal->tables[i]);
+	}
+}
+
+/*
+ * The delimiter
+ */
+
+static uint32
+delimiters_of(const ProposeColumn *column)
+{
+	const char *slash = strchr(PROPOSE_DELIMITERS, '/');
+
+	if (!column->in_key || column->value.type != ITEM_S)
+		return 0;
+	/* base64 */
+	if (getBaseType(column->value.sql) == BYTEAOID)
+		return 1 << (slash - PROPOSE_DELIMITERS);
+	return column->data.delimiters;
+}
+
+static void
+remark_key_values(ProposeTable *table, const ProposeColumn *column)
+{
+	if (!column->in_key)
+		return;
+	if (column->data.empty)
+		propose_remark(&table->remarks, true,
+					   "Column %s is in a key and holds empty strings, which no key can hold: what "
+					   "are these rows to become?",
+					   column->name);
+	if (column->data.longest > LONG_VALUE)
+		propose_remark(&table->remarks, true,
+					   "Column %s is in a key and holds values of up to %d bytes: do they fit into "
+					   "its keys?",
+					   column->name, column->data.longest);
+}
+
+/* Chooses the first delimiter that no value in a key has. */
+void
+propose_delimiter(Proposal *proposal)
+{
+	const char *candidates = PROPOSE_DELIMITERS;
+	uint32 found = 0;
+	int i = 0;
+
+	for (int t = 0; t < proposal->ntables; t++)
+	{
+		ProposeTable *table = &proposal->tables[t];
+
+		for (int k = 0; k < table->ncolumns; k++)
+		{
+			ProposeColumn *column = &table->columns[k];
+
+			remark_key_values(table, column);
+			found |= delimiters_of(column);
+			if (delimiters_of(column) & 1)
+				propose_remark(
+					&table->remarks, false,
+					"Column %s is in a key and holds \"%c\", which therefore cannot divide "
+					"the parts of keys.",
+					column->name, candidates[0]);
+		}
+	}
+	while (candidates[i] != '\0' && (found >> i & 1) != 0)
+		i++;
+	if (candidates[i] == '\0')
+	{
+		propose_remark(&proposal->remarks, true,
+					   "Each of the characters %s is in a value of some key: what is to divide the "
+					   "parts of keys?",
+					   candidates);
+		i = 0;
+	}
+	proposal->delimiter = candidates[i];
+}
+
+/*
+ * Parts
+ */
+
+static ProposeKey *
+add_part(ProposeKey *key, const char *literal, int column, const char *format)
+{
+	ProposePart *part = palloc(sizeof(ProposePart));
+
+	*part = (ProposePart){literal, column, format};
+	return lappend(key, part);
+}
+
+static ProposeKey *
+add_literal(ProposeKey *key, const char *literal)
+{
+	return add_part(key, literal, -1, NULL);
+}
+
+/* "E#<a>#<b>", or "E" without columns. */
+static ProposeKey *
+add_columns(const Proposal *proposal, ProposeKey *key, const char *prefix,
+			const ProposeTable *table, int n, const int *columns, bool sorted)
+{
+	key = add_literal(key, n == 0 ? prefix : psprintf("%s%c", prefix, proposal->delimiter));
+	for (int i = 0; i < n; i++)
+	{
+		if (i > 0)
+			key = add_literal(key, psprintf("%c", proposal->delimiter));
+		key = add_part(key, NULL, columns[i], sorted ? table->columns[columns[i]].format : NULL);
+	}
+	return key;
+}
+
+/* Returns the partition key by which an entity is identified. */
+ProposeKey *
+propose_own_key(const Proposal *proposal, const ProposeEntity *entity)
+{
+	const ProposeTable *table = entity->table;
+
+	return add_columns(proposal, NIL, entity->prefix, table, table->nkeys, table->keys, false);
+}
+
+/* Returns the sort key of the item that a collection is named by: it sorts before all others. */
+ProposeKey *
+propose_head_key(const ProposeEntity *entity)
+{
+	return add_literal(NIL, psprintf("#%s", entity->prefix));
+}
+
+/* The same key of the rows that refer to it; NIL if the foreign key does not have all of it. */
+static ProposeKey *
+as_referred(const ProposeKey *key, const ProposeForeignKey *foreign)
+{
+	ProposeKey *result = NIL;
+	ListCell *cell;
+
+	foreach (cell, key)
+	{
+		const ProposePart *part = lfirst(cell);
+		int i = 0;
+
+		if (part->literal != NULL)
+		{
+			result = add_literal(result, part->literal);
+			continue;
+		}
+		while (i < foreign->ncolumns && foreign->parent_columns[i] != part->column)
+			i++;
+		if (i == foreign->ncolumns)
+			return NIL;
+		result = add_part(result, NULL, foreign->columns[i], part->format);
+	}
+	return result;
+}
+
+/*
+ * Returns the partition key of what a foreign key refers to, made of the columns that refer to it.
+ * If these are not the parent's key, their names are in it too.
+ */
+ProposeKey *
+propose_parent_key(const Proposal *proposal, const ProposeForeignKey *foreign)
+{
+	const ProposeEntity *parent = foreign->parent->entity;
+	StringInfoData prefix;
+
+	if (foreign->to_key)
+		return as_referred(propose_own_key(proposal, parent), foreign);
+	initStringInfo(&prefix);
+	appendStringInfoString(&prefix, parent->prefix);
+	for (int i = 0; i < foreign->ncolumns; i++)
+		appendStringInfo(
+			&prefix, "_%s",
+			propose_prefix(parent->table->columns[foreign->parent_columns[i]].attribute));
+	return add_columns(proposal, NIL, prefix.data, parent->table, foreign->ncolumns,
+					   foreign->columns, false);
+}
+
+/* Appends an entity's own key without the columns by which it refers to a parent. */
+static ProposeKey *
+add_rest(const Proposal *proposal, ProposeKey *key, const ProposeEntity *entity,
+		 const ProposeForeignKey *foreign)
+{
+	const ProposeTable *table = entity->table;
+	int *rest = palloc(table->nkeys * sizeof(int));
+	int n = 0;
+
+	for (int i = 0; i < table->nkeys; i++)
+	{
+		bool refers = false;
+
+		for (int k = 0; k < foreign->ncolumns; k++)
+			refers |= foreign->columns[k] == table->keys[i];
+		if (!refers)
+			rest[n++] = table->keys[i];
+	}
+	return add_columns(proposal, key, entity->prefix, table, n, rest, true);
+}
+
+/* Returns the sort key of an entity among all that refer to the same parent. */
+ProposeKey *
+propose_child_key(const Proposal *proposal, const ProposeEntity *entity,
+				  const ProposeForeignKey *foreign)
+{
+	return add_rest(proposal, NIL, entity, foreign);
+}
+
+/* The table's key.  Below an owner that is itself in a collection, if the row has its key. */
+static void
+set_keys(const Proposal *proposal, ProposeEntity *entity)
+{
+	ProposeEntity *parent;
+
+	check_stack_depth();
+	if (entity->partition != NIL)
+		return;
+	if (entity->owner == NULL)
+	{
+		entity->partition = propose_own_key(proposal, entity);
+		entity->sort = propose_head_key(entity);
+		return;
+	}
+	parent = entity->owner->parent->entity;
+	set_keys(proposal, parent);
+	if (parent->owner != NULL)
+	{
+		entity->partition = as_referred(parent->partition, entity->owner);
+		entity->sort = as_referred(parent->sort, entity->owner);
+	}
+	if (entity->partition == NIL || entity->sort == NIL)
+	{
+		entity->partition = propose_parent_key(proposal, entity->owner);
+		entity->sort = NIL;
+	}
+	else
+		entity->sort = add_literal(entity->sort, psprintf("%c", proposal->delimiter));
+	entity->sort = add_rest(proposal, entity->sort, entity, entity->owner);
+}
+
+/* Chooses the keys of the table of all entities. */
+void
+propose_keys(Proposal *proposal)
+{
+	ListCell *cell;
+
+	foreach (cell, proposal->entities)
+		set_keys(proposal, lfirst(cell));
+}
+
+/* Remarks on numbers that no key sorts by value. */
+void
+propose_remark_unpadded(ProposeEntity *entity)
+{
+	ProposeTable *table = entity->table;
+
+	for (int i = 0; i < table->ncolumns; i++)
+	{
+		const ProposeColumn *column = &table->columns[i];
+		bool sorts = propose_key_has(entity->sort, i);
+
+		for (int k = 0; k < PROPOSE_MAX_INDEXES; k++)
+			sorts |= entity->places[k] != NULL && propose_key_has(entity->places[k]->sort, i);
+		if (sorts && value_item_type(column->type) == ITEM_N && column->format == NULL)
+			propose_remark(
+				&table->remarks, false,
+				"Column %s may be negative or have a fraction, so it is not padded in sort "
+				"keys, and sorts as text.",
+				column->name);
+	}
+}
+
+/* Returns the template as a declaration has it. */
+const char *
+propose_key_text(const ProposeEntity *entity, const ProposeKey *key)
+{
+	StringInfoData text;
+	ListCell *cell;
+
+	initStringInfo(&text);
+	foreach (cell, key)
+	{
+		const ProposePart *part = lfirst(cell);
+
+		if (part->literal != NULL)
+			appendStringInfoString(&text, part->literal);
+		else
+			appendStringInfo(&text, "<%s%s%s>", entity->table->columns[part->column].attribute,
+							 part->format == NULL ? "" : ":",
+							 part->format == NULL ? "" : part->format);
+	}
+	return text.data;
+}
+
+/* Returns whether a column is in a key. */
+bool
+propose_key_has(const ProposeKey *key, int column)
+{
+	ListCell *cell;
+
+	foreach (cell, key)
+	{
+		const ProposePart *part = lfirst(cell);
+
+		if (part->literal == NULL && part->column == column)
+			return true;
+	}
+	return false;
+}
+
+/* Whether all rows have the key: none of its columns can be NULL. */
+static bool
+is_required(const ProposeTable *table, const ProposeKey *key)
+{
+	ListCell *cell;
+
+	foreach (cell, key)
+	{
+		const ProposePart *part = lfirst(cell);
+
+		if (part->literal == NULL && !table->columns[part->column].required)
+			return false;
+	}
+	return true;
+}
+
+/* Whether all items of an entity are in an index, in which some are. */
+bool
+propose_place_has_all(const ProposeEntity *entity, int i)
+{
+	return is_required(entity->table, entity->places[i]->partition) &&
+		   is_required(entity->table, entity->places[i]->sort);
+}

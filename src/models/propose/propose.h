@@ -1,0 +1,300 @@
+/*
+ * propose.h
+ *	  dyn_propose_migration(): from a relational schema to the SQL that makes one table of it.
+ *
+ * Three kinds of code are kept apart.  What is there is read first, from the catalogs and from
+ * data, into ProposeTables.  Then all choices are made, on these structs alone, and become
+ * ProposeEntities.  At last they are printed.  Nothing is changed in the database.
+ *
+ *		What is there
+ *		propose.c	dyn_propose_migration(): the order of all this
+ *		source.c	the tables that "sources" names
+ *		catalog.c	their columns, keys and foreign keys
+ *		data.c		what their rows hold: counts, widths, what a key cannot hold
+ *		count.c		how many rows refer to one row
+ *		identify.c	what identifies the rows of tables without a key, by their values
+ *		read.c		statements about sources, and what they answer
+ *
+ *		Choices
+ *		name.c		names of entities, attributes, views, prefixes
+ *		type.c		types of attributes
+ *		owner.c		in whose collection the items of an entity are
+ *		key.c		templates of keys
+ *		place.c		the overloaded indexes, and which entity is where in them
+ *		copy.c		columns of parents that items may have copies of
+ *		list.c		children that may be a list in the item of their parent
+ *		size.c		how large the table of items becomes
+ *		caution.c	what a person should know about a table
+ *
+ *		What the database is asked, and what of the proposed table answers it: asked.h
+ *		asked.c				the queries, their chart, and the access patterns
+ *		asked_query.c		from a text to what it asks, by the server's parser and analyser
+ *		asked_answer.c		which collection or index answers it
+ *		asked_request.c		the request of an access pattern
+ *
+ *		Text
+ *		comment.c	lines of comments, which nothing can break out of
+ *		literal.c	calls, and literals of JSON
+ *		print.c		the statements
+ *		step.c		that of the migration
+ */
+#ifndef DYNAMO_TABLE_MODELS_PROPOSE_PROPOSE_H
+#define DYNAMO_TABLE_MODELS_PROPOSE_PROPOSE_H
+
+#include "access/attnum.h"
+#include "nodes/pg_list.h"
+#include "utils/array.h"
+#include "utils/jsonb.h"
+
+#include "models/value/value.h"
+
+/* The global indexes that a table may have. */
+#define PROPOSE_MAX_INDEXES 20
+
+/* Candidates for the character between the parts of a key, the usual one first. */
+#define PROPOSE_DELIMITERS "#|~/^!"
+
+/* What the values of a column are, as far as they were looked at. */
+typedef struct ProposeData
+{
+	double filled; /* the part of the rows where it is not NULL */
+	double width; /* average bytes as text */
+	int longest; /* bytes of the longest text */
+	int digits; /* of the largest integer; 0: none was seen */
+	bool negative;
+	bool fractions;
+	bool unstorable; /* NaN, infinity, years that no attribute holds */
+	bool empty; /* '' */
+	bool objects; /* of JSON: what kinds there are */
+	bool arrays;
+	bool scalars;
+	uint32 delimiters; /* bit i: a value has PROPOSE_DELIMITERS[i] */
+} ProposeData;
+
+typedef struct ProposeColumn
+{
+	AttrNumber attnum;
+	const char *name;
+	Oid type;
+	int32 typmod;
+	Oid collation;
+	bool required; /* NOT NULL */
+	bool generated;
+	bool identity; /* or the default is of a sequence */
+	bool in_key; /* of the key, of a foreign key, or referred to by one */
+	ProposeData data;
+
+	/* Chosen */
+	const char *attribute; /* its name */
+	ValueType value;
+	const char *sql; /* what makes the attribute; NULL: the column by itself */
+	const char *format; /* in sort keys: "06"; NULL: none */
+} ProposeColumn;
+
+struct ProposeTable;
+
+typedef struct ProposeForeignKey
+{
+	const char *name;
+	Oid parent_relid;
+	struct ProposeTable *parent; /* NULL: it is not among the sources, or has no key */
+	int ncolumns;
+	int *columns; /* positions in the table's columns */
+	int *parent_columns; /* and in the parent's; NULL without a parent */
+	bool required; /* no column of it can be NULL */
+	bool to_key; /* it refers to the parent's key */
+	double average; /* rows that refer to one row, of those that have any; 0: not known */
+	double most;
+} ProposeForeignKey;
+
+/* A line before the statement that it is about. */
+typedef struct ProposeRemark
+{
+	bool question;
+	const char *text;
+} ProposeRemark;
+
+typedef struct ProposeTable
+{
+	Oid relid;
+	char relkind;
+	bool has_children; /* tables that inherit from it; not partitions */
+	Oid owner;
+	const char *unseen; /* why its rows are not looked at; NULL: they are */
+	const char *schema;
+	const char *name;
+	const char *qualified; /* both, quoted */
+	int ncolumns;
+	ProposeColumn *columns;
+	int nkeys; /* 0: nothing identifies its rows */
+	int *keys; /* positions in columns */
+	bool key_is_primary;
+	bool key_is_guess; /* by the values, as nothing in the catalogs says it */
+	int nforeign;
+	ProposeForeignKey *foreign;
+	double rows;
+	double bytes; /* with indexes */
+	double sampled; /* the part of its pages that was read */
+	List *remarks;
+	struct ProposeEntity *entity; /* NULL: nothing identifies its rows */
+} ProposeTable;
+
+/* A literal, or an attribute. */
+typedef struct ProposePart
+{
+	const char *literal; /* or NULL */
+	int column; /* position in the entity's table */
+	const char *format; /* or NULL */
+} ProposePart;
+
+/* The template of a key: ProposeParts. */
+typedef List ProposeKey;
+
+typedef enum ProposePurpose
+{
+	PLACE_OWN, /* its own key, which the table's key does not have alone */
+	PLACE_PARENT, /* a foreign key */
+	PLACE_JOIN /* beside its owner, whose items the table keeps elsewhere */
+} ProposePurpose;
+
+/* Where the items of an entity are in an index. */
+typedef struct ProposePlace
+{
+	ProposePurpose purpose;
+	const ProposeForeignKey *foreign; /* NULL for PLACE_OWN */
+	ProposeKey *partition;
+	ProposeKey *sort;
+} ProposePlace;
+
+/* A column of a parent, as an attribute of the items that refer to it. */
+typedef struct ProposeCopy
+{
+	const ProposeForeignKey *foreign;
+	const ProposeColumn *column; /* of the parent */
+	const char *attribute;
+} ProposeCopy;
+
+/* Rows of another table, as an attribute of the items that they refer to. */
+typedef struct ProposeList
+{
+	const struct ProposeEntity *child;
+	const ProposeForeignKey *foreign; /* of the child */
+	const char *attribute;
+} ProposeList;
+
+typedef struct ProposeEntity
+{
+	ProposeTable *table;
+	const char *name;
+	const char *prefix; /* of its keys, in templates */
+	const char *view;
+	const char *index_views[PROPOSE_MAX_INDEXES]; /* by the index, as places */
+	const ProposeForeignKey *owner; /* NULL: it has a collection of its own */
+	ProposeKey *partition;
+	ProposeKey *sort;
+	ProposePlace *places[PROPOSE_MAX_INDEXES]; /* by the index; NULL: it is not there */
+	List *copies; /* of ProposeCopy; offered, not made */
+	List *lists; /* of ProposeList; offered, not made */
+} ProposeEntity;
+
+typedef struct Proposal
+{
+	const char *target;
+	Oid schema; /* that the target is to be in */
+	const char *relation; /* and its name there */
+	const char *migration;
+	int ntables;
+	ProposeTable *tables;
+	List *entities; /* of ProposeEntity, in the order of the tables */
+	char delimiter;
+	const char *partition_name; /* "PK" */
+	const char *sort_name; /* "SK" */
+	const char *type_name; /* "Type" */
+	const char *index_name; /* "GSI", before the number of an index */
+	int nindexes;
+	List *remarks;
+} Proposal;
+
+/* source.c, catalog.c */
+extern void propose_sources(Proposal *proposal, ArrayType *sources);
+extern void propose_read_catalog(Proposal *proposal);
+extern void propose_link(Proposal *proposal);
+extern ProposeTable *propose_source(const Proposal *proposal, Oid relid);
+extern int propose_position(const ProposeTable *table, AttrNumber attnum);
+
+/* identify.c, data.c, count.c: connected to SPI, with the settings of migrations */
+extern void propose_identify(Proposal *proposal);
+extern void propose_read_data(Proposal *proposal);
+extern void propose_count(Proposal *proposal);
+
+/* read.c: answers of a statement that returns one row */
+extern void propose_execute(const char *sql, int nargs, Oid *types, Datum *values);
+extern void propose_execute_on(const ProposeTable *table, const char *sql);
+extern double propose_answer(int column);
+extern void propose_read_size(ProposeTable *table);
+
+/* name.c */
+extern void propose_names(Proposal *proposal);
+extern void propose_view_names(Proposal *proposal);
+extern char *propose_prefix(const char *name);
+extern ProposeTable *propose_find_table(const Proposal *proposal, ItemSpan name);
+extern const char *propose_new_attribute(const ProposeEntity *entity, const char *stem,
+										 const char *name);
+
+/* type.c */
+extern void propose_types(Proposal *proposal);
+extern const char *propose_text_sql(const ProposeColumn *column);
+extern bool propose_is_integer(const ProposeColumn *column);
+
+/* owner.c */
+extern void propose_owners(Proposal *proposal, Jsonb *owners);
+extern bool propose_in_key(const ProposeTable *table, int column);
+
+/* key.c */
+extern void propose_formats(Proposal *proposal);
+extern void propose_delimiter(Proposal *proposal);
+extern void propose_keys(Proposal *proposal);
+extern ProposeKey *propose_own_key(const Proposal *proposal, const ProposeEntity *entity);
+extern ProposeKey *propose_child_key(const Proposal *proposal, const ProposeEntity *entity,
+									 const ProposeForeignKey *foreign);
+extern void propose_remark_unpadded(ProposeEntity *entity);
+extern ProposeKey *propose_head_key(const ProposeEntity *entity);
+extern ProposeKey *propose_parent_key(const Proposal *proposal, const ProposeForeignKey *foreign);
+extern const char *propose_key_text(const ProposeEntity *entity, const ProposeKey *key);
+extern bool propose_key_has(const ProposeKey *key, int column);
+extern bool propose_place_has_all(const ProposeEntity *entity, int i);
+
+/* place.c */
+extern void propose_places(Proposal *proposal);
+extern const char *propose_index_name(const Proposal *proposal, int index);
+
+/* copy.c, list.c */
+extern void propose_copies(Proposal *proposal);
+extern void propose_lists(Proposal *proposal);
+
+/* size.c, caution.c */
+extern double propose_item_size(const Proposal *proposal, const ProposeEntity *entity,
+								int name_length);
+extern void propose_size(Proposal *proposal);
+extern void propose_cautions(Proposal *proposal);
+
+/* comment.c */
+extern int propose_control_length(const char *text);
+extern void propose_remark(List **remarks, bool question, const char *format, ...)
+	pg_attribute_printf(3, 4);
+extern void propose_comment(StringInfo out, const char *format, ...) pg_attribute_printf(2, 3);
+extern void propose_print_remarks(StringInfo out, const List *remarks);
+extern const char *propose_columns(const ProposeTable *table, int n, const int *columns);
+
+/* literal.c */
+extern void propose_piece(StringInfo out, const char *json);
+extern void propose_option(StringInfo out, const char *json);
+extern void propose_call(StringInfo out, const Proposal *proposal, const char *function);
+
+/* step.c */
+extern char *propose_print_migration(const Proposal *proposal);
+
+/* print.c: texts of statements, each with the comments before it */
+extern List *propose_print(const Proposal *proposal);
+
+#endif

@@ -1,0 +1,391 @@
+/*
+ * value.c
+ *	  Types of attributes: a type of DynamoDB's and one of SQL's, and which go together.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/transam.h"
+#include "catalog/pg_namespace.h"
+#include "catalog/pg_type.h"
+#include "datatype/timestamp.h"
+#include "nodes/parsenodes.h"
+#include "parser/parse_type.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+
+#include "models/value/form.h"
+#include "server/errors.h"
+
+/* The SQL type that is used if only DynamoDB's type is given. */
+static Oid
+own_type(ItemType type)
+{
+	switch (type)
+	{
+		case ITEM_S:
+		case ITEM_NULL:
+			return TEXTOID;
+		case ITEM_N:
+			return NUMERICOID;
+		case ITEM_B:
+			return BYTEAOID;
+		case ITEM_BOOL:
+			return BOOLOID;
+		case ITEM_L:
+		case ITEM_M:
+			return JSONBOID;
+		case ITEM_SS:
+			return TEXTARRAYOID;
+		case ITEM_NS:
+			return NUMERICARRAYOID;
+		case ITEM_BS:
+			return BYTEAARRAYOID;
+	}
+	pg_unreachable();
+}
+
+pg_noreturn static void
+fail_type(ItemSpan text, const char *message, const char *hint)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("invalid type \"%s\" of an attribute: %s", item_quoted(text), message),
+					errhint("%s", hint)));
+}
+
+/*
+ * Of arrays alone.  The two vectors subscript like arrays, but code that has them expects one
+ * dimension that begins at 0, and no NULLs: what an array could be is not for it.
+ */
+static Oid
+element_of_base(Oid base)
+{
+	return base == OIDVECTOROID || base == INT2VECTOROID ? InvalidOid : get_element_type(base);
+}
+
+static ItemType
+item_type_of_base(Oid base)
+{
+	switch (base)
+	{
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case NUMERICOID:
+		case FLOAT4OID:
+		case FLOAT8OID:
+			return ITEM_N;
+		case BOOLOID:
+			return ITEM_BOOL;
+		case BYTEAOID:
+			return ITEM_B;
+		case JSONOID:
+		case JSONBOID:
+			return ITEM_M;
+		/* the usual ones of the rest, without a look-up */
+		case TEXTOID:
+		case VARCHAROID:
+		case TIMESTAMPTZOID:
+		case DATEOID:
+		case UUIDOID:
+			return ITEM_S;
+		default:
+			return OidIsValid(element_of_base(base)) ? ITEM_L : ITEM_S;
+	}
+}
+
+/* The type below domains.  None of those whose OID the server's catalogs assign by hand is a domain. */
+static Oid
+base_of(Oid sql, int32 *typmod)
+{
+	return sql < FirstGenbkiObjectId ? sql : getBaseTypeAndTypmod(sql, typmod);
+}
+
+/*
+ * Returns the type of attribute that stores a type of SQL if a declaration does not name one: N, S,
+ * B, BOOL, L or M.  Domains are stored as their base types.
+ */
+ItemType
+value_item_type(Oid sql)
+{
+	int32 typmod = -1;
+
+	return item_type_of_base(base_of(sql, &typmod));
+}
+
+/* The way of a type of SQL by itself. */
+static ValueKind
+kind_of_base(Oid base)
+{
+	switch (base)
+	{
+		case TEXTOID:
+		case VARCHAROID:
+			return VALUE_TEXT;
+		case BPCHAROID:
+			return VALUE_CHAR;
+		case INT2OID:
+			return VALUE_INT2;
+		case INT4OID:
+			return VALUE_INT4;
+		case INT8OID:
+			return VALUE_INT8;
+		case NUMERICOID:
+			return VALUE_NUMERIC;
+		case FLOAT4OID:
+			return VALUE_FLOAT4;
+		case FLOAT8OID:
+			return VALUE_FLOAT8;
+		case BOOLOID:
+			return VALUE_BOOL;
+		case BYTEAOID:
+			return VALUE_BYTEA;
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return VALUE_TIMESTAMP;
+		case DATEOID:
+			return VALUE_DATE;
+		case UUIDOID:
+			return VALUE_UUID;
+		case JSONOID:
+		case JSONBOID:
+			return VALUE_JSON;
+		default:
+			break;
+	}
+	if (OidIsValid(element_of_base(base)))
+		return VALUE_LIST;
+	return get_typtype(base) == TYPTYPE_ENUM ? VALUE_ENUM : VALUE_OUTPUT;
+}
+
+/*
+ * Which go together.  Writers take a Datum for what its kind says, and readers make one, so a pair that
+ * is not here would take bytes of one type for another's.
+ */
+#define KIND(kind) (1 << (kind))
+#define KINDS_OF_NUMBERS \
+	(KIND(VALUE_INT2) | KIND(VALUE_INT4) | KIND(VALUE_INT8) | KIND(VALUE_NUMERIC) | \
+	 KIND(VALUE_FLOAT4) | KIND(VALUE_FLOAT8))
+
+static const struct
+{
+	int kinds; /* that the type of SQL is of by itself */
+	const char *hint;
+} pairs[ITEM_TYPE_LAST + 1] = {
+	[ITEM_S] = {KIND(VALUE_TEXT) | KIND(VALUE_CHAR) | KINDS_OF_NUMBERS | KIND(VALUE_BOOL) |
+					KIND(VALUE_BYTEA) | KIND(VALUE_TIMESTAMP) | KIND(VALUE_DATE) |
+					KIND(VALUE_UUID) | KIND(VALUE_ENUM) | KIND(VALUE_JSON) | KIND(VALUE_OUTPUT),
+				"Arrays are of type L, SS, NS or BS."},
+	[ITEM_N] = {KINDS_OF_NUMBERS | KIND(VALUE_BOOL) | KIND(VALUE_TIMESTAMP) | KIND(VALUE_DATE),
+				"An N is a number, boolean, timestamp or date."},
+	[ITEM_B] = {KIND(VALUE_BYTEA), "A B is bytea."},
+	[ITEM_BOOL] = {KIND(VALUE_BOOL), "A BOOL is boolean."},
+	[ITEM_NULL] = {KIND(VALUE_TEXT), "A NULL is text."},
+	[ITEM_L] = {KIND(VALUE_JSON) | KIND(VALUE_LIST), "An L is json, jsonb or an array."},
+	[ITEM_M] = {KIND(VALUE_JSON), "An M is json or jsonb."},
+	[ITEM_SS] = {KIND(VALUE_LIST), "A set is an array of what its elements are."},
+	[ITEM_NS] = {KIND(VALUE_LIST), "A set is an array of what its elements are."},
+	[ITEM_BS] = {KIND(VALUE_LIST), "A set is an array of what its elements are."},
+};
+
+/* NULL, or what the type of DynamoDB's can be of types of SQL's. */
+static const char *
+mismatch(ItemType type, Oid base, ValueKind kind)
+{
+	int32 typmod = -1;
+	Oid element;
+
+	if ((pairs[type].kinds & KIND(kind)) == 0 || (type == ITEM_NULL && base != TEXTOID))
+		return pairs[type].hint;
+	if (!item_type_is_set(type))
+		return NULL;
+	/* none of the elements' types goes with arrays */
+	element = base_of(element_of_base(base), &typmod);
+	if (mismatch(item_element_type(type), element, kind_of_base(element)) != NULL)
+		return pairs[type].hint;
+	return NULL;
+}
+
+static void
+require_values(ItemSpan text, char typtype)
+{
+	if (typtype == TYPTYPE_PSEUDO)
+		fail_type(text, "no value has this type of SQL", "Use a type that columns can have.");
+}
+
+static ItemSpan
+printed(const ValueType *type)
+{
+	char *text = value_type_print(type);
+
+	return (ItemSpan){text, (uint32) strlen(text)};
+}
+
+/*
+ * Raises ERRCODE_DYN_VALIDATION if the type of SQL is a pseudo-type, of which there are no values.
+ */
+void
+value_type_require_values(const ValueType *type)
+{
+	if (get_typtype(type->sql) == TYPTYPE_PSEUDO)
+		require_values(printed(type), TYPTYPE_PSEUDO);
+}
+
+/* All writers and readers are made of this, so it is here that the pair is checked. */
+void
+value_form(const ValueType *type, ValueForm *form)
+{
+	const char *hint;
+
+	/* where a function is called without its expression, nothing says of what type an argument is */
+	if (!OidIsValid(type->sql))
+		ereport(ERROR, (errcode(ERRCODE_INDETERMINATE_DATATYPE),
+						errmsg("could not determine the type of SQL of an attribute")));
+	form->type = type->type;
+	form->typmod = type->typmod;
+	form->sql = base_of(type->sql, &form->typmod);
+	form->any_json = false;
+	form->kind = kind_of_base(form->sql);
+	hint = mismatch(type->type, form->sql, form->kind);
+	if (hint != NULL)
+		fail_type(printed(type), "the two types do not go together", hint);
+	form->element = form->kind == VALUE_LIST ? element_of_base(form->sql) : InvalidOid;
+	if (item_type_is_set(type->type))
+		form->kind = VALUE_SET;
+	else if (type->type == ITEM_NULL)
+		form->kind = VALUE_NOTHING;
+	/* as text, a number or JSON is what its type prints */
+	else if (type->type == ITEM_S && form->kind != VALUE_BOOL &&
+			 item_type_of_base(form->sql) != ITEM_S && form->kind != VALUE_BYTEA)
+		form->kind = VALUE_OUTPUT;
+}
+
+/* Of numeric with a precision; one with digits after the point has none. */
+static const char *
+numeric_sort_format(int32 typmod)
+{
+	/* as numeric.c of the server packs them */
+	int precision = ((typmod - VARHDRSZ) >> 16) & 0xffff;
+	int scale = (((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
+
+	if (scale > 0)
+		return NULL;
+	return psprintf("0%d", Min(precision - scale, ITEM_NUMBER_DIGITS));
+}
+
+/*
+ * Returns the format with which a placeholder of a key template has numbers of that type sort by
+ * value, like "010" for an integer of ten digits; NULL if they may have fractions, for which there
+ * is none.
+ */
+const char *
+value_sort_format(const ValueType *type)
+{
+	ValueForm form;
+
+	value_form(type, &form);
+	if (form.kind == VALUE_INT2)
+		return "05";
+	if (form.kind == VALUE_INT8)
+		return "019";
+	if (form.kind == VALUE_FLOAT4 || form.kind == VALUE_FLOAT8)
+		return NULL;
+	if (form.kind == VALUE_TIMESTAMP)
+		return "second";
+	if (form.kind == VALUE_DATE)
+		return "day";
+	if (form.kind == VALUE_NUMERIC && form.typmod >= 0)
+		return numeric_sort_format(form.typmod);
+	/* numeric without a precision is what attributes of type N have by default */
+	return "010";
+}
+
+/* How the elements of an array are stored. */
+void
+value_element_type(const ValueForm *form, ValueType *type)
+{
+	type->sql = form->element;
+	type->typmod = form->typmod;
+	type->type =
+		form->kind == VALUE_SET ? item_element_type(form->type) : value_item_type(form->element);
+}
+
+/* Returns how many digits of the second a timestamp is printed with, from 0 to 6. */
+int
+value_timestamp_digits(const ValueForm *form)
+{
+	return form->typmod < 0 ? MAX_TIMESTAMP_PRECISION : Min(form->typmod, MAX_TIMESTAMP_PRECISION);
+}
+
+/*
+ * Reads the two types of an attribute, such as "N integer" or "N" alone, and raises
+ * ERRCODE_DYN_VALIDATION if there is no such type or they do not go together.  A type of SQL
+ * without a schema is looked up by search_path.
+ */
+void
+value_type_parse(ItemSpan text, ValueType *type)
+{
+	const char *space = memchr(text.data, ' ', text.len);
+	ItemSpan code = {text.data, space == NULL ? text.len : (uint32) (space - text.data)};
+	const char *problem;
+	int32 typmod = -1;
+	Oid base;
+	char *name;
+	TypeName *parsed;
+	HeapTuple tuple;
+
+	type->type = item_type_from_code(code);
+	if (type->type == 0)
+		fail_type(text, "it does not begin with a type of DynamoDB's",
+				  "Write a type like \"S\", \"N integer\" or \"S timestamptz(3)\".");
+	type->sql = own_type(type->type);
+	type->typmod = -1;
+	if (space == NULL)
+		return;
+	name = pnstrdup(space + 1, text.len - code.len - 1);
+	if (strspn(name, " ") == strlen(name))
+		fail_type(text, "nothing follows the blank",
+				  "Write a type like \"S\", \"N integer\" or \"S timestamptz(3)\".");
+	parsed = parse_type_name(name);
+	tuple = LookupTypeName(NULL, parsed, &type->typmod, true);
+	if (parsed->setof || !HeapTupleIsValid(tuple))
+		fail_type(text, "there is no such type of SQL", "The type is looked for by search_path.");
+	type->sql = ((Form_pg_type) GETSTRUCT(tuple))->oid;
+	require_values(text, ((Form_pg_type) GETSTRUCT(tuple))->typisdefined
+							 ? ((Form_pg_type) GETSTRUCT(tuple))->typtype
+							 : TYPTYPE_PSEUDO);
+	ReleaseSysCache(tuple);
+	base = base_of(type->sql, &typmod);
+	problem = mismatch(type->type, base, kind_of_base(base));
+	if (problem != NULL)
+		fail_type(text, "the two types do not go together", problem);
+}
+
+/*
+ * Returns the two types of an attribute as a declaration keeps them: the type of SQL with its
+ * schema, or none if it is the default one.
+ */
+char *
+value_type_print(const ValueType *type)
+{
+	if (type->sql == own_type(type->type) && type->typmod < 0)
+		return pstrdup(item_type_code(type->type));
+	return psprintf("%s %s", item_type_code(type->type),
+					format_type_extended(type->sql, type->typmod,
+										 FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
+}
+
+/*
+ * Returns whether all attributes of the DynamoDB type can be read as the SQL type, so that none has
+ * to be checked.  Strings with U+0000, which SQL cannot hold, are not considered.
+ */
+bool
+value_type_is_open(const ValueType *type)
+{
+	return type->typmod < 0 &&
+		   (type->sql == own_type(type->type) ||
+			(type->sql == VARCHAROID && type->type == ITEM_S) ||
+			(type->sql == JSONOID && (type->type == ITEM_L || type->type == ITEM_M)));
+}

@@ -1,0 +1,87 @@
+/*
+ * value.h
+ *	  Between SQL values and attributes.
+ *
+ * An attribute of an entity has a type of DynamoDB's and a type of SQL's: how it is stored, and
+ * what it is in views and migrations.  Written "N integer", "S timestamptz(3)", "SS text[]", "M
+ * jsonb"; DynamoDB's type alone implies a type of SQL:
+ *
+ *		S text		N numeric		B bytea		BOOL boolean	NULL text
+ *		L jsonb		M jsonb			SS text[]	NS numeric[]	BS bytea[]
+ *
+ * What is stored, by the type of SQL:
+ *		timestamptz, timestamp	S: ISO 8601, UTC with "Z" (timestamp: no zone), as many digits of
+ *								the second as the type says, 6 without: one width, so bytes sort
+ *								N: seconds since 1970
+ *		date					S: 2024-05-01; N: seconds since 1970
+ *		bytea					B; S: base64
+ *		boolean					BOOL; N: 0 and 1; S: true and false
+ *		numbers					N; S: as printed
+ *		json, jsonb				M, L: plain JSON, as the casts do it; S: its text
+ *		arrays					L; SS, NS, BS: duplicates once, empty: absent
+ *		all others				S: the output of the type, with the settings of a dump, in UTC
+ *
+ * SQL NULL is an absent attribute; NULLs in an array are NULL in a list.  What the attribute
+ * cannot hold (NaN, infinity, a number of more than 38 digits, an empty or NULL element of a set,
+ * too deep nesting) is ERRCODE_DYN_VALIDATION.
+ *
+ *		value.c		types of attributes: which type of SQL goes with which of DynamoDB
+ *		form.h		how a type of SQL is stored: what writing and reading share
+ *		write.c		from values of SQL to attributes
+ *		read.c		from attributes to values of SQL
+ *		attribute.c	dynamo_internal.attribute(): an attribute of an item as a value of SQL
+ */
+#ifndef DYNAMO_TABLE_MODELS_VALUE_VALUE_H
+#define DYNAMO_TABLE_MODELS_VALUE_VALUE_H
+
+#include "fmgr.h"
+
+#include "item/build.h"
+
+typedef struct ValueType
+{
+	ItemType type;
+	Oid sql;
+	int32 typmod;
+} ValueType;
+
+/* "N integer"; what is wrong is ERRCODE_DYN_VALIDATION.  Types of SQL are looked up by search_path. */
+extern void value_type_parse(ItemSpan text, ValueType *type);
+
+/*
+ * As declarations store it: "N integer", "S public.mood": the type with its schema, unless that is
+ * pg_catalog.
+ */
+extern char *value_type_print(const ValueType *type);
+
+/* How a type of SQL is stored by default: N, S, B, BOOL, L, M. */
+extern ItemType value_item_type(Oid sql);
+
+/* Whether all values of the type of DynamoDB's are of it, but for strings with U+0000. */
+extern bool value_type_is_open(const ValueType *type);
+
+/* The format of a placeholder under which numbers of a type sort by value; NULL: they have none. */
+extern const char *value_sort_format(const ValueType *type);
+
+/*
+ * A way from SQL values of a type to attributes, made once and used for many: *converter lives in
+ * the memory context that it was made in.  It is an error if the two types do not go together: no
+ * value of one is ever taken for one of the other.
+ */
+typedef struct ValueWriter ValueWriter;
+extern ValueWriter *value_writer(const ValueType *type);
+
+/* After item_build_name() or item_build_element(). False: it is absent, and nothing was built. */
+extern bool value_is_absent(const ValueWriter *writer, Datum value);
+extern void value_write(ValueWriter *writer, ItemBuilder *b, Datum value);
+
+/*
+ * And back.  False: it is NULL, or not of the type and lenient was asked for.  Before PostgreSQL 17
+ * that may take a subtransaction, where the type is none of those that are converted by hand; in a parallel
+ * query it is the type's own error then.
+ */
+typedef struct ValueReader ValueReader;
+extern ValueReader *value_reader(const ValueType *type);
+extern bool value_read(ValueReader *reader, ItemSpan attribute, bool lenient, Datum *value);
+
+#endif

@@ -1,0 +1,495 @@
+/*
+ * member.c
+ *	  dyn_is_entity(): whether an item is one of an entity's; see member.h.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "models/view/member.h"
+#include "server/arguments.h"
+#include "server/call_site.h"
+#include "server/errors.h"
+
+static TextCache cache = {.name = "definitions of entities' items", .max = 256, .max_key = 8192};
+
+/*
+ * Types with several input forms of one value, of which one is commonly used.  Timestamps are not
+ * among them: the number of fractional digits varies.
+ */
+bool
+member_is_canonical(const ValueType *type)
+{
+	return type->type == ITEM_S && (type->sql == UUIDOID || type->sql == DATEOID);
+}
+
+/* Written in one way only, so that the value says what is stored, or so by what dyn_is_entity() asks for. */
+bool
+member_is_determined(const ValueType *type)
+{
+	switch (type->sql)
+	{
+		case TEXTOID:
+		case VARCHAROID:
+			return type->type == ITEM_S;
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case NUMERICOID:
+			return type->type == ITEM_N;
+		case BYTEAOID:
+			return type->type == ITEM_B;
+		default:
+			break;
+	}
+	if (get_typtype(type->sql) == TYPTYPE_ENUM)
+		return type->type == ITEM_S;
+	return member_is_canonical(type);
+}
+
+/*
+ * The definition: a declaration with what matters here alone
+ */
+
+static bool
+same(ItemSpan a, ItemSpan b)
+{
+	return item_compare_bytes(a, b) == 0;
+}
+
+static bool
+template_uses(const EntityTemplate *choice, ItemSpan name)
+{
+	ItemChildren when;
+	ItemSpan value;
+
+	for (int i = 0; i < choice->template->nparts; i++)
+	{
+		const TemplatePart *part = &choice->template->parts[i];
+
+		if (part->npath > 0 && same(part->path[0], name))
+			return true;
+	}
+	if (choice->when == NULL)
+		return false;
+	when = item_children(item_root(choice->when));
+	return item_find(&when, name, &value);
+}
+
+static bool
+key_uses(const EntityKey *key, const EntityAttribute *attribute)
+{
+	for (int i = 0; i < key->ntemplates; i++)
+	{
+		if (template_uses(&key->templates[i], attribute->name))
+			return true;
+	}
+	return false;
+}
+
+/* Types of SQL that do not matter are left out: they may be dropped or renamed. */
+static void
+print_attribute(JsonWriter *json, const EntityAttribute *attribute)
+{
+	const char *type = member_is_canonical(&attribute->type) ? value_type_print(&attribute->type)
+															 : item_type_code(attribute->type.type);
+
+	json_write_member(json, attribute->name);
+	if (same(attribute->name, attribute->stored))
+	{
+		json_write_string(json, NULL, type);
+		return;
+	}
+	json_write_begin(json, NULL);
+	json_write_string(json, "type", type);
+	json_write_span(json, "stored", attribute->stored);
+	json_write_end(json);
+}
+
+static int
+compare_names(const ListCell *a, const ListCell *b)
+{
+	return item_compare_bytes(((const EntityAttribute *) lfirst(a))->name,
+							  ((const EntityAttribute *) lfirst(b))->name);
+}
+
+/* Those that the key is made of, by name: what an entity declares in another order is the same definition. */
+static void
+print_attributes(JsonWriter *json, const Entity *entity, const EntityKey *key)
+{
+	List *attributes = NIL;
+	ListCell *cell;
+
+	for (int i = 0; i < entity->nattributes; i++)
+	{
+		if (key_uses(key, &entity->attributes[i]))
+			attributes = lappend(attributes, &entity->attributes[i]);
+	}
+	list_sort(attributes, compare_names);
+	foreach (cell, attributes)
+		print_attribute(json, lfirst(cell));
+}
+
+static void
+print_key(JsonWriter *json, const EntityKey *key)
+{
+	json_write_member(json, key->attribute);
+	if (key->ntemplates == 1 && key->templates[0].when == NULL)
+	{
+		json_write_span(json, NULL, key->templates[0].template->text);
+		return;
+	}
+	json_write_begin_array(json, NULL);
+	for (int i = 0; i < key->ntemplates; i++)
+		entity_print_choice(json, &key->templates[i]);
+	json_write_end_array(json);
+}
+
+/* What a view that looks at this key has as its definition; required: all items of the entity have it. */
+char *
+member_definition(const Entity *entity, const EntityKey *key, bool required)
+{
+	JsonWriter json = json_writer(JSON_SPACED);
+
+	json_write_begin(&json, NULL);
+	entity_print_names(&json, entity);
+	if (required)
+		json_write_bool(&json, "required", true);
+	json_write_begin(&json, "keys");
+	print_key(&json, key);
+	json_write_end(&json);
+	json_write_begin(&json, "attributes");
+	print_attributes(&json, entity, key);
+	json_write_end(&json);
+	json_write_end(&json);
+	return json.text->data;
+}
+
+/* Placeholders are looked for in items. */
+static void
+use_stored_names(const Entity *entity, const EntityKey *key)
+{
+	for (int k = 0; k < key->ntemplates; k++)
+	{
+		Template *t = key->templates[k].template;
+
+		for (int p = 0; p < t->nparts; p++)
+		{
+			if (t->parts[p].npath > 0)
+				t->parts[p].path[0] = entity_attribute(entity, t->parts[p].path[0])->stored;
+		}
+	}
+}
+
+static void
+collect_exact(Member *member)
+{
+	const Entity *entity = member->entity;
+
+	member->exact = palloc(Max(entity->nattributes, 1) * sizeof(MemberExact));
+	for (int i = 0; i < entity->nattributes; i++)
+	{
+		const EntityAttribute *attribute = &entity->attributes[i];
+
+		if (member_is_canonical(&attribute->type))
+			member->exact[member->nexact++] = (MemberExact){
+				attribute->stored, value_reader(&attribute->type), value_writer(&attribute->type)};
+	}
+}
+
+static void
+read_definition(Member *member, ItemSpan definition)
+{
+	DynTable none = {0}; /* its keys are named where they are needed */
+
+	member->entity = entity_parse(
+		&none, item_parse(definition.data, (int) definition.len, ITEM_SYNTAX_PLAIN_ITEM, NULL),
+		false);
+	if (member->entity->nkeys != 1)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("the definition of an entity's items must have one key")));
+	member->key = &member->entity->keys[0];
+}
+
+/*
+ * Whether it is written as we write it.  Then its types of SQL are of pg_catalog, with their schema,
+ * and what is made of it depends on nothing else.
+ */
+static bool
+is_ours(const Member *member, ItemSpan definition)
+{
+	return item_span_is(definition,
+						member_definition(member->entity, member->key, member->entity->required));
+}
+
+/*
+ * Returns what a definition says, from the session's cache if it is one that we write; it is good until
+ * the current memory context is reset.  Raises ERRCODE_DYN_VALIDATION if it is no definition.
+ */
+const Member *
+member_parse(ItemSpan definition)
+{
+	MemoryContextCallback *unpin = palloc(sizeof(MemoryContextCallback));
+	TextKey key = {.text = definition};
+	Member *member = (Member *) text_cache_find(&cache, &key);
+	bool ours = true;
+
+	if (member == NULL)
+	{
+		MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "dynamo_table member",
+													  ALLOCSET_SMALL_SIZES);
+		MemoryContext old = MemoryContextSwitchTo(context);
+
+		member = palloc0(sizeof(Member));
+		member->entry.context = context;
+		member->entry.key.text = text_cache_copy(definition);
+		read_definition(member, member->entry.key.text);
+		ours = is_ours(member, definition);
+		use_stored_names(member->entity, member->key);
+		collect_exact(member);
+		MemoryContextSwitchTo(old);
+		if (ours)
+			text_cache_keep(&cache, &member->entry);
+	}
+	if (ours)
+		text_cache_unpin_later(&member->entry, unpin);
+	return member;
+}
+
+/*
+ * Items
+ */
+
+static bool
+has_type(const Entity *entity, const ItemChildren *attributes, MemberMemory *memory)
+{
+	ItemSpan value;
+
+	if (entity->type_attribute.len == 0)
+		return true;
+	return item_find_near(attributes, entity->type_attribute, &memory->type, &value) &&
+		   item_type(value) == ITEM_S && same(item_payload(value), entity->type);
+}
+
+static bool
+is_exact(const MemberExact *exact, const ItemChildren *attributes, uint32 *place)
+{
+	ItemChildren written;
+	ItemSpan stored;
+	ItemSpan again;
+	ItemBuilder b;
+	Datum value;
+
+	if (!item_find_near(attributes, exact->stored, place, &stored))
+		return true;
+	if (!value_read(exact->reader, stored, true, &value))
+		return false;
+	item_build_init(&b, 0);
+	item_build_begin(&b, ITEM_M);
+	item_build_name(&b, exact->stored);
+	value_write(exact->writer, &b, value);
+	(void) item_build_end(&b);
+	written = item_children(item_root(item_build_finish(&b)));
+	return item_find(&written, exact->stored, &again) && same(stored, again);
+}
+
+/* Null means that the attribute is absent. */
+static bool
+when_holds(const Entity *entity, const DynItem *when, const ItemChildren *attributes)
+{
+	ItemChildren conditions;
+
+	if (when == NULL)
+		return true;
+	conditions = item_children(item_root(when));
+	for (uint32 i = 0; i < conditions.count; i++)
+	{
+		ItemSpan name;
+		ItemSpan expected = item_entry(item_child(&conditions, i), &name);
+		ItemSpan value;
+		bool found = item_find(attributes, entity_attribute(entity, name)->stored, &value);
+
+		if (item_type(expected) == ITEM_NULL ? found && item_type(value) != ITEM_NULL
+											 : !found || !same(expected, value))
+			return false;
+	}
+	return true;
+}
+
+static bool
+find_part(const TemplatePart *part, ItemSpan root, const ItemChildren *attributes, uint32 *place,
+		  ItemSpan *value)
+{
+	return part->npath == 1 ? item_find_near(attributes, part->path[0], place, value)
+							: template_find(part, root, value);
+}
+
+/* Whether a string begins with another, which is cut off then. */
+static bool
+take(ItemSpan *string, ItemSpan beginning)
+{
+	if (string->len < beginning.len ||
+		(beginning.len > 0 && memcmp(string->data, beginning.data, beginning.len) != 0))
+		return false;
+	string->data += beginning.len;
+	string->len -= beginning.len;
+	return true;
+}
+
+/* Whether a key is what a template makes: each part is compared as soon as it is there. */
+static bool
+is_rendered(const Template *t, ItemSpan key, ItemSpan root, const ItemChildren *attributes,
+			StringInfo out, uint32 *places)
+{
+	for (int i = 0; i < t->nparts; i++)
+	{
+		const TemplatePart *part = &t->parts[i];
+		ItemSpan piece = part->literal;
+		ItemSpan value;
+
+		if (part->npath > 0)
+		{
+			resetStringInfo(out);
+			if (!find_part(part, root, attributes, &places[i], &value) ||
+				template_render_value(part, value, out) != NULL)
+				return false;
+			piece = (ItemSpan){out->data, (uint32) out->len};
+		}
+		if (!take(&key, piece))
+			return false;
+	}
+	return key.len == 0;
+}
+
+static bool
+key_matches(const Member *member, ItemSpan root, const ItemChildren *attributes,
+			MemberMemory *memory)
+{
+	const EntityKey *key = member->key;
+	const Template *t = NULL;
+	ItemSpan value;
+	ItemSpan whole;
+
+	if (!item_find_near(attributes, key->attribute, &memory->key, &value))
+		return false;
+	for (int i = 0; i < key->ntemplates && t == NULL; i++)
+	{
+		if (when_holds(member->entity, key->templates[i].when, attributes))
+			t = key->templates[i].template;
+	}
+	if (t == NULL)
+		return false;
+	if (t->whole)
+		return find_part(t->parts, root, attributes, &memory->parts[0], &whole) &&
+			   same(whole, value);
+	return item_type(value) == ITEM_S &&
+		   is_rendered(t, item_payload(value), root, attributes, &memory->out, memory->parts);
+}
+
+static uint32 *
+make_places(const EntityKey *key)
+{
+	int n = 1;
+
+	for (int i = 0; i < key->ntemplates; i++)
+		n = Max(n, key->templates[i].template->nparts);
+	return palloc0(n * sizeof(uint32));
+}
+
+/* Makes what member_matches() keeps, in the current memory context. */
+MemberMemory *
+member_memory(const Member *member)
+{
+	MemberMemory *memory = palloc0(sizeof(MemberMemory));
+
+	initStringInfo(&memory->out);
+	memory->parts = make_places(member->key);
+	memory->exact = palloc0((member->nexact + 1) * sizeof(uint32));
+	return memory;
+}
+
+/*
+ * Returns whether a stored item is of the member's entity: by its type attribute, and by the
+ * member's key, which must be what its templates make of the item's attributes.  root is
+ * the item's root value, and memory is kept by the caller for the next item.
+ */
+bool
+member_matches(const Member *member, ItemSpan root, MemberMemory *memory)
+{
+	ItemChildren attributes = item_children(root);
+
+	if (!has_type(member->entity, &attributes, memory) ||
+		!key_matches(member, root, &attributes, memory))
+		return false;
+	for (int i = 0; i < member->nexact; i++)
+	{
+		if (!is_exact(&member->exact[i], &attributes, &memory->exact[i]))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The function
+ */
+
+typedef struct MemberState
+{
+	const text *definition; /* a copy; NULL: the argument is a constant, as it is in views */
+	const Member *member;
+	MemberMemory *memory;
+	MemoryContext context; /* all of it, unless it is a constant */
+} MemberState;
+
+static MemberState *
+make_state(FunctionCallInfo fcinfo)
+{
+	bool constant = call_argument_is_constant(fcinfo->flinfo, MEMBER_DEFINITION_ARGUMENT);
+	MemoryContext context =
+		constant ? fcinfo->flinfo->fn_mcxt
+				 : AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "dynamo_table member state",
+										 ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	MemberState *state = palloc0(sizeof(MemberState));
+
+	state->context = context;
+	if (!constant)
+		state->definition = PG_GETARG_TEXT_P_COPY(MEMBER_DEFINITION_ARGUMENT);
+	state->member = member_parse(text_span(PG_GETARG_TEXT_PP(MEMBER_DEFINITION_ARGUMENT)));
+	state->memory = member_memory(state->member);
+	MemoryContextSwitchTo(old);
+	return state;
+}
+
+static MemberState *
+get_state(FunctionCallInfo fcinfo)
+{
+	MemberState *state = fcinfo->flinfo->fn_extra;
+
+	if (state != NULL && state->definition == NULL)
+		return state;
+	if (state != NULL)
+	{
+		if (same(text_span(state->definition),
+				 text_span(PG_GETARG_TEXT_PP(MEMBER_DEFINITION_ARGUMENT))))
+			return state;
+		fcinfo->flinfo->fn_extra = NULL;
+		MemoryContextDelete(state->context);
+	}
+	state = make_state(fcinfo);
+	fcinfo->flinfo->fn_extra = state;
+	return state;
+}
+
+/* dyn_is_entity(item, definition, key) */
+PG_FUNCTION_INFO_V1(dyn_is_entity);
+Datum
+dyn_is_entity(PG_FUNCTION_ARGS)
+{
+	const MemberState *state = get_state(fcinfo);
+
+	PG_RETURN_BOOL(member_matches(
+		state->member, item_root(PG_GETARG_DYN_ITEM(MEMBER_ITEM_ARGUMENT)), state->memory));
+}

@@ -1,0 +1,96 @@
+/*
+ * member.h
+ *	  Whether an item is of an entity, for the conditions of views: dyn_is_entity().
+ *
+ *		dynamo_internal.is_entity(item, '{"entity": "Project", "keys": {"pk": "ORG#<OrgId>"}, …}', pk)
+ *
+ * is true if the type attribute says so, and the one key of the definition is what its templates make
+ * of the item's attributes.  The key's column is there for the planner alone, which asks functions
+ * about conditions on the columns that they are given, and takes one column's from each call: so a
+ * view has a call for each key.
+ *
+ * The definition is part of the view, and not looked up: what the planner concludes from the
+ * templates is right only if the rows are judged by the same ones, and a declaration may change
+ * while a statement runs.  So the function is immutable, and a dump of the view is complete.  After
+ * a change of an entity its views have to be created again; dyn_check_entities() names those that
+ * are out of date.
+ *
+ * A definition with "required": true is one of an index in which all items of the entity are, since all
+ * attributes of its keys are required.  A view of the entity has it for the planner, and does without it
+ * if the index is dropped.  Without "required" the key is one of the table, or the view is of what is in
+ * an index.
+ *
+ * Attributes in templates must determine their keys by their SQL values, since these are what
+ * queries give.  Most types are read in one way only; those that are not (is_canonical() in
+ * member.c) must be written as the extension would write them.
+ */
+#ifndef DYNAMO_TABLE_MODELS_VIEW_MEMBER_H
+#define DYNAMO_TABLE_MODELS_VIEW_MEMBER_H
+
+#include "nodes/supportnodes.h"
+
+#include "models/entity/entity.h"
+#include "server/text_cache.h"
+
+/* Arguments of dyn_is_entity() */
+#define MEMBER_ITEM_ARGUMENT 0
+#define MEMBER_DEFINITION_ARGUMENT 1
+#define MEMBER_COLUMN_ARGUMENT 2
+#define MEMBER_ARGUMENTS 3
+
+/* An attribute that has to be written as its SQL value would be. */
+typedef struct MemberExact
+{
+	ItemSpan stored;
+	ValueReader *reader;
+	ValueWriter *writer;
+} MemberExact;
+
+typedef struct Member
+{
+	TextEntry entry;
+	Entity *entity; /* its templates have the stored names */
+	const EntityKey *key; /* its only one */
+	int nexact;
+	MemberExact *exact;
+} Member;
+
+/*
+ * What is kept from one item to the next: memory for keys, and where attributes were found last, since
+ * items of an entity have the same ones.
+ */
+typedef struct MemberMemory
+{
+	StringInfoData out;
+	uint32 type;
+	uint32 key;
+	uint32 *parts; /* of templates */
+	uint32 *exact;
+} MemberMemory;
+
+/* member.c */
+extern const Member *member_parse(ItemSpan definition);
+extern MemberMemory *member_memory(const Member *member);
+extern bool member_matches(const Member *member, ItemSpan root, MemberMemory *memory);
+extern char *member_definition(const Entity *entity, const EntityKey *key, bool required);
+extern bool member_is_determined(const ValueType *type);
+extern bool member_is_canonical(const ValueType *type);
+
+/* member_constant.c: the definition as a constant in plans */
+extern Node *member_simplify(const SupportRequestSimplify *request);
+
+/* member_key.c: what the first parts of the key's only template make of values */
+typedef struct MemberValues
+{
+	int n;
+	Oid *types;
+	Datum *values;
+	bool *nulls;
+} MemberValues;
+
+extern ItemType member_column_type(Oid column);
+extern bool member_is_highest(Datum key);
+extern bool member_render(const Member *member, ItemType type, int nparts, bool upper,
+						  const MemberValues *values, Datum *result);
+
+#endif

@@ -1,0 +1,742 @@
+/*
+ * member_plan.c
+ *	  Planner support for dyn_is_entity().
+ *
+ * A query of a view with "OrgId" = 'x' selects items whose keys are what the templates make of that
+ * value: dyn_is_entity() is true only for these.  So it implies conditions on the key columns that
+ * it is given, which an index can use.  These are lossy: function and clauses are evaluated again
+ * for each row.
+ *
+ * All the values of a template's placeholders give equality; those of its first ones, or a literal
+ * at its beginning, the range of what begins like that.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "catalog/pg_am_d.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
+#include "nodes/supportnodes.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+
+#include "actions/actions.h"
+#include "models/view/member_plan.h"
+#include "server/extension.h"
+
+extern PGDLLEXPORT Datum dyn_attribute_value(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum dyn_is_entity(PG_FUNCTION_ARGS);
+
+/* Values of a list, all of whose keys are made each time that the planner asks for a condition. */
+#define MAX_LIST 1000
+
+/*
+ * The call
+ */
+
+static Const *
+text_constant(Node *node)
+{
+	Const *constant = (Const *) node;
+
+	return IsA(node, Const) && constant->consttype == TEXTOID && !constant->constisnull ? constant
+																						: NULL;
+}
+
+static ItemSpan
+constant_span(const Const *constant)
+{
+	return text_span(DatumGetTextPP(constant->constvalue));
+}
+
+/* The definition in a call: a text, or what member_simplify() has made of it. */
+static Const *
+definition_constant(Node *node)
+{
+	Const *constant = (Const *) node;
+
+	return IsA(node, Const) && constant->constlen == -1 && !constant->constisnull ? constant : NULL;
+}
+
+static bool
+is_function(Oid function, PGFunction code)
+{
+	FmgrInfo flinfo;
+
+	fmgr_info(function, &flinfo);
+	return flinfo.fn_addr == code;
+}
+
+/*
+ * Reads a call of dyn_is_entity() whose arguments are those that a view has.  False: it is
+ * something else.
+ */
+bool
+member_read_call(Node *node, MemberCall *call)
+{
+	const FuncExpr *function = (const FuncExpr *) node;
+
+	if (!IsA(node, FuncExpr) || list_length(function->args) != MEMBER_ARGUMENTS)
+		return false;
+	call->clause = NULL;
+	call->function = function->funcid;
+	call->item = list_nth(function->args, MEMBER_ITEM_ARGUMENT);
+	call->definition = definition_constant(list_nth(function->args, MEMBER_DEFINITION_ARGUMENT));
+	call->column = list_nth(function->args, MEMBER_COLUMN_ARGUMENT);
+	if (!IsA(call->item, Var) || call->definition == NULL || !IsA(call->column, Var) ||
+		call->item->varno != call->column->varno || call->item->varlevelsup != 0 ||
+		call->column->varlevelsup != 0 || member_column_type(call->column->vartype) == 0 ||
+		!is_function(function->funcid, dyn_is_entity))
+		return false;
+	call->member = member_parse(constant_span(call->definition));
+	call->t = call->member->key->ntemplates == 1 ? call->member->key->templates[0].template : NULL;
+	return true;
+}
+
+/* Returns the calls among a table's restrictions, in their order, as a list of MemberCall *. */
+List *
+member_calls(const RelOptInfo *rel)
+{
+	List *calls = NIL;
+	ListCell *cell;
+
+	foreach (cell, rel->baserestrictinfo)
+	{
+		RestrictInfo *clause = lfirst(cell);
+		MemberCall call;
+
+		if (!member_read_call((Node *) clause->clause, &call))
+			continue;
+		call.clause = clause;
+		calls = lappend(calls, memcpy(palloc(sizeof(MemberCall)), &call, sizeof(MemberCall)));
+	}
+	return calls;
+}
+
+/*
+ * What a query says of attributes
+ */
+
+/* Returns the item that an expression is an attribute of, as columns of views are; NULL: it is something else. */
+Node *
+member_attribute_item(Node *node)
+{
+	const FuncExpr *function = (const FuncExpr *) node;
+
+	if (!IsA(node, FuncExpr) || list_length(function->args) != 4 ||
+		!is_function(function->funcid, dyn_attribute_value))
+		return NULL;
+	for (int i = 1; i < 4; i++)
+	{
+		if (!IsA(list_nth(function->args, i), Const))
+			return NULL;
+	}
+	return linitial(function->args);
+}
+
+/* The type of DynamoDB's that dynamo_internal.attribute() gives of our item's attribute; 0: it is something else. */
+static ItemType
+attribute_type(Node *node, const MemberCall *call, ItemSpan stored, Oid *sql)
+{
+	const FuncExpr *function = (const FuncExpr *) node;
+	const Var *item = (const Var *) member_attribute_item(node);
+	const Const *name;
+	const Const *type;
+
+	if (item == NULL || !IsA(item, Var) || item->varno != call->item->varno ||
+		item->varattno != call->item->varattno || item->varlevelsup != 0)
+		return 0;
+	name = text_constant(lsecond(function->args));
+	type = text_constant(lthird(function->args));
+	if (name == NULL || type == NULL || item_compare_bytes(constant_span(name), stored) != 0)
+		return 0;
+	*sql = function->funcresulttype;
+	return item_type_from_code(constant_span(type));
+}
+
+/*
+ * Whether SQL values that are equal are one attribute: because the type is read in one way only,
+ * or because dyn_is_entity() looks whether it is written as it is by us.
+ */
+static bool
+equality_suffices(const EntityAttribute *attribute, ItemType type, Oid sql)
+{
+	ValueType shown = {type, sql, -1};
+
+	if (attribute->type.type != type)
+		return false;
+	return member_is_determined(&shown) &&
+		   (sql == attribute->type.sql || !member_is_canonical(&shown));
+}
+
+static bool
+is_integer(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID;
+}
+
+/* Whether a value of a type is written as the attribute is, if it equals its value. */
+static bool
+same_writing(Oid attribute, Oid value)
+{
+	return attribute == value || (is_integer(attribute) && is_integer(value)) ||
+		   (attribute == VARCHAROID && value == TEXTOID);
+}
+
+/*
+ * Of a view below an outer join columns are placeholders of the planner's.  Where the table is read
+ * they are what they stand for, since it is later that the join makes NULL of them.
+ */
+static bool
+is_placeholder(const Node *node)
+{
+	const PlaceHolderVar *placeholder = (const PlaceHolderVar *) node;
+
+	if (!IsA(node, PlaceHolderVar) || placeholder->phlevelsup != 0)
+		return false;
+#if PG16_GE
+	return bms_is_empty(placeholder->phnullingrels);
+#else
+	return true;
+#endif
+}
+
+static Node *
+strip(Node *node)
+{
+	for (;;)
+	{
+		if (IsA(node, RelabelType))
+			node = (Node *) ((RelabelType *) node)->arg;
+		else if (is_placeholder(node))
+			node = (Node *) ((PlaceHolderVar *) node)->phexpr;
+		else
+			return node;
+	}
+}
+
+/* How an operator compares values of a type, as a strategy of btrees; 0: in another way. */
+static int
+comparison(Oid operator, Oid left)
+{
+	/* enums come as any of them */
+	return get_op_opfamily_strategy(operator,
+									lookup_type_cache(left, TYPECACHE_BTREE_OPFAMILY)->btree_opf);
+}
+
+static bool
+is_equality(Oid operator, List * args, Oid collation)
+{
+	return comparison(operator, exprType(linitial(args))) == BTEqualStrategyNumber &&
+		   (!OidIsValid(collation) || get_collation_isdeterministic(collation));
+}
+
+/* Whether an expression is the attribute of the call's item, in a form whose equality suffices. */
+bool
+member_names_attribute(Node *node, const MemberCall *call, const EntityAttribute *attribute)
+{
+	Oid sql;
+	ItemType type = attribute_type(strip(node), call, attribute->stored, &sql);
+
+	return type != 0 && equality_suffices(attribute, type, sql);
+}
+
+/* What is the same for all rows of the call's table, while a statement reads them for one row of others. */
+static bool
+is_given(Node *value, Relids relids, const MemberCall *call)
+{
+	return !bms_is_member((int) call->item->varno, relids) && !contain_volatile_functions(value) &&
+		   !contain_subplans(value);
+}
+
+/* The value that a clause requires the attribute to equal, or NULL. */
+static Node *
+required_value(const MemberCall *call, const EntityAttribute *attribute, const RestrictInfo *clause)
+{
+	OpExpr *equality = (OpExpr *) clause->clause;
+
+	if (!IsA(equality, OpExpr) || list_length(equality->args) != 2 ||
+		!is_equality(equality->opno, equality->args, equality->inputcollid))
+		return NULL;
+	for (int side = 0; side < 2; side++)
+	{
+		Node *named = list_nth(equality->args, side);
+		Node *value = list_nth(equality->args, 1 - side);
+
+		if (member_names_attribute(named, call, attribute) &&
+			same_writing(exprType(strip(named)), exprType(value)) &&
+			is_given(value, side == 0 ? clause->right_relids : clause->left_relids, call))
+			return value;
+	}
+	return NULL;
+}
+
+static const EntityAttribute *
+stored_attribute(const Member *member, ItemSpan stored)
+{
+	for (int i = 0; i < member->entity->nattributes; i++)
+	{
+		const EntityAttribute *attribute = &member->entity->attributes[i];
+
+		if (item_compare_bytes(attribute->stored, stored) == 0)
+			return attribute;
+	}
+	return NULL;
+}
+
+/* Returns the attribute of a placeholder; NULL: it is a literal, or in a map, which has no column. */
+const EntityAttribute *
+member_part_attribute(const MemberCall *call, const TemplatePart *part)
+{
+	return part->npath == 1 ? stored_attribute(call->member, part->path[0]) : NULL;
+}
+
+/* Constants, any of which the attribute has to equal, as an array, or NULL. */
+static const Const *
+required_list(const MemberCall *call, const EntityAttribute *attribute, const RestrictInfo *clause)
+{
+	const ScalarArrayOpExpr *any = (const ScalarArrayOpExpr *) clause->clause;
+	const Const *list;
+	Oid element;
+
+	if (!IsA(any, ScalarArrayOpExpr) || !any->useOr ||
+		!is_equality(any->opno, any->args, any->inputcollid))
+		return NULL;
+	list = lsecond(any->args);
+	if (!IsA(list, Const) || list->constisnull ||
+		ArrayGetNItems(ARR_NDIM(DatumGetArrayTypeP(list->constvalue)),
+					   ARR_DIMS(DatumGetArrayTypeP(list->constvalue))) > MAX_LIST)
+		return NULL;
+	element = get_element_type(list->consttype);
+	if (!OidIsValid(element) || get_typtype(element) == TYPTYPE_ENUM ||
+		!member_names_attribute(linitial(any->args), call, attribute) ||
+		!same_writing(exprType(strip(linitial(any->args))), element))
+		return NULL;
+	return list;
+}
+
+static bool
+find_list(List *clauses, const MemberCall *call, const EntityAttribute *attribute,
+		  KnownValues *known)
+{
+	ListCell *cell;
+
+	foreach (cell, known->list == NULL ? clauses : NIL)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
+		const Const *list = required_list(call, attribute, clause);
+
+		if (list == NULL)
+			continue;
+		known->list = list;
+		known->before_list = known->nparts;
+		known->values_before_list = list_length(known->values);
+		known->values = lappend(known->values, (void *) list);
+		known->clauses = lappend(known->clauses, clause);
+		return true;
+	}
+	return false;
+}
+
+/* The labels of an enum may change while a plan is kept. */
+static bool
+is_constant(const Node *value)
+{
+	return IsA(value, Const) && get_typtype(exprType(value)) != TYPTYPE_ENUM;
+}
+
+/* The first of the clauses that says something of the part. */
+static bool
+find_value(List *clauses, const MemberCall *call, const TemplatePart *part, KnownValues *known)
+{
+	const EntityAttribute *attribute = member_part_attribute(call, part);
+	ListCell *cell;
+
+	if (attribute == NULL)
+		return false;
+	foreach (cell, clauses)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
+		Node *value = required_value(call, attribute, clause);
+
+		if (value == NULL)
+			continue;
+		known->values = lappend(known->values, value);
+		known->clauses = lappend(known->clauses, clause);
+		known->constant &= is_constant(value);
+		return true;
+	}
+	return find_list(clauses, call, attribute, known);
+}
+
+/* Whether values that are ordered make parts of keys that are, as member_render() makes them of ends. */
+static bool
+is_ordered(const EntityAttribute *attribute, const TemplatePart *part, ItemType type, Oid sql)
+{
+	if (attribute->type.type != type || part->upper || part->lower)
+		return false;
+	switch (sql)
+	{
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return type == ITEM_S;
+		case DATEOID:
+		case UUIDOID:
+			return type == ITEM_S && attribute->type.sql == sql;
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+			return type == ITEM_N && part->width > 0;
+		default:
+			return false;
+	}
+}
+
+/*
+ * Returns whether keys that are the same up to a part of the template are in the order of an
+ * expression: it is the part's attribute, and NULL only for numbers that are larger than its type.
+ */
+bool
+member_is_in_order(Node *node, const MemberCall *call, const TemplatePart *part)
+{
+	const EntityAttribute *attribute = member_part_attribute(call, part);
+	ItemType type;
+	Oid sql;
+
+	/* of a timestamp only the days are in order, whatever zones it is written with */
+	if (attribute == NULL || part->unit != TEMPLATE_WHOLE)
+		return false;
+	type = attribute_type(node, call, attribute->stored, &sql);
+	return type != 0 && sql != TIMESTAMPOID && sql != TIMESTAMPTZOID &&
+		   is_ordered(attribute, part, type, sql);
+}
+
+/* The value that a clause compares the attribute with, and how, or NULL. */
+static Node *
+compared_value(const MemberCall *call, const TemplatePart *part, const EntityAttribute *attribute,
+			   const RestrictInfo *clause, int *strategy)
+{
+	OpExpr *operator=(OpExpr *) clause->clause;
+
+	if (!IsA(operator, OpExpr) || list_length(operator->args) != 2)
+		return NULL;
+	for (int side = 0; side < 2; side++)
+	{
+		Node *value = list_nth(operator->args, 1 - side);
+		Oid sql;
+		ItemType type =
+			attribute_type(strip(list_nth(operator->args, side)), call, attribute->stored, &sql);
+
+		if (type == 0 || !is_ordered(attribute, part, type, sql) ||
+			!same_writing(sql, exprType(value)) ||
+			!is_given(value, side == 0 ? clause->right_relids : clause->left_relids, call))
+			continue;
+		*strategy = comparison(operator->opno, exprType(linitial(operator->args)));
+		/* "<", "<=", "=", ">=", ">" are 1 to 5 */
+		if (side == 1 && *strategy != 0)
+			*strategy = BTMaxStrategyNumber + 1 - *strategy;
+		return *strategy == 0 ? NULL : value;
+	}
+	return NULL;
+}
+
+static void
+set_end(Node **end, Node *value, RestrictInfo *clause, KnownValues *known)
+{
+	if (*end != NULL)
+		return;
+	*end = value;
+	known->clauses = list_append_unique_ptr(known->clauses, clause);
+}
+
+/* The ends of the next placeholder; where digits are subtracted from nines, the upper is the lower. */
+static void
+find_ends(List *clauses, const MemberCall *call, const TemplatePart *part, KnownValues *known)
+{
+	const EntityAttribute *attribute = member_part_attribute(call, part);
+	ListCell *cell;
+
+	foreach (cell, attribute == NULL ? NIL : clauses)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
+		int strategy;
+		Node *value = compared_value(call, part, attribute, clause, &strategy);
+
+		if (value == NULL)
+			continue;
+		if (strategy >= BTEqualStrategyNumber)
+			set_end(part->reversed ? &known->upper : &known->lower, value, clause, known);
+		if (strategy <= BTEqualStrategyNumber)
+			set_end(part->reversed ? &known->lower : &known->upper, value, clause, known);
+	}
+}
+
+/* A list is of use if it makes whole keys, which are constants. */
+static void
+drop_list(KnownValues *known)
+{
+	int nvalues = known->values_before_list;
+	ListCell *cell;
+
+	known->nparts = known->before_list;
+	known->values = list_truncate(known->values, nvalues);
+	known->clauses = list_truncate(known->clauses, nvalues);
+	known->list = NULL;
+	known->constant = true;
+	foreach (cell, known->values)
+		known->constant &= is_constant(lfirst(cell));
+}
+
+/* Looks for as many of the template's first parts as the clauses say something about. */
+void
+member_find_values(List *clauses, const MemberCall *call, KnownValues *known)
+{
+	*known = (KnownValues){.constant = true};
+	for (; call->t != NULL && known->nparts < call->t->nparts; known->nparts++)
+	{
+		const TemplatePart *part = &call->t->parts[known->nparts];
+
+		if (part->npath > 0 && !find_value(clauses, call, part, known))
+			break;
+	}
+	if (known->list != NULL && (!known->constant || !member_is_whole(call, known)))
+		drop_list(known);
+	if (call->t != NULL && known->nparts < call->t->nparts)
+		find_ends(clauses, call, &call->t->parts[known->nparts], known);
+}
+
+/* Whether all of the key is known. */
+bool
+member_is_whole(const MemberCall *call, const KnownValues *known)
+{
+	return call->t != NULL && known->nparts == call->t->nparts;
+}
+
+/*
+ * Conditions
+ */
+
+static Const *
+column_constant(const Var *column, bool isnull, Datum value)
+{
+	return makeConst(column->vartype, -1, get_typcollation(column->vartype), -1, value, isnull,
+					 false);
+}
+
+static void
+set_value(MemberValues *values, int i, Oid type, Datum value, bool isnull)
+{
+	values->types[i] = type;
+	values->values[i] = value;
+	values->nulls[i] = isnull;
+}
+
+/* Constants; a list has no value yet. */
+static MemberValues
+constant_values(List *constants)
+{
+	int n = list_length(constants);
+	MemberValues values = {n, palloc((n + 1) * sizeof(Oid)), palloc((n + 1) * sizeof(Datum)),
+						   palloc((n + 1) * sizeof(bool))};
+
+	for (int i = 0; i < n; i++)
+	{
+		const Const *value = list_nth_node(Const, constants, i);
+
+		set_value(&values, i, value->consttype, value->constvalue, value->constisnull);
+	}
+	return values;
+}
+
+/* NULL where the values make no key: nothing is equal to that. */
+static Node *
+constant_key(const MemberCall *call, const KnownValues *known, List *constants, bool upper)
+{
+	MemberValues values = constant_values(constants);
+	Datum key = (Datum) 0;
+	bool found = member_render(call->member, member_column_type(call->column->vartype),
+							   known->nparts, upper, &values, &key);
+
+	return (Node *) column_constant(call->column, !found, key);
+}
+
+/* An array of the keys that the values of a list make; those that make none are in no key. */
+static Node *
+constant_keys(const MemberCall *call, const KnownValues *known)
+{
+	Oid element = get_element_type(known->list->consttype);
+	Oid keys_type = get_array_type(call->column->vartype);
+	MemberValues values = constant_values(known->values);
+	ArrayBuildState *keys = initArrayResult(call->column->vartype, CurrentMemoryContext, false);
+	ArrayIterator it = array_create_iterator(DatumGetArrayTypeP(known->list->constvalue), 0, NULL);
+	Datum value;
+	bool isnull;
+
+	while (array_iterate(it, &value, &isnull))
+	{
+		Datum key;
+
+		CHECK_FOR_INTERRUPTS();
+		for (int i = 0; i < values.n; i++)
+		{
+			if (list_nth(known->values, i) == known->list)
+				set_value(&values, i, element, isnull ? (Datum) 0 : value, isnull);
+		}
+		if (member_render(call->member, member_column_type(call->column->vartype), known->nparts,
+						  false, &values, &key))
+			(void) accumArrayResult(keys, key, false, call->column->vartype, CurrentMemoryContext);
+	}
+	return (Node *) makeConst(keys_type, -1, get_typcollation(keys_type), -1,
+							  makeArrayResult(keys, CurrentMemoryContext), false, false);
+}
+
+/*
+ * dyn_entity_key(sample, definition, parts, upper, VARIADIC values) beside dyn_is_entity().  It is
+ * not looked up by name, which needs USAGE on the schema: a role that reads a view need not have
+ * that.
+ */
+static Oid
+key_function(Oid member_function, Oid definition)
+{
+	Oid types[] = {ANYELEMENTOID, definition, INT4OID, BOOLOID, ANYOID};
+	Oid function = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum("entity_key"),
+								   PointerGetDatum(buildoidvector(types, lengthof(types))),
+								   ObjectIdGetDatum(get_func_namespace(member_function)));
+
+	if (!OidIsValid(function))
+		elog(ERROR, "function \"" DYN_INTERNAL ".entity_key\" is not there");
+	return function;
+}
+
+static Node *
+computed_key(const MemberCall *call, const KnownValues *known, List *values, bool upper)
+{
+	List *args =
+		list_make4(column_constant(call->column, true, (Datum) 0), call->definition,
+				   makeConst(INT4OID, -1, InvalidOid, 4, Int32GetDatum(known->nparts), false, true),
+				   makeBoolConst(upper, false));
+
+	return (Node *) makeFuncExpr(key_function(call->function, call->definition->consttype),
+								 call->column->vartype, list_concat(args, copyObject(values)),
+								 get_typcollation(call->column->vartype), InvalidOid,
+								 COERCE_EXPLICIT_CALL);
+}
+
+/* What a key, or the lower or upper end of its range, is compared with. */
+static Node *
+key_value(const MemberCall *call, const KnownValues *known, bool upper)
+{
+	Node *end = upper ? known->upper : known->lower;
+	List *values = end == NULL ? known->values : lappend(list_copy(known->values), end);
+
+	if (known->constant && (end == NULL || IsA(end, Const)))
+		return constant_key(call, known, values, upper);
+	return computed_key(call, known, values, upper);
+}
+
+static List *
+add_clause(List *clauses, const KeyOperators *operators, int strategy, const Var *column,
+		   Node *value)
+{
+	Oid operator=
+		get_opfamily_member(operators->family, column->vartype, column->vartype, (int16) strategy);
+
+	if (!OidIsValid(operator))
+		return clauses;
+	return lappend(clauses, make_opclause(operator, BOOLOID, false, copyObject((Expr *) column),
+										  (Expr *) value, InvalidOid, operators->collation));
+}
+
+/* The column is equal to any of several keys. */
+static List *
+list_clause(const MemberCall *call, const KnownValues *known, const KeyOperators *operators)
+{
+	ScalarArrayOpExpr *any = makeNode(ScalarArrayOpExpr);
+
+	any->opno = get_opfamily_member(operators->family, call->column->vartype, call->column->vartype,
+									BTEqualStrategyNumber);
+	if (!OidIsValid(any->opno))
+		return NIL;
+	any->opfuncid = get_opcode(any->opno);
+	any->useOr = true;
+	any->inputcollid = operators->collation;
+	any->args = list_make2(copyObject(call->column), constant_keys(call, known));
+	any->location = -1;
+	return list_make1(any);
+}
+
+/*
+ * Returns what holds of the key's column if its values are known: equality, a range or an end of
+ * one, or NIL.
+ */
+List *
+member_key_clauses(const MemberCall *call, const KnownValues *known, const KeyOperators *operators)
+{
+	List *clauses = NIL;
+
+	if (known->list != NULL)
+		return list_clause(call, known, operators);
+	if (member_is_whole(call, known))
+		return add_clause(NIL, operators, BTEqualStrategyNumber, call->column,
+						  key_value(call, known, false));
+	/* strings that begin alike are neighbours in the order of their bytes */
+	if (operators->collation != C_COLLATION_OID)
+		return NIL;
+	if (known->nparts > 0 || known->lower != NULL)
+		clauses = add_clause(clauses, operators, BTGreaterEqualStrategyNumber, call->column,
+							 key_value(call, known, false));
+	if (known->nparts > 0 || known->upper != NULL)
+	{
+		Node *upper = key_value(call, known, true);
+
+		if (!IsA(upper, Const) || ((Const *) upper)->constisnull ||
+			!member_is_highest(((Const *) upper)->constvalue))
+			clauses = add_clause(clauses, operators, BTLessStrategyNumber, call->column, upper);
+	}
+	return clauses;
+}
+
+static List *
+index_condition(const SupportRequestIndexCondition *request)
+{
+	KeyOperators operators = {request->opfamily, request->indexcollation};
+	MemberCall call;
+	KnownValues known;
+
+	if (request->index->relam != BTREE_AM_OID || request->indexarg != MEMBER_COLUMN_ARGUMENT ||
+		!member_read_call(request->node, &call))
+		return NIL;
+	member_find_values(request->index->rel->baserestrictinfo, &call, &known);
+	/* the planner would take the scan for one in the order of the index */
+	if (known.list != NULL && request->indexcol > 0)
+		drop_list(&known);
+	return member_key_clauses(&call, &known, &operators);
+}
+
+PG_FUNCTION_INFO_V1(dyn_is_entity_support);
+Datum
+dyn_is_entity_support(PG_FUNCTION_ARGS)
+{
+	Node *request = (Node *) PG_GETARG_POINTER(0);
+
+	if (IsA(request, SupportRequestSimplify))
+		PG_RETURN_POINTER(member_simplify((SupportRequestSimplify *) request));
+	if (IsA(request, SupportRequestIndexCondition))
+		PG_RETURN_POINTER(index_condition((SupportRequestIndexCondition *) request));
+	if (IsA(request, SupportRequestSelectivity) &&
+		member_estimate((SupportRequestSelectivity *) request))
+		PG_RETURN_POINTER(request);
+	PG_RETURN_POINTER(NULL);
+}

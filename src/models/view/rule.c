@@ -1,0 +1,227 @@
+/*
+ * rule.c
+ *	  Reading what views of entities are, from their rules.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/dependency.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_depend.h"
+#include "catalog/pg_rewrite.h"
+#include "catalog/pg_type_d.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/parsenodes.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteHandler.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+#include "actions/actions.h"
+#include "models/view/view.h"
+
+extern PGDLLEXPORT Datum dyn_attribute_value(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum dyn_is_entity(PG_FUNCTION_ARGS);
+
+/* Returns the call of a function of ours that an expression is, or NULL. */
+static FuncExpr *
+entity_view_call(Node *node, PGFunction function)
+{
+	FuncExpr *call = (FuncExpr *) node;
+	FmgrInfo flinfo;
+
+	if (node == NULL || !IsA(node, FuncExpr))
+		return NULL;
+	fmgr_info(call->funcid, &flinfo);
+	return flinfo.fn_addr == function ? call : NULL;
+}
+
+static bool
+read_text(Node *node, ItemSpan *span)
+{
+	Const *constant = (Const *) node;
+
+	if (!IsA(node, Const) || constant->consttype != TEXTOID || constant->constisnull)
+		return false;
+	*span = text_span((text *) PG_DETOAST_DATUM_COPY(constant->constvalue));
+	return true;
+}
+
+/* What a condition of a view says of its entity; NULL: it is no call of dyn_is_entity(). */
+const Member *
+entity_view_member(Node *condition)
+{
+	FuncExpr *call = entity_view_call(condition, dyn_is_entity);
+	ItemSpan definition;
+
+	if (call == NULL || list_length(call->args) != MEMBER_ARGUMENTS ||
+		!read_text(list_nth(call->args, MEMBER_DEFINITION_ARGUMENT), &definition))
+		return NULL;
+	return member_parse(definition);
+}
+
+static void
+read_member_call(EntityView *view, const Query *query, Node *node)
+{
+	FuncExpr *call = entity_view_call(node, dyn_is_entity);
+	Var *item;
+
+	if (call == NULL || list_length(call->args) != MEMBER_ARGUMENTS)
+		return;
+	item = list_nth(call->args, MEMBER_ITEM_ARGUMENT);
+	if (!IsA(item, Var) || item->varlevelsup != 0 ||
+		!read_text(list_nth(call->args, MEMBER_DEFINITION_ARGUMENT),
+				   &view->definitions[view->nkeys]))
+		return;
+	view->table = rt_fetch(item->varno, query->rtable)->relid;
+	view->nkeys++;
+}
+
+/* Among the conditions that all have to hold. */
+static void
+read_conditions(EntityView *view, const Query *query, Node *quals)
+{
+	List *conditions = list_make1(quals);
+	ListCell *cell;
+
+	if (quals != NULL && IsA(quals, BoolExpr) && ((BoolExpr *) quals)->boolop == AND_EXPR)
+		conditions = ((BoolExpr *) quals)->args;
+	view->definitions = palloc(list_length(conditions) * sizeof(ItemSpan));
+	foreach (cell, conditions)
+		read_member_call(view, query, lfirst(cell));
+}
+
+/* A copy of what a view is.  Its columns have the names of the view's, which may have been renamed. */
+Query *
+entity_view_query(Relation view)
+{
+	Query *query = copyObject(get_view_query(view));
+	ListCell *cell;
+
+	foreach (cell, query->targetList)
+	{
+		TargetEntry *entry = lfirst(cell);
+
+		if (!entry->resjunk)
+			entry->resname =
+				pstrdup(NameStr(TupleDescAttr(RelationGetDescr(view), entry->resno - 1)->attname));
+	}
+	return query;
+}
+
+/* What attribute an expression is; false: it is something else. */
+bool
+entity_view_attribute(Node *node, ViewColumn *column)
+{
+	FuncExpr *call = entity_view_call(node, dyn_attribute_value);
+	ItemSpan type;
+
+	if (call == NULL || !IsA(linitial(call->args), Var) ||
+		!read_text(lsecond(call->args), &column->stored) || !read_text(lthird(call->args), &type) ||
+		item_type_from_code(type) == 0)
+		return false;
+	column->type = (ValueType){item_type_from_code(type), call->funcresulttype, -1};
+	return true;
+}
+
+static void
+read_column(const TargetEntry *entry, Oid type_of_column, ViewColumn *column)
+{
+	if (!entity_view_attribute((Node *) entry->expr, column) || column->type.sql != type_of_column)
+		column->stored.len = 0;
+}
+
+/*
+ * Returns what the rule of an open view says of its entity, in the current memory context.  NULL if
+ * the relation is no view of an entity.
+ */
+EntityView *
+entity_view_read(Relation rel)
+{
+	EntityView *view = palloc0(sizeof(EntityView));
+	Query *query;
+	ListCell *cell;
+
+	if (rel->rd_rel->relkind != RELKIND_VIEW)
+		return NULL;
+	query = get_view_query(rel);
+	if (query->jointree == NULL)
+		return NULL;
+	read_conditions(view, query, query->jointree->quals);
+	if (view->nkeys == 0 || !OidIsValid(view->table))
+		return NULL;
+	view->plain = list_length(query->jointree->fromlist) == 1 &&
+				  IsA(linitial(query->jointree->fromlist), RangeTblRef);
+	view->ncolumns = RelationGetNumberOfAttributes(rel);
+	view->columns = palloc0((view->ncolumns + 1) * sizeof(ViewColumn));
+	foreach (cell, query->targetList)
+	{
+		const TargetEntry *entry = lfirst(cell);
+
+		if (!entry->resjunk && entry->resno <= view->ncolumns)
+			read_column(entry, get_atttype(RelationGetRelid(rel), entry->resno),
+						&view->columns[entry->resno - 1]);
+	}
+	return view;
+}
+
+/*
+ * The views of a table: their rules depend on it
+ */
+
+static Oid
+view_of_rule(Oid rule)
+{
+	Relation rules = table_open(RewriteRelationId, AccessShareLock);
+	Oid view = InvalidOid;
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	ScanKeyInit(&key, Anum_pg_rewrite_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(rule));
+	scan = systable_beginscan(rules, RewriteOidIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+		view = ((Form_pg_rewrite) GETSTRUCT(tuple))->ev_class;
+	systable_endscan(scan);
+	table_close(rules, AccessShareLock);
+	return view;
+}
+
+/*
+ * Returns the OIDs of all views whose rules depend on a table, in ascending order; not all need be
+ * views of entities.  None is locked.
+ */
+List *
+entity_views_of(Oid table)
+{
+	Relation depend = table_open(DependRelationId, AccessShareLock);
+	List *views = NIL;
+	ScanKeyData keys[2];
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(RelationRelationId));
+	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(table));
+	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, 2, keys);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_depend dependency = (Form_pg_depend) GETSTRUCT(tuple);
+		Oid view =
+			dependency->classid == RewriteRelationId ? view_of_rule(dependency->objid) : InvalidOid;
+
+		if (OidIsValid(view) && get_rel_relkind(view) == RELKIND_VIEW)
+			views = list_append_unique_oid(views, view);
+	}
+	systable_endscan(scan);
+	table_close(depend, AccessShareLock);
+	list_sort(views, list_oid_cmp);
+	return views;
+}

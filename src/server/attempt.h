@@ -1,0 +1,32 @@
+/*
+ * attempt.h
+ *	  Steps that may fail without ending the work that they are part of.
+ */
+#ifndef DYNAMO_TABLE_SERVER_ATTEMPT_H
+#define DYNAMO_TABLE_SERVER_ATTEMPT_H
+
+/*
+ * Does a step in a subtransaction, so that an error rolls back the step alone.  The step begins in
+ * the current memory context.  Returns NULL on success, or the error, allocated in that context.
+ * The caller raises again an error that it does not handle; it can, since the subtransaction has
+ * ended.
+ */
+extern ErrorData *attempt(void (*step)(void *arg), void *arg);
+
+/* The same for a step that only looks: its locks are released on success as well. */
+extern ErrorData *attempt_and_undo(void (*step)(void *arg), void *arg);
+
+/*
+ * The same without a subtransaction, for a step that only computes: it takes no lock and no other
+ * resource, so nothing has to be rolled back.  Errors that the caller does not catch propagate.
+ */
+extern ErrorData *attempt_to_compute(void (*step)(void *arg), void *arg,
+									 bool (*catches)(const ErrorData *error));
+
+/*
+ * Whether an error may concern only one item or its row, so that the work can go on with others:
+ * errors in values, violated constraints, refusals by triggers and, with row security, by policies.
+ */
+extern bool item_is_to_blame(const ErrorData *error, bool row_security);
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * errors.c
+ *	  dyn_error_name(): from an SQLSTATE to the name of its DynamoDB exception; raising one.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "utils/builtins.h"
+
+#include "server/errors.h"
+
+typedef struct ErrorName
+{
+	const char *sqlstate;
+	const char *name;
+} ErrorName;
+
+#define DYN_ERROR_ROW(symbol, a, b, c, name) {(const char[]){'Y', 'D', a, b, c, '\0'}, name},
+static const ErrorName error_names[] = {DYN_ERROR_LIST(DYN_ERROR_ROW)};
+
+pg_noreturn static void
+raise_words(int sqlstate, WordsKind kind, const char *words)
+{
+	ereport(ERROR, (errcode(sqlstate), errmsg_internal("%s", words), errwords("%s", words),
+					errwords_kind(kind)));
+	pg_unreachable();
+}
+
+/*
+ * Raises an error in DynamoDB's own words, which clients may compare, so the message is not
+ * translated.  sqlstate is one of ERRCODE_DYN_*.
+ */
+void
+dyn_error(int sqlstate, const char *format, ...)
+{
+	va_list args;
+	char *words;
+
+	va_start(args, format);
+	words = words_format(format, args);
+	va_end(args);
+	raise_words(sqlstate, WORDS_OTHER, words);
+}
+
+/* The same of a request that is not valid, in words of that kind. */
+void
+dyn_error_kind(WordsKind kind, const char *format, ...)
+{
+	va_list args;
+	char *words;
+
+	va_start(args, format);
+	words = words_format(format, args);
+	va_end(args);
+	raise_words(ERRCODE_DYN_VALIDATION, kind, words);
+}
+
+PG_FUNCTION_INFO_V1(dyn_error_name);
+Datum
+dyn_error_name(PG_FUNCTION_ARGS)
+{
+	char *sqlstate = text_to_cstring(PG_GETARG_TEXT_PP(0));
+
+	for (int i = 0; i < lengthof(error_names); i++)
+	{
+		if (strcmp(error_names[i].sqlstate, sqlstate) == 0)
+			PG_RETURN_TEXT_P(cstring_to_text(error_names[i].name));
+	}
+	PG_RETURN_NULL();
+}

@@ -1,0 +1,64 @@
+/*
+ * span.h
+ *	  Bytes that belong to something else: their order, and how messages show them.
+ */
+#ifndef DYNAMO_TABLE_SERVER_SPAN_H
+#define DYNAMO_TABLE_SERVER_SPAN_H
+
+#include "lib/stringinfo.h"
+
+/* Bytes inside an item, a text or a request: a value with its tag, a name, or a set element. */
+typedef struct ItemSpan
+{
+	const char *data;
+	uint32 len;
+} ItemSpan;
+
+static inline int
+item_compare_bytes(ItemSpan a, ItemSpan b)
+{
+	uint32 len = Min(a.len, b.len);
+	/* nothing may be at NULL, which memcmp() must not be given */
+	int cmp = len == 0 ? 0 : memcmp(a.data, b.data, len);
+
+	if (cmp != 0)
+		return cmp;
+	return a.len < b.len ? -1 : a.len > b.len ? 1 : 0;
+}
+
+/* The same for qsort(). */
+static inline int
+item_compare_spans(const void *a, const void *b)
+{
+	return item_compare_bytes(*(const ItemSpan *) a, *(const ItemSpan *) b);
+}
+
+/* The bytes of a text or bytea, which is not compressed or out of line. */
+static inline ItemSpan
+text_span(const void *t)
+{
+	return (ItemSpan){VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t)};
+}
+
+static inline ItemSpan
+item_span(const char *text)
+{
+	return (ItemSpan){text, (uint32) strlen(text)};
+}
+
+static inline bool
+item_span_is(ItemSpan span, const char *text)
+{
+	return span.len == strlen(text) && memcmp(span.data, text, span.len) == 0;
+}
+
+#define ITEM_WORDS_TEXT 1024 /* bytes of a name or value in DynamoDB's words */
+
+extern int item_characters(ItemSpan text);
+extern uint32 item_utf16_units(ItemSpan text);
+extern void item_quote(StringInfo out, ItemSpan text);
+extern char *item_quoted(ItemSpan text);
+extern void item_quote_words(StringInfo out, ItemSpan text);
+extern char *item_quoted_words(ItemSpan text);
+
+#endif

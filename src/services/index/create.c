@@ -1,0 +1,279 @@
+/*
+ * create.c
+ *	  dyn_create_index(): a global secondary index on a table that is in use.
+ *
+ * First the index is declared, under a lock that keeps all others out for a moment: from then on
+ * every write derives its columns, whatever its snapshot.  So there is a fixed set of rows that
+ * lack them, which are updated in batches.  The constraint is the proof that none was missed.
+ * Then the btree is built, and only then is the index active.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "server/arguments.h"
+#include "server/errors.h"
+#include "services/index/index.h"
+
+/*
+ * Arguments
+ */
+
+static int
+get_spans(Datum array, const char *what, ItemSpan **spans)
+{
+	Datum *elements;
+	bool *nulls;
+	int n;
+
+	deconstruct_array(DatumGetArrayTypeP(array), TEXTOID, -1, false, TYPALIGN_INT, &elements,
+					  &nulls, &n);
+	*spans = palloc(n * sizeof(ItemSpan));
+	for (int i = 0; i < n; i++)
+	{
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_DYN_VALIDATION), errmsg("%s must not contain null", what)));
+		(*spans)[i].data = TextDatumGetCString(elements[i]);
+		(*spans)[i].len = strlen((*spans)[i].data);
+	}
+	return n;
+}
+
+/* A partition or sort key: one attribute, or an array of them. */
+static int
+get_key(FunctionCallInfo fcinfo, int i, const char *what, ItemSpan *keys)
+{
+	ItemSpan *spans;
+	int n = 1;
+
+	if (PG_ARGISNULL(i))
+		return 0;
+	if (get_fn_expr_argtype(fcinfo->flinfo, i) == TEXTARRAYOID)
+		n = get_spans(PG_GETARG_DATUM(i), what, &spans);
+	else
+	{
+		char *key = text_to_cstring(PG_GETARG_TEXT_PP(i));
+
+		spans = palloc(sizeof(ItemSpan));
+		*spans = (ItemSpan){key, (uint32) strlen(key)};
+	}
+	if (n > DYN_MAX_KEY_PART)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("a %s has at most %d attributes", what, DYN_MAX_KEY_PART)));
+	memcpy(keys, spans, n * sizeof(ItemSpan));
+	return n;
+}
+
+static DynIndexSpec *
+parse_definition(FunctionCallInfo fcinfo, const GsiWork *work)
+{
+	DynIndexSpec *spec = palloc0(sizeof(DynIndexSpec));
+
+	spec->name = work->name;
+	spec->npartition = get_key(fcinfo, 2, "partition key", spec->keys);
+	spec->nkeys = spec->npartition + get_key(fcinfo, 3, "sort key", spec->keys + spec->npartition);
+	if (!PG_ARGISNULL(4))
+		spec->projection = (DynProjection) option_choice(
+			"projection", text_span(PG_GETARG_TEXT_PP(4)), dyn_projection_names);
+	if (!PG_ARGISNULL(5))
+		spec->nincluded = get_spans(PG_GETARG_DATUM(5), "non_key_attributes", &spec->included);
+	spec->covering = !PG_ARGISNULL(6) && PG_GETARG_BOOL(6);
+	dyn_index_spec_check(spec);
+	return spec;
+}
+
+/* The index as it exists, and as it is declared */
+
+static void
+fail_local(const GsiWork *work, const DynShape *shape, const DynIndexSpec *spec)
+{
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+		 errmsg("table \"%s\" has a local index \"%s\"", work->procedure.table, work->index),
+		 errdetail("A local index is made with its table, and goes with it."),
+		 errhint("If its btree was dropped, create that again: %s",
+				 dyn_shape_index_sql(
+					 shape, spec, psprintf("%s_%s", work->procedure.table, work->index), true))));
+}
+
+/* An index of that name may exist if it is an unfinished part of this one. */
+static void
+check_existing(const GsiWork *work, const DynTable *table, const DynShape *shape,
+			   const DynIndexSpec *existing, const DynIndexSpec *spec)
+{
+	if (existing->local)
+		fail_local(work, shape, existing);
+	if (dyn_find_index(table, spec->name)->status == DYN_INDEX_ACTIVE)
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+						errmsg("index \"%s\" of table \"%s\" already exists", work->index,
+							   work->procedure.table)));
+	if (!dyn_index_spec_equal(existing, spec))
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+						errmsg("a part of an index \"%s\" of table \"%s\" with another definition "
+							   "is there",
+							   work->index, work->procedure.table),
+						errdetail("It is defined as %s.", dyn_index_spec_print(existing)),
+						errhint("Call dyn_drop_index to remove it.")));
+}
+
+/* The table's shape with the index in the making. */
+static DynShape *
+shape_with(const GsiWork *work, Relation rel, const DynTable *table, const DynIndexSpec *spec)
+{
+	DynShape *shape = dyn_shape_of(rel, table);
+	DynIndexSpec *existing = dyn_shape_index(shape, spec->name);
+
+	if (existing != NULL)
+	{
+		check_existing(work, table, shape, existing, spec);
+		existing->status = DYN_INDEX_CREATING;
+		return shape;
+	}
+	existing = palloc(sizeof(DynIndexSpec));
+	*existing = *spec;
+	existing->status = DYN_INDEX_CREATING;
+	shape->indexes = lappend(shape->indexes, existing);
+	dyn_shape_check(shape);
+	return shape;
+}
+
+/*
+ * Steps
+ */
+
+static void
+declare_index(GsiWork *work, const DynIndexSpec *spec)
+{
+	DynTable *table;
+	Relation rel = gsi_open_briefly(work, AccessExclusiveLock, &table);
+
+	gsi_progress(work, GSI_DECLARE);
+	gsi_declare_index(work, rel, table, spec);
+}
+
+static void
+activate_index(GsiWork *work)
+{
+	DynTable *table;
+	Relation rel = gsi_open_briefly(work, ShareRowExclusiveLock, &table);
+	DynShape *shape = dyn_shape_of(rel, table);
+	DynIndexStatus *status = gsi_status(work, shape);
+
+	gsi_progress(work, GSI_ACTIVATE);
+	relation_close(rel, NoLock);
+	if (status == NULL)
+		gsi_fail_dropped(work);
+	*status = DYN_INDEX_ACTIVE;
+	dyn_shape_write_trigger(shape);
+	/* a sweep may begin */
+	if (work->ttl)
+		launcher_wake();
+}
+
+/*
+ * Declare an index in the caller's transaction, which has locked the table so that no other session
+ * uses it, and has connected to SPI.  Closes the relation.
+ */
+void
+gsi_declare_index(GsiWork *work, Relation rel, const DynTable *table, const DynIndexSpec *spec)
+{
+	gsi_declare(rel, table, shape_with(work, rel, table, spec), false);
+}
+
+/*
+ * A worker that runs statements by itself comes here again after each.  It keeps others away from the table for as long
+ * as it lives, so what it has filled in stays so.
+ */
+static void
+fill_columns(GsiWork *work)
+{
+	static char *filled = NULL;
+
+	if (statement_runs_here() && filled != NULL && strcmp(filled, work->procedure.what) == 0)
+		return;
+	gsi_backfill(work);
+	gsi_validate(work);
+	filled = MemoryContextStrdup(TopMemoryContext, work->procedure.what);
+}
+
+/* Does the rest for an index that is declared. */
+void
+gsi_build_index(GsiWork *work)
+{
+	fill_columns(work);
+	gsi_build_btree(work);
+	activate_index(work);
+	procedure_next_transaction(&work->procedure);
+	ereport(NOTICE,
+			(errmsg("%s of table \"%s\" is active", work->procedure.what, work->procedure.table),
+			 errdetail("Items filled in: %lld. Items with key attributes that are left out: %lld.",
+					   (long long) work->items, (long long) work->left_out),
+			 work->left_out == 0 || work->ttl
+				 ? 0
+				 : errhint("Call dyn_index_violations for a list of them.")));
+}
+
+/* For a call with if_not_exists: whether there is such an index already, in use. */
+static bool
+is_there(const GsiWork *work, Relation rel, const DynTable *table, const DynIndexSpec *spec)
+{
+	const DynIndexSpec *existing = dyn_shape_index(dyn_shape_of(rel, table), spec->name);
+
+	if (existing == NULL || dyn_find_index(table, spec->name)->status != DYN_INDEX_ACTIVE)
+		return false;
+	if (!dyn_index_spec_equal(existing, spec))
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+						errmsg("index \"%s\" of table \"%s\" already exists, and is another one",
+							   work->index, work->procedure.table),
+						errdetail("It is defined as %s.", dyn_index_spec_print(existing))));
+	ereport(NOTICE, (errcode(ERRCODE_DUPLICATE_OBJECT),
+					 errmsg("index \"%s\" of table \"%s\" already exists, skipping", work->index,
+							work->procedure.table)));
+	return true;
+}
+
+static void
+create(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
+{
+	DynIndexSpec *spec;
+
+	gsi_check_row_security(work);
+	spec = parse_definition(fcinfo, work);
+	if (argument_flag(fcinfo, 7, false) && is_there(work, rel, table, spec))
+	{
+		relation_close(rel, NoLock);
+		return;
+	}
+	gsi_declaration(rel, table, shape_with(work, rel, table, spec));
+	relation_close(rel, NoLock);
+	declare_index(work, spec);
+	gsi_build_index(work);
+}
+
+PG_FUNCTION_INFO_V1(dyn_create_index);
+Datum
+dyn_create_index(PG_FUNCTION_ARGS)
+{
+	GsiWork *work = palloc0(sizeof(GsiWork));
+
+	work->procedure.name = "dyn_create_index";
+	gsi_run(work, fcinfo, false, create);
+	PG_RETURN_VOID();
+}
+
+/* Keys of several attributes. */
+PG_FUNCTION_INFO_V1(dyn_create_index_multi);
+Datum
+dyn_create_index_multi(PG_FUNCTION_ARGS)
+{
+	return dyn_create_index(fcinfo);
+}

@@ -1,0 +1,213 @@
+/*
+ * drop.c
+ *	  dyn_drop_index(): a global secondary index goes, from a table that is in use.
+ *
+ * In the opposite order of its making: it is no longer read, then the btree goes, then what the
+ * table has for it.  A part of an index can be dropped as well.  Views of entities that can do without
+ * its columns do so from then on.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "executor/spi.h"
+#include "utils/builtins.h"
+#include "utils/rel.h"
+
+#include "server/arguments.h"
+#include "server/errors.h"
+#include "services/index/index.h"
+
+static const GsiDependents *dependents; /* NULL: none are known */
+
+/* Sets what is known of views.  Called once, by the layer that makes them. */
+void
+gsi_set_dependents(const GsiDependents *known)
+{
+	dependents = known;
+}
+
+static void
+check_droppable(const GsiWork *work, const DynTable *table, const DynIndexSpec *spec)
+{
+	if (spec == NULL)
+		dyn_fail_no_index(table, work->name, ERRCODE_DYN_RESOURCE_NOT_FOUND, NULL);
+	if (spec->local)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("local index \"%s\" of table \"%s\" cannot be dropped", work->index,
+							   work->procedure.table),
+						errdetail("A local index goes with its table.")));
+}
+
+/* It is no longer to be read. */
+void
+gsi_disown_index(GsiWork *work)
+{
+	DynTable *table;
+	Relation rel = gsi_open_briefly(work, ShareRowExclusiveLock, &table);
+	DynShape *shape = dyn_shape_of(rel, table);
+	DynIndexStatus *status = gsi_status(work, shape);
+
+	gsi_progress(work, GSI_DROP);
+	relation_close(rel, NoLock);
+	if (status == NULL)
+		gsi_fail_dropped(work);
+	*status = DYN_INDEX_DELETING;
+	dyn_shape_write_trigger(shape);
+}
+
+/* The names of columns of the old shape that the new one has no use for. */
+static List *
+dropped_columns(List *old, List *new)
+{
+	List *names = NIL;
+	ListCell *a;
+	ListCell *b;
+
+	foreach (a, old)
+	{
+		const DynShapeColumn *column = lfirst(a);
+		bool used = false;
+
+		foreach (b, new)
+			used |= strcmp(((DynShapeColumn *) lfirst(b))->column, column->column) == 0;
+		if (!used)
+			names = lappend(names, (void *) column->column);
+	}
+	return names;
+}
+
+/* Removes it from the shape.  Returns the names of the columns that go with it. */
+static List *
+forget(const GsiWork *work, DynShape *shape)
+{
+	List *columns = dyn_shape_columns(shape);
+
+	gsi_forget(work, shape);
+	return dropped_columns(columns, dyn_shape_columns(shape));
+}
+
+/*
+ * Raises an error if something depends on the columns that go with the index, unless it is to be
+ * dropped too.  Connected to SPI.
+ */
+void
+gsi_check_dependents(const GsiWork *work, Relation rel, const DynTable *table)
+{
+	List *columns = forget(work, dyn_shape_of(rel, table));
+
+	if (!work->cascade)
+		dyn_dependents_refuse(
+			rel, work->procedure.what, columns,
+			dependents == NULL ? NIL : dependents->release(RelationGetRelid(rel), columns, false));
+}
+
+/* Whether all rows are known to match their items, as no command to Citus can be told. */
+static bool
+is_proven(Relation rel, const DynTable *table)
+{
+	return !table->distributed && (dyn_columns_are_valid(rel, table) || gsi_is_empty(rel, table));
+}
+
+/*
+ * Remove the index from the table's definition, in a transaction that has locked the table so that
+ * no other session uses it.  Closes the relation.  The constraint asks for less then, so it is valid
+ * if it was; validated: it does so already.
+ */
+void
+gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table, bool validated)
+{
+	DynShape *shape = dyn_shape_of(rel, table);
+	List *columns = forget(work, shape);
+	List *commands = validated ? NIL : gsi_constraint_commands(shape);
+	bool distributed = table->distributed;
+	bool proven = is_proven(rel, table);
+	ListCell *cell;
+
+	relation_close(rel, NoLock);
+	if (dependents != NULL)
+		(void) dependents->release(shape->relid, columns, true);
+	foreach (cell, columns)
+		commands =
+			lappend(commands, psprintf("DROP COLUMN IF EXISTS %s%s", quote_identifier(lfirst(cell)),
+									   work->cascade ? " CASCADE" : ""));
+	/* first the trigger: the schema names no column that is not there */
+	dyn_shape_write_trigger(shape);
+	gsi_alter(shape, distributed, commands, proven);
+}
+
+static Relation
+open_to_forget(GsiWork *work, DynTable **table)
+{
+	Relation rel;
+
+	work->procedure.also = dependents == NULL ? NULL
+						   : work->cascade    ? dependents->find_all
+											  : dependents->find;
+	rel = gsi_open_briefly(work, AccessExclusiveLock, table);
+	work->procedure.also = NULL;
+	gsi_progress(work, GSI_DROP);
+	return rel;
+}
+
+/*
+ * Has the constraint ask for what the other indexes need, and validates it, in transactions of its own;
+ * closes the relation.  False: one of them is unfinished, and the procedure that finishes it does
+ * so.
+ */
+static bool
+validate_rest(GsiWork *work, Relation rel, const DynTable *table)
+{
+	DynShape *shape = dyn_shape_of(rel, table);
+	bool distributed = table->distributed;
+
+	gsi_forget(work, shape);
+	if (!dyn_shape_is_filled(shape))
+		return false;
+	relation_close(rel, NoLock);
+	gsi_alter(shape, distributed, gsi_constraint_commands(shape), false);
+	gsi_validate(work);
+	return true;
+}
+
+/*
+ * Does the rest for an index that is no longer read.  It is in the definition to the end, so that whoever
+ * looks knows that something is left to do.
+ */
+void
+gsi_remove_index(GsiWork *work)
+{
+	bool validated = false;
+	DynTable *table;
+	Relation rel;
+
+	gsi_drop_btree(work);
+	rel = open_to_forget(work, &table);
+	if (!is_proven(rel, table) && validate_rest(work, rel, table))
+	{
+		validated = true;
+		rel = open_to_forget(work, &table);
+	}
+	gsi_forget_index(work, rel, table, validated);
+}
+
+static void
+drop(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
+{
+	check_droppable(work, table, dyn_shape_index(dyn_shape_of(rel, table), work->name));
+	gsi_check_dependents(work, rel, table);
+	relation_close(rel, NoLock);
+	gsi_disown_index(work);
+	gsi_remove_index(work);
+}
+
+PG_FUNCTION_INFO_V1(dyn_drop_index);
+Datum
+dyn_drop_index(PG_FUNCTION_ARGS)
+{
+	GsiWork *work = palloc0(sizeof(GsiWork));
+
+	work->procedure.name = "dyn_drop_index";
+	work->cascade = argument_flag(fcinfo, 2, false);
+	gsi_run(work, fcinfo, false, drop);
+	PG_RETURN_VOID();
+}

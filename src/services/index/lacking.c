@@ -1,0 +1,144 @@
+/*
+ * lacking.c
+ *	  Rows of a table, or of a shard on this node, that lack columns of indexes.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "storage/itemptr.h"
+#include "utils/builtins.h"
+#include "utils/rel.h"
+
+#include "catalog/rights.h"
+#include "server/extension.h"
+#include "server/sql.h"
+#include "server/work/tid_plan.h"
+#include "services/index/lacking.h"
+
+/*
+ * What to look for.  dyn_keys_missing() is exact, and dear; an attribute that is there and has no
+ * column is cheap to see.
+ */
+void
+lacking_describe(Lacking *rows, const GsiWork *work, Relation rel, const DynTable *table)
+{
+	const DynShape *shape = dyn_shape_of(rel, table);
+	List *columns = dyn_shape_columns(shape);
+	const DynIndex *index = gsi_find(work, table);
+	StringInfoData sql;
+
+	rows->relid = table->relid;
+	rows->qualified = table->qualified;
+	rows->match = dyn_shape_match_sql(shape);
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "(NOT %s", rows->match);
+	if (list_length(columns) > shape->nkeys)
+		appendStringInfo(&sql, " OR " DYN_INTERNAL ".keys_missing(%u, %s", table->relid,
+						 quote_identifier(DYN_ITEM_COLUMN));
+	for (int i = shape->nkeys; i < list_length(columns); i++)
+		appendStringInfo(&sql, ", %s",
+						 quote_identifier(((DynShapeColumn *) list_nth(columns, i))->column));
+	appendStringInfoString(&sql, list_length(columns) > shape->nkeys ? "))" : ")");
+	rows->lacking = pstrdup(sql.data);
+
+	resetStringInfo(&sql);
+	appendStringInfoString(&sql, "(false");
+	for (int i = 0; i < index->nkeys; i++)
+	{
+		const DynKey *key = dyn_index_key(table, index, i);
+
+		if (index->columns[i] >= table->nkeys)
+			appendStringInfo(&sql, " OR %s IS NULL AND %s OPERATOR(%s.?) %s::pg_catalog.text",
+							 quote_identifier(key->column), quote_identifier(DYN_ITEM_COLUMN),
+							 shape->extension,
+							 quote_literal_cstr(pnstrdup(key->attribute.data, key->attribute.len)));
+	}
+	appendStringInfoChar(&sql, ')');
+	rows->left_out = pstrdup(sql.data);
+
+	resetStringInfo(&sql);
+	appendStringInfo(&sql, "(NOT %s OR %s", rows->match, rows->left_out);
+	if (index->carried != NULL)
+		appendStringInfo(&sql, " OR %s IS NULL",
+						 quote_identifier(table->keys[index->carried_column].column));
+	appendStringInfoChar(&sql, ')');
+	rows->candidates = sql.data;
+}
+
+/* Runs a statement on the table, whose owner's code may run; all parameters are of one type. */
+void
+lacking_run(const Lacking *rows, const char *sql, int nargs, Oid type, Datum *values,
+			bool read_only)
+{
+	MemoryContext context = CurrentMemoryContext;
+	Oid types[2] = {type, type};
+	Relation rel = relation_open(rows->relid, NoLock);
+	RightsBefore before;
+
+	rights_take_for_rows(rel, !read_only, &before);
+	sql_execute(sql_on(rows->relid, sql), nargs, types, values, NULL, read_only, 0);
+	rights_give_back(&before);
+	relation_close(rel, NoLock);
+	MemoryContextSwitchTo(context);
+}
+
+/* Runs a statement that only reads, by a scan of the blocks that it names. */
+void
+lacking_run_tid_scan(const Lacking *rows, const char *sql, int nargs, Oid type, Datum *values)
+{
+	PlanSwitches before;
+
+	tid_plan_begin(&before);
+	PG_TRY();
+	{
+		lacking_run(rows, sql, nargs, type, values, true);
+	}
+	PG_FINALLY();
+	{
+		tid_plan_end(&before);
+	}
+	PG_END_TRY();
+}
+
+/* Returns the place before the first row of a block. */
+Datum
+lacking_tid(BlockNumber block)
+{
+	ItemPointer pointer = palloc(sizeof(ItemPointerData));
+
+	ItemPointerSet(pointer, block, 0);
+	return PointerGetDatum(pointer);
+}
+
+static int64
+result(int column)
+{
+	return DatumGetInt64(sql_value(SPI_tuptable, 0, column));
+}
+
+/*
+ * Returns how many rows in a range of blocks lack columns; left_out: the number of those that shall
+ * never have them.
+ */
+int64
+lacking_count(const Lacking *rows, BlockRange range, int64 *left_out)
+{
+	Datum bounds[2] = {lacking_tid(range.from), lacking_tid(range.to)};
+	int64 lacking;
+
+	lacking_run_tid_scan(
+		rows,
+		psprintf("SELECT pg_catalog.count(*) FILTER (WHERE lacking),"
+				 " pg_catalog.count(*) FILTER (WHERE NOT lacking AND left_out)"
+				 " FROM (SELECT %s AS lacking, %s AS left_out FROM %s WHERE " LACKING_IN_RANGE
+				 " AND %s) rows",
+				 rows->lacking, rows->left_out, rows->qualified, rows->candidates),
+		2, TIDOID, bounds);
+	lacking = result(1);
+	*left_out = result(2);
+	SPI_freetuptable(SPI_tuptable);
+	return lacking;
+}

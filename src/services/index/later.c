@@ -1,0 +1,315 @@
+/*
+ * later.c
+ *	  Procedures that begin when a transaction has committed.
+ *
+ * A function cannot commit, so it declares the wanted state of an index and leaves the rest to a
+ * background worker, a session like the caller's.  The worker is registered when the transaction
+ * has committed, at a moment at which nothing may fail: all that it is given fits into its slot.
+ * It finds what to do in the table's schema, and so does a later call if there is no worker, or if
+ * the worker fails.  If there is no place for it, it ends at once; the request waits (queue.c), and
+ * each worker that gives up its place has those that wait started.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/xact.h"
+#include "catalog/pg_authid.h"
+#include "miscadmin.h"
+#include "postmaster/bgworker.h"
+#include "storage/ipc.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "server/errors.h"
+#include "server/extension.h"
+#include "server/work/background.h"
+#include "services/index/index.h"
+#include "services/index/queue.h"
+
+typedef struct Pending
+{
+	GsiRequest request;
+	char *table;
+	const char *what;
+	char *statement; /* which does the same */
+} Pending;
+
+StaticAssertDecl(sizeof(GsiRequest) <= BGW_EXTRALEN, "a worker's slot is too small");
+
+static List *pending = NIL; /* of the transaction, in its memory */
+
+/* False if there is no worker to be had. */
+bool
+gsi_start_request(const GsiRequest *request, const char *table)
+{
+	BackgroundWorker worker;
+
+	background_describe(&worker, STATEMENT_WORKER, "dyn_index_later_main", (Datum) 0);
+	snprintf(worker.bgw_name, BGW_MAXLEN, "dynamo_table: indexes of table %s", table);
+	memcpy(worker.bgw_extra, request, sizeof(GsiRequest));
+	return RegisterDynamicBackgroundWorker(&worker, NULL);
+}
+
+static bool
+start_worker(const Pending *what)
+{
+	return gsi_start_request(&what->request, what->table);
+}
+
+static void
+warn(const Pending *what, const char *why)
+{
+	ereport(WARNING, (errmsg("%s to go on with %s of table \"%s\"", why, what->what, what->table),
+					  errdetail("The transaction has only declared what is to be done."),
+					  errhint("Run %s.", what->statement)));
+}
+
+static void
+end_of_transaction(XactEvent event, void *arg)
+{
+	ListCell *cell;
+
+	if (pending == NIL || event == XACT_EVENT_PRE_COMMIT)
+		return;
+	foreach (cell, pending)
+	{
+		if (event == XACT_EVENT_COMMIT && !start_worker(lfirst(cell)))
+			warn(lfirst(cell), "no background worker is free");
+		/* its commit comes in another session, perhaps */
+		if (event == XACT_EVENT_PRE_PREPARE)
+			warn(lfirst(cell), "a prepared transaction starts no background worker");
+	}
+	pending = NIL;
+}
+
+/* The call that the worker makes; index: NULL for time to live. */
+static char *
+resume_call(Oid relid, const char *index)
+{
+	if (index == NULL)
+		return psprintf("CALL " DYN_INTERNAL ".resume_ttl(%u)", relid);
+	return psprintf("CALL " DYN_INTERNAL ".resume_index(%u, %s)", relid, quote_literal_cstr(index));
+}
+
+/* The call that a person makes, by what the transaction has declared. */
+static char *
+call_for_people(const GsiWork *work, Oid relid)
+{
+	Relation rel = relation_open(relid, NoLock);
+	DynShape *shape = dyn_shape_of(rel, dyn_schema(rel));
+	char *call = gsi_call_again(rel, shape, work->ttl ? NULL : dyn_shape_index(shape, work->name));
+
+	relation_close(rel, NoLock);
+	return call;
+}
+
+/* A request that no worker can connect for would stay at its beginning. */
+static void
+check_may_log_in(Oid session_user)
+{
+	HeapTuple tuple = SearchSysCache1(AUTHOID, ObjectIdGetDatum(session_user));
+	bool may_log_in;
+
+	if (!HeapTupleIsValid(tuple))
+		return;
+	may_log_in = ((Form_pg_authid) GETSTRUCT(tuple))->rolcanlogin;
+	ReleaseSysCache(tuple);
+	if (!may_log_in && WORKER_NEEDS_LOGIN)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION),
+			 errmsg("role \"%s\" is not permitted to log in",
+					GetUserNameFromId(session_user, false)),
+			 errdetail("Before PostgreSQL 17 a background worker cannot connect as such a role."),
+			 errhint("Give the role the LOGIN attribute.")));
+}
+
+/* After the transaction's commit go on with an index that it has declared or disowned.  Connected to SPI. */
+void
+gsi_resume_later(const GsiWork *work, const DynTable *table)
+{
+	static bool registered = false;
+	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
+	Pending *what = palloc0(sizeof(Pending));
+
+	if (!registered)
+		RegisterXactCallback(end_of_transaction, NULL);
+	registered = true;
+	what->request.database = MyDatabaseId;
+	statement_user(&what->request.session_user, &what->request.role);
+	check_may_log_in(what->request.session_user);
+	what->request.relid = table->relid;
+	what->table = pstrdup(work->procedure.table);
+	what->what = work->ttl ? "time to live" : "the index";
+	what->statement = call_for_people(work, table->relid);
+	pending = lappend(pending, what);
+	MemoryContextSwitchTo(old);
+	gsi_enqueue(&what->request);
+	/* should the worker not come, or not come to its end */
+	launcher_wake();
+}
+
+/*
+ * The worker
+ */
+
+/* The calls that a table's schema asks for. */
+static List *
+calls_for(const DynTable *table)
+{
+	List *calls = NIL;
+
+	for (int i = 0; i < table->nindexes; i++)
+	{
+		const DynIndex *index = &table->indexes[i];
+
+		if (index->status != DYN_INDEX_ACTIVE)
+			calls = lappend(calls,
+							resume_call(table->relid, pnstrdup(index->name.data, index->name.len)));
+	}
+	if (table->ttl != NULL && table->ttl->status != DYN_INDEX_ACTIVE)
+		calls = lappend(calls, resume_call(table->relid, NULL));
+	return calls;
+}
+
+/* The same in the memory that outlives the transaction. */
+static List *
+find_calls(Oid relid, MemoryContext context)
+{
+	List *calls = NIL;
+	DynTable *table;
+	Relation rel;
+
+	background_begin();
+	rel = try_relation_open(relid, AccessShareLock);
+	table = rel == NULL ? NULL : dyn_schema(rel);
+	if (table != NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(context);
+
+		calls = calls_for(table);
+		MemoryContextSwitchTo(old);
+	}
+	if (rel != NULL)
+		relation_close(rel, AccessShareLock);
+	background_commit();
+	return calls;
+}
+
+/*
+ * Each statement of its own that a call needs comes before the next attempt of the call, which begins
+ * again where it has met a deadlock.
+ */
+static void
+go_on(const char *call)
+{
+	char *statement;
+
+	while (!statement_call(call, &statement))
+	{
+		PG_TRY();
+		{
+			statement_run_here(statement);
+		}
+		PG_CATCH();
+		{
+			if (geterrcode() != ERRCODE_T_R_DEADLOCK_DETECTED)
+				PG_RE_THROW();
+			background_abort(TopMemoryContext);
+		}
+		PG_END_TRY();
+	}
+}
+
+/* An error that ends the request: it would come again. */
+static void
+fail(Oid relid)
+{
+	EmitErrorReport();
+	background_abort(TopMemoryContext);
+	gsi_dequeue(relid);
+	proc_exit(1);
+}
+
+static void
+work_on(const GsiRequest *request)
+{
+	List *calls;
+	ListCell *cell;
+
+	PG_TRY();
+	{
+		calls = find_calls(request->relid, TopMemoryContext);
+		foreach (cell, calls)
+			go_on(lfirst(cell));
+	}
+	PG_CATCH();
+	{
+		fail(request->relid);
+	}
+	PG_END_TRY();
+	gsi_dequeue(request->relid);
+}
+
+/* Once the locks are gone, whatever ends the worker but a crash. */
+static void
+start_next(int code, Datum database)
+{
+	GsiRequest next = {.database = DatumGetObjectId(database)};
+
+	(void) gsi_start_request(&next, "requests that wait");
+}
+
+/*
+ * False if all places are taken, or another session has the table locked; the request is tried
+ * again later.
+ */
+static bool
+begin(const GsiRequest *request)
+{
+	if (!place_take_own())
+	{
+		if (request->noted)
+			gsi_count_attempt(request->relid, -1);
+		return false;
+	}
+	on_shmem_exit(start_next, ObjectIdGetDatum(MyDatabaseId));
+	/*
+	 * The transaction that started us has committed, but may hold its locks for a moment more.  The
+	 * turn is ours to the end: in a gap before our procedure begins, a session that only asks for
+	 * it would send that away.
+	 */
+	if (!procedure_await_turn(request->relid, true))
+		return false;
+	if (!request->noted)
+		gsi_count_attempt(request->relid, 1);
+	return true;
+}
+
+/*
+ * Entry point of the background worker that goes on with a request, which is in its slot's extra
+ * data.  A request without a session user only has the workers of other requests started.
+ */
+void
+dyn_index_later_main(Datum unused)
+{
+	static const char *const settings[][2] = {{"lock_timeout", "0"}};
+	GsiRequest request;
+
+	background_start();
+	memcpy(&request, MyBgworkerEntry->bgw_extra, sizeof(GsiRequest));
+	background_connect(request.database, request.session_user, request.role);
+	if (!OidIsValid(request.session_user))
+		(void) gsi_start_waiting();
+	else
+	{
+		/* waiting is what a concurrent build does */
+		background_settings(settings, lengthof(settings));
+		if (begin(&request))
+			work_on(&request);
+	}
+}

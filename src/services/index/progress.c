@@ -1,0 +1,57 @@
+/*
+ * progress.c
+ *	  What the view dyn_index_builds shows.
+ *
+ * Extensions have no progress commands of their own, so it is CREATE INDEX's, with a number in
+ * the place of its command that no command of the server has; the view knows it by that.  Blocks
+ * and tuples are where CREATE INDEX has them.
+ */
+#include "postgres.h"
+
+#include "commands/progress.h"
+#include "utils/backend_progress.h"
+#include "utils/backend_status.h"
+
+#include "services/index/index.h"
+
+#define PROGRESS_MARKER INT64CONST(0x44594e) /* see the view in the install script */
+#define PROGRESS_PHASE 17
+#define PROGRESS_LEFT_OUT 18
+
+/*
+ * Whether it is shown already.  A subtransaction that is rolled back ends that, a commit does not;
+ * and to begin again each time would make the row vanish for a moment.
+ */
+static bool
+is_shown(const GsiWork *work)
+{
+	return MyBEEntry != NULL && MyBEEntry->st_progress_command == PROGRESS_COMMAND_CREATE_INDEX &&
+		   MyBEEntry->st_progress_command_target == work->procedure.relid &&
+		   MyBEEntry->st_progress_param[PROGRESS_CREATEIDX_COMMAND] == PROGRESS_MARKER;
+}
+
+/*
+ * Writes the state of the work into the session's progress entry, which dyn_index_builds reads.
+ * The rollback of a subtransaction clears the entry, so each new transaction shows the state again.
+ */
+void
+gsi_progress_show(const GsiWork *work)
+{
+	static const int params[] = {PROGRESS_CREATEIDX_COMMAND,     PROGRESS_PHASE,
+								 PROGRESS_SCAN_BLOCKS_TOTAL,     PROGRESS_SCAN_BLOCKS_DONE,
+								 PROGRESS_CREATEIDX_TUPLES_DONE, PROGRESS_LEFT_OUT};
+	int64 values[] = {PROGRESS_MARKER,   work->phase, work->blocks_total,
+					  work->blocks_done, work->items, work->left_out};
+
+	if (!is_shown(work))
+		pgstat_progress_start_command(PROGRESS_COMMAND_CREATE_INDEX, work->procedure.relid);
+	pgstat_progress_update_multi_param(lengthof(params), params, values);
+}
+
+/* Enters a phase of the work and shows it. */
+void
+gsi_progress(GsiWork *work, GsiPhase phase)
+{
+	work->phase = phase;
+	gsi_progress_show(work);
+}

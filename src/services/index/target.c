@@ -1,0 +1,86 @@
+/*
+ * target.c
+ *	  What a procedure makes or removes: a global index, or time to live.
+ */
+#include "postgres.h"
+
+#include "utils/builtins.h"
+#include "utils/rel.h"
+
+#include "server/errors.h"
+#include "services/index/index.h"
+
+/* Time to live has a name too, for its btree. */
+void
+gsi_name(GsiWork *work, ItemSpan name)
+{
+	work->name = name;
+	work->index = pnstrdup(name.data, name.len);
+	work->procedure.what = work->ttl ? "time to live" : psprintf("index \"%s\"", work->index);
+}
+
+/*
+ * What the table has of it.  It may be gone after each transaction: nothing keeps the table's owner
+ * from replacing the derive trigger by plain SQL.
+ */
+const DynIndex *
+gsi_find(const GsiWork *work, const DynTable *table)
+{
+	const DynIndex *index = work->ttl ? table->ttl : dyn_find_index(table, work->name);
+
+	if (index == NULL)
+		gsi_fail_dropped(work);
+	return index;
+}
+
+/* Its status in a shape, which is there to be changed; NULL if the shape has none. */
+DynIndexStatus *
+gsi_status(const GsiWork *work, const DynShape *shape)
+{
+	DynIndexSpec *spec;
+
+	if (work->ttl)
+		return shape->settings.ttl.len > 0 ? (DynIndexStatus *) &shape->settings.ttl_status : NULL;
+	spec = dyn_shape_index(shape, work->name);
+	return spec == NULL ? NULL : &spec->status;
+}
+
+/*
+ * Raises ERRCODE_DYN_RESOURCE_NOT_FOUND: the index, or time to live, is not declared any more.
+ * Does not return.
+ */
+void
+gsi_fail_dropped(const GsiWork *work)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+					errmsg("%s of table \"%s\" was dropped meanwhile", work->procedure.what,
+						   work->procedure.table)));
+}
+
+/* Take it from a shape. */
+void
+gsi_forget(const GsiWork *work, DynShape *shape)
+{
+	if (gsi_status(work, shape) == NULL)
+		gsi_fail_dropped(work);
+	if (!work->ttl)
+	{
+		shape->indexes = list_delete_ptr(shape->indexes, dyn_shape_index(shape, work->name));
+		return;
+	}
+	shape->settings.ttl = (ItemSpan){NULL, 0};
+	shape->settings.ttl_status = DYN_INDEX_ACTIVE;
+	shape->settings.hide_expired = false;
+}
+
+/* The statement that builds its btree; NULL if another one serves as that. */
+char *
+gsi_btree_sql(const GsiWork *work, const DynShape *shape, Relation rel, bool concurrently)
+{
+	char *name = dyn_index_relation_name(RelationGetNamespace(rel), RelationGetRelationName(rel),
+										 work->name);
+
+	return work->ttl
+			   ? dyn_shape_ttl_sql(shape, name, concurrently)
+			   : dyn_shape_index_sql(shape, dyn_shape_index(shape, work->name), name, concurrently);
+}

@@ -1,0 +1,55 @@
+/*
+ * items.h
+ *	  Jobs that change items of a table, in the order of their keys.
+ *
+ *		items.c		reading the items of a chunk, and changing them batch by batch
+ *		backfill.c	dyn_backfill(): an update of all items that a filter takes
+ */
+#ifndef DYNAMO_TABLE_SERVICES_JOB_ITEMS_H
+#define DYNAMO_TABLE_SERVICES_JOB_ITEMS_H
+
+#include "actions/actions.h"
+#include "server/work/job.h"
+
+typedef struct ItemJob
+{
+	const char *procedure; /* for messages */
+	const char *kind;
+	const char *name; /* what was asked for, as users are shown it */
+	const char *fingerprint; /* all that was asked for: what the job is known by */
+	text *table_name;
+	const char *table; /* the same for messages */
+	Oid relid;
+	int batch; /* items that one transaction may change */
+	int64 max_rate; /* items that a session may change in a second; 0: any number */
+	bool restart;
+	bool wait; /* for other sessions that work on the rest */
+	Job *job; /* NULL until it is begun */
+	void *arg;
+
+	/* called in each transaction, before the others */
+	void (*open)(struct ItemJob *work, Relation rel, DynTable *table);
+
+	/*
+	 * whether an item is to be changed; called for an item that was read, and for its locked
+	 * version
+	 */
+	bool (*wants)(struct ItemJob *work, const DynItem *item);
+
+	/* returns what the locked version becomes, or raises ERRCODE_DYN_VALIDATION */
+	DynItem *(*change)(struct ItemJob *work, const DynItem *item);
+} ItemJob;
+
+/*
+ * Reads the arguments that such procedures share, from the i-th on: batch_size, max_rate, restart,
+ * wait.
+ */
+extern void item_job_arguments(ItemJob *work, FunctionCallInfo fcinfo, int i);
+
+/* Opens the table under AccessShareLock, and checks the user's rights. */
+extern Relation item_job_open(ItemJob *work, DynTable **table);
+
+/* Runs the job to its end.  Connected to SPI.  Commits. */
+extern void item_job_run(ItemJob *work);
+
+#endif

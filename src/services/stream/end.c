@@ -1,0 +1,39 @@
+/*
+ * end.c
+ *	  Where closed shards have ended.
+ *
+ * All shards of a generation are closed at once: by disabling their stream, or by splitting them.  The
+ * session that does so writes a mark to the WAL, and the collector stores the place of the mark
+ * together with the records up to it.  So a reader whose snapshot shows the end has all records of
+ * these shards, whether or not anything else is written to the WAL.  If the mark is never decoded,
+ * since a new slot begins behind it, the shards end where that slot begins; if it is left out, at the
+ * first record of the next generation.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "utils/pg_lsn.h"
+#include "utils/timestamp.h"
+
+#include "server/work/owned.h"
+#include "services/stream/stream.h"
+
+/* Connected to SPI.  Those before it have ended too; the first end that is written stays. */
+void
+stream_end_write(Oid relid, int64 label, int generation, StreamPlace place, TimestampTz collected)
+{
+	Oid types[] = {OIDOID, INT8OID, INT4OID, PG_LSNOID, INT8OID, TIMESTAMPTZOID};
+	Datum values[] = {ObjectIdGetDatum(relid),
+					  Int64GetDatum(label),
+					  Int32GetDatum(generation),
+					  LSNGetDatum(place.lsn),
+					  Int64GetDatum((int64) place.ordinal),
+					  TimestampTzGetDatum(collected)};
+
+	owned_execute(STREAM_ENDS_TABLE,
+				  "INSERT INTO " DYN_INTERNAL "." STREAM_ENDS_TABLE
+				  " (relation, stream, generation, lsn, ordinal, collected)"
+				  " SELECT $1, $2, g, $4, $5, $6 FROM pg_catalog.generate_series(0, $3) g"
+				  " ON CONFLICT DO NOTHING",
+				  lengthof(types), types, values, NULL);
+}

@@ -1,0 +1,53 @@
+/*
+ * gap.c
+ *	  Where changes were not collected: of all tables, or of one.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "utils/pg_lsn.h"
+#include "utils/timestamp.h"
+
+#include "server/work/owned.h"
+#include "services/stream/stream.h"
+
+/*
+ * Connected to SPI.  What was committed from one place to before another one is in no stream that has a label
+ * before the time; relid: of one table alone, InvalidOid: of any.  Two shards of a table may have the same gap.
+ */
+void
+stream_gap_write(XLogRecPtr after, XLogRecPtr before, TimestampTz noticed, Oid relid)
+{
+	Oid types[] = {PG_LSNOID, PG_LSNOID, TIMESTAMPTZOID, OIDOID};
+	Datum values[] = {LSNGetDatum(after), LSNGetDatum(before), TimestampTzGetDatum(noticed),
+					  ObjectIdGetDatum(relid)};
+
+	owned_execute(STREAM_GAPS_TABLE,
+				  "INSERT INTO " DYN_INTERNAL "." STREAM_GAPS_TABLE
+				  " (after_lsn, before_lsn, noticed, relation)"
+				  " VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+				  lengthof(types), types, values, NULL);
+}
+
+/*
+ * Connected to SPI.  Changes of a table, the last of which was committed at a place, are not in the WAL.
+ * The gap comes behind that transaction, of which there may be records.  One that the table has got of
+ * late moves there: a table whose changes are left out all the time has not many gaps, and readers get
+ * what is stored up to there before they are told.
+ */
+void
+stream_gap_move(XLogRecPtr lsn, TimestampTz noticed, Oid relid)
+{
+	Oid types[] = {PG_LSNOID, PG_LSNOID, TIMESTAMPTZOID, OIDOID};
+	Datum values[] = {LSNGetDatum(lsn + 1), LSNGetDatum(lsn + 2), TimestampTzGetDatum(noticed),
+					  ObjectIdGetDatum(relid)};
+
+	if (owned_execute(STREAM_GAPS_TABLE,
+					  "UPDATE " DYN_INTERNAL "." STREAM_GAPS_TABLE
+					  " SET after_lsn = $1, before_lsn = $2, noticed = $3 WHERE relation = $4"
+					  " AND noticed > $3 - interval '1 hour' AND before_lsn ="
+					  " (SELECT pg_catalog.max(g.before_lsn) FROM " DYN_INTERNAL
+					  "." STREAM_GAPS_TABLE " g WHERE g.relation = $4)",
+					  lengthof(types), types, values, NULL) == 0)
+		stream_gap_write(lsn + 1, lsn + 2, noticed, relid);
+}

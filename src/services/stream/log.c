@@ -1,0 +1,566 @@
+/*
+ * log.c
+ *	  The records that were collected, and what is known of their completeness, as one snapshot shows it.
+ *
+ * Records are appended in the order of commits, by transactions of which each begins after the one
+ * before it has ended.  So a snapshot shows all records up to some place, and none behind it: a
+ * reader that continues after the last record it has read misses none.  Partitions are spans of the
+ * time of collecting, which never goes back, so that one after the other they are in the same
+ * order, and nothing has to be merged.
+ *
+ * Only the owner of the tables has privileges on them.  They are read here without the executor,
+ * which would check privileges; target.c checks before whether the caller may read a stream.  No
+ * code of the caller's runs, and no lock is kept after a read: partitions can be dropped while the
+ * caller's transaction goes on, and so a transaction with an old snapshot learns of that by a new
+ * snapshot.
+ *
+ * Partitions are made while records are read.  The relation cache may lack the newest partition for
+ * a moment although the snapshot shows its records.  So partitions are listed from the catalog,
+ * which is read after the snapshot was taken.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/relscan.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "catalog/partition.h"
+#include "catalog/pg_inherits.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "partitioning/partdesc.h"
+#include "utils/fmgroids.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+#include "utils/pg_lsn.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "server/compat.h"
+#include "server/work/owned.h"
+#include "services/stream/read.h"
+
+/* Columns of the index of stream_records. */
+enum
+{
+	INDEX_RELATION = 1,
+	INDEX_STREAM,
+	INDEX_LSN,
+	INDEX_ORDINAL,
+	INDEX_SHARD
+};
+
+/* stream_gaps, stream_trimmed, stream_ends, stream_placements, stream_state */
+enum
+{
+	GAP_AFTER = 1,
+	GAP_BEFORE,
+	GAP_NOTICED,
+	GAP_RELATION
+};
+
+enum
+{
+	TRIMMED_RELATION = 1,
+	TRIMMED_STREAM,
+	TRIMMED_LSN,
+	TRIMMED_ORDINAL
+};
+
+enum
+{
+	END_RELATION = 1,
+	END_STREAM,
+	END_GENERATION,
+	END_LSN,
+	END_ORDINAL,
+	END_COLLECTED
+};
+
+enum
+{
+	PLACEMENT_RELATION = 1,
+	PLACEMENT_STREAM,
+	PLACEMENT_DISTRIBUTED,
+	PLACEMENT_SHARD,
+	PLACEMENT_LOWER,
+	PLACEMENT_UPPER,
+	PLACEMENT_BEGAN
+};
+
+enum
+{
+	STATE_DATABASE = 1,
+	STATE_COLLECTED = 3
+};
+
+static bool
+is_known(const PartitionDescData *known, Oid partition)
+{
+	for (int i = 0; i < known->nparts; i++)
+	{
+		if (known->oids[i] == partition)
+			return true;
+	}
+	return false;
+}
+
+/* Dropping a partition locks its parent against readers, so the cache has no dropped ones. */
+static void
+list_partitions(StreamLog *log)
+{
+	const PartitionDescData *known = RelationGetPartitionDesc(log->records, true);
+	List *children = find_inheritance_children(RelationGetRelid(log->records), NoLock);
+	ListCell *cell;
+
+	log->npartitions = known->nparts;
+	log->partitions = palloc((known->nparts + list_length(children)) * sizeof(Oid));
+	memcpy(log->partitions, known->oids, known->nparts * sizeof(Oid));
+	/* the newest one is the last */
+	foreach (cell, children)
+	{
+		if (!is_known(known, lfirst_oid(cell)))
+			log->partitions[log->npartitions++] = lfirst_oid(cell);
+	}
+	list_free(children);
+}
+
+/*
+ * Opens the records for reading: AccessShareLock on their table, and snapshots, of which the
+ * transaction's becomes the active one.  The caller has checked the right to read, and ends with
+ * stream_log_close().
+ */
+void
+stream_log_open(StreamLog *log)
+{
+	List *indexes;
+
+	log->records = table_open(owned_table(STREAM_RECORDS_TABLE), AccessShareLock);
+	log->snapshot = RegisterSnapshot(GetTransactionSnapshot());
+	/* a session that holds the lock already processes no invalidations by taking it again */
+	AcceptInvalidationMessages();
+	log->newest = RegisterSnapshot(GetLatestSnapshot());
+	/* for what is stored out of line */
+	PushActiveSnapshot(log->snapshot);
+	indexes = RelationGetIndexList(log->records);
+	if (indexes == NIL)
+		elog(ERROR, "the index of \"%s\" is missing", STREAM_RECORDS_TABLE);
+	log->index = linitial_oid(indexes);
+	list_free(indexes);
+	list_partitions(log);
+}
+
+/* Releases the snapshots and the lock that stream_log_open() has taken. */
+void
+stream_log_close(StreamLog *log)
+{
+	PopActiveSnapshot();
+	UnregisterSnapshot(log->newest);
+	UnregisterSnapshot(log->snapshot);
+	table_close(log->records, AccessShareLock);
+}
+
+/*
+ * Records
+ */
+
+typedef struct LogKeys
+{
+	int n;
+	ScanKeyData keys[5];
+	ScanKeyData place[2]; /* that the row comparison points to */
+} LogKeys;
+
+static void
+add_key(LogKeys *keys, AttrNumber column, StrategyNumber strategy, RegProcedure procedure,
+		Datum value)
+{
+	ScanKeyInit(&keys->keys[keys->n++], column, strategy, procedure, value);
+}
+
+/* (lsn, ordinal) > place, or another comparison */
+static void
+add_place(LogKeys *keys, StrategyNumber strategy, StreamPlace place)
+{
+	ScanKey header = &keys->keys[keys->n++];
+
+	ScanKeyInit(&keys->place[0], INDEX_LSN, strategy, F_PG_LSN_CMP, LSNGetDatum(place.lsn));
+	ScanKeyInit(&keys->place[1], INDEX_ORDINAL, strategy, F_BTINT8CMP,
+				Int64GetDatum((int64) place.ordinal));
+	keys->place[0].sk_flags = SK_ROW_MEMBER;
+	keys->place[1].sk_flags = SK_ROW_MEMBER | SK_ROW_END;
+	memset(header, 0, sizeof(*header));
+	header->sk_flags = SK_ROW_HEADER;
+	header->sk_attno = INDEX_LSN;
+	header->sk_strategy = strategy;
+	header->sk_argument = PointerGetDatum(keys->place);
+}
+
+static void
+make_stream_keys(LogKeys *keys, Oid relid, int64 stream)
+{
+	keys->n = 0;
+	add_key(keys, INDEX_RELATION, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
+	add_key(keys, INDEX_STREAM, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(stream));
+}
+
+/* In the order of the index's columns. */
+static void
+make_keys(LogKeys *keys, const StreamScan *scan)
+{
+	make_stream_keys(keys, scan->relid, scan->stream->label);
+	add_place(keys, BTGreaterStrategyNumber, scan->after);
+	if (scan->before != InvalidXLogRecPtr)
+		add_key(keys, INDEX_LSN, BTLessStrategyNumber, F_PG_LSN_LT, LSNGetDatum(scan->before));
+	if (scan->shard >= 0)
+		add_key(keys, INDEX_SHARD, BTEqualStrategyNumber, F_INT2EQ,
+				Int16GetDatum((int16) scan->shard));
+}
+
+/* What is open of a partition. */
+typedef struct OpenPartition
+{
+	Relation rel;
+	Relation btree;
+	IndexScanDesc scan;
+	TupleTableSlot *slot;
+} OpenPartition;
+
+/* Dropping a partition locks its parent against readers. */
+static void
+open_partition(const StreamLog *log, int i, LogKeys *keys, OpenPartition *partition)
+{
+	Relation rel = table_open(log->partitions[i], AccessShareLock);
+	Oid index = index_get_partition(rel, log->index);
+
+	if (!OidIsValid(index))
+		elog(ERROR, "partition \"%s\" has no index", RelationGetRelationName(rel));
+	partition->rel = rel;
+	partition->btree = index_open(index, AccessShareLock);
+	partition->slot = table_slot_create(rel, NULL);
+	partition->scan = begin_index_scan(rel, partition->btree, log->snapshot, keys->n);
+	index_rescan(partition->scan, keys->keys, keys->n, NULL, 0);
+}
+
+static void
+close_partition(const OpenPartition *partition)
+{
+	index_endscan(partition->scan);
+	ExecDropSingleTupleTableSlot(partition->slot);
+	index_close(partition->btree, AccessShareLock);
+	table_close(partition->rel, AccessShareLock);
+}
+
+static Datum
+value_of(const TupleTableSlot *slot, int column)
+{
+	return slot->tts_values[column];
+}
+
+static StreamPlace
+place_of(const TupleTableSlot *slot)
+{
+	return (StreamPlace){DatumGetLSN(value_of(slot, RECORD_LSN)),
+						 (uint64) DatumGetInt64(value_of(slot, RECORD_ORDINAL))};
+}
+
+static const DynItem *
+image_of(const TupleTableSlot *slot, int column)
+{
+	return slot->tts_isnull[column] ? NULL : DatumGetDynItem(value_of(slot, column));
+}
+
+static void
+read_record(const StreamScan *scan, TupleTableSlot *slot, StreamRecord *record)
+{
+	slot_getallattrs(slot);
+	memset(record, 0, sizeof(*record));
+	record->relid = scan->relid;
+	record->stream = scan->stream->label;
+	record->view = scan->stream->view;
+	record->shard = DatumGetInt16(value_of(slot, RECORD_SHARD));
+	record->place = place_of(slot);
+	record->event = (StreamEvent) DatumGetChar(value_of(slot, RECORD_EVENT));
+	record->expired = DatumGetBool(value_of(slot, RECORD_EXPIRED));
+	record->incomplete = DatumGetBool(value_of(slot, RECORD_INCOMPLETE));
+	record->committed = DatumGetTimestampTz(value_of(slot, RECORD_COMMITTED));
+	record->size = DatumGetInt32(value_of(slot, RECORD_SIZE));
+	record->keys = image_of(slot, RECORD_KEYS);
+	record->new_image = image_of(slot, RECORD_NEW_IMAGE);
+	record->old_image = image_of(slot, RECORD_OLD_IMAGE);
+}
+
+/* False: the callback wants no more. */
+static bool
+scan_partition(const OpenPartition *partition, const StreamScan *scan, MemoryContext context,
+			   StreamRecordCallback callback, void *arg)
+{
+	bool more = true;
+
+	while (more && index_getnext_slot(partition->scan, ForwardScanDirection, partition->slot))
+	{
+		MemoryContext old = MemoryContextSwitchTo(context);
+		StreamRecord record;
+
+		CHECK_FOR_INTERRUPTS();
+		read_record(scan, partition->slot, &record);
+		more = callback(&record, arg);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(context);
+	}
+	return more;
+}
+
+/* In order; false if the callback has ended it. */
+bool
+stream_log_scan(const StreamLog *log, const StreamScan *scan, StreamRecordCallback callback,
+				void *arg)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table record", ALLOCSET_DEFAULT_SIZES);
+	bool more = true;
+
+	for (int i = 0; i < log->npartitions && more; i++)
+	{
+		OpenPartition partition;
+		LogKeys keys;
+
+		make_keys(&keys, scan);
+		open_partition(log, i, &keys, &partition);
+		more = scan_partition(&partition, scan, context, callback, arg);
+		close_partition(&partition);
+	}
+	MemoryContextDelete(context);
+	return more;
+}
+
+/* The place of a stream's last record up to a place; false if there is none. */
+bool
+stream_log_last(const StreamLog *log, Oid relid, int64 stream, StreamPlace bound,
+				StreamPlace *place)
+{
+	bool found = false;
+
+	for (int i = log->npartitions - 1; i >= 0 && !found; i--)
+	{
+		OpenPartition partition;
+		LogKeys keys;
+
+		make_stream_keys(&keys, relid, stream);
+		add_place(&keys, BTLessEqualStrategyNumber, bound);
+		open_partition(log, i, &keys, &partition);
+		found = index_getnext_slot(partition.scan, BackwardScanDirection, partition.slot);
+		if (found)
+		{
+			slot_getallattrs(partition.slot);
+			*place = place_of(partition.slot);
+		}
+		close_partition(&partition);
+	}
+	return found;
+}
+
+/*
+ * What is known of their completeness
+ */
+
+/* The rows of a small table that have a key, or all: calls back for each. */
+typedef void (*RowCallback)(HeapTuple row, TupleDesc desc, void *arg);
+
+static void
+read_rows(const char *name, Snapshot snapshot, ScanKey key, int nkeys, RowCallback callback,
+		  void *arg)
+{
+	Relation rel = table_open(owned_table(name), AccessShareLock);
+	SysScanDesc scan = systable_beginscan(rel, InvalidOid, false, snapshot, nkeys, key);
+	HeapTuple row;
+
+	while (HeapTupleIsValid(row = systable_getnext(scan)))
+		callback(row, RelationGetDescr(rel), arg);
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+}
+
+static XLogRecPtr
+get_lsn(HeapTuple row, TupleDesc desc, int column)
+{
+	bool isnull;
+
+	return DatumGetLSN(heap_getattr(row, column, desc, &isnull));
+}
+
+typedef struct TrimmedPlaces
+{
+	int64 stream;
+	StreamPlace floor;
+} TrimmedPlaces;
+
+static void
+read_trimmed(HeapTuple row, TupleDesc desc, void *arg)
+{
+	TrimmedPlaces *trimmed = arg;
+	bool isnull;
+	int64 stream = DatumGetInt64(heap_getattr(row, TRIMMED_STREAM, desc, &isnull));
+	StreamPlace place = {get_lsn(row, desc, TRIMMED_LSN),
+						 (uint64) DatumGetInt64(heap_getattr(row, TRIMMED_ORDINAL, desc, &isnull))};
+
+	if (stream < trimmed->stream)
+		place.ordinal++;
+	if (stream <= trimmed->stream && stream_place_compare(trimmed->floor, place) < 0)
+		trimmed->floor = place;
+}
+
+/*
+ * The place of the last record of a stream that was dropped, or behind that of an older stream of the
+ * relation, if there are any, and whether or not the snapshot shows that.
+ */
+StreamPlace
+stream_log_floor(const StreamLog *log, Oid relid, int64 stream)
+{
+	TrimmedPlaces trimmed = {stream};
+	ScanKeyData key;
+
+	ScanKeyInit(&key, TRIMMED_RELATION, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
+	read_rows(STREAM_TRIMMED_TABLE, log->newest, &key, 1, read_trimmed, &trimmed);
+	return trimmed.floor;
+}
+
+typedef struct GapList
+{
+	int n;
+	int room;
+	StreamGap *gaps;
+} GapList;
+
+static void
+read_gap(HeapTuple row, TupleDesc desc, void *arg)
+{
+	GapList *list = arg;
+	bool isnull;
+
+	if (list->n == list->room)
+	{
+		list->room = list->room == 0 ? 8 : 2 * list->room;
+		list->gaps = list->gaps == NULL ? palloc(list->room * sizeof(StreamGap))
+										: repalloc(list->gaps, list->room * sizeof(StreamGap));
+	}
+	list->gaps[list->n].after = get_lsn(row, desc, GAP_AFTER);
+	list->gaps[list->n].before = get_lsn(row, desc, GAP_BEFORE);
+	/* 0 for NULL */
+	list->gaps[list->n].relid = DatumGetObjectId(heap_getattr(row, GAP_RELATION, desc, &isnull));
+	list->gaps[list->n++].noticed =
+		DatumGetTimestampTz(heap_getattr(row, GAP_NOTICED, desc, &isnull));
+}
+
+/* All gaps, of whichever streams. */
+int
+stream_log_gaps(const StreamLog *log, StreamGap **gaps)
+{
+	GapList list = {0};
+
+	read_rows(STREAM_GAPS_TABLE, log->snapshot, NULL, 0, read_gap, &list);
+	*gaps = list.gaps;
+	return list.n;
+}
+
+static void
+read_collected(HeapTuple row, TupleDesc desc, void *arg)
+{
+	*(XLogRecPtr *) arg = get_lsn(row, desc, STATE_COLLECTED);
+}
+
+/*
+ * All commits before this place have been collected, in this database and not in one that it is a copy of;
+ * Invalid if nothing was set up.
+ */
+XLogRecPtr
+stream_log_collected(const StreamLog *log)
+{
+	XLogRecPtr collected = InvalidXLogRecPtr;
+	ScanKeyData key;
+
+	ScanKeyInit(&key, STATE_DATABASE, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(MyDatabaseId));
+	read_rows(STREAM_STATE_TABLE, log->snapshot, &key, 1, read_collected, &collected);
+	return collected;
+}
+
+typedef struct EndList
+{
+	int64 stream;
+	StreamClosing *ends;
+} EndList;
+
+static void
+read_end(HeapTuple row, TupleDesc desc, void *arg)
+{
+	const EndList *list = arg;
+	bool isnull;
+	int generation = DatumGetInt16(heap_getattr(row, END_GENERATION, desc, &isnull));
+
+	if (DatumGetInt64(heap_getattr(row, END_STREAM, desc, &isnull)) != list->stream ||
+		generation < 0 || generation >= DYN_MAX_GENERATIONS)
+		return;
+	list->ends[generation] =
+		(StreamClosing){true,
+						{get_lsn(row, desc, END_LSN),
+						 (uint64) DatumGetInt64(heap_getattr(row, END_ORDINAL, desc, &isnull))},
+						DatumGetTimestampTz(heap_getattr(row, END_COLLECTED, desc, &isnull))};
+}
+
+/* Of which generations of a stream's shards all records have been collected, and it says so. */
+void
+stream_log_ends(const StreamLog *log, Oid relid, int64 stream,
+				StreamClosing ends[DYN_MAX_GENERATIONS])
+{
+	EndList list = {stream, ends};
+	ScanKeyData key;
+
+	memset(ends, 0, DYN_MAX_GENERATIONS * sizeof(StreamClosing));
+	ScanKeyInit(&key, END_RELATION, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
+	read_rows(STREAM_ENDS_TABLE, log->snapshot, &key, 1, read_end, &list);
+}
+
+typedef struct PlacementList
+{
+	int64 stream;
+	int n;
+	int room;
+	StreamPlacedRow *rows;
+} PlacementList;
+
+static void
+read_placement(HeapTuple row, TupleDesc desc, void *arg)
+{
+	PlacementList *list = arg;
+	bool isnull;
+
+	if (DatumGetInt64(heap_getattr(row, PLACEMENT_STREAM, desc, &isnull)) != list->stream)
+		return;
+	if (list->n == list->room)
+	{
+		list->room = 2 * list->room;
+		list->rows = repalloc(list->rows, list->room * sizeof(StreamPlacedRow));
+	}
+	list->rows[list->n++] =
+		(StreamPlacedRow){DatumGetObjectId(heap_getattr(row, PLACEMENT_RELATION, desc, &isnull)),
+						  DatumGetInt64(heap_getattr(row, PLACEMENT_SHARD, desc, &isnull)),
+						  DatumGetInt32(heap_getattr(row, PLACEMENT_LOWER, desc, &isnull)),
+						  DatumGetInt32(heap_getattr(row, PLACEMENT_UPPER, desc, &isnull)),
+						  DatumGetTimestampTz(heap_getattr(row, PLACEMENT_BEGAN, desc, &isnull))};
+}
+
+/* The shards of a distributed table's stream that this node has, or had. */
+int
+stream_log_placements(const StreamLog *log, Oid distributed, int64 stream, StreamPlacedRow **rows)
+{
+	PlacementList list = {stream, 0, 32, palloc(32 * sizeof(StreamPlacedRow))};
+	ScanKeyData key;
+
+	ScanKeyInit(&key, PLACEMENT_DISTRIBUTED, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(distributed));
+	read_rows(STREAM_PLACEMENTS_TABLE, log->snapshot, &key, 1, read_placement, &list);
+	*rows = list.rows;
+	return list.n;
+}

@@ -1,0 +1,321 @@
+/*
+ * nodes.c
+ *	  The shards of a distributed table's stream on all nodes, and their records.
+ *
+ * Nodes are asked by Citus' own functions, which connect as the current role.  They are answered by
+ * node.c.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type_d.h"
+#include "executor/spi.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+
+#include "catalog/definition/arn.h"
+#include "server/compat.h"
+#include "server/errors.h"
+#include "server/extension.h"
+#include "server/sql.h"
+#include "services/stream/nodes.h"
+
+static char *
+field(uint64 row, int column)
+{
+	return sql_text(SPI_tuptable, row, column);
+}
+
+static char *
+field_or_null(uint64 row, int column)
+{
+	return sql_text_or_null(SPI_tuptable, row, column);
+}
+
+static bool
+is_true(uint64 row, int column)
+{
+	const char *value = field_or_null(row, column);
+
+	return value != NULL && *value == 't';
+}
+
+static uint64
+execute(const char *sql, int nargs, Oid *types, Datum *values)
+{
+	return sql_execute(sql, nargs, types, values, NULL, false, 0);
+}
+
+static uint64
+execute_with_text(const char *sql, const char *argument)
+{
+	Oid types[] = {TEXTOID};
+	Datum values[] = {CStringGetTextDatum(argument)};
+
+	return execute(sql, 1, types, values);
+}
+
+/* The same on each node, whatever its search_path. */
+static char *
+table_literal(Oid relid)
+{
+	return psprintf("%s::pg_catalog.regclass",
+					quote_literal_cstr(quote_qualified_identifier(
+						get_namespace_name(get_rel_namespace(relid)), get_rel_name(relid))));
+}
+
+pg_noreturn static void
+fail_node(const char *node, const char *message)
+{
+	ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE),
+					errmsg("change streams at node %s cannot be read", node),
+					errdetail_internal("%s", message == NULL ? "" : message)));
+}
+
+/* The error that a node has answered is raised here. */
+static void
+check_answer(const char *answer)
+{
+	const char *state;
+	const char *detail;
+	const char *hint;
+
+	execute_with_text("SELECT a.j OPERATOR(pg_catalog.->>) 'sqlstate', a.j "
+					  "OPERATOR(pg_catalog.->>) 'message', a.j OPERATOR(pg_catalog.->>) 'detail',"
+					  " a.j OPERATOR(pg_catalog.->>) 'hint' FROM (SELECT $1::pg_catalog.json) a(j)",
+					  answer);
+	state = field_or_null(0, 1);
+	if (state == NULL || strlen(state) != 5)
+		return;
+	detail = field_or_null(0, 3);
+	hint = field_or_null(0, 4);
+	ereport(ERROR, (errcode(MAKE_SQLSTATE(state[0], state[1], state[2], state[3], state[4])),
+					errmsg_internal("%s", field(0, 2)),
+					detail == NULL ? 0 : errdetail_internal("%s", detail),
+					hint == NULL ? 0 : errhint("%s", hint)));
+}
+
+/*
+ * Shards
+ */
+
+static StreamNodeShard
+read_shard(uint64 row)
+{
+	return (StreamNodeShard){.placement = {atoi(field(row, 1)), strtoll(field(row, 2), NULL, 10),
+										   (Oid) strtoul(field(row, 3), NULL, 10)},
+							 .lower = atoi(field(row, 4)),
+							 .upper = atoi(field(row, 5)),
+							 .began = strtoll(field(row, 6), NULL, 10),
+							 .ended = is_true(row, 7),
+							 .first = field(row, 8),
+							 .last = field(row, 9),
+							 .parent = -1};
+}
+
+static void
+take_answer(const char *answer, StreamNodeShard **shards, int *n)
+{
+	uint64 rows;
+
+	check_answer(answer);
+	rows = execute_with_text(
+		"SELECT node, shard, relation, lower, upper, began, ended, first, last"
+		" FROM pg_catalog.json_to_recordset($1::pg_catalog.json OPERATOR(pg_catalog.->) 'shards')"
+		" AS s(node pg_catalog.int4, shard pg_catalog.int8, relation pg_catalog.int8,"
+		" lower pg_catalog.int4, upper pg_catalog.int4, began pg_catalog.int8,"
+		" ended pg_catalog.bool, first pg_catalog.text, last pg_catalog.text)",
+		answer);
+	*shards = *shards == NULL ? palloc((*n + rows + 1) * sizeof(StreamNodeShard))
+							  : repalloc(*shards, (*n + rows + 1) * sizeof(StreamNodeShard));
+	for (uint64 i = 0; i < rows; i++)
+		(*shards)[(*n)++] = read_shard(i);
+}
+
+static int
+compare_shards(const void *a, const void *b)
+{
+	const StreamNodeShard *first = a;
+	const StreamNodeShard *second = b;
+
+	if (first->began != second->began)
+		return first->began < second->began ? -1 : 1;
+	if (first->placement.shard != second->placement.shard)
+		return first->placement.shard < second->placement.shard ? -1 : 1;
+	return first->placement.node - second->placement.node;
+}
+
+/*
+ * A shard is moved as it is, or split.  So the latest one before that has had one of its keys has had
+ * them all.  It is shown when those can be read to their end, so that a reader reads them first.
+ */
+static void
+find_parents(StreamNodeShard *shards, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		StreamNodeShard *shard = &shards[i];
+
+		for (int j = 0; j < i; j++)
+		{
+			if (shards[j].lower <= shard->upper && shard->lower <= shards[j].upper)
+				shard->parent = j;
+		}
+		shard->shown =
+			shard->parent < 0 || (shards[shard->parent].ended && shards[shard->parent].shown);
+	}
+}
+
+/* All of a stream, in the order in which they began.  Raises an error if a node cannot be asked. */
+int
+stream_nodes_shards(const StreamTarget *target, StreamNodeShard **shards)
+{
+	MemoryContext context = CurrentMemoryContext;
+	StreamNodeShard *found = NULL;
+	SPITupleTable *answers;
+	uint64 nodes;
+	int n = 0;
+
+	SPI_connect();
+	nodes = execute_with_text(
+		"SELECT n.nodeid, n.success, n.result FROM pg_catalog.run_command_on_all_nodes($1) n",
+		psprintf("SELECT " DYN_INTERNAL ".stream_node_shards(%s, " INT64_FORMAT ")",
+				 table_literal(target->relid), target->stream.label));
+	answers = SPI_tuptable;
+	for (uint64 i = 0; i < nodes; i++)
+	{
+		bool success = DatumGetBool(sql_value_or_zero(answers, i, 2));
+		char *answer = sql_text_or_null(answers, i, 3);
+
+		if (!success || answer == NULL)
+			fail_node(sql_text(answers, i, 1), answer);
+		take_answer(answer, &found, &n);
+	}
+	*shards = MemoryContextAlloc(context, (n + 1) * sizeof(StreamNodeShard));
+	for (int i = 0; i < n; i++)
+	{
+		(*shards)[i] = found[i];
+		(*shards)[i].first = MemoryContextStrdup(context, found[i].first);
+		(*shards)[i].last = MemoryContextStrdup(context, found[i].last);
+	}
+	SPI_finish();
+	qsort(*shards, n, sizeof(StreamNodeShard), compare_shards);
+	find_parents(*shards, n);
+	return n;
+}
+
+/*
+ * One node
+ */
+
+/* What the node of a shard answers; connected to SPI. */
+static char *
+ask(const StreamPlacement *placement, char *command)
+{
+	Oid types[] = {INT4OID, TEXTOID};
+	Datum values[] = {Int32GetDatum(placement->node), CStringGetTextDatum(command)};
+
+	if (execute("SELECT r.node_name, r.success, r.result FROM pg_catalog.pg_dist_node n,"
+				" pg_catalog.master_run_on_worker(ARRAY[n.nodename], ARRAY[n.nodeport], ARRAY[$2],"
+				" false) r WHERE n.groupid OPERATOR(pg_catalog.=) $1"
+				" AND n.noderole OPERATOR(pg_catalog.=) 'primary'::pg_catalog.noderole",
+				lengthof(types), types, values) != 1)
+		dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND,
+				  "Requested resource not found: Shard does not exist");
+	if (!is_true(0, 2) || field_or_null(0, 3) == NULL)
+		fail_node(field(0, 1), field_or_null(0, 3));
+	return field(0, 3);
+}
+
+/* The place in the WAL of a shard's node after which comes what commits from now on. */
+char *
+stream_nodes_position(const StreamPlacement *placement)
+{
+	MemoryContext context = CurrentMemoryContext;
+	char *position;
+
+	SPI_connect();
+	position = MemoryContextStrdup(
+		context, ask(placement, psprintf("SELECT %s.dyn_stream_position()", extension_schema())));
+	SPI_finish();
+	return position;
+}
+
+/* A page of records of a shard, from after a position: TRIM_HORIZON, or a sequence number. */
+void
+stream_nodes_read(const StreamTarget *target, const StreamPlacement *placement, ItemSpan position,
+				  int64 max_records, StreamNodePage *page)
+{
+	MemoryContext context = CurrentMemoryContext;
+	char *answer;
+
+	SPI_connect();
+	answer = ask(placement,
+				 psprintf("SELECT " DYN_INTERNAL ".stream_node_records(%s, " INT64_FORMAT
+						  ", %u::pg_catalog.oid, %s, " INT64_FORMAT ", %s, %s)",
+						  table_literal(target->relid), target->stream.label, placement->relid,
+						  quote_literal_cstr(pnstrdup(position.data, position.len)), max_records,
+						  quote_literal_cstr(pnstrdup(target->table.data, target->table.len)),
+						  quote_literal_cstr(dyn_arn_region())));
+	check_answer(answer);
+	execute_with_text("SELECT a.j OPERATOR(pg_catalog.->>) 'records', a.j OPERATOR(pg_catalog.->>) "
+					  "'position', a.j OPERATOR(pg_catalog.->>) 'ended'"
+					  " FROM (SELECT $1::pg_catalog.json) a(j)",
+					  answer);
+	*page = (StreamNodePage){MemoryContextStrdup(context, field(0, 1)),
+							 MemoryContextStrdup(context, field(0, 2)), is_true(0, 3)};
+	SPI_finish();
+}
+
+/*
+ * Enabling
+ */
+
+/*
+ * Raises an error unless the streams of a distributed table would be whole: every node collects
+ * changes, Citus marks what it copies, and each shard is at one node.
+ */
+void
+stream_nodes_require(Oid relid)
+{
+	Oid types[] = {OIDOID};
+	Datum values[] = {ObjectIdGetDatum(relid)};
+	uint64 nodes;
+
+	SPI_connect();
+	if (execute("SELECT FROM pg_catalog.pg_dist_shard s"
+				" JOIN pg_catalog.pg_dist_placement p ON p.shardid OPERATOR(pg_catalog.=) s.shardid"
+				" WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass"
+				" GROUP BY s.shardid HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1",
+				1, types, values) > 0)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("table \"%s\" cannot have a change stream", get_rel_name(relid)),
+						errdetail("Its shards have replicas, so each change is made at several "
+								  "nodes."),
+						errhint("Distribute it with citus.shard_replication_factor = 1.")));
+	nodes = execute_with_text(
+		"SELECT n.nodeid, n.success, n.result FROM pg_catalog.run_command_on_all_nodes($1) n",
+		psprintf("SELECT CASE"
+				 " WHEN NOT pg_catalog.current_setting('citus.enable_change_data_capture')"
+				 "::pg_catalog.bool THEN 'citus.enable_change_data_capture is off'"
+				 " WHEN state OPERATOR(pg_catalog.<>) ALL (ARRAY['ready', '" STREAM_WAITS
+				 "', '" STREAM_FAILS "']) THEN 'change streams are: ' "
+				 "OPERATOR(pg_catalog.||) state"
+				 " ELSE 'ready' END FROM %s.dyn_stream_slots",
+				 extension_schema()));
+	for (uint64 i = 0; i < nodes; i++)
+	{
+		const char *answer = field_or_null(i, 3);
+
+		if (is_true(i, 2) && answer != NULL && strcmp(answer, "ready") == 0)
+			continue;
+		/* a client of DynamoDB sees only the message */
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("a stream cannot be enabled: %s. %s",
+							   psprintf("node %s is not ready: %s", field(i, 1),
+										answer == NULL ? "" : answer),
+							   "On each node of Citus, set citus.enable_change_data_capture to on "
+							   "in the configuration, and CALL dyn_setup_streams().")));
+	}
+	SPI_finish();
+}
