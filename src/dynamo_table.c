@@ -9,7 +9,6 @@
 
 #include "fmgr.h"
 #include "miscadmin.h"
-#include "models/migrate/migrate.h"
 #include "utils/guc.h"
 
 #include "actions/operation.h"
@@ -18,9 +17,11 @@
 #include "catalog/definition/label.h"
 #include "catalog/definition/settings.h"
 #include "catalog/derive.h"
-#include "models/entity/entity.h"
+#include "models/entity/request.h"
+#include "models/migrate/migrate.h"
 #include "models/view/member_plan.h"
 #include "models/view/view.h"
+#include "catalog/check/check.h"
 #include "catalog/definition/arn.h"
 #include "server/invalidate.h"
 #include "server/library.h"
@@ -41,6 +42,14 @@ PG_MODULE_MAGIC_EXT(.name = "dynamo_table", .version = LIBRARY_VERSION);
 #else
 PG_MODULE_MAGIC;
 #endif
+
+/*
+ * What layers add to those below them
+ */
+
+const CheckStep check_steps[] = {entity_check, stream_check, NULL};
+const ItemKinds *const item_kinds = &entity_kinds;
+const TransactOthers *const transact_others = &entity_actions;
 
 void
 _PG_init(void)

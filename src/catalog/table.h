@@ -15,6 +15,7 @@
  *		extras.c		what a table has beside what is its own
  *		unsupported.c	tables that have the shape but cannot be used
  *		lookup.c		from DynamoDB's names to relations and columns
+ *		kinds.h			kinds of items that a layer above declares
  *		rights.c		which roles may know of a relation and lock it
  *		resource.c		tables as calls name them: found, locked, their settings changed
  *		listing.c		the tables of the database, by what they have
@@ -27,6 +28,7 @@
  *		covering.c		making covering indexes
  *		unchanged.c		rows that a write would leave as they are
  *		expiry.c		when items expire, and which of them a table hides
+ *		call_again.c	the call that does the rest of what was begun with an index
  *		shape.c			the DDL of a table: columns, constraint, trigger, indexes
  *		create.c		dyn_create_table() and dyn_drop_table()
  *		dependents.c	what keeps a table, or columns of it, from being dropped

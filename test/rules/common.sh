@@ -3,7 +3,7 @@
 # code FOLDER…: what of them is written by hand; flex and bison leave their output beside their input
 code()
 {
-	find "$@" -name '*.[chyl]' | grep -vxE 'src/(expr|partiql)/(gram\.[ch]|scan\.c)' | sort
+	find "$@" -name '*.[chyl]' | grep -vxE 'src/(expr|api/partiql)/(gram\.[ch]|scan\.c)' | sort
 }
 
 sources()

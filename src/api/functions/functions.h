@@ -7,7 +7,6 @@
  *		route.c				calls of distributed tables, sent to the nodes of their items
  *		page.c				the items of a page
  *		several.c			batches and transactions
- *		entity_actions.h	what they do with items of entities
  *		statement.c			dyn_execute(), dyn_execute_page(), dyn_explain_statement(): PartiQL
  *		alter_table.c		dyn_alter_table(): settings of a table
  *		table_chart.c		dyn_table_chart(): item collections, as people draw them

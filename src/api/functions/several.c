@@ -8,8 +8,8 @@
 #include "utils/jsonb.h"
 
 #include "actions/several.h"
-#include "api/functions/entity_actions.h"
 #include "api/functions/functions.h"
+#include "api/request/transact.h"
 #include "server/arguments.h"
 #include "server/errors.h"
 
@@ -73,7 +73,7 @@ batch_write(FunctionCallInfo fcinfo, const text *entities)
 	table.puts = argument_items(fcinfo, 1, "puts", &table.nputs);
 	table.deletes = argument_items(fcinfo, 2, "deletes", &table.ndeletes);
 	if (entities != NULL)
-		entity_actions_add(entities, &table);
+		transact_others->add_to_batch(entities, &table);
 	action_batch_write(&request);
 	PG_RETURN_VOID();
 }
@@ -120,13 +120,13 @@ transact(FunctionCallInfo fcinfo, bool returns, TransactRequest *request)
 	JsonReader reader;
 
 	begin_reading(fcinfo, "actions", &reader);
-	request_transact_writes(&reader, &entity_actions, request);
+	request_transact_writes(&reader, transact_others, request);
 	json_reader_done(&reader);
 	request->token = argument_text(fcinfo, 1);
 	transact_check_arguments(request);
 	if (returns)
 		request->returned = palloc0(request->nactions * sizeof(DynItem *));
-	entity_actions_resolve(request);
+	transact_others->resolve(request);
 	return action_transact(request);
 }
 

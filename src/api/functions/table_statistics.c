@@ -17,10 +17,10 @@
 #include "utils/rel.h"
 
 #include "api/functions/functions.h"
+#include "catalog/kinds.h"
 #include "catalog/rights.h"
 #include "catalog/shape.h"
 #include "catalog/size.h"
-#include "models/entity/entity.h"
 #include "server/arguments.h"
 
 #define MAX_COLLECTIONS 10000
@@ -113,7 +113,7 @@ add_to_collection(Statistics *s, const DynItem *item, int64 bytes)
 static void
 add_to_entity(Statistics *s, const DynItem *item, int64 bytes)
 {
-	const Entity *entity = entity_of_item(s->entities, item);
+	const Entity *entity = item_kinds->of_item(s->entities, item);
 	int i = 0;
 
 	while (i < list_length(s->entities) && list_nth(s->entities, i) != entity)
@@ -304,7 +304,7 @@ return_entities(ReturnSetInfo *result, const Statistics *s)
 		Row row = row_of("entity", &s->of_entities[i], s->total_segments);
 
 		if (i < n)
-			set_name(&row, ((const Entity *) list_nth(s->entities, i))->name);
+			set_name(&row, item_kinds->name(list_nth(s->entities, i)));
 		else if (s->of_entities[i].items == 0)
 			break;
 		put_row(result, &row);
@@ -339,7 +339,7 @@ dyn_table_statistics(PG_FUNCTION_ARGS)
 	open.rel = dyn_table_open(argument_required_text(fcinfo, 0, "table_name"), AccessShareLock,
 							  &open.table);
 	s.table = open.table;
-	s.entities = entities_of(open.rel, open.table);
+	s.entities = item_kinds->of_table(open.rel, open.table);
 	if (open.table->distributed)
 		dyn_warn_owners(open.table->relid);
 	InitMaterializedSRF(fcinfo, 0);

@@ -8,12 +8,18 @@
 #include "actions/several.h"
 #include "item/reader.h"
 
-/* Actions that DynamoDB does not have. */
+/* Actions that DynamoDB does not have, of a layer above: transact_others of dynamo_table.c. */
 typedef struct TransactOthers
 {
 	const char *const *names; /* of them, and NULL */
 	void (*read)(JsonReader *reader, int number, TransactAction *action); /* by number of a name */
+	/* makes what was read so what the actions layer does: items, keys and forms */
+	void (*resolve)(TransactRequest *request);
+	/* adds the puts and deletes that a JSON array has of them to those of a table */
+	void (*add_to_batch)(const text *array, BatchWriteTable *table);
 } TransactOthers;
+
+extern const TransactOthers *const transact_others;
 
 extern void request_transact_writes(JsonReader *reader, const TransactOthers *others,
 									TransactRequest *request);

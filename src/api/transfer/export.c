@@ -18,8 +18,8 @@
 
 #include "actions/actions.h"
 #include "api/transfer/transfer.h"
+#include "catalog/kinds.h"
 #include "catalog/size.h"
-#include "models/entity/entity.h"
 #include "server/arguments.h"
 #include "server/progress.h"
 
@@ -60,7 +60,7 @@ open_table(Export *export, text *name)
 	Relation rel = dyn_table_open(export->table, AccessShareLock, &table);
 
 	if (name != NULL)
-		export->entity = entity_find(rel, table, text_span(name));
+		export->entity = item_kinds->find(rel, table, text_span(name));
 	export->expected = dyn_expected_items(rel);
 	relation_close(rel, NoLock);
 }
@@ -92,7 +92,7 @@ add_line(Datum datum, void *arg)
 	StringInfoData line;
 	JsonWriter json;
 
-	if (export->entity != NULL && !entity_has(export->entity, item))
+	if (export->entity != NULL && !item_kinds->has(export->entity, item))
 		return;
 	old = MemoryContextSwitchTo(export->page);
 	initStringInfo(&line);

@@ -10,10 +10,7 @@
  *		trigger.c		the triggers of the table
  *		constraint.c	its columns, and the constraint that guards them
  *		index.c			its btrees: of the primary key, of indexes, of time to live
- *		model.c			its declarations, and what its stream needs
  *		items.c			its rows: whether items are valid, and columns agree with them
- *		entities.c		dyn_check_entities(): items and views that do not agree with the
- *						declarations
  */
 #ifndef DYNAMO_TABLE_CATALOG_CHECK_CHECK_H
 #define DYNAMO_TABLE_CATALOG_CHECK_CHECK_H
@@ -39,19 +36,21 @@ typedef struct TableCheck
 } TableCheck;
 
 /* A problem of one row. */
-typedef struct RowProblem
+typedef struct CheckRow
 {
 	Oid relid;
 	ItemPointer place; /* NULL: it is in a shard */
 	Datum key; /* dyn_item; 0: unknown */
 	const char *problem;
 	const char *advice;
-} RowProblem;
+} CheckRow;
 
 /* table.c */
 extern void check_report(TableCheck *check, const char *object, const char *problem,
 						 const char *advice);
-extern void check_report_row(TableCheck *check, const RowProblem *row);
+extern void check_report_row(TableCheck *check, const CheckRow *row);
+extern void check_report_label(TableCheck *check, const char *what, const char *problem,
+							   const char *advice);
 extern const char *check_try(void (*step)(void *arg), void *arg);
 
 /* what is checked, each of the relation as it is in the catalogs */
@@ -61,8 +60,10 @@ extern void check_constraint(TableCheck *check);
 extern Oid check_find_primary(Relation rel);
 extern void check_primary_key(TableCheck *check);
 extern void check_indexes(TableCheck *check);
-extern void check_model(TableCheck *check);
-extern void check_stream(TableCheck *check);
+
+/* The same of layers above, which dynamo_table.c names; NULL ends them. */
+typedef void (*CheckStep)(TableCheck *check);
+extern const CheckStep check_steps[];
 
 /* items.c: rows of the table and its partitions; connected to SPI.  max problems, -1: all */
 extern void check_items(TableCheck *check, int64 max);

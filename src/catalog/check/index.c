@@ -12,7 +12,6 @@
 
 #include "catalog/check/check.h"
 #include "catalog/key.h"
-#include "services/index/index.h"
 
 /* Returns the primary key's btree, even if it is not valid; InvalidOid: there is none. */
 Oid
@@ -187,7 +186,7 @@ static char *
 advise_resuming(const TableCheck *check, const DynIndexSpec *spec)
 {
 	return psprintf("Wait if dyn_index_builds shows it; otherwise %s;",
-					gsi_call_again(check->rel, check->shape, spec));
+					dyn_shape_call_again(check->rel, check->shape, spec));
 }
 
 static const char *

@@ -137,7 +137,7 @@ key_of(ItemScan *scan)
 static void
 report(ItemScan *scan, const char *problem, const char *advice)
 {
-	RowProblem row = {scan->relid, scan->place, 0, problem, advice};
+	CheckRow row = {scan->relid, scan->place, 0, problem, advice};
 
 	if (scan->left == 0)
 		return;

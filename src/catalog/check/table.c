@@ -21,6 +21,7 @@
 #include "utils/tuplestore.h"
 
 #include "catalog/check/check.h"
+#include "catalog/definition/description.h"
 #include "catalog/derive.h"
 #include "catalog/rights.h"
 #include "catalog/definition/arn.h"
@@ -59,7 +60,7 @@ check_report(TableCheck *check, const char *object, const char *problem, const c
 
 /* Add a problem of one row to the result.  All values are copied. */
 void
-check_report_row(TableCheck *check, const RowProblem *row)
+check_report_row(TableCheck *check, const CheckRow *row)
 {
 	Datum values[COLUMNS];
 	bool nulls[COLUMNS] = {[COLUMN_KEY] = row->key == 0};
@@ -72,6 +73,15 @@ check_report_row(TableCheck *check, const RowProblem *row)
 	values[COLUMN_PLACE] = PointerGetDatum(row->place);
 	nulls[COLUMN_PLACE] = row->place == NULL;
 	tuplestore_putvalues(check->result->setResult, check->result->setDesc, values, nulls);
+}
+
+/* Adds what is wrong with a part of the label; problem may be NULL. */
+void
+check_report_label(TableCheck *check, const char *what, const char *problem, const char *advice)
+{
+	if (problem != NULL)
+		check_report(check, "security label", psprintf("its %s cannot be read: %s", what, problem),
+					 advice);
 }
 
 /*
@@ -148,6 +158,12 @@ read_shape(void *arg)
 	check->shape = shape;
 }
 
+static void
+read_description(void *arg)
+{
+	(void) description_read(RelationGetRelid(((TableCheck *) arg)->rel));
+}
+
 /* Whether it is a distributed table, or a shard of one, and so has a definition and no trigger. */
 static bool
 is_distributed(Relation rel)
@@ -184,8 +200,11 @@ check_structure(TableCheck *check, Relation rel)
 	check_primary_key(check);
 	check_constraint(check);
 	check_indexes(check);
-	check_model(check);
-	check_stream(check);
+	if (check->table != NULL)
+		check_report_label(check, "settings", check_try(read_description, check),
+						   "Correct \"settings\" in the label, or restore it from a dump.");
+	for (int i = 0; check_steps[i] != NULL; i++)
+		check_steps[i](check);
 }
 
 /*

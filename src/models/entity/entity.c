@@ -776,3 +776,11 @@ entity_read(Relation rel, const DynTable *table, ItemSpan name)
 {
 	return read_entity(find_declaration(rel, name), rel, table);
 }
+
+static ItemSpan
+name_of(const Entity *entity)
+{
+	return entity->name;
+}
+
+const ItemKinds entity_kinds = {entities_of, entity_find, name_of, entity_has, entity_of_item};

@@ -32,6 +32,8 @@
  *		hint.c		what to do about attributes that do not fit
  *		item.c		from an application's attributes to stored items and back; problems of an item
  *		request.h	requests for items by their logical attributes, for the actions
+ *		actions.c	what transactions and batches do with items of entities
+ *		check.c		steps of dyn_check_table(): the declarations of a table
  *		functions.c	dyn_put_entity() and what goes with it
  *		cache.c		the declarations of tables in use, kept parsed
  *		enforce.c	enforcement: items must fit one of the entities
@@ -42,6 +44,7 @@
 #define DYNAMO_TABLE_MODELS_ENTITY_ENTITY_H
 
 #include "catalog/key.h"
+#include "catalog/kinds.h"
 #include "item/json_writer.h"
 #include "models/entity/model.h"
 #include "models/template/template.h"
@@ -81,18 +84,19 @@ typedef struct EntityKey
 	EntityTemplate *templates;
 } EntityKey;
 
-typedef struct Entity
+struct Entity
 {
 	ItemSpan name;
 	ItemSpan type_attribute; /* of length 0: none */
 	ItemSpan type; /* its value */
 	ItemSpan declared_keys; /* as declared: an M */
-	bool required; /* of a definition in a view: each of its items has the key, see models/view/member.h */
+	bool
+		required; /* of a definition in a view: each of its items has the key, see models/view/member.h */
 	int nkeys;
 	EntityKey *keys; /* those of the table first, in their order */
 	int nattributes;
 	EntityAttribute *attributes; /* by name, or in the order declared, see entity_order() */
-} Entity;
+};
 
 /*
  * What a declaration says, in the current memory context.  For a new one it is checked that the
@@ -108,6 +112,9 @@ extern void entity_print_choice(JsonWriter *json, const EntityTemplate *choice);
  * Of an open table: from the cache, valid until the transaction ends; or parsed into the current
  * memory context.
  */
+extern const ItemKinds entity_kinds;
+struct TableCheck;
+extern void entity_check(struct TableCheck *check);
 extern List *entities_of(Relation rel, const DynTable *table); /* in the order declared */
 extern const Entity *entity_find(Relation rel, const DynTable *table, ItemSpan name);
 extern const Entity *entity_read(Relation rel, const DynTable *table, ItemSpan name);

@@ -7,6 +7,7 @@
 #define DYNAMO_TABLE_MODELS_ENTITY_REQUEST_H
 
 #include "actions/actions.h"
+#include "api/request/transact.h"
 #include "models/entity/entity.h"
 
 /* Of a table by its name, which stays locked; the entity is valid until the transaction ends. */
@@ -24,5 +25,11 @@ extern void entity_request_put(const Entity *entity, const DynItem *attributes,
 extern void entity_request_update(const Entity *entity, DynItem *attributes, ItemRequest *request);
 extern void entity_request_key(const Entity *entity, const DynItem *attributes,
 							   ItemRequest *request);
+
+/*
+ * actions.c: PutEntity, UpdateEntity, DeleteEntity and CheckEntity in transactions and batches.  What does
+ * not fit its entity becomes a reason; tables stay locked.
+ */
+extern const TransactOthers entity_actions;
 
 #endif

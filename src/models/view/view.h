@@ -13,6 +13,7 @@
  * beside them.
  *
  *		view.c			dyn_create_entity_view(): making a view
+ *		check.c			dyn_check_entities(): items and views that do not agree with the declarations
  *		key.c			what keys a view's items are known by, and whether it is what it would be today
  *		release.c		views do without the keys of an index that is dropped
  *		rule.c			reading what a view is, from its rule

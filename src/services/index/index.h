@@ -116,7 +116,6 @@ extern void gsi_resume_later(const GsiWork *work, const DynTable *table);
 extern PGDLLEXPORT void dyn_index_later_main(Datum relid);
 
 /* resume.c */
-extern char *gsi_call_again(Relation rel, const DynShape *shape, const DynIndexSpec *spec);
 extern void gsi_resume(GsiWork *work, DynIndexStatus status);
 
 /* declare.c */

@@ -101,7 +101,8 @@ call_for_people(const GsiWork *work, Oid relid)
 {
 	Relation rel = relation_open(relid, NoLock);
 	DynShape *shape = dyn_shape_of(rel, dyn_schema(rel));
-	char *call = gsi_call_again(rel, shape, work->ttl ? NULL : dyn_shape_index(shape, work->name));
+	char *call =
+		dyn_shape_call_again(rel, shape, work->ttl ? NULL : dyn_shape_index(shape, work->name));
 
 	relation_close(rel, NoLock);
 	return call;

@@ -3,6 +3,7 @@
  *	  Change streams: what their files share.
  *
  *		enable.c			dyn_enable_stream(), dyn_alter_stream() and dyn_disable_stream()
+ *		check.c				a step of dyn_check_table(): what a stream needs of its table
  *		identity.c			the replica identity that a view of a stream needs
  *		settings.c			settings of streams
  *		slot.c				the database's replication slot
@@ -143,6 +144,10 @@ extern void stream_end_write(Oid relid, int64 label, int generation, StreamPlace
 							 TimestampTz collected);
 extern void stream_gap_write(XLogRecPtr after, XLogRecPtr before, TimestampTz noticed, Oid relid);
 extern void stream_gap_move(XLogRecPtr lsn, TimestampTz noticed, Oid relid);
+
+/* check.c */
+struct TableCheck;
+extern void stream_check(struct TableCheck *check);
 
 /* identity.c */
 extern bool stream_identity_suffices(Relation rel, DynStreamView view);

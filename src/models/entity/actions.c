@@ -1,5 +1,5 @@
 /*
- * entity_actions.c
+ * actions.c
  *	  Actions on items of entities: PutEntity, UpdateEntity, DeleteEntity and CheckEntity, which
  *	  transactions take beside those of DynamoDB, and of which batches take the first and the third.
  *
@@ -13,7 +13,6 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
-#include "api/functions/entity_actions.h"
 #include "api/request/members.h"
 #include "api/request/parameters.h"
 #include "models/entity/request.h"
@@ -136,8 +135,6 @@ read_action(JsonReader *reader, int kind, TransactAction *action)
 	*action = call.action;
 }
 
-const TransactOthers entity_actions = {action_names, read_action};
-
 /*
  * Looking up
  */
@@ -216,8 +213,8 @@ name_action(void *arg)
  * Looks up the entities of a transaction's actions, and makes their items and keys.  Raises an error
  * if a table or an entity does not exist.
  */
-void
-entity_actions_resolve(TransactRequest *request)
+static void
+resolve_all(TransactRequest *request)
 {
 	int number;
 	ErrorContextCallback callback = {error_context_stack, name_action, &number};
@@ -351,8 +348,8 @@ add_write(BatchWriteTable *table, TransactAction *write)
  * Raises ERRCODE_DYN_VALIDATION if it is no such array, if all are too many, or if attributes do not
  * fit their entity.
  */
-void
-entity_actions_add(const text *entities, BatchWriteTable *table)
+static void
+add_to_batch(const text *entities, BatchWriteTable *table)
 {
 	int number = 1;
 	ErrorContextCallback callback = {error_context_stack, name_element, &number};
@@ -373,3 +370,5 @@ entity_actions_add(const text *entities, BatchWriteTable *table)
 	}
 	error_context_stack = callback.previous;
 }
+
+const TransactOthers entity_actions = {action_names, read_action, resolve_all, add_to_batch};

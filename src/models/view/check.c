@@ -1,5 +1,5 @@
 /*
- * entities.c
+ * check.c
  *	  dyn_check_entities(): items and views that do not agree with the declarations of a table.
  *
  * Items are read page by page, with the rights of maintenance: types of attributes may be domains with
