@@ -3,7 +3,7 @@
  *	  dyn_create_table() and dyn_drop_table(): plain DDL, written for the caller.
  *
  * The DDL can also be written by hand: a table of items is fully described by pg_catalog; see
- * docs/reference.md.
+ * docs/reference/tables.md.
  */
 #include "postgres.h"
 
