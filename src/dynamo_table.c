@@ -81,7 +81,7 @@ _PG_init(void)
 	{
 		service_register(&ttl_service);
 		service_register(&stream_service);
-		service_register(&gsi_service);
+		service_register(&index_build_service);
 		shared_add(ttl_turns_size, ttl_turns_start);
 		shared_add(stream_progress_size, stream_progress_start);
 		launcher_init();

@@ -380,12 +380,12 @@ check_finished(const DynShape *shape, ItemSpan name)
 }
 
 static void
-begin_online(GsiWork *work, Relation rel, const DynTable *table, const DynShape *shape,
+begin_online(IndexBuild *work, Relation rel, const DynTable *table, const DynShape *shape,
 			 ItemSpan name)
 {
 	work->procedure.name = "UpdateTable";
-	gsi_name(work, name);
-	gsi_begin_in_transaction(work, rel, table);
+	index_build_name(work, name);
+	index_build_begin_in_transaction(work, rel, table);
 	resource_require_permanent(rel, "Call dyn_create_index or dyn_drop_index.");
 	check_finished(shape, name);
 }
@@ -394,7 +394,7 @@ static void
 create_index(Relation rel, const DynTable *table, const UpdateTable *update,
 			 const IndexDefinition *definition, DynDescription *description)
 {
-	GsiWork work = {0};
+	IndexBuild work = {0};
 	DynShape *shape = dyn_shape_of(rel, table);
 	DynIndexSpec *spec =
 		request_index_spec(definition, false, shape, description, update->attributes);
@@ -404,23 +404,23 @@ create_index(Relation rel, const DynTable *table, const UpdateTable *update,
 	if (existing != NULL && (existing->local || existing->status == DYN_INDEX_ACTIVE))
 		dyn_error(ERRCODE_DYN_VALIDATION, "Attempting to create an index which already exists");
 	begin_online(&work, rel, table, shape, spec->name);
-	gsi_check_row_security(&work);
-	gsi_declare_index(&work, rel, table, spec);
-	gsi_resume_later(&work, table);
+	index_build_check_row_security(&work);
+	index_build_declare_index(&work, rel, table, spec);
+	index_build_resume_later(&work, table);
 }
 
 static void
 delete_index(Relation rel, const DynTable *table, ItemSpan given, ItemSpan name)
 {
-	GsiWork work = {0};
+	IndexBuild work = {0};
 	DynShape *shape = dyn_shape_of(rel, table);
 
 	find_index(shape, given, name, "delete")->status = DYN_INDEX_DELETING;
 	begin_online(&work, rel, table, shape, name);
-	gsi_check_dependents(&work, rel, table);
+	index_build_check_dependents(&work, rel, table);
 	relation_close(rel, NoLock);
 	dyn_shape_write_trigger(shape);
-	gsi_resume_later(&work, table);
+	index_build_resume_later(&work, table);
 }
 
 /* Closes the table. */

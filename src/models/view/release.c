@@ -205,7 +205,7 @@ release_columns(Oid table, List *names, bool now)
 void
 entity_view_release_init(void)
 {
-	static const GsiDependents dependents = {own_views, entity_views_of, release_columns};
+	static const IndexBuildDependents dependents = {own_views, entity_views_of, release_columns};
 
-	gsi_set_dependents(&dependents);
+	index_build_set_dependents(&dependents);
 }

@@ -46,7 +46,7 @@
 
 typedef struct Backfill
 {
-	GsiWork *work;
+	IndexBuild *work;
 	Oid filenode; /* a rewrite puts rows elsewhere */
 	BlockNumber next;
 	BlockNumber end; /* as of the start: what comes later has its columns */
@@ -63,7 +63,7 @@ typedef struct Backfill
 
 /* A policy that applies to us would hide rows silently. */
 void
-gsi_check_row_security(const GsiWork *work)
+index_build_check_row_security(const IndexBuild *work)
 {
 	if (check_enable_rls(work->procedure.relid, InvalidOid, true) == RLS_ENABLED)
 		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
@@ -93,12 +93,12 @@ start(Backfill *fill, Relation rel)
 static bool
 next_transaction(Backfill *fill)
 {
-	GsiWork *work = fill->work;
+	IndexBuild *work = fill->work;
 	DynTable *table;
-	Relation rel = gsi_open(work, RowExclusiveLock, &table);
+	Relation rel = index_build_open(work, RowExclusiveLock, &table);
 	bool same = fill->filenode == rel->rd_rel->relfilenode;
 
-	gsi_check_row_security(work);
+	index_build_check_row_security(work);
 	procedure_commit_lazily();
 	set_config_option("enable_tidscan", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0,
 					  false);
@@ -294,7 +294,7 @@ fill_skipped(Backfill *fill)
 static void
 vacuum(Backfill *fill)
 {
-	GsiWork *work = fill->work;
+	IndexBuild *work = fill->work;
 	char *sql;
 
 	if (work->temporary || fill->end < VACUUM_FROM || fill->changed < fill->end / VACUUM_PART)
@@ -304,7 +304,7 @@ vacuum(Backfill *fill)
 				   fill->rows.qualified);
 	sql = MemoryContextStrdup(work->procedure.context, sql);
 	procedure_next_transaction(&work->procedure);
-	gsi_progress(work, GSI_VACUUM);
+	index_build_progress(work, INDEX_BUILD_VACUUM);
 	if (!statement_try(&work->procedure, &work->place, sql))
 		ereport(DEBUG1, (errmsg("no background worker is free for \"%s\"", sql)));
 	pfree(sql);
@@ -312,7 +312,7 @@ vacuum(Backfill *fill)
 
 /* Tells of progress from time to time. */
 void
-gsi_tell(const GsiWork *work, TimestampTz *told)
+index_build_tell(const IndexBuild *work, TimestampTz *told)
 {
 	if (progress_is_due(told))
 		ereport(NOTICE, (errmsg("%s: %d %% of the blocks of table \"%s\" are read, " INT64_FORMAT
@@ -324,19 +324,19 @@ gsi_tell(const GsiWork *work, TimestampTz *told)
 
 /*
  * Fills in the index's columns in all rows of the table that lack them, in many transactions.  It
- * commits the caller's transaction and leaves the last one open.  gsi_run() and procedure_connect()
+ * commits the caller's transaction and leaves the last one open.  index_build_run() and procedure_connect()
  * were called before.
  */
 void
-gsi_backfill(GsiWork *work)
+index_build_backfill(IndexBuild *work)
 {
 	Backfill fill = {.work = work, .batch = FIRST_BATCH, .told = GetCurrentTimestamp()};
 
 	ereport(NOTICE, (errmsg("%s: filling columns", work->procedure.what)));
-	gsi_progress(work, GSI_BACKFILL);
+	index_build_progress(work, INDEX_BUILD_BACKFILL);
 	if (work->distributed)
 	{
-		gsi_backfill_shards(work);
+		index_build_backfill_shards(work);
 		return;
 	}
 	for (;;)
@@ -349,8 +349,8 @@ gsi_backfill(GsiWork *work)
 		else
 			break;
 		work->blocks_done = fill.next;
-		gsi_tell(work, &fill.told);
+		index_build_tell(work, &fill.told);
 		vacuum(&fill);
-		work->phase = fill.next < fill.end ? GSI_BACKFILL : GSI_SKIPPED;
+		work->phase = fill.next < fill.end ? INDEX_BUILD_BACKFILL : INDEX_BUILD_SKIPPED;
 	}
 }

@@ -57,7 +57,7 @@ typedef struct Shard
 
 typedef struct Backfill
 {
-	GsiWork *work;
+	IndexBuild *work;
 	List *shards; /* of Shard * */
 	BlockNumber batch;
 	TimestampTz told;
@@ -135,10 +135,10 @@ static bool
 begin(Backfill *fill, Shard *shard, ShardPlace *place)
 {
 	DynTable *table;
-	Relation rel = gsi_open(fill->work, RowExclusiveLock, &table);
+	Relation rel = index_build_open(fill->work, RowExclusiveLock, &table);
 
-	gsi_check_row_security(fill->work);
-	(void) gsi_find(fill->work, table);
+	index_build_check_row_security(fill->work);
+	(void) index_build_find(fill->work, table);
 	relation_close(rel, NoLock);
 	if (find_place(fill, shard->id, place))
 		return true;
@@ -147,7 +147,7 @@ begin(Backfill *fill, Shard *shard, ShardPlace *place)
 }
 
 static char *
-call_sql(const GsiWork *work, const Shard *shard, const char *name, BlockRange range, bool one)
+call_sql(const IndexBuild *work, const Shard *shard, const char *name, BlockRange range, bool one)
 {
 	return psprintf("SELECT " DYN_INTERNAL
 					".fill_shard(%s::pg_catalog.regclass, %s, %u, %u, %u, %s)",
@@ -275,20 +275,20 @@ vacuum(Backfill *fill, Shard *shard)
 	if (shard->end < VACUUM_FROM || shard->changed < shard->end / VACUUM_PART)
 		return;
 	shard->changed = 0;
-	gsi_progress(fill->work, GSI_VACUUM);
+	index_build_progress(fill->work, INDEX_BUILD_VACUUM);
 	if (begin(fill, shard, &place) &&
 		!run_on_node(
 			&place,
 			psprintf("VACUUM (TRUNCATE false, PROCESS_TOAST false, SKIP_LOCKED) %s", place.shard),
 			&answer))
 		ereport(DEBUG1, (errmsg("a shard was not vacuumed: %s", answer)));
-	gsi_progress(fill->work, GSI_BACKFILL);
+	index_build_progress(fill->work, INDEX_BUILD_BACKFILL);
 }
 
 static void
 tell(Backfill *fill)
 {
-	GsiWork *work = fill->work;
+	IndexBuild *work = fill->work;
 	ListCell *cell;
 
 	work->blocks_total = work->blocks_done = 0;
@@ -299,7 +299,7 @@ tell(Backfill *fill)
 		work->blocks_total += shard->end;
 		work->blocks_done += shard->next;
 	}
-	gsi_tell(work, &fill->told);
+	index_build_tell(work, &fill->told);
 }
 
 static void
@@ -348,9 +348,9 @@ find_shards(Backfill *fill)
 	return list_length(fill->shards) > known;
 }
 
-/* Fills in the index's columns in all shards, as gsi_backfill() does in a table of one node. */
+/* Fills in the index's columns in all shards, as index_build_backfill() does in a table of one node. */
 void
-gsi_backfill_shards(GsiWork *work)
+index_build_backfill_shards(IndexBuild *work)
 {
 	Backfill fill = {.work = work, .batch = FIRST_BATCH, .told = GetCurrentTimestamp()};
 

@@ -23,9 +23,9 @@
 
 /* The table as it is at the moment; nothing stays locked once the transaction ends. */
 static Relation
-look(GsiWork *work, DynTable **table)
+look(IndexBuild *work, DynTable **table)
 {
-	return gsi_open(work, AccessShareLock, table);
+	return index_build_open(work, AccessShareLock, table);
 }
 
 /*
@@ -34,7 +34,7 @@ look(GsiWork *work, DynTable **table)
  * to its end.
  */
 static void
-run(GsiWork *work, const char *sql)
+run(IndexBuild *work, const char *sql)
 {
 	char *kept = MemoryContextStrdup(work->procedure.context, sql);
 
@@ -47,7 +47,7 @@ run(GsiWork *work, const char *sql)
 }
 
 static char *
-drop_sql(const GsiWork *work, Oid btree)
+drop_sql(const IndexBuild *work, Oid btree)
 {
 	return psprintf("DROP INDEX %s%s", work->temporary ? "" : "CONCURRENTLY ",
 					quote_qualified_identifier(get_namespace_name(get_rel_namespace(btree)),
@@ -77,11 +77,11 @@ column_numbers(const DynTable *table, const DynIndex *index)
  * on it: building and dropping one need the lock that is taken here.
  */
 static char *
-drop_remains_sql(GsiWork *work)
+drop_remains_sql(IndexBuild *work)
 {
 	DynTable *table;
-	Relation rel = gsi_open_briefly(work, ShareUpdateExclusiveLock, &table);
-	const DynIndex *index = gsi_find(work, table);
+	Relation rel = index_build_open_briefly(work, ShareUpdateExclusiveLock, &table);
+	const DynIndex *index = index_build_find(work, table);
 	Oid types[3] = {OIDOID, TEXTOID, TEXTOID};
 	Datum values[3];
 	char *sql = NULL;
@@ -104,7 +104,7 @@ drop_remains_sql(GsiWork *work)
 }
 
 static void
-drop_remains(GsiWork *work)
+drop_remains(IndexBuild *work)
 {
 	char *sql;
 
@@ -118,14 +118,14 @@ drop_remains(GsiWork *work)
 
 /* The statement that builds it, or NULL if there is a btree already. */
 static char *
-build_sql(GsiWork *work)
+build_sql(IndexBuild *work)
 {
 	DynTable *table;
 	Relation rel = look(work, &table);
 	char *sql = NULL;
 
-	if (!OidIsValid(gsi_find(work, table)->relid))
-		sql = gsi_btree_sql(work, dyn_shape_of(rel, table), rel, !work->temporary);
+	if (!OidIsValid(index_build_find(work, table)->relid))
+		sql = index_build_btree_sql(work, dyn_shape_of(rel, table), rel, !work->temporary);
 	relation_close(rel, NoLock);
 	return sql;
 }
@@ -136,7 +136,7 @@ build_sql(GsiWork *work)
  * worker unless the table is temporary (see statement_run()).
  */
 void
-gsi_build_btree(GsiWork *work)
+index_build_btree(IndexBuild *work)
 {
 	char *sql;
 
@@ -146,7 +146,7 @@ gsi_build_btree(GsiWork *work)
 		sql = build_sql(work);
 		if (sql == NULL)
 			return;
-		gsi_progress(work, GSI_BUILD);
+		index_build_progress(work, INDEX_BUILD_BTREE);
 		ereport(NOTICE, (errmsg("%s: building", work->procedure.what)));
 		run(work, sql);
 	}
@@ -177,10 +177,10 @@ is_shared(const DynTable *table, const DynIndex *index)
 
 /*
  * Drops the index's btree, unless it is that of the primary key or of another index too, and what
- * interrupted builds or drops have left of it.  It commits and waits like gsi_build_btree().
+ * interrupted builds or drops have left of it.  It commits and waits like index_build_btree().
  */
 void
-gsi_drop_btree(GsiWork *work)
+index_build_drop_btree(IndexBuild *work)
 {
 	DynTable *table;
 	Relation rel;
@@ -191,7 +191,7 @@ gsi_drop_btree(GsiWork *work)
 	{
 		drop_remains(work);
 		rel = look(work, &table);
-		index = gsi_find(work, table);
+		index = index_build_find(work, table);
 		sql = OidIsValid(index->relid) && !is_shared(table, index) ? drop_sql(work, index->relid)
 																   : NULL;
 		relation_close(rel, NoLock);

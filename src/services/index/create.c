@@ -73,7 +73,7 @@ get_key(FunctionCallInfo fcinfo, int i, const char *what, ItemSpan *keys)
 }
 
 static DynIndexSpec *
-parse_definition(FunctionCallInfo fcinfo, const GsiWork *work)
+parse_definition(FunctionCallInfo fcinfo, const IndexBuild *work)
 {
 	DynIndexSpec *spec = palloc0(sizeof(DynIndexSpec));
 
@@ -93,7 +93,7 @@ parse_definition(FunctionCallInfo fcinfo, const GsiWork *work)
 /* The index as it exists, and as it is declared */
 
 static void
-fail_local(const GsiWork *work, const DynShape *shape, const DynIndexSpec *spec)
+fail_local(const IndexBuild *work, const DynShape *shape, const DynIndexSpec *spec)
 {
 	ereport(
 		ERROR,
@@ -107,7 +107,7 @@ fail_local(const GsiWork *work, const DynShape *shape, const DynIndexSpec *spec)
 
 /* An index of that name may exist if it is an unfinished part of this one. */
 static void
-check_existing(const GsiWork *work, const DynTable *table, const DynShape *shape,
+check_existing(const IndexBuild *work, const DynTable *table, const DynShape *shape,
 			   const DynIndexSpec *existing, const DynIndexSpec *spec)
 {
 	if (existing->local)
@@ -127,7 +127,7 @@ check_existing(const GsiWork *work, const DynTable *table, const DynShape *shape
 
 /* The table's shape with the index in the making. */
 static DynShape *
-shape_with(const GsiWork *work, Relation rel, const DynTable *table, const DynIndexSpec *spec)
+shape_with(const IndexBuild *work, Relation rel, const DynTable *table, const DynIndexSpec *spec)
 {
 	DynShape *shape = dyn_shape_of(rel, table);
 	DynIndexSpec *existing = dyn_shape_index(shape, spec->name);
@@ -151,27 +151,27 @@ shape_with(const GsiWork *work, Relation rel, const DynTable *table, const DynIn
  */
 
 static void
-declare_index(GsiWork *work, const DynIndexSpec *spec)
+declare_index(IndexBuild *work, const DynIndexSpec *spec)
 {
 	DynTable *table;
-	Relation rel = gsi_open_briefly(work, AccessExclusiveLock, &table);
+	Relation rel = index_build_open_briefly(work, AccessExclusiveLock, &table);
 
-	gsi_progress(work, GSI_DECLARE);
-	gsi_declare_index(work, rel, table, spec);
+	index_build_progress(work, INDEX_BUILD_DECLARE);
+	index_build_declare_index(work, rel, table, spec);
 }
 
 static void
-activate_index(GsiWork *work)
+activate_index(IndexBuild *work)
 {
 	DynTable *table;
-	Relation rel = gsi_open_briefly(work, ShareRowExclusiveLock, &table);
+	Relation rel = index_build_open_briefly(work, ShareRowExclusiveLock, &table);
 	DynShape *shape = dyn_shape_of(rel, table);
-	DynIndexStatus *status = gsi_status(work, shape);
+	DynIndexStatus *status = index_build_status(work, shape);
 
-	gsi_progress(work, GSI_ACTIVATE);
+	index_build_progress(work, INDEX_BUILD_ACTIVATE);
 	relation_close(rel, NoLock);
 	if (status == NULL)
-		gsi_fail_dropped(work);
+		index_build_fail_dropped(work);
 	*status = DYN_INDEX_ACTIVE;
 	dyn_shape_write_trigger(shape);
 	/* a sweep may begin */
@@ -184,9 +184,10 @@ activate_index(GsiWork *work)
  * uses it, and has connected to SPI.  Closes the relation.
  */
 void
-gsi_declare_index(GsiWork *work, Relation rel, const DynTable *table, const DynIndexSpec *spec)
+index_build_declare_index(IndexBuild *work, Relation rel, const DynTable *table,
+						  const DynIndexSpec *spec)
 {
-	gsi_declare(rel, table, shape_with(work, rel, table, spec), false);
+	index_build_declare(rel, table, shape_with(work, rel, table, spec), false);
 }
 
 /*
@@ -194,23 +195,23 @@ gsi_declare_index(GsiWork *work, Relation rel, const DynTable *table, const DynI
  * as it lives, so what it has filled in stays so.
  */
 static void
-fill_columns(GsiWork *work)
+fill_columns(IndexBuild *work)
 {
 	static char *filled = NULL;
 
 	if (statement_runs_here() && filled != NULL && strcmp(filled, work->procedure.what) == 0)
 		return;
-	gsi_backfill(work);
-	gsi_validate(work);
+	index_build_backfill(work);
+	index_build_validate(work);
 	filled = MemoryContextStrdup(TopMemoryContext, work->procedure.what);
 }
 
 /* Does the rest for an index that is declared. */
 void
-gsi_build_index(GsiWork *work)
+index_build_make(IndexBuild *work)
 {
 	fill_columns(work);
-	gsi_build_btree(work);
+	index_build_btree(work);
 	activate_index(work);
 	procedure_next_transaction(&work->procedure);
 	ereport(NOTICE,
@@ -224,7 +225,7 @@ gsi_build_index(GsiWork *work)
 
 /* For a call with if_not_exists: whether there is such an index already, in use. */
 static bool
-is_there(const GsiWork *work, Relation rel, const DynTable *table, const DynIndexSpec *spec)
+is_there(const IndexBuild *work, Relation rel, const DynTable *table, const DynIndexSpec *spec)
 {
 	const DynIndexSpec *existing = dyn_shape_index(dyn_shape_of(rel, table), spec->name);
 
@@ -242,31 +243,31 @@ is_there(const GsiWork *work, Relation rel, const DynTable *table, const DynInde
 }
 
 static void
-create(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
+create(IndexBuild *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 {
 	DynIndexSpec *spec;
 
-	gsi_check_row_security(work);
+	index_build_check_row_security(work);
 	spec = parse_definition(fcinfo, work);
 	if (argument_flag(fcinfo, 7, false) && is_there(work, rel, table, spec))
 	{
 		relation_close(rel, NoLock);
 		return;
 	}
-	gsi_declaration(rel, table, shape_with(work, rel, table, spec));
+	index_build_declaration(rel, table, shape_with(work, rel, table, spec));
 	relation_close(rel, NoLock);
 	declare_index(work, spec);
-	gsi_build_index(work);
+	index_build_make(work);
 }
 
 PG_FUNCTION_INFO_V1(dyn_create_index);
 Datum
 dyn_create_index(PG_FUNCTION_ARGS)
 {
-	GsiWork *work = palloc0(sizeof(GsiWork));
+	IndexBuild *work = palloc0(sizeof(IndexBuild));
 
 	work->procedure.name = "dyn_create_index";
-	gsi_run(work, fcinfo, false, create);
+	index_build_run(work, fcinfo, false, create);
 	PG_RETURN_VOID();
 }
 

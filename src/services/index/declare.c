@@ -27,7 +27,7 @@
  * once; whether the others obey it is found out later, without a lock in the way of writers.
  */
 List *
-gsi_constraint_commands(const DynShape *shape)
+index_build_constraint_commands(const DynShape *shape)
 {
 	return list_make2(
 		psprintf("DROP CONSTRAINT IF EXISTS %s", quote_identifier(DYN_KEYS_CONSTRAINT)),
@@ -65,7 +65,7 @@ execute_proven(const char *sql)
  * known to obey a constraint that is added NOT VALID, which no command to Citus can say.
  */
 void
-gsi_alter(const DynShape *shape, bool distributed, List *commands, bool proven)
+index_build_alter(const DynShape *shape, bool distributed, List *commands, bool proven)
 {
 	StringInfoData sql;
 	ListCell *cell;
@@ -108,7 +108,7 @@ has_column(const DynTable *table, const char *column)
  * Citus has no command for statistics of columns.
  */
 List *
-gsi_declaration(Relation rel, const DynTable *table, const DynShape *shape)
+index_build_declaration(Relation rel, const DynTable *table, const DynShape *shape)
 {
 	const char *parameters = dyn_covering_parameters(shape, rel);
 	List *columns = dyn_shape_columns(shape);
@@ -127,7 +127,7 @@ gsi_declaration(Relation rel, const DynTable *table, const DynShape *shape)
 	}
 	if (*parameters != '\0')
 		commands = lappend(commands, psprintf("SET (%s)", parameters));
-	return list_concat(commands, gsi_constraint_commands(shape));
+	return list_concat(commands, index_build_constraint_commands(shape));
 }
 
 /*
@@ -135,32 +135,32 @@ gsi_declaration(Relation rel, const DynTable *table, const DynShape *shape)
  * connected to SPI.  Closes the relation.  empty: it has no rows that could break the constraint.
  */
 void
-gsi_declare(Relation rel, const DynTable *table, DynShape *shape, bool empty)
+index_build_declare(Relation rel, const DynTable *table, DynShape *shape, bool empty)
 {
 	bool distributed = table->distributed;
 	List *commands;
 
 	/* the types that columns get are named, and a new column of another's type could run code */
 	shape->extension = extension_keep_own_schema();
-	commands = gsi_declaration(rel, table, shape);
+	commands = index_build_declaration(rel, table, shape);
 	relation_close(rel, NoLock);
-	gsi_alter(shape, distributed, commands, empty);
+	index_build_alter(shape, distributed, commands, empty);
 	dyn_shape_write_trigger(shape);
 }
 
 /* The proof that all rows have their columns. */
 void
-gsi_validate(GsiWork *work)
+index_build_validate(IndexBuild *work)
 {
 	DynTable *table;
-	Relation rel = gsi_open_briefly(work, ShareUpdateExclusiveLock, &table);
+	Relation rel = index_build_open_briefly(work, ShareUpdateExclusiveLock, &table);
 	Oid relid = RelationGetRelid(rel);
 	AlterTableCmd *validate = makeNode(AlterTableCmd);
 	RightsBefore before;
 
 	validate->subtype = AT_ValidateConstraint;
 	validate->name = DYN_KEYS_CONSTRAINT;
-	gsi_progress(work, GSI_VALIDATE);
+	index_build_progress(work, INDEX_BUILD_VALIDATE);
 	/* the owner may have put another constraint in its place */
 	rights_take(rel->rd_rel->relowner, SECURITY_NOFORCE_RLS, &before);
 	relation_close(rel, NoLock);
@@ -175,7 +175,7 @@ gsi_validate(GsiWork *work)
 
 /* Whether nothing has to be filled in or built.  Shards and inheriting tables are not looked at. */
 bool
-gsi_is_empty(Relation rel, const DynTable *table)
+index_build_is_empty(Relation rel, const DynTable *table)
 {
 	return !table->distributed && !rel->rd_rel->relhassubclass &&
 		   RelationGetNumberOfBlocks(rel) == 0;

@@ -17,17 +17,17 @@
 #include "server/errors.h"
 #include "services/index/index.h"
 
-static const GsiDependents *dependents; /* NULL: none are known */
+static const IndexBuildDependents *dependents; /* NULL: none are known */
 
 /* Sets what is known of views.  Called once, by the layer that makes them. */
 void
-gsi_set_dependents(const GsiDependents *known)
+index_build_set_dependents(const IndexBuildDependents *known)
 {
 	dependents = known;
 }
 
 static void
-check_droppable(const GsiWork *work, const DynTable *table, const DynIndexSpec *spec)
+check_droppable(const IndexBuild *work, const DynTable *table, const DynIndexSpec *spec)
 {
 	if (spec == NULL)
 		dyn_fail_no_index(table, work->name, ERRCODE_DYN_RESOURCE_NOT_FOUND, NULL);
@@ -40,17 +40,17 @@ check_droppable(const GsiWork *work, const DynTable *table, const DynIndexSpec *
 
 /* It is no longer to be read. */
 void
-gsi_disown_index(GsiWork *work)
+index_build_disown_index(IndexBuild *work)
 {
 	DynTable *table;
-	Relation rel = gsi_open_briefly(work, ShareRowExclusiveLock, &table);
+	Relation rel = index_build_open_briefly(work, ShareRowExclusiveLock, &table);
 	DynShape *shape = dyn_shape_of(rel, table);
-	DynIndexStatus *status = gsi_status(work, shape);
+	DynIndexStatus *status = index_build_status(work, shape);
 
-	gsi_progress(work, GSI_DROP);
+	index_build_progress(work, INDEX_BUILD_DROP);
 	relation_close(rel, NoLock);
 	if (status == NULL)
-		gsi_fail_dropped(work);
+		index_build_fail_dropped(work);
 	*status = DYN_INDEX_DELETING;
 	dyn_shape_write_trigger(shape);
 }
@@ -78,11 +78,11 @@ dropped_columns(List *old, List *new)
 
 /* Removes it from the shape.  Returns the names of the columns that go with it. */
 static List *
-forget(const GsiWork *work, DynShape *shape)
+forget(const IndexBuild *work, DynShape *shape)
 {
 	List *columns = dyn_shape_columns(shape);
 
-	gsi_forget(work, shape);
+	index_build_forget(work, shape);
 	return dropped_columns(columns, dyn_shape_columns(shape));
 }
 
@@ -91,7 +91,7 @@ forget(const GsiWork *work, DynShape *shape)
  * dropped too.  Connected to SPI.
  */
 void
-gsi_check_dependents(const GsiWork *work, Relation rel, const DynTable *table)
+index_build_check_dependents(const IndexBuild *work, Relation rel, const DynTable *table)
 {
 	List *columns = forget(work, dyn_shape_of(rel, table));
 
@@ -105,7 +105,8 @@ gsi_check_dependents(const GsiWork *work, Relation rel, const DynTable *table)
 static bool
 is_proven(Relation rel, const DynTable *table)
 {
-	return !table->distributed && (dyn_columns_are_valid(rel, table) || gsi_is_empty(rel, table));
+	return !table->distributed &&
+		   (dyn_columns_are_valid(rel, table) || index_build_is_empty(rel, table));
 }
 
 /*
@@ -114,11 +115,12 @@ is_proven(Relation rel, const DynTable *table)
  * if it was; validated: it does so already.
  */
 void
-gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table, bool validated)
+index_build_forget_index(const IndexBuild *work, Relation rel, const DynTable *table,
+						 bool validated)
 {
 	DynShape *shape = dyn_shape_of(rel, table);
 	List *columns = forget(work, shape);
-	List *commands = validated ? NIL : gsi_constraint_commands(shape);
+	List *commands = validated ? NIL : index_build_constraint_commands(shape);
 	bool distributed = table->distributed;
 	bool proven = is_proven(rel, table);
 	ListCell *cell;
@@ -132,20 +134,20 @@ gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table, bool 
 									   work->cascade ? " CASCADE" : ""));
 	/* first the trigger: the schema names no column that is not there */
 	dyn_shape_write_trigger(shape);
-	gsi_alter(shape, distributed, commands, proven);
+	index_build_alter(shape, distributed, commands, proven);
 }
 
 static Relation
-open_to_forget(GsiWork *work, DynTable **table)
+open_to_forget(IndexBuild *work, DynTable **table)
 {
 	Relation rel;
 
 	work->procedure.also = dependents == NULL ? NULL
 						   : work->cascade    ? dependents->find_all
 											  : dependents->find;
-	rel = gsi_open_briefly(work, AccessExclusiveLock, table);
+	rel = index_build_open_briefly(work, AccessExclusiveLock, table);
 	work->procedure.also = NULL;
-	gsi_progress(work, GSI_DROP);
+	index_build_progress(work, INDEX_BUILD_DROP);
 	return rel;
 }
 
@@ -155,17 +157,17 @@ open_to_forget(GsiWork *work, DynTable **table)
  * so.
  */
 static bool
-validate_rest(GsiWork *work, Relation rel, const DynTable *table)
+validate_rest(IndexBuild *work, Relation rel, const DynTable *table)
 {
 	DynShape *shape = dyn_shape_of(rel, table);
 	bool distributed = table->distributed;
 
-	gsi_forget(work, shape);
+	index_build_forget(work, shape);
 	if (!dyn_shape_is_filled(shape))
 		return false;
 	relation_close(rel, NoLock);
-	gsi_alter(shape, distributed, gsi_constraint_commands(shape), false);
-	gsi_validate(work);
+	index_build_alter(shape, distributed, index_build_constraint_commands(shape), false);
+	index_build_validate(work);
 	return true;
 }
 
@@ -174,40 +176,40 @@ validate_rest(GsiWork *work, Relation rel, const DynTable *table)
  * looks knows that something is left to do.
  */
 void
-gsi_remove_index(GsiWork *work)
+index_build_remove_index(IndexBuild *work)
 {
 	bool validated = false;
 	DynTable *table;
 	Relation rel;
 
-	gsi_drop_btree(work);
+	index_build_drop_btree(work);
 	rel = open_to_forget(work, &table);
 	if (!is_proven(rel, table) && validate_rest(work, rel, table))
 	{
 		validated = true;
 		rel = open_to_forget(work, &table);
 	}
-	gsi_forget_index(work, rel, table, validated);
+	index_build_forget_index(work, rel, table, validated);
 }
 
 static void
-drop(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
+drop(IndexBuild *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 {
 	check_droppable(work, table, dyn_shape_index(dyn_shape_of(rel, table), work->name));
-	gsi_check_dependents(work, rel, table);
+	index_build_check_dependents(work, rel, table);
 	relation_close(rel, NoLock);
-	gsi_disown_index(work);
-	gsi_remove_index(work);
+	index_build_disown_index(work);
+	index_build_remove_index(work);
 }
 
 PG_FUNCTION_INFO_V1(dyn_drop_index);
 Datum
 dyn_drop_index(PG_FUNCTION_ARGS)
 {
-	GsiWork *work = palloc0(sizeof(GsiWork));
+	IndexBuild *work = palloc0(sizeof(IndexBuild));
 
 	work->procedure.name = "dyn_drop_index";
 	work->cascade = argument_flag(fcinfo, 2, false);
-	gsi_run(work, fcinfo, false, drop);
+	index_build_run(work, fcinfo, false, drop);
 	PG_RETURN_VOID();
 }

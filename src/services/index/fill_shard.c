@@ -29,7 +29,7 @@
 
 typedef struct Fill
 {
-	GsiWork work;
+	IndexBuild work;
 	Relation rel;
 	DynTable *table;
 	Lacking rows;
@@ -172,14 +172,14 @@ open_shard(Fill *fill, FunctionCallInfo fcinfo)
 
 	fill->work.procedure.name = "fill_shard";
 	fill->work.ttl = index == NULL;
-	gsi_name(&fill->work, index == NULL ? (ItemSpan){"", 0} : text_span(index));
+	index_build_name(&fill->work, index == NULL ? (ItemSpan){"", 0} : text_span(index));
 	fill->rel = rights_open(relid, RowExclusiveLock);
 	fill->table = fill->rel == NULL ? NULL : dyn_schema_shard(fill->rel);
 	if (fill->table == NULL)
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
 						errmsg("relation %u is not a shard of a table of items", relid)));
-	gsi_begin_in_transaction(&fill->work, fill->rel, fill->table);
-	gsi_check_row_security(&fill->work);
+	index_build_begin_in_transaction(&fill->work, fill->rel, fill->table);
+	index_build_check_row_security(&fill->work);
 	lacking_describe(&fill->rows, &fill->work, fill->rel, fill->table);
 }
 

@@ -36,20 +36,20 @@
 #include "server/work/statement.h"
 
 /* As dyn_index_builds counts them. */
-typedef enum GsiPhase
+typedef enum IndexBuildPhase
 {
-	GSI_DECLARE = 1,
-	GSI_BACKFILL,
-	GSI_SKIPPED,
-	GSI_VACUUM,
-	GSI_VALIDATE,
-	GSI_BUILD,
-	GSI_ACTIVATE,
-	GSI_DROP
-} GsiPhase;
+	INDEX_BUILD_DECLARE = 1,
+	INDEX_BUILD_BACKFILL,
+	INDEX_BUILD_SKIPPED,
+	INDEX_BUILD_VACUUM,
+	INDEX_BUILD_VALIDATE,
+	INDEX_BUILD_BTREE,
+	INDEX_BUILD_ACTIVATE,
+	INDEX_BUILD_DROP
+} IndexBuildPhase;
 
 /* What a procedure knows from one transaction to the next. */
-typedef struct GsiWork
+typedef struct IndexBuild
 {
 	Procedure procedure; /* the first member */
 	bool temporary; /* no other process can see the table */
@@ -59,87 +59,90 @@ typedef struct GsiWork
 	ItemSpan name; /* of the index */
 	const char *index; /* the same for messages; procedure.what is "index "GSI1"" */
 	Place place; /* of the worker that runs a statement for it */
-	GsiPhase phase;
+	IndexBuildPhase phase;
 	int64 blocks_done;
 	int64 blocks_total;
 	int64 items; /* filled in */
 	int64 left_out;
-} GsiWork;
+} IndexBuild;
 
 /* target.c */
-extern void gsi_name(GsiWork *work, ItemSpan name);
-extern const DynIndex *gsi_find(const GsiWork *work, const DynTable *table);
-extern DynIndexStatus *gsi_status(const GsiWork *work, const DynShape *shape);
-extern void gsi_forget(const GsiWork *work, DynShape *shape);
-extern char *gsi_btree_sql(const GsiWork *work, const DynShape *shape, Relation rel,
-						   bool concurrently);
-pg_noreturn extern void gsi_fail_dropped(const GsiWork *work);
+extern void index_build_name(IndexBuild *work, ItemSpan name);
+extern const DynIndex *index_build_find(const IndexBuild *work, const DynTable *table);
+extern DynIndexStatus *index_build_status(const IndexBuild *work, const DynShape *shape);
+extern void index_build_forget(const IndexBuild *work, DynShape *shape);
+extern char *index_build_btree_sql(const IndexBuild *work, const DynShape *shape, Relation rel,
+								   bool concurrently);
+pg_noreturn extern void index_build_fail_dropped(const IndexBuild *work);
 
 /* work.c */
-typedef void (*GsiBody)(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table);
+typedef void (*IndexBuildBody)(IndexBuild *work, FunctionCallInfo fcinfo, Relation rel,
+							   DynTable *table);
 
-extern void gsi_run(GsiWork *work, FunctionCallInfo fcinfo, bool by_oid, GsiBody body);
-extern void gsi_begin_in_transaction(GsiWork *work, Relation rel, const DynTable *table);
-extern Relation gsi_open(GsiWork *work, LOCKMODE mode, DynTable **table);
-extern Relation gsi_open_briefly(GsiWork *work, LOCKMODE mode, DynTable **table);
+extern void index_build_run(IndexBuild *work, FunctionCallInfo fcinfo, bool by_oid,
+							IndexBuildBody body);
+extern void index_build_begin_in_transaction(IndexBuild *work, Relation rel, const DynTable *table);
+extern Relation index_build_open(IndexBuild *work, LOCKMODE mode, DynTable **table);
+extern Relation index_build_open_briefly(IndexBuild *work, LOCKMODE mode, DynTable **table);
 
 /* create.c, drop.c */
-extern void gsi_declare_index(GsiWork *work, Relation rel, const DynTable *table,
-							  const DynIndexSpec *spec);
-extern void gsi_build_index(GsiWork *work);
-extern void gsi_disown_index(GsiWork *work);
-extern void gsi_remove_index(GsiWork *work);
-extern void gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table,
-							 bool validated);
+extern void index_build_declare_index(IndexBuild *work, Relation rel, const DynTable *table,
+									  const DynIndexSpec *spec);
+extern void index_build_make(IndexBuild *work);
+extern void index_build_disown_index(IndexBuild *work);
+extern void index_build_remove_index(IndexBuild *work);
+extern void index_build_forget_index(const IndexBuild *work, Relation rel, const DynTable *table,
+									 bool validated);
 
 /*
  * Views that do without the columns of an index that is dropped; the layers above know them.  They are
  * locked before the table, as readers lock them.
  */
-typedef struct GsiDependents
+typedef struct IndexBuildDependents
 {
 	List *(*find)(Oid table); /* those of the current user, by their OIDs */
 	List *(*find_all)(Oid table);
 	/* columns of char *; returns which do without them, or, unless it is now, would do */
 	List *(*release)(Oid table, List *columns, bool now);
-} GsiDependents;
+} IndexBuildDependents;
 
-extern void gsi_set_dependents(const GsiDependents *known);
-extern void gsi_check_dependents(const GsiWork *work, Relation rel, const DynTable *table);
+extern void index_build_set_dependents(const IndexBuildDependents *known);
+extern void index_build_check_dependents(const IndexBuild *work, Relation rel,
+										 const DynTable *table);
 
 /* queue.c */
-extern const Service gsi_service;
-extern bool gsi_start_waiting(void);
+extern const Service index_build_service;
+extern bool index_build_start_waiting(void);
 
 /* later.c */
-extern void gsi_resume_later(const GsiWork *work, const DynTable *table);
+extern void index_build_resume_later(const IndexBuild *work, const DynTable *table);
 extern PGDLLEXPORT void dyn_index_later_main(Datum relid);
 
 /* resume.c */
-extern void gsi_resume(GsiWork *work, DynIndexStatus status);
+extern void index_build_resume(IndexBuild *work, DynIndexStatus status);
 
 /* declare.c */
-extern List *gsi_constraint_commands(const DynShape *shape); /* of char * */
-extern void gsi_alter(const DynShape *shape, bool distributed, List *commands, bool proven);
-extern List *gsi_declaration(Relation rel, const DynTable *table, const DynShape *shape);
-extern void gsi_declare(Relation rel, const DynTable *table, DynShape *shape, bool empty);
-extern void gsi_validate(GsiWork *work);
-extern bool gsi_is_empty(Relation rel, const DynTable *table);
+extern List *index_build_constraint_commands(const DynShape *shape); /* of char * */
+extern void index_build_alter(const DynShape *shape, bool distributed, List *commands, bool proven);
+extern List *index_build_declaration(Relation rel, const DynTable *table, const DynShape *shape);
+extern void index_build_declare(Relation rel, const DynTable *table, DynShape *shape, bool empty);
+extern void index_build_validate(IndexBuild *work);
+extern bool index_build_is_empty(Relation rel, const DynTable *table);
 
 /* backfill.c */
-extern void gsi_check_row_security(const GsiWork *work);
-extern void gsi_backfill(GsiWork *work);
-extern void gsi_tell(const GsiWork *work, TimestampTz *told);
+extern void index_build_check_row_security(const IndexBuild *work);
+extern void index_build_backfill(IndexBuild *work);
+extern void index_build_tell(const IndexBuild *work, TimestampTz *told);
 
 /* backfill_shards.c */
-extern void gsi_backfill_shards(GsiWork *work);
+extern void index_build_backfill_shards(IndexBuild *work);
 
 /* btree.c */
-extern void gsi_build_btree(GsiWork *work);
-extern void gsi_drop_btree(GsiWork *work);
+extern void index_build_btree(IndexBuild *work);
+extern void index_build_drop_btree(IndexBuild *work);
 
 /* progress.c */
-extern void gsi_progress(GsiWork *work, GsiPhase phase);
-extern void gsi_progress_show(const GsiWork *work);
+extern void index_build_progress(IndexBuild *work, IndexBuildPhase phase);
+extern void index_build_progress_show(const IndexBuild *work);
 
 #endif

@@ -23,11 +23,11 @@
  * column is cheap to see.
  */
 void
-lacking_describe(Lacking *rows, const GsiWork *work, Relation rel, const DynTable *table)
+lacking_describe(Lacking *rows, const IndexBuild *work, Relation rel, const DynTable *table)
 {
 	const DynShape *shape = dyn_shape_of(rel, table);
 	List *columns = dyn_shape_columns(shape);
-	const DynIndex *index = gsi_find(work, table);
+	const DynIndex *index = index_build_find(work, table);
 	StringInfoData sql;
 
 	rows->relid = table->relid;

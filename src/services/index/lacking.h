@@ -29,7 +29,7 @@ typedef struct Lacking
 /* Condition on rows of a range, by the places of its ends. */
 #define LACKING_IN_RANGE "ctid OPERATOR(pg_catalog.>=) $1 AND ctid OPERATOR(pg_catalog.<) $2"
 
-extern void lacking_describe(Lacking *rows, const GsiWork *work, Relation rel,
+extern void lacking_describe(Lacking *rows, const IndexBuild *work, Relation rel,
 							 const DynTable *table);
 extern void lacking_run(const Lacking *rows, const char *sql, int nargs, Oid type, Datum *values,
 						bool read_only);

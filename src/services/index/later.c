@@ -32,32 +32,32 @@
 
 typedef struct Pending
 {
-	GsiRequest request;
+	IndexBuildRequest request;
 	char *table;
 	const char *what;
 	char *statement; /* which does the same */
 } Pending;
 
-StaticAssertDecl(sizeof(GsiRequest) <= BGW_EXTRALEN, "a worker's slot is too small");
+StaticAssertDecl(sizeof(IndexBuildRequest) <= BGW_EXTRALEN, "a worker's slot is too small");
 
 static List *pending = NIL; /* of the transaction, in its memory */
 
 /* False if there is no worker to be had. */
 bool
-gsi_start_request(const GsiRequest *request, const char *table)
+index_build_start_request(const IndexBuildRequest *request, const char *table)
 {
 	BackgroundWorker worker;
 
 	background_describe(&worker, STATEMENT_WORKER, "dyn_index_later_main", (Datum) 0);
 	snprintf(worker.bgw_name, BGW_MAXLEN, "dynamo_table: indexes of table %s", table);
-	memcpy(worker.bgw_extra, request, sizeof(GsiRequest));
+	memcpy(worker.bgw_extra, request, sizeof(IndexBuildRequest));
 	return RegisterDynamicBackgroundWorker(&worker, NULL);
 }
 
 static bool
 start_worker(const Pending *what)
 {
-	return gsi_start_request(&what->request, what->table);
+	return index_build_start_request(&what->request, what->table);
 }
 
 static void
@@ -97,7 +97,7 @@ resume_call(Oid relid, const char *index)
 
 /* The call that a person makes, by what the transaction has declared. */
 static char *
-call_for_people(const GsiWork *work, Oid relid)
+call_for_people(const IndexBuild *work, Oid relid)
 {
 	Relation rel = relation_open(relid, NoLock);
 	DynShape *shape = dyn_shape_of(rel, dyn_schema(rel));
@@ -131,7 +131,7 @@ check_may_log_in(Oid session_user)
 
 /* After the transaction's commit go on with an index that it has declared or disowned.  Connected to SPI. */
 void
-gsi_resume_later(const GsiWork *work, const DynTable *table)
+index_build_resume_later(const IndexBuild *work, const DynTable *table)
 {
 	static bool registered = false;
 	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
@@ -149,7 +149,7 @@ gsi_resume_later(const GsiWork *work, const DynTable *table)
 	what->statement = call_for_people(work, table->relid);
 	pending = lappend(pending, what);
 	MemoryContextSwitchTo(old);
-	gsi_enqueue(&what->request);
+	index_build_enqueue(&what->request);
 	/* should the worker not come, or not come to its end */
 	launcher_wake();
 }
@@ -232,12 +232,12 @@ fail(Oid relid)
 {
 	EmitErrorReport();
 	background_abort(TopMemoryContext);
-	gsi_dequeue(relid);
+	index_build_dequeue(relid);
 	proc_exit(1);
 }
 
 static void
-work_on(const GsiRequest *request)
+work_on(const IndexBuildRequest *request)
 {
 	List *calls;
 	ListCell *cell;
@@ -253,16 +253,16 @@ work_on(const GsiRequest *request)
 		fail(request->relid);
 	}
 	PG_END_TRY();
-	gsi_dequeue(request->relid);
+	index_build_dequeue(request->relid);
 }
 
 /* Once the locks are gone, whatever ends the worker but a crash. */
 static void
 start_next(int code, Datum database)
 {
-	GsiRequest next = {.database = DatumGetObjectId(database)};
+	IndexBuildRequest next = {.database = DatumGetObjectId(database)};
 
-	(void) gsi_start_request(&next, "requests that wait");
+	(void) index_build_start_request(&next, "requests that wait");
 }
 
 /*
@@ -270,12 +270,12 @@ start_next(int code, Datum database)
  * again later.
  */
 static bool
-begin(const GsiRequest *request)
+begin(const IndexBuildRequest *request)
 {
 	if (!place_take_own())
 	{
 		if (request->noted)
-			gsi_count_attempt(request->relid, -1);
+			index_build_count_attempt(request->relid, -1);
 		return false;
 	}
 	on_shmem_exit(start_next, ObjectIdGetDatum(MyDatabaseId));
@@ -287,7 +287,7 @@ begin(const GsiRequest *request)
 	if (!procedure_await_turn(request->relid, true))
 		return false;
 	if (!request->noted)
-		gsi_count_attempt(request->relid, 1);
+		index_build_count_attempt(request->relid, 1);
 	return true;
 }
 
@@ -299,13 +299,13 @@ void
 dyn_index_later_main(Datum unused)
 {
 	static const char *const settings[][2] = {{"lock_timeout", "0"}};
-	GsiRequest request;
+	IndexBuildRequest request;
 
 	background_start();
-	memcpy(&request, MyBgworkerEntry->bgw_extra, sizeof(GsiRequest));
+	memcpy(&request, MyBgworkerEntry->bgw_extra, sizeof(IndexBuildRequest));
 	background_connect(request.database, request.session_user, request.role);
 	if (!OidIsValid(request.session_user))
-		(void) gsi_start_waiting();
+		(void) index_build_start_waiting();
 	else
 	{
 		/* waiting is what a concurrent build does */

@@ -23,7 +23,7 @@
  * and to begin again each time would make the row vanish for a moment.
  */
 static bool
-is_shown(const GsiWork *work)
+is_shown(const IndexBuild *work)
 {
 	return MyBEEntry != NULL && MyBEEntry->st_progress_command == PROGRESS_COMMAND_CREATE_INDEX &&
 		   MyBEEntry->st_progress_command_target == work->procedure.relid &&
@@ -35,7 +35,7 @@ is_shown(const GsiWork *work)
  * The rollback of a subtransaction clears the entry, so each new transaction shows the state again.
  */
 void
-gsi_progress_show(const GsiWork *work)
+index_build_progress_show(const IndexBuild *work)
 {
 	static const int params[] = {PROGRESS_CREATEIDX_COMMAND,     PROGRESS_PHASE,
 								 PROGRESS_SCAN_BLOCKS_TOTAL,     PROGRESS_SCAN_BLOCKS_DONE,
@@ -50,8 +50,8 @@ gsi_progress_show(const GsiWork *work)
 
 /* Enters a phase of the work and shows it. */
 void
-gsi_progress(GsiWork *work, GsiPhase phase)
+index_build_progress(IndexBuild *work, IndexBuildPhase phase)
 {
 	work->phase = phase;
-	gsi_progress_show(work);
+	index_build_progress_show(work);
 }

@@ -32,7 +32,7 @@
 
 /* In the transaction that has declared it, connected to SPI. */
 void
-gsi_enqueue(const GsiRequest *request)
+index_build_enqueue(const IndexBuildRequest *request)
 {
 	Oid types[] = {OIDOID, OIDOID, OIDOID};
 	Datum values[] = {ObjectIdGetDatum(request->relid), ObjectIdGetDatum(request->session_user),
@@ -75,7 +75,7 @@ end_change(void)
  * its own.
  */
 void
-gsi_count_attempt(Oid relid, int change)
+index_build_count_attempt(Oid relid, int change)
 {
 	Oid types[] = {OIDOID, INT4OID};
 	Datum values[] = {ObjectIdGetDatum(relid), Int32GetDatum(change)};
@@ -98,7 +98,7 @@ gsi_count_attempt(Oid relid, int change)
  * outside of a transaction; commits one of its own.
  */
 void
-gsi_dequeue(Oid relid)
+index_build_dequeue(Oid relid)
 {
 	Oid types[] = {OIDOID};
 	Datum values[] = {ObjectIdGetDatum(relid)};
@@ -150,7 +150,7 @@ read_requests(MemoryContext context, int *waiting)
 	old = MemoryContextSwitchTo(context);
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
-		GsiRequest *request = palloc0(sizeof(GsiRequest));
+		IndexBuildRequest *request = palloc0(sizeof(IndexBuildRequest));
 		bool never_begun;
 		Datum again = sql_nullable(SPI_tuptable, i, 4, &never_begun);
 
@@ -178,7 +178,7 @@ choose(List *requests)
 
 	foreach (cell, requests)
 	{
-		GsiRequest *request = lfirst(cell);
+		IndexBuildRequest *request = lfirst(cell);
 		Place *place = palloc0(sizeof(Place));
 		Oid role = OidIsValid(request->role) ? request->role : request->session_user;
 
@@ -197,7 +197,7 @@ choose(List *requests)
  * transaction.  Returns whether there are requests.
  */
 bool
-gsi_start_waiting(void)
+index_build_start_waiting(void)
 {
 	MemoryContext context =
 		AllocSetContextCreate(TopMemoryContext, "dynamo_table requests", ALLOCSET_SMALL_SIZES);
@@ -211,11 +211,11 @@ gsi_start_waiting(void)
 	MemoryContextSwitchTo(context);
 	foreach (cell, choose(requests))
 	{
-		GsiRequest *request = lfirst(cell);
+		IndexBuildRequest *request = lfirst(cell);
 
-		gsi_count_attempt(request->relid, 1);
+		index_build_count_attempt(request->relid, 1);
 		MemoryContextSwitchTo(context);
-		(void) gsi_start_request(request, psprintf("%u", request->relid));
+		(void) index_build_start_request(request, psprintf("%u", request->relid));
 	}
 	MemoryContextSwitchTo(TopMemoryContext);
 	MemoryContextDelete(context);
@@ -231,7 +231,7 @@ static VisitAnswer
 visit(Visit *visit)
 {
 	/* default_transaction_read_only stops the worker, but not for long */
-	return DefaultXactReadOnly || gsi_start_waiting() ? VISIT_DONE : VISIT_NOTHING;
+	return DefaultXactReadOnly || index_build_start_waiting() ? VISIT_DONE : VISIT_NOTHING;
 }
 
 static const bool enabled = true;
@@ -239,12 +239,12 @@ static const int max_workers = 1;
 static const int interval = 5;
 static const int probe_interval = 300;
 
-const Service gsi_service = {.worker = "dynamo_table index requests",
-							 .purpose = "go on with requests for indexes",
-							 .enabled = &enabled,
-							 .max_workers = &max_workers,
-							 .interval = &interval,
-							 .probe_interval = &probe_interval,
-							 .patience = MAX_PATIENCE,
-							 .max_back_off = 300,
-							 .visit = visit};
+const Service index_build_service = {.worker = "dynamo_table index requests",
+									 .purpose = "go on with requests for indexes",
+									 .enabled = &enabled,
+									 .max_workers = &max_workers,
+									 .interval = &interval,
+									 .probe_interval = &probe_interval,
+									 .patience = MAX_PATIENCE,
+									 .max_back_off = 300,
+									 .visit = visit};

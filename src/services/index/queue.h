@@ -6,21 +6,21 @@
 #define DYNAMO_TABLE_SERVICES_INDEX_QUEUE_H
 
 /* In the space of a worker's slot. */
-typedef struct GsiRequest
+typedef struct IndexBuildRequest
 {
 	Oid database;
 	Oid session_user; /* InvalidOid: start the workers of requests that wait, and nothing else */
 	Oid role; /* InvalidOid: the session user itself */
 	Oid relid;
 	bool noted; /* the attempt is */
-} GsiRequest;
+} IndexBuildRequest;
 
 /* queue.c */
-extern void gsi_enqueue(const GsiRequest *request);
-extern void gsi_count_attempt(Oid relid, int change);
-extern void gsi_dequeue(Oid relid);
+extern void index_build_enqueue(const IndexBuildRequest *request);
+extern void index_build_count_attempt(Oid relid, int change);
+extern void index_build_dequeue(Oid relid);
 
 /* later.c */
-extern bool gsi_start_request(const GsiRequest *request, const char *table);
+extern bool index_build_start_request(const IndexBuildRequest *request, const char *table);
 
 #endif

@@ -20,7 +20,7 @@
 
 /* ACTIVE if there is nothing left to do. */
 static DynIndexStatus
-begun(const GsiWork *work, Relation rel, const DynTable *table)
+begun(const IndexBuild *work, Relation rel, const DynTable *table)
 {
 	const DynIndexSpec *spec = dyn_shape_index(dyn_shape_of(rel, table), work->name);
 
@@ -31,15 +31,15 @@ begun(const GsiWork *work, Relation rel, const DynTable *table)
 
 /* The rest of what was begun. */
 void
-gsi_resume(GsiWork *work, DynIndexStatus status)
+index_build_resume(IndexBuild *work, DynIndexStatus status)
 {
 	if (status == DYN_INDEX_CREATING)
 	{
-		gsi_check_row_security(work);
-		gsi_build_index(work);
+		index_build_check_row_security(work);
+		index_build_make(work);
 	}
 	else if (status == DYN_INDEX_DELETING)
-		gsi_remove_index(work);
+		index_build_remove_index(work);
 	else
 		ereport(NOTICE, (errmsg("%s of table \"%s\" is not being %s", work->procedure.what,
 								work->procedure.table,
@@ -47,21 +47,21 @@ gsi_resume(GsiWork *work, DynIndexStatus status)
 }
 
 static void
-resume(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
+resume(IndexBuild *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 {
 	DynIndexStatus status = begun(work, rel, table);
 
 	relation_close(rel, NoLock);
-	gsi_resume(work, status);
+	index_build_resume(work, status);
 }
 
 PG_FUNCTION_INFO_V1(dyn_resume_index);
 Datum
 dyn_resume_index(PG_FUNCTION_ARGS)
 {
-	GsiWork *work = palloc0(sizeof(GsiWork));
+	IndexBuild *work = palloc0(sizeof(IndexBuild));
 
 	work->procedure.name = DYN_INTERNAL ".resume_index";
-	gsi_run(work, fcinfo, true, resume);
+	index_build_run(work, fcinfo, true, resume);
 	PG_RETURN_VOID();
 }

@@ -12,7 +12,7 @@
 
 /* Time to live has a name too, for its btree. */
 void
-gsi_name(GsiWork *work, ItemSpan name)
+index_build_name(IndexBuild *work, ItemSpan name)
 {
 	work->name = name;
 	work->index = pnstrdup(name.data, name.len);
@@ -24,18 +24,18 @@ gsi_name(GsiWork *work, ItemSpan name)
  * from replacing the derive trigger by plain SQL.
  */
 const DynIndex *
-gsi_find(const GsiWork *work, const DynTable *table)
+index_build_find(const IndexBuild *work, const DynTable *table)
 {
 	const DynIndex *index = work->ttl ? table->ttl : dyn_find_index(table, work->name);
 
 	if (index == NULL)
-		gsi_fail_dropped(work);
+		index_build_fail_dropped(work);
 	return index;
 }
 
 /* Its status in a shape, which is there to be changed; NULL if the shape has none. */
 DynIndexStatus *
-gsi_status(const GsiWork *work, const DynShape *shape)
+index_build_status(const IndexBuild *work, const DynShape *shape)
 {
 	DynIndexSpec *spec;
 
@@ -50,7 +50,7 @@ gsi_status(const GsiWork *work, const DynShape *shape)
  * Does not return.
  */
 void
-gsi_fail_dropped(const GsiWork *work)
+index_build_fail_dropped(const IndexBuild *work)
 {
 	ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
 					errmsg("%s of table \"%s\" was dropped meanwhile", work->procedure.what,
@@ -59,10 +59,10 @@ gsi_fail_dropped(const GsiWork *work)
 
 /* Take it from a shape. */
 void
-gsi_forget(const GsiWork *work, DynShape *shape)
+index_build_forget(const IndexBuild *work, DynShape *shape)
 {
-	if (gsi_status(work, shape) == NULL)
-		gsi_fail_dropped(work);
+	if (index_build_status(work, shape) == NULL)
+		index_build_fail_dropped(work);
 	if (!work->ttl)
 	{
 		shape->indexes = list_delete_ptr(shape->indexes, dyn_shape_index(shape, work->name));
@@ -75,7 +75,8 @@ gsi_forget(const GsiWork *work, DynShape *shape)
 
 /* The statement that builds its btree; NULL if another one serves as that. */
 char *
-gsi_btree_sql(const GsiWork *work, const DynShape *shape, Relation rel, bool concurrently)
+index_build_btree_sql(const IndexBuild *work, const DynShape *shape, Relation rel,
+					  bool concurrently)
 {
 	char *name = dyn_index_relation_name(RelationGetNamespace(rel), RelationGetRelationName(rel),
 										 work->name);

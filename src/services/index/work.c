@@ -16,7 +16,7 @@
 
 /* The first argument names the table, and the second an index, if it is about one. */
 static void
-read_names(FunctionCallInfo fcinfo, GsiWork *work)
+read_names(FunctionCallInfo fcinfo, IndexBuild *work)
 {
 	text *name;
 
@@ -27,7 +27,7 @@ read_names(FunctionCallInfo fcinfo, GsiWork *work)
 	if (work->ttl)
 		return;
 	name = PG_GETARG_TEXT_P_COPY(1);
-	gsi_name(work, (ItemSpan){VARDATA(name), VARSIZE(name) - VARHDRSZ});
+	index_build_name(work, (ItemSpan){VARDATA(name), VARSIZE(name) - VARHDRSZ});
 }
 
 static Relation
@@ -49,11 +49,11 @@ open_argument(FunctionCallInfo fcinfo, bool by_oid, DynTable **table)
 static void
 show_progress(Procedure *procedure)
 {
-	gsi_progress_show((GsiWork *) procedure);
+	index_build_progress_show((IndexBuild *) procedure);
 }
 
 static Relation
-begin(GsiWork *work, FunctionCallInfo fcinfo, bool by_oid, DynTable **table)
+begin(IndexBuild *work, FunctionCallInfo fcinfo, bool by_oid, DynTable **table)
 {
 	Relation rel;
 
@@ -76,7 +76,7 @@ begin(GsiWork *work, FunctionCallInfo fcinfo, bool by_oid, DynTable **table)
  * do the rest.  Raises an error unless the current user owns the table.
  */
 void
-gsi_begin_in_transaction(GsiWork *work, Relation rel, const DynTable *table)
+index_build_begin_in_transaction(IndexBuild *work, Relation rel, const DynTable *table)
 {
 	work->procedure.relid = RelationGetRelid(rel);
 	work->procedure.table = table->name;
@@ -85,7 +85,7 @@ gsi_begin_in_transaction(GsiWork *work, Relation rel, const DynTable *table)
 
 /* Also after an error, in whatever state that has left the transaction. */
 static void
-end(GsiWork *work)
+end(IndexBuild *work)
 {
 	procedure_end(&work->procedure);
 	place_leave(&work->place);
@@ -98,7 +98,7 @@ end(GsiWork *work)
  * is too weak for what follows, and closes the relation.
  */
 void
-gsi_run(GsiWork *work, FunctionCallInfo fcinfo, bool by_oid, GsiBody body)
+index_build_run(IndexBuild *work, FunctionCallInfo fcinfo, bool by_oid, IndexBuildBody body)
 {
 	DynTable *table;
 	Relation rel;
@@ -118,7 +118,7 @@ gsi_run(GsiWork *work, FunctionCallInfo fcinfo, bool by_oid, GsiBody body)
 }
 
 static Relation
-describe(const GsiWork *work, Relation rel, DynTable **table)
+describe(const IndexBuild *work, Relation rel, DynTable **table)
 {
 	*table = dyn_schema(rel);
 	if (*table == NULL)
@@ -129,14 +129,14 @@ describe(const GsiWork *work, Relation rel, DynTable **table)
 
 /* Opens the table in a new transaction, see procedure_open(). */
 Relation
-gsi_open(GsiWork *work, LOCKMODE mode, DynTable **table)
+index_build_open(IndexBuild *work, LOCKMODE mode, DynTable **table)
 {
 	return describe(work, procedure_open(&work->procedure, mode), table);
 }
 
 /* Does the same under a lock that others wait for, see procedure_open_briefly(). */
 Relation
-gsi_open_briefly(GsiWork *work, LOCKMODE mode, DynTable **table)
+index_build_open_briefly(IndexBuild *work, LOCKMODE mode, DynTable **table)
 {
 	return describe(work, procedure_open_briefly(&work->procedure, mode), table);
 }

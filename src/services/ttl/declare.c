@@ -24,11 +24,11 @@
  * name of what the user called; the pointer is kept.
  */
 void
-ttl_begin_work(GsiWork *work, const char *procedure)
+ttl_begin_work(IndexBuild *work, const char *procedure)
 {
 	work->procedure.name = procedure;
 	work->ttl = true;
-	gsi_name(work, (ItemSpan){NAME, strlen(NAME)});
+	index_build_name(work, (ItemSpan){NAME, strlen(NAME)});
 }
 
 /* Another attribute comes only after the first was disabled (docs/semantics.md, TT13). */
@@ -80,7 +80,7 @@ shape_with(Relation rel, const DynTable *table, ItemSpan attribute, DynIndexStat
 void
 ttl_check_declaration(Relation rel, const DynTable *table, ItemSpan attribute)
 {
-	gsi_declaration(rel, table, shape_with(rel, table, attribute, DYN_INDEX_CREATING));
+	index_build_declaration(rel, table, shape_with(rel, table, attribute, DYN_INDEX_CREATING));
 }
 
 /*
@@ -89,18 +89,18 @@ ttl_check_declaration(Relation rel, const DynTable *table, ItemSpan attribute)
  * empty.
  */
 bool
-ttl_declare(GsiWork *work, Relation rel, const DynTable *table, ItemSpan attribute,
+ttl_declare(IndexBuild *work, Relation rel, const DynTable *table, ItemSpan attribute,
 			bool hide_expired)
 {
-	bool empty = gsi_is_empty(rel, table);
+	bool empty = index_build_is_empty(rel, table);
 	bool has_btree = table->ttl != NULL && OidIsValid(table->ttl->relid);
 	DynShape *shape =
 		shape_with(rel, table, attribute, empty ? DYN_INDEX_ACTIVE : DYN_INDEX_CREATING);
-	char *btree = gsi_btree_sql(work, shape, rel, false);
+	char *btree = index_build_btree_sql(work, shape, rel, false);
 
 	shape->settings.hide_expired = hide_expired;
 	ttl_forget_state(table);
-	gsi_declare(rel, table, shape, empty);
+	index_build_declare(rel, table, shape, empty);
 	if (empty && !has_btree)
 		dyn_execute(btree);
 	if (empty)

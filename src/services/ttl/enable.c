@@ -56,7 +56,7 @@ read_wanted(FunctionCallInfo fcinfo)
 
 /* Whether time to live is as it is wanted, and is not to be enabled again. */
 static bool
-is_there(const GsiWork *work, const DynTable *table, const Wanted *wanted)
+is_there(const IndexBuild *work, const DynTable *table, const Wanted *wanted)
 {
 	if (!wanted->if_not_exists || table->ttl == NULL || table->ttl->status != DYN_INDEX_ACTIVE ||
 		item_compare_bytes(table->ttl->name, wanted->attribute) != 0)
@@ -68,12 +68,12 @@ is_there(const GsiWork *work, const DynTable *table, const Wanted *wanted)
 }
 
 static void
-enable(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
+enable(IndexBuild *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 {
 	Wanted wanted = read_wanted(fcinfo);
 	bool hide = only_hides(table, &wanted);
 
-	gsi_check_row_security(work);
+	index_build_check_row_security(work);
 	if (!hide && is_there(work, table, &wanted))
 	{
 		relation_close(rel, NoLock);
@@ -85,14 +85,15 @@ enable(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 		ttl_check_declaration(rel, table, wanted.attribute);
 	}
 	relation_close(rel, NoLock);
-	rel = gsi_open_briefly(work, hide ? ShareRowExclusiveLock : AccessExclusiveLock, &table);
+	rel =
+		index_build_open_briefly(work, hide ? ShareRowExclusiveLock : AccessExclusiveLock, &table);
 	/* what was begun goes on as it was begun */
 	if (wanted.hide_expired < 0 && table->ttl != NULL && table->ttl->status == DYN_INDEX_CREATING)
 		wanted.hide_expired = table->settings.hide_expired;
 	if (hide)
 		ttl_set_hide(rel, table, wanted.hide_expired);
 	else if (!ttl_declare(work, rel, table, wanted.attribute, wanted.hide_expired > 0))
-		gsi_build_index(work);
+		index_build_make(work);
 	procedure_next_transaction(&work->procedure);
 	if (!hide)
 		tell_who_sweeps(work->procedure.table);
@@ -106,7 +107,7 @@ enable(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 void
 ttl_enable(ItemSpan name, ItemSpan attribute, bool hide_expired, const char *procedure)
 {
-	GsiWork work = {0};
+	IndexBuild work = {0};
 	DynTable *table;
 	Relation rel;
 
@@ -117,13 +118,13 @@ ttl_enable(ItemSpan name, ItemSpan attribute, bool hide_expired, const char *pro
 	if (table->ttl != NULL && table->ttl->status == DYN_INDEX_CREATING)
 		dyn_error(ERRCODE_DYN_VALIDATION, "TimeToLive is already enabled");
 	ttl_begin_work(&work, procedure);
-	gsi_begin_in_transaction(&work, rel, table);
-	gsi_check_row_security(&work);
-	if (!gsi_is_empty(rel, table))
+	index_build_begin_in_transaction(&work, rel, table);
+	index_build_check_row_security(&work);
+	if (!index_build_is_empty(rel, table))
 		resource_require_permanent(rel, "Call dyn_enable_ttl outside of a transaction.");
 	SPI_connect();
 	if (!ttl_declare(&work, rel, table, attribute, hide_expired))
-		gsi_resume_later(&work, table);
+		index_build_resume_later(&work, table);
 	SPI_finish();
 }
 
@@ -131,7 +132,7 @@ ttl_enable(ItemSpan name, ItemSpan attribute, bool hide_expired, const char *pro
 void
 ttl_disable(ItemSpan name, const char *procedure)
 {
-	GsiWork work = {0};
+	IndexBuild work = {0};
 	DynShape *shape;
 	DynTable *table;
 	Relation rel;
@@ -140,19 +141,19 @@ ttl_disable(ItemSpan name, const char *procedure)
 	rel = resource_lock(name, AccessExclusiveLock, &table);
 	ttl_check_disable(table);
 	ttl_begin_work(&work, procedure);
-	gsi_begin_in_transaction(&work, rel, table);
+	index_build_begin_in_transaction(&work, rel, table);
 	SPI_connect();
-	gsi_check_dependents(&work, rel, table);
-	if (gsi_is_empty(rel, table))
-		gsi_forget_index(&work, rel, table, false);
+	index_build_check_dependents(&work, rel, table);
+	if (index_build_is_empty(rel, table))
+		index_build_forget_index(&work, rel, table, false);
 	else
 	{
 		resource_require_permanent(rel, "Call dyn_disable_ttl outside of a transaction.");
 		shape = dyn_shape_of(rel, table);
-		*gsi_status(&work, shape) = DYN_INDEX_DELETING;
+		*index_build_status(&work, shape) = DYN_INDEX_DELETING;
 		relation_close(rel, NoLock);
 		dyn_shape_write_trigger(shape);
-		gsi_resume_later(&work, table);
+		index_build_resume_later(&work, table);
 	}
 	SPI_finish();
 }
@@ -182,7 +183,7 @@ PG_FUNCTION_INFO_V1(dyn_enable_ttl);
 Datum
 dyn_enable_ttl(PG_FUNCTION_ARGS)
 {
-	GsiWork *work = palloc0(sizeof(GsiWork));
+	IndexBuild *work = palloc0(sizeof(IndexBuild));
 	Wanted wanted;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
@@ -195,18 +196,18 @@ dyn_enable_ttl(PG_FUNCTION_ARGS)
 		PG_RETURN_VOID();
 	}
 	ttl_begin_work(work, "dyn_enable_ttl");
-	gsi_run(work, fcinfo, false, enable);
+	index_build_run(work, fcinfo, false, enable);
 	PG_RETURN_VOID();
 }
 
 static void
-disable(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
+disable(IndexBuild *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 {
 	ttl_check_disable(table);
-	gsi_check_dependents(work, rel, table);
+	index_build_check_dependents(work, rel, table);
 	relation_close(rel, NoLock);
-	gsi_disown_index(work);
-	gsi_remove_index(work);
+	index_build_disown_index(work);
+	index_build_remove_index(work);
 }
 
 /* dyn_disable_ttl(table_name, cascade) */
@@ -214,7 +215,7 @@ PG_FUNCTION_INFO_V1(dyn_disable_ttl);
 Datum
 dyn_disable_ttl(PG_FUNCTION_ARGS)
 {
-	GsiWork *work = palloc0(sizeof(GsiWork));
+	IndexBuild *work = palloc0(sizeof(IndexBuild));
 
 	work->cascade = argument_flag(fcinfo, 1, false);
 	/* the worker that goes on with a request only knows what the table's definition says */
@@ -224,18 +225,18 @@ dyn_disable_ttl(PG_FUNCTION_ARGS)
 		PG_RETURN_VOID();
 	}
 	ttl_begin_work(work, "dyn_disable_ttl");
-	gsi_run(work, fcinfo, false, disable);
+	index_build_run(work, fcinfo, false, disable);
 	PG_RETURN_VOID();
 }
 
 static void
-resume(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
+resume(IndexBuild *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 {
 	DynIndexStatus status = table->settings.ttl_status;
 
 	ttl_check_disable(table);
 	relation_close(rel, NoLock);
-	gsi_resume(work, status);
+	index_build_resume(work, status);
 }
 
 /* dyn_ttl_resume(relation): the rest of what was begun */
@@ -243,9 +244,9 @@ PG_FUNCTION_INFO_V1(dyn_ttl_resume);
 Datum
 dyn_ttl_resume(PG_FUNCTION_ARGS)
 {
-	GsiWork *work = palloc0(sizeof(GsiWork));
+	IndexBuild *work = palloc0(sizeof(IndexBuild));
 
 	ttl_begin_work(work, DYN_INTERNAL ".resume_ttl");
-	gsi_run(work, fcinfo, true, resume);
+	index_build_run(work, fcinfo, true, resume);
 	PG_RETURN_VOID();
 }

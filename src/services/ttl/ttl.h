@@ -129,14 +129,14 @@ extern void ttl_write_state(const TtlState *state, const TtlSweep *sweep);
 extern void ttl_forget_state(const DynTable *table);
 
 /* declare.c: as work on an index */
-struct GsiWork;
+struct IndexBuild;
 
-extern void ttl_begin_work(struct GsiWork *work, const char *procedure);
+extern void ttl_begin_work(struct IndexBuild *work, const char *procedure);
 extern void ttl_check_attribute(const DynTable *table, ItemSpan attribute);
 extern void ttl_check_enable(const DynTable *table, ItemSpan attribute);
 extern void ttl_check_disable(const DynTable *table);
 extern void ttl_check_declaration(Relation rel, const DynTable *table, ItemSpan attribute);
-extern bool ttl_declare(struct GsiWork *work, Relation rel, const DynTable *table,
+extern bool ttl_declare(struct IndexBuild *work, Relation rel, const DynTable *table,
 						ItemSpan attribute, bool hide_expired);
 extern void ttl_set_hide(Relation rel, const DynTable *table, bool hide_expired);
 
