@@ -1,4 +1,4 @@
--- The grammar of what SQL sees of the extension (docs/architecture.md): a new function, view or argument has to fit in here.
+-- The grammar of what SQL sees of the extension (CONTRIBUTING.md): a new function, view or argument has to fit in here.
 CREATE TEMP TABLE ours AS SELECT p.*, p.oid::regprocedure::text AS routine, obj_description(p.oid, 'pg_proc') AS comment FROM pg_proc p
 	JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
 	JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND e.extname = 'dynamo_table';

@@ -4,7 +4,7 @@
  *
  * Rows cannot be moved, so the room that a collection will need has to be kept free when its
  * first rows are placed, and kept free for little else where it will not be needed.  A collection
- * starts on a page that it shares with other newcomers, which fill a third of it: the rest is for
+ * starts on a page that it shares with other newcomers, which fill two fifths of it: the rest is for
  * the growth of all.  When that page is full, a large collection gets a page of its own.  A small
  * one does not, for it may never fill it.
  *

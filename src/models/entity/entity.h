@@ -28,7 +28,7 @@
  *
  *		entity.c	declarations of entities: read, checked, printed, found
  *		declare.c	dyn_create_entity() and what goes with it
- *		model.c		where declarations of all kinds are kept: the arguments of a trigger
+ *		model.c		where declarations of all kinds are kept: the table's label
  *		hint.c		what to do about attributes that do not fit
  *		item.c		from an application's attributes to stored items and back; problems of an item
  *		request.h	requests for items by their logical attributes, for the actions

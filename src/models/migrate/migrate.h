@@ -2,7 +2,7 @@
  * migrate.h
  *	  Migrations: how rows of relations become items of a table, once or for as long as both are in use.
  *
- * As an argument of the model's trigger (see model.h):
+ * A declaration in the table's label (see model.h):
  *
  *		{"migration": "shop", "steps": [
  *		  {"name": "Order", "entity": "Order", "from": "shop.orders", "key": ["id"],
