@@ -173,17 +173,21 @@ print_included(JsonWriter *json, const Field *field, const void *target)
 	print_strings(json, field->name, spec->included, spec->nincluded);
 }
 
-/* An argument says where it is carried. */
+/*
+ * An argument says where it is carried.  By an expression is a form of earlier dumps; what restores these
+ * cannot make the btree, and the index is one that does not cover.
+ */
 static void
 read_covering(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
 	DynIndexSpec *spec = target;
+	bool is_text = item_type(value) == ITEM_S;
 
 	if (item_type(value) == ITEM_BOOL)
 		spec->covering = item_bool(value);
-	else if (item_type(value) == ITEM_S && item_span_is(item_payload(value), "column"))
+	else if (is_text && item_span_is(item_payload(value), "column"))
 		spec->covering = true;
-	else
+	else if (!is_text || !item_span_is(item_payload(value), "expression"))
 		field_fail(reader, field->name, "true or false");
 }
 
