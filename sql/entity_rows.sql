@@ -2,8 +2,10 @@
 \set SHOW_CONTEXT never
 \set service ttl_worker
 \set ECHO none
-CREATE SCHEMA model_rows;
-SET search_path = model_rows, public;
+\i test/sql/switch_off.sql
+\set ECHO all
+CREATE SCHEMA entity_rows;
+SET search_path = entity_rows, public;
 CREATE FUNCTION why(call text, OUT state text, OUT message text, OUT detail text) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE 'SELECT ' || call;
@@ -12,315 +14,82 @@ EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
 END $$;
 SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}}');
- dyn_create_table 
-------------------
- 
-(1 row)
 
 -- M15, M31 a user and his orders have one partition key: one query that reads four items, where there would be a join; its items are next to each other
 SELECT dyn_put('app', i::jsonb) FROM (VALUES ('{"pk":"USER#alexdebrie","sk":"#PROFILE#alexdebrie","Type":"User","Name":"Alex"}'), ('{"pk":"USER#alexdebrie","sk":"ORDER#5e7272b7","Type":"Order"}'),
 	('{"pk":"USER#alexdebrie","sk":"ORDER#2e7abecc","Type":"Order"}'), ('{"pk":"USER#alexdebrie","sk":"ORDER#42ef295e","Type":"Order"}'), ('{"pk":"USER#nedstark","sk":"ORDER#1","Type":"Order"}')) v (i);
- dyn_put 
----------
- 
- 
- 
- 
- 
-(5 rows)
-
 SELECT q ->> 'sk' AS m31 FROM dyn_query('app', 'pk = :p', vals => '{":p": {"S": "USER#alexdebrie"}}') q;
-         m31         
----------------------
- #PROFILE#alexdebrie
- ORDER#2e7abecc
- ORDER#42ef295e
- ORDER#5e7272b7
-(4 rows)
-
 SELECT items_read, items_returned, index_only FROM dyn_explain('app', 'pk = :p', vals => '{":p": {"S": "USER#alexdebrie"}}');
- items_read | items_returned | index_only 
-------------+----------------+------------
-          4 |              4 | f
-(1 row)
-
 -- and nothing chases references: an expression has no other item to speak of
 SELECT * FROM why($$dyn_query('app', 'pk = :p', names => '{"#o": "OrderId"}', vals => '{":p": {"S": "USER#alexdebrie"}}', filter => 'JOIN(#o)')$$);
- state |                      message                      |     detail      
--------+---------------------------------------------------+-----------------
- YD001 | invalid FilterExpression: unknown function "JOIN" | At character 1.
-(1 row)
 
 -- M18 a relationship is an item of its own, found from both sides; M16 it holds a copy of a name, and those that hold one are found through the collection
 SELECT dyn_put('app', jsonb_build_object('pk', 'ORG#1#PRO#' || p, 'sk', 'ORG#1#EMP#' || e, 'GSI1PK', 'ORG#1#EMP#' || e, 'GSI1SK', 'ORG#1#PRO#' || p, 'Type', 'ProjectEmployee', 'ProjectName', 'Project ' || p))
 	FROM (VALUES ('X', 'manoj'), ('Y', 'manoj'), ('X', 'john'), ('Y', 'jane')) v (p, e);
- dyn_put 
----------
- 
- 
- 
- 
-(4 rows)
-
 SELECT q ->> 'sk' AS employees_of_x FROM dyn_query('app', 'pk = :p', vals => '{":p": {"S": "ORG#1#PRO#X"}}') q;
- employees_of_x  
------------------
- ORG#1#EMP#john
- ORG#1#EMP#manoj
-(2 rows)
-
 SELECT q ->> 'pk' AS projects_of_manoj FROM dyn_query('app', 'GSI1PK = :e', vals => '{":e": {"S": "ORG#1#EMP#manoj"}}', index_name => 'GSI1') q;
- projects_of_manoj 
--------------------
- ORG#1#PRO#X
- ORG#1#PRO#Y
-(2 rows)
-
 -- the same again is the same item
 SELECT dyn_put('app', '{"pk":"ORG#1#PRO#X","sk":"ORG#1#EMP#john","GSI1PK":"ORG#1#EMP#john","GSI1SK":"ORG#1#PRO#X","Type":"ProjectEmployee","ProjectName":"Project X"}'::jsonb);
- dyn_put 
----------
- 
-(1 row)
-
 SELECT count(*) AS m18 FROM app WHERE item ->> 'Type' = 'ProjectEmployee';
- m18 
------
-   4
-(1 row)
-
 SELECT count(dyn_update('app', jsonb_build_object('pk', q ->> 'pk', 'sk', q ->> 'sk'), 'SET ProjectName = :n', vals => '{":n": {"S": "Renamed"}}', return_values => 'ALL_NEW')) AS m16
 	FROM dyn_query('app', 'pk = :p', vals => '{":p": {"S": "ORG#1#PRO#X"}}') q;
- m16 
------
-   2
-(1 row)
-
 SELECT q ->> 'ProjectName' AS m16 FROM dyn_query('app', 'GSI1PK = :e', vals => '{":e": {"S": "ORG#1#EMP#manoj"}}', index_name => 'GSI1') q;
-    m16    
------------
- Renamed
- Project Y
-(2 rows)
 
 -- M17 few bounded things are a map inside their parent: no entity of their own, no second item
 SELECT dyn_update('app', '{"pk":"USER#alexdebrie","sk":"#PROFILE#alexdebrie"}'::jsonb, 'SET Addresses = :a', vals => '{":a": {"M": {"Home": {"M": {"City": {"S": "Omaha"}}}}}}');
- dyn_update 
-------------
- 
-(1 row)
-
 SELECT dyn_update('app', '{"pk":"USER#alexdebrie","sk":"#PROFILE#alexdebrie"}'::jsonb, 'SET Addresses.Office = :a', vals => '{":a": {"M": {"City": {"S": "London"}}}}', condition => 'attribute_not_exists(Addresses.Office)');
- dyn_update 
-------------
- 
-(1 row)
-
 SELECT dyn_get('app', '{"pk":"USER#alexdebrie","sk":"#PROFILE#alexdebrie"}'::jsonb, projection => 'Addresses') AS m17;
-                                               m17                                                
---------------------------------------------------------------------------------------------------
- {"Addresses":{"M":{"Home":{"M":{"City":{"S":"Omaha"}}},"Office":{"M":{"City":{"S":"London"}}}}}}
-(1 row)
-
 SELECT count(*) AS m17 FROM dyn_query('app', 'pk = :p', vals => '{":p": {"S": "USER#alexdebrie"}}');
- m17 
------
-   4
-(1 row)
 
 -- M19 a second attribute that must be unique is a second item: both are written, or none
 SELECT dyn_transact('[{"Put":{"TableName":"app","Item":{"pk":{"S":"USER#a"},"sk":{"S":"USER#a"},"Email":{"S":"a@x"}},"ConditionExpression":"attribute_not_exists(pk)"}},
 	{"Put":{"TableName":"app","Item":{"pk":{"S":"EMAIL#a@x"},"sk":{"S":"EMAIL#a@x"}},"ConditionExpression":"attribute_not_exists(pk)"}}]');
- dyn_transact 
---------------
- t
-(1 row)
-
 SELECT * FROM why($$dyn_transact('[{"Put":{"TableName":"app","Item":{"pk":{"S":"USER#b"},"sk":{"S":"USER#b"},"Email":{"S":"a@x"}},"ConditionExpression":"attribute_not_exists(pk)"}},
 	{"Put":{"TableName":"app","Item":{"pk":{"S":"EMAIL#a@x"},"sk":{"S":"EMAIL#a@x"}},"ConditionExpression":"attribute_not_exists(pk)"}}]')$$);
- state |                                                   message                                                    |                                                         detail                                                         
--------+--------------------------------------------------------------------------------------------------------------+------------------------------------------------------------------------------------------------------------------------
- YD003 | Transaction cancelled, please refer cancellation reasons for specific reasons [None, ConditionalCheckFailed] | {"CancellationReasons":[{"Code":"None"},{"Code":"ConditionalCheckFailed","Message":"The conditional request failed"}]}
-(1 row)
-
 SELECT pk AS m19 FROM app WHERE pk LIKE 'EMAIL#%' OR pk IN ('USER#a', 'USER#b') ORDER BY pk;
-    m19    
------------
- EMAIL#a@x
- USER#a
-(2 rows)
 
 -- M21 one attribute of an index for many things, each behind a prefix of its own
 SELECT dyn_create_table('pets', 'id S', global_indexes => '{"facts": {"partition_key": "kind S", "sort_key": "fact S"}}');
- dyn_create_table 
-------------------
- 
-(1 row)
-
 SELECT dyn_put('pets', jsonb_build_object('id', i::text, 'kind', 'pet', 'fact', f)) FROM unnest(ARRAY['dog:command:sit', 'dog:command:roll', 'dog:command:fetch', 'dog:commander:x', 'cat:treeclimbed:oak', 'cat:treeclimbed:elm',
 	'parrot:words:000003', 'parrot:words:000101', 'cat:legs:3:whiskers:8', 'cat:legs:4:whiskers:8', 'cat:legs:4:whiskers:9']) WITH ORDINALITY AS x (f, i);
- dyn_put 
----------
- 
- 
- 
- 
- 
- 
- 
- 
- 
- 
- 
-(11 rows)
-
 SELECT q ->> 'fact' AS m21 FROM dyn_query('pets', 'kind = :k AND begins_with(fact, :f)', vals => '{":k": {"S": "pet"}, ":f": {"S": "dog:command:"}}', index_name => 'facts') q;
-        m21        
--------------------
- dog:command:fetch
- dog:command:roll
- dog:command:sit
-(3 rows)
-
 -- M23 a value in the middle is found behind each value before it only: a query for each, no pattern within a key
 SELECT legs, q ->> 'fact' AS m23 FROM unnest(ARRAY['3', '4']) legs, dyn_query('pets', 'kind = :k AND begins_with(fact, :f)', vals => jsonb_build_object(':k', 'pet', ':f', 'cat:legs:' || legs || ':whiskers:8'), index_name => 'facts') q ORDER BY 1;
- legs |          m23          
-------+-----------------------
- 3    | cat:legs:3:whiskers:8
- 4    | cat:legs:4:whiskers:8
-(2 rows)
-
 SELECT * FROM why($$dyn_query('pets', 'kind = :k AND contains(fact, :f)', vals => '{":k": {"S": "pet"}, ":f": {"S": "whiskers:8"}}', index_name => 'facts')$$);
- state |                                               message                                               |      detail      
--------+-----------------------------------------------------------------------------------------------------+------------------
- YD001 | invalid KeyConditionExpression: only =, <, <=, >, >=, BETWEEN, begins_with and AND are allowed here | At character 15.
-(1 row)
-
 SELECT * FROM why($$dyn_query('pets', 'kind = :k AND (begins_with(fact, :f) OR begins_with(fact, :g))', vals => '{":k": {"S": "pet"}, ":f": {"S": "a"}, ":g": {"S": "b"}}', index_name => 'facts')$$);
- state |                                               message                                               |      detail      
--------+-----------------------------------------------------------------------------------------------------+------------------
- YD001 | invalid KeyConditionExpression: only =, <, <=, >, >=, BETWEEN, begins_with and AND are allowed here | At character 38.
-(1 row)
 
 -- M26 a ticket is found by its id, and with its user by the index
 SELECT dyn_put('app', i::jsonb) FROM (VALUES ('{"pk":"TICKET#123","sk":"TICKET#123","GSI1PK":"ORG#M#USER#BILL","GSI1SK":"TICKET#123"}'), ('{"pk":"TICKET#456","sk":"TICKET#456","GSI1PK":"ORG#M#USER#BILL","GSI1SK":"TICKET#456"}'),
 	('{"pk":"ORG#M","sk":"USER#BILL","GSI1PK":"ORG#M#USER#BILL","GSI1SK":"USER#BILL"}')) v (i);
- dyn_put 
----------
- 
- 
- 
-(3 rows)
-
 SELECT dyn_get('app', '{"pk":"TICKET#123","sk":"TICKET#123"}'::jsonb) IS NOT NULL AS m26;
- m26 
------
- t
-(1 row)
-
 SELECT q ->> 'GSI1SK' AS m26 FROM dyn_query('app', 'GSI1PK = :u', vals => '{":u": {"S": "ORG#M#USER#BILL"}}', index_name => 'GSI1', forward => false) q;
-    m26     
-------------
- USER#BILL
- TICKET#456
- TICKET#123
-(3 rows)
-
 SELECT count(*) AS m26 FROM dyn_query('app', 'pk = :p', vals => '{":p": {"S": "ORG#M"}}');
- m26 
------
-   1
-(1 row)
 
 -- M30 several tables are as good as one: a transaction goes over them, and over SQL's
 SELECT dyn_create_table('users', 'id S');
- dyn_create_table 
-------------------
- 
-(1 row)
-
 SELECT dyn_create_table('posts', 'id S');
- dyn_create_table 
-------------------
- 
-(1 row)
-
 SELECT dyn_transact('[{"Put":{"TableName":"users","Item":{"id":{"S":"u"},"posts":{"N":"1"}}}},{"Put":{"TableName":"posts","Item":{"id":{"S":"p"},"user":{"S":"u"}}}}]');
- dyn_transact 
---------------
- t
-(1 row)
-
 SELECT * FROM why($$dyn_transact('[{"Update":{"TableName":"users","Key":{"id":{"S":"u"}},"UpdateExpression":"ADD posts :1","ExpressionAttributeValues":{":1":{"N":"1"}}}},
 	{"Put":{"TableName":"posts","Item":{"id":{"S":"p"}},"ConditionExpression":"attribute_not_exists(id)"}}]')$$);
- state |                                                   message                                                    |                                                         detail                                                         
--------+--------------------------------------------------------------------------------------------------------------+------------------------------------------------------------------------------------------------------------------------
- YD003 | Transaction cancelled, please refer cancellation reasons for specific reasons [None, ConditionalCheckFailed] | {"CancellationReasons":[{"Code":"None"},{"Code":"ConditionalCheckFailed","Message":"The conditional request failed"}]}
-(1 row)
-
 SELECT u.item ->> 'posts' AS m30, p.item ->> 'user' AS m30 FROM users u JOIN posts p ON p.item ->> 'user' = u.id;
- m30 | m30 
------+-----
- 1   | u
-(1 row)
 
 -- M34 what is typed so far is a prefix of the sort key of an index
 SELECT dyn_put('app', jsonb_build_object('pk', 'ORG#1', 'sk', 'EMP#' || n, 'GSI1PK', 'NAMES#ORG#1', 'GSI1SK', 'EMP#' || name)) FROM unnest(ARRAY['John Doe', 'Jane Doe', 'Manoj Fernando']) WITH ORDINALITY AS x (name, n);
- dyn_put 
----------
- 
- 
- 
-(3 rows)
-
 SELECT q ->> 'GSI1SK' AS m34 FROM dyn_query('app', 'GSI1PK = :o AND begins_with(GSI1SK, :t)', vals => '{":o": {"S": "NAMES#ORG#1"}, ":t": {"S": "EMP#J"}}', index_name => 'GSI1', max_items => 10) q;
-     m34      
---------------
- EMP#Jane Doe
- EMP#John Doe
-(2 rows)
 
 -- M35 a session store: put with a time to live, get and delete by token
 SELECT dyn_create_table('sessions', 'token S');
- dyn_create_table 
-------------------
- 
-(1 row)
-
 SET client_min_messages = warning;
 CALL dyn_enable_ttl('sessions', 'expires', hide_expired => true);
 RESET client_min_messages;
 SELECT dyn_put('sessions', jsonb_build_object('token', t, 'user', 'u', 'expires', floor(extract(epoch FROM now())) + s), condition => 'attribute_not_exists(#t)', names => '{"#t": "token"}') FROM (VALUES ('now', 3600), ('past', -10)) v (t, s);
- dyn_put 
----------
- 
- 
-(2 rows)
-
 SELECT dyn_get('sessions', '{"token":"now"}'::jsonb, projection => '#u', names => '{"#u":"user"}') AS m35, dyn_get('sessions', '{"token":"past"}'::jsonb) IS NULL AS expired;
-        m35         | expired 
---------------------+---------
- {"user":{"S":"u"}} | t
-(1 row)
-
 SELECT dyn_delete('sessions', '{"token":"now"}'::jsonb);
- dyn_delete 
-------------
- 
-(1 row)
-
 SELECT dyn_get('sessions', '{"token":"now"}'::jsonb) IS NULL AS m35;
- m35 
------
- t
-(1 row)
-
 CALL dyn_sweep_ttl('sessions');
- deleted 
----------
-       1
-(1 row)
 
 SET client_min_messages = warning;
-DROP SCHEMA model_rows CASCADE;
+DROP SCHEMA entity_rows CASCADE;
 \set ECHO none
+\i test/sql/switch_on.sql
+\set ECHO all
