@@ -23,12 +23,12 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
+#include "catalog/definition/arn.h"
 #include "catalog/definition/description.h"
 #include "catalog/follower.h"
 #include "catalog/key.h"
 #include "catalog/shape.h"
 #include "server/arguments.h"
-#include "catalog/definition/arn.h"
 #include "server/attempt.h"
 #include "server/compat.h"
 #include "server/errors.h"

@@ -12,6 +12,7 @@
 #include "utils/rel.h"
 #include "utils/tuplestore.h"
 
+#include "catalog/definition/arn.h"
 #include "catalog/definition/description.h"
 #include "catalog/definition/stream_label.h"
 #include "catalog/rights.h"
@@ -19,7 +20,6 @@
 #include "catalog/size.h"
 #include "catalog/table.h"
 #include "server/arguments.h"
-#include "catalog/definition/arn.h"
 #include "server/citus.h"
 
 /* What a table on demand begins with. */

@@ -23,6 +23,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "catalog/definition/arn.h"
 #include "catalog/definition/definition.h"
 #include "catalog/follower.h"
 #include "catalog/key.h"
@@ -31,7 +32,6 @@
 #include "catalog/shape.h"
 #include "catalog/shard_guard.h"
 #include "server/arguments.h"
-#include "catalog/definition/arn.h"
 #include "server/citus.h"
 #include "server/errors.h"
 #include "server/sql.h"

@@ -13,11 +13,11 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "catalog/definition/arn.h"
 #include "catalog/definition/definition.h"
 #include "catalog/definition/trigger.h"
 #include "catalog/rights.h"
 #include "catalog/table.h"
-#include "catalog/definition/arn.h"
 #include "server/errors.h"
 
 #define NAME_PREFIX_LENGTH 54

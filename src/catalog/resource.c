@@ -8,9 +8,9 @@
 #include "executor/spi.h"
 #include "utils/rel.h"
 
+#include "catalog/definition/arn.h"
 #include "catalog/resource.h"
 #include "catalog/rights.h"
-#include "catalog/definition/arn.h"
 #include "server/errors.h"
 #include "server/name.h"
 #include "server/work/brief_lock.h"

@@ -7,6 +7,8 @@
 
 #include "lib/stringinfo.h"
 
+#include "server/compat.h"
+
 /* Bytes inside an item, a text or a request: a value with its tag, a name, or a set element. */
 typedef struct ItemSpan
 {

@@ -38,9 +38,9 @@
 
 #include "actions/actions.h"
 #include "api/functions/functions.h"
+#include "catalog/definition/arn.h"
 #include "catalog/key.h"
 #include "catalog/rights.h"
-#include "catalog/definition/arn.h"
 #include "server/citus.h"
 #include "server/compat.h"
 #include "server/errors.h"

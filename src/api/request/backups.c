@@ -10,15 +10,17 @@
 
 #include "access/relation.h"
 #include "access/xlog.h"
-#include "postmaster/pgarch.h"
 #include "utils/rel.h"
 
 #include "api/request/request.h"
+#include "catalog/definition/arn.h"
 #include "catalog/definition/description.h"
 #include "catalog/definition/settings.h"
 #include "catalog/resource.h"
-#include "catalog/definition/arn.h"
+#include "server/compat.h"
 #include "server/errors.h"
+
+#include ARCHIVE_LIBRARY_HEADER
 
 #define MAX_DAYS 35
 

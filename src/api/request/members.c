@@ -11,9 +11,9 @@
 
 #include "api/request/denied.h"
 #include "api/request/members.h"
+#include "catalog/definition/arn.h"
 #include "catalog/table.h"
 #include "server/arguments.h"
-#include "catalog/definition/arn.h"
 #include "server/errors.h"
 #include "server/name.h"
 

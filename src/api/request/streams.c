@@ -13,9 +13,9 @@
 #include "api/request/iterator.h"
 #include "api/request/node_shards.h"
 #include "api/request/request.h"
+#include "catalog/definition/arn.h"
 #include "catalog/resource.h"
 #include "item/json_writer.h"
-#include "catalog/definition/arn.h"
 #include "server/errors.h"
 
 #define MAX_LISTED 100

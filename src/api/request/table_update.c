@@ -14,9 +14,9 @@
 
 #include "api/request/definitions.h"
 #include "api/request/request.h"
+#include "catalog/definition/arn.h"
 #include "catalog/definition/description.h"
 #include "catalog/resource.h"
-#include "catalog/definition/arn.h"
 #include "server/errors.h"
 #include "services/index/index.h"
 #include "services/stream/stream.h"

@@ -9,9 +9,9 @@
 #include "utils/rel.h"
 
 #include "api/request/request.h"
+#include "catalog/definition/arn.h"
 #include "catalog/definition/description.h"
 #include "catalog/resource.h"
-#include "catalog/definition/arn.h"
 #include "server/errors.h"
 
 typedef struct TagRequest

@@ -21,10 +21,10 @@
 #include "utils/tuplestore.h"
 
 #include "catalog/check/check.h"
+#include "catalog/definition/arn.h"
 #include "catalog/definition/description.h"
 #include "catalog/derive.h"
 #include "catalog/rights.h"
-#include "catalog/definition/arn.h"
 #include "server/attempt.h"
 #include "server/citus.h"
 #include "server/errors.h"

@@ -16,8 +16,8 @@
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
-#include "catalog/definition/stream_label.h"
 #include "catalog/definition/arn.h"
+#include "catalog/definition/stream_label.h"
 #include "server/name.h"
 
 /* The region where nothing is known of it. */

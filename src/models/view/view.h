@@ -34,6 +34,8 @@
 #ifndef DYNAMO_TABLE_MODELS_VIEW_VIEW_H
 #define DYNAMO_TABLE_MODELS_VIEW_VIEW_H
 
+#include "nodes/parsenodes.h"
+
 #include "models/view/member.h"
 
 /* A column: the attribute that it shows; of length 0: something else. */

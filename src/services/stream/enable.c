@@ -19,11 +19,11 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
+#include "catalog/definition/arn.h"
 #include "catalog/resource.h"
 #include "catalog/rights.h"
 #include "catalog/shape.h"
 #include "server/arguments.h"
-#include "catalog/definition/arn.h"
 #include "server/errors.h"
 #include "server/extension.h"
 #include "server/mark.h"

@@ -13,9 +13,9 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
+#include "catalog/definition/arn.h"
 #include "catalog/rights.h"
 #include "item/json_writer.h"
-#include "catalog/definition/arn.h"
 #include "server/attempt.h"
 #include "server/citus.h"
 #include "server/errors.h"

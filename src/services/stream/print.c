@@ -6,9 +6,9 @@
 
 #include "utils/timestamp.h"
 
+#include "catalog/definition/arn.h"
 #include "catalog/table.h"
 #include "item/json_writer.h"
-#include "catalog/definition/arn.h"
 #include "services/stream/record.h"
 
 /*

@@ -16,8 +16,8 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
-#include "server/arguments.h"
 #include "catalog/definition/arn.h"
+#include "server/arguments.h"
 #include "server/errors.h"
 #include "services/stream/read.h"
 

@@ -18,8 +18,8 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
-#include "catalog/rights.h"
 #include "catalog/definition/arn.h"
+#include "catalog/rights.h"
 #include "services/stream/service.h"
 #include "services/stream/stream.h"
 
