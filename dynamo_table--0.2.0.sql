@@ -1409,7 +1409,7 @@ COMMENT ON VIEW dynamo_internal.job_steps IS 'backfills, refreshes and migration
 GRANT SELECT ON dynamo_internal.job_steps TO PUBLIC;
 
 CREATE FUNCTION dynamo_internal.migration_steps() RETURNS TABLE (relation regclass, name text, number integer, step text, followed boolean)
-	AS 'MODULE_PATHNAME', 'dyn_migration_steps' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+	AS 'MODULE_PATHNAME', 'dyn_list_migration_steps' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dynamo_internal.migration_steps() IS 'steps of migrations into the tables that the caller may read';
 
 -- What creates and drops indexes and time to live shows its progress as CREATE INDEX does, by a number that no command has.

@@ -1,6 +1,6 @@
 /*
  * status.c
- *	  dyn_migration_steps(): the steps of migrations by their declarations alone, which may name what
+ *	  dyn_list_migration_steps(): the steps of migrations by their declarations alone, which may name what
  *	  is not there any more.
  */
 #include "postgres.h"
@@ -15,7 +15,7 @@
 #include "catalog/rights.h"
 #include "models/migrate/migrate.h"
 
-extern PGDLLEXPORT Datum dyn_migration_steps(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum dyn_list_migration_steps(PG_FUNCTION_ARGS);
 
 typedef struct Parsing
 {
@@ -69,9 +69,9 @@ put_steps(ReturnSetInfo *result, Oid relid, const ModelDeclaration *declaration)
 }
 
 /* Lists migrations of tables that the user may read or see the state of. */
-PG_FUNCTION_INFO_V1(dyn_migration_steps);
+PG_FUNCTION_INFO_V1(dyn_list_migration_steps);
 Datum
-dyn_migration_steps(PG_FUNCTION_ARGS)
+dyn_list_migration_steps(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	MemoryContext context;
