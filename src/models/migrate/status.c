@@ -1,7 +1,7 @@
 /*
  * status.c
- *	  dyn_list_migration_steps(): the steps of migrations by their declarations alone, which may name what
- *	  is not there any more.
+ *	  dyn_list_migration_steps(): the steps of migrations by their declarations alone, which
+ *	  may name what is not there any more.
  */
 #include "postgres.h"
 

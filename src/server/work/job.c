@@ -682,7 +682,7 @@ job_total(Job *job, JobTotal *total)
 	SPI_freetuptable(SPI_tuptable);
 }
 
-/* One line for the step that is being worked on, read from the view that dyn_jobs reads, so that both show the same. */
+/* One line for the step that is being worked on, from the view that dyn_jobs reads too. */
 static void
 tell(const Job *job)
 {
