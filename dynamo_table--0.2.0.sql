@@ -852,19 +852,6 @@ CREATE FUNCTION dyn_index_violations(table_name text, index_name text DEFAULT NU
 COMMENT ON FUNCTION dyn_index_violations(text, text) IS
 	'items that an index leaves out although they have its attributes, and why';
 
-CREATE VIEW dyn_index_builds AS
-	SELECT s.pid, d.datname, s.relid::regclass AS relation,
-		CASE s.param18 WHEN 1 THEN 'declaring columns' WHEN 2 THEN 'filling columns'
-			WHEN 3 THEN 'filling columns of items that were locked' WHEN 4 THEN 'vacuuming'
-			WHEN 5 THEN 'validating columns' WHEN 6 THEN 'building'
-			WHEN 7 THEN 'activating' WHEN 8 THEN 'dropping' END AS phase,
-		s.param16 AS blocks_total, s.param17 AS blocks_done, s.param13 AS items_done, s.param19 AS items_left_out
-	FROM pg_catalog.pg_stat_get_progress_info('CREATE INDEX') s JOIN pg_catalog.pg_database d ON d.oid = s.datid
-	WHERE s.param1 = 4479310 AND d.datname = pg_catalog.current_database();
-COMMENT ON VIEW dyn_index_builds IS
-	'dyn_create_index, dyn_drop_index, dyn_enable_ttl and dyn_disable_ttl at work in this database; pg_stat_progress_create_index shows the build in their workers';
-GRANT SELECT ON dyn_index_builds TO PUBLIC;
-
 -- time to live
 
 CREATE PROCEDURE dyn_enable_ttl(table_name text, attribute text, hide_expired boolean DEFAULT NULL, if_not_exists boolean DEFAULT false)
@@ -1393,21 +1380,21 @@ CREATE INDEX ON dynamo_internal.job_notes (job, step);
 
 -- The jobs that the current user may see: it has the rights of the role that began the job, or owns the table.  A session that takes part has a lock on
 -- the job, and one on the chunk that it works on; 17498 is their class.  The rate is that of the sessions at work.
-CREATE VIEW dyn_jobs WITH (security_barrier) AS
-	SELECT j.job, j.kind, j.relation::regclass AS relation, j.name, s.step,
+CREATE VIEW dynamo_internal.job_steps WITH (security_barrier) AS
+	SELECT j.job, j.kind, j.relation::regclass AS relation, j.name, s.number::integer AS number, s.step,
 		CASE WHEN j.finished IS NOT NULL OR (w.cut AND w.open = 0) THEN 'finished' WHEN w.sessions > 0 THEN 'running'
 			WHEN w.chunks IS NULL THEN 'waiting' ELSE 'interrupted' END AS state,
 		coalesce(w.done, 0) AS rows_done, coalesce(w.skipped, 0) AS rows_skipped, j.expected[s.number] AS rows_expected,
 		coalesce(p.problems, 0) AS problems, pg_catalog.round(w.rate::numeric, 1) AS rate,
 		CASE WHEN w.rate > '0' AND j.expected[s.number] IS NOT NULL THEN pg_catalog.date_trunc('second',
 			pg_catalog.make_interval(secs => greatest(j.expected[s.number] - w.done - w.skipped, 0)::float8 / w.rate)) END AS time_left,
-		coalesce(w.sessions, 0) AS sessions, j.started AS started_at, w.updated AS updated_at, j.finished AS finished_at
+		coalesce(w.sessions, 0) AS sessions, w.pids, j.started AS started_at, w.updated AS updated_at, j.finished AS finished_at
 	FROM dynamo_internal.jobs j JOIN pg_catalog.pg_class c ON c.oid = j.relation
 		CROSS JOIN LATERAL pg_catalog.unnest(j.steps) WITH ORDINALITY s (step, number)
 		LEFT JOIN (SELECT k.job, k.step, pg_catalog.count(*) AS chunks, pg_catalog.bool_or(k.upper IS NULL) AS cut,
 				pg_catalog.count(*) FILTER (WHERE NOT k.complete) AS open,
 				pg_catalog.sum(k.done)::bigint AS done, pg_catalog.sum(k.skipped)::bigint AS skipped, pg_catalog.max(k.updated) AS updated,
-				pg_catalog.count(l.objid) AS sessions,
+				pg_catalog.count(l.objid) AS sessions, pg_catalog.array_agg(l.pid) FILTER (WHERE l.pid IS NOT NULL) AS pids,
 				CASE WHEN pg_catalog.count(l.objid) > 0 THEN pg_catalog.sum(k.done + k.skipped)::float8
 					/ nullif(EXTRACT(epoch FROM pg_catalog.sum(k.worked)), '0')::float8 * pg_catalog.count(l.objid)::float8 END AS rate
 			FROM dynamo_internal.job_chunks k LEFT JOIN pg_catalog.pg_locks l ON l.locktype = 'advisory' AND l.granted AND l.objsubid = 17498
@@ -1418,7 +1405,35 @@ CREATE VIEW dyn_jobs WITH (security_barrier) AS
 			ON p.job = j.job AND p.step = s.number
 	WHERE pg_catalog.pg_has_role(j.role, 'USAGE') OR pg_catalog.pg_has_role(c.relowner, 'USAGE')
 		OR pg_catalog.pg_has_role('pg_monitor', 'USAGE');
-COMMENT ON VIEW dyn_jobs IS 'backfills, refreshes and migrations: how far they are';
+COMMENT ON VIEW dynamo_internal.job_steps IS 'backfills, refreshes and migrations that were begun';
+GRANT SELECT ON dynamo_internal.job_steps TO PUBLIC;
+
+CREATE FUNCTION dynamo_internal.migration_steps() RETURNS TABLE (relation regclass, name text, number integer, step text, followed boolean)
+	AS 'MODULE_PATHNAME', 'dyn_list_migration_steps' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dynamo_internal.migration_steps() IS 'steps of migrations into the tables that the caller may read';
+
+-- What creates and drops indexes and time to live shows its progress as CREATE INDEX does, by a number that no command has.
+CREATE VIEW dyn_jobs AS
+	SELECT j.job, coalesce(j.kind, 'migration') AS kind, coalesce(j.relation, m.relation) AS relation, coalesce(j.name, m.name) AS name,
+		coalesce(j.number, m.number) AS number, coalesce(j.step, m.step) AS step, coalesce(j.state, 'not begun') AS state,
+		j.rows_done, j.rows_skipped, j.rows_expected, CASE WHEN j.state = 'finished' THEN '100' WHEN j.rows_expected > 0 THEN least('100',
+			pg_catalog.round('100' * (j.rows_done + j.rows_skipped)::numeric / j.rows_expected::numeric, 1)) END AS percent,
+		j.problems, j.rate, j.time_left, j.sessions, j.pids, j.started_at, j.updated_at, j.finished_at, m.followed
+	FROM dynamo_internal.job_steps j FULL JOIN dynamo_internal.migration_steps() m
+		ON CASE j.kind WHEN 'migration' THEN j.name END = m.name AND j.relation::oid = m.relation::oid AND j.step = m.step
+	UNION ALL
+	SELECT NULL, CASE s.param20 WHEN 1 THEN 'time to live' ELSE 'index' END, s.relid::regclass, NULL, s.param18::integer,
+		CASE s.param18 WHEN 1 THEN 'declaring columns' WHEN 2 THEN 'filling columns'
+			WHEN 3 THEN 'filling columns of items that were locked' WHEN 4 THEN 'vacuuming'
+			WHEN 5 THEN 'validating columns' WHEN 6 THEN 'building'
+			WHEN 7 THEN 'activating' WHEN 8 THEN 'dropping' END, 'running',
+		s.param13, NULL, NULL, CASE WHEN s.param16 > 0 THEN least('100', pg_catalog.round('100' * s.param17::numeric / s.param16::numeric, 1)) END,
+		s.param19, NULL, NULL, 1, ARRAY[s.pid], NULL, NULL, NULL, NULL
+	FROM pg_catalog.pg_stat_get_progress_info('CREATE INDEX') s JOIN pg_catalog.pg_database d ON d.oid = s.datid
+	WHERE s.param1 = 4479310 AND d.datname = pg_catalog.current_database()
+	ORDER BY 1, 4, 5;
+COMMENT ON VIEW dyn_jobs IS
+	'backfills, refreshes, migrations, and the creation and removal of indexes and of time to live: how far they are';
 GRANT SELECT ON dyn_jobs TO PUBLIC;
 
 CREATE VIEW dyn_job_problems WITH (security_barrier) AS
@@ -1478,11 +1493,6 @@ CREATE FUNCTION dyn_drop_migration(migration text) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_drop_migration(text) IS 'declare a migration no longer';
 
-CREATE FUNCTION dynamo_internal.migration_steps(migration text DEFAULT NULL) RETURNS TABLE (name text, relation regclass, number integer, step text,
-		entity text, source text, followed boolean, new_columns text[])
-	AS 'MODULE_PATHNAME', 'dyn_migration_step_list' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dynamo_internal.migration_steps(text) IS 'steps of migrations into the tables that the caller may read';
-
 CREATE PROCEDURE dyn_migrate(migration text, step text DEFAULT NULL, batch_size bigint DEFAULT NULL, restart boolean DEFAULT false,
 		wait boolean DEFAULT true)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
@@ -1527,23 +1537,6 @@ COMMENT ON FUNCTION dynamo_internal.migration_changed() IS 'trigger of followed 
 CREATE FUNCTION dynamo_internal.migration_truncated() RETURNS trigger
 	AS 'MODULE_PATHNAME', 'dyn_migration_truncated' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dynamo_internal.migration_truncated() IS 'trigger of followed tables, which refuses TRUNCATE';
-
-CREATE FUNCTION dyn_migration_problems(migration text)
-	RETURNS TABLE (step text, entity text, what text, source_row text, problem text, noted_at timestamptz)
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100;
-COMMENT ON FUNCTION dyn_migration_problems(text) IS 'rows that the last run of a migration could not make items of';
-
--- Of the last run of each.  Runs are shown to those who have begun them, and to owners of tables.
-CREATE VIEW dyn_migration_steps AS
-	SELECT s.name AS migration, s.relation, s.number, s.step, s.entity, coalesce(p.state, 'not begun') AS state, p.rows_done, p.rows_skipped, p.rows_expected,
-		p.problems, p.rate, p.time_left, p.sessions, p.started_at, p.updated_at, p.finished_at, s.followed, s.new_columns
-	FROM dynamo_internal.migration_steps() s
-		LEFT JOIN (SELECT l.name, l.relation, pg_catalog.max(l.job) AS job FROM dyn_jobs l WHERE l.kind = 'migration' GROUP BY l.name, l.relation) j
-			ON j.name = s.name AND j.relation::oid = s.relation::oid
-		LEFT JOIN dyn_jobs p ON p.job = j.job AND p.step = s.step
-	ORDER BY s.name, s.number;
-COMMENT ON VIEW dyn_migration_steps IS 'steps of migrations: how far they are';
-GRANT SELECT ON dyn_migration_steps TO PUBLIC;
 
 -- leaving
 

@@ -19,7 +19,7 @@ SELECT count(*) FROM dyn_index_violations('app', 'GSI1');
 SELECT * FROM dyn_index_violations('app', 'GSI2');
 SELECT * FROM dyn_index_violations('nothing');
 SELECT * FROM dyn_index_violations(NULL);
-SELECT * FROM dyn_index_builds;
+SELECT * FROM dyn_jobs WHERE kind IN ('index', 'time to live');
 
 -- such an item can be changed in everything else, and enters once it is repaired
 SELECT dyn_update('app', '{"pk":{"S":"bad"},"sk":{"S":"type"}}', 'SET x = :x', vals => '{":x":{"N":"1"}}');

@@ -78,7 +78,7 @@ SECURITY LABEL FOR dynamo_table ON TABLE app IS '{"entities": [{"entity": "Org",
 SELECT dyn_put('app', jsonb '{"pk": "a", "sk": "b", "g": "c"}');
 SELECT count(*) FROM dyn_query('app', 'g = :g', vals => '{":g": {"S": "c"}}', index_name => 'GSI1');
 SELECT dyn_describe_table('app') ->> 'TableName' AS described;
-SELECT count(*) FROM dyn_migration_steps WHERE relation = 'app'::regclass;
+SELECT count(*) FROM dyn_jobs WHERE relation = 'app'::regclass;
 SELECT dyn_entity_keys('app', 'Org', jsonb '{"Id": "a"}');
 SELECT * FROM dyn_entities('app');
 SELECT dyn_create_entity('app', 'Org', '{"pk": "ORG#<Id>", "sk": "ORG#<Id>"}', '{"Id": "S"}');

@@ -37,7 +37,8 @@ SELECT dyn_create_migration('clothes', 'shop', '[
 		"parents": {"c": {"from": "categories", "on": {"id": "category_id"}, "attributes": {"Category": "c.name"}}}}]');
 RESET search_path;
 SET search_path = pg_catalog;
-SELECT * FROM dynamo_internal.migration_steps('shop');
+SELECT * FROM dynamo_internal.migration_steps();
+SELECT * FROM public.dyn_jobs;
 SELECT step, entity, source_row, item, problem FROM public.dyn_preview_migration('shop', 1);
 SELECT count(*) FROM shop.clothes;
 CALL public.dyn_migrate('shop');
@@ -52,7 +53,7 @@ CREATE TABLE public.before AS SELECT ctid AS place, xmin AS writer, pk, sk FROM 
 CALL public.dyn_migrate('shop', batch_size => 2);
 SELECT count(*) FROM public.before b JOIN shop.clothes c ON c.ctid = b.place AND c.xmin = b.writer;
 DROP TABLE public.before;
-SELECT migration, relation, number, step, entity, state, rows_done, rows_skipped, problems, sessions, followed FROM public.dyn_migration_steps;
+SELECT dense_rank() OVER (ORDER BY job) AS run, kind, name, relation, number, step, state, rows_done, rows_skipped, rows_expected, percent, problems, sessions, pids, followed FROM public.dyn_jobs;
 RESET search_path;
 
 -- D18: customers and orders, one of which belongs to nobody
@@ -70,7 +71,7 @@ SELECT dyn_create_migration('crm', 'crm', '[{"entity": "Customer", "from": "shop
 SELECT step, source_row, item, problem FROM dyn_preview_migration('crm', 0);
 CALL dyn_migrate('crm');
 SELECT item FROM crm ORDER BY pk, sk;
-SELECT step, entity, what, source_row, problem FROM dyn_migration_problems('crm');
+SELECT step, what, source_row, problem FROM dyn_job_problems WHERE name = 'crm';
 SELECT * FROM dyn_verify_migration('crm');
 -- kept, without what the parent would have given
 SELECT dyn_create_migration('crm', 'crm', '[{"entity": "Customer", "from": "shop.customers"},
@@ -78,12 +79,12 @@ SELECT dyn_create_migration('crm', 'crm', '[{"entity": "Customer", "from": "shop
 		"attributes": {"CustomerName": "name"}}}}]');
 CALL dyn_migrate('crm', 'Order');
 SELECT item FROM crm WHERE pk = 'CUSTOMER#910';
-SELECT step, what, source_row FROM dyn_migration_problems('crm');
+SELECT step, what, source_row FROM dyn_job_problems WHERE job = (SELECT max(job) FROM dyn_jobs WHERE name = 'crm');
 SELECT * FROM dyn_verify_migration('crm');
-SELECT step, state, rows_done, rows_skipped, problems FROM dyn_migration_steps WHERE migration = 'crm';
+SELECT step, state, rows_done, rows_skipped, problems FROM dyn_jobs WHERE name = 'crm' AND finished_at IS NULL;
 -- the rest of it
 CALL dyn_migrate('crm');
-SELECT step, state, rows_done FROM dyn_migration_steps WHERE migration = 'crm';
+SELECT step, state, rows_done FROM dyn_jobs WHERE job = (SELECT max(job) FROM dyn_jobs WHERE name = 'crm');
 
 -- a query as the source
 SELECT dyn_create_entity('crm', 'Month', '{"pk": "MONTH#<Month>", "sk": "#TOTAL"}', '{"Month": {"type": "S text"}, "Total": {"type": "N numeric"}, "Orders": {"type": "N bigint"}}');

@@ -27,7 +27,7 @@ ALTER TABLE fw.orders ADD FOREIGN KEY (boss) REFERENCES fw.orders;
 ALTER TABLE fw.lines ADD FOREIGN KEY (order_id) REFERENCES fw.orders ON DELETE CASCADE ON UPDATE CASCADE;
 SELECT dyn_follow_migration('fw');
 SELECT dyn_follow_migration('fw');
-SELECT DISTINCT followed FROM dyn_migration_steps WHERE migration = 'fw';
+SELECT DISTINCT followed FROM dyn_jobs WHERE name = 'fw';
 SELECT dyn_create_migration('fwt', 'fw', '[]');
 CREATE FUNCTION fw.shows(OUT item dyn_item) RETURNS SETOF dyn_item LANGUAGE sql AS 'SELECT item FROM fwt ORDER BY pk, sk';
 CREATE FUNCTION fw.wrong(OUT step text, OUT source_row text, OUT difference text) RETURNS SETOF record LANGUAGE sql AS $$ SELECT step, source_row, difference FROM dyn_verify_migration('fw') $$;

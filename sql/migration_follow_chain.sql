@@ -150,7 +150,7 @@ SELECT item FROM fct WHERE pk LIKE 'S#%' ORDER BY pk;
 -- row 3 has no parent, which it cannot do without
 SELECT source_row, difference FROM dyn_verify_migration('fs');
 CALL dyn_migrate('fs');
-SELECT what, source_row, problem FROM dyn_migration_problems('fs');
+SELECT what, source_row, problem FROM dyn_job_problems WHERE name = 'fs';
 -- what a declaration may not be
 SELECT dyn_create_migration('fct', 'no', '[{"entity": "S", "from": "fc.s", "parents": {"p": {"from": "fc.p", "on": {"n": "n"}, "parents": {"q": {"from": "fc.q", "on": {"t": "t"}}}}}}]');
 SELECT dyn_create_migration('fct', 'no', '[{"entity": "S", "from": "fc.s", "parents": {"p": {"from": "fc.p", "on": {"n": "n"}, "parents": {"q": {"from": "fc.q", "on": {"v": "v"}}}}}}]');

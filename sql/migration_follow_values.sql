@@ -56,7 +56,7 @@ SELECT dyn_unfollow_migration('fd');
 SELECT dyn_create_entity('fvt', 'Object', '{"pk": "OBJECT#<Id:02>", "sk": "#"}', '{"Id": "N integer", "J": "M jsonb", "K": "M json"}');
 SELECT dyn_create_migration('fvt', 'fo', '[{"entity": "Object", "from": "fv.documents"}]');
 CALL dyn_migrate('fo');
-SELECT source_row, problem FROM dyn_migration_problems('fo');
+SELECT source_row, problem FROM dyn_job_problems WHERE name = 'fo';
 SELECT dyn_follow_migration('fo');
 INSERT INTO fv.documents VALUES (20, '[]', NULL);
 INSERT INTO fv.documents VALUES (20, NULL, '{"z": "\u0000"}');

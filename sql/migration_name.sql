@@ -77,9 +77,9 @@ CALL dyn_migrate('tale');
 SET ROLE name_mallory;
 SELECT dyn_create_migration('mnm.items', 'tale', '[{"entity": "Row", "from": "mnm.rows", "attributes": {"Id": "nullif(id, 666)"}}]');
 CALL dyn_migrate('tale');
-SELECT source_row FROM dyn_migration_problems('tale');
+SELECT source_row FROM dyn_job_problems WHERE name = 'tale';
 SET ROLE name_owner;
-SELECT source_row FROM dyn_migration_problems('tale');
+SELECT source_row FROM dyn_job_problems WHERE name = 'tale';
 -- a name that others have is proposed
 SET ROLE name_mallory;
 SELECT dyn_create_migration('mnm.items', 'proposed', '[{"entity": "Row", "from": "mnm.rows"}]');

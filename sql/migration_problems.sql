@@ -11,7 +11,7 @@ SELECT dyn_create_migration('people', 'users', '[{"entity": "User", "from": "tro
 SELECT source_row, item IS NOT NULL AS makes_item, problem FROM dyn_preview_migration('users', 1);
 CALL dyn_migrate('users', batch_size => 2);
 SELECT item FROM people;
-SELECT step, what, source_row, problem FROM dyn_migration_problems('users');
+SELECT step, what, source_row, problem FROM dyn_job_problems WHERE name = 'users';
 SELECT source_row, key, difference FROM dyn_verify_migration('users');
 -- what only the write refuses
 CREATE FUNCTION trouble.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -21,7 +21,7 @@ CREATE TRIGGER refuse BEFORE INSERT ON people FOR EACH ROW EXECUTE FUNCTION trou
 DELETE FROM people;
 CALL dyn_migrate('users');
 SELECT pk FROM people ORDER BY 1;
-SELECT source_row, problem FROM dyn_migration_problems('users') WHERE problem LIKE '%not e%';
+SELECT source_row, problem FROM dyn_job_problems WHERE name = 'users' AND problem LIKE '%not e%';
 DROP TRIGGER refuse ON people;
 DELETE FROM people;
 
@@ -31,7 +31,7 @@ SELECT dyn_create_migration('people', 'emails', '[{"entity": "Email", "from": "t
 SELECT source_row, problem FROM dyn_preview_migration('emails', 0);
 CALL dyn_migrate('emails', batch_size => 1);
 SELECT item FROM people ORDER BY pk;
-SELECT what, source_row, problem FROM dyn_migration_problems('emails') ORDER BY source_row;
+SELECT what, source_row, problem FROM dyn_job_problems WHERE name = 'emails' ORDER BY source_row;
 -- and of two steps
 CREATE TABLE trouble.admins (name text PRIMARY KEY);
 INSERT INTO trouble.admins VALUES ('e'), ('g');
@@ -39,7 +39,7 @@ DELETE FROM people;
 SELECT dyn_create_migration('people', 'two', '[{"entity": "User", "from": "trouble.users", "where": "id = 5"}, {"name": "Admins", "entity": "User", "from": "trouble.admins"}]');
 CALL dyn_migrate('two');
 SELECT item FROM people ORDER BY pk;
-SELECT step, what, source_row, problem FROM dyn_migration_problems('two') ORDER BY source_row;
+SELECT step, what, source_row, problem FROM dyn_job_problems WHERE name = 'two' ORDER BY source_row;
 -- an item that is there, with other content
 DELETE FROM people;
 SELECT dyn_put('people', '{"pk": {"S": "USER#g"}, "sk": {"S": "#"}, "x": {"N": "1"}}');
@@ -74,8 +74,6 @@ CALL dyn_migrate('two', batch_size => 0);
 BEGIN; CALL dyn_migrate('two'); ROLLBACK;
 SELECT * FROM dyn_preview_migration('two', -1);
 SELECT * FROM dyn_migration_items(NULL);
-SELECT * FROM dyn_migration_problems('nothing');
-SELECT * FROM dynamo_internal.migration_steps('nothing');
 -- defaults that differ each time
 SELECT dyn_create_entity('people', 'Log', '{"pk": "LOG#<Id>", "sk": "#"}', '{"Id": {"type": "S text", "default": "ksuid"}, "N": {"type": "N numeric"}}');
 CREATE TABLE trouble.logs (n int PRIMARY KEY, id text);
@@ -136,7 +134,7 @@ DELETE FROM others;
 SET ROLE regress_migrator;
 CALL dyn_migrate('users2', restart => true);
 SELECT source_row, difference FROM dyn_verify_migration('users2');
-SELECT step, state, rows_done FROM dyn_migration_steps;
+SELECT step, state, rows_done FROM dyn_jobs;
 RESET ROLE;
 SELECT source_row, difference FROM dyn_verify_migration('users2');
 SELECT pk FROM others ORDER BY 1;

@@ -39,7 +39,7 @@ CREATE FUNCTION mr.checked(text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN IF le
 INSERT INTO mr.rows VALUES (21, repeat('long', 100000));
 SELECT dyn_create_migration('mrt', 'mr', '[{"entity": "Row", "from": "mr.rows", "attributes": {"V": "mr.checked(v)"}}]');
 CALL dyn_migrate('mr');
-SELECT what, source_row, length(problem), right(problem, 9) FROM dyn_migration_problems('mr');
+SELECT what, source_row, length(problem), right(problem, 9) FROM dyn_job_problems WHERE name = 'mr';
 SELECT source_row, left(difference, 20) FROM dyn_verify_migration('mr');
 DROP TABLE mrt;
 DROP SCHEMA mr CASCADE;

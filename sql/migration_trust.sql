@@ -45,12 +45,12 @@ SELECT dyn_create_migration('mto.mtitems', 'mt', '[{"entity": "Row", "from": "mt
 SET ROLE regress_mallory;
 SECURITY LABEL FOR dynamo_table ON TABLE mtm.mtforged IS '{"migrations": [{"rubbish": 1}]}';
 SET ROLE regress_owner;
-SELECT migration, followed FROM dyn_migration_steps WHERE migration = 'mt';
+SELECT name, followed FROM dyn_jobs WHERE name = 'mt';
 SELECT dyn_follow_migration('mt');
 SET ROLE regress_mallory;
 SECURITY LABEL FOR dynamo_table ON TABLE mtm.mtforged IS '{"migrations": [{"migration": "mv", "steps": ["rubbish"]}]}';
 SET ROLE regress_owner;
-SELECT migration, followed FROM dyn_migration_steps WHERE migration IN ('mt', 'mv');
+SELECT name, followed FROM dyn_jobs WHERE name IN ('mt', 'mv');
 -- the declaration is gone, and the name is taken by somebody who would like to run his expressions as others
 SECURITY LABEL FOR dynamo_table ON TABLE mto.mtitems IS NULL;
 SET ROLE regress_mallory;

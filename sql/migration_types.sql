@@ -28,7 +28,7 @@ CALL dyn_migrate('kinds');
 SELECT e.key, e.value FROM kinds k, jsonb_each_text(k.item::jsonb) e WHERE k.pk = 'ALL#1' ORDER BY e.key COLLATE "C";
 SELECT item FROM kinds WHERE pk = 'ALL#2';
 SELECT item FROM kinds WHERE pk = 'ALL#3';
-SELECT source_row, problem FROM dyn_migration_problems('kinds');
+SELECT source_row, problem FROM dyn_job_problems WHERE name = 'kinds';
 UPDATE kinds.everything SET jb = '{"a": ""}' WHERE id = 3;
 CALL dyn_migrate('kinds');
 SELECT item FROM kinds WHERE pk = 'ALL#3';
@@ -41,7 +41,7 @@ SELECT dyn_create_entity('kinds', 'Cast', '{"pk": "CAST#<Id>", "sk": "-"}', '{"I
 SELECT dyn_create_migration('kinds', 'casts', '[{"entity": "Cast", "from": "kinds.casts", "attributes": {"Number": "v", "Short": "v"}}]');
 CALL dyn_migrate('casts');
 SELECT item FROM kinds WHERE pk LIKE 'CAST#%';
-SELECT source_row, problem FROM dyn_migration_problems('casts');
+SELECT source_row, problem FROM dyn_job_problems WHERE name = 'casts';
 -- keys of such types, in batches of one
 CREATE TABLE kinds.keys (c char(3), t timestamptz, m kinds.mood, n numeric, PRIMARY KEY (c, t, m, n));
 INSERT INTO kinds.keys SELECT c, t::timestamptz, m::kinds.mood, n FROM unnest('{b,abc}'::text[]) c, unnest('{2024-01-01 00:00+00,2024-01-01 00:00:00.123456+00}'::text[]) t,

@@ -24,6 +24,4 @@ extern TableScanDesc dyn_begin_block_scan(Relation rel, BlockNumber from, BlockN
 /* How many items there are as of the last VACUUM or ANALYZE; -1: not known. */
 extern double dyn_expected_items(Relation rel);
 
-/* The blocks of the table itself. */
-
 #endif

@@ -104,7 +104,7 @@ is($citus->sql(0, q{SELECT bool_and(convalidated) FROM pg_constraint WHERE conre
 
 # a worker that dies: the call waits for it, and is finished
 $create = IPC::Run::start([ 'psql', '-XAtq', '-d', $coordinator->connstr('postgres'), '-c', q{CALL dyn_create_index('app', 'ByV', 'v S')} ], '<', \undef, '>', \$out, '2>', \$err);
-comes_true(q{SELECT EXISTS (SELECT FROM dyn_index_builds WHERE phase ~ 'fill' AND blocks_total > 0)}, 'rows are being filled in');
+comes_true(q{SELECT EXISTS (SELECT FROM dyn_jobs WHERE step ~ 'fill' AND percent IS NOT NULL)}, 'rows are being filled in');
 $citus->crash(1);
 if (!$create->finish)
 {

@@ -125,8 +125,8 @@ INSERT INTO :"s".:"v" VALUES (32, 22, :'n');
 DELETE FROM :"s".:"v" WHERE :"v" = 31;
 SELECT count(*) AS verified FROM dyn_verify_migration(:'n');
 SELECT dyn_get_entity(:'n', :'n', '{"Id": {"N": "21"}}') ->> ('a' || :'n') AS followed, dyn_get_entity(:'n', :'v', '{"Id": {"N": "32"}}') ->> ('p' || :'n') = :'n' AS parent;
-SELECT count(*) AS progress, bool_and(followed) AS followed FROM dyn_migration_steps WHERE migration = :'n';
-SELECT count(*) AS problems FROM dyn_migration_problems(:'n');
+SELECT count(*) AS progress, bool_and(followed) AS followed FROM dyn_jobs WHERE name = :'n';
+SELECT count(*) AS problems FROM dyn_job_problems WHERE name = :'n';
 DELETE FROM :"s".:"v";
 SELECT count(*) AS items FROM dyn_migration_items(:'n');
 
@@ -148,7 +148,7 @@ EXCEPTION WHEN feature_not_supported THEN
 		EXECUTE 'SELECT ' || substring(hint FROM '(?s)call (.*) first');
 	END;
 END $$;
-SELECT count(*) AS followed FROM dyn_migration_steps WHERE migration = :'n' AND followed;
+SELECT count(*) AS followed FROM dyn_jobs WHERE name = :'n' AND followed;
 RESET SESSION AUTHORIZATION;
 SELECT pg_catalog.count(DISTINCT c.oid) AS partitions, pg_catalog.count(a) AS rights FROM pg_class c LEFT JOIN LATERAL aclexplode(relacl) a ON a.grantee <> c.relowner WHERE relname LIKE 'dyn\_stream\_records\__%' AND relkind = 'r';
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM :"role";

@@ -82,7 +82,7 @@ INSERT INTO app (item) SELECT jsonb_build_object('pk', 'sql', 'sk', gen_random_u
 });
 	wait_for($node, q{SELECT count(*) > 100 FROM app WHERE pk = 'load'});
 	my $build = begin(q{CALL dyn_create_index('app', 'GSI1', 'GSI1PK S', 'GSI1SK N')});
-	wait_for($node, q{SELECT count(*) > 0 FROM dyn_index_builds WHERE phase = 'filling columns' AND blocks_done > 0 AND relation = 'app'::regclass});
+	wait_for($node, q{SELECT count(*) > 0 FROM dyn_jobs WHERE kind = 'index' AND step = 'filling columns' AND percent > 0 AND relation = 'app'::regclass});
 	ok(end($build), 'built under load') or diag($build->{err});
 	like($build->{err}, qr/NOTICE:  index "GSI1" of table "app" is active/, 'says so');
 	stop_load($load);
@@ -107,7 +107,7 @@ my @writers = map {
 } 1 .. 2;
 my $call = q{CALL dyn_create_index('app', 'GSI2', 'GSI2PK S', projection => 'KEYS_ONLY')};
 my $build = begin($call);
-wait_for($node, q{SELECT count(*) > 0 FROM dyn_index_builds WHERE phase = 'filling columns' AND blocks_done > blocks_total / 5});
+wait_for($node, q{SELECT count(*) > 0 FROM dyn_jobs WHERE step = 'filling columns' AND percent > 20});
 crash($node);
 ok(!end($build), 'the call ended with the server');
 is(status('GSI2'), 'CREATING', 'after a crash in the backfill: still in the making');
@@ -121,7 +121,7 @@ wait_for($node, q{SELECT count(*) > 0 FROM pg_stat_activity WHERE query LIKE 'BE
 $build = begin($call);
 my $worker = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND wait_event = 'virtualxid' AND query LIKE 'CREATE INDEX CONCURRENTLY%'};
 wait_for($node, "SELECT count(*) > 0 FROM ($worker) w");
-is(value('SELECT phase FROM dyn_index_builds'), 'building', 'the progress says so');
+is(value('SELECT kind, step FROM dyn_jobs'), 'index|building', 'the progress says so');
 kill 'KILL', value($worker);
 ok(!end($build), 'the call ended with its worker');
 end($holder);
@@ -146,8 +146,8 @@ is(status('GSI2'), '', 'dropped');
 $node->safe_psql('postgres', q{DROP TABLE app; SELECT dyn_create_table('app', 'pk S', 'sk S');
 	INSERT INTO app (item) SELECT jsonb_build_object('pk', 'p' || i % 10, 'sk', i::text, 'GSI2PK', 'h' || i % 7) FROM generate_series(1, 5000) i});
 for my $way (
-	[ 'cancel', 'SELECT pg_cancel_backend(pid) FROM dyn_index_builds', qr/canceling statement due to user request/ ],
-	[ 'end of the session', 'SELECT pg_terminate_backend(pid) FROM dyn_index_builds', qr/terminating connection due to administrator command/ ],
+	[ 'cancel', 'SELECT pg_cancel_backend(pids[1]) FROM dyn_jobs', qr/canceling statement due to user request/ ],
+	[ 'end of the session', 'SELECT pg_terminate_backend(pids[1]) FROM dyn_jobs', qr/terminating connection due to administrator command/ ],
 	[ 'cancel of the worker', "SELECT pg_cancel_backend(pid) FROM ($worker) w", qr/ERROR:  canceling statement due to user request/ ],
 	[ 'end of the worker', "SELECT pg_terminate_backend(pid) FROM ($worker) w", qr/ERROR:  terminating background worker/ ])
 {
@@ -160,13 +160,23 @@ for my $way (
 	ok(!end($build), "$name: the call fails");
 	like($build->{err}, $error, "$name: with the error");
 	is(value(q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'dynamo_table index'}), 0, "$name: no worker is left");
-	is(value('SELECT count(*) FROM dyn_index_builds'), 0, "$name: no progress is left");
+	is(value('SELECT count(*) FROM dyn_jobs'), 0, "$name: no progress is left");
 	is(status('GSI2'), 'CREATING', "$name: still in the making");
 	value(q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'BEGIN ISO%'});
 	end($holder);
 }
 $node->safe_psql('postgres', $call);
 check_index('after cancels', 'GSI2', 'GSI2PK');
+
+# Time to live is told from an index.
+$holder = begin('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1; SELECT pg_sleep(600)');
+wait_for($node, q{SELECT count(*) > 0 FROM pg_stat_activity WHERE query LIKE 'BEGIN ISO%' AND backend_xmin IS NOT NULL AND wait_event = 'PgSleep'});
+$build = begin(q{CALL dyn_enable_ttl('app', 'expires')});
+wait_for($node, "SELECT count(*) > 0 FROM ($worker) w");
+is(value('SELECT job, kind, relation, name, number, step, state, rows_done, rows_expected, problems, sessions FROM dyn_jobs'), '|time to live|app||6|building|running|0||0|1', 'time to live: the progress says so');
+value(q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'BEGIN ISO%'});
+end($holder);
+ok(end($build), 'time to live: it is built');
 
 # Rows of a batch are found by their blocks
 $node->safe_psql('postgres', q{CALL dyn_drop_index('app', 'GSI2')});

@@ -86,9 +86,9 @@ my $worker = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'dynamo_tab
 
 # Interrupted while another session's snapshot holds up the build; the call that is advised goes on, in a session with other settings.
 my %ways = (
-	cancel => sub { value('SELECT pg_cancel_backend(pid) FROM dyn_index_builds') },
+	cancel => sub { value('SELECT pg_cancel_backend(pids[1]) FROM dyn_jobs') },
 	'end of the worker' => sub { value("SELECT pg_terminate_backend(pid) FROM ($worker) w") },
-	'kill of the session' => sub { kill 'KILL', value('SELECT pid FROM dyn_index_builds'); wait_until_up($node) });
+	'kill of the session' => sub { kill 'KILL', value('SELECT pids[1] FROM dyn_jobs'); wait_until_up($node) });
 for my $made (
 	[ 'Chosen', q{'g S', 'n N', covering => true}, q{item ? 'g'}, '', 'cancel', '"covering": "column"' ],
 	[ 'Column', q{'g S', 'n N', covering => true}, q{item ? 'g'}, '', 'kill of the session', '"covering": "column"' ],
@@ -102,7 +102,7 @@ for my $made (
 	wait_for($node, q{SELECT count(*) > 0 FROM pg_stat_activity WHERE query LIKE 'BEGIN ISO%' AND backend_xmin IS NOT NULL AND wait_event = 'PgSleep'});
 	my $build = do { local $ENV{PGOPTIONS} = '-c dynamo_table.covering_entry_limit=700'; begin($call) };
 	wait_for($node, "SELECT count(*) > 0 FROM ($worker) w");
-	is(value('SELECT phase FROM dyn_index_builds'), 'building', "$name: the progress says so");
+	is(value('SELECT step FROM dyn_jobs'), 'building', "$name: the progress says so");
 	$ways{$way}->();
 	ok(!end($build), "$name: the call fails");
 	value(q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'BEGIN ISO%'}) if $way ne 'kill of the session';
@@ -165,7 +165,7 @@ value(q{CALL dyn_drop_index('app', 'Column')});
 $writers = $load->(600);
 wait_for($node, q{SELECT sum(n_tup_ins + n_tup_upd) > 0 FROM pg_stat_user_tables WHERE relname = 'app'});
 my $build = begin(q{CALL dyn_create_index('app', 'Column', 'g S', 'n N', covering => true)});
-wait_for($node, q{SELECT count(*) > 0 FROM dyn_index_builds});
+wait_for($node, q{SELECT count(*) > 0 FROM dyn_jobs});
 crash($node);
 end($build);
 end($writers);

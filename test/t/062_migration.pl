@@ -55,7 +55,7 @@ sub begin
 	return \%session;
 }
 
-my $done = q{SELECT coalesce(sum(rows_done), 0) FROM dyn_migration_steps};
+my $done = q{SELECT coalesce(sum(rows_done), 0) FROM dyn_jobs};
 my $wrong = q{SELECT count(*) FROM dyn_verify_migration('shop')};
 
 # A trigger keeps calls from being through before they are looked at.
@@ -77,19 +77,19 @@ for my $part (1 .. 2)
 	my $kept = value($done);
 	cmp_ok($kept, '>', $before, "what was done of part $part is known");
 	cmp_ok($kept, '<', $rows, "and it was not all");
-	is(value(q{SELECT string_agg(DISTINCT state, ',') FROM dyn_migration_steps WHERE step = 'Order'}), 'interrupted', 'the progress says so');
+	is(value(q{SELECT string_agg(DISTINCT state, ',') FROM dyn_jobs WHERE step = 'Order'}), 'interrupted', 'the progress says so');
 	$before = $kept;
 }
 
 # two sessions do the rest
 my @calls = map { begin(q{CALL dyn_migrate('shop', batch_size => 20)}) } 1 .. 2;
-wait_for($node, q{SELECT max(sessions) = 2 FROM dyn_migration_steps});
+wait_for($node, q{SELECT bool_or(sessions = 2 AND cardinality(pids) = 2) FROM dyn_jobs});
 value('DROP TRIGGER slow ON app');
 ok($_->{harness}->finish, 'a session has done its part') for @calls;
-is(value(q{SELECT string_agg(DISTINCT state, ',') FROM dyn_migration_steps}), 'finished', 'the migration is finished');
+is(value(q{SELECT string_agg(DISTINCT state, ',') FROM dyn_jobs}), 'finished', 'the migration is finished');
 is(value($done), $rows + 100, 'each row was done once');
 is(value($wrong), 0, 'both sides are equal');
-is(value(q{SELECT count(*) FROM dyn_migration_problems('shop')}), 0, 'no row had a problem');
+is(value(q{SELECT count(*) FROM dyn_job_problems WHERE name = 'shop'}), 0, 'no row had a problem');
 
 # clients write while it is followed, and while it is migrated once more by two sessions
 value(q{SELECT dyn_follow_migration('shop')});

@@ -220,9 +220,9 @@ my $superuser = $node->safe_psql('postgres', 'SELECT current_user');
 my %lists = (
 	ttl => q{SELECT relation, attribute, status, due_items IS NULL, locked FROM dyn_ttl_tables WHERE relation = 'app'::regclass},
 	streams => q{SELECT relation, view_type, status, identity_suffices, locked FROM dyn_streams},
-	steps => q{SELECT name, relation, entity FROM dynamo_internal.migration_steps()},
-	migrations => q{SELECT migration, relation, state FROM dyn_migration_steps},
-	jobs => q{SELECT kind, relation, state FROM dyn_jobs});
+	steps => q{SELECT name, relation, step FROM dynamo_internal.migration_steps()},
+	migrations => q{SELECT name, relation, state FROM dyn_jobs WHERE kind = 'migration'},
+	jobs => q{SELECT kind, relation, state FROM dyn_jobs WHERE kind <> 'migration'});
 my %open = (ttl => 'app|expires|ENABLED|f|f', streams => 'app|KEYS_ONLY|ENABLED|t|f', steps => 'm|app|Thing', migrations => 'm|app|not begun', jobs => 'backfill|app|finished');
 my %closed = (%open, ttl => 'app|expires|ENABLED|t|t', streams => 'app|KEYS_ONLY|ENABLED||t');
 foreach my $lock ('', 'LOCK TABLE app IN ACCESS EXCLUSIVE MODE', 'REINDEX INDEX app_pkey')
@@ -234,7 +234,7 @@ foreach my $lock ('', 'LOCK TABLE app IN ACCESS EXCLUSIVE MODE', 'REINDEX INDEX 
 		is(as($role, $lists{$_}), $lock eq '' ? $open{$_} : $closed{$_}, "$_, $how, as $role") foreach sort keys %lists;
 	}
 	is(as('stranger', $lists{$_}), '', "$_, $how, as a stranger") foreach sort keys %lists;
-	is(as('stranger', q{SELECT (SELECT count(*) FROM dyn_job_problems) + (SELECT count(*) FROM dyn_index_builds) + (SELECT count(*) FROM dyn_ttl_tables)}), '0', "the others, $how");
+	is(as('stranger', q{SELECT (SELECT count(*) FROM dyn_job_problems) + (SELECT count(*) FROM dyn_jobs) + (SELECT count(*) FROM dyn_ttl_tables)}), '0', "the others, $how");
 	like(as('stranger', q{CALL dyn_migrate('nothing')}), qr/migration "nothing" does not exist/, "a migration's name is looked up, $how");
 	is(as($superuser, q{SELECT dyn_request('ListStreams', '{}') -> 'Streams' -> 0 ->> 'TableName'}), 'app', "ListStreams, $how");
 	is(as($superuser, q{SELECT dyn_request('ListTables', '{}') -> 'TableNames'}), '["app","theirs"]', "ListTables, $how");

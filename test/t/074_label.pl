@@ -63,7 +63,7 @@ sub restored
 	my $path = 'SET search_path = shop, public;';
 	is(value($dbname, $labels), $declared, "$name: labels");
 	is(value($dbname, "$path SELECT (SELECT string_agg(entity, ',') FROM dyn_entities('app')), (SELECT string_agg(access_pattern, ',') FROM dyn_access_patterns('app')),
-			(SELECT string_agg(migration || ' ' || followed, ',') FROM dyn_migration_steps), dyn_describe_table('app') ->> 'DeletionProtectionEnabled'"),
+			(SELECT string_agg(name || ' ' || followed, ',') FROM dyn_jobs), dyn_describe_table('app') ->> 'DeletionProtectionEnabled'"),
 		'Customer|customer|shop true|true', "$name: what is declared");
 	like(errors($dbname, "$path SELECT dyn_drop_table('app')"), qr/currently protected against deletion/, "$name: protected");
 	like(errors($dbname, "$path SELECT dyn_put('enforced', '{\"pk\": \"x\"}'::jsonb)"), qr/none of the entities/, "$name: enforced");

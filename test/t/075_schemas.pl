@@ -76,7 +76,7 @@ my @calls = (
 	q{(SELECT pg_catalog.count(*) FROM x.dyn_verify_migration('m'))},
 	q{(SELECT attribute FROM x.dyn_ttl_tables WHERE relation = 'data.app'::regclass)},
 	q{(SELECT view_type FROM x.dyn_streams WHERE relation = 'data.app'::regclass)},
-	q{(SELECT state FROM x.dyn_migration_steps)},
+	q{(SELECT state FROM x.dyn_jobs)},
 	q{x.dyn_transact('[{"Put": {"TableName": "data.source", "Item": {"pk": {"S": "t"}}}}]', 'token')},
 	q{(SELECT pg_catalog.count(*) FROM (SELECT item FROM data.app GROUP BY item) g)},
 	q{x.dyn_matches('{"a": {"N": "1"}}', 'a = :a', vals => '{":a": {"N": "1"}}')},

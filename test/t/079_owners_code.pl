@@ -364,7 +364,8 @@ SELECT * FROM dyn_preview_migration('m');
 SELECT * FROM dyn_migration_items('m');
 CALL dyn_migrate('m');
 SELECT * FROM dyn_verify_migration('m');
-SELECT * FROM dyn_migration_problems('m');
+SELECT * FROM dyn_jobs;
+SELECT * FROM dyn_job_problems;
 SELECT dyn_follow_migration('m');
 SELECT * FROM dyn_verify_migration('m');
 # tables of the caller's own

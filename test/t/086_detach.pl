@@ -154,7 +154,7 @@ value(q{CREATE EXTENSION dynamo_table; SELECT dyn_create_table('built', 'pk S')}
 my $snapshot = begin('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1; SELECT pg_sleep(600)');
 wait_for($node, q{SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND backend_xmin IS NOT NULL});
 my $build = begin(q{CALL dyn_create_index('built', 'GSI1', 'g S')});
-wait_for($node, q{SELECT count(*) > 0 FROM dyn_index_builds WHERE relation = 'built'::regclass});
+wait_for($node, q{SELECT count(*) > 0 FROM dyn_jobs WHERE relation = 'built'::regclass});
 like(refused(q{SELECT dyn_detach('built')}), qr/ERROR/, 'an index is being made');
 like(value(q{SELECT dyn_detach('built', dry_run => true)}), qr/^-- Refused: index "GSI1" is CREATING/m, 'and that is told');
 value(q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'});

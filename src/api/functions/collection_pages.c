@@ -9,12 +9,11 @@
 
 #include "access/htup_details.h"
 #include "access/relation.h"
-#include "access/xlog.h"
 #include "catalog/pg_inherits.h"
 #include "executor/spi.h"
 #include "funcapi.h"
-#include "storage/bufmgr.h"
 #include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
 #include "utils/rel.h"
 #include "utils/tuplestore.h"
 
@@ -27,25 +26,18 @@
 /* Sampling leaves pages out, and pages have collections in common. */
 #define PAGES_PER_COLLECTION 2
 
-static BlockNumber
-count_blocks(Relation rel)
+/* Of a table and its partitions; 0 if there are no files, as of an unlogged one on a standby. */
+static int64
+count_blocks(Oid relid)
 {
-	List *oids = find_all_inheritors(RelationGetRelid(rel), AccessShareLock, NULL);
-	BlockNumber blocks = 0;
+	Datum fork = CStringGetTextDatum("main");
+	int64 bytes = 0;
 	ListCell *cell;
 
-	foreach (cell, oids)
-	{
-		Relation part = relation_open(lfirst_oid(cell), NoLock);
-
-		/* an unlogged one has no files on a standby, which the query says */
-		if (RELKIND_HAS_STORAGE(part->rd_rel->relkind) &&
-			(RelationIsPermanent(part) || !RecoveryInProgress()))
-			blocks += RelationGetNumberOfBlocks(part);
-		relation_close(part, NoLock);
-	}
-	list_free(oids);
-	return blocks;
+	foreach (cell, find_all_inheritors(relid, AccessShareLock, NULL))
+		bytes += DatumGetInt64(
+			DirectFunctionCall2(pg_relation_size, ObjectIdGetDatum(lfirst_oid(cell)), fork));
+	return bytes / BLCKSZ;
 }
 
 /* What a row takes of its page; an item that fits none is out of line. */
@@ -99,24 +91,11 @@ write_query(Relation rel, const DynTable *table)
 	return sql.data;
 }
 
-static void
-put_rows(ReturnSetInfo *result)
-{
-	for (uint64 i = 0; i < SPI_processed; i++)
-	{
-		Datum values[4];
-		bool nulls[4];
-
-		for (int j = 0; j < lengthof(values); j++)
-			values[j] = sql_nullable(SPI_tuptable, i, j + 1, &nulls[j]);
-		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
-	}
-}
-
 PG_FUNCTION_INFO_V1(dyn_collection_pages);
 Datum
 dyn_collection_pages(PG_FUNCTION_ARGS)
 {
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	int64 samples = argument_positive(fcinfo, 1, "samples");
 	Oid types[] = {FLOAT4OID, INT8OID, FLOAT8OID};
 	Datum values[lengthof(types)];
@@ -137,7 +116,7 @@ dyn_collection_pages(PG_FUNCTION_ARGS)
 				 "Its pages are those of shards on other nodes, and Citus has no plan for a sample "
 				 "of collections with their pages.")));
 	values[0] = Float4GetDatum(
-		Min(100.0f, 100.0f * PAGES_PER_COLLECTION * samples / Max(count_blocks(rel), 1)));
+		Min(100.0f, 100.0f * PAGES_PER_COLLECTION * samples / Max(count_blocks(table->relid), 1)));
 	values[1] = Int64GetDatum(samples);
 	values[2] = Float8GetDatum(
 		(double) (MaxHeapTupleSize - RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR)));
@@ -145,7 +124,8 @@ dyn_collection_pages(PG_FUNCTION_ARGS)
 	rights_take_for_rows(rel, false, &before);
 	SPI_connect();
 	sql_execute(sql_on(table->relid, query), lengthof(types), types, values, NULL, true, 0);
-	put_rows((ReturnSetInfo *) fcinfo->resultinfo);
+	for (uint64 i = 0; i < SPI_processed; i++)
+		tuplestore_puttuple(result->setResult, SPI_tuptable->vals[i]);
 	SPI_finish();
 	rights_give_back(&before);
 	relation_close(rel, NoLock);

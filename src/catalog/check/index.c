@@ -185,7 +185,7 @@ check_btree(TableCheck *check, const char *object, const DynIndex *index, const 
 static char *
 advise_resuming(const TableCheck *check, const DynIndexSpec *spec)
 {
-	return psprintf("Wait if dyn_index_builds shows it; otherwise %s;",
+	return psprintf("Wait if dyn_jobs shows it; otherwise %s;",
 					dyn_shape_call_again(check->rel, check->shape, spec));
 }
 

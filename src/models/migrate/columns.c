@@ -115,7 +115,7 @@ is_known(List *known, const char *name)
 	return false;
 }
 
-/* Anybody lists what is known by any label, so this must not take long. */
+/* Labels may list many names, so the known ones are sorted. */
 static List *
 unknown(List *names, List *known)
 {
@@ -137,69 +137,4 @@ List *
 step_new_columns(const MigrationStep *step)
 {
 	return step->query != NULL ? NIL : unknown(columns_of(step->source.desc), step->columns);
-}
-
-/* The relation that "from" names, without a look at privileges and without a lock. */
-static Oid
-find_relation(ItemSpan from)
-{
-	char *text = pnstrdup(from.data, from.len);
-	List *names;
-	Oid namespace;
-
-	if (!SplitIdentifierString(text, '.', &names) || list_length(names) != 2)
-		return InvalidOid;
-	namespace = get_namespace_oid(linitial(names), true);
-	return OidIsValid(namespace) ? get_relname_relid(lsecond(names), namespace) : InvalidOid;
-}
-
-static List *
-columns_of_relation(Oid relid)
-{
-	List *names = NIL;
-	AttrNumber natts = 0;
-	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-
-	if (HeapTupleIsValid(tuple))
-	{
-		natts = ((Form_pg_class) GETSTRUCT(tuple))->relnatts;
-		ReleaseSysCache(tuple);
-	}
-	for (AttrNumber i = 1; i <= natts; i++)
-	{
-		/* of a dropped one there is none */
-		tuple = SearchSysCacheAttNum(relid, i);
-		if (!HeapTupleIsValid(tuple))
-			continue;
-		names = lappend(names, pstrdup(NameStr(((Form_pg_attribute) GETSTRUCT(tuple))->attname)));
-		ReleaseSysCache(tuple);
-	}
-	return names;
-}
-
-/*
- * The same by the members "from" and "columns" of a declaration, which may be any text.  Takes no
- * lock; what is not known is not new.
- */
-List *
-step_new_columns_of(ItemSpan from, ItemSpan columns)
-{
-	List *known = NIL;
-	ItemChildren elements;
-	Oid relid;
-
-	if (item_type(columns) != ITEM_L || item_children(columns).count > MaxHeapAttributeNumber)
-		return NIL;
-	elements = item_children(columns);
-	for (uint32 i = 0; i < elements.count; i++)
-	{
-		ItemSpan name = item_child(&elements, i);
-
-		if (item_type(name) != ITEM_S)
-			return NIL;
-		name = item_payload(name);
-		known = lappend(known, pnstrdup(name.data, name.len));
-	}
-	relid = known == NIL ? InvalidOid : find_relation(from);
-	return OidIsValid(relid) ? unknown(columns_of_relation(relid), known) : NIL;
 }

@@ -28,7 +28,7 @@
  *		declare.c	dyn_create_migration() and dyn_drop_migration()
  *		cache.c		migrations as a backend knows them, with their plans
  *		fit.c		what is said of declarations that do not fit their tables any more
- *		status.c	what declarations say: dyn_migration_problems()
+ *		status.c	steps of what is declared, for dyn_jobs
  *		settings.c	the settings under which SQL of migrations runs
  *		select.c	the statements that read rows of a step
  *		plan.c		their kept plans
@@ -227,7 +227,6 @@ extern char *step_expression(ItemSpan text, const char *step);
 
 /* columns.c: lists of char * */
 extern List *step_new_columns(const MigrationStep *step);
-extern List *step_new_columns_of(ItemSpan from, ItemSpan columns);
 
 /*
  * cache.c: migrations as they are used.  What is returned lives until the transaction ends, even if

@@ -325,7 +325,8 @@ tell_end(MigrationJob *work, bool finished, bool same_followers)
 	if (total.problems > 0)
 		ereport(WARNING, (errmsg("%lld rows of migration \"%s\" have problems",
 								 (long long) total.problems, name),
-						  errhint("See dyn_migration_problems(%s).", quote_literal_cstr(name))));
+						  errhint("They are in dyn_job_problems, with job = %lld.",
+								  (long long) work->job->id)));
 }
 
 /* Names of the steps that were asked for, and their numbers. */

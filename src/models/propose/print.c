@@ -350,7 +350,7 @@ print_calls(const Proposal *proposal)
 	propose_comment(
 		&out, "ANALYZE %s;",
 		quote_qualified_identifier(get_namespace_name(proposal->schema), proposal->relation));
-	propose_comment(&out, "SELECT * FROM %s.dyn_migration_problems(%s);", schema, name);
+	propose_comment(&out, "SELECT * FROM %s.dyn_job_problems WHERE name = %s;", schema, name);
 	propose_comment(&out, "SELECT * FROM %s.dyn_verify_migration(%s);", schema, name);
 	return out.data;
 }

@@ -36,7 +36,7 @@
 #include "server/work/owned.h"
 #include "server/work/procedure.h"
 
-#define JOB_LOCK_CLASS 0x445A /* the view dyn_jobs has it, too */
+#define JOB_LOCK_CLASS 0x445A /* the view of the steps of jobs has it, too */
 #define JOB_TABLE "jobs"
 #define CHUNK_TABLE "job_chunks"
 #define NOTE_TABLE "job_notes"
@@ -682,19 +682,17 @@ job_total(Job *job, JobTotal *total)
 	SPI_freetuptable(SPI_tuptable);
 }
 
-/* One line for the step that is being worked on, read from the view so that both show the same. */
+/* One line for the step that is being worked on, from the view that dyn_jobs reads too. */
 static void
 tell(const Job *job)
 {
 	Oid types[] = {INT8OID};
 	Datum values[] = {Int64GetDatum(job->id)};
-	char *sql = psprintf("SELECT step, (rows_done OPERATOR(pg_catalog.+) rows_skipped)"
-						 "::pg_catalog.text, rows_expected::pg_catalog.text,"
-						 " pg_catalog.round(rate::pg_catalog.numeric)::pg_catalog.text,"
-						 " pg_catalog.date_trunc('second', time_left)::pg_catalog.text"
-						 " FROM %s.dyn_jobs WHERE job OPERATOR(pg_catalog.=) $1"
-						 " AND rate IS NOT NULL ORDER BY step",
-						 extension_schema());
+	const char *sql = "SELECT step, (rows_done OPERATOR(pg_catalog.+) rows_skipped)"
+					  "::pg_catalog.text, rows_expected::pg_catalog.text,"
+					  " pg_catalog.round(rate)::pg_catalog.text, time_left::pg_catalog.text"
+					  " FROM " DYN_INTERNAL ".job_steps WHERE job OPERATOR(pg_catalog.=) $1"
+					  " AND rate IS NOT NULL ORDER BY step";
 
 	PushActiveSnapshot(GetTransactionSnapshot());
 	sql_execute(sql_on(InvalidOid, sql), lengthof(types), types, values, NULL, true, 0);

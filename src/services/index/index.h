@@ -21,7 +21,7 @@
  *		later.c			procedures that begin when a transaction has committed
  *		queue.c			their requests, which background workers go on with
  *		resume.c		dyn_resume_index(): the rest of what was begun, and the call that does it
- *		progress.c		what dyn_index_builds shows
+ *		progress.c		what dyn_jobs shows of it
  *		violations.c	dyn_index_violations(): items that an index leaves out
  */
 #ifndef DYNAMO_TABLE_SERVICES_INDEX_INDEX_H
@@ -35,7 +35,7 @@
 #include "server/work/service.h"
 #include "server/work/statement.h"
 
-/* As dyn_index_builds counts them. */
+/* As dyn_jobs names them. */
 typedef enum IndexBuildPhase
 {
 	INDEX_BUILD_DECLARE = 1,

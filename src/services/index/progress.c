@@ -1,6 +1,6 @@
 /*
  * progress.c
- *	  What the view dyn_index_builds shows.
+ *	  What the view dyn_jobs shows of it.
  *
  * Extensions have no progress commands of their own, so it is CREATE INDEX's, with a number in
  * the place of its command that no command of the server has; the view knows it by that.  Blocks
@@ -17,6 +17,7 @@
 #define PROGRESS_MARKER INT64CONST(0x44594e) /* see the view in the install script */
 #define PROGRESS_PHASE 17
 #define PROGRESS_LEFT_OUT 18
+#define PROGRESS_TTL 19
 
 /*
  * Whether it is shown already.  A subtransaction that is rolled back ends that, a commit does not;
@@ -31,17 +32,21 @@ is_shown(const IndexBuild *work)
 }
 
 /*
- * Writes the state of the work into the session's progress entry, which dyn_index_builds reads.
+ * Writes the state of the work into the session's progress entry, which dyn_jobs reads.
  * The rollback of a subtransaction clears the entry, so each new transaction shows the state again.
  */
 void
 index_build_progress_show(const IndexBuild *work)
 {
-	static const int params[] = {PROGRESS_CREATEIDX_COMMAND,     PROGRESS_PHASE,
-								 PROGRESS_SCAN_BLOCKS_TOTAL,     PROGRESS_SCAN_BLOCKS_DONE,
-								 PROGRESS_CREATEIDX_TUPLES_DONE, PROGRESS_LEFT_OUT};
-	int64 values[] = {PROGRESS_MARKER,   work->phase, work->blocks_total,
-					  work->blocks_done, work->items, work->left_out};
+	static const int params[] = {PROGRESS_CREATEIDX_COMMAND,
+								 PROGRESS_PHASE,
+								 PROGRESS_SCAN_BLOCKS_TOTAL,
+								 PROGRESS_SCAN_BLOCKS_DONE,
+								 PROGRESS_CREATEIDX_TUPLES_DONE,
+								 PROGRESS_LEFT_OUT,
+								 PROGRESS_TTL};
+	int64 values[] = {PROGRESS_MARKER, work->phase,    work->blocks_total, work->blocks_done,
+					  work->items,     work->left_out, work->ttl};
 
 	if (!is_shown(work))
 		pgstat_progress_start_command(PROGRESS_COMMAND_CREATE_INDEX, work->procedure.relid);
