@@ -66,12 +66,8 @@ print_keys(JsonWriter *json, const Field *field, const void *target)
 
 	json_write_begin_array(json, field->name);
 	for (int i = 0; i < carried->nkeys; i++)
-	{
-		char *spec = psprintf("%.*s %s", (int) carried->attributes_of[i].len,
-							  carried->attributes_of[i].data, item_type_code(carried->types[i]));
-
-		json_write_span(json, NULL, (ItemSpan){spec, (uint32) strlen(spec)});
-	}
+		json_write_span(json, NULL,
+						dyn_key_spec(carried->attributes_of[i], item_type_code(carried->types[i])));
 	json_write_end_array(json);
 }
 

@@ -96,17 +96,11 @@ request_describe_continuous_backups(JsonReader *reader, JsonWriter *response)
 	relation_close(rel, NoLock);
 }
 
-static void
-read_specification(JsonReader *reader, void *to)
-{
-	static const RequestMember members[] = {
-		{"PointInTimeRecoveryEnabled", MEMBER_BOOL, offsetof(UpdateBackups, enabled), true},
-		{"RecoveryPeriodInDays", MEMBER_INTEGER, offsetof(UpdateBackups, period), .min = 1,
-		 .max = MAX_DAYS}};
-
-	/* the member's offset is 0: all of the request is ours */
-	request_read_members(reader, members, lengthof(members), to);
-}
+static const RequestMember specification_members[] = {
+	{"PointInTimeRecoveryEnabled", MEMBER_BOOL, offsetof(UpdateBackups, enabled), true},
+	{"RecoveryPeriodInDays", MEMBER_INTEGER, offsetof(UpdateBackups, period), .min = 1,
+	 .max = MAX_DAYS}};
+static const RequestType specification = {specification_members, lengthof(specification_members)};
 
 /* Run UpdateContinuousBackups, which only the table's owner may do. */
 void
@@ -115,7 +109,7 @@ request_update_continuous_backups(JsonReader *reader, JsonWriter *response)
 	static const RequestMember members[] = {
 		{"TableName", MEMBER_STRING, offsetof(UpdateBackups, table), true, .name_of = NAME_TABLE,
 		 .missing = REQUIRED_TABLE},
-		{"PointInTimeRecoverySpecification", MEMBER_CUSTOM, 0, true, NULL, read_specification}};
+		{"PointInTimeRecoverySpecification", MEMBER_PART, 0, true, .of = &specification}};
 	UpdateBackups update = {{0}};
 	DynDescription *description;
 	DynTable *table;

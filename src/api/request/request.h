@@ -93,7 +93,7 @@ extern void request_list_tables(JsonReader *reader, JsonWriter *response);
 extern void request_update_table(JsonReader *reader, JsonWriter *response);
 
 /* tags.c */
-extern void request_read_tags(JsonReader *reader, void *list);
+extern const RequestType request_tag; /* DynTag */
 extern void request_check_tags(const List *tags);
 extern void request_tag_resource(JsonReader *reader, JsonWriter *response);
 extern void request_untag_resource(JsonReader *reader, JsonWriter *response);

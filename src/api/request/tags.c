@@ -22,22 +22,10 @@ typedef struct TagRequest
 	ItemSpan next;
 } TagRequest;
 
-/* Read Tags: append a DynTag for each element to a List *. */
-void
-request_read_tags(JsonReader *reader, void *list)
-{
-	static const RequestMember members[] = {
-		{"Key", MEMBER_STRING, offsetof(DynTag, key), true},
-		{"Value", MEMBER_STRING, offsetof(DynTag, value), true}};
-
-	for (json_read_array(reader); json_read_element(reader);)
-	{
-		DynTag *tag = palloc0(sizeof(DynTag));
-
-		request_read_members(reader, members, lengthof(members), tag);
-		*(List **) list = lappend(*(List **) list, tag);
-	}
-}
+static const RequestMember tag_members[] = {
+	{"Key", MEMBER_STRING, offsetof(DynTag, key), true},
+	{"Value", MEMBER_STRING, offsetof(DynTag, value), true}};
+const RequestType request_tag = {tag_members, lengthof(tag_members), sizeof(DynTag)};
 
 /*
  * Letters, numbers and blanks, and some other signs.  Outside of ASCII all are taken for letters.
@@ -71,13 +59,10 @@ request_check_tags(const List *tags)
 
 		check_text(tag->key, "Key");
 		check_text(tag->value, "Value");
-		for (int j = 0; j < i; j++)
-		{
-			if (item_compare_bytes(((const DynTag *) list_nth(tags, j))->key, tag->key) == 0)
-				dyn_error(ERRCODE_DYN_VALIDATION,
-						  "Duplicate Tag Keys provided as input: Duplicate Tag Key found %s",
-						  item_quoted_words(tag->key));
-		}
+		if (request_find_name(tags, tag->key) != tag)
+			dyn_error(ERRCODE_DYN_VALIDATION,
+					  "Duplicate Tag Keys provided as input: Duplicate Tag Key found %s",
+					  item_quoted_words(tag->key));
 	}
 }
 
@@ -128,7 +113,7 @@ request_tag_resource(JsonReader *reader, JsonWriter *response)
 	static const RequestMember members[] = {
 		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true,
 		 .missing = "Invalid TableArn"},
-		{"Tags", MEMBER_CUSTOM, offsetof(TagRequest, tags), true, NULL, request_read_tags}};
+		{"Tags", MEMBER_OBJECTS, offsetof(TagRequest, tags), true, .of = &request_tag}};
 	TagRequest request = {0};
 	DynDescription *description;
 	DynTable *table;
