@@ -14,6 +14,9 @@
 
 #include "catalog/definition/description.h"
 #include "catalog/definition/stream_label.h"
+#include "catalog/describe.h"
+#include "catalog/listing.h"
+#include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "catalog/shape.h"
 #include "catalog/size.h"

@@ -24,8 +24,10 @@
 #include "utils/rel.h"
 
 #include "catalog/definition/definition.h"
+#include "catalog/distribute.h"
 #include "catalog/follower.h"
 #include "catalog/key.h"
+#include "catalog/lookup.h"
 #include "catalog/resource.h"
 #include "catalog/rights.h"
 #include "catalog/shape.h"

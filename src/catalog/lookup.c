@@ -15,6 +15,9 @@
 
 #include "catalog/definition/definition.h"
 #include "catalog/definition/trigger.h"
+#include "catalog/distribute.h"
+#include "catalog/listing.h"
+#include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "catalog/table.h"
 #include "catalog/definition/arn.h"

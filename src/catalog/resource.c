@@ -8,6 +8,7 @@
 #include "executor/spi.h"
 #include "utils/rel.h"
 
+#include "catalog/lookup.h"
 #include "catalog/resource.h"
 #include "catalog/rights.h"
 #include "catalog/definition/arn.h"

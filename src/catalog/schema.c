@@ -27,7 +27,9 @@
 #include "utils/syscache.h"
 
 #include "catalog/derive.h"
+#include "catalog/extras.h"
 #include "catalog/key.h"
+#include "catalog/lookup.h"
 #include "catalog/shape.h"
 #include "server/citus.h"
 #include "server/errors.h"

@@ -16,6 +16,7 @@
 #include "catalog/definition/settings.h"
 #include "catalog/derive.h"
 #include "catalog/key.h"
+#include "catalog/lookup.h"
 #include "catalog/shape.h"
 #include "server/citus.h"
 #include "server/errors.h"

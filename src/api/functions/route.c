@@ -39,6 +39,7 @@
 #include "actions/actions.h"
 #include "api/functions/functions.h"
 #include "catalog/key.h"
+#include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "catalog/definition/arn.h"
 #include "server/citus.h"

@@ -16,6 +16,7 @@
 #include "api/request/request.h"
 #include "catalog/definition/description.h"
 #include "catalog/definition/settings.h"
+#include "catalog/lookup.h"
 #include "catalog/resource.h"
 #include "catalog/definition/arn.h"
 #include "server/errors.h"

@@ -12,6 +12,7 @@
 
 #include "api/request/denied.h"
 #include "api/request/members.h"
+#include "catalog/lookup.h"
 #include "catalog/table.h"
 #include "server/arguments.h"
 #include "catalog/definition/arn.h"

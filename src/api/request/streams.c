@@ -13,6 +13,8 @@
 #include "api/request/iterator.h"
 #include "api/request/node_shards.h"
 #include "api/request/request.h"
+#include "catalog/listing.h"
+#include "catalog/lookup.h"
 #include "catalog/resource.h"
 #include "item/json_writer.h"
 #include "catalog/definition/arn.h"

@@ -8,6 +8,8 @@
 #include "utils/lsyscache.h"
 
 #include "api/request/request.h"
+#include "catalog/listing.h"
+#include "catalog/lookup.h"
 #include "catalog/resource.h"
 #include "catalog/rights.h"
 #include "server/errors.h"

@@ -14,6 +14,7 @@
 #include "api/request/definitions.h"
 #include "api/request/request.h"
 #include "catalog/definition/description.h"
+#include "catalog/describe.h"
 #include "catalog/resource.h"
 #include "catalog/definition/arn.h"
 #include "server/errors.h"

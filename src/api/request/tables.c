@@ -10,7 +10,9 @@
 
 #include "api/request/definitions.h"
 #include "api/request/request.h"
+#include "catalog/create.h"
 #include "catalog/definition/settings.h"
+#include "catalog/describe.h"
 #include "catalog/resource.h"
 #include "catalog/shape.h"
 #include "server/errors.h"

@@ -10,6 +10,7 @@
 
 #include "api/request/request.h"
 #include "catalog/definition/description.h"
+#include "catalog/lookup.h"
 #include "catalog/resource.h"
 #include "catalog/definition/arn.h"
 #include "server/errors.h"

@@ -7,6 +7,7 @@
 #include "access/relation.h"
 
 #include "api/request/request.h"
+#include "catalog/describe.h"
 #include "catalog/resource.h"
 #include "server/errors.h"
 #include "services/ttl/ttl.h"

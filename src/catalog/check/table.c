@@ -23,6 +23,7 @@
 #include "catalog/check/check.h"
 #include "catalog/definition/description.h"
 #include "catalog/derive.h"
+#include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "catalog/definition/arn.h"
 #include "server/attempt.h"

@@ -13,6 +13,7 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
+#include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "item/json_writer.h"
 #include "catalog/definition/arn.h"

@@ -16,6 +16,7 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
+#include "catalog/lookup.h"
 #include "server/arguments.h"
 #include "catalog/definition/arn.h"
 #include "server/errors.h"

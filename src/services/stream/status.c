@@ -18,6 +18,8 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
+#include "catalog/listing.h"
+#include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "catalog/definition/arn.h"
 #include "services/stream/service.h"
