@@ -71,14 +71,12 @@ describe(JsonWriter *response, const DynDescription *description)
 	bool possible = objection() == NULL;
 	bool enabled = possible && description->recovery_days > 0;
 
-	json_write_begin(response, NULL);
 	json_write_begin(response, "ContinuousBackupsDescription");
 	json_write_string(response, "ContinuousBackupsStatus", possible ? "ENABLED" : "DISABLED");
 	json_write_begin(response, "PointInTimeRecoveryDescription");
 	json_write_string(response, "PointInTimeRecoveryStatus", enabled ? "ENABLED" : "DISABLED");
 	if (enabled)
 		json_write_integer(response, "RecoveryPeriodInDays", description->recovery_days);
-	json_write_end(response);
 	json_write_end(response);
 	json_write_end(response);
 }

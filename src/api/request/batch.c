@@ -311,11 +311,9 @@ request_batch_get_item(JsonReader *reader, JsonWriter *response)
 	build_gets(&call);
 	prepare_get(reader, &call, &request, &meter);
 	action_batch_get(&request, add_gotten, call.tables, &rest);
-	json_write_begin(response, NULL);
 	print_gotten(response, call.tables);
 	print_unprocessed(response, call.tables, &rest);
 	meter_print(response, &meter);
-	json_write_end(response);
 }
 
 /*
@@ -484,9 +482,7 @@ request_batch_write_item(JsonReader *reader, JsonWriter *response)
 	request_read(reader, batch_write_members, lengthof(batch_write_members), &call, check_writes);
 	prepare_write(reader, &call, &request, &meter);
 	action_batch_write(&request);
-	json_write_begin(response, NULL);
 	json_write_begin(response, "UnprocessedItems");
 	json_write_end(response);
 	meter_print(response, &meter);
-	json_write_end(response);
 }

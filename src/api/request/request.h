@@ -37,7 +37,7 @@
 #include "item/json_writer.h"
 
 /*
- * Reads a request, does what it says, and writes the response: a JSON object.  Without a response
+ * Reads a request, does what it says, and writes the members of the response.  Without a response
  * those that access patterns can have only say what is wrong with the request.
  */
 typedef void (*RequestOperation)(JsonReader *reader, JsonWriter *response);

@@ -173,14 +173,12 @@ request_list_streams(JsonReader *reader, JsonWriter *response)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("invalid ExclusiveStartStreamArn \"%s\"", item_quoted(list.after))));
 	SPI_connect();
-	json_write_begin(response, NULL);
 	json_write_begin_array(response, "Streams");
 	complete = list.table.data != NULL ? append_one_table(response, &list, &room, &last)
 									   : append_all_tables(response, &list, &room, &last);
 	json_write_end_array(response);
 	if (!complete)
 		json_write_string(response, "LastEvaluatedStreamArn", last);
-	json_write_end(response);
 	SPI_finish();
 }
 
@@ -388,9 +386,7 @@ request_describe_stream(JsonReader *reader, JsonWriter *response)
 	request_read(reader, members, lengthof(members), &describe, NULL);
 	request_names(reader, describe.stream);
 	rel = open_stream(describe.stream, &table, &target);
-	json_write_begin(response, NULL);
 	append_description(response, &describe, table, &target);
-	json_write_end(response);
 	relation_close(rel, NoLock);
 }
 
@@ -491,9 +487,7 @@ request_get_shard_iterator(JsonReader *reader, JsonWriter *response)
 		dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND,
 				  "Requested resource not found: Shard does not exist");
 	iterator.issued = request_now();
-	json_write_begin(response, NULL);
 	json_write_string(response, "ShardIterator", request_print_iterator(&iterator));
-	json_write_end(response);
 }
 
 typedef struct GetRecords
@@ -570,7 +564,6 @@ request_get_records(JsonReader *reader, JsonWriter *response)
 	request_parse_iterator(get.iterator, &iterator);
 	request_names(reader, iterator.stream);
 	find_target(&iterator, &target);
-	json_write_begin(response, NULL);
 	if (iterator.placed)
 		request_append_node_records(response, &target, &iterator, max_records, &ended);
 	else
@@ -578,5 +571,4 @@ request_get_records(JsonReader *reader, JsonWriter *response)
 	iterator.issued = request_now();
 	if (!ended)
 		json_write_string(response, "NextShardIterator", request_print_iterator(&iterator));
-	json_write_end(response);
 }

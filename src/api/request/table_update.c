@@ -435,9 +435,7 @@ request_update_table(JsonReader *reader, JsonWriter *response)
 	else if (update.stream != NULL)
 		stream_disable(update.name);
 	rel = resource_open(update.name, &table);
-	json_write_begin(response, NULL);
 	dyn_describe(response, "TableDescription", rel, table, update.name,
 				 online != NULL ? "UPDATING" : "ACTIVE");
-	json_write_end(response);
 	relation_close(rel, NoLock);
 }

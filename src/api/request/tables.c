@@ -132,9 +132,7 @@ request_create_table(JsonReader *reader, JsonWriter *response)
 		stream_enable(create.name, (DynStreamView) create.stream->view, 0, false);
 
 	rel = resource_open(create.name, &table);
-	json_write_begin(response, NULL);
 	dyn_describe(response, "TableDescription", rel, table, create.name, "ACTIVE");
-	json_write_end(response);
 	relation_close(rel, NoLock);
 }
 
@@ -148,9 +146,7 @@ request_describe_table(JsonReader *reader, JsonWriter *response)
 	DynTable *table;
 	Relation rel = resource_open_state(name, &table);
 
-	json_write_begin(response, NULL);
 	dyn_describe(response, "Table", rel, table, name, "ACTIVE");
-	json_write_end(response);
 	relation_close(rel, NoLock);
 }
 
@@ -165,8 +161,6 @@ request_delete_table(JsonReader *reader, JsonWriter *response)
 	DynTable *table;
 	Relation rel = resource_open(name, &table);
 
-	json_write_begin(response, NULL);
 	dyn_describe_deleted(response, "TableDescription", rel, table, name);
-	json_write_end(response);
 	dyn_drop(rel, table, false);
 }

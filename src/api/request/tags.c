@@ -132,7 +132,6 @@ request_tag_resource(JsonReader *reader, JsonWriter *response)
 							((DynTag *) lfirst(cell))->value);
 	description_write(RelationGetRelid(rel), description);
 	relation_close(rel, NoLock);
-	json_write_raw(response, NULL, "{}");
 }
 
 /*
@@ -161,7 +160,6 @@ request_untag_resource(JsonReader *reader, JsonWriter *response)
 		description_remove_tag(description, *(ItemSpan *) lfirst(cell));
 	description_write(RelationGetRelid(rel), description);
 	relation_close(rel, NoLock);
-	json_write_raw(response, NULL, "{}");
 }
 
 /* All at once, so there is never a token for more. */
@@ -182,7 +180,6 @@ request_list_tags_of_resource(JsonReader *reader, JsonWriter *response)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid NextToken")));
 	rel = open_table(request.arn, &table);
 	description = description_read(RelationGetRelid(rel));
-	json_write_begin(response, NULL);
 	json_write_begin_array(response, "Tags");
 	for (int i = 0; i < description->ntags; i++)
 	{
@@ -192,6 +189,5 @@ request_list_tags_of_resource(JsonReader *reader, JsonWriter *response)
 		json_write_end(response);
 	}
 	json_write_end_array(response);
-	json_write_end(response);
 	relation_close(rel, NoLock);
 }

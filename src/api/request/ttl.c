@@ -66,11 +66,9 @@ request_update_time_to_live(JsonReader *reader, JsonWriter *response)
 		check_disabled(&update);
 		ttl_disable(update.table, "UpdateTimeToLive");
 	}
-	json_write_begin(response, NULL);
 	json_write_begin(response, "TimeToLiveSpecification");
 	json_write_bool(response, "Enabled", wanted->enabled);
 	json_write_span(response, "AttributeName", wanted->attribute);
-	json_write_end(response);
 	json_write_end(response);
 }
 
@@ -85,8 +83,6 @@ request_describe_time_to_live(JsonReader *reader, JsonWriter *response)
 	DynTable *table;
 	Relation rel = resource_open_state(name, &table);
 
-	json_write_begin(response, NULL);
 	dyn_describe_ttl(response, "TimeToLiveDescription", table);
-	json_write_end(response);
 	relation_close(rel, NoLock);
 }
