@@ -282,6 +282,7 @@ print_value(StringInfo out, const RequestMember *member, const void *from)
 		case MEMBER_VALUES:
 		case MEMBER_LATE_VALUES:
 		case MEMBER_NAMES:
+		case MEMBER_FLAG:
 		case MEMBER_LONG:
 		case MEMBER_STRINGS:
 		case MEMBER_PART:
@@ -500,6 +501,9 @@ read_value(JsonReader *reader, const RequestMember *member, void *to)
 			break;
 		case MEMBER_BOOL:
 			*(bool *) to = json_read_bool(reader);
+			break;
+		case MEMBER_FLAG:
+			*(int *) to = json_read_bool(reader);
 			break;
 		case MEMBER_INTEGER:
 			*(RequestInteger *) to = read_number(reader, member);

@@ -35,6 +35,7 @@ typedef enum MemberKind
 	MEMBER_TEXT, /* text * */
 	MEMBER_STRING, /* ItemSpan */
 	MEMBER_BOOL, /* bool */
+	MEMBER_FLAG, /* int: 1 or 0 */
 	MEMBER_INTEGER, /* RequestInteger */
 	MEMBER_LONG, /* int64 that is not 0: a 0 is read as the least one */
 	MEMBER_ITEM, /* DynItem *, of typed values */

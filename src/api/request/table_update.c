@@ -100,12 +100,6 @@ read_updates(JsonReader *reader, void *list)
 	}
 }
 
-static void
-read_protection(JsonReader *reader, void *protection)
-{
-	*(int *) protection = json_read_bool(reader);
-}
-
 /* In the order of DynamoDB's errors. */
 static const RequestMember update_members[] = {
 	{"AttributeDefinitions", MEMBER_OBJECTS, offsetof(UpdateTable, attributes),
@@ -117,8 +111,7 @@ static const RequestMember update_members[] = {
 	UNITS_MEMBERS(UpdateTable),
 	{"GlobalSecondaryIndexUpdates", MEMBER_CUSTOM, offsetof(UpdateTable, updates), false, NULL,
 	 read_updates},
-	{"DeletionProtectionEnabled", MEMBER_CUSTOM, offsetof(UpdateTable, deletion_protection), false,
-	 NULL, read_protection},
+	{"DeletionProtectionEnabled", MEMBER_FLAG, offsetof(UpdateTable, deletion_protection)},
 	{"TableClass", MEMBER_CUSTOM, offsetof(UpdateTable, table_class), false, NULL,
 	 request_read_table_class},
 	{"StreamSpecification", MEMBER_OBJECT, offsetof(UpdateTable, stream), .of = &request_stream},

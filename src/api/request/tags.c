@@ -67,6 +67,12 @@ request_check_tags(const List *tags)
 	}
 }
 
+#define RESOURCE_MEMBER \
+	{ \
+		"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true, \
+			.missing = "Invalid TableArn" \
+	}
+
 /* Only an ARN names a resource. */
 static void
 read_request(JsonReader *reader, const RequestMember *members, int n, TagRequest *request)
@@ -82,29 +88,37 @@ read_request(JsonReader *reader, const RequestMember *members, int n, TagRequest
 }
 
 /* The errors of these operations name the ARN. */
-pg_noreturn static void
-fail_not_found(ItemSpan arn)
-{
-	dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND,
-			  "Requested resource not found: ResourceArn: %s not found", item_quoted_words(arn));
-}
-
 static Relation
 open_table(ItemSpan arn, DynTable **table)
 {
 	Relation rel = dyn_table_find(arn, AccessShareLock, table);
 
 	if (rel == NULL)
-		fail_not_found(arn);
+		dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND,
+				  "Requested resource not found: ResourceArn: %s not found",
+				  item_quoted_words(arn));
 	return rel;
 }
 
-/* To change its tags. */
-static Relation
-lock_table(ItemSpan arn, DynTable **table)
+/* Sets and removes tags, which only the table's owner may do. */
+static void
+change_tags(const TagRequest *request)
 {
-	relation_close(open_table(arn, table), AccessShareLock);
-	return resource_lock(arn, ShareUpdateExclusiveLock, table);
+	DynDescription *description;
+	DynTable *table;
+	Relation rel;
+	ListCell *cell;
+
+	relation_close(open_table(request->arn, &table), AccessShareLock);
+	rel = resource_lock(request->arn, ShareUpdateExclusiveLock, &table);
+	description = description_read(table->relid);
+	foreach (cell, request->tags)
+		description_set_tag(description, ((DynTag *) lfirst(cell))->key,
+							((DynTag *) lfirst(cell))->value);
+	foreach (cell, request->keys)
+		description_remove_tag(description, *(ItemSpan *) lfirst(cell));
+	description_write(table->relid, description);
+	relation_close(rel, NoLock);
 }
 
 /* Run TagResource, which only the table's owner may do.  A tag that exists gets the new value. */
@@ -112,26 +126,15 @@ void
 request_tag_resource(JsonReader *reader, JsonWriter *response)
 {
 	static const RequestMember members[] = {
-		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true,
-		 .missing = "Invalid TableArn"},
+		RESOURCE_MEMBER,
 		{"Tags", MEMBER_OBJECTS, offsetof(TagRequest, tags), true, .of = &request_tag}};
 	TagRequest request = {0};
-	DynDescription *description;
-	DynTable *table;
-	Relation rel;
-	ListCell *cell;
 
 	read_request(reader, members, lengthof(members), &request);
 	if (request.tags == NIL)
 		dyn_error(ERRCODE_DYN_VALIDATION, "Atleast one Tag needs to be provided as Input.");
 	request_check_tags(request.tags);
-	rel = lock_table(request.arn, &table);
-	description = description_read(RelationGetRelid(rel));
-	foreach (cell, request.tags)
-		description_set_tag(description, ((DynTag *) lfirst(cell))->key,
-							((DynTag *) lfirst(cell))->value);
-	description_write(RelationGetRelid(rel), description);
-	relation_close(rel, NoLock);
+	change_tags(&request);
 }
 
 /*
@@ -142,24 +145,13 @@ void
 request_untag_resource(JsonReader *reader, JsonWriter *response)
 {
 	static const RequestMember members[] = {
-		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true,
-		 .missing = "Invalid TableArn"},
-		{"TagKeys", MEMBER_STRINGS, offsetof(TagRequest, keys), true}};
+		RESOURCE_MEMBER, {"TagKeys", MEMBER_STRINGS, offsetof(TagRequest, keys), true}};
 	TagRequest request = {0};
-	DynDescription *description;
-	DynTable *table;
-	Relation rel;
-	ListCell *cell;
 
 	read_request(reader, members, lengthof(members), &request);
 	if (request.keys == NIL)
 		dyn_error(ERRCODE_DYN_VALIDATION, "Atleast one Tag Key needs to be provided as Input.");
-	rel = lock_table(request.arn, &table);
-	description = description_read(RelationGetRelid(rel));
-	foreach (cell, request.keys)
-		description_remove_tag(description, *(ItemSpan *) lfirst(cell));
-	description_write(RelationGetRelid(rel), description);
-	relation_close(rel, NoLock);
+	change_tags(&request);
 }
 
 /* All at once, so there is never a token for more. */
@@ -167,9 +159,7 @@ void
 request_list_tags_of_resource(JsonReader *reader, JsonWriter *response)
 {
 	static const RequestMember members[] = {
-		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true,
-		 .missing = "Invalid TableArn"},
-		{"NextToken", MEMBER_STRING, offsetof(TagRequest, next)}};
+		RESOURCE_MEMBER, {"NextToken", MEMBER_STRING, offsetof(TagRequest, next)}};
 	TagRequest request = {0};
 	const DynDescription *description;
 	DynTable *table;
