@@ -88,8 +88,8 @@ field_string(const FieldReader *reader, const char *name, ItemSpan value)
 }
 
 /*
- * Allocates the strings in an array; returns their number.  Raises the reader's error if the value is
- * something else than what is wanted.
+ * Allocates the strings in an array; returns their number.  Raises the reader's error if the value
+ * is something else than what is wanted.
  */
 int
 field_strings(const FieldReader *reader, const Field *field, ItemSpan value, const char *wanted,

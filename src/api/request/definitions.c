@@ -192,8 +192,9 @@ use_attribute(ItemSpan spec, List *attributes)
 }
 
 /*
- * Raises ERRCODE_DYN_VALIDATION if an attribute is defined otherwise than the table has it, or twice, or
- * is neither a key of the table nor one that has been set.  DynamoDB says less of a table without indexes.
+ * Raises ERRCODE_DYN_VALIDATION if an attribute is defined otherwise than the table has it, or
+ * twice, or is neither a key of the table nor one that has been set.  DynamoDB says less of a table
+ * without indexes.
  */
 void
 request_check_attributes(const DynShape *shape, List *attributes)
