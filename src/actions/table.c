@@ -8,6 +8,7 @@
 #include "utils/rel.h"
 
 #include "actions/actions.h"
+#include "catalog/lookup.h"
 
 /*
  * Returns the table of a request: the one that the caller has open, or else that of the name, which

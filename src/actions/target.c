@@ -8,6 +8,7 @@
 #include "utils/rel.h"
 
 #include "actions/several.h"
+#include "catalog/lookup.h"
 #include "server/errors.h"
 
 /* A table of a request, opened once for all actions that name it alike. */

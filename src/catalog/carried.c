@@ -13,6 +13,8 @@
 #include "item/fields.h"
 #include "server/errors.h"
 
+#define STRINGS "an array of strings"
+
 /*
  * The constants
  */
@@ -25,36 +27,16 @@ fail_member(const FieldReader *reader, const char *message, const char *detail)
 					detail == NULL ? 0 : errdetail("%s", detail)));
 }
 
-/* Reads an array of strings, of which there are at most max. */
-static int
-read_strings(const FieldReader *reader, const Field *field, ItemSpan value, uint32 max,
-			 ItemSpan *strings)
-{
-	ItemChildren elements;
-
-	if (item_type(value) != ITEM_L)
-		field_fail(reader, field->name, "an array of strings");
-	elements = item_children(value);
-	if (elements.count > max)
-		field_fail(reader, field->name, psprintf("an array of at most %u strings", max));
-	for (uint32 i = 0; i < elements.count; i++)
-	{
-		ItemSpan element = item_child(&elements, i);
-
-		if (item_type(element) != ITEM_S)
-			field_fail(reader, field->name, "an array of strings");
-		strings[i] = item_payload(element);
-	}
-	return (int) elements.count;
-}
-
 static void
 read_keys(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
-	ItemSpan specs[DYN_MAX_INDEX_COLUMNS];
 	DynCarried *carried = target;
+	ItemSpan *specs;
 
-	carried->nkeys = read_strings(reader, field, value, DYN_MAX_INDEX_COLUMNS, specs);
+	if (item_type(value) == ITEM_L && item_children(value).count > DYN_MAX_INDEX_COLUMNS)
+		field_fail(reader, field->name,
+				   psprintf("an array of at most %u strings", DYN_MAX_INDEX_COLUMNS));
+	carried->nkeys = field_strings(reader, field, value, STRINGS, &specs);
 	for (int i = 0; i < carried->nkeys; i++)
 		dyn_parse_key_spec(specs[i], &carried->attributes_of[i], &carried->types[i]);
 }
@@ -66,12 +48,8 @@ print_keys(JsonWriter *json, const Field *field, const void *target)
 
 	json_write_begin_array(json, field->name);
 	for (int i = 0; i < carried->nkeys; i++)
-	{
-		char *spec = psprintf("%.*s %s", (int) carried->attributes_of[i].len,
-							  carried->attributes_of[i].data, item_type_code(carried->types[i]));
-
-		json_write_span(json, NULL, (ItemSpan){spec, (uint32) strlen(spec)});
-	}
+		json_write_span(json, NULL,
+						dyn_key_spec(carried->attributes_of[i], item_type_code(carried->types[i])));
 	json_write_end_array(json);
 }
 
@@ -79,13 +57,8 @@ static void
 read_attributes(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
 	DynCarried *carried = target;
-	ItemChildren elements;
 
-	if (item_type(value) != ITEM_L)
-		field_fail(reader, field->name, "an array of strings");
-	elements = item_children(value);
-	carried->included = palloc(elements.count * sizeof(ItemSpan));
-	carried->nincluded = read_strings(reader, field, value, elements.count, carried->included);
+	carried->nincluded = field_strings(reader, field, value, STRINGS, &carried->included);
 	carried->whole = false;
 	qsort(carried->included, carried->nincluded, sizeof(ItemSpan), item_compare_spans);
 }
@@ -95,12 +68,8 @@ print_attributes(JsonWriter *json, const Field *field, const void *target)
 {
 	const DynCarried *carried = target;
 
-	if (carried->whole)
-		return;
-	json_write_begin_array(json, field->name);
-	for (int i = 0; i < carried->nincluded; i++)
-		json_write_span(json, NULL, carried->included[i]);
-	json_write_end_array(json);
+	if (!carried->whole)
+		json_write_spans(json, field->name, carried->included, carried->nincluded);
 }
 
 static const Field carried_fields[] = {

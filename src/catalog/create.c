@@ -23,10 +23,13 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
+#include "catalog/create.h"
 #include "catalog/definition/arn.h"
 #include "catalog/definition/description.h"
+#include "catalog/distribute.h"
 #include "catalog/follower.h"
 #include "catalog/key.h"
+#include "catalog/lookup.h"
 #include "catalog/shape.h"
 #include "server/arguments.h"
 #include "server/attempt.h"

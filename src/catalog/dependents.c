@@ -15,6 +15,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "catalog/create.h"
 #include "catalog/table.h"
 #include "server/errors.h"
 #include "server/sql.h"

@@ -25,6 +25,7 @@
 #include "catalog/derive.h"
 #include "catalog/expiry.h"
 #include "catalog/key.h"
+#include "catalog/lookup.h"
 #include "catalog/shape.h"
 #include "catalog/unchanged.h"
 #include "server/call_site.h"

@@ -15,6 +15,9 @@
 #include "catalog/definition/arn.h"
 #include "catalog/definition/description.h"
 #include "catalog/definition/stream_label.h"
+#include "catalog/describe.h"
+#include "catalog/listing.h"
+#include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "catalog/shape.h"
 #include "catalog/size.h"
@@ -60,12 +63,7 @@ append_projection(JsonWriter *json, const DynIndex *index)
 	json_write_begin(json, "Projection");
 	json_write_string(json, "ProjectionType", dyn_projection_names[index->projection]);
 	if (index->nincluded > 0)
-	{
-		json_write_begin_array(json, "NonKeyAttributes");
-		for (int i = 0; i < index->nincluded; i++)
-			json_write_span(json, NULL, index->included[i]);
-		json_write_end_array(json);
-	}
+		json_write_spans(json, "NonKeyAttributes", index->included, index->nincluded);
 	json_write_end(json);
 }
 

@@ -25,8 +25,10 @@
 
 #include "catalog/definition/arn.h"
 #include "catalog/definition/definition.h"
+#include "catalog/distribute.h"
 #include "catalog/follower.h"
 #include "catalog/key.h"
+#include "catalog/lookup.h"
 #include "catalog/resource.h"
 #include "catalog/rights.h"
 #include "catalog/shape.h"

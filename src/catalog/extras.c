@@ -19,6 +19,7 @@
 #include "catalog/carried.h"
 #include "catalog/definition/definition.h"
 #include "catalog/derive.h"
+#include "catalog/extras.h"
 #include "catalog/key.h"
 #include "catalog/shard_guard.h"
 

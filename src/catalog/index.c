@@ -186,10 +186,8 @@ read_carried(const DynTable *table, const DynIndexSpec *spec, DynIndex *index)
 	for (int i = 0; i < index->ncolumns; i++)
 	{
 		const DynKey *key = dyn_index_key(table, index, i);
-		char *text = psprintf("%.*s %s", (int) key->attribute.len, key->attribute.data,
-							  item_type_code(key->type));
 
-		specs[i] = (ItemSpan){text, (uint32) strlen(text)};
+		specs[i] = dyn_key_spec(key->attribute, item_type_code(key->type));
 	}
 	index->carried = dyn_carried_of(spec, specs, index->ncolumns);
 }

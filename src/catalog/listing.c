@@ -26,6 +26,7 @@
 
 #include "catalog/definition/definition.h"
 #include "catalog/definition/trigger.h"
+#include "catalog/listing.h"
 #include "catalog/rights.h"
 #include "catalog/table.h"
 #include "server/attempt.h"

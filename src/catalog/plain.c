@@ -14,6 +14,7 @@
 #include "utils/rel.h"
 
 #include "am/am.h"
+#include "catalog/extras.h"
 #include "catalog/table.h"
 
 /* What speaks against reads, or NULL. */

@@ -9,6 +9,7 @@
 #include "utils/rel.h"
 
 #include "catalog/definition/arn.h"
+#include "catalog/lookup.h"
 #include "catalog/resource.h"
 #include "catalog/rights.h"
 #include "server/errors.h"

@@ -12,6 +12,7 @@
 #include "utils/builtins.h"
 #include "utils/syscache.h"
 
+#include "catalog/distribute.h"
 #include "catalog/rights.h"
 #include "catalog/table.h"
 #include "server/extension.h"

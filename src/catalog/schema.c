@@ -27,7 +27,9 @@
 #include "utils/syscache.h"
 
 #include "catalog/derive.h"
+#include "catalog/extras.h"
 #include "catalog/key.h"
+#include "catalog/lookup.h"
 #include "catalog/shape.h"
 #include "server/citus.h"
 #include "server/errors.h"
@@ -372,7 +374,7 @@ read_ttl(Relation rel, DynTable *table)
 		fail_shape(rel, psprintf("It has more than %d keys.", DYN_MAX_COLUMNS));
 	if (attnum <= 0)
 		fail_shape(rel, psprintf("It has no column \"%s\" for time to live.", DYN_TTL_COLUMN));
-	set_key(rel, &table->keys[table->ncolumns++], dyn_ttl_spec(table->settings.ttl), attnum);
+	set_key(rel, &table->keys[table->ncolumns++], dyn_key_spec(table->settings.ttl, "N"), attnum);
 	*ttl = (DynIndex){.name = table->settings.ttl,
 					  .npartition = 1,
 					  .nkeys = 1,

@@ -16,6 +16,7 @@
 #include "catalog/definition/settings.h"
 #include "catalog/derive.h"
 #include "catalog/key.h"
+#include "catalog/lookup.h"
 #include "catalog/shape.h"
 #include "server/citus.h"
 #include "server/errors.h"
@@ -134,15 +135,6 @@ dyn_shape_keys(const DynShape *shape)
 	return columns;
 }
 
-/* The attribute of time to live as a key. */
-ItemSpan
-dyn_ttl_spec(ItemSpan attribute)
-{
-	char *spec = psprintf("%.*s N", (int) attribute.len, attribute.data);
-
-	return (ItemSpan){spec, (uint32) strlen(spec)};
-}
-
 /* The key specs of an entry: the index's, and those of the table that are not among them. */
 static int
 entry_specs(const DynShape *shape, const DynIndexSpec *spec, ItemSpan specs[DYN_MAX_INDEX_COLUMNS])
@@ -198,8 +190,8 @@ dyn_shape_columns(const DynShape *shape)
 	ListCell *cell;
 
 	if (shape->settings.ttl.len > 0)
-		columns =
-			add_shape_column(columns, dyn_ttl_spec(shape->settings.ttl), ITEM_N, DYN_TTL_COLUMN);
+		columns = add_shape_column(columns, dyn_key_spec(shape->settings.ttl, "N"), ITEM_N,
+								   DYN_TTL_COLUMN);
 	foreach (cell, shape->indexes)
 	{
 		const DynIndexSpec *index = lfirst(cell);

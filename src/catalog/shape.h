@@ -37,22 +37,6 @@ extern void dyn_index_read(const DynTable *table, const DynIndexSpec *spec, DynI
 /* covering.c */
 extern const char *dyn_covering_parameters(const DynShape *shape, Relation rel);
 
-/* create.c */
-#define DYN_DEFAULT_FILLFACTOR 90
-extern void dyn_create(DynShape *shape, ItemSpan given, int64 fillfactor);
-
-/* distribute.c */
-typedef struct DynDistribution
-{
-	const char *colocate_with; /* qualified and quoted; NULL: a table of the same owner */
-	Oid owner; /* of that */
-	int32 shard_count; /* 0: Citus chooses */
-} DynDistribution;
-
-extern DynDistribution dyn_distribution_read(FunctionCallInfo fcinfo, int first);
-extern void dyn_distribute(Oid relid, const DynDistribution *how);
-extern void dyn_warn_owners(Oid relid);
-
 /* shape.c: the DDL of a table of that shape */
 extern DynShape *dyn_shape_read(List *arguments, int nkeys);
 extern void dyn_shape_check(const DynShape *shape);
@@ -62,7 +46,6 @@ extern DynIndexSpec *dyn_shape_index(const DynShape *shape, ItemSpan name);
 extern List *dyn_shape_keys(const DynShape *shape); /* DynShapeColumn: table keys first */
 extern List *dyn_shape_columns(const DynShape *shape); /* these, time to live's, what is carried */
 extern char *dyn_carried_column(ItemSpan index);
-extern ItemSpan dyn_ttl_spec(ItemSpan attribute);
 extern char *dyn_shape_column_sql(const DynShape *shape, int i); /* "name type", of columns */
 extern char *dyn_shape_statistics_sql(const DynShape *shape, int i); /* of ALTER TABLE, or NULL */
 extern char *dyn_shape_match_sql(const DynShape *shape);
@@ -77,8 +60,5 @@ extern char *dyn_shape_index_sql(const DynShape *shape, const DynIndexSpec *spec
 								 const char *relation, bool concurrently);
 extern char *dyn_shape_ttl_sql(const DynShape *shape, const char *relation, bool concurrently);
 extern char *dyn_index_relation_name(Oid namespace, const char *table, ItemSpan index);
-
-/* share_tokens.c */
-extern void dyn_share_tokens(void);
 
 #endif

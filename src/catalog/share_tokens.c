@@ -7,6 +7,7 @@
 #include "executor/spi.h"
 #include "storage/lmgr.h"
 
+#include "catalog/distribute.h"
 #include "catalog/shape.h"
 #include "server/citus.h"
 #include "server/work/owned.h"

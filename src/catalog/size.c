@@ -25,6 +25,7 @@
 #include "utils/snapmgr.h"
 #include "utils/varlena.h"
 
+#include "catalog/listing.h"
 #include "catalog/rights.h"
 #include "catalog/size.h"
 #include "server/citus.h"

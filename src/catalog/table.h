@@ -188,66 +188,6 @@ extern bool dyn_has_children(Relation rel);
 extern bool dyn_is_distributed(Relation rel);
 extern const char *dyn_unsupported(Relation rel);
 
-/* lookup.c */
-#define DYN_NOT_FOUND_WORDS "Requested resource not found"
-extern Oid dyn_table_lookup(ItemSpan name);
-extern Relation dyn_table_open(text *name, LOCKMODE lockmode, DynTable **table);
-extern Relation dyn_table_find(ItemSpan name, LOCKMODE lockmode, DynTable **table);
-extern Relation dyn_open_given(Oid relid);
-extern Relation dyn_table_open_state(text *name, DynTable **table);
-extern Relation dyn_table_find_state(ItemSpan name, DynTable **table);
-extern char *dyn_identifier(ItemSpan name);
-extern char *dyn_column_identifier(ItemSpan name);
-extern void dyn_split_name(ItemSpan name, char **schema, char **relation);
-extern Oid dyn_creation_schema(ItemSpan name, char **relation);
-extern ItemSpan dyn_name_of_relation(const char *relation, const DynSettings *settings);
-
-/* listing.c */
-extern List *dyn_listed_tables(const char *member);
-extern bool dyn_is_named_alone(Oid relid);
-extern bool dyn_listed_settings(Oid relid, DynSettings *settings);
-
-/* A table in a list, which is made without waiting for locks. */
-typedef struct DynListed
-{
-	Oid relid;
-	Relation
-		rel; /* under the lock of a reader; NULL: another session has locked the table or an index
-		      * of it */
-	DynTable *table; /* likewise */
-	DynSettings settings; /* in any case */
-	List *indexes; /* that are locked with it */
-} DynListed;
-
-/* False if it is gone, broken, or no table of items. */
-extern bool dyn_try_listed(void (*step)(void *arg), void *arg);
-extern bool dyn_open_listed(Oid relid, DynListed *listed);
-extern void dyn_close_listed(DynListed *listed);
-extern char *dyn_listed_name(const DynListed *listed); /* quoted */
-
-struct ReturnSetInfo;
-
-/* Adds the rows of a listed table to the result of a function. */
-typedef void (*PutListed)(struct ReturnSetInfo *result, const DynListed *listed, void *arg);
-
-extern void dyn_list(struct FunctionCallInfoBaseData *fcinfo, List *relids, PutListed put,
-					 void *arg);
-
-/*
- * Lock a table and its indexes, which reading its schema and planning lock too, without waiting.
- * Returns false, with nothing locked, if one of the locks is not available.
- */
-extern bool dyn_try_locks(Oid relid, LOCKMODE mode, List **indexes);
-
-/* plain.c */
-extern void dyn_read_plainness(Relation rel, DynTable *table);
-
-/* extras.c */
-extern void dyn_read_extras(Relation rel, DynTable *table);
-extern bool dyn_may_rewrite(const DynTable *table, const Trigger *trigger);
-extern bool dyn_constraint_covers(const DynTable *table, const char *expression);
-extern bool dyn_columns_are_valid(Relation rel, const DynTable *table);
-
 /* index.c */
 extern const DynIndex *dyn_find_index(const DynTable *table, ItemSpan name);
 pg_noreturn extern void dyn_fail_no_index(const DynTable *table, ItemSpan name, int code,
@@ -260,29 +200,5 @@ extern Size dyn_index_entry_size(const DynTable *table, const DynIndex *index, c
 extern DynItem *dyn_index_part(const DynTable *table, const DynIndex *index, const DynItem *item);
 extern bool dyn_index_has(const DynTable *table, const DynIndex *index, const DynItem *item);
 extern int dyn_local_indexes(const DynTable *table);
-
-/* routed.c */
-extern void dyn_distribute_routed(const char *qualified, Oid type);
-
-/* create.c */
-extern void dyn_drop(Relation rel, DynTable *table, bool cascade);
-
-/* dependents.c */
-extern void dyn_dependents_refuse(Relation rel, const char *what, List *columns, List *released);
-
-/* distribute.c */
-#define DYN_UNDISTRIBUTED_HINT \
-	"It has the definition of a distributed table. Call dyn_distribute_table(), or " \
-	"dyn_undistribute_table() to make it a table of one node."
-extern void dyn_refuse_distributed(Relation rel, const char *what, const char *detail,
-								   const char *hint);
-
-/* describe.c */
-extern void dyn_describe(JsonWriter *json, const char *member, Relation rel, const DynTable *table,
-						 ItemSpan name, const char *status);
-extern void dyn_describe_deleted(JsonWriter *json, const char *member, Relation rel,
-								 const DynTable *table, ItemSpan name);
-extern const char *const dyn_ttl_status_names[]; /* by DynIndexStatus */
-extern void dyn_describe_ttl(JsonWriter *json, const char *member, const DynTable *table);
 
 #endif

@@ -87,6 +87,31 @@ field_string(const FieldReader *reader, const char *name, ItemSpan value)
 	return item_payload(value);
 }
 
+/*
+ * Allocates the strings in an array; returns their number.  Raises the reader's error if the value
+ * is something else than what is wanted.
+ */
+int
+field_strings(const FieldReader *reader, const Field *field, ItemSpan value, const char *wanted,
+			  ItemSpan **strings)
+{
+	ItemChildren elements;
+
+	if (item_type(value) != ITEM_L)
+		field_fail(reader, field->name, wanted);
+	elements = item_children(value);
+	*strings = palloc(elements.count * sizeof(ItemSpan));
+	for (uint32 i = 0; i < elements.count; i++)
+	{
+		ItemSpan element = item_child(&elements, i);
+
+		if (item_type(element) != ITEM_S)
+			field_fail(reader, field->name, wanted);
+		(*strings)[i] = item_payload(element);
+	}
+	return (int) elements.count;
+}
+
 /* Returns whether a value is an integer that is not negative. */
 bool
 field_count(ItemSpan value, int64 *count)

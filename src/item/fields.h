@@ -74,12 +74,14 @@ extern void fields_print_object(JsonWriter *json, const char *name, const Field 
 
 /*
  * For read functions of fields: raise any error; raise that the member must be something; read a
- * string that is not empty; read a count.
+ * string that is not empty; an array of strings; a count.
  */
 pg_noreturn extern void fields_fail(const FieldReader *reader, const char *message,
 									const char *detail);
 pg_noreturn extern void field_fail(const FieldReader *reader, const char *name, const char *wanted);
 extern ItemSpan field_string(const FieldReader *reader, const char *name, ItemSpan value);
+extern int field_strings(const FieldReader *reader, const Field *field, ItemSpan value,
+						 const char *wanted, ItemSpan **strings);
 extern bool field_count(ItemSpan value, int64 *count);
 
 #endif

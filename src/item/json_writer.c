@@ -137,6 +137,16 @@ json_write_span(JsonWriter *json, const char *name, ItemSpan value)
 	item_print_string(json->text, value);
 }
 
+/* Writes an array of strings. */
+void
+json_write_spans(JsonWriter *json, const char *name, const ItemSpan *values, int n)
+{
+	json_write_begin_array(json, name);
+	for (int i = 0; i < n; i++)
+		json_write_span(json, NULL, values[i]);
+	json_write_end_array(json);
+}
+
 /* Writes a number. */
 void
 json_write_integer(JsonWriter *json, const char *name, int64 value)

@@ -43,6 +43,7 @@ extern void json_write_name(JsonWriter *json, const char *name);
 extern void json_write_member(JsonWriter *json, ItemSpan name);
 extern void json_write_string(JsonWriter *json, const char *name, const char *value);
 extern void json_write_span(JsonWriter *json, const char *name, ItemSpan value);
+extern void json_write_spans(JsonWriter *json, const char *name, const ItemSpan *values, int n);
 extern void json_write_integer(JsonWriter *json, const char *name, int64 value);
 extern void json_write_bool(JsonWriter *json, const char *name, bool value);
 extern void json_write_raw(JsonWriter *json, const char *name, const char *value);

@@ -41,6 +41,7 @@
 #include "catalog/definition/description.h"
 #include "catalog/definition/index_spec.h"
 #include "catalog/definition/label.h"
+#include "catalog/lookup.h"
 #include "server/compat.h"
 #include "server/errors.h"
 #include "models/entity/entity.h"

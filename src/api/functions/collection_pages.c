@@ -17,6 +17,7 @@
 #include "utils/rel.h"
 #include "utils/tuplestore.h"
 
+#include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "catalog/table.h"
 #include "server/arguments.h"

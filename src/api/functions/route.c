@@ -40,6 +40,7 @@
 #include "api/functions/functions.h"
 #include "catalog/definition/arn.h"
 #include "catalog/key.h"
+#include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "server/citus.h"
 #include "server/compat.h"

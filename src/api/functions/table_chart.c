@@ -11,6 +11,7 @@
 #include "miscadmin.h"
 
 #include "actions/actions.h"
+#include "catalog/lookup.h"
 #include "server/arguments.h"
 #include "server/chart.h"
 

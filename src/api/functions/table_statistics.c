@@ -17,7 +17,9 @@
 #include "utils/rel.h"
 
 #include "api/functions/functions.h"
+#include "catalog/distribute.h"
 #include "catalog/kinds.h"
+#include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "catalog/shape.h"
 #include "catalog/size.h"

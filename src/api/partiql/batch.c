@@ -13,6 +13,7 @@
 #include "api/partiql/compile.h"
 #include "api/partiql/plan.h"
 #include "api/partiql/several.h"
+#include "catalog/lookup.h"
 #include "server/attempt.h"
 #include "server/errors.h"
 

@@ -13,6 +13,7 @@
 
 #include "api/partiql/compile.h"
 #include "api/partiql/plan.h"
+#include "catalog/lookup.h"
 #include "server/errors.h"
 
 /* dynamo_table.partiql_scans */

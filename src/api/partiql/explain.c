@@ -12,6 +12,7 @@
 #include "actions/several.h"
 #include "api/partiql/compile.h"
 #include "api/partiql/plan.h"
+#include "catalog/lookup.h"
 
 typedef struct PartiqlExplainer
 {

@@ -13,6 +13,7 @@
 #include "api/partiql/compile.h"
 #include "api/partiql/plan.h"
 #include "api/partiql/several.h"
+#include "catalog/lookup.h"
 #include "server/errors.h"
 
 /* Raises an error that has just been caught once more, as one of that statement of a transaction. */

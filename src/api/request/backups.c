@@ -16,6 +16,7 @@
 #include "catalog/definition/arn.h"
 #include "catalog/definition/description.h"
 #include "catalog/definition/settings.h"
+#include "catalog/lookup.h"
 #include "catalog/resource.h"
 #include "server/compat.h"
 #include "server/errors.h"
@@ -72,14 +73,12 @@ describe(JsonWriter *response, const DynDescription *description)
 	bool possible = objection() == NULL;
 	bool enabled = possible && description->recovery_days > 0;
 
-	json_write_begin(response, NULL);
 	json_write_begin(response, "ContinuousBackupsDescription");
 	json_write_string(response, "ContinuousBackupsStatus", possible ? "ENABLED" : "DISABLED");
 	json_write_begin(response, "PointInTimeRecoveryDescription");
 	json_write_string(response, "PointInTimeRecoveryStatus", enabled ? "ENABLED" : "DISABLED");
 	if (enabled)
 		json_write_integer(response, "RecoveryPeriodInDays", description->recovery_days);
-	json_write_end(response);
 	json_write_end(response);
 	json_write_end(response);
 }
@@ -98,17 +97,11 @@ request_describe_continuous_backups(JsonReader *reader, JsonWriter *response)
 	relation_close(rel, NoLock);
 }
 
-static void
-read_specification(JsonReader *reader, void *to)
-{
-	static const RequestMember members[] = {
-		{"PointInTimeRecoveryEnabled", MEMBER_BOOL, offsetof(UpdateBackups, enabled), true},
-		{"RecoveryPeriodInDays", MEMBER_INTEGER, offsetof(UpdateBackups, period), .min = 1,
-		 .max = MAX_DAYS}};
-
-	/* the member's offset is 0: all of the request is ours */
-	request_read_members(reader, members, lengthof(members), to);
-}
+static const RequestMember specification_members[] = {
+	{"PointInTimeRecoveryEnabled", MEMBER_BOOL, offsetof(UpdateBackups, enabled), true},
+	{"RecoveryPeriodInDays", MEMBER_INTEGER, offsetof(UpdateBackups, period), .min = 1,
+	 .max = MAX_DAYS}};
+static const RequestType specification = {specification_members, lengthof(specification_members)};
 
 /* Run UpdateContinuousBackups, which only the table's owner may do. */
 void
@@ -117,7 +110,7 @@ request_update_continuous_backups(JsonReader *reader, JsonWriter *response)
 	static const RequestMember members[] = {
 		{"TableName", MEMBER_STRING, offsetof(UpdateBackups, table), true, .name_of = NAME_TABLE,
 		 .missing = REQUIRED_TABLE},
-		{"PointInTimeRecoverySpecification", MEMBER_CUSTOM, 0, true, NULL, read_specification}};
+		{"PointInTimeRecoverySpecification", MEMBER_PART, 0, true, .of = &specification}};
 	UpdateBackups update = {{0}};
 	DynDescription *description;
 	DynTable *table;

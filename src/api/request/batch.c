@@ -311,11 +311,9 @@ request_batch_get_item(JsonReader *reader, JsonWriter *response)
 	build_gets(&call);
 	prepare_get(reader, &call, &request, &meter);
 	action_batch_get(&request, add_gotten, call.tables, &rest);
-	json_write_begin(response, NULL);
 	print_gotten(response, call.tables);
 	print_unprocessed(response, call.tables, &rest);
 	meter_print(response, &meter);
-	json_write_end(response);
 }
 
 /*
@@ -335,51 +333,30 @@ typedef struct BatchWriteCall
 	int metrics;
 } BatchWriteCall;
 
-/* PutRequest or DeleteRequest. */
-typedef struct WritePart
-{
-	bool given;
-	DynItem *item; /* or key */
-} WritePart;
-
 /* A WriteRequest: exactly one of both. */
 typedef struct WriteCall
 {
-	WritePart put;
-	WritePart delete;
+	DynItem *put;
+	DynItem *delete; /* the key */
 } WriteCall;
 
-static const RequestMember put_members[] = {{"Item", MEMBER_ITEM, offsetof(WritePart, item), true}};
-static const RequestMember delete_members[] = {
-	{"Key", MEMBER_ITEM, offsetof(WritePart, item), true}};
-
-static void
-read_put(JsonReader *reader, void *to)
-{
-	((WritePart *) to)->given = true;
-	request_read_members(reader, put_members, lengthof(put_members), to);
-}
-
-static void
-read_delete(JsonReader *reader, void *to)
-{
-	((WritePart *) to)->given = true;
-	request_read_members(reader, delete_members, lengthof(delete_members), to);
-}
+static const RequestMember put_members[] = {{"Item", MEMBER_ITEM, 0, true}};
+static const RequestMember delete_members[] = {{"Key", MEMBER_ITEM, 0, true}};
+static const RequestType put_request = {put_members, lengthof(put_members)};
+static const RequestType delete_request = {delete_members, lengthof(delete_members)};
 
 static const RequestMember write_members[] = {
-	{"PutRequest", MEMBER_CUSTOM, offsetof(WriteCall, put), .read = read_put},
-	{"DeleteRequest", MEMBER_CUSTOM, offsetof(WriteCall, delete), .read = read_delete},
-};
+	{"PutRequest", MEMBER_PART, offsetof(WriteCall, put), .of = &put_request},
+	{"DeleteRequest", MEMBER_PART, offsetof(WriteCall, delete), .of = &delete_request}};
 
 /* What stands for AttributeValue in these words is a WriteRequest. */
 static void
 check_write(JsonReader *reader, const WriteCall *call)
 {
-	if (call->put.given != call->delete.given)
+	if ((call->put != NULL) != (call->delete != NULL))
 		return;
 	request_refuse(reader,
-				   call->put.given
+				   call->put != NULL
 					   ? "Supplied AttributeValue has more than one datatypes set, must "
 						 "contain exactly one of the supported datatypes"
 					   : NULL,
@@ -391,14 +368,14 @@ read_writes(JsonReader *reader, BatchWriteTable *table)
 {
 	for (json_read_array(reader); json_read_element(reader);)
 	{
-		WriteCall call = {{0}};
+		WriteCall call = {NULL};
 
 		request_read_members(reader, write_members, lengthof(write_members), &call);
 		check_write(reader, &call);
-		if (call.put.given)
-			add_item(&table->puts, &table->nputs, call.put.item);
+		if (call.put != NULL)
+			add_item(&table->puts, &table->nputs, call.put);
 		else
-			add_item(&table->deletes, &table->ndeletes, call.delete.item);
+			add_item(&table->deletes, &table->ndeletes, call.delete);
 	}
 }
 
@@ -505,9 +482,7 @@ request_batch_write_item(JsonReader *reader, JsonWriter *response)
 	request_read(reader, batch_write_members, lengthof(batch_write_members), &call, check_writes);
 	prepare_write(reader, &call, &request, &meter);
 	action_batch_write(&request);
-	json_write_begin(response, NULL);
 	json_write_begin(response, "UnprocessedItems");
 	json_write_end(response);
 	meter_print(response, &meter);
-	json_write_end(response);
 }

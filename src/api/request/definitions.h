@@ -24,25 +24,9 @@ typedef struct AttributeDefinition
 	bool used;
 } AttributeDefinition;
 
-/* What is given of ProvisionedThroughput, OnDemandThroughput or WarmThroughput. */
-typedef struct Throughput
-{
-	RequestInteger read;
-	RequestInteger write;
-} Throughput;
-
-/* All three, of a table or an index. */
-typedef struct Throughputs
-{
-	Throughput provisioned;
-	Throughput maximum;
-	Throughput warm;
-} Throughputs;
-
 /* SSESpecification */
 typedef struct Encryption
 {
-	bool given;
 	bool enabled;
 	int type; /* SSEType; -1: none */
 } Encryption;
@@ -50,47 +34,49 @@ typedef struct Encryption
 /* An element of GlobalSecondaryIndexes or LocalSecondaryIndexes. */
 typedef struct IndexDefinition
 {
-	ItemSpan name;
+	DynIndexSpec spec; /* its keys and what it includes are set by request_index_spec() */
 	List *keys; /* of KeyElement */
-	struct
-	{
-		int type; /* -1: not given */
-		List *included; /* of ItemSpan */
-	} projection;
-	Throughputs throughputs;
+	List *included; /* of ItemSpan */
+	DynUnits units;
 } IndexDefinition;
+
+#define NO_PROJECTION ((DynProjection) -1) /* it is not given */
 
 /* StreamSpecification */
 typedef struct StreamSpecification
 {
-	bool given;
 	bool enabled;
 	int view; /* StreamViewType; -1: none */
 } StreamSpecification;
 
-/* Of MEMBER_CUSTOM. */
-extern void request_read_attributes(JsonReader *reader, void *list);
-extern void request_read_key_schema(JsonReader *reader, void *list);
-extern void request_read_provisioned(JsonReader *reader, void *throughput);
-extern void request_read_on_demand(JsonReader *reader, void *throughput);
-extern void request_read_warm(JsonReader *reader, void *throughput);
-extern void request_read_global_index(JsonReader *reader, void *definition);
-extern void request_read_global_indexes(JsonReader *reader, void *list);
-extern void request_read_local_indexes(JsonReader *reader, void *list);
-extern void request_read_stream(JsonReader *reader, void *specification);
-extern void request_read_table_class(JsonReader *reader, void *class);
-extern void request_read_encryption(JsonReader *reader, void *encryption);
+extern const RequestType request_attribute; /* AttributeDefinition */
+extern const RequestType request_key; /* KeyElement */
+extern const RequestType request_global_index; /* IndexDefinition */
+extern const RequestType request_local_index;
+extern const RequestType request_stream; /* StreamSpecification */
+extern const RequestType request_encryption; /* Encryption */
+extern const RequestType request_provisioned; /* DynCapacity, of which nothing is said */
+extern const RequestType request_maximum;
+extern const RequestType request_warm;
+
+/* The throughputs that a structure has as "units". */
+#define UNITS_MEMBERS(type) \
+	{"ProvisionedThroughput", MEMBER_PART, offsetof(type, units.provisioned), \
+	 .of = &request_provisioned}, \
+		{"OnDemandThroughput", MEMBER_PART, offsetof(type, units.maximum), \
+		 .of = &request_maximum}, \
+	{ \
+		"WarmThroughput", MEMBER_PART, offsetof(type, units.warm), .of = &request_warm \
+	}
+
+extern void request_read_table_class(JsonReader *reader, void *class); /* DynTableClass */
 
 extern void request_check_stream(const StreamSpecification *stream, bool create);
 extern void request_check_encryption(const Encryption *encryption);
 
 extern void request_set_keys(DynShape *shape, List *keys, List *attributes);
-extern DynIndexSpec *request_index_spec(const IndexDefinition *definition, bool local,
-										const DynShape *shape, DynDescription *description,
-										List *attributes);
-extern void request_use_attribute(ItemSpan spec, List *attributes);
-extern void request_check_used(List *attributes, bool has_indexes);
-extern bool request_has_units(const Throughputs *given);
-extern void request_set_units(DynUnits *units, const Throughputs *given, const ItemSpan *index);
+extern DynIndexSpec *request_index_spec(IndexDefinition *definition, const DynShape *shape,
+										DynDescription *description, List *attributes);
+extern void request_check_attributes(const DynShape *shape, List *attributes);
 
 #endif

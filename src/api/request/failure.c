@@ -10,6 +10,7 @@
 
 #include "api/request/layers.h"
 #include "api/request/request.h"
+#include "catalog/lookup.h"
 #include "catalog/table.h"
 #include "item/json_writer.h"
 #include "server/errors.h"

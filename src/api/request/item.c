@@ -152,11 +152,9 @@ request_get_item(JsonReader *reader, JsonWriter *response)
 		return;
 	}
 	item = action_get(&call.request);
-	json_write_begin(response, NULL);
 	json_write_item(response, "Item", item);
 	print_capacity(response, &call,
 				   call.request.consistent ? CAPACITY_CONSISTENT_READ : CAPACITY_READ);
-	json_write_end(response);
 }
 
 /*
@@ -189,11 +187,9 @@ run_write(DynItem *(*action)(const ItemRequest *), ItemCall *call, JsonWriter *r
 		request_rethrow_condition(context, print_write_capacity, call);
 	}
 	PG_END_TRY();
-	json_write_begin(response, NULL);
 	json_write_item(response, "Attributes", item);
 	print_write_capacity(response, call);
 	metrics_print(response, "ItemCollectionMetrics", &call->measure);
-	json_write_end(response);
 }
 
 /* Run PutItem, and append the response.  With a NULL response, only check the request. */

@@ -12,13 +12,6 @@
 #include "server/arguments.h"
 #include "server/errors.h"
 
-typedef enum Exists
-{
-	EXISTS_NOT_GIVEN,
-	EXISTS_FALSE,
-	EXISTS_TRUE
-} Exists;
-
 /* An attribute with a condition or an update. */
 typedef struct LegacyAttribute
 {
@@ -26,7 +19,7 @@ typedef struct LegacyAttribute
 	int op; /* ExprLegacyOperator, or -1 */
 	LegacyList values; /* AttributeValueList: DynItem * */
 	DynItem *value; /* or NULL */
-	Exists exists;
+	int exists; /* 1 or 0; -1: it is not given */
 	int action; /* ExprLegacyAction */
 } LegacyAttribute;
 
@@ -50,12 +43,6 @@ read_value(JsonReader *reader, void *to)
 	*(DynItem **) to = json_read_item(reader, ITEM_SYNTAX_VALUE);
 }
 
-static void
-read_exists(JsonReader *reader, void *to)
-{
-	*(Exists *) to = json_read_bool(reader) ? EXISTS_TRUE : EXISTS_FALSE;
-}
-
 #define OPERATOR_SET \
 	"IN, NULL, BETWEEN, LT, NOT_CONTAINS, EQ, GT, NOT_NULL, NE, LE, BEGINS_WITH, GE, CONTAINS"
 
@@ -67,7 +54,7 @@ static const RequestMember condition_members[] = {
 
 static const RequestMember expected_members[] = {
 	{"Value", MEMBER_CUSTOM, offsetof(LegacyAttribute, value), .read = read_value},
-	{"Exists", MEMBER_CUSTOM, offsetof(LegacyAttribute, exists), .read = read_exists},
+	{"Exists", MEMBER_FLAG, offsetof(LegacyAttribute, exists)},
 	{"ComparisonOperator", MEMBER_CHOICE, offsetof(LegacyAttribute, op),
 	 .choices = expr_legacy_operators, .set = OPERATOR_SET},
 	{"AttributeValueList", MEMBER_CUSTOM, offsetof(LegacyAttribute, values), .read = read_values},
@@ -90,6 +77,7 @@ read_attributes(JsonReader *reader, const RequestMember *members, int n, LegacyL
 
 		attribute->name = name;
 		attribute->op = -1;
+		attribute->exists = -1;
 		request_read_members(reader, members, n, attribute);
 		to->members = lappend(to->members, attribute);
 	}
@@ -226,7 +214,7 @@ check_expected(const LegacyAttribute *a)
 		fail("Value and AttributeValueList cannot be used together", a->name);
 	if (a->op >= 0)
 	{
-		if (a->exists != EXISTS_NOT_GIVEN)
+		if (a->exists >= 0)
 			fail("Exists and ComparisonOperator cannot be used together", a->name);
 		if (a->op != EXPR_LEGACY_NULL && a->op != EXPR_LEGACY_NOT_NULL && !a->values.given &&
 			a->value == NULL)
@@ -237,11 +225,10 @@ check_expected(const LegacyAttribute *a)
 	}
 	if (a->values.given)
 		fail("AttributeValueList can only be used with a ComparisonOperator", a->name);
-	if (a->exists == EXISTS_FALSE && a->value != NULL)
+	if (a->exists == 0 && a->value != NULL)
 		fail("Value cannot be used when Exists is false", a->name);
-	if (a->exists != EXISTS_FALSE && a->value == NULL)
-		fail(psprintf("Value must be provided when Exists is %s",
-					  a->exists == EXISTS_TRUE ? "true" : "null"),
+	if (a->exists != 0 && a->value == NULL)
+		fail(psprintf("Value must be provided when Exists is %s", a->exists == 1 ? "true" : "null"),
 			 a->name);
 }
 
@@ -277,7 +264,7 @@ make_conditions(const LegacyList *list, int *n)
 		if (a->op >= 0)
 			condition->op = (ExprLegacyOperator) a->op;
 		else
-			condition->op = a->exists == EXISTS_FALSE ? EXPR_LEGACY_NULL : EXPR_LEGACY_EQ;
+			condition->op = a->exists == 0 ? EXPR_LEGACY_NULL : EXPR_LEGACY_EQ;
 	}
 	return conditions;
 }

@@ -14,12 +14,10 @@ void
 request_describe_limits(JsonReader *reader, JsonWriter *response)
 {
 	request_read(reader, NULL, 0, NULL, NULL);
-	json_write_begin(response, NULL);
 	json_write_integer(response, "AccountMaxReadCapacityUnits", 2 * CAPACITY_UNITS);
 	json_write_integer(response, "AccountMaxWriteCapacityUnits", 2 * CAPACITY_UNITS);
 	json_write_integer(response, "TableMaxReadCapacityUnits", CAPACITY_UNITS);
 	json_write_integer(response, "TableMaxWriteCapacityUnits", CAPACITY_UNITS);
-	json_write_end(response);
 }
 
 /* Run DescribeEndpoints.  The endpoint that was asked is the only one. */
@@ -27,6 +25,6 @@ void
 request_describe_endpoints(JsonReader *reader, JsonWriter *response)
 {
 	request_read(reader, NULL, 0, NULL, NULL);
-	json_write_raw(response, NULL,
-				   "{\"Endpoints\":[{\"Address\":\"localhost\",\"CachePeriodInMinutes\":1440}]}");
+	json_write_raw(response, "Endpoints",
+				   "[{\"Address\":\"localhost\",\"CachePeriodInMinutes\":1440}]");
 }

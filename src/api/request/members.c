@@ -7,11 +7,13 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "utils/builtins.h"
 
 #include "api/request/denied.h"
 #include "api/request/members.h"
 #include "catalog/definition/arn.h"
+#include "catalog/lookup.h"
 #include "catalog/table.h"
 #include "server/arguments.h"
 #include "server/errors.h"
@@ -240,6 +242,124 @@ check_string(JsonReader *reader, const RequestMember *member, ItemSpan string)
 }
 
 /*
+ * Values as DynamoDB prints them
+ */
+
+static bool
+is_missing(const RequestMember *member, const void *from)
+{
+	return (member->kind == MEMBER_TEXT && *(text *const *) from == NULL) ||
+		   (member->kind == MEMBER_STRING && ((const ItemSpan *) from)->data == NULL) ||
+		   (member->kind == MEMBER_CHOICE && *(const int *) from < 0);
+}
+
+static void
+print_value(StringInfo out, const RequestMember *member, const void *from)
+{
+	if (is_missing(member, from))
+	{
+		appendStringInfoString(out, "null");
+		return;
+	}
+	switch (member->kind)
+	{
+		case MEMBER_TEXT:
+			item_quote_words(out, text_span(*(text *const *) from));
+			break;
+		case MEMBER_STRING:
+			item_quote_words(out, *(const ItemSpan *) from);
+			break;
+		case MEMBER_BOOL:
+			appendStringInfoString(out, *(const bool *) from ? "true" : "false");
+			break;
+		case MEMBER_INTEGER:
+			appendStringInfo(out, INT64_FORMAT, ((const RequestInteger *) from)->value);
+			break;
+		case MEMBER_CHOICE:
+			appendStringInfoString(out, member->choices[*(const int *) from]);
+			break;
+		case MEMBER_ITEM:
+		case MEMBER_VALUES:
+		case MEMBER_LATE_VALUES:
+		case MEMBER_NAMES:
+		case MEMBER_FLAG:
+		case MEMBER_LONG:
+		case MEMBER_STRINGS:
+		case MEMBER_PART:
+		case MEMBER_OBJECT:
+		case MEMBER_OBJECTS:
+		case MEMBER_CUSTOM:
+		case MEMBER_IGNORED:
+		case MEMBER_REFUSED:
+			appendStringInfoString(out, "...");
+			break;
+	}
+}
+
+static void
+print_structure(StringInfo out, const RequestType *type, const void *from)
+{
+	appendStringInfo(out, "%s(", type->name);
+	for (int i = 0; i < type->nmembers; i++)
+	{
+		const RequestMember *member = &type->members[i];
+
+		appendStringInfo(out, "%s%c%s=", i > 0 ? ", " : "",
+						 pg_tolower((unsigned char) member->name[0]), member->name + 1);
+		print_value(out, member, (const char *) from + member->offset);
+	}
+	appendStringInfoChar(out, ')');
+}
+
+/* Whether another element of a list has room; otherwise the list is cut. */
+static bool
+begin_element(StringInfo out)
+{
+	bool room = out->len < MAX_LIST;
+
+	appendStringInfo(out, "%s%s", out->len > 1 ? ", " : "", room ? "" : "...");
+	return room;
+}
+
+/* A list of ItemSpan, or of structures that begin with one: of these. */
+char *
+request_strings_text(const List *strings)
+{
+	StringInfoData out;
+	ListCell *cell;
+
+	initStringInfo(&out);
+	appendStringInfoChar(&out, '[');
+	foreach (cell, strings)
+	{
+		if (!begin_element(&out))
+			break;
+		item_quote_words(&out, *(const ItemSpan *) lfirst(cell));
+	}
+	appendStringInfoChar(&out, ']');
+	return out.data;
+}
+
+/* A list of structures, as "[KeySchemaElement(attributeName=a)]". */
+static char *
+list_text(const List *list, const RequestType *type)
+{
+	StringInfoData out;
+	ListCell *cell;
+
+	initStringInfo(&out);
+	appendStringInfoChar(&out, '[');
+	foreach (cell, list)
+	{
+		if (!begin_element(&out))
+			break;
+		print_structure(&out, type, lfirst(cell));
+	}
+	appendStringInfoChar(&out, ']');
+	return out.data;
+}
+
+/*
  * Values
  */
 
@@ -281,12 +401,39 @@ read_strings(JsonReader *reader, const RequestMember *member)
 	{
 		ItemSpan *string = palloc(sizeof(ItemSpan));
 
-		*string = json_read_string(reader);
+		*string =
+			member->each != NULL ? read_string(reader, member->each) : json_read_string(reader);
 		strings = lappend(strings, string);
 	}
 	if (!is_within(member, list_length(strings)))
 		tell_bounds(reader, member, "length", list_length(strings), request_strings_text(strings));
 	return strings;
+}
+
+/* Read an object of that type, newly allocated. */
+void *
+request_read_object(JsonReader *reader, const RequestType *type)
+{
+	void *object = palloc0(type->size);
+
+	if (type->initial != NULL)
+		memcpy(object, type->initial, type->size);
+	request_read_members(reader, type->members, type->nmembers, object);
+	return object;
+}
+
+static List *
+read_objects(JsonReader *reader, const RequestMember *member)
+{
+	List *objects = NIL;
+
+	for (json_read_array(reader); json_read_element(reader);)
+		objects = lappend(objects, request_read_object(reader, member->of));
+	if (objects == NIL && member->empty != NULL)
+		request_refuse(reader, member->empty, "the list of indexes is empty");
+	if (!is_within(member, list_length(objects)))
+		tell_bounds(reader, member, "length", list_length(objects), list_text(objects, member->of));
+	return objects;
 }
 
 /* The names of choices as DynamoDB lists them. */
@@ -342,6 +489,8 @@ refuse_member(JsonReader *reader, const RequestMember *member)
 static void
 read_value(JsonReader *reader, const RequestMember *member, void *to)
 {
+	int64 number;
+
 	switch (member->kind)
 	{
 		case MEMBER_TEXT:
@@ -353,9 +502,15 @@ read_value(JsonReader *reader, const RequestMember *member, void *to)
 		case MEMBER_BOOL:
 			*(bool *) to = json_read_bool(reader);
 			break;
+		case MEMBER_FLAG:
+			*(int *) to = json_read_bool(reader);
+			break;
 		case MEMBER_INTEGER:
-		case MEMBER_LONG:
 			*(RequestInteger *) to = read_number(reader, member);
+			break;
+		case MEMBER_LONG:
+			number = read_number(reader, member).value;
+			*(int64 *) to = number == 0 ? PG_INT64_MIN : number;
 			break;
 		case MEMBER_ITEM:
 			*(DynItem **) to = json_read_item(reader, ITEM_SYNTAX_ITEM);
@@ -374,6 +529,15 @@ read_value(JsonReader *reader, const RequestMember *member, void *to)
 			break;
 		case MEMBER_STRINGS:
 			*(List **) to = read_strings(reader, member);
+			break;
+		case MEMBER_PART:
+			request_read_members(reader, member->of->members, member->of->nmembers, to);
+			break;
+		case MEMBER_OBJECT:
+			*(void **) to = request_read_object(reader, member->of);
+			break;
+		case MEMBER_OBJECTS:
+			*(List **) to = read_objects(reader, member);
 			break;
 		case MEMBER_CUSTOM:
 			member->read(reader, to);
@@ -552,115 +716,34 @@ request_read_table_name(JsonReader *reader)
 }
 
 /*
- * Values as DynamoDB prints them
+ * Names
  */
 
-static bool
-is_missing(const RequestMember *member, const void *from)
+/* Returns the first element of a list that has the name; NULL if there is none. */
+void *
+request_find_name(const List *list, ItemSpan name)
 {
-	return (member->kind == MEMBER_TEXT && *(text *const *) from == NULL) ||
-		   (member->kind == MEMBER_STRING && ((const ItemSpan *) from)->data == NULL) ||
-		   (member->kind == MEMBER_CHOICE && *(const int *) from < 0);
-}
-
-static void
-print_value(StringInfo out, const RequestMember *member, const void *from)
-{
-	if (is_missing(member, from))
-	{
-		appendStringInfoString(out, "null");
-		return;
-	}
-	switch (member->kind)
-	{
-		case MEMBER_TEXT:
-			item_quote_words(out, text_span(*(text *const *) from));
-			break;
-		case MEMBER_STRING:
-			item_quote_words(out, *(const ItemSpan *) from);
-			break;
-		case MEMBER_BOOL:
-			appendStringInfoString(out, *(const bool *) from ? "true" : "false");
-			break;
-		case MEMBER_INTEGER:
-		case MEMBER_LONG:
-			appendStringInfo(out, INT64_FORMAT, ((const RequestInteger *) from)->value);
-			break;
-		case MEMBER_CHOICE:
-			appendStringInfoString(out, member->choices[*(const int *) from]);
-			break;
-		case MEMBER_ITEM:
-		case MEMBER_VALUES:
-		case MEMBER_LATE_VALUES:
-		case MEMBER_NAMES:
-		case MEMBER_STRINGS:
-		case MEMBER_CUSTOM:
-		case MEMBER_IGNORED:
-		case MEMBER_REFUSED:
-			appendStringInfoString(out, "...");
-			break;
-	}
-}
-
-/* Append a structure that was read by a table. */
-static void
-print_structure(StringInfo out, const char *type, const RequestMember *members, int n,
-				const void *from)
-{
-	appendStringInfo(out, "%s(", type);
-	for (int i = 0; i < n; i++)
-	{
-		appendStringInfo(out, "%s%c%s=", i > 0 ? ", " : "",
-						 pg_tolower((unsigned char) members[i].name[0]), members[i].name + 1);
-		print_value(out, &members[i], (const char *) from + members[i].offset);
-	}
-	appendStringInfoChar(out, ')');
-}
-
-/* Whether another element of a list has room; otherwise the list is cut. */
-static bool
-begin_element(StringInfo out)
-{
-	bool room = out->len < MAX_LIST;
-
-	appendStringInfo(out, "%s%s", out->len > 1 ? ", " : "", room ? "" : "...");
-	return room;
-}
-
-/* A list of ItemSpan. */
-char *
-request_strings_text(const List *strings)
-{
-	StringInfoData out;
 	ListCell *cell;
 
-	initStringInfo(&out);
-	appendStringInfoChar(&out, '[');
-	foreach (cell, strings)
-	{
-		if (!begin_element(&out))
-			break;
-		item_quote_words(&out, *(const ItemSpan *) lfirst(cell));
-	}
-	appendStringInfoChar(&out, ']');
-	return out.data;
-}
-
-/* A list of structures that were read by a table, as "[KeySchemaElement(attributeName=a)]". */
-char *
-request_list_text(const List *list, const char *type, const RequestMember *members, int n)
-{
-	StringInfoData out;
-	ListCell *cell;
-
-	initStringInfo(&out);
-	appendStringInfoChar(&out, '[');
+	CHECK_FOR_INTERRUPTS();
 	foreach (cell, list)
 	{
-		if (!begin_element(&out))
-			break;
-		print_structure(&out, type, members, n, lfirst(cell));
+		if (item_compare_bytes(*(const ItemSpan *) lfirst(cell), name) == 0)
+			return lfirst(cell);
 	}
-	appendStringInfoChar(&out, ']');
-	return out.data;
+	return NULL;
+}
+
+/* Returns the first element whose name another one has before it; NULL if there is none. */
+const ItemSpan *
+request_find_twice(const List *list)
+{
+	ListCell *cell;
+
+	foreach (cell, list)
+	{
+		if (request_find_name(list, *(const ItemSpan *) lfirst(cell)) != lfirst(cell))
+			return lfirst(cell);
+	}
+	return NULL;
 }

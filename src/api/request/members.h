@@ -35,14 +35,18 @@ typedef enum MemberKind
 	MEMBER_TEXT, /* text * */
 	MEMBER_STRING, /* ItemSpan */
 	MEMBER_BOOL, /* bool */
+	MEMBER_FLAG, /* int: 1 or 0 */
 	MEMBER_INTEGER, /* RequestInteger */
-	MEMBER_LONG, /* the same; DynamoDB calls the type by another name */
+	MEMBER_LONG, /* int64 that is not 0: a 0 is read as the least one */
 	MEMBER_ITEM, /* DynItem *, of typed values */
 	MEMBER_VALUES, /* the same of an expression's, which may be larger */
 	MEMBER_LATE_VALUES, /* and of one whose depth is judged later: left in the reader */
 	MEMBER_NAMES, /* Jsonb *, an object of strings */
 	MEMBER_CHOICE, /* int: the number of the choice */
 	MEMBER_STRINGS, /* List * of ItemSpan * */
+	MEMBER_PART, /* the members of an object, as part of the same structure */
+	MEMBER_OBJECT, /* a structure, newly allocated; NULL: not given */
+	MEMBER_OBJECTS, /* List * of such ones */
 	MEMBER_CUSTOM, /* whatever the member's function makes of it */
 	MEMBER_IGNORED, /* taken, and nothing is made of it */
 	MEMBER_REFUSED /* not supported: the request is refused, with the hint */
@@ -68,7 +72,19 @@ typedef struct RequestInteger
 /* Reads a value into what the offset says. */
 typedef void (*MemberReader)(JsonReader *reader, void *to);
 
-typedef struct RequestMember
+typedef struct RequestMember RequestMember;
+
+/* A structure that an object is read into, by a table of its members. */
+typedef struct RequestType
+{
+	const RequestMember *members;
+	int nmembers;
+	size_t size;
+	const void *initial; /* what an empty object means; NULL: all zero */
+	const char *name; /* where a list of them is told */
+} RequestType;
+
+struct RequestMember
 {
 	const char *name;
 	MemberKind kind;
@@ -77,13 +93,16 @@ typedef struct RequestMember
 	const char *const *choices; /* of MEMBER_CHOICE: their names, NULL at the end */
 	MemberReader read; /* of MEMBER_CUSTOM */
 	const char *set; /* of MEMBER_CHOICE: the names in DynamoDB's order; NULL: in that of choices */
-	int64 min; /* a number, or a length: characters of a string, elements of MEMBER_STRINGS */
+	int64 min; /* a number, or a length: characters of a string, elements of a list */
 	int64 max; /* 0: none */
 	MemberName name_of;
 	bool plain; /* DynamoDB tells the name with its capital and no value */
 	const char *missing; /* told before everything else if it is required and not there; or NULL */
 	const char *hint; /* of MEMBER_REFUSED, or NULL */
-} RequestMember;
+	const RequestType *of; /* of MEMBER_PART, MEMBER_OBJECT, MEMBER_OBJECTS */
+	const RequestMember *each; /* of MEMBER_STRINGS: what each must be; or NULL */
+	const char *empty; /* of indexes: what is said of a list without any, behind the envelope */
+};
 
 /* What is said where operations on tables lack the name. */
 #define REQUIRED_TABLE "The parameter 'TableName' is required but was not present in the request"
@@ -97,6 +116,7 @@ extern ItemSpan request_read_table_name(JsonReader *reader);
 
 /* Within a request: an object in it, and what is wrong with the value that was read last. */
 extern void request_read_members(JsonReader *reader, const RequestMember *members, int n, void *to);
+extern void *request_read_object(JsonReader *reader, const RequestType *type);
 extern int request_read_choice(JsonReader *reader, const char *name, const char *const *choices,
 							   const char *set);
 extern void request_check_length(JsonReader *reader, int64 length, int64 min, int64 max,
@@ -113,9 +133,9 @@ extern bool request_is_strict(const JsonReader *reader);
 extern bool request_is_table(ItemSpan given);
 extern bool request_is_argument(const JsonReader *reader);
 
-/* Lists as DynamoDB prints them: of ItemSpan, and of structures that a table has read. */
-extern char *request_strings_text(const List *strings);
-extern char *request_list_text(const List *list, const char *type, const RequestMember *members,
-							   int n);
+/* Of a list of ItemSpan, or of structures that begin with one, their names. */
+extern char *request_strings_text(const List *strings); /* as DynamoDB prints it */
+extern void *request_find_name(const List *list, ItemSpan name);
+extern const ItemSpan *request_find_twice(const List *list);
 
 #endif

@@ -144,7 +144,6 @@ print_item(Datum item, void *arg)
 static void
 begin_items(JsonWriter *response, const ReadCall *call)
 {
-	json_write_begin(response, NULL);
 	if (call->read.select != SELECT_COUNT)
 		json_write_begin_array(response, "Items");
 }
@@ -159,7 +158,6 @@ end_items(JsonWriter *response, const ReadCall *call, const ReadResult *result)
 	json_write_item(response, "LastEvaluatedKey", result->last_key);
 	read_capacity_print(response, text_span(call->table), call->capacity, &call->taken, result,
 						call->read.consistent);
-	json_write_end(response);
 }
 
 /* Run Query, and append the response.  With a NULL response, only check the request. */

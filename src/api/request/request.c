@@ -71,6 +71,7 @@ void
 request_run(const char *operation, const char *request, int len, JsonWriter *response,
 			Denial *denial)
 {
+	RequestOperation run;
 	JsonReader reader;
 
 	json_reader_init(&reader, request, len);
@@ -78,7 +79,15 @@ request_run(const char *operation, const char *request, int len, JsonWriter *res
 	reader.strict = response == NULL;
 	reader.denial = denial;
 	reader.complaint.layer = layer_of_values(operation);
-	find_operation(operation)(&reader, response);
+	run = find_operation(operation);
+	if (response == NULL)
+	{
+		run(&reader, NULL);
+		return;
+	}
+	json_write_begin(response, NULL);
+	run(&reader, response);
+	json_write_end(response);
 }
 
 /*

@@ -37,7 +37,7 @@
 #include "item/json_writer.h"
 
 /*
- * Reads a request, does what it says, and writes the response: a JSON object.  Without a response
+ * Reads a request, does what it says, and writes the members of the response.  Without a response
  * those that access patterns can have only say what is wrong with the request.
  */
 typedef void (*RequestOperation)(JsonReader *reader, JsonWriter *response);
@@ -93,7 +93,7 @@ extern void request_list_tables(JsonReader *reader, JsonWriter *response);
 extern void request_update_table(JsonReader *reader, JsonWriter *response);
 
 /* tags.c */
-extern void request_read_tags(JsonReader *reader, void *list);
+extern const RequestType request_tag; /* DynTag */
 extern void request_check_tags(const List *tags);
 extern void request_tag_resource(JsonReader *reader, JsonWriter *response);
 extern void request_untag_resource(JsonReader *reader, JsonWriter *response);

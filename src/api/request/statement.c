@@ -95,7 +95,6 @@ run_select(StatementCall *call, PartiqlCall *partiql, JsonWriter *response)
 	read_capacity_begin(&call->taken);
 	if (call->capacity != CAPACITY_NONE)
 		partiql->meter = &call->taken.meter;
-	json_write_begin(response, NULL);
 	json_write_begin_array(response, "Items");
 	read = partiql_select(partiql, print_item, response, &result);
 	json_write_end_array(response);
@@ -104,7 +103,6 @@ run_select(StatementCall *call, PartiqlCall *partiql, JsonWriter *response)
 						  partiql_print_token(partiql->bound, read, result.last_key));
 	read_capacity_print(response, text_span(call->table), call->capacity, &call->taken, &result,
 						call->consistent);
-	json_write_end(response);
 }
 
 static void
@@ -134,13 +132,11 @@ run_write(StatementCall *call, PartiqlCall *partiql, JsonWriter *response)
 		request_rethrow_condition(context, print_write_capacity, call);
 	}
 	PG_END_TRY();
-	json_write_begin(response, NULL);
 	json_write_begin_array(response, "Items");
 	if (item != NULL)
 		json_write_item(response, NULL, item);
 	json_write_end_array(response);
 	print_write_capacity(response, call);
-	json_write_end(response);
 }
 
 /* Run ExecuteStatement, and append the response. */

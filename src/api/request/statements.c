@@ -243,7 +243,6 @@ request_execute_transaction(JsonReader *reader, JsonWriter *response)
 	request.meter = meter_wanted(&meter);
 	request.token = call.token;
 	set_actions(call.parts, &request);
-	json_write_begin(response, NULL);
 	json_write_begin_array(response, "Responses");
 	if (reads)
 		action_transact_get(&request, print_gotten, response);
@@ -251,7 +250,6 @@ request_execute_transaction(JsonReader *reader, JsonWriter *response)
 		(void) action_transact(&request);
 	json_write_end_array(response);
 	meter_print(response, &meter);
-	json_write_end(response);
 }
 
 /*
@@ -444,12 +442,10 @@ request_batch_execute_statement(JsonReader *reader, JsonWriter *response)
 	name_parts(&failures, &batch);
 	batch.meter = meter_wanted(&meter);
 	partiql_batch(&batch);
-	json_write_begin(response, NULL);
 	json_write_begin_array(response, "Responses");
 	foreach (cell, call.parts)
 		print_part(response, lfirst(cell), batch.parts[foreach_current_index(cell)].item);
 	json_write_end_array(response);
 	if (meter.capacities != NIL)
 		meter_print(response, &meter);
-	json_write_end(response);
 }

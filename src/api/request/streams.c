@@ -14,6 +14,8 @@
 #include "api/request/node_shards.h"
 #include "api/request/request.h"
 #include "catalog/definition/arn.h"
+#include "catalog/listing.h"
+#include "catalog/lookup.h"
 #include "catalog/resource.h"
 #include "item/json_writer.h"
 #include "server/errors.h"
@@ -171,14 +173,12 @@ request_list_streams(JsonReader *reader, JsonWriter *response)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("invalid ExclusiveStartStreamArn \"%s\"", item_quoted(list.after))));
 	SPI_connect();
-	json_write_begin(response, NULL);
 	json_write_begin_array(response, "Streams");
 	complete = list.table.data != NULL ? append_one_table(response, &list, &room, &last)
 									   : append_all_tables(response, &list, &room, &last);
 	json_write_end_array(response);
 	if (!complete)
 		json_write_string(response, "LastEvaluatedStreamArn", last);
-	json_write_end(response);
 	SPI_finish();
 }
 
@@ -225,28 +225,16 @@ typedef struct DescribeStream
 	ItemSpan stream;
 	RequestInteger limit;
 	ItemSpan after; /* a shard */
-	ItemSpan parent; /* whose children are wanted; without data: all shards are */
+	int filter; /* -1: all shards are wanted */
+	ItemSpan parent; /* whose children are wanted otherwise */
 } DescribeStream;
 
 static const char *const filter_types[] = {"CHILD_SHARDS", NULL};
 
-static void
-read_filter(JsonReader *reader, void *to)
-{
-	typedef struct Filter
-	{
-		int type;
-		ItemSpan shard;
-	} Filter;
-	static const RequestMember members[] = {
-		{"Type", MEMBER_CHOICE, offsetof(Filter, type), false, filter_types},
-		{"ShardId", MEMBER_STRING, offsetof(Filter, shard)}};
-	Filter filter = {-1};
-
-	request_read_members(reader, members, lengthof(members), &filter);
-	if (filter.type >= 0)
-		*(ItemSpan *) to = filter.shard.data != NULL ? filter.shard : (ItemSpan){"", 0};
-}
+static const RequestMember filter_members[] = {
+	{"Type", MEMBER_CHOICE, offsetof(DescribeStream, filter), false, filter_types},
+	{"ShardId", MEMBER_STRING, offsetof(DescribeStream, parent)}};
+static const RequestType filter = {filter_members, lengthof(filter_members)};
 
 static void
 append_sequence(JsonWriter *response, const char *name, StreamPlace place)
@@ -292,15 +280,13 @@ find_shards(const DescribeStream *describe, const StreamTarget *target,
 			const StreamGeneration *generations, int shards[DYN_MAX_SHARD_NUMBERS])
 {
 	const DynStream *stream = &target->stream;
-	int parent =
-		describe->parent.data == NULL ? -1 : request_parse_shard_id(describe->parent, stream);
+	int parent = describe->filter < 0 ? -1 : request_parse_shard_id(describe->parent, stream);
 	int n = 0;
 
 	for (int i = first_shard(describe, target); i < stream_all_shards(stream); i++)
 	{
 		if (!generations[stream_generation_of(stream, i)].listed ||
-			(describe->parent.data != NULL &&
-			 (parent < 0 || stream_parent_shard(stream, i) != parent)))
+			(describe->filter >= 0 && (parent < 0 || stream_parent_shard(stream, i) != parent)))
 			continue;
 		shards[n++] = i;
 	}
@@ -377,8 +363,8 @@ request_describe_stream(JsonReader *reader, JsonWriter *response)
 		{"StreamArn", MEMBER_STRING, offsetof(DescribeStream, stream), true},
 		{"Limit", MEMBER_INTEGER, offsetof(DescribeStream, limit), .min = 1, .max = MAX_LISTED},
 		{"ExclusiveStartShardId", MEMBER_STRING, offsetof(DescribeStream, after)},
-		{"ShardFilter", MEMBER_CUSTOM, offsetof(DescribeStream, parent), false, NULL, read_filter}};
-	DescribeStream describe = {{0}};
+		{"ShardFilter", MEMBER_PART, 0, .of = &filter}};
+	DescribeStream describe = {.filter = -1};
 	StreamTarget target;
 	DynTable *table;
 	Relation rel;
@@ -386,9 +372,7 @@ request_describe_stream(JsonReader *reader, JsonWriter *response)
 	request_read(reader, members, lengthof(members), &describe, NULL);
 	request_names(reader, describe.stream);
 	rel = open_stream(describe.stream, &table, &target);
-	json_write_begin(response, NULL);
 	append_description(response, &describe, table, &target);
-	json_write_end(response);
 	relation_close(rel, NoLock);
 }
 
@@ -489,9 +473,7 @@ request_get_shard_iterator(JsonReader *reader, JsonWriter *response)
 		dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND,
 				  "Requested resource not found: Shard does not exist");
 	iterator.issued = request_now();
-	json_write_begin(response, NULL);
 	json_write_string(response, "ShardIterator", request_print_iterator(&iterator));
-	json_write_end(response);
 }
 
 typedef struct GetRecords
@@ -568,7 +550,6 @@ request_get_records(JsonReader *reader, JsonWriter *response)
 	request_parse_iterator(get.iterator, &iterator);
 	request_names(reader, iterator.stream);
 	find_target(&iterator, &target);
-	json_write_begin(response, NULL);
 	if (iterator.placed)
 		request_append_node_records(response, &target, &iterator, max_records, &ended);
 	else
@@ -576,5 +557,4 @@ request_get_records(JsonReader *reader, JsonWriter *response)
 	iterator.issued = request_now();
 	if (!ended)
 		json_write_string(response, "NextShardIterator", request_print_iterator(&iterator));
-	json_write_end(response);
 }

@@ -8,6 +8,8 @@
 #include "utils/lsyscache.h"
 
 #include "api/request/request.h"
+#include "catalog/listing.h"
+#include "catalog/lookup.h"
 #include "catalog/resource.h"
 #include "catalog/rights.h"
 #include "server/errors.h"
@@ -70,7 +72,6 @@ append_page(JsonWriter *response, const ListTables *list, const ItemSpan *names,
 
 	while (i < n && list->after.data != NULL && item_compare_bytes(names[i], list->after) <= 0)
 		i++;
-	json_write_begin(response, NULL);
 	json_write_begin_array(response, "TableNames");
 	for (; i < n && limit > 0; i++, limit--)
 	{
@@ -80,7 +81,6 @@ append_page(JsonWriter *response, const ListTables *list, const ItemSpan *names,
 	json_write_end_array(response);
 	if (i < n)
 		json_write_span(response, "LastEvaluatedTableName", names[last]);
-	json_write_end(response);
 }
 
 /*

@@ -9,30 +9,31 @@
 
 #include "access/relation.h"
 #include "executor/spi.h"
-#include "miscadmin.h"
 #include "utils/rel.h"
 
 #include "api/request/definitions.h"
 #include "api/request/request.h"
 #include "catalog/definition/arn.h"
 #include "catalog/definition/description.h"
+#include "catalog/describe.h"
 #include "catalog/resource.h"
 #include "server/errors.h"
 #include "services/index/index.h"
 #include "services/stream/stream.h"
 
-/* The Update and Delete of an element of GlobalSecondaryIndexUpdates. */
+/* The Update or Delete of an element of GlobalSecondaryIndexUpdates. */
 typedef struct IndexChange
 {
-	ItemSpan name; /* without data: not given */
-	Throughputs throughputs;
+	ItemSpan name;
+	DynUnits units;
 } IndexChange;
 
 typedef struct IndexUpdate
 {
+	ItemSpan name; /* of the one of these that is given */
 	IndexDefinition *create;
-	IndexChange update;
-	IndexChange delete;
+	IndexChange *update;
+	IndexChange *delete;
 } IndexUpdate;
 
 typedef struct UpdateTable
@@ -40,41 +41,31 @@ typedef struct UpdateTable
 	ItemSpan name;
 	List *attributes;
 	int billing; /* -1: not given */
-	Throughputs throughputs;
+	DynUnits units;
 	List *updates; /* of IndexUpdate */
 	int deletion_protection; /* -1: not given */
 	DynTableClass table_class;
-	StreamSpecification stream;
-	Encryption encryption;
+	StreamSpecification *stream;
+	Encryption *encryption;
 } UpdateTable;
 
 /*
  * Read
  */
 
-static void
-read_update(JsonReader *reader, void *change)
-{
-	static const RequestMember members[] = {
-		{"IndexName", MEMBER_STRING, offsetof(IndexChange, name), true, .name_of = NAME_ANY},
-		{"ProvisionedThroughput", MEMBER_CUSTOM, offsetof(IndexChange, throughputs.provisioned),
-		 false, NULL, request_read_provisioned},
-		{"OnDemandThroughput", MEMBER_CUSTOM, offsetof(IndexChange, throughputs.maximum), false,
-		 NULL, request_read_on_demand},
-		{"WarmThroughput", MEMBER_CUSTOM, offsetof(IndexChange, throughputs.warm), false, NULL,
-		 request_read_warm}};
+static const RequestMember change_members[] = {
+	{"IndexName", MEMBER_STRING, offsetof(IndexChange, name), true, .name_of = NAME_ANY},
+	UNITS_MEMBERS(IndexChange)};
+static const RequestType update_type = {change_members, lengthof(change_members),
+										sizeof(IndexChange)};
+static const RequestType delete_type = {change_members, 1, sizeof(IndexChange)};
 
-	request_read_members(reader, members, lengthof(members), change);
-}
-
-static void
-read_delete(JsonReader *reader, void *change)
-{
-	static const RequestMember members[] = {
-		{"IndexName", MEMBER_STRING, offsetof(IndexChange, name), true, .name_of = NAME_ANY}};
-
-	request_read_members(reader, members, lengthof(members), change);
-}
+static const RequestMember index_members[] = {
+	{"Update", MEMBER_OBJECT, offsetof(IndexUpdate, update), .of = &update_type},
+	{"Create", MEMBER_OBJECT, offsetof(IndexUpdate, create), .of = &request_global_index},
+	{"Delete", MEMBER_OBJECT, offsetof(IndexUpdate, delete), .of = &delete_type}};
+static const RequestType index_update = {index_members, lengthof(index_members),
+										 sizeof(IndexUpdate)};
 
 static void
 check_actions(JsonReader *reader, int n)
@@ -95,53 +86,37 @@ check_actions(JsonReader *reader, int n)
 static void
 read_updates(JsonReader *reader, void *list)
 {
-	static const RequestMember members[] = {
-		{"Update", MEMBER_CUSTOM, offsetof(IndexUpdate, update), false, NULL, read_update},
-		{"Create", MEMBER_CUSTOM, offsetof(IndexUpdate, create), false, NULL,
-		 request_read_global_index},
-		{"Delete", MEMBER_CUSTOM, offsetof(IndexUpdate, delete), false, NULL, read_delete}};
-
 	for (json_read_array(reader); json_read_element(reader);)
 	{
-		IndexUpdate *update = palloc0(sizeof(IndexUpdate));
+		IndexUpdate *update = request_read_object(reader, &index_update);
 
-		request_read_members(reader, members, lengthof(members), update);
-		check_actions(reader, (update->create != NULL) + (update->update.name.data != NULL) +
-								  (update->delete.name.data != NULL));
+		check_actions(reader, (update->create != NULL) + (update->update != NULL) +
+								  (update->delete != NULL));
+		update->name = update->create != NULL   ? update->create->spec.name
+					   : update->update != NULL ? update->update->name
+					   : update->delete != NULL ? update->delete->name
+												: (ItemSpan){0};
 		*(List **) list = lappend(*(List **) list, update);
 	}
 }
 
-static void
-read_protection(JsonReader *reader, void *protection)
-{
-	*(int *) protection = json_read_bool(reader);
-}
-
 /* In the order of DynamoDB's errors. */
 static const RequestMember update_members[] = {
-	{"AttributeDefinitions", MEMBER_CUSTOM, offsetof(UpdateTable, attributes), false, NULL,
-	 request_read_attributes},
+	{"AttributeDefinitions", MEMBER_OBJECTS, offsetof(UpdateTable, attributes),
+	 .of = &request_attribute},
 	{"TableName", MEMBER_STRING, offsetof(UpdateTable, name), true, .name_of = NAME_TABLE,
 	 .missing = REQUIRED_TABLE},
 	{"BillingMode", MEMBER_CHOICE, offsetof(UpdateTable, billing), false, dyn_billing_names,
 	 .set = "PROVISIONED, PAY_PER_REQUEST"},
-	{"ProvisionedThroughput", MEMBER_CUSTOM, offsetof(UpdateTable, throughputs.provisioned), false,
-	 NULL, request_read_provisioned},
+	UNITS_MEMBERS(UpdateTable),
 	{"GlobalSecondaryIndexUpdates", MEMBER_CUSTOM, offsetof(UpdateTable, updates), false, NULL,
 	 read_updates},
-	{"OnDemandThroughput", MEMBER_CUSTOM, offsetof(UpdateTable, throughputs.maximum), false, NULL,
-	 request_read_on_demand},
-	{"WarmThroughput", MEMBER_CUSTOM, offsetof(UpdateTable, throughputs.warm), false, NULL,
-	 request_read_warm},
-	{"DeletionProtectionEnabled", MEMBER_CUSTOM, offsetof(UpdateTable, deletion_protection), false,
-	 NULL, read_protection},
+	{"DeletionProtectionEnabled", MEMBER_FLAG, offsetof(UpdateTable, deletion_protection)},
 	{"TableClass", MEMBER_CUSTOM, offsetof(UpdateTable, table_class), false, NULL,
 	 request_read_table_class},
-	{"StreamSpecification", MEMBER_CUSTOM, offsetof(UpdateTable, stream), false, NULL,
-	 request_read_stream},
-	{"SSESpecification", MEMBER_CUSTOM, offsetof(UpdateTable, encryption), false, NULL,
-	 request_read_encryption},
+	{"StreamSpecification", MEMBER_OBJECT, offsetof(UpdateTable, stream), .of = &request_stream},
+	{"SSESpecification", MEMBER_OBJECT, offsetof(UpdateTable, encryption),
+	 .of = &request_encryption},
 	{"ReplicaUpdates", MEMBER_REFUSED, .hint = "use the replication of PostgreSQL"},
 	{"MultiRegionConsistency", MEMBER_REFUSED},
 	{"GlobalTableWitnessUpdates", MEMBER_REFUSED},
@@ -152,14 +127,6 @@ static const RequestMember update_members[] = {
 /*
  * Check
  */
-
-static ItemSpan
-update_name(const IndexUpdate *update)
-{
-	return update->create != NULL             ? update->create->name
-		   : update->update.name.data != NULL ? update->update.name
-											  : update->delete.name;
-}
 
 pg_noreturn static void
 fail_online(void)
@@ -180,7 +147,7 @@ online_update(const UpdateTable *update)
 	{
 		const IndexUpdate *one = lfirst(cell);
 
-		if (one->update.name.data != NULL)
+		if (one->update != NULL)
 			continue;
 		if (online != NULL)
 			fail_online();
@@ -190,55 +157,29 @@ online_update(const UpdateTable *update)
 }
 
 static void
-check_names(const UpdateTable *update)
-{
-	for (int i = 0; i < list_length(update->updates); i++)
-	{
-		ItemSpan name = update_name(list_nth(update->updates, i));
-
-		CHECK_FOR_INTERRUPTS();
-		for (int j = 0; j < i; j++)
-		{
-			if (item_compare_bytes(update_name(list_nth(update->updates, j)), name) == 0)
-				dyn_error(ERRCODE_DYN_VALIDATION,
-						  DYN_INVALID_WORDS
-						  "Only one global secondary "
-						  "index update per index is allowed simultaneously. Index: %.*s",
-						  (int) name.len, name.data);
-		}
-	}
-}
-
-static void
 check_request(const UpdateTable *update)
 {
-	if (update->billing < 0 && !request_has_units(&update->throughputs) && update->updates == NIL &&
+	const ItemSpan *twice = request_find_twice(update->updates);
+
+	if (update->billing < 0 && description_is_unsaid(&update->units) && update->updates == NIL &&
 		update->deletion_protection < 0 && update->table_class == DYN_CLASS_UNSAID &&
-		!update->stream.given && !update->encryption.given)
+		update->stream == NULL && update->encryption == NULL)
 		dyn_error(ERRCODE_DYN_VALIDATION,
 				  "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, "
 				  "GlobalSecondaryIndexUpdates, SSESpecification, ReplicaUpdates, "
 				  "MultiAccountReplicaReady, ReplicaTransitRoleArn, MultiRegionConsistency, "
 				  "DeletionProtectionEnabled, OnDemandThroughput, WarmThroughput or TableClass is "
 				  "required");
-	if (update->billing == DYN_PROVISIONED && !update->throughputs.provisioned.read.given)
+	if (update->billing == DYN_PROVISIONED && update->units.provisioned.read == 0)
 		dyn_error(ERRCODE_DYN_VALIDATION, DYN_INVALID_WORDS
 				  "ProvisionedThroughput must be specified when BillingMode is PROVISIONED");
-	request_check_stream(&update->stream, false);
-	request_check_encryption(&update->encryption);
-	check_names(update);
-}
-
-/* Definitions of attributes may repeat those that the table has. */
-static void
-check_attributes(const DynShape *shape, List *attributes)
-{
-	List *columns = dyn_shape_keys(shape);
-	ListCell *cell;
-
-	foreach (cell, columns)
-		request_use_attribute(((DynShapeColumn *) lfirst(cell))->spec, attributes);
-	request_check_used(attributes, true);
+	request_check_stream(update->stream, false);
+	request_check_encryption(update->encryption);
+	if (twice != NULL)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  DYN_INVALID_WORDS "Only one global secondary "
+									"index update per index is allowed simultaneously. Index: %.*s",
+				  (int) twice->len, twice->data);
 }
 
 /*
@@ -287,9 +228,9 @@ update_units(DynDescription *description, const UpdateTable *update)
 
 	if (update->billing >= 0)
 		description_set_billing(description, (DynBilling) update->billing);
-	request_set_units(&description->units, &update->throughputs, NULL);
+	description_change_units(&description->units, &update->units, NULL);
 	description_check_units(description->billing, &description->units, NULL);
-	if (update->throughputs.provisioned.read.given && description->billing == billing)
+	if (update->units.provisioned.read > 0 && description->billing == billing)
 		check_changes(&old, &description->units.provisioned, NULL);
 }
 
@@ -297,7 +238,7 @@ static void
 check_index_units(DynBilling billing, const IndexChange *change)
 {
 	const char *name = item_quoted_words(change->name);
-	bool provisioned = change->throughputs.provisioned.read.given;
+	bool provisioned = change->units.provisioned.read > 0;
 
 	if (billing == DYN_PAY_PER_REQUEST && provisioned)
 		dyn_error(ERRCODE_DYN_VALIDATION,
@@ -305,7 +246,7 @@ check_index_units(DynBilling billing, const IndexChange *change)
 				  "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for "
 				  "index: %s when BillingMode is PAY_PER_REQUEST",
 				  name);
-	if (request_has_units(&change->throughputs))
+	if (!description_is_unsaid(&change->units))
 		return;
 	if (billing == DYN_PAY_PER_REQUEST)
 		dyn_error(ERRCODE_DYN_VALIDATION,
@@ -325,17 +266,19 @@ update_index_units(DynDescription *description, const DynShape *shape, const Upd
 
 	foreach (cell, update->updates)
 	{
-		const IndexChange *change = &((IndexUpdate *) lfirst(cell))->update;
-		DynUnits units = description_index_units(description, change->name);
-		DynCapacity old = units.provisioned;
+		const IndexChange *change = ((IndexUpdate *) lfirst(cell))->update;
+		DynUnits units;
+		DynCapacity old;
 
-		if (change->name.data == NULL)
+		if (change == NULL)
 			continue;
+		units = description_index_units(description, change->name);
+		old = units.provisioned;
 		(void) find_index(shape, update->name, change->name, "update");
 		check_index_units(description->billing, change);
-		request_set_units(&units, &change->throughputs, &change->name);
+		description_change_units(&units, &change->units, &change->name);
 		description_check_units(description->billing, &units, &change->name);
-		if (change->throughputs.provisioned.read.given)
+		if (change->units.provisioned.read > 0)
 			check_changes(&old, &units.provisioned, &change->name);
 		description_set_index_units(description, change->name, &units);
 	}
@@ -346,7 +289,7 @@ update_description(DynDescription *description, const DynShape *shape, const Upd
 {
 	DynBilling old = description->billing;
 
-	if (update->billing >= 0 || request_has_units(&update->throughputs))
+	if (update->billing >= 0 || !description_is_unsaid(&update->units))
 		update_units(description, update);
 	update_index_units(description, shape, update);
 	/* all global indexes have units too if a table begins to */
@@ -356,8 +299,8 @@ update_description(DynDescription *description, const DynShape *shape, const Upd
 		description->deletion_protection = update->deletion_protection > 0;
 	if (update->table_class != DYN_CLASS_UNSAID)
 		description->table_class = update->table_class;
-	if (update->encryption.given)
-		description->encrypted = update->encryption.enabled;
+	if (update->encryption != NULL)
+		description->encrypted = update->encryption->enabled;
 }
 
 /*
@@ -392,15 +335,14 @@ begin_online(IndexBuild *work, Relation rel, const DynTable *table, const DynSha
 
 static void
 create_index(Relation rel, const DynTable *table, const UpdateTable *update,
-			 const IndexDefinition *definition, DynDescription *description)
+			 IndexDefinition *definition, DynDescription *description)
 {
 	IndexBuild work = {0};
 	DynShape *shape = dyn_shape_of(rel, table);
-	DynIndexSpec *spec =
-		request_index_spec(definition, false, shape, description, update->attributes);
+	DynIndexSpec *spec = request_index_spec(definition, shape, description, update->attributes);
 	const DynIndex *existing = dyn_find_index(table, spec->name);
 
-	check_attributes(shape, update->attributes);
+	request_check_attributes(shape, update->attributes);
 	if (existing != NULL && (existing->local || existing->status == DYN_INDEX_ACTIVE))
 		dyn_error(ERRCODE_DYN_VALIDATION, "Attempting to create an index which already exists");
 	begin_online(&work, rel, table, shape, spec->name);
@@ -433,7 +375,7 @@ run(const UpdateTable *update, const IndexUpdate *online, Relation rel, DynTable
 
 	update_description(description, shape, update);
 	if (online == NULL || online->create == NULL)
-		check_attributes(shape, update->attributes);
+		request_check_attributes(shape, update->attributes);
 	SPI_connect();
 	if (online == NULL)
 		relation_close(rel, NoLock);
@@ -441,8 +383,8 @@ run(const UpdateTable *update, const IndexUpdate *online, Relation rel, DynTable
 		create_index(rel, table, update, online->create, description);
 	else
 	{
-		description_set_index_units(description, online->delete.name, &(DynUnits){{0}});
-		delete_index(rel, table, update->name, online->delete.name);
+		description_set_index_units(description, online->name, &(DynUnits){{0}});
+		delete_index(rel, table, update->name, online->name);
 	}
 	description_write(relid, description);
 	SPI_finish();
@@ -456,9 +398,9 @@ lock_mode(const UpdateTable *update, const IndexUpdate *online)
 		return AccessExclusiveLock;
 	if (online != NULL)
 		return ShareRowExclusiveLock;
-	if (!update->stream.given)
+	if (update->stream == NULL)
 		return ShareUpdateExclusiveLock;
-	return stream_lock_mode(update->name, update->stream.view);
+	return stream_lock_mode(update->name, update->stream->view);
 }
 
 /*
@@ -481,14 +423,12 @@ request_update_table(JsonReader *reader, JsonWriter *response)
 		resource_keep_procedures_away(update.name);
 	rel = resource_lock(update.name, lock_mode(&update, online), &table);
 	run(&update, online, rel, table);
-	if (update.stream.enabled)
-		stream_enable(update.name, (DynStreamView) update.stream.view, 0, false);
-	else if (update.stream.given)
+	if (update.stream != NULL && update.stream->enabled)
+		stream_enable(update.name, (DynStreamView) update.stream->view, 0, false);
+	else if (update.stream != NULL)
 		stream_disable(update.name);
 	rel = resource_open(update.name, &table);
-	json_write_begin(response, NULL);
 	dyn_describe(response, "TableDescription", rel, table, update.name,
 				 online != NULL ? "UPDATING" : "ACTIVE");
-	json_write_end(response);
 	relation_close(rel, NoLock);
 }

@@ -10,7 +10,9 @@
 
 #include "api/request/definitions.h"
 #include "api/request/request.h"
+#include "catalog/create.h"
 #include "catalog/definition/settings.h"
+#include "catalog/describe.h"
 #include "catalog/resource.h"
 #include "catalog/shape.h"
 #include "server/errors.h"
@@ -24,41 +26,38 @@ typedef struct CreateTable
 	List *global;
 	List *local;
 	int billing;
-	Throughputs throughputs;
+	DynUnits units;
 	List *tags;
 	bool deletion_protection;
 	DynTableClass table_class;
-	StreamSpecification stream;
-	Encryption encryption;
+	StreamSpecification *stream;
+	Encryption *encryption;
 } CreateTable;
 
 /* In the order of DynamoDB's errors. */
 static const RequestMember create_members[] = {
-	{"AttributeDefinitions", MEMBER_CUSTOM, offsetof(CreateTable, attributes), true, NULL,
-	 request_read_attributes},
+	{"AttributeDefinitions", MEMBER_OBJECTS, offsetof(CreateTable, attributes), true,
+	 .of = &request_attribute},
 	{"TableName", MEMBER_STRING, offsetof(CreateTable, name), true, .name_of = NAME_NEW_TABLE,
 	 .missing = REQUIRED_TABLE},
 	{"BillingMode", MEMBER_CHOICE, offsetof(CreateTable, billing), false, dyn_billing_names,
 	 .set = "PROVISIONED, PAY_PER_REQUEST"},
-	{"ProvisionedThroughput", MEMBER_CUSTOM, offsetof(CreateTable, throughputs.provisioned), false,
-	 NULL, request_read_provisioned},
-	{"KeySchema", MEMBER_CUSTOM, offsetof(CreateTable, keys), true, NULL, request_read_key_schema},
-	{"GlobalSecondaryIndexes", MEMBER_CUSTOM, offsetof(CreateTable, global), false, NULL,
-	 request_read_global_indexes},
-	{"LocalSecondaryIndexes", MEMBER_CUSTOM, offsetof(CreateTable, local), false, NULL,
-	 request_read_local_indexes},
-	{"OnDemandThroughput", MEMBER_CUSTOM, offsetof(CreateTable, throughputs.maximum), false, NULL,
-	 request_read_on_demand},
-	{"WarmThroughput", MEMBER_CUSTOM, offsetof(CreateTable, throughputs.warm), false, NULL,
-	 request_read_warm},
-	{"Tags", MEMBER_CUSTOM, offsetof(CreateTable, tags), false, NULL, request_read_tags},
+	UNITS_MEMBERS(CreateTable),
+	{"KeySchema", MEMBER_OBJECTS, offsetof(CreateTable, keys), true, .of = &request_key, .min = 1,
+	 .max = DYN_MAX_KEYS},
+	{"GlobalSecondaryIndexes", MEMBER_OBJECTS, offsetof(CreateTable, global),
+	 .of = &request_global_index,
+	 .empty = DYN_INVALID_WORDS "List of GlobalSecondaryIndexes is empty"},
+	{"LocalSecondaryIndexes", MEMBER_OBJECTS, offsetof(CreateTable, local),
+	 .of = &request_local_index,
+	 .empty = DYN_INVALID_WORDS "List of LocalSecondaryIndexes is empty"},
+	{"Tags", MEMBER_OBJECTS, offsetof(CreateTable, tags), .of = &request_tag},
 	{"DeletionProtectionEnabled", MEMBER_BOOL, offsetof(CreateTable, deletion_protection)},
 	{"TableClass", MEMBER_CUSTOM, offsetof(CreateTable, table_class), false, NULL,
 	 request_read_table_class},
-	{"StreamSpecification", MEMBER_CUSTOM, offsetof(CreateTable, stream), false, NULL,
-	 request_read_stream},
-	{"SSESpecification", MEMBER_CUSTOM, offsetof(CreateTable, encryption), false, NULL,
-	 request_read_encryption},
+	{"StreamSpecification", MEMBER_OBJECT, offsetof(CreateTable, stream), .of = &request_stream},
+	{"SSESpecification", MEMBER_OBJECT, offsetof(CreateTable, encryption),
+	 .of = &request_encryption},
 	{"VectorIndexes", MEMBER_REFUSED},
 	{"ResourcePolicy", MEMBER_REFUSED, .hint = "use GRANT"},
 	{"GlobalTableSourceArn", MEMBER_REFUSED},
@@ -82,10 +81,10 @@ set_description(DynDescription *description, const CreateTable *create)
 	description->billing = (DynBilling) create->billing;
 	if (description->billing == DYN_PAY_PER_REQUEST)
 		description->on_demand_since = description->created;
-	request_set_units(&description->units, &create->throughputs, NULL);
+	description_change_units(&description->units, &create->units, NULL);
 	description_check_units(description->billing, &description->units, NULL);
 	description->deletion_protection = create->deletion_protection;
-	description->encrypted = create->encryption.enabled;
+	description->encrypted = create->encryption != NULL && create->encryption->enabled;
 	description->table_class = create->table_class;
 	foreach (cell, create->tags)
 	{
@@ -97,16 +96,12 @@ set_description(DynDescription *description, const CreateTable *create)
 
 /* One more than there may be is enough to be refused. */
 static void
-add_indexes(DynShape *shape, DynDescription *description, List *definitions, bool local,
+add_indexes(DynShape *shape, DynDescription *description, List *definitions, int max,
 			List *attributes)
 {
-	int n =
-		Min(list_length(definitions), (local ? dyn_max_local_indexes : dyn_max_global_indexes) + 1);
-
-	for (int i = 0; i < n; i++)
-		shape->indexes =
-			lappend(shape->indexes, request_index_spec(list_nth(definitions, i), local, shape,
-													   description, attributes));
+	for (int i = 0; i <= max && i < list_length(definitions); i++)
+		shape->indexes = lappend(shape->indexes, request_index_spec(list_nth(definitions, i), shape,
+																	description, attributes));
 }
 
 /* Run CreateTable.  The table can be used at once, so the response describes it as ACTIVE. */
@@ -122,24 +117,22 @@ request_create_table(JsonReader *reader, JsonWriter *response)
 
 	request_read(reader, create_members, lengthof(create_members), &create, NULL);
 	request_names(reader, create.name);
-	request_check_stream(&create.stream, true);
-	request_check_encryption(&create.encryption);
+	request_check_stream(create.stream, true);
+	request_check_encryption(create.encryption);
 	request_check_tags(create.tags);
 	set_description(&description, &create);
 	shape.settings.id = new_id();
 	request_set_keys(&shape, create.keys, create.attributes);
-	add_indexes(&shape, &description, create.global, false, create.attributes);
-	add_indexes(&shape, &description, create.local, true, create.attributes);
-	request_check_used(create.attributes, shape.indexes != NIL);
+	add_indexes(&shape, &description, create.global, dyn_max_global_indexes, create.attributes);
+	add_indexes(&shape, &description, create.local, dyn_max_local_indexes, create.attributes);
+	request_check_attributes(&shape, create.attributes);
 	dyn_create(&shape, create.name, DYN_DEFAULT_FILLFACTOR);
 	description_write(shape.relid, &description);
-	if (create.stream.enabled)
-		stream_enable(create.name, (DynStreamView) create.stream.view, 0, false);
+	if (create.stream != NULL && create.stream->enabled)
+		stream_enable(create.name, (DynStreamView) create.stream->view, 0, false);
 
 	rel = resource_open(create.name, &table);
-	json_write_begin(response, NULL);
 	dyn_describe(response, "TableDescription", rel, table, create.name, "ACTIVE");
-	json_write_end(response);
 	relation_close(rel, NoLock);
 }
 
@@ -153,9 +146,7 @@ request_describe_table(JsonReader *reader, JsonWriter *response)
 	DynTable *table;
 	Relation rel = resource_open_state(name, &table);
 
-	json_write_begin(response, NULL);
 	dyn_describe(response, "Table", rel, table, name, "ACTIVE");
-	json_write_end(response);
 	relation_close(rel, NoLock);
 }
 
@@ -170,8 +161,6 @@ request_delete_table(JsonReader *reader, JsonWriter *response)
 	DynTable *table;
 	Relation rel = resource_open(name, &table);
 
-	json_write_begin(response, NULL);
 	dyn_describe_deleted(response, "TableDescription", rel, table, name);
-	json_write_end(response);
 	dyn_drop(rel, table, false);
 }

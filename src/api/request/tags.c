@@ -11,6 +11,7 @@
 #include "api/request/request.h"
 #include "catalog/definition/arn.h"
 #include "catalog/definition/description.h"
+#include "catalog/lookup.h"
 #include "catalog/resource.h"
 #include "server/errors.h"
 
@@ -22,22 +23,10 @@ typedef struct TagRequest
 	ItemSpan next;
 } TagRequest;
 
-/* Read Tags: append a DynTag for each element to a List *. */
-void
-request_read_tags(JsonReader *reader, void *list)
-{
-	static const RequestMember members[] = {
-		{"Key", MEMBER_STRING, offsetof(DynTag, key), true},
-		{"Value", MEMBER_STRING, offsetof(DynTag, value), true}};
-
-	for (json_read_array(reader); json_read_element(reader);)
-	{
-		DynTag *tag = palloc0(sizeof(DynTag));
-
-		request_read_members(reader, members, lengthof(members), tag);
-		*(List **) list = lappend(*(List **) list, tag);
-	}
-}
+static const RequestMember tag_members[] = {
+	{"Key", MEMBER_STRING, offsetof(DynTag, key), true},
+	{"Value", MEMBER_STRING, offsetof(DynTag, value), true}};
+const RequestType request_tag = {tag_members, lengthof(tag_members), sizeof(DynTag)};
 
 /*
  * Letters, numbers and blanks, and some other signs.  Outside of ASCII all are taken for letters.
@@ -71,15 +60,18 @@ request_check_tags(const List *tags)
 
 		check_text(tag->key, "Key");
 		check_text(tag->value, "Value");
-		for (int j = 0; j < i; j++)
-		{
-			if (item_compare_bytes(((const DynTag *) list_nth(tags, j))->key, tag->key) == 0)
-				dyn_error(ERRCODE_DYN_VALIDATION,
-						  "Duplicate Tag Keys provided as input: Duplicate Tag Key found %s",
-						  item_quoted_words(tag->key));
-		}
+		if (request_find_name(tags, tag->key) != tag)
+			dyn_error(ERRCODE_DYN_VALIDATION,
+					  "Duplicate Tag Keys provided as input: Duplicate Tag Key found %s",
+					  item_quoted_words(tag->key));
 	}
 }
+
+#define RESOURCE_MEMBER \
+	{ \
+		"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true, \
+			.missing = "Invalid TableArn" \
+	}
 
 /* Only an ARN names a resource. */
 static void
@@ -96,29 +88,37 @@ read_request(JsonReader *reader, const RequestMember *members, int n, TagRequest
 }
 
 /* The errors of these operations name the ARN. */
-pg_noreturn static void
-fail_not_found(ItemSpan arn)
-{
-	dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND,
-			  "Requested resource not found: ResourceArn: %s not found", item_quoted_words(arn));
-}
-
 static Relation
 open_table(ItemSpan arn, DynTable **table)
 {
 	Relation rel = dyn_table_find(arn, AccessShareLock, table);
 
 	if (rel == NULL)
-		fail_not_found(arn);
+		dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND,
+				  "Requested resource not found: ResourceArn: %s not found",
+				  item_quoted_words(arn));
 	return rel;
 }
 
-/* To change its tags. */
-static Relation
-lock_table(ItemSpan arn, DynTable **table)
+/* Sets and removes tags, which only the table's owner may do. */
+static void
+change_tags(const TagRequest *request)
 {
-	relation_close(open_table(arn, table), AccessShareLock);
-	return resource_lock(arn, ShareUpdateExclusiveLock, table);
+	DynDescription *description;
+	DynTable *table;
+	Relation rel;
+	ListCell *cell;
+
+	relation_close(open_table(request->arn, &table), AccessShareLock);
+	rel = resource_lock(request->arn, ShareUpdateExclusiveLock, &table);
+	description = description_read(table->relid);
+	foreach (cell, request->tags)
+		description_set_tag(description, ((DynTag *) lfirst(cell))->key,
+							((DynTag *) lfirst(cell))->value);
+	foreach (cell, request->keys)
+		description_remove_tag(description, *(ItemSpan *) lfirst(cell));
+	description_write(table->relid, description);
+	relation_close(rel, NoLock);
 }
 
 /* Run TagResource, which only the table's owner may do.  A tag that exists gets the new value. */
@@ -126,27 +126,15 @@ void
 request_tag_resource(JsonReader *reader, JsonWriter *response)
 {
 	static const RequestMember members[] = {
-		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true,
-		 .missing = "Invalid TableArn"},
-		{"Tags", MEMBER_CUSTOM, offsetof(TagRequest, tags), true, NULL, request_read_tags}};
+		RESOURCE_MEMBER,
+		{"Tags", MEMBER_OBJECTS, offsetof(TagRequest, tags), true, .of = &request_tag}};
 	TagRequest request = {0};
-	DynDescription *description;
-	DynTable *table;
-	Relation rel;
-	ListCell *cell;
 
 	read_request(reader, members, lengthof(members), &request);
 	if (request.tags == NIL)
 		dyn_error(ERRCODE_DYN_VALIDATION, "Atleast one Tag needs to be provided as Input.");
 	request_check_tags(request.tags);
-	rel = lock_table(request.arn, &table);
-	description = description_read(RelationGetRelid(rel));
-	foreach (cell, request.tags)
-		description_set_tag(description, ((DynTag *) lfirst(cell))->key,
-							((DynTag *) lfirst(cell))->value);
-	description_write(RelationGetRelid(rel), description);
-	relation_close(rel, NoLock);
-	json_write_raw(response, NULL, "{}");
+	change_tags(&request);
 }
 
 /*
@@ -157,25 +145,13 @@ void
 request_untag_resource(JsonReader *reader, JsonWriter *response)
 {
 	static const RequestMember members[] = {
-		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true,
-		 .missing = "Invalid TableArn"},
-		{"TagKeys", MEMBER_STRINGS, offsetof(TagRequest, keys), true}};
+		RESOURCE_MEMBER, {"TagKeys", MEMBER_STRINGS, offsetof(TagRequest, keys), true}};
 	TagRequest request = {0};
-	DynDescription *description;
-	DynTable *table;
-	Relation rel;
-	ListCell *cell;
 
 	read_request(reader, members, lengthof(members), &request);
 	if (request.keys == NIL)
 		dyn_error(ERRCODE_DYN_VALIDATION, "Atleast one Tag Key needs to be provided as Input.");
-	rel = lock_table(request.arn, &table);
-	description = description_read(RelationGetRelid(rel));
-	foreach (cell, request.keys)
-		description_remove_tag(description, *(ItemSpan *) lfirst(cell));
-	description_write(RelationGetRelid(rel), description);
-	relation_close(rel, NoLock);
-	json_write_raw(response, NULL, "{}");
+	change_tags(&request);
 }
 
 /* All at once, so there is never a token for more. */
@@ -183,9 +159,7 @@ void
 request_list_tags_of_resource(JsonReader *reader, JsonWriter *response)
 {
 	static const RequestMember members[] = {
-		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true,
-		 .missing = "Invalid TableArn"},
-		{"NextToken", MEMBER_STRING, offsetof(TagRequest, next)}};
+		RESOURCE_MEMBER, {"NextToken", MEMBER_STRING, offsetof(TagRequest, next)}};
 	TagRequest request = {0};
 	const DynDescription *description;
 	DynTable *table;
@@ -196,7 +170,6 @@ request_list_tags_of_resource(JsonReader *reader, JsonWriter *response)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid NextToken")));
 	rel = open_table(request.arn, &table);
 	description = description_read(RelationGetRelid(rel));
-	json_write_begin(response, NULL);
 	json_write_begin_array(response, "Tags");
 	for (int i = 0; i < description->ntags; i++)
 	{
@@ -206,6 +179,5 @@ request_list_tags_of_resource(JsonReader *reader, JsonWriter *response)
 		json_write_end(response);
 	}
 	json_write_end_array(response);
-	json_write_end(response);
 	relation_close(rel, NoLock);
 }

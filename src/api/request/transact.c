@@ -396,9 +396,7 @@ request_transact_write_items(JsonReader *reader, JsonWriter *response)
 		return;
 	}
 	action_transact(&call.request);
-	json_write_begin(response, NULL);
 	meter_print(response, &meter);
-	json_write_end(response);
 }
 
 /* An item of which nothing is wanted is as if it were not there (docs/semantics.md, X10). */
@@ -425,10 +423,8 @@ request_transact_get_items(JsonReader *reader, JsonWriter *response)
 		check_actions(&call.request);
 		return;
 	}
-	json_write_begin(response, NULL);
 	json_write_begin_array(response, "Responses");
 	action_transact_get(&call.request, print_gotten, response);
 	json_write_end_array(response);
 	meter_print(response, &meter);
-	json_write_end(response);
 }

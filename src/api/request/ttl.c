@@ -7,6 +7,7 @@
 #include "access/relation.h"
 
 #include "api/request/request.h"
+#include "catalog/describe.h"
 #include "catalog/resource.h"
 #include "server/errors.h"
 #include "services/ttl/ttl.h"
@@ -24,16 +25,11 @@ typedef struct UpdateTimeToLive
 	Specification specification;
 } UpdateTimeToLive;
 
-static void
-read_specification(JsonReader *reader, void *to)
-{
-	static const RequestMember members[] = {
-		{"Enabled", MEMBER_BOOL, offsetof(Specification, enabled), true},
-		{"AttributeName", MEMBER_STRING, offsetof(Specification, attribute), true, .min = 1,
-		 .max = DYN_MAX_TTL_ATTRIBUTE}};
-
-	request_read_members(reader, members, lengthof(members), to);
-}
+static const RequestMember specification_members[] = {
+	{"Enabled", MEMBER_BOOL, offsetof(Specification, enabled), true},
+	{"AttributeName", MEMBER_STRING, offsetof(Specification, attribute), true, .min = 1,
+	 .max = DYN_MAX_TTL_ATTRIBUTE}};
+static const RequestType specification = {specification_members, lengthof(specification_members)};
 
 /* A request that disables it must name the right attribute (docs/semantics.md, TT13). */
 static void
@@ -56,8 +52,8 @@ request_update_time_to_live(JsonReader *reader, JsonWriter *response)
 	static const RequestMember members[] = {
 		{"TableName", MEMBER_STRING, offsetof(UpdateTimeToLive, table), true, .name_of = NAME_TABLE,
 		 .missing = REQUIRED_TABLE},
-		{"TimeToLiveSpecification", MEMBER_CUSTOM, offsetof(UpdateTimeToLive, specification), true,
-		 NULL, read_specification}};
+		{"TimeToLiveSpecification", MEMBER_PART, offsetof(UpdateTimeToLive, specification), true,
+		 .of = &specification}};
 	UpdateTimeToLive update = {0};
 	const Specification *wanted = &update.specification;
 
@@ -70,11 +66,9 @@ request_update_time_to_live(JsonReader *reader, JsonWriter *response)
 		check_disabled(&update);
 		ttl_disable(update.table, "UpdateTimeToLive");
 	}
-	json_write_begin(response, NULL);
 	json_write_begin(response, "TimeToLiveSpecification");
 	json_write_bool(response, "Enabled", wanted->enabled);
 	json_write_span(response, "AttributeName", wanted->attribute);
-	json_write_end(response);
 	json_write_end(response);
 }
 
@@ -89,8 +83,6 @@ request_describe_time_to_live(JsonReader *reader, JsonWriter *response)
 	DynTable *table;
 	Relation rel = resource_open_state(name, &table);
 
-	json_write_begin(response, NULL);
 	dyn_describe_ttl(response, "TimeToLiveDescription", table);
-	json_write_end(response);
 	relation_close(rel, NoLock);
 }

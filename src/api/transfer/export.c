@@ -19,6 +19,7 @@
 #include "actions/actions.h"
 #include "api/transfer/transfer.h"
 #include "catalog/kinds.h"
+#include "catalog/lookup.h"
 #include "catalog/size.h"
 #include "server/arguments.h"
 #include "server/progress.h"

@@ -26,6 +26,7 @@
 #include "utils/timestamp.h"
 
 #include "api/transfer/feed.h"
+#include "catalog/lookup.h"
 #include "server/arguments.h"
 #include "server/citus.h"
 #include "server/errors.h"

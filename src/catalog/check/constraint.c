@@ -12,6 +12,7 @@
 
 #include "catalog/check/check.h"
 #include "catalog/derive.h"
+#include "catalog/extras.h"
 #include "catalog/key.h"
 #include "server/citus.h"
 #include "server/compat.h"

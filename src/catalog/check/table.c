@@ -24,6 +24,7 @@
 #include "catalog/definition/arn.h"
 #include "catalog/definition/description.h"
 #include "catalog/derive.h"
+#include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "server/attempt.h"
 #include "server/citus.h"

@@ -226,17 +226,50 @@ description_index_units(const DynDescription *description, ItemSpan index)
 	return found == NULL ? (DynUnits){{0}} : found->units;
 }
 
-static bool
-is_unsaid(const DynUnits *units)
+/* Whether nothing is said of them. */
+bool
+description_is_unsaid(const DynUnits *units)
 {
-	const DynCapacity *all[] = {&units->provisioned, &units->maximum, &units->warm};
+	return memcmp(units, &(DynUnits){{0}}, sizeof(DynUnits)) == 0;
+}
 
-	for (int i = 0; i < lengthof(all); i++)
-	{
-		if (all[i]->read != 0 || all[i]->write != 0)
-			return false;
-	}
-	return true;
+/* -1 removes a maximum. */
+static void
+change_maximum(int64 *units, int64 given, const char *member, const ItemSpan *index)
+{
+	if (given < -1)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  DYN_INVALID_WORDS
+				  "Requested %s for OnDemandThroughput for %s is outside of valid range",
+				  member,
+				  index == NULL ? "table" : psprintf("index : %s", item_quoted_words(*index)));
+	if (given != 0)
+		*units = Max(given, 0);
+}
+
+static void
+change_warm(int64 *units, int64 given, const char *member)
+{
+	if (given < 0)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("%s of WarmThroughput must be at least 1", member)));
+	if (given > 0)
+		*units = given;
+}
+
+/*
+ * Sets the units that are given; the others stay as they are.  index is the name of the index whose
+ * units they are, or NULL.  A number out of range is ERRCODE_DYN_VALIDATION.
+ */
+void
+description_change_units(DynUnits *units, const DynUnits *given, const ItemSpan *index)
+{
+	if (given->provisioned.read > 0)
+		units->provisioned = given->provisioned;
+	change_maximum(&units->maximum.read, given->maximum.read, "MaxReadRequestUnits", index);
+	change_maximum(&units->maximum.write, given->maximum.write, "MaxWriteRequestUnits", index);
+	change_warm(&units->warm.read, given->warm.read, "ReadUnitsPerSecond");
+	change_warm(&units->warm.write, given->warm.write, "WriteUnitsPerSecond");
 }
 
 /* Sets the units of an index; with zeros, its entry in the label is removed. */
@@ -247,7 +280,7 @@ description_set_index_units(DynDescription *description, ItemSpan index, const D
 
 	if (entry != NULL)
 		description->indexes = list_delete_ptr(description->indexes, entry);
-	if (is_unsaid(units))
+	if (description_is_unsaid(units))
 		return;
 	entry = palloc(sizeof(DynIndexUnits));
 	*entry = (DynIndexUnits){index, *units};

@@ -87,6 +87,8 @@ extern DynDescription *description_read(Oid relid);
 extern void description_write(Oid relid, const DynDescription *description);
 
 extern double description_now(void);
+extern bool description_is_unsaid(const DynUnits *units);
+extern void description_change_units(DynUnits *units, const DynUnits *given, const ItemSpan *index);
 extern DynUnits description_index_units(const DynDescription *description, ItemSpan index);
 extern void description_set_index_units(DynDescription *description, ItemSpan index,
 										const DynUnits *units);

@@ -12,28 +12,26 @@
 #include "server/errors.h"
 #include "server/name.h"
 
-#define STRINGS "a string or an array of strings"
-
 /* of an index that is to be made, or stored as an argument of the trigger */
 static void check(DynIndexSpec *spec, bool stored);
 
 const char *const dyn_projection_names[] = {"ALL", "KEYS_ONLY", "INCLUDE", NULL};
 const char *const dyn_compression_names[] = {"", "pglz", "lz4", NULL};
 
-/* What DynamoDB says of it comes behind DYN_INVALID_WORDS; NULL: it says nothing of it. */
+/* What DynamoDB says of a new index comes behind DYN_INVALID_WORDS. */
 pg_noreturn static void
-fail_in_words(const DynIndexSpec *spec, const char *message, const char *words)
+fail_in_words(const DynIndexSpec *spec, bool stored, const char *message, const char *words)
 {
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 					errmsg("invalid index \"%s\": %s", item_quoted(spec->name), message),
-					errwords_if(words == NULL ? NULL : psprintf(DYN_INVALID_WORDS "%s", words))));
+					errwords_if(stored ? NULL : psprintf(DYN_INVALID_WORDS "%s", words))));
 }
 
 /* What requests check in another way, or DynamoDB does not have. */
 pg_noreturn static void
 fail(const DynIndexSpec *spec, const char *message)
 {
-	fail_in_words(spec, message, NULL);
+	fail_in_words(spec, true, message, NULL);
 }
 
 static void
@@ -78,38 +76,18 @@ print_type(JsonWriter *json, const Field *field, const void *target)
 static int
 read_strings(const FieldReader *reader, const Field *field, ItemSpan value, ItemSpan **strings)
 {
-	ItemChildren elements;
-
-	if (item_type(value) == ITEM_S)
-	{
-		*strings = palloc(sizeof(ItemSpan));
-		**strings = item_payload(value);
-		return 1;
-	}
-	if (item_type(value) != ITEM_L)
-		field_fail(reader, field->name, STRINGS);
-	elements = item_children(value);
-	*strings = palloc(elements.count * sizeof(ItemSpan));
-	for (uint32 i = 0; i < elements.count; i++)
-	{
-		ItemSpan element = item_child(&elements, i);
-
-		if (item_type(element) != ITEM_S)
-			field_fail(reader, field->name, STRINGS);
-		(*strings)[i] = item_payload(element);
-	}
-	return (int) elements.count;
+	if (item_type(value) != ITEM_S)
+		return field_strings(reader, field, value, "a string or an array of strings", strings);
+	*strings = palloc(sizeof(ItemSpan));
+	**strings = item_payload(value);
+	return 1;
 }
 
 static void
 print_strings(JsonWriter *json, const char *name, const ItemSpan *strings, int n)
 {
-	if (n == 0)
-		return;
-	json_write_begin_array(json, name);
-	for (int i = 0; i < n; i++)
-		json_write_span(json, NULL, strings[i]);
-	json_write_end_array(json);
+	if (n > 0)
+		json_write_spans(json, name, strings, n);
 }
 
 /* Add a part of the key, the partition key or, after it, the sort key. */
@@ -298,14 +276,12 @@ static void
 check_projection(DynIndexSpec *spec, bool stored)
 {
 	if (spec->projection != DYN_PROJECT_INCLUDE && spec->nincluded > 0)
-		fail_in_words(spec, "non-key attributes go with the projection INCLUDE only",
-					  stored ? NULL
-							 : psprintf("ProjectionType is %s, but NonKeyAttributes is specified",
-										dyn_projection_names[spec->projection]));
+		fail_in_words(spec, stored, "non-key attributes go with the projection INCLUDE only",
+					  psprintf("ProjectionType is %s, but NonKeyAttributes is specified",
+							   dyn_projection_names[spec->projection]));
 	if (spec->projection == DYN_PROJECT_INCLUDE && spec->nincluded == 0)
-		fail_in_words(spec, "the projection INCLUDE needs non-key attributes",
-					  stored ? NULL
-							 : "ProjectionType is INCLUDE, but NonKeyAttributes is not specified");
+		fail_in_words(spec, stored, "the projection INCLUDE needs non-key attributes",
+					  "ProjectionType is INCLUDE, but NonKeyAttributes is not specified");
 	for (int i = 0; i < spec->nincluded; i++)
 	{
 		if (spec->included[i].len == 0 || spec->included[i].len > ITEM_MAX_NAME)
@@ -318,10 +294,9 @@ check_projection(DynIndexSpec *spec, bool stored)
 	for (int i = 1; i < spec->nincluded; i++)
 	{
 		if (item_compare_bytes(spec->included[i - 1], spec->included[i]) == 0)
-			fail_in_words(spec, "a non-key attribute is named twice",
-						  stored ? NULL
-								 : psprintf("Duplicate element in NonKeyAttributes: %s",
-											item_quoted_words(spec->included[i])));
+			fail_in_words(spec, stored, "a non-key attribute is named twice",
+						  psprintf("Duplicate element in NonKeyAttributes: %s",
+								   item_quoted_words(spec->included[i])));
 	}
 }
 
@@ -360,10 +335,9 @@ check(DynIndexSpec *spec, bool stored)
 	if (spec->npartition == 0)
 		fail(spec, "it has no partition key");
 	if (spec->local && spec->nkeys != 2)
-		fail_in_words(spec, "a local index has one sort key",
-					  stored ? NULL
-							 : psprintf("Index KeySchema does not have a range key for index: %s",
-										item_quoted_words(spec->name)));
+		fail_in_words(spec, stored, "a local index has one sort key",
+					  psprintf("Index KeySchema does not have a range key for index: %s",
+							   item_quoted_words(spec->name)));
 	for (int i = 0; i < spec->nkeys; i++)
 	{
 		ItemType type;

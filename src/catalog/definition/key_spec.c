@@ -33,3 +33,15 @@ dyn_parse_key_spec(ItemSpan spec, ItemSpan *attribute, ItemType *type)
 				(errcode(ERRCODE_DYN_VALIDATION),
 				 errmsg("name of a key attribute is longer than %d bytes", DYN_MAX_KEY_NAME)));
 }
+
+/* Returns the declaration of a key attribute: its name and the code of its type. */
+ItemSpan
+dyn_key_spec(ItemSpan attribute, const char *code)
+{
+	char *spec = palloc(attribute.len + 2);
+
+	memcpy(spec, attribute.data, attribute.len);
+	spec[attribute.len] = ' ';
+	spec[attribute.len + 1] = *code;
+	return (ItemSpan){spec, attribute.len + 2};
+}

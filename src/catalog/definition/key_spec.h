@@ -11,5 +11,6 @@
 #define DYN_MAX_KEY_NAME 255 /* bytes */
 
 extern void dyn_parse_key_spec(ItemSpan spec, ItemSpan *attribute, ItemType *type);
+extern ItemSpan dyn_key_spec(ItemSpan attribute, const char *code);
 
 #endif

@@ -46,13 +46,20 @@ fail(const FieldReader *reader, const char *message, const char *detail)
 			 detail == NULL ? 0 : errdetail("%s", detail)));
 }
 
+/* Settings are kept in an argument, which is a C string; JSON's \u0000 would end it. */
+static bool
+is_attribute(ItemSpan name)
+{
+	return name.len <= DYN_MAX_TTL_ATTRIBUTE && memchr(name.data, '\0', name.len) == NULL;
+}
+
 /* The name of an attribute that dyn_settings_check_ttl() has accepted; empty: none. */
 static void
 read_attribute(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
 	ItemSpan string = item_payload(value);
 
-	if (string.len > DYN_MAX_TTL_ATTRIBUTE || memchr(string.data, '\0', string.len) != NULL)
+	if (!is_attribute(string))
 		fields_fail(reader,
 					psprintf("\"%s\" must have at most %d bytes, and no U+0000", field->name,
 							 DYN_MAX_TTL_ATTRIBUTE),
@@ -235,20 +242,13 @@ dyn_settings_print(const DynSettings *settings)
  * Rules
  */
 
-/* Settings are kept in an argument, which is a C string; JSON's \u0000 would end it. */
-static bool
-has_nul(ItemSpan span)
-{
-	return memchr(span.data, '\0', span.len) != NULL;
-}
-
 /*
  * Raises ERRCODE_DYN_VALIDATION if a table cannot have time to live by an attribute of that name.
  */
 void
 dyn_settings_check_ttl(ItemSpan attribute)
 {
-	if (attribute.len == 0 || attribute.len > DYN_MAX_TTL_ATTRIBUTE || has_nul(attribute))
+	if (attribute.len == 0 || !is_attribute(attribute))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("name of the attribute of time to live must have 1 to %d bytes, and "
 							   "no U+0000",

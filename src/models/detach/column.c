@@ -13,6 +13,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "catalog/lookup.h"
 #include "models/detach/detach.h"
 #include "models/view/member.h"
 #include "server/extension.h"

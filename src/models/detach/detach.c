@@ -14,6 +14,8 @@
 #include "utils/rel.h"
 #include "utils/tuplestore.h"
 
+#include "catalog/distribute.h"
+#include "catalog/lookup.h"
 #include "catalog/resource.h"
 #include "catalog/rights.h"
 #include "models/detach/detach.h"

@@ -15,6 +15,8 @@
 #include "utils/rel.h"
 #include "utils/tuplestore.h"
 
+#include "catalog/distribute.h"
+#include "catalog/lookup.h"
 #include "models/entity/entity.h"
 #include "server/arguments.h"
 #include "server/errors.h"

@@ -8,6 +8,7 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
+#include "catalog/lookup.h"
 #include "models/entity/request.h"
 #include "server/arguments.h"
 #include "server/errors.h"

@@ -8,6 +8,7 @@
 
 #include "access/relation.h"
 
+#include "catalog/lookup.h"
 #include "models/entity/entity.h"
 #include "server/arguments.h"
 #include "server/chart.h"

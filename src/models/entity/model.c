@@ -6,6 +6,7 @@
 
 #include "access/relation.h"
 #include "catalog/objectaddress.h"
+#include "catalog/lookup.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "commands/trigger.h"

@@ -11,6 +11,7 @@
 
 #include "access/relation.h"
 
+#include "catalog/lookup.h"
 #include "models/entity/request.h"
 #include "server/errors.h"
 

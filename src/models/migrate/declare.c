@@ -13,6 +13,7 @@
 
 #include "actions/actions.h"
 #include "catalog/definition/label.h"
+#include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "item/json_writer.h"
 #include "models/migrate/collide.h"

@@ -30,6 +30,7 @@
 #include "utils/rel.h"
 
 #include "actions/actions.h"
+#include "catalog/distribute.h"
 #include "catalog/follower.h"
 #include "catalog/rights.h"
 #include "catalog/shape.h"

@@ -15,6 +15,7 @@
 #include "utils/tuplestore.h"
 
 #include "api/request/request.h"
+#include "catalog/lookup.h"
 #include "item/fields.h"
 #include "models/pattern/pattern.h"
 #include "server/arguments.h"

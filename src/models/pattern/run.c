@@ -16,6 +16,7 @@
 #include "utils/tuplestore.h"
 
 #include "api/request/request.h"
+#include "catalog/lookup.h"
 #include "item/build.h"
 #include "item/reader.h"
 #include "models/pattern/pattern.h"

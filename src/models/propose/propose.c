@@ -11,6 +11,7 @@
 #include "utils/lsyscache.h"
 #include "utils/tuplestore.h"
 
+#include "catalog/lookup.h"
 #include "catalog/table.h"
 #include "models/migrate/migrate.h"
 #include "models/propose/asked.h"

@@ -18,6 +18,7 @@
 #include "utils/tuplestore.h"
 
 #include "actions/actions.h"
+#include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "catalog/size.h"
 #include "models/view/view.h"

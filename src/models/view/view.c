@@ -16,6 +16,7 @@
 #include "utils/rel.h"
 
 #include "catalog/derive.h"
+#include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "catalog/shape.h"
 #include "models/view/view.h"

@@ -13,6 +13,8 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
+#include "catalog/create.h"
+#include "catalog/extras.h"
 #include "server/arguments.h"
 #include "server/errors.h"
 #include "services/index/index.h"

@@ -16,6 +16,7 @@
 
 #include "catalog/derive.h"
 #include "catalog/key.h"
+#include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "catalog/shape.h"
 #include "server/errors.h"

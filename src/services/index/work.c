@@ -10,6 +10,7 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
+#include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "server/errors.h"
 #include "services/index/index.h"

@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "catalog/lookup.h"
 #include "catalog/size.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"

@@ -26,6 +26,7 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
+#include "catalog/listing.h"
 #include "server/arguments.h"
 #include "server/compat.h"
 #include "server/errors.h"

@@ -14,6 +14,7 @@
 #include "utils/timestamp.h"
 
 #include "catalog/definition/arn.h"
+#include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "item/json_writer.h"
 #include "server/attempt.h"

@@ -17,6 +17,7 @@
 #include "utils/tuplestore.h"
 
 #include "catalog/definition/arn.h"
+#include "catalog/lookup.h"
 #include "server/arguments.h"
 #include "server/errors.h"
 #include "services/stream/read.h"

@@ -19,6 +19,8 @@
 #include "utils/tuplestore.h"
 
 #include "catalog/definition/arn.h"
+#include "catalog/listing.h"
+#include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "services/stream/service.h"
 #include "services/stream/stream.h"

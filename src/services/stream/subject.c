@@ -14,6 +14,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "catalog/lookup.h"
 #include "catalog/partition.h"
 #include "catalog/pg_index.h"
 #include "commands/trigger.h"

@@ -29,6 +29,7 @@
 #include "utils/timestamp.h"
 
 #include "catalog/definition/definition.h"
+#include "catalog/listing.h"
 #include "catalog/rights.h"
 #include "server/attempt.h"
 #include "server/citus.h"

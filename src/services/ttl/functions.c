@@ -16,6 +16,8 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
+#include "catalog/listing.h"
+#include "catalog/lookup.h"
 #include "server/arguments.h"
 #include "server/citus.h"
 #include "server/errors.h"

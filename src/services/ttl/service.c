@@ -30,6 +30,7 @@
 #include "utils/timeout.h"
 #include "utils/timestamp.h"
 
+#include "catalog/listing.h"
 #include "catalog/rights.h"
 #include "server/extension.h"
 #include "server/work/background.h"

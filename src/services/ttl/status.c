@@ -18,6 +18,8 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
+#include "catalog/describe.h"
+#include "catalog/listing.h"
 #include "catalog/rights.h"
 #include "server/citus.h"
 #include "services/ttl/ttl.h"

@@ -31,6 +31,7 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
+#include "catalog/listing.h"
 #include "catalog/rights.h"
 #include "server/compat.h"
 #include "server/extension.h"
