@@ -18,7 +18,7 @@ fields_fail(const FieldReader *reader, const char *message, const char *detail)
 	pg_unreachable();
 }
 
-/* The member as messages name it, with its object unless the reader's fail function adds that. */
+/* Returns the member as messages name it, with its object unless the reader's fail adds that. */
 static char *
 member_of(const FieldReader *reader, const char *name)
 {
@@ -44,7 +44,7 @@ list_name(StringInfo list, const char *name)
  * Reading
  */
 
-/* The JSON type of each kind's values; 0: any type. */
+/* This is the JSON type of each kind's values; 0 stands for any type. */
 static const struct
 {
 	ItemType type;

@@ -34,7 +34,7 @@ typedef enum FieldKind
 
 typedef struct Field Field;
 
-/* The context of a reader: its subject, and the function that raises its errors. */
+/* A FieldReader holds the subject of a reader and the function that raises its errors. */
 typedef struct FieldReader
 {
 	/* raises an error; detail may be NULL */

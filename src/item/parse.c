@@ -51,7 +51,7 @@ typed_hint(const ItemParser *p)
 	return p->castable ? TYPED_HINT "; cast plain JSON to jsonb first." : TYPED_HINT ".";
 }
 
-/* Whether one value is read. */
+/* Returns whether one value is read. */
 static bool
 is_value(const ItemParser *p)
 {
@@ -59,7 +59,7 @@ is_value(const ItemParser *p)
 		   p->syntax == ITEM_SYNTAX_PLAIN_VALUE;
 }
 
-/* Whether the values of an expression are read. */
+/* Returns whether the values of an expression are read. */
 static bool
 is_values(const ItemParser *p)
 {
@@ -78,7 +78,7 @@ is_plain(const ItemParser *p)
  * value of a request, whose complaint has been noted.
  */
 
-/* What an error is about. */
+/* Trouble says what an error is about. */
 typedef enum Trouble
 {
 	TROUBLE_JSON, /* the JSON, or its types */
@@ -97,21 +97,21 @@ token_start(ItemParser *p)
 	return p->lex->token_start != NULL ? p->lex->token_start : p->lex->token_terminator;
 }
 
-/* Whether something is wrong with a value already: more is not told, and not put in words. */
+/* Returns whether something is wrong with a value already: no more than that is told. */
 static bool
 has_complaint(const ItemParser *p)
 {
 	return p->complaint != NULL && p->complaint->message != NULL;
 }
 
-/* Whose words are told: those of no request are looked at by nobody. */
+/* Returns the layer whose words are told: those of no request are looked at by nobody. */
 static ItemLayer
 layer_of(const ItemParser *p)
 {
 	return p->complaint == NULL ? ITEM_LAYER_OLDER : p->complaint->layer;
 }
 
-/* What is wrong with a value that an expression has is said with the value's name. */
+/* Adds the value's name to what is said of a value that an expression has. */
 static const char *
 value_words(ItemParser *p, const char *words)
 {
@@ -125,7 +125,7 @@ value_words(ItemParser *p, const char *words)
 					name.data);
 }
 
-/* The same where the current layer does not name the value. */
+/* Does the same where the current layer does not name the value. */
 static const char *
 unnamed_words(ItemParser *p, const char *words)
 {
@@ -326,7 +326,7 @@ decode_escape(char c)
 	}
 }
 
-/* The text of a string token, which the lexer has checked but for surrogates. */
+/* Decodes a string token, which the lexer has checked but for surrogates. */
 static bool
 token_string(ItemParser *p, ItemSpan *out)
 {
@@ -362,7 +362,7 @@ token_string(ItemParser *p, ItemSpan *out)
  * Scalars, shared by both syntaxes
  */
 
-/* Where to put a scalar of at most that many bytes, which fill_room() completes. */
+/* Returns where to put a scalar of at most that many bytes, which fill_room() completes. */
 static char *
 scalar_room(ItemParser *p, ItemType type, int size)
 {
@@ -406,7 +406,7 @@ build_number(ItemParser *p, ItemSpan text)
 					  number_words(p, len, text));
 }
 
-/* What DynamoDB says of text that is no base64; NULL: nothing that is known. */
+/* Returns what DynamoDB says of text that is no base64; NULL: nothing that is known. */
 static const char *
 base64_words(ItemSpan text, bool padded)
 {
@@ -488,7 +488,7 @@ skip(ItemParser *p)
 	return true;
 }
 
-/* The levels of nesting that may be in an attribute. */
+/* Returns the levels of nesting that may be in an attribute. */
 static int
 max_nesting(const ItemParser *p)
 {
@@ -515,7 +515,10 @@ note_depth(ItemParser *p, bool *ok)
 	return beyond;
 }
 
-/* Whether a map or list stands too deep.  Then it was passed over, and *ok says whether to go on. */
+/*
+ * Returns whether a map or list stands too deep.  Then it was passed over, and *ok says whether to
+ * go on.
+ */
 static bool
 too_deep(ItemParser *p, ItemType type, bool *ok)
 {
@@ -537,7 +540,7 @@ begin(ItemParser *p, ItemType type)
 	p->depth++;
 }
 
-/* What is built may become larger than any item, but not any larger. */
+/* Checks the size of what is built, which may become larger than any item, but not any larger. */
 static bool
 check_encoded(ItemParser *p)
 {
@@ -580,7 +583,7 @@ check_name(ItemParser *p, ItemSpan name)
 	return true;
 }
 
-/* In the way in which all values of the text are written. */
+/* Parses a value in the way in which all values of the text are written. */
 static bool
 parse_value(ItemParser *p)
 {
@@ -602,7 +605,7 @@ parse_name(ItemParser *p)
 	return expect(p, JSON_TOKEN_COLON, JSON_EXPECTED_COLON) && next(p);
 }
 
-/* At an opening brace: names with values up to the closing brace. */
+/* Parses names with values, from the opening brace up to the closing one. */
 static bool
 parse_attributes(ItemParser *p)
 {
@@ -643,7 +646,7 @@ parse_set_element(ItemParser *p, ItemType type)
 	return build_scalar(p, item_element_type(type));
 }
 
-/* At an opening bracket: values or set elements up to the closing bracket. */
+/* Parses values or set elements, from the opening bracket up to the closing one. */
 static bool
 parse_elements(ItemParser *p, ItemType type)
 {
@@ -682,7 +685,7 @@ parse_elements(ItemParser *p, ItemType type)
  * DynamoDB JSON
  */
 
-/* What stands behind a type code. */
+/* Parses what stands behind a type code. */
 static bool
 parse_payload(ItemParser *p, ItemType type)
 {
@@ -724,7 +727,7 @@ parse_payload(ItemParser *p, ItemType type)
 	return parse_elements(p, type);
 }
 
-/* How many types a value has, as it is being read. */
+/* TypeCodes counts how many types a value has, as it is being read. */
 typedef struct TypeCodes
 {
 	int known;
@@ -732,7 +735,7 @@ typedef struct TypeCodes
 	const char *unknown; /* what is to be said of it */
 } TypeCodes;
 
-/* A value without a type, or with more than one, has been read. */
+/* Complains of a value that was read without a type, or with more than one. */
 static bool
 check_types(ItemParser *p, const TypeCodes *codes)
 {
@@ -753,7 +756,7 @@ check_types(ItemParser *p, const TypeCodes *codes)
 }
 
 /*
- * At a type code: the code and what stands behind it.  Requests ignore members that the API does not
+ * Parses a type code and what stands behind it.  Requests ignore members that the API does not
  * have, and null.
  */
 static bool
@@ -783,7 +786,7 @@ parse_type(ItemParser *p, TypeCodes *codes)
 	return parse_payload(p, type);
 }
 
-/* At the first token of a value, {"S":"a"}. */
+/* Parses a value from its first token on, {"S":"a"}. */
 static bool
 parse_typed(ItemParser *p)
 {
@@ -862,7 +865,7 @@ require_utf8(void)
 						errdetail("This database has encoding %s.", GetDatabaseEncodingName())));
 }
 
-/* At the first token of what the syntax says. */
+/* Parses what the syntax says, from its first token on. */
 static bool
 parse_root(ItemParser *p)
 {
@@ -893,7 +896,7 @@ init_parser(ItemParser *p, JsonLexContext *lex, ItemSyntax syntax, Size hint, bo
 	item_build_init(&p->b, Min(hint, ITEM_MAX_ENCODED));
 }
 
-/* What stands for an item of a request that something is wrong with. */
+/* Returns what stands for an item of a request that something is wrong with. */
 static DynItem *
 blank_item(ItemSyntax syntax)
 {
@@ -996,7 +999,7 @@ item_complain(const ItemComplaint *c)
 				 errwords_if(c->words), errwords_kind(c->of_size ? WORDS_OTHER : WORDS_VALUE)));
 }
 
-/* The text of the lexer's current token, a string, palloc'd. */
+/* Returns the text of the lexer's current token, a string, palloc'd. */
 ItemSpan
 item_parse_string(struct JsonLexContext *lex)
 {

@@ -24,7 +24,7 @@ character_at(const JsonReader *reader, const char *at)
 	return pg_mbstrlen_with_len(reader->lex->input, (int) (at - reader->lex->input)) + 1;
 }
 
-/* Where the reader is, as "TransactItems[].Put.Key". */
+/* Returns where the reader is, as "TransactItems[].Put.Key". */
 char *
 json_reader_path(const JsonReader *reader)
 {
@@ -49,7 +49,7 @@ json_reader_path(const JsonReader *reader)
 	return path.data;
 }
 
-/* The same as DynamoDB has it, as "transactItems.1.member.put.key". */
+/* Does the same as DynamoDB has it, as "transactItems.1.member.put.key". */
 char *
 json_reader_api_path(const JsonReader *reader)
 {
@@ -114,7 +114,7 @@ at(const JsonReader *reader, JsonTokenType type)
 	return reader->lex->token_type == type;
 }
 
-/* The token that has to come, or else the text is no JSON. */
+/* Fails unless the current token has the type, since the text is no JSON then. */
 static void
 expect(JsonReader *reader, JsonTokenType type)
 {
@@ -122,7 +122,7 @@ expect(JsonReader *reader, JsonTokenType type)
 		fail(reader, "malformed JSON");
 }
 
-/* The first token of a value, which has to be of a type. */
+/* Fails unless the current token, the first of a value, has the type. */
 static void
 expect_value(JsonReader *reader, JsonTokenType type, TokenExpected expected, const char *problem)
 {
@@ -209,7 +209,7 @@ enter(JsonReader *reader, JsonLevelKind kind)
 	advance(reader);
 }
 
-/* Whether another member or element comes; the object or array is left if not. */
+/* Returns whether another member or element comes; the object or array is left if not. */
 static bool
 more(JsonReader *reader, JsonTokenType end)
 {
@@ -241,7 +241,7 @@ json_read_object(JsonReader *reader)
 	enter(reader, JSON_STRUCTURE);
 }
 
-/* The same for an object whose members have any names. */
+/* Enters an object likewise whose members have any names. */
 void
 json_read_map(JsonReader *reader)
 {
@@ -301,7 +301,7 @@ json_read_null(JsonReader *reader)
 	return true;
 }
 
-/* The text, palloc'd, with a zero byte behind it. */
+/* Reads a string into palloc'd text with a zero byte behind it. */
 ItemSpan
 json_read_string(JsonReader *reader)
 {
@@ -354,7 +354,7 @@ json_read_integer(JsonReader *reader)
 	return read_integer(reader, TOKEN_INTEGER);
 }
 
-/* The same; only DynamoDB's word for another value differs. */
+/* Reads an integer likewise; only DynamoDB's word for another value differs. */
 int64
 json_read_long(JsonReader *reader)
 {
@@ -382,7 +382,7 @@ json_read_item(JsonReader *reader, ItemSyntax syntax)
 	return item;
 }
 
-/* An object of strings: ExpressionAttributeNames. */
+/* Reads an object of strings: ExpressionAttributeNames. */
 Jsonb *
 json_read_names(JsonReader *reader)
 {
@@ -414,7 +414,7 @@ json_read_names(JsonReader *reader)
 	return names;
 }
 
-/* Any value, as deep as it is; in a request up to JSON_MAX_DEPTH levels. */
+/* Skips any value, as deep as it is; in a request up to JSON_MAX_DEPTH levels. */
 void
 json_skip(JsonReader *reader)
 {
@@ -430,7 +430,7 @@ json_skip(JsonReader *reader)
 	advance(reader);
 }
 
-/* Any value as it is written, in the text that is read. */
+/* Reads any value as it is written, in the text that is read. */
 ItemSpan
 json_read_raw(JsonReader *reader)
 {
@@ -440,14 +440,14 @@ json_read_raw(JsonReader *reader)
 	return json_read_since(reader, start);
 }
 
-/* The place of the text that the reader stands at. */
+/* Returns the place of the text that the reader stands at. */
 const char *
 json_reader_at(const JsonReader *reader)
 {
 	return reader->lex->token_start;
 }
 
-/* What was read since the reader stood at that place of the text, as it is written. */
+/* Returns what was read since the reader stood at that place of the text, as it is written. */
 ItemSpan
 json_read_since(const JsonReader *reader, const char *start)
 {

@@ -12,7 +12,7 @@
 
 #include "item/skip.h"
 
-/* What is open, from outside to inside. */
+/* Skip holds what is open, from outside to inside. */
 typedef struct Skip
 {
 	JsonLexContext *lex;
@@ -32,7 +32,7 @@ at(const Skip *s, JsonTokenType type)
 	return s->lex->token_type == type;
 }
 
-/* At the name of a member: goes to its value. */
+/* Goes from the name of a member to its value. */
 static bool
 pass_name(Skip *s)
 {
@@ -59,8 +59,8 @@ closing(const Skip *s)
 }
 
 /*
- * At the last token of a value: leaves all that ends with it, and goes to the next value unless
- * nothing is open any more.
+ * Leaves all that ends with a value's last token, and goes to the next value unless nothing is open
+ * any more.
  */
 static bool
 pass_ends(Skip *s)
