@@ -94,7 +94,7 @@ expr_find_token(const ExprCompiled *compiled, int location, ItemSpan *token, Ite
 	dyn_expr_lex_destroy(scanner);
 }
 
-/* The token that chooses the grammar. */
+/* Returns the token that chooses the grammar. */
 static int
 start_token(ExprKind kind)
 {
@@ -152,7 +152,7 @@ compile(const ExprRequest *request, ItemSpan names, ExprKind kind, ItemSpan text
 	return c;
 }
 
-/* A parsed expression, pinned. */
+/* Returns a parsed expression, pinned. */
 ExprCompiled *
 expr_compile(const ExprRequest *request, ItemSpan names, ExprKind kind, ItemSpan text)
 {
@@ -199,7 +199,7 @@ expr_update(ExprRequest *request, ItemSpan text)
 }
 
 /*
- * The top-level attributes, each once: those that an update writes, or that any other
+ * Returns the top-level attributes, each once: those that an update writes, or that any other
  * expression mentions.
  */
 const ItemSpan *
@@ -209,7 +209,7 @@ expr_attributes(const Expr *expr, int *count)
 	return expr->compiled->attributes;
 }
 
-/* Whether an attribute is one of these. */
+/* Returns whether an attribute is one of these. */
 bool
 expr_mentions(const Expr *expr, ItemSpan attribute)
 {
@@ -221,14 +221,14 @@ expr_mentions(const Expr *expr, ItemSpan attribute)
 	return false;
 }
 
-/* The parameter that an expression comes from, for messages. */
+/* Returns the parameter that an expression comes from, for messages. */
 const char *
 expr_parameter(const Expr *expr)
 {
 	return expr->compiled->parameter;
 }
 
-/* What an expression is for. */
+/* Returns what an expression is for. */
 ExprKind
 expr_kind(const Expr *expr)
 {

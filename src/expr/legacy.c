@@ -18,7 +18,7 @@ const char *const expr_legacy_operators[] = {
 
 const char *const expr_legacy_actions[] = {"PUT", "ADD", "DELETE", NULL};
 
-/* By ExprLegacyOperator. */
+/* These say for each ExprLegacyOperator which operator it is and what values it takes. */
 static const struct
 {
 	ExprNodeType node;
@@ -42,7 +42,7 @@ static const struct
 	{NODE_BETWEEN, 2, 2, EXPR_ORDERED, true},
 };
 
-/* An expression while it is built. */
+/* A Builder is an expression while it is built. */
 typedef struct Builder
 {
 	Expr *expr;
@@ -189,7 +189,7 @@ condition_node(Builder *b, const ExprLegacyCondition *condition)
 	return both;
 }
 
-/* By halves, so that many conditions make no deep tree. */
+/* Joins nodes by halves, so that many conditions make no deep tree. */
 static ExprNode *
 join(ExprNodeType type, ExprNode **nodes, int n)
 {
@@ -283,7 +283,7 @@ add_leaf(Builder *b, ItemSpan name)
 	return leaf;
 }
 
-/* AttributesToGet, whose length was checked when it was read. */
+/* Builds a projection from AttributesToGet, whose length was checked when it was read. */
 Expr *
 expr_legacy_projection(ItemSpan *names, int n)
 {
@@ -334,7 +334,7 @@ update_verb(const ExprLegacyUpdate *update)
 	return update->value.data == NULL ? EXPR_REMOVE : EXPR_DELETE;
 }
 
-/* AttributeUpdates, with one at least. */
+/* Builds an update from AttributeUpdates, with one at least. */
 Expr *
 expr_legacy_update(ExprLegacyUpdate *updates, int n)
 {

@@ -66,7 +66,7 @@ check_placeholder(const char *parameter, ItemSpan s, char sign)
 					  item_quoted_words(s)));
 }
 
-/* The name that a placeholder stands for. */
+/* Checks the name that a placeholder stands for. */
 static void
 check_name(ItemSpan placeholder, ItemSpan name)
 {
@@ -201,7 +201,7 @@ expr_request(const Jsonb *names, const DynItem *vals)
 	return request;
 }
 
-/* The same with values whose depth the caller judges. */
+/* Makes the request with values whose depth the caller judges. */
 ExprRequest *
 expr_request_any_depth(const Jsonb *names, const DynItem *vals)
 {
@@ -209,8 +209,8 @@ expr_request_any_depth(const Jsonb *names, const DynItem *vals)
 }
 
 /*
- * The same of a request of the API, in which neither may be there and have nothing (docs/semantics.md, SV18).
- * How deep values are was judged when they were read.
+ * Makes the request of a call of the API, in which neither may be there and have nothing
+ * (docs/semantics.md, SV18).  How deep values are was judged when they were read.
  */
 ExprRequest *
 expr_request_of_api(const Jsonb *names, const DynItem *vals)
@@ -218,7 +218,7 @@ expr_request_of_api(const Jsonb *names, const DynItem *vals)
 	return make_request(names, vals, false);
 }
 
-/* The same of arguments of a function by their place; vals below 0: it has none. */
+/* Makes the request of arguments of a function by their place; vals below 0: it has none. */
 ExprRequest *
 expr_request_arguments(FunctionCallInfo fcinfo, int names, int vals)
 {
@@ -227,8 +227,8 @@ expr_request_arguments(FunctionCallInfo fcinfo, int names, int vals)
 }
 
 /*
- * A name placeholder's number, or -1.  The name is given where it stands in copy, which
- * is a copy of the bytes of all names: it outlives the request.
+ * Returns a name placeholder's number, or -1.  The name is given where it stands in copy, which is
+ * a copy of the bytes of all names: it outlives the request.
  */
 int
 expr_request_name(const ExprRequest *request, ItemSpan placeholder, ItemSpan copy, ItemSpan *name)
@@ -257,7 +257,7 @@ expr_request_name(const ExprRequest *request, ItemSpan placeholder, ItemSpan cop
 	return -1;
 }
 
-/* The value of a placeholder, noting that it is used; no data if there is none. */
+/* Returns the value of a placeholder, and notes that it is used; no data if there is none. */
 static ItemSpan
 use_value(ExprRequest *request, ItemSpan placeholder)
 {
@@ -376,7 +376,7 @@ forbid_unused(const char *parameter, const List *placeholders)
 		 words.data);
 }
 
-/* What was passed must have been used. */
+/* Raises an error unless all that was passed has been used. */
 void
 expr_request_done(const ExprRequest *request)
 {
