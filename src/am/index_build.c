@@ -30,7 +30,7 @@ typedef struct Delegation
 	struct Delegation *outer;
 } Delegation;
 
-/* Innermost first: an index expression may itself build an index on another table. */
+/* The innermost comes first: an index expression may itself build an index on another table. */
 static Delegation *delegations = NULL;
 
 static void
@@ -87,8 +87,8 @@ dyn_index_build_init(void)
 }
 
 /*
- * The callback index_build_range_scan: heap's, run while the table's relcache entry has heap's
- * routine.  Returns the number of live rows, as heap's does.
+ * This is the callback index_build_range_scan: it runs heap's while the table's relcache entry has
+ * heap's routine.  Returns the number of live rows, as heap's does.
  */
 double
 dyn_index_build_range_scan(Relation table_rel, Relation index_rel, struct IndexInfo *index_info,
@@ -115,8 +115,8 @@ dyn_index_build_range_scan(Relation table_rel, Relation index_rel, struct IndexI
 }
 
 /*
- * The callback index_validate_scan: heap's, run while the table's relcache entry has heap's
- * routine.
+ * This is the callback index_validate_scan: it runs heap's while the table's relcache entry has
+ * heap's routine.
  */
 void
 dyn_index_validate_scan(Relation table_rel, Relation index_rel, struct IndexInfo *index_info,

@@ -29,27 +29,33 @@
 #include "am/place.h"
 #include "server/compat.h"
 
-/* Number of pages from the free space map that may turn out to be too full. */
+/* A search tries no more pages than these of the free space map, which may know too much. */
 #define MAX_TRIES 4
 
 /* A page with that much room serves as an empty one. */
 #define NEARLY_EMPTY (MaxHeapTupleSize / 8 * 7)
 
-/* What the free space map is told of new pages, which are for growth first, whatever is free. */
+/*
+ * The free space map is told less than there is of new pages, so that nobody takes one opened for
+ * others as an empty page, or one for growth as a page for newcomers.
+ */
 
 #define TOLD_OF_NEW (NEARLY_EMPTY - 64)
 #define TOLD_OF_GROWING (MaxHeapTupleSize / 2)
 
-/* The part of a page that newcomers may take. */
+/*
+ * Newcomers may fill this part of a shared page.  At 30 %, with fewer pages per collection, the
+ * Zipf table of docs/benchmarks.md took 383 MB rather than 357 MB.
+ */
 #define NEWCOMERS 0.4f
 
-/* From this share on nothing grows, so there is nothing to keep room for. */
+/* If more rows than this share are first ones, nothing grows, and no room is kept for growth. */
 #define ALL_NEWCOMERS 0.9f
 
-/* The part that collections may take which come because their first page is full. */
+/* This part of a page is for small collections that will be large; few meet on one. */
 #define GROWING 0.15f
 
-/* The part that is worth being filled by newcomers, in pages of the older half of the table. */
+/* An old page is worth being filled by newcomers if this part of it is free. */
 #define WORTH_FILLING 0.3f
 
 static Size
@@ -58,14 +64,14 @@ reserve(Relation rel)
 	return RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
 }
 
-/* What rows can take of an empty page. */
+/* Returns what rows can take of an empty page. */
 static Size
 usable(Relation rel)
 {
 	return MaxHeapTupleSize - reserve(rel);
 }
 
-/* What RelationGetBufferForTuple() wants a page to have for a row of that size. */
+/* Returns the room that RelationGetBufferForTuple() wants a page to have for a row of that size. */
 Size
 dyn_needed_space(Relation rel, Size size)
 {
@@ -77,7 +83,7 @@ dyn_needed_space(Relation rel, Size size)
 	return len + reserve(rel);
 }
 
-/* The part of a page that so many rows of that size fill. */
+/* Returns the part of a page that so many rows of that size fill. */
 float
 dyn_page_share(Relation rel, int rows, Size size)
 {
@@ -183,7 +189,7 @@ extend(Relation rel, DynPlaceState *state, Size told)
 	return block;
 }
 
-/* A page for a collection of its own. */
+/* Returns a page for a collection of its own. */
 BlockNumber
 dyn_own_page(Relation rel, DynPlaceState *state, Size needed)
 {
@@ -192,7 +198,7 @@ dyn_own_page(Relation rel, DynPlaceState *state, Size needed)
 	return block != InvalidBlockNumber ? block : extend(rel, state, TOLD_OF_NEW);
 }
 
-/* What a page has to have free to take a row that may fill the given part of it. */
+/* Returns what a page has to have free to take a row that may fill the given part of it. */
 static Size
 room_in_part(Relation rel, Size needed, float part)
 {
@@ -210,9 +216,9 @@ still_takes(Relation rel, const DynPlaceState *state, const DynSharedPage *page,
 }
 
 /*
- * Whether since the last change of the page as much WAL was written as the table is long.  In a table
- * whose collections grow, each page would have got a row meanwhile.  Pages that are not logged always
- * stand still.
+ * Returns whether since the last change of the page as much WAL was written as the table is long.
+ * In a table whose collections grow, each page would have got a row meanwhile.  Pages that are not
+ * logged always stand still.
  */
 static bool
 stands_still(Relation rel, BlockNumber block, BlockNumber blocks)
@@ -226,7 +232,7 @@ stands_still(Relation rel, BlockNumber block, BlockNumber blocks)
 	return changed + (XLogRecPtr) blocks * BLCKSZ < GetXLogInsertRecPtr();
 }
 
-/* A page without room kept for growth, filled up to the fillfactor. */
+/* Returns an old page of which no room is kept for growth, to be filled up to the fillfactor. */
 static BlockNumber
 old_page(Relation rel, Size needed)
 {
@@ -239,7 +245,7 @@ old_page(Relation rel, Size needed)
 }
 
 /*
- * The page for the first row of a collection, or for one of a small collection.
+ * Returns the page for the first row of a collection, or for one of a small collection.
  *
  * Every other page is one that is old and has stood half empty: its collections have not grown,
  * or what was there is gone.  Without these the table would only grow, and with nothing else
@@ -271,8 +277,8 @@ dyn_newcomer_page(Relation rel, DynPlaceState *state, Size needed)
 }
 
 /*
- * The page for a row of a small collection that will be large.  Few meet there, and each has
- * room for several times of what it had.
+ * Returns the page for a row of a small collection that will be large.  Few meet there, and each
+ * has room for several times of what it had.
  */
 BlockNumber
 dyn_growing_page(Relation rel, DynPlaceState *state, Size needed)
@@ -284,7 +290,7 @@ dyn_growing_page(Relation rel, DynPlaceState *state, Size needed)
 	return page->block;
 }
 
-/* The page for a row that has outgrown the one where it was: these fill pages. */
+/* Returns the page for a row that has outgrown the one where it was: these fill pages. */
 BlockNumber
 dyn_moved_page(Relation rel, DynPlaceState *state, Size needed)
 {
