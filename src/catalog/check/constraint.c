@@ -69,7 +69,7 @@ has_type(Form_pg_attribute column, ItemType made)
 	return column->atttypid == dyn_key_column_type(made) && column->atttypmod == -1;
 }
 
-/* A column that indexes or time to live need. */
+/* Checks a column that indexes or time to live need. */
 static void
 check_column(TableCheck *check, int i)
 {
@@ -104,7 +104,7 @@ check_column(TableCheck *check, int i)
 					 alter(check, made->column, "DROP NOT NULL"));
 }
 
-/* A column of the primary key: its type holds what it held, but another collation has another order. */
+/* Checks a column of the primary key, in which another collation would make another order. */
 static void
 check_key_column(TableCheck *check, int i)
 {

@@ -26,7 +26,7 @@
 
 #define ROWS_AT_ONCE 200
 
-/* Columns of the query: where the row is, the item, then the derived columns. */
+/* These are the columns of the query: where the row is, the item, then the derived columns. */
 enum
 {
 	RESULT_RELATION = 1,

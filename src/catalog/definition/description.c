@@ -88,7 +88,7 @@ print_tags(JsonWriter *json, const Field *field, const void *target)
 	json_write_end(json);
 }
 
-/* The members of a DynUnits that is a member of another struct, or alone. */
+/* These are the members of a DynUnits that is a member of another struct, or alone. */
 #define UNITS_FIELDS(type, at) \
 	{"read_capacity_units", FIELD_COUNT, FIELD_AT(type, at provisioned.read)}, \
 		{"write_capacity_units", FIELD_COUNT, FIELD_AT(type, at provisioned.write)}, \
@@ -354,7 +354,7 @@ description_check_indexes(const DynDescription *description, List *indexes)
  * Tags
  */
 
-/* The position of a tag, or the position where it would be inserted. */
+/* Returns the position of a tag, or the position where it would be inserted. */
 static int
 tag_place(const DynDescription *description, ItemSpan key, bool *found)
 {
@@ -397,7 +397,7 @@ check_tag(ItemSpan key, ItemSpan value)
 			 errwords("The Tag Value provided is invalid, Value: %s", item_quoted_words(value))));
 }
 
-/* A copy that the caller may change, with room for one more. */
+/* Makes a copy that the caller may change, with room for one more. */
 static void
 copy_tags(DynDescription *description)
 {

@@ -14,13 +14,13 @@
 
 #define STRINGS "a string or an array of strings"
 
-/* of an index that is to be made, or stored as an argument of the trigger */
+/* Checks an index that is to be made, or is stored as an argument of the trigger. */
 static void check(DynIndexSpec *spec, bool stored);
 
 const char *const dyn_projection_names[] = {"ALL", "KEYS_ONLY", "INCLUDE", NULL};
 const char *const dyn_compression_names[] = {"", "pglz", "lz4", NULL};
 
-/* What DynamoDB says of it comes behind DYN_INVALID_WORDS; NULL: it says nothing of it. */
+/* Raises an error; DynamoDB's words stand behind DYN_INVALID_WORDS, or are NULL if it has none. */
 pg_noreturn static void
 fail_in_words(const DynIndexSpec *spec, const char *message, const char *words)
 {
@@ -29,7 +29,7 @@ fail_in_words(const DynIndexSpec *spec, const char *message, const char *words)
 					errwords_if(words == NULL ? NULL : psprintf(DYN_INVALID_WORDS "%s", words))));
 }
 
-/* What requests check in another way, or DynamoDB does not have. */
+/* Raises an error for what requests check in another way, or DynamoDB does not have. */
 pg_noreturn static void
 fail(const DynIndexSpec *spec, const char *message)
 {
@@ -74,7 +74,7 @@ print_type(JsonWriter *json, const Field *field, const void *target)
 					  ((const DynIndexSpec *) target)->local ? "local" : "global");
 }
 
-/* A string or an array of strings; returns their number. */
+/* Reads a string or an array of strings; returns their number. */
 static int
 read_strings(const FieldReader *reader, const Field *field, ItemSpan value, ItemSpan **strings)
 {
@@ -202,7 +202,7 @@ print_covering(JsonWriter *json, const Field *field, const void *target)
  * Definitions
  */
 
-/* What users give as well; a local index has the table's partition key, and does not name it. */
+/* These fields users give as well; a local index has the table's partition key, unnamed. */
 #define PARTITION_KEY_FIELD \
 	{ \
 		"partition_key", FIELD_OWN, .read = read_partition_key, .print = print_partition_key \
@@ -380,7 +380,7 @@ check(DynIndexSpec *spec, bool stored)
 	check_covering(spec, stored);
 }
 
-/* What can be wrong with a new index by itself.  Completes it, and puts the included attributes in order. */
+/* Checks a new index by itself, completes it, and puts the included attributes in order. */
 void
 dyn_index_spec_check(const DynIndexSpec *given)
 {
@@ -398,7 +398,7 @@ same_spans(const ItemSpan *a, int na, const ItemSpan *b, int nb)
 	return na == nb;
 }
 
-/* Whether two definitions say the same, whatever their status. */
+/* Returns whether two definitions say the same, whatever their status. */
 bool
 dyn_index_spec_equal(const DynIndexSpec *a, const DynIndexSpec *b)
 {

@@ -237,7 +237,7 @@ label_member(List *members, const char *name)
 	return NULL;
 }
 
-/* True for the label of a table, unless it is a temporary table of another session. */
+/* Returns true for the label of a table, unless it is a temporary table of another session. */
 static bool
 is_within_reach(const FormData_pg_seclabel *form)
 {

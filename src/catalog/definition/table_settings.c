@@ -46,7 +46,7 @@ fail(const FieldReader *reader, const char *message, const char *detail)
 			 detail == NULL ? 0 : errdetail("%s", detail)));
 }
 
-/* The name of an attribute that dyn_settings_check_ttl() has accepted; empty: none. */
+/* Reads the name of an attribute that dyn_settings_check_ttl() has accepted; empty: none. */
 static void
 read_attribute(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
@@ -60,7 +60,7 @@ read_attribute(const FieldReader *reader, const Field *field, void *target, Item
 	*FIELD_POINTER(field, ItemSpan, target) = string;
 }
 
-/* Milliseconds since 1970, in the range that can be printed as labels. */
+/* Reads milliseconds since 1970, in the range that can be printed as labels. */
 static void
 read_time(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
@@ -255,7 +255,7 @@ dyn_settings_check_ttl(ItemSpan attribute)
 							   DYN_MAX_TTL_ATTRIBUTE)));
 }
 
-/* The stream that is enabled, or NULL. */
+/* Returns the stream that is enabled, or NULL. */
 const DynStream *
 dyn_settings_stream(const DynSettings *settings)
 {
