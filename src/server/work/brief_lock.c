@@ -19,7 +19,7 @@
 #include "server/work/brief_lock.h"
 
 /*
- * How long a lock is waited for, and then left alone, in milliseconds.  The deadlock check, which
+ * A lock is waited for so long, and then left alone, in milliseconds.  The deadlock check, which
  * also cancels an autovacuum that is in the way, has to come before.
  */
 #define LOCK_PATIENCE 300
@@ -98,10 +98,10 @@ lock_impatiently(void *arg)
 }
 
 /*
- * Whether the locks were not to be had now.  Some may be what another session waits for that holds
- * others, as a transaction does that reads a view after its table, or waits for our snapshot, as
- * CREATE INDEX CONCURRENTLY does.  That is no deadlock any more when the attempt, and the caller's
- * transaction, has let go of all that it has.
+ * Returns whether the locks were not to be had now.  Some may be what another session waits for
+ * that holds others, as a transaction does that reads a view after its table, or waits for our
+ * snapshot, as CREATE INDEX CONCURRENTLY does.  That is no deadlock any more when the attempt, and
+ * the caller's transaction, has let go of all that it has.
  */
 static bool
 is_in_use(const ErrorData *error)

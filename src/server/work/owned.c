@@ -46,7 +46,7 @@ owned_table(const char *name)
 	return relid;
 }
 
-/* The functions of the extension's own triggers; no other role may create triggers with them. */
+/* The extension's own triggers have these; no other role may create triggers with them. */
 static const char *const own_functions[] = {"access_key_role", "access_key_changed"};
 
 static bool

@@ -32,7 +32,7 @@
  */
 #define PROCEDURE_LOCK_CLASS 0x4459
 
-/* What a procedure that works on one table knows from one transaction to the next. */
+/* A Procedure is what one that works on a table knows from one transaction to the next. */
 typedef struct Procedure
 {
 	const char *name; /* of what the user called */

@@ -189,7 +189,7 @@ end_of_transaction(XactEvent event, void *arg)
 }
 
 /*
- * Has this database visited when the transaction has committed, for all services that are not
+ * Lets this database be visited when the transaction has committed, for all services that are not
  * resident.  If the transaction is prepared, the launcher notices by itself, after the probe
  * interval.
  */
