@@ -33,7 +33,7 @@ add_value(PartiqlCompiled *compiled, ItemSpan value)
 	return compiled->nused++;
 }
 
-/* An upper limit of the values in an expression. */
+/* Returns an upper limit of the values in an expression. */
 static int
 count_values(PartiqlNode *node)
 {
@@ -67,7 +67,7 @@ build_value(Build *b, PartiqlNode *node)
 	return expr_build_value(b->expr, slot, node->place.at);
 }
 
-/* A text that the statement does not have as a literal. */
+/* Makes a value of a text that the statement does not have as a literal. */
 static ExprNode *
 build_text(Build *b, PartiqlNode *node, const char *text)
 {
@@ -153,7 +153,7 @@ build_compared(Build *b, PartiqlNode *node, ExprNodeType type)
 	return expr_build_operator(b->expr, type, node->place.at, args);
 }
 
-/* What is added or subtracted is a path or a value. */
+/* Makes a sum; what is added or subtracted is a path or a value. */
 static ExprNode *
 build_sum(Build *b, PartiqlNode *node, ExprNodeType type)
 {
@@ -202,7 +202,7 @@ build_function(Build *b, PartiqlNode *node)
 	return expr_build_function(b->expr, node->text, node->place.at, args);
 }
 
-/* The code of a type that PartiQL names; NULL: DynamoDB has none. */
+/* Returns the code of a type that PartiQL names; NULL: DynamoDB has none. */
 static const char *
 type_code(ItemSpan name)
 {
@@ -222,7 +222,7 @@ type_code(ItemSpan name)
 	return NULL;
 }
 
-/* IS MISSING, and IS with a type: functions of expressions. */
+/* Makes functions of expressions of IS MISSING and of IS with a type. */
 static ExprNode *
 build_is(Build *b, PartiqlNode *node)
 {

@@ -53,7 +53,7 @@ partiql_compile(ItemSpan text)
 	return compiled;
 }
 
-/* What a statement does. */
+/* Returns what a statement does. */
 PartiqlKind
 partiql_kind(const PartiqlCompiled *compiled)
 {
@@ -103,7 +103,7 @@ bind_values(const PartiqlCompiled *compiled, int n, const ItemSpan *parameters)
 	return values;
 }
 
-/* The item that INSERT makes. */
+/* Returns the item that INSERT makes. */
 static DynItem *
 bind_item(const PartiqlCompiled *compiled, const ItemSpan *values)
 {

@@ -70,7 +70,7 @@ check_keys(const DynIndex *index)
 								 "multi-attribute HASH keys or multi-attribute RANGE keys.")));
 }
 
-/* What comes before all else that is wrong with a SELECT in a batch, if it reads an index. */
+/* Checks the index of a SELECT in a batch, which is told before all else that is wrong. */
 void
 partiql_check_index(const PartiqlBound *bound, const DynTable *table)
 {
@@ -148,7 +148,7 @@ check_scan(const PartiqlPlan *plan)
 				  "(= or IN) in each branch of the WHERE clause.")));
 }
 
-/* A sort key that equals a value is no range. */
+/* Sets the bounds of the sort key, of which one that equals a value is no range. */
 static void
 set_bounds(const PartiqlPlan *plan, const PartiqlRead *read, StoreRange *range)
 {
@@ -163,7 +163,7 @@ set_bounds(const PartiqlPlan *plan, const PartiqlRead *read, StoreRange *range)
 	range->upper = read->upper;
 }
 
-/* The stretches that a plan reads; a scan is one of all. */
+/* Sets the stretches that a plan reads; a scan is one of all. */
 static void
 set_ranges(const PartiqlPlan *plan, RangesRequest *request)
 {
@@ -194,7 +194,7 @@ check_start(const PartiqlCall *call, const RangesRequest *request)
 							 "provided conditions")));
 }
 
-/* The condition, unless the stretches say all of it, and the rest of what a SELECT asks for. */
+/* Sets the condition, unless the stretches say all of it, and the rest that a SELECT asks for. */
 static void
 set_read(const PartiqlCall *call, const PartiqlPlan *plan, ReadRequest *request)
 {
@@ -215,7 +215,7 @@ set_read(const PartiqlCall *call, const PartiqlPlan *plan, ReadRequest *request)
 	request->built.projection = call->bound->projection;
 }
 
-/* What a SELECT reads of the table that is open. */
+/* Plans what a SELECT reads of the table that is open. */
 static PartiqlPlan *
 make_plan(const PartiqlCall *call, const DynTable *table)
 {
@@ -279,7 +279,7 @@ return_values(PartiqlReturning returning)
 	return RETURN_NONE;
 }
 
-/* What a statement for one item asks for, but for its key and its condition. */
+/* Begins a request with what a statement for one item asks for, but for its key and condition. */
 void
 partiql_begin_request(const PartiqlBound *bound, ItemRequest *request)
 {
@@ -299,7 +299,7 @@ partiql_begin_request(const PartiqlBound *bound, ItemRequest *request)
 	request->built.projection = bound->projection;
 }
 
-/* What is more than the key in the condition has to hold for the item. */
+/* Sets the key; what is more than the key in the condition has to hold for the item. */
 static void
 set_key(const PartiqlBound *bound, ItemRequest *request)
 {

@@ -18,7 +18,7 @@
 
 #define VERSION 1
 
-/* Before the key, whose bytes are those of the item. */
+/* A TokenHead stands before the key, whose bytes are those of the item. */
 typedef struct TokenHead
 {
 	uint8 signature[PG_SHA256_DIGEST_LENGTH]; /* of all behind it */
@@ -93,7 +93,7 @@ partiql_print_token(const PartiqlBound *bound, int read, const DynItem *key)
 	return pnstrdup(text, len);
 }
 
-/* Whether a text is a token that this database has made. */
+/* Returns whether a text is a token that this database has made. */
 static bool
 is_token(const char *token, int size)
 {

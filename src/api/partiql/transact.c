@@ -30,7 +30,7 @@ partiql_fail_part(int number, const ErrorData *error)
 	pg_unreachable();
 }
 
-/* The same of an error that only transactions have. */
+/* Raises an error that only transactions have, with the number of the statement. */
 pg_noreturn static void
 fail(int number, const char *words, const char *message)
 {
@@ -159,7 +159,7 @@ action_kind(PartiqlKind kind)
 	return TRANSACT_GET;
 }
 
-/* A statement and its parameters, each with its length. */
+/* Returns a statement and its parameters, each with its length. */
 static bytea *
 statement_content(const PartiqlBound *bound)
 {
