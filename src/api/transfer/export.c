@@ -23,7 +23,7 @@
 #include "server/arguments.h"
 #include "server/progress.h"
 
-/* Items that a page has at most. */
+/* A page has so many items at most. */
 #define PAGE_ITEMS 1000
 
 /* In the memory context of all calls. */
@@ -52,7 +52,7 @@ copy_argument(FunctionCallInfo fcinfo, int i)
 	return PG_ARGISNULL(i) ? NULL : PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(i));
 }
 
-/* Looked up once, as the statement has one snapshot.  name: of the entity; NULL: none */
+/* Looks the table up once, as the statement has one snapshot.  name: of the entity; NULL: none. */
 static void
 open_table(Export *export, text *name)
 {

@@ -20,7 +20,7 @@
 /* An item is much smaller, however it is written. */
 #define MAX_RECORD (16 * 1024 * 1024)
 
-/* Tables of a batch that are told. */
+/* Messages tell so many tables of a batch. */
 #define MAX_TABLES 20
 #define MAX_TABLE_NAME 1024 /* bytes: that of an ARN */
 
@@ -71,7 +71,7 @@ refuse_long(void *arg, const char *record, int len, DynItem **item)
 
 #define NO_TABLES "from_table can be given for bodies of BatchWriteItem only"
 
-/* What is given for another format has no meaning. */
+/* Checks that nothing is given for another format, where it has no meaning. */
 static void
 check_form(const TransferForm *form)
 {
@@ -170,14 +170,14 @@ transfer_feed_begin(TransferFeed *feed, Transfer *transfer, const TransferForm *
  * What there is
  */
 
-/* All of a file, which is not copied. */
+/* Feeds all of a file, which is not copied. */
 void
 transfer_feed_whole(TransferFeed *feed, const char *data, Size len)
 {
 	feed->text = (RecordText){data, len, true};
 }
 
-/* The next piece of a file, which is copied. */
+/* Feeds the next piece of a file, which is copied. */
 void
 transfer_feed_piece(TransferFeed *feed, const char *data, Size len)
 {
@@ -205,7 +205,7 @@ pass(TransferFeed *feed, Size len)
 	feed->needed = 0;
 }
 
-/* False: more is needed. */
+/* Passes a byte order mark; returns false if more is needed. */
 static bool
 pass_byte_order_mark(TransferFeed *feed)
 {
@@ -248,7 +248,7 @@ count_lines(const char *data, Size len)
 	return n;
 }
 
-/* False: more is needed, or there is nothing. */
+/* Finds the format; returns false if more is needed, or there is nothing. */
 static bool
 find_format(TransferFeed *feed)
 {
@@ -266,7 +266,7 @@ find_format(TransferFeed *feed)
 	return true;
 }
 
-/* The same for the kind of a document. */
+/* Finds the kind of a document in the same way. */
 static bool
 find_kind(TransferFeed *feed)
 {
@@ -340,7 +340,7 @@ tables_listed(const TransferFeed *feed)
 	return list.data;
 }
 
-/* The one whose items are wanted. */
+/* Chooses the table whose items are wanted. */
 static ItemSpan
 choose_table(const TransferFeed *feed)
 {
@@ -429,7 +429,7 @@ take_header(TransferFeed *feed, const char *record, int len)
 	ReThrowError(error);
 }
 
-/* One that is given instead of the first record. */
+/* Takes a header that is given instead of the first record. */
 static void
 take_given_header(TransferFeed *feed)
 {

@@ -18,7 +18,7 @@ token_at(const JsonLexContext *lex, JsonTokenType type)
 	return lex->token_type == type;
 }
 
-/* False if what follows is no token, or nothing follows. */
+/* Goes on; returns false if what follows is no token, or nothing follows. */
 static inline bool
 token_next(JsonLexContext *lex)
 {

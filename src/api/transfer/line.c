@@ -14,7 +14,7 @@
 #include "api/transfer/transfer.h"
 #include "server/errors.h"
 
-/* Members around items. */
+/* These members are around items. */
 static const char *const members[] = {"Item",     "Metadata",   "Keys",         "NewImage",
 									  "OldImage", "PutRequest", "DeleteRequest"};
 
@@ -126,7 +126,7 @@ typedef struct Inside
 	DynItem *new;
 } Inside;
 
-/* A member that may hold an item, or metadata. */
+/* Reads a member that may hold an item, or metadata. */
 static void
 read_part(JsonLexContext *lex, Inside *inside)
 {
@@ -147,7 +147,7 @@ read_part(JsonLexContext *lex, Inside *inside)
 		skip_value(lex);
 }
 
-/* The same, or a request of BatchWriteItem: one to put has a part inside it. */
+/* Reads one, or a request of BatchWriteItem: one to put has a part inside it. */
 static void
 read_member(JsonLexContext *lex, Inside *inside)
 {
