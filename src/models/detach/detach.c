@@ -90,14 +90,14 @@ refuse(const Detach *detach)
 						: errhint("Format 'columns' keeps views of entities.")));
 }
 
-/* The name of a relation for statements, which are executed with nothing else in the search_path. */
+/* Returns a relation's name for statements, which run with nothing else in the search_path. */
 char *
 detach_name(Oid relid)
 {
 	return DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(relid)));
 }
 
-/* How many rows of a relation meet a condition. */
+/* Returns how many rows of a relation meet a condition. */
 int64
 detach_count(Oid relid, const char *condition)
 {

@@ -22,7 +22,7 @@
 #include "server/sql.h"
 #include "server/words.h"
 
-/* Of views that can be written to. */
+/* Views that can be written to have this trigger. */
 #define VIEW_TRIGGER "dynamo_entity"
 
 static void add(List **lines, const char *format, ...) pg_attribute_printf(2, 3);
@@ -79,10 +79,10 @@ check_state(Detach *detach)
 }
 
 /*
- * The parts of relation $1, which go with it, that depend on extension $2; and what depends on its
- * columns $3, of which the first is changed, and the others go with their btrees.  Left out is what a table
- * of items is made of, and what is changed: relations $4, and the columns.  The rule of a view is told as
- * the view.
+ * This selects the parts of relation $1, which go with it, that depend on extension $2; and what
+ * depends on its columns $3, of which the first is changed, and the others go with their btrees.
+ * Left out is what a table of items is made of, and what is changed: relations $4, and the columns.
+ * The rule of a view is told as the view.
  */
 static const char dependents_sql[] =
 	"WITH part AS (SELECT 'pg_class'::regclass::oid AS classid, $1 AS objid"
@@ -168,7 +168,7 @@ check_strings(Detach *detach)
  * Notes
  */
 
-/* All that was declared is shown, so that it is not lost. */
+/* Adds notes that show all that was declared, so that it is not lost. */
 static void
 add_notes(Detach *detach)
 {
@@ -206,7 +206,7 @@ add_notes(Detach *detach)
  * Btrees
  */
 
-/* A btree that carried items is made without them, under its name and in its tablespace. */
+/* Makes a btree that carried items without them, under its name and in its tablespace. */
 static void
 add_btrees(Detach *detach)
 {

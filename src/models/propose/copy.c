@@ -11,7 +11,7 @@
 
 #include "models/propose/propose.h"
 
-/* Of one parent. */
+/* So many columns of one parent are copied at most. */
 #define MAX_COPIES 2
 
 static bool

@@ -34,7 +34,7 @@ set_target(Proposal *proposal, text *target)
 					   relation);
 }
 
-/* A table whose rows nothing identifies becomes no entity. */
+/* Makes entities; a table whose rows nothing identifies becomes none. */
 static void
 make_entities(Proposal *proposal)
 {
