@@ -83,7 +83,7 @@ require_same_row(Relation rel, TupleDesc row)
 							   RelationGetRelationName(rel))));
 }
 
-/* Whether it is of a transaction that could not be decoded to its end; both come in the order of commits. */
+/* Returns whether a row's transaction was not decoded to its end; both come in commits' order. */
 static bool
 is_torn(const List *spots, TupleTableSlot *row, int *next)
 {
@@ -98,7 +98,7 @@ is_torn(const List *spots, TupleTableSlot *row, int *next)
 	return *next < list_length(spots) && ((StreamSpot *) list_nth(spots, *next))->lsn == lsn;
 }
 
-/* In a transaction that has a snapshot. */
+/* Appends the round's rows in a transaction that has a snapshot. */
 void
 stream_append(Oid partition, StreamDecoder *decoder)
 {

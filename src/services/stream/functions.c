@@ -19,7 +19,7 @@
 #include "services/stream/collect.h"
 #include "services/stream/service.h"
 
-/* Milliseconds between two looks at a collector that may have gone. */
+/* So many milliseconds are between two looks at a collector that may have gone. */
 #define LOOK_AGAIN 200
 
 /* Between two looks whether the lock is free. */
@@ -45,7 +45,7 @@ connect_to_collect(FunctionCallInfo fcinfo)
 	stream_require_replication("dyn_collect_streams()");
 }
 
-/* Also what this session has committed without waiting for the disk. */
+/* Returns the end of the WAL, with what this session has committed without waiting for the disk. */
 static XLogRecPtr
 end_of_wal(void)
 {
@@ -85,7 +85,7 @@ collect(StreamCollector *collector, XLogRecPtr target)
 	return records;
 }
 
-/* False if the collector has ended before it got there, or its progress is not known. */
+/* Waits; returns false if the collector ended before it got there, or its progress is not known. */
 static bool
 wait_for_other(XLogRecPtr target, StreamProgress *progress)
 {

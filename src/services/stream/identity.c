@@ -26,7 +26,7 @@ needs_old_row(DynStreamView view)
 	return view == DYN_STREAM_OLD_IMAGE || view == DYN_STREAM_NEW_AND_OLD_IMAGES;
 }
 
-/* The identity that is set if the present one does not suffice. */
+/* Returns the identity that is set if the present one does not suffice. */
 static char
 identity_for(Relation rel, DynStreamView view)
 {
@@ -96,7 +96,7 @@ alter(Relation rel, const char *identity)
 					identity);
 }
 
-/* The statement that makes it suffice, for settings that remember what it was; NULL: it does. */
+/* Returns the statement that makes it suffice, and notes what it was; NULL: it does. */
 const char *
 stream_identity_change(Relation rel, DynStreamView view, DynSettings *settings)
 {
@@ -107,7 +107,7 @@ stream_identity_change(Relation rel, DynStreamView view, DynSettings *settings)
 	return alter(rel, identity_word(identity_for(rel, view)));
 }
 
-/* Whether the table still has the index. */
+/* Returns whether the table still has the index. */
 static bool
 has_index(Relation rel, const char *name)
 {
@@ -117,8 +117,8 @@ has_index(Relation rel, const char *name)
 }
 
 /*
- * The statement that brings back what the settings remember; NULL: none is stored, or the identity
- * was changed since.
+ * Returns the statement that brings back what the settings remember; NULL: none is stored, or the
+ * identity was changed since.
  */
 const char *
 stream_identity_restore(Relation rel, DynStreamView view, const DynSettings *settings)

@@ -36,7 +36,7 @@
 #include "services/stream/service.h"
 #include "services/stream/stream.h"
 
-/* What a procedure knows. */
+/* A Life is what a procedure knows. */
 typedef struct Life
 {
 	const char *procedure;
@@ -58,7 +58,7 @@ typedef struct Streams
 	List *closed; /* of ClosedShards */
 } Streams;
 
-/* Generations of a stream's shards, up to this one. */
+/* ClosedShards are the generations of a stream's shards up to this one. */
 typedef struct ClosedShards
 {
 	Oid relid;
@@ -160,7 +160,7 @@ truncate_records(void)
 				  NULL, NULL);
 }
 
-/* All that was collected, also of another database, of which this is a copy. */
+/* Removes all that was collected, also of another database, of which this is a copy. */
 static void
 clear_tables(void)
 {
@@ -175,8 +175,8 @@ clear_tables(void)
 }
 
 /*
- * What was committed from one place to before another one is lost to all streams that there are, and closed shards have
- * no records behind it.
+ * Writes that what was committed from one place to before another one is lost to all streams that
+ * there are, and closed shards have no records behind it.
  */
 static void
 write_gap(XLogRecPtr after, XLogRecPtr before)

@@ -55,7 +55,7 @@ execute_with_text(const char *sql, const char *argument)
 	return execute(sql, 1, types, values);
 }
 
-/* The same on each node, whatever its search_path. */
+/* Returns a table's name as all nodes read it, whatever the search_path is. */
 static char *
 table_literal(Oid relid)
 {
@@ -72,7 +72,7 @@ fail_node(const char *node, const char *message)
 					errdetail_internal("%s", message == NULL ? "" : message)));
 }
 
-/* The error that a node has answered is raised here. */
+/* Raises the error that a node has answered. */
 static void
 check_answer(const char *answer)
 {
@@ -166,7 +166,7 @@ find_parents(StreamNodeShard *shards, int n)
 	}
 }
 
-/* All of a stream, in the order in which they began.  Raises an error if a node cannot be asked. */
+/* Returns a stream's shards, in the order in which they began; all nodes have to answer. */
 int
 stream_nodes_shards(const StreamTarget *target, StreamNodeShard **shards)
 {
@@ -208,7 +208,7 @@ stream_nodes_shards(const StreamTarget *target, StreamNodeShard **shards)
  * One node
  */
 
-/* What the node of a shard answers; connected to SPI. */
+/* Asks the node of a shard and returns its answer; connected to SPI. */
 static char *
 ask(const StreamPlacement *placement, char *command)
 {
@@ -227,7 +227,7 @@ ask(const StreamPlacement *placement, char *command)
 	return field(0, 3);
 }
 
-/* The place in the WAL of a shard's node after which comes what commits from now on. */
+/* Returns the place in the WAL of a shard's node after which comes what commits from now on. */
 char *
 stream_nodes_position(const StreamPlacement *placement)
 {

@@ -12,7 +12,7 @@
 /* The most bytes of keys and images in a page of records. */
 #define STREAM_PAGE_BYTES (1024 * 1024)
 
-/* Which shard it is: of all there have ever been, and on which node. */
+/* A StreamPlacement says which shard it is, of all there have ever been, and on which node. */
 typedef struct StreamPlacement
 {
 	int node; /* Citus' group of it */

@@ -54,7 +54,7 @@ read_bound(List *datums, TimestampTz otherwise)
 	return DatumGetTimestampTz(castNode(Const, datum->value)->constvalue);
 }
 
-/* False if it is none any more, or the default one, which we never make. */
+/* Reads a partition; false if it is none any more, or the default one, which we never make. */
 static bool
 read_partition(Oid relid, StreamPartition *partition)
 {
@@ -107,7 +107,7 @@ partition_width(void)
 	return width * USECS_PER_SEC;
 }
 
-/* The span of the width that a time is in, less what other partitions have of it. */
+/* Chooses the span of the width that a time is in, less what other partitions have of it. */
 static void
 choose_bounds(List *partitions, TimestampTz time, StreamPartition *partition)
 {
@@ -128,7 +128,7 @@ choose_bounds(List *partitions, TimestampTz time, StreamPartition *partition)
 	}
 }
 
-/* As a table, whose row type has the name as well. */
+/* Returns whether a name is taken as that of a table, whose row type has the name as well. */
 static bool
 is_taken(const char *name)
 {
@@ -138,7 +138,7 @@ is_taken(const char *name)
 		   SearchSysCacheExists2(TYPENAMENSP, CStringGetDatum(name), ObjectIdGetDatum(schema));
 }
 
-/* By the lower bound, in UTC; with a number behind it if others have taken that. */
+/* Names a partition by the lower bound, in UTC, with a number if others have taken that. */
 static char *
 choose_name(TimestampTz lower)
 {
@@ -220,8 +220,8 @@ contains(const StreamPartition *partition, TimestampTz time)
 }
 
 /*
- * The partition for a time, which is made if there is none; one that was found before is looked at
- * first.  In a transaction that is connected to SPI.
+ * Finds the partition for a time, or makes it; one that was found before is looked at first.  In a
+ * transaction that is connected to SPI.
  */
 void
 stream_partition_for(TimestampTz time, StreamPartition *partition)
@@ -248,8 +248,9 @@ stream_partition_for(TimestampTz time, StreamPartition *partition)
  */
 
 /*
- * By the clock; but what was collected while the clock was ahead, and since it was set back, by the time that
- * goes on from there, or it would stay until the clock is there again.
+ * Returns whether it has expired by the clock; but what was collected while the clock was ahead,
+ * and since it was set back, by the time that goes on from there: else it stayed until the clock is
+ * there again.
  */
 static bool
 has_expired(const StreamPartition *partition, TimestampTz time)
@@ -315,7 +316,8 @@ drop_partition(const char *name)
 }
 
 /*
- * What no stream can ask for.  Gaps stay: a reader may come from before any of them, and there are few.
+ * Removes what no stream asks for.  Gaps stay: a reader may come from before any of them, and there
+ * are few.
  */
 static void
 forget_what_is_over(void)

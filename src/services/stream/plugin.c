@@ -19,7 +19,7 @@
 #include "server/mark.h"
 #include "services/stream/subject.h"
 
-/* As often as the server itself does it. */
+/* The server itself tells progress as often. */
 #define CHANGES_BETWEEN_PROGRESS 100
 
 extern PGDLLEXPORT void _PG_output_plugin_init(OutputPluginCallbacks *callbacks);
@@ -37,7 +37,7 @@ print_record(StreamPlugin *plugin, const StreamRecord *record)
 	OutputPluginWrite(decoding, true);
 }
 
-/* What collectors write, and what Citus copies with citus.enable_change_data_capture. */
+/* Filters out what collectors write, and what Citus copies for enable_change_data_capture. */
 static bool
 filter_by_origin(LogicalDecodingContext *ctx, OriginId origin)
 {
@@ -89,7 +89,7 @@ commit(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr commit_lsn
 	OutputPluginUpdateProgress(ctx, plugin->place.ordinal == 0);
 }
 
-/* What gives no output could otherwise take longer than wal_sender_timeout. */
+/* Tells progress, since what gives no output could take longer than wal_sender_timeout. */
 static void
 tell_progress(StreamPlugin *plugin)
 {
@@ -142,7 +142,7 @@ close_shards(StreamPlugin *plugin, const StreamSubject *subject)
 		plugin->close(plugin, subject->named, subject->stream, subject->generation);
 }
 
-/* What marks say of the stream of a table. */
+/* Takes what marks say of the stream of a table. */
 static void
 take_mark(StreamPlugin *plugin, const DynMark *mark)
 {
@@ -195,7 +195,7 @@ message(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn, bool
 	MemoryContextSwitchTo(old);
 }
 
-/* Whether the decoded change is between such marks of the table or of its partitioned table. */
+/* Returns whether the change is between such marks of the table or of its partitioned table. */
 bool
 stream_is_marked(const StreamPlugin *plugin, const StreamSubject *subject, DynMarkKind kind)
 {
@@ -216,7 +216,7 @@ stream_is_marked(const StreamPlugin *plugin, const StreamSubject *subject, DynMa
  */
 
 /*
- * Whether Citus copies items from another node, or from a shard that it splits.  With
+ * Returns whether Citus copies items from another node, or from a shard that it splits.  With
  * citus.enable_change_data_capture, the changes of these copies have an origin, which is no other
  * node's; no other change of a shard has one, since a distributed table cannot be subscribed to.
  */

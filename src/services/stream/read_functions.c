@@ -25,7 +25,7 @@
 
 #define NO_JSON (-1)
 
-/* By their StreamFormat */
+/* These are the names of each StreamFormat. */
 static const char *const formats[] = {"dynamodb", "plain", NULL};
 
 /* The longest sleep between two looks, whatever it is that may wake us. */

@@ -25,7 +25,7 @@
 #include "server/compat.h"
 #include "services/stream/collect.h"
 
-/* Milliseconds. */
+/* These are milliseconds. */
 #define MIN_PAUSE 2000
 #define MAX_PAUSE (60 * 60 * 1000)
 

@@ -116,7 +116,7 @@ typedef enum StreamSlotState
 	STREAM_READY
 } StreamSlotState;
 
-/* What it says instead of ready if no worker collects: there is no free one, or the last one has failed. */
+/* It says this instead of ready if no worker collects: none is free, or the last one failed. */
 #define STREAM_WAITS "no free worker"
 #define STREAM_FAILS "failing"
 
