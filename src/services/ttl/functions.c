@@ -25,8 +25,8 @@
 #include "services/ttl/ttl.h"
 
 /*
- * A role that may delete items may remove the expired ones.  No other privilege is needed, since
- * the owner's rights are used.
+ * Returns whether the role may sweep: one that may delete items may remove the expired ones.  No
+ * other privilege is needed, since the owner's rights are used.
  */
 static bool
 may_sweep(Oid relid)
@@ -56,7 +56,7 @@ named_table(text *name)
 	return table->relid;
 }
 
-/* In milliseconds. */
+/* Returns the budget in milliseconds. */
 static int
 get_budget(Interval *interval)
 {
@@ -106,7 +106,7 @@ tell_locked(const TtlSweep *sweep)
 							 name == NULL ? "?" : name)));
 }
 
-/* What is left of the budget after what was used of it; -1: nothing. */
+/* Returns what is left of the budget after what was used of it; -1: nothing. */
 static int
 rest_of_budget(const TtlLimits *limits, TimestampTz start)
 {
@@ -139,7 +139,7 @@ nodes_call(Oid relid, const TtlLimits *limits)
 					limits->from_start ? "true" : "false");
 }
 
-/* Of one node: what it has removed, or why it could not, as a WARNING. */
+/* Returns what one node has removed; why it could not becomes a WARNING. */
 static int64
 read_answer(uint64 row, bool *failed)
 {
@@ -159,8 +159,8 @@ read_answer(uint64 row, bool *failed)
 }
 
 /*
- * Has each node sweep its shards.  The nodes work at the same time, each with the whole budget.  The
- * error of a node does not stop the others.
+ * Lets each node sweep its shards.  The nodes work at the same time, each with the whole budget.
+ * The error of a node does not stop the others.
  */
 static int64
 sweep_distributed(Oid relid, TtlLimits limits, bool alone)

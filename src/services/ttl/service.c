@@ -36,17 +36,18 @@
 #include "services/ttl/service.h"
 #include "services/ttl/ttl.h"
 
-/* The least of a table's share, in milliseconds. */
+/* A table's share is so many milliseconds at least. */
 #define MIN_SHARE 100
 
 /*
- * Milliseconds that a table is not looked at without a look at what is remembered of its failures, which
- * may be forgotten meanwhile; and longer than which none is due later, unless the clock was set back.
+ * A table is not looked at for so many milliseconds without a look at what is known of its
+ * failures, which may be forgotten meanwhile; and none is due later than the second, unless the
+ * clock was set back.
  */
 #define MAX_TRUST (60 * 1000)
 #define MAX_WAIT (25 * 60 * 60 * INT64CONST(1000))
 
-/* A table that is due. */
+/* A Turn is a table that is due. */
 typedef struct Turn
 {
 	Oid owner;
@@ -67,7 +68,7 @@ typedef struct Worker
 	int nturns;
 } Worker;
 
-/* Where the extension is, and what there is to sweep. */
+/* Looks where the extension is, and what there is to sweep. */
 static void
 look_around(Worker *worker)
 {
@@ -140,7 +141,7 @@ make_error(int code, char *message)
 	return error;
 }
 
-/* An error that has ended the transaction; what ends the worker does not come here. */
+/* Catches an error that has ended the transaction; what ends the worker does not come here. */
 static void
 catch_error(Worker *worker, TtlSweep *sweep)
 {
@@ -203,7 +204,7 @@ next_due_time(const TtlSweep *sweep)
 	return sweep->finished || sweep->absent || sweep->error != NULL ? next : now;
 }
 
-/* False if there is more to do. */
+/* Sweeps a table; returns false if there is more to do. */
 static bool
 sweep_table(Worker *worker, const Turn *turn, int share, MemoryContext context)
 {
@@ -236,7 +237,7 @@ sweep_table(Worker *worker, const Turn *turn, int share, MemoryContext context)
  * The visit
  */
 
-/* A table whose sweep ended a visit before. */
+/* Notes a table whose sweep ended a visit before. */
 static void
 note_culprit(Worker *worker, Culprit culprit)
 {
@@ -276,7 +277,7 @@ compare_turns(const void *a, const void *b)
 	return x->relid < y->relid ? -1 : x->relid > y->relid;
 }
 
-/* What is due now. */
+/* Finds what is due now. */
 static void
 find_turns(Worker *worker)
 {
@@ -303,7 +304,7 @@ find_turns(Worker *worker)
 	worker->visit->left = worker->nturns;
 }
 
-/* The first table that is left of the owner who comes after the last one; NULL if there is none. */
+/* Returns the first table left of the owner who comes after the last one; NULL: there is none. */
 static Turn *
 next_turn(Worker *worker)
 {
@@ -334,7 +335,7 @@ take_turn(Worker *worker, Turn *turn)
 	return ttl_claim(turn->relid, now, TimestampTzPlusMilliseconds(now, 2 * VISIT_OVERSTAY));
 }
 
-/* False if there is more to do. */
+/* Sweeps the tables that are due; returns false if there is more to do. */
 static bool
 sweep_tables(Worker *worker)
 {
