@@ -53,7 +53,7 @@ auth_start(const Config *config)
 	return true;
 }
 
-/* Whether keys are known. */
+/* Returns whether keys are known. */
 bool
 auth_is_ready(void)
 {

@@ -124,7 +124,7 @@ static const Setting settings[] = {
 
 #define SETTING_COUNT (sizeof(settings) / sizeof(settings[0]))
 
-/* Where the value of a setting comes from, and what is wrong with it. */
+/* A Problem says where the value of a setting comes from, and what is wrong with it. */
 typedef struct Problem
 {
 	char *text;
@@ -167,7 +167,7 @@ keep(const void *data, size_t size)
 	return kept->data;
 }
 
-/* Settings that stay until the end, to be loaded. */
+/* Makes settings that stay until the end, to be loaded. */
 Config *
 config_new(void)
 {
@@ -204,7 +204,7 @@ static const Unit time_units[] = {{"", 1000},     {"ms", 1},      {"s", 1000},
 static const Unit size_units[] = {
 	{"", 1}, {"B", 1}, {"kB", 1024}, {"MB", 1024 * 1024}, {"GB", 1024 * 1024 * 1024}, {NULL, 0}};
 
-/* A number and its unit, between the bounds of the setting. */
+/* Reads a number and its unit, between the bounds of the setting. */
 static bool
 read_number(const Setting *setting, const Unit *units, const char *value, int64_t *number)
 {
@@ -242,7 +242,7 @@ read_switch(const char *value, bool *on)
 	return false;
 }
 
-/* The number of a word among words with blanks between. */
+/* Finds the number of a word among words with blanks between. */
 static bool
 read_choice(const char *words, const char *value, int *number)
 {
@@ -324,7 +324,7 @@ trimmed(char *text)
 	return text;
 }
 
-/* One line of the file: name = value, or nothing, or a comment. */
+/* Reads one line of the file: name = value, or nothing, or a comment. */
 static bool
 read_line(char *line, const char *source, Config *config, Problem *problem)
 {
@@ -402,7 +402,7 @@ static const struct
 	{"version", COMMAND_VERSION, false},
 };
 
-/* A flag as it is written: --name, --name=value or --name value. */
+/* A Flag is one as it is written: --name, --name=value or --name value. */
 typedef struct Flag
 {
 	const char *name;
@@ -421,7 +421,7 @@ read_flag(const char *text, Flag *flag)
 	return true;
 }
 
-/* Whether the flag is a command; then its argument is in *at or next. */
+/* Returns whether the flag is a command; then its argument is in *at or next. */
 static bool
 take_command(const Flag *flag, const char *next, int *used, Command *command)
 {
@@ -447,7 +447,7 @@ is_file_flag(const Flag *flag)
 	return flag->length == strlen("config") && strncmp(flag->name, "config", flag->length) == 0;
 }
 
-/* What a flag of a setting says.  A switch may stand alone. */
+/* Returns what a flag of a setting says.  A switch may stand alone. */
 static const char *
 flag_value(const Setting *setting, const Flag *flag, const char *next, int *used)
 {
@@ -554,7 +554,7 @@ is_same(const Setting *setting, const Config *a, const Config *b)
 	return true;
 }
 
-/* The name of a setting that was changed and takes effect only after a restart, or NULL. */
+/* Returns the name of a setting that was changed and takes effect only after a restart, or NULL. */
 const char *
 config_needs_restart(const Config *running, const Config *loaded)
 {
@@ -576,7 +576,7 @@ config_set(const Config *config)
 	atomic_store(&current, config);
 }
 
-/* The settings as they are now. */
+/* Returns the settings as they are now. */
 const Config *
 config_now(void)
 {

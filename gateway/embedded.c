@@ -28,7 +28,7 @@
 #define LOGIN "dynamo_gateway"
 #define SOCKET_NAME "/.s.PGSQL.5432"
 
-/* What the cluster has from the start. */
+/* The cluster has these from the start. */
 static const char *const setup[] = {
 	"CREATE EXTENSION dynamo_table",
 	"CREATE ROLE " LOGIN " LOGIN NOINHERIT",
@@ -41,7 +41,7 @@ static const char *const setup[] = {
 	NULL,
 };
 
-/* Files of the folder. */
+/* Paths are the files of the folder. */
 typedef struct Paths
 {
 	char folder[PATH_MAX];
@@ -50,7 +50,7 @@ typedef struct Paths
 	char new_keys[PATH_MAX + 16];
 } Paths;
 
-/* Who could not do what with a file, which may be named from where we are. */
+/* Says who could not do what with a file, which may be named from where we are. */
 static bool
 fail(const char *what, const char *name)
 {
@@ -86,7 +86,7 @@ lock(const char *folder)
 	return false;
 }
 
-/* Nothing that is there is written to, or removed. */
+/* Returns whether nothing is there: what is there is neither written to nor removed. */
 static bool
 is_empty(const char *folder)
 {
@@ -151,8 +151,8 @@ find_folder(const char *name, Paths *paths)
 	return false;
 }
 
-/* The cluster, for which nobody waits at a commit: what was acknowledged survives us, not a crash
- * of the machine.  Records of streams are there when the WAL is written, which happens often. */
+/* Makes the cluster, for which nobody waits at a commit: what was acknowledged survives us, not a
+ * crash of the machine.  Records of streams are there when the WAL is written, which happens often. */
 static bool
 initialize(const Postgres *postgres, const Paths *paths)
 {
@@ -200,7 +200,7 @@ make_key(const Paths *paths)
 	return rename(paths->new_keys, paths->keys) == 0 || fail("write", paths->keys);
 }
 
-/* What is made once. */
+/* Does what is done once. */
 static bool
 set_up(Postgres *postgres, const Paths *paths)
 {
@@ -209,7 +209,7 @@ set_up(Postgres *postgres, const Paths *paths)
 		   make_key(paths);
 }
 
-/* What the cluster of an earlier start is told: the library may be newer than its functions. */
+/* The cluster of an earlier start is told this: the library may be newer than its functions. */
 static const char *const again[] = {"ALTER EXTENSION dynamo_table UPDATE", NULL};
 
 static bool

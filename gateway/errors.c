@@ -18,28 +18,28 @@ static const struct
 	int status;
 } errors[ERROR_COUNT] = {[ERROR_NONE] = {NULL, "", "", 200}, ERROR_LIST(ERROR_ROW)};
 
-/* The name of the exception, as SDKs have it; empty for ERROR_NONE. */
+/* Returns the name of the exception, as SDKs have it; empty for ERROR_NONE. */
 const char *
 error_name(ErrorKind error)
 {
 	return errors[error].name;
 }
 
-/* The same with its prefix, as __type of an answer. */
+/* Returns the same with its prefix, as __type of an answer. */
 const char *
 error_type(ErrorKind error)
 {
 	return errors[error].type;
 }
 
-/* The HTTP status that it is answered with. */
+/* Returns the HTTP status that it is answered with. */
 int
 error_status(ErrorKind error)
 {
 	return errors[error].status;
 }
 
-/* The error of a __type; ERROR_INTERNAL if there is none. */
+/* Returns the error of a __type; ERROR_INTERNAL if there is none. */
 ErrorKind
 error_of_type(const char *type)
 {
@@ -51,14 +51,14 @@ error_of_type(const char *type)
 	return ERROR_INTERNAL;
 }
 
-/* Whether DETAIL of the error is a JSON object, whose members belong into the answer. */
+/* Returns whether DETAIL of the error is a JSON object, whose members belong into the answer. */
 bool
 error_has_members(ErrorKind error)
 {
 	return error == ERROR_CONDITIONAL_CHECK_FAILED || error == ERROR_TRANSACTION_CANCELED;
 }
 
-/* The error of an SQLSTATE of the extension's; ERROR_NONE if it is another's. */
+/* Returns the error of an SQLSTATE of the extension's; ERROR_NONE if it is another's. */
 static ErrorKind
 own_error(const char *sqlstate)
 {
@@ -123,7 +123,7 @@ conflict_remedy(const Failure *failure)
 	return (Remedy){.error = ERROR_INTERNAL};
 }
 
-/* A lock that was not to be had in lock_timeout: to try again would take as long. */
+/* Returns what helps if a lock was not to be had in lock_timeout: to try again takes as long. */
 static Remedy
 lock_remedy(const Failure *failure)
 {
@@ -133,7 +133,7 @@ lock_remedy(const Failure *failure)
 	return remedy;
 }
 
-/* The outcome of what was sent is not known, so only what changes nothing is sent again. */
+/* Returns what helps if the outcome is not known: only what changes nothing is sent again. */
 static Remedy
 broken_remedy(const Failure *failure)
 {
@@ -190,8 +190,8 @@ remedy_of(const Failure *failure)
 }
 
 /*
- * What is done about a statement that failed (GW60 to GW68).  What a standby refuses may be right at
- * the primary by now: tables and privileges reach it later, too.
+ * Returns what is done about a statement that failed (GW60 to GW68).  What a standby refuses may be
+ * right at the primary by now: tables and privileges reach it later, too.
  */
 Remedy
 error_remedy(const Failure *failure)

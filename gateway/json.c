@@ -8,7 +8,7 @@
 
 #include "utf8.h"
 
-/* What remains of the text, and which objects and arrays are open: a bit each, set for objects. */
+/* A Scan is the rest of the text, and the open objects and arrays: a bit each, set for objects. */
 typedef struct Scan
 {
 	const char *next;
@@ -82,7 +82,7 @@ is_hex(char c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* What follows a backslash. */
+/* Takes what follows a backslash. */
 static bool
 take_escape(Scan *scan)
 {
@@ -136,7 +136,7 @@ take_string(Scan *scan)
 	return false;
 }
 
-/* A value that holds no other. */
+/* Takes a value that holds no other. */
 static bool
 take_scalar(Scan *scan)
 {
@@ -170,7 +170,7 @@ in_object(const Scan *scan)
 	return scan->objects[depth / 8] & 1 << depth % 8;
 }
 
-/* A member's name and the colon. */
+/* Takes a member's name and the colon. */
 static bool
 take_name(Scan *scan)
 {
@@ -181,7 +181,7 @@ take_name(Scan *scan)
 	return take(scan, ':');
 }
 
-/* The next value: whole, or so far that the value after it is the first within it. */
+/* Takes the next value whole, or so far that the value after it is the first within it. */
 static bool
 take_value(Scan *scan, bool *whole)
 {
@@ -205,7 +205,7 @@ take_value(Scan *scan, bool *whole)
 	return !object || take_name(scan);
 }
 
-/* What follows a value: ends of objects and arrays, and a comma unless this was the last end. */
+/* Takes what follows a value: ends of objects and arrays, and a comma unless this was the last. */
 static bool
 take_ends(Scan *scan)
 {
@@ -223,7 +223,7 @@ take_ends(Scan *scan)
 	return true;
 }
 
-/* Whether the text is JSON. */
+/* Returns whether the text is JSON. */
 bool
 json_valid(const char *text, size_t length)
 {

@@ -35,7 +35,7 @@
 #define SHARE 10 /* of the time, one part at most is spent loading */
 #define ANSWER_TIME 10000 /* in ms: a server that is silent for so long is given up */
 
-/* Keys of roles that are gone, and of superusers, are not told. */
+/* This leaves out keys of roles that are gone, and of superusers. */
 #define LOAD_QUERY \
 	"SELECT key_id, role, role_name, enabled," \
 	" CASE WHEN pg_catalog.isfinite(valid_until) THEN pg_catalog.floor(" \
@@ -84,7 +84,7 @@ report_success(KeyLoader *loader)
 	loader->failing = false;
 }
 
-/* What wait_for() has seen. */
+/* Seen is what wait_for() has seen. */
 typedef enum Seen
 {
 	SEEN_SOCKET,
@@ -121,7 +121,7 @@ disconnect(KeyLoader *loader)
 	loader->server = NULL;
 }
 
-/* The connection string as it is now. */
+/* Returns the connection string as it is now. */
 static char *
 take_connection(KeyLoader *loader)
 {
@@ -199,7 +199,7 @@ run(KeyLoader *loader, const char *statement)
 	return result;
 }
 
-/* A number of the result, or what stands for NULL. */
+/* Returns a number of the result, or what stands for NULL. */
 static int64_t
 number(const PGresult *result, int row, int column, int64_t if_null)
 {
@@ -430,7 +430,7 @@ free_loader(KeyLoader *loader)
 	free(loader);
 }
 
-/* A loader without a thread, or NULL. */
+/* Makes a loader without a thread; returns NULL if it cannot. */
 static KeyLoader *
 new_loader(Keys *keys, const KeysSource *source)
 {

@@ -71,7 +71,7 @@ find_or_add(const char *key_id)
 	return account;
 }
 
-/* Whether the rate allows one more, which is then counted. */
+/* Returns whether the rate allows one more, which is then counted. */
 static bool
 take_credit(Account *account, int rate)
 {
@@ -89,7 +89,10 @@ take_credit(Account *account, int rate)
 	return true;
 }
 
-/* Why the key may have no more requests: the setting.  If it may, NULL, and limit_leave() follows. */
+/*
+ * Returns the setting that forbids the key more requests, or NULL, after which limit_leave() is
+ * due.
+ */
 const char *
 limit_enter(const char *key_id)
 {

@@ -28,7 +28,7 @@ fail(char **problem, const char *address, const char *what, const char *why)
 	return false;
 }
 
-/* Whether only this machine has the address. */
+/* Returns whether only this machine has the address. */
 bool
 listen_is_local(const struct sockaddr_storage *address)
 {
@@ -74,7 +74,7 @@ describe(Listener *listener)
 	return true;
 }
 
-/* An address as sockets have it. */
+/* An Address is one as sockets have it. */
 typedef struct Address
 {
 	struct sockaddr_storage data;
@@ -89,7 +89,7 @@ is_port(const char *text)
 	return digits >= 1 && digits <= 5 && text[digits] == '\0' && atoi(text) <= 65535;
 }
 
-/* The two parts of address:port; brackets around the address are left out. */
+/* Splits address:port into its two parts; brackets around the address are left out. */
 static bool
 split(const char *address, char *host, size_t size, const char **port)
 {
@@ -159,7 +159,7 @@ find_address(const char *text, Address *found, char **problem)
 	return find_tcp(text, found, problem);
 }
 
-/* A Unix socket that nobody listens at is left over from a program that died. */
+/* Removes a Unix socket that nobody listens at, which a program that died has left. */
 static void
 remove_dead_socket(const Address *address)
 {
@@ -226,7 +226,7 @@ listen_connect(const char *text, char **problem)
 	return -1;
 }
 
-/* The socket that systemd has opened for us, if there is one. */
+/* Takes the socket that systemd has opened for us, if there is one. */
 bool
 listen_inherited(Listener *listener)
 {

@@ -19,7 +19,7 @@
 
 #include "utf8.h"
 
-/* What a value of one field takes at most, escaped, and what ends a line. */
+/* A value of one field takes so much at most, escaped, and the end of a line so much. */
 #define MAX_VALUE 1024
 #define END_OF_LINE 4
 
@@ -35,7 +35,7 @@ static struct
 	char text[65536];
 } buffer = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* What is written from now on, and how. */
+/* Sets what is written from now on, and how. */
 void
 log_set(LogLevel level, LogFormat format)
 {
@@ -43,14 +43,14 @@ log_set(LogLevel level, LogFormat format)
 	log_format = format;
 }
 
-/* Whether lines of a level are written. */
+/* Returns whether lines of a level are written. */
 bool
 log_wants(LogLevel level)
 {
 	return level <= log_level;
 }
 
-/* What standard error does not take is lost. */
+/* Writes the lines; what standard error does not take is lost. */
 static void
 write_out(void)
 {
@@ -130,7 +130,7 @@ append_quoted(LogLine *line, const char *value)
 	append(line, "\"", 1);
 }
 
-/* Whether logfmt may have the value as it is. */
+/* Returns whether logfmt may have the value as it is. */
 static bool
 is_plain(const char *value)
 {
@@ -243,7 +243,7 @@ log_end(LogLine *line)
 	pthread_mutex_unlock(&buffer.lock);
 }
 
-/* A line about the program itself, written at once. */
+/* Writes a line about the program itself at once. */
 void
 log_message(LogLevel level, const char *format, ...)
 {

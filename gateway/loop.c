@@ -20,7 +20,7 @@
 
 #define MAX_EVENTS 64
 
-/* How often is looked for statements that take too long. */
+/* A loop looks so often for statements that take too long. */
 #define LOOK_MS 250
 
 struct Loop
@@ -48,7 +48,7 @@ watch(Loop *loop, int file, void *what)
 	return epoll_ctl(loop->epoll, EPOLL_CTL_ADD, file, &event) == 0;
 }
 
-/* A loop that does nothing yet.  NULL without memory or files. */
+/* Makes a loop that does nothing yet.  NULL without memory or files. */
 Loop *
 loop_new(void *owner)
 {
@@ -69,21 +69,21 @@ loop_new(void *owner)
 	return NULL;
 }
 
-/* Whose it is. */
+/* Returns whose it is. */
 void *
 loop_owner(const Loop *loop)
 {
 	return loop->owner;
 }
 
-/* In whose name its requests are given to the pool. */
+/* Returns in whose name its requests are given to the pool. */
 Waiter *
 loop_waiter(Loop *loop)
 {
 	return loop->waiter;
 }
 
-/* With the lock held, so that the loop is there until the call has ended. */
+/* Wakes the loop with the lock held, so that it is there until the call has ended. */
 static void
 wake(Loop *loop)
 {
@@ -103,7 +103,7 @@ take_wake(Loop *loop)
 		break;
 }
 
-/* The request of a connection that was suspended has its answer.  Any thread may say so. */
+/* Resumes a suspended connection, whose request has its answer.  Any thread may say so. */
 void
 loop_resume(Loop *loop, struct MHD_Connection *connection)
 {

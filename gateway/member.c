@@ -22,7 +22,7 @@ step(Scan *scan)
 		scan->at++;
 }
 
-/* Behind the string that begins here. */
+/* Goes behind the string that begins here. */
 static void
 skip_string(Scan *scan)
 {
@@ -34,7 +34,7 @@ skip_string(Scan *scan)
 	step(scan);
 }
 
-/* Behind the value that begins here, whatever is in it. */
+/* Goes behind the value that begins here, whatever is in it. */
 static void
 skip_value(Scan *scan)
 {
@@ -55,7 +55,7 @@ skip_value(Scan *scan)
 	}
 }
 
-/* Whether the scan is inside of what opens so. */
+/* Enters what opens so; returns whether it did. */
 static bool
 enter(Scan *scan, char opening)
 {
@@ -67,7 +67,7 @@ enter(Scan *scan, char opening)
 	return true;
 }
 
-/* At the next member or element, if there is one. */
+/* Goes to the next member or element; returns whether there is one. */
 static bool
 next(Scan *scan)
 {
@@ -93,8 +93,8 @@ member_scan(Member object)
 }
 
 /*
- * The next member: its name, without quotes and with its escapes, and its value.  False if there is
- * none; then the scan is whole if this is the end of an object.
+ * Reads the next member: its name, without quotes and with its escapes, and its value.  False if
+ * there is none; then the scan is whole if this is the end of an object.
  */
 bool
 member_next(MemberScan *scan, Member *name, Member *value)
@@ -122,14 +122,14 @@ member_next(MemberScan *scan, Member *name, Member *value)
 	return true;
 }
 
-/* Whether a name or a value is written so. */
+/* Returns whether a name or a value is written so. */
 bool
 member_is(Member member, const char *text)
 {
 	return member.length == strlen(text) && memcmp(member.text, text, member.length) == 0;
 }
 
-/* The value of a member of the object that the text is; a name with escapes is not found. */
+/* Returns the value of a member of the object in the text; does not find a name with escapes. */
 Member
 member_find(const char *json, size_t length, const char *name)
 {
@@ -145,7 +145,7 @@ member_find(const char *json, size_t length, const char *name)
 	return (Member){NULL, 0};
 }
 
-/* How many elements an array has; 0 if the value is none. */
+/* Returns how many elements an array has; 0 if the value is none. */
 size_t
 member_elements(Member array)
 {

@@ -17,7 +17,7 @@
 #define MAX_OPERATIONS 128
 #define MAX_REASONS 32
 
-/* Upper bounds of times, in microseconds, from 0.5 ms to 10 s. */
+/* These are upper bounds of times, in microseconds, from 0.5 ms to 10 s. */
 static const int64_t bounds[] = {500,    1000,   2500,   5000,    10000,   25000,   50000,
 								 100000, 250000, 500000, 1000000, 2500000, 5000000, 10000000};
 
@@ -31,7 +31,7 @@ typedef struct Histogram
 	Counter sum; /* in microseconds */
 } Histogram;
 
-/* Of one operation. */
+/* Totals are those of one operation. */
 typedef struct Totals
 {
 	Counter errors[ERROR_COUNT]; /* ERROR_NONE: none */
@@ -97,14 +97,14 @@ metrics_in_flight(int change)
 	atomic_fetch_add(&in_flight, change);
 }
 
-/* How many requests are running. */
+/* Returns how many requests are running. */
 int
 metrics_running(void)
 {
 	return atomic_load(&in_flight);
 }
 
-/* A request waited for a connection to Postgres. */
+/* Notes that a request waited for a connection to Postgres. */
 void
 metrics_waited(int64_t microseconds)
 {
@@ -334,7 +334,7 @@ write_connections(Text *text)
 	write_line(text, "dynamo_body_memory_bytes %" PRId64, counts.memory);
 }
 
-/* All that was counted. */
+/* Writes all that was counted. */
 void
 metrics_write(Text *text)
 {

@@ -27,18 +27,18 @@
 #include "outcome.h"
 #include "statement.h"
 
-/* How often a statement is sent again, and the pauses, in milliseconds. */
+/* A statement is sent again so often, with these pauses, in milliseconds. */
 #define MAX_REPEATS 3
 #define MIN_PAUSE 5
 #define MAX_PAUSE 50
 #define MIN_BACK_OFF 50
 #define MAX_BACK_OFF 5000
 
-/* What a waiter does not write: its other clients would wait meanwhile. */
+/* A waiter does not write more at once: its other clients would wait meanwhile. */
 #define MAX_SIZE_AT_ONCE 65536
 
-/* How far a waiter looks for a connection that it watches already, or for a request of its own, and
- * how long a request may be passed over for that, in microseconds. */
+/* A waiter looks so far for a connection that it watches already, or for a request of its own, and
+ * a request may be passed over for so long for that, in microseconds. */
 #define MAX_SEARCH 16
 #define MAX_PASSED_OVER 2000
 
@@ -48,9 +48,9 @@ struct Waiter
 };
 
 /*
- * A thread.  Its connection is that of whoever has the worker: the thread itself, or the waiter that
- * has borrowed it.  A waiter goes on watching the connection until another one or the thread has it:
- * from then on it keeps away, whatever its epoll has told before.
+ * A Worker is a thread.  Its connection is that of whoever has the worker: the thread itself, or
+ * the waiter that has borrowed it.  A waiter goes on watching the connection until another one or
+ * the thread has it: from then on it keeps away, whatever its epoll has told before.
  */
 typedef struct Worker
 {
@@ -106,8 +106,8 @@ static Pool standby = {
 };
 
 /*
- * The cluster and database of the primary.  Roles are told to the standby by their OIDs, which would
- * be other roles in another cluster.
+ * This is the cluster and database of the primary.  Roles are told to the standby by their OIDs,
+ * which would be other roles in another cluster.
  */
 static struct
 {
@@ -116,14 +116,14 @@ static struct
 	char text[IDENTITY_SIZE]; /* empty: it did not tell */
 } identity = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The pool of the primary, which can do everything. */
+/* Returns the pool of the primary, which can do everything. */
 Pool *
 pool_primary(void)
 {
 	return &primary;
 }
 
-/* The pool of the standby; there is none before it is started. */
+/* Returns the pool of the standby; there is none before it is started. */
 Pool *
 pool_standby(void)
 {
@@ -170,7 +170,7 @@ move(int *from, int *to)
 }
 
 /*
- * With the lock held: take a thread out of those that are idle, if there is one whose connection
+ * Takes, with the lock held, a thread out of those that are idle, if there is one whose connection
  * the waiter watches.  Otherwise it is the one that was at work last, or NULL if none is idle.
  */
 static Worker *
@@ -191,7 +191,7 @@ take_idle(Pool *pool, const Waiter *waiter)
 	return worker;
 }
 
-/* With the lock held: nobody watches the connection any longer. */
+/* Lets nobody watch the connection any longer, with the lock held. */
 static void
 unwatch(Worker *worker)
 {
@@ -200,7 +200,7 @@ unwatch(Worker *worker)
 	worker->waiter = NULL;
 }
 
-/* With the lock held: the waiter has the connection of a thread that was idle. */
+/* Lends the waiter the connection of a thread that was idle, with the lock held. */
 static void
 borrow(Worker *worker, const Waiter *waiter)
 {
@@ -209,7 +209,7 @@ borrow(Worker *worker, const Waiter *waiter)
 	worker->borrowed = true;
 }
 
-/* With the lock held: the waiter watches the connection.  False if the system refuses. */
+/* Lets the waiter watch the connection, with the lock held.  False if the system refuses. */
 static bool
 watch(Worker *worker, Waiter *waiter)
 {
@@ -221,7 +221,7 @@ watch(Worker *worker, Waiter *waiter)
 	return worker->waiter != NULL;
 }
 
-/* With the lock held. */
+/* Gives the worker a request, with the lock held. */
 static void
 give(Worker *worker, Request *request)
 {
@@ -230,7 +230,7 @@ give(Worker *worker, Request *request)
 	pthread_cond_signal(&worker->wake);
 }
 
-/* With the lock held: give the request to a thread that is idle, or have it wait for one. */
+/* Gives the request to a thread that is idle, or lets it wait for one, with the lock held. */
 static void
 enqueue(Pool *pool, Request *request, bool first)
 {
@@ -244,7 +244,7 @@ enqueue(Pool *pool, Request *request, bool first)
 		append(pool, request);
 }
 
-/* With the lock held: a thread that was busy does what waits, or is idle. */
+/* Lets a thread that was busy do what waits, or be idle, with the lock held. */
 static void
 make_idle(Worker *worker)
 {
@@ -260,14 +260,14 @@ make_idle(Worker *worker)
 	pool->idle = worker;
 }
 
-/* With the lock held: whether one of the threads has a connection. */
+/* Returns, with the lock held, whether one of the threads has a connection. */
 static bool
 is_connected(const Pool *pool)
 {
 	return pool->state.idle + pool->state.busy > 0;
 }
 
-/* The pool for a request that a standby may answer. */
+/* Returns the pool for a request that a standby may answer. */
 Pool *
 pool_for_reads(void)
 {
@@ -288,7 +288,7 @@ pass_on(const Pool *pool, Request *request)
 	pool_submit(pool->fallback, request);
 }
 
-/* With the lock held: whether there is, or will be, somebody to answer. */
+/* Returns, with the lock held, whether there is, or will be, somebody to answer. */
 static bool
 takes_requests(const Pool *pool)
 {
@@ -328,7 +328,7 @@ pool_submit(Pool *pool, Request *request)
 		refuse(pool, request);
 }
 
-/* A request that waits, if its time is over, or if it waits for nothing. */
+/* Takes a request that waits, if its time is over, or if it waits for nothing. */
 static Request *
 take_expired(Pool *pool, int64_t limit)
 {
@@ -381,7 +381,7 @@ pool_reconnect(Pool *pool)
 	pthread_mutex_unlock(&pool->lock);
 }
 
-/* What the threads do now. */
+/* Returns what the threads do now. */
 PoolState
 pool_state(Pool *pool)
 {
@@ -393,15 +393,15 @@ pool_state(Pool *pool)
 	return state;
 }
 
-/* Whether it has threads. */
+/* Returns whether it has threads. */
 bool
 pool_is_started(const Pool *pool)
 {
 	return pool->size > 0;
 }
 
-/* The next request, for which a thread waits that is idle or has lent its connection; NULL if it
- * should look after its connection. */
+/* Returns the next request, for which a thread waits that is idle or has lent its connection; NULL
+ * if it should look after its connection. */
 static Request *
 await(Worker *worker)
 {
@@ -417,8 +417,8 @@ await(Worker *worker)
 	return request;
 }
 
-/* With the lock held: the connection does no more for the request that it had.  It is idle, has the
- * next one, or is the thread's, if it is of no use any longer. */
+/* Frees, with the lock held, the connection, which does no more for the request that it had.  It is
+ * idle, has the next one, or is the thread's, if it is of no use any longer. */
 static void
 set_free(Worker *worker)
 {
@@ -514,7 +514,7 @@ set_identity(const char *text)
 		pool_reconnect(&standby);
 }
 
-/* What is wrong with a standby; NULL: nothing is. */
+/* Returns what is wrong with a standby; NULL: nothing is. */
 static const char *
 check_identity(const char *text)
 {
@@ -552,7 +552,7 @@ forget_prepared(Worker *worker)
 								   "statement is sent with each request (see \"prepared\")");
 }
 
-/* Whether the connection is to the right server, and can be used; what is wrong is to be freed. */
+/* Returns whether it is the right server, and can be used; what is wrong is to be freed. */
 static bool
 set_up(Worker *worker, const Config *config, char **problem)
 {
@@ -624,7 +624,7 @@ try_connect(Worker *worker)
 	return worker->connection != NULL;
 }
 
-/* Whether the pool does not stop, and which connections are of use. */
+/* Returns whether the pool does not stop, and which connections are of use. */
 static bool
 goes_on(Pool *pool, unsigned *generation)
 {
@@ -677,7 +677,7 @@ connect_worker(Worker *worker)
 	return on;
 }
 
-/* What the client is not told. */
+/* Logs what the client is not told. */
 static void
 log_failure(const Worker *worker, const Request *request)
 {
@@ -717,7 +717,7 @@ begin_statement(Worker *worker, const Request *request)
 	statement_begin(worker->connection, worker->prepared, request, &worker->outcome);
 }
 
-/* Whether nothing is left but to wait for the answer. */
+/* Returns whether nothing is left but to wait for the answer. */
 static bool
 is_sent(const Outcome *outcome)
 {
@@ -788,7 +788,7 @@ try_request(Worker *worker, Request *request)
 	return true;
 }
 
-/* Whether the server is what it was, as far as it has told. */
+/* Returns whether the server is what it was, as far as it has told. */
 static bool
 is_unchanged(const Worker *worker)
 {
@@ -797,8 +797,8 @@ is_unchanged(const Worker *worker)
 }
 
 /*
- * Whether the connection is there, and is what the settings say.  A standby that was promoted, or a
- * primary that became one, is connected to again: libpq knows which of several hosts is meant.
+ * Returns whether the connection is there, and as the settings say.  A standby that was promoted,
+ * or a primary that became one, is connected to again: libpq knows which of several hosts is meant.
  */
 static bool
 is_usable(const Worker *worker)
@@ -847,7 +847,7 @@ answer_outcome(Request *request, Worker *worker)
 	return true;
 }
 
-/* One who waits for statements by this epoll.  NULL without memory. */
+/* Makes one who waits for statements by this epoll.  NULL without memory. */
 Waiter *
 waiter_new(int epoll)
 {
@@ -944,9 +944,9 @@ waiter_submit(Pool *pool, Waiter *waiter, Request *request)
 }
 
 /*
- * With the lock held: the next request for a connection that the waiter has.  It is the one that
- * waits longest, or one of its own if that has not waited for long: others' answers take a way more.
- * NULL if none waits, or if the next one is for a thread.
+ * Takes, with the lock held, the next request for a connection that the waiter has.  It is the one
+ * that waits longest, or one of its own if that has not waited for long: others' answers take a way
+ * more.  NULL if none waits, or if the next one is for a thread.
  */
 static Request *
 take_for(Pool *pool, const Waiter *waiter)
@@ -994,8 +994,8 @@ go_on(Worker *worker, Waiter *waiter)
 		begin(worker, waiter, request);
 }
 
-/* Whether the waiter has borrowed the connection.  What comes over one that is idle is looked at by
- * the next who has it. */
+/* Returns whether the waiter has borrowed the connection.  What comes over one that is idle is
+ * looked at by the next who has it. */
 static bool
 is_borrowed(Worker *worker, const Waiter *waiter)
 {
@@ -1029,7 +1029,9 @@ waiter_read(Waiter *waiter, void *data)
 	request->done(request);
 }
 
-/* A connection that the waiter has borrowed, and whose statement nobody waits for any longer. */
+/*
+ * Returns a connection that the waiter has borrowed, for whose statement nobody waits any longer.
+ */
 static Worker *
 find_late(Pool *pool, const Waiter *waiter, int64_t now)
 {
@@ -1153,7 +1155,7 @@ pool_start(Pool *pool, int size)
 	return true;
 }
 
-/* With the lock held: have no thread wait. */
+/* Lets no thread wait, with the lock held. */
 static void
 stop_waiting(Pool *pool)
 {

@@ -13,7 +13,7 @@
 #include "auth.h"
 #include "json.h"
 
-/* A field of the header; NULL if there is none. */
+/* Returns a field of the header; NULL if there is none. */
 const char *
 protocol_header(const SignedRequest *message, const char *name)
 {
@@ -25,7 +25,7 @@ protocol_header(const SignedRequest *message, const char *name)
 	return NULL;
 }
 
-/* Whether the message is in the protocol that newer services of AWS have beside JSON. */
+/* Returns whether the message is in the protocol that newer services of AWS have beside JSON. */
 bool
 protocol_is_cbor(const SignedRequest *message)
 {
@@ -43,7 +43,7 @@ refuse(Request *request, ErrorKind error)
 	return false;
 }
 
-/* Whether there is a type that we speak, or no body and no type. */
+/* Returns whether there is a type that we speak, or no body and no type. */
 static bool
 read_content_type(const SignedRequest *message, Request *request)
 {

@@ -20,10 +20,10 @@
 #define NONCE_SIZE 12
 #define TAG_SIZE 16
 
-/* Room for the version and a key id. */
+/* This is room for the version and a key id. */
 #define HEAD_SIZE (1 + KEY_ID_SIZE)
 
-/* The message "key file "…": …".  Returns false. */
+/* Makes the message "key file "…": …".  Returns false. */
 static bool
 fail(char **failure, const char *path, const char *problem)
 {
@@ -32,7 +32,7 @@ fail(char **failure, const char *path, const char *problem)
 	return false;
 }
 
-/* The same with the system's error. */
+/* Makes it with the system's error. */
 static bool
 fail_system(char **failure, const char *path, const char *problem)
 {
@@ -41,7 +41,7 @@ fail_system(char **failure, const char *path, const char *problem)
 	return false;
 }
 
-/* Whether the file is one that nobody else can have read or made. */
+/* Returns whether the file is one that nobody else can have read or made. */
 static bool
 check_file(int file, const char *path, char **failure)
 {
@@ -129,8 +129,8 @@ master_key_create(const char *path, char **failure)
 	return done;
 }
 
-/* What is authenticated beside the ciphertext: version and key id.  Returns its size, or 0 if the id
- * is too long. */
+/* Makes what is authenticated beside the ciphertext: version and key id.  Returns its size, or 0 if
+ * the id is too long. */
 static int
 make_head(const char *key_id, unsigned char head[HEAD_SIZE])
 {

@@ -27,10 +27,10 @@
 #include "notify.h"
 #include "pool.h"
 
-/* How often is looked at what has had its time. */
+/* The program looks so often at what has had its time. */
 #define TICK_MS 50
 
-/* Servers of before reloads whose connections may be there still. */
+/* So many servers of before reloads may still have connections. */
 #define MAX_OLD 8
 
 typedef struct Program
@@ -80,7 +80,7 @@ stop_old(Program *program)
 	}
 }
 
-/* A signal, or 0 if none comes for a moment. */
+/* Returns a signal, or 0 if none comes for a moment. */
 static int
 next_signal(Program *program)
 {
@@ -148,7 +148,7 @@ main_role(const Program *program)
 	return program->health_listener.socket < 0 ? SERVER_ALL : SERVER_REQUESTS;
 }
 
-/* Whether clients may take the certificate for valid; if not, the log says what becomes of that. */
+/* Returns whether clients may take the certificate for valid; if not, logs the consequence. */
 static bool
 is_current(const Config *config, LogLevel level, const char *consequence)
 {
@@ -237,7 +237,7 @@ start(Program *program, const Config *config)
 	return true;
 }
 
-/* Whether the server would be another one by now. */
+/* Returns whether the server would be another one by now. */
 static bool
 needs_server(const Config *before, const Config *now)
 {
@@ -286,7 +286,7 @@ warn_of_restart(const Config *before, const Config *now)
 					name);
 }
 
-/* The primary first: the standby has to be one of it. */
+/* Connects the pools again, the primary first: the standby has to be one of it. */
 static void
 reconnect_pools(void)
 {

@@ -62,7 +62,7 @@ static const char missing[] =
 	"  pg_catalog.format('GRANT %I TO %I', role, login))"
 	") AS v(number, wanted, statement) WHERE v.wanted ORDER BY v.number";
 
-/* How the gateway connects, but for who it is there. */
+/* A Target is how the gateway connects, but for who it is there. */
 typedef struct Target
 {
 	PQconninfoOption *options;
@@ -151,7 +151,7 @@ become_administrator(const char *user)
 	return become_user(*user == '\0' && getpwnam(ADMINISTRATOR) != NULL ? ADMINISTRATOR : user);
 }
 
-/* Whether it went well; otherwise it is told why not.  The result is freed. */
+/* Returns whether it went well; otherwise it is told why not.  The result is freed. */
 static bool
 is_done(PGconn *server, PGresult *result)
 {
@@ -204,7 +204,7 @@ make_key(PGconn *server, const MasterKey *master_key, bool is_new, const char *r
 	return true;
 }
 
-/* All of it or nothing; a key is shown when it is there. */
+/* Does all of it or nothing; a key is shown when it is there. */
 static bool
 run(PGconn *server, const Target *target, const char *role, const MasterKey *master_key,
 	bool is_new)

@@ -40,7 +40,7 @@ struct Signatures
 	AccessKey nobody; /* in place of keys that are not known */
 };
 
-/* What is known of a request while it is checked.  Texts are freed at the end. */
+/* A Check is what is known of a request while it is checked.  Texts are freed at the end. */
 typedef struct Check
 {
 	const SignedRequest *request;
@@ -61,7 +61,7 @@ typedef struct Check
 	bool failed; /* memory or OpenSSL */
 } Check;
 
-/* What checks signatures by these keys. */
+/* Makes what checks signatures by these keys. */
 Signatures *
 signatures_new(Keys *keys, const SignatureSettings *settings)
 {
@@ -129,7 +129,7 @@ fail(Check *check)
 	return false;
 }
 
-/* The values of all headers of this name, without surrounding blanks and with ", " between. */
+/* Joins the values of all headers of this name, without blanks around and with ", " between. */
 static void
 join_headers(const SignedRequest *request, const char *name, Text *joined)
 {
@@ -148,7 +148,7 @@ join_headers(const SignedRequest *request, const char *name, Text *joined)
 	}
 }
 
-/* Whether the query has a parameter that presigned requests have. */
+/* Returns whether the query has a parameter that presigned requests have. */
 static bool
 is_presigned(const char *query)
 {
@@ -249,7 +249,7 @@ check_date(Check *check, time_t now)
 	return true;
 }
 
-/* The first header that says what the request is and is not signed, or NULL. */
+/* Returns the first header that says what the request is and is not signed, or NULL. */
 static const char *
 unsigned_header(const Check *check)
 {
@@ -305,7 +305,7 @@ check_algorithm(Check *check)
 	return refuse_text(check, INCOMPLETE, "incomplete", &message);
 }
 
-/* What is wrong with the scope, sentence by sentence. */
+/* Adds what is wrong with the scope, sentence by sentence. */
 static void
 add_scope_errors(const Signatures *signatures, const Check *check, Text *errors)
 {
@@ -354,7 +354,7 @@ check_scope(const Signatures *signatures, Check *check)
 	return !check->region.failed || fail(check);
 }
 
-/* What the client should have signed.  GW39. */
+/* Makes what the client should have signed.  GW39. */
 static bool
 make_strings(Check *check, const char *body_hash)
 {
@@ -366,7 +366,7 @@ make_strings(Check *check, const char *body_hash)
 		   !check->to_sign.failed;
 }
 
-/* The key that the request names, or nobody's.  Returns whether it may be used at all. */
+/* Finds the key that the request names, or nobody's.  Returns whether it may be used at all. */
 static bool
 find_key(Signatures *signatures, Check *check)
 {
@@ -384,7 +384,7 @@ find_key(Signatures *signatures, Check *check)
 	return false;
 }
 
-/* Whether the signature is by this derived key. */
+/* Returns whether the signature is by this derived key. */
 static bool
 signed_by(Check *check, const unsigned char key[HASH_SIZE])
 {
@@ -401,8 +401,8 @@ signed_by(Check *check, const unsigned char key[HASH_SIZE])
 }
 
 /*
- * Whether the signature is by the key.  Only a right signature is cheap, by the cache: a wrong one
- * costs the same with a key that is known, that is not, that was used today and that was not.
+ * Returns whether the key has signed it.  Only a right signature is cheap, by the cache: a wrong
+ * one costs the same with a key that is known, that is not, that was used today and that was not.
  */
 static bool
 signed_by_key(Signatures *signatures, Check *check)
@@ -424,7 +424,7 @@ signed_by_key(Signatures *signatures, Check *check)
 	return right;
 }
 
-/* Whether the hash of the body that the client tells, if it does, is right. */
+/* Returns whether the hash of the body that the client tells, if it does, is right. */
 static bool
 told_hash_is_right(Check *check, const char *body_hash)
 {
@@ -454,7 +454,7 @@ refuse_mismatch(const Signatures *signatures, Check *check)
 				  check->to_sign.data, "'\n", NULL);
 }
 
-/* Whether there is a session token, which no key of ours has. */
+/* Returns whether there is a session token, which no key of ours has. */
 static bool
 has_token(Check *check)
 {
@@ -513,7 +513,7 @@ check_free(Check *check)
 	OPENSSL_cleanse(&check->key, sizeof(check->key));
 }
 
-/* Whether the request is signed, and by whom. */
+/* Returns whether the request is signed, and by whom. */
 bool
 signature_verify(Signatures *signatures, const SignedRequest *request, time_t now, Caller *caller,
 				 Refusal *refusal)
@@ -531,7 +531,7 @@ signature_verify(Signatures *signatures, const SignedRequest *request, time_t no
 	return valid;
 }
 
-/* The region that the request says it is signed for. */
+/* Finds the region that the request says it is signed for. */
 void
 signature_region(const SignedRequest *request, char region[REGION_SIZE])
 {
