@@ -124,7 +124,7 @@ answer_not_found(Answer *answer)
 	answer->error = ERROR_NOT_FOUND;
 }
 
-/* The body is too large; it was not read to its end. */
+/* Answers that the body is too large, which was not read to its end. */
 void
 answer_too_large(Answer *answer)
 {

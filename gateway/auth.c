@@ -118,7 +118,7 @@ auth_check(const SignedRequest *message, Request *request)
 	return false;
 }
 
-/* The request has its answer. */
+/* Notes that the request has its answer. */
 void
 auth_leave(Request *request)
 {

@@ -107,7 +107,7 @@ sort_names(const char **names, size_t count)
 	return kept;
 }
 
-/* The names in a list. */
+/* Parses the names in a list. */
 bool
 header_names_parse(const char *list, size_t length, HeaderNames *names)
 {

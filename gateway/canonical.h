@@ -40,7 +40,7 @@ typedef struct HeaderNames
 	size_t count;
 } HeaderNames;
 
-/* The names in a list with semicolons between.  False without memory. */
+/* Parses the names in a list with semicolons between.  False without memory. */
 extern bool header_names_parse(const char *list, size_t length, HeaderNames *names);
 extern bool header_names_have(const HeaderNames *names, const char *name);
 extern void header_names_free(HeaderNames *names);

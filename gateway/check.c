@@ -20,7 +20,7 @@
 #define QUESTION "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 #define ANSWER "HTTP/1.1 200 "
 
-/* The answer begins with what it should. */
+/* Returns whether the answer begins with what it should. */
 static bool
 is_healthy(const char *answer, ssize_t length)
 {

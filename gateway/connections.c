@@ -126,7 +126,7 @@ leave_client(Client *client)
 	free(client);
 }
 
-/* The client, without memory NULL, is let in or counted as refused. */
+/* Lets the client in, or counts it as refused; it is NULL without memory. */
 static bool
 add(Connection *connection, const Client *wanted, int limit)
 {
@@ -248,7 +248,7 @@ connection_open(const void *server, int socket, int limit)
 	return NULL;
 }
 
-/* The connection is about to be closed. */
+/* Forgets the connection, which is about to be closed. */
 void
 connection_close(Connection *connection)
 {

@@ -43,7 +43,7 @@ derived_keys_new(void)
 	return cache;
 }
 
-/* FNV-1a.  Collisions cost a derivation, and are made by those who know secrets only. */
+/* Hashes by FNV-1a.  Collisions cost a derivation, and are made by those who know secrets only. */
 static uint64_t
 mix(uint64_t hash, const void *data, size_t size)
 {

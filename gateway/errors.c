@@ -82,28 +82,28 @@ is(const char *sqlstate, const char *const *codes)
 	return false;
 }
 
-/* serialization_failure, deadlock_detected, and the extension's own word for the latter */
+/* This is serialization_failure or deadlock_detected, or the extension's word for the latter. */
 static const char *const conflicts[] = {"40001", "40P01", "YD004", NULL};
 
-/* lock_not_available */
+/* This is lock_not_available. */
 static const char *const locks[] = {"55P03", NULL};
 
-/* too_many_connections, admin_shutdown, cannot_connect_now, idle_session_timeout */
+/* These are too_many_connections, admin_shutdown, cannot_connect_now and idle_session_timeout. */
 static const char *const unavailable[] = {"53300", "57P01", "57P03", "57P05", NULL};
 
-/* connection exceptions, crash_shutdown, protocol_violation (of poolers) */
+/* These are connection exceptions, crash_shutdown, and protocol_violation (of poolers). */
 static const char *const broken[] = {"08", "57P02", NULL};
 
-/* object_not_in_prerequisite_state: request_as() refuses the session, before it does anything */
+/* This is object_not_in_prerequisite_state: request_as() refuses the session at once. */
 static const char *const refused[] = {"55000", NULL};
 
-/* read_only_sql_transaction: a standby, or a primary that became one */
+/* This is read_only_sql_transaction: a standby, or a primary that became one. */
 static const char *const read_only[] = {"25006", NULL};
 
-/* query_canceled: it would take as long again */
+/* This is query_canceled: it would take as long again. */
 static const char *const canceled[] = {"57014", NULL};
 
-/* invalid_sql_statement_name: a pooler in between lost the prepared statement */
+/* This is invalid_sql_statement_name: a pooler in between lost the prepared statement. */
 static const char *const lost_statement[] = {"26000", NULL};
 
 static Remedy

@@ -90,7 +90,7 @@ typedef struct Exchange
 
 static _Atomic bool ready = true;
 
-/* /readyz says so. */
+/* Sets what /readyz says. */
 void
 servers_set_ready(bool is)
 {
@@ -256,7 +256,7 @@ allowed_origins(const Exchange *exchange)
 	return exchange->server->local && !exchange->server->tls ? "*" : "";
 }
 
-/* The origin to let in, as the answer names it; NULL if the request comes from none of them. */
+/* Returns the origin to let in, as the answer names it; NULL if it is none of them. */
 static const char *
 let_in(const Exchange *exchange)
 {
@@ -650,7 +650,7 @@ refuse_body(Exchange *exchange)
 	answer_error(&exchange->request.answer, ERROR_UNAVAILABLE, NULL, NULL);
 }
 
-/* The request is whole. */
+/* Runs the request, which is whole. */
 static enum MHD_Result
 run(Exchange *exchange)
 {
@@ -757,7 +757,7 @@ free_exchange(Exchange *exchange)
 	free(exchange);
 }
 
-/* The answer was sent, or the client went away. */
+/* Ends the exchange, whose answer was sent or whose client went away. */
 static void
 end_exchange(void *cls, struct MHD_Connection *mhd, void **context,
 			 enum MHD_RequestTerminationCode code)
@@ -780,7 +780,7 @@ end_forgotten(Connection *connection)
 		free_exchange(exchange);
 }
 
-/* The first line has come. */
+/* Begins an exchange, whose first line has come. */
 static void *
 begin_exchange(void *cls, const char *target, struct MHD_Connection *mhd)
 {
@@ -857,7 +857,7 @@ log_library(void *cls, const char *format, va_list args)
 	log_message(LEVEL_DEBUG, "libmicrohttpd: %s", text);
 }
 
-/* The whole of a file, with a NUL at its end; NULL, and a line in the log, if that fails. */
+/* Reads the whole of a file, with a NUL at its end; NULL, and a line in the log, if that fails. */
 static char *
 read_file(const char *path)
 {

@@ -116,7 +116,7 @@ limit_enter(const char *key_id)
 	return reason;
 }
 
-/* One more of the key is running, whether it may have it or not.  Then limit_leave() follows. */
+/* Counts one more that is running, allowed or not, after which limit_leave() is due. */
 void
 limit_stay(const char *key_id)
 {
@@ -129,7 +129,7 @@ limit_stay(const char *key_id)
 	pthread_mutex_unlock(&limits.lock);
 }
 
-/* A request of the key has come to its end. */
+/* Notes that a request of the key has come to its end. */
 void
 limit_leave(const char *key_id)
 {

@@ -139,7 +139,7 @@ obey(Loop *loop)
 	return !stop;
 }
 
-/* Until the library, or the loop itself, has something to do without an event; in milliseconds. */
+/* Returns the milliseconds until the library, or the loop, has something to do without an event. */
 static int
 patience(Loop *loop)
 {

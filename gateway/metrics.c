@@ -77,7 +77,7 @@ observe(Histogram *histogram, int64_t microseconds)
 	add(&histogram->sum, (uint64_t) microseconds);
 }
 
-/* A request was answered. */
+/* Counts a request that was answered. */
 void
 metrics_request(const Measured *measured)
 {
@@ -90,7 +90,7 @@ metrics_request(const Measured *measured)
 	add(&of->sent, measured->sent);
 }
 
-/* More or fewer requests are running. */
+/* Notes that more or fewer requests are running. */
 void
 metrics_in_flight(int change)
 {
@@ -111,28 +111,28 @@ metrics_waited(int64_t microseconds)
 	observe(&waited, microseconds);
 }
 
-/* A statement was sent again. */
+/* Counts a statement that was sent again. */
 void
 metrics_repeated(void)
 {
 	add(&repeated, 1);
 }
 
-/* A read went to the standby, which has answered it, or has not. */
+/* Counts a read that went to the standby, which has answered it, or has not. */
 void
 metrics_standby_read(bool answered)
 {
 	add(&standby_reads[answered], 1);
 }
 
-/* A request was refused because its key has too many. */
+/* Counts a request that was refused because its key has too many. */
 void
 metrics_throttled(void)
 {
 	add(&throttled, 1);
 }
 
-/* A request was not authenticated; the reason is a constant text, and one of few. */
+/* Counts a request that was not authenticated; the reason is a constant text, and one of few. */
 void
 metrics_auth_failure(const char *reason)
 {

@@ -161,7 +161,7 @@ take_first(Pool *pool)
 	return request;
 }
 
-/* A thread is in another state; with the lock held. */
+/* Moves a thread to another state, with the lock held. */
 static void
 move(int *from, int *to)
 {
@@ -724,7 +724,7 @@ is_sent(const Outcome *outcome)
 	return outcome->sent && !outcome->unsent;
 }
 
-/* The answer is there. */
+/* Takes the answer, which is there. */
 static void
 take_result(Worker *worker, Request *request)
 {
@@ -858,7 +858,7 @@ waiter_new(int epoll)
 	return waiter;
 }
 
-/* The thread goes on with what a waiter has begun, or has not been able to begin. */
+/* Hands over to the thread what a waiter has begun, or has not been able to begin. */
 static void
 hand_over(Worker *worker, bool begun)
 {
@@ -1009,7 +1009,7 @@ is_borrowed(Worker *worker, const Waiter *waiter)
 	return borrowed;
 }
 
-/* The epoll has told this of a connection.  Called by the waiter's own thread only. */
+/* Takes what the epoll has told of a connection.  Called by the waiter's own thread only. */
 void
 waiter_read(Waiter *waiter, void *data)
 {

@@ -249,8 +249,8 @@ needs_server(const Config *before, const Config *now)
 }
 
 /*
- * Another server at the same socket, with certificates and limits as they are now.  Clients of the
- * one before are asked to connect again, by the answer to their next request.
+ * Puts another server at the same socket, with certificates and limits as they are now.  Clients of
+ * the one before are asked to connect again, by the answer to their next request.
  */
 static void
 replace_server(Program *program, const Config *config)

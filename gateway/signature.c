@@ -167,7 +167,7 @@ is_presigned(const char *query)
 	return false;
 }
 
-/* Is there a signature?  GW30, GW31 and GW42. */
+/* Checks whether there is a signature: GW30, GW31 and GW42. */
 static bool
 check_presence(Check *check)
 {
@@ -187,7 +187,7 @@ check_presence(Check *check)
 	return true;
 }
 
-/* Are all its parts there?  GW32. */
+/* Checks whether all its parts are there: GW32. */
 static bool
 check_parts(Check *check)
 {
@@ -219,7 +219,7 @@ check_parts(Check *check)
 				  "Authorization=", check->header.data, NULL);
 }
 
-/* Is it of this quarter of an hour?  GW33 and GW34. */
+/* Checks whether it is of this quarter of an hour: GW33 and GW34. */
 static bool
 check_date(Check *check, time_t now)
 {
@@ -263,7 +263,7 @@ unsigned_header(const Check *check)
 	return NULL;
 }
 
-/* Is all signed that matters?  GW35. */
+/* Checks whether all is signed that matters: GW35. */
 static bool
 check_signed_headers(Check *check)
 {
@@ -291,7 +291,7 @@ add_quoted(Text *message, const char *before, Part part, const char *after)
 	text_add_strings(message, "'", after, NULL);
 }
 
-/* Is it the algorithm that there is?  GW36. */
+/* Checks whether it is the algorithm that there is: GW36. */
 static bool
 check_algorithm(Check *check)
 {
@@ -332,7 +332,7 @@ add_scope_errors(const Signatures *signatures, const Check *check, Text *errors)
 	}
 }
 
-/* Is it for this service, today?  GW37. */
+/* Checks whether it is for this service, today: GW37. */
 static bool
 check_scope(const Signatures *signatures, Check *check)
 {
@@ -468,7 +468,7 @@ has_token(Check *check)
 	return there;
 }
 
-/* Is it signed by a key that is valid?  GW38 to GW43. */
+/* Checks whether it is signed by a key that is valid: GW38 to GW43. */
 static bool
 check_signature(Signatures *signatures, Check *check, time_t now)
 {

@@ -21,7 +21,7 @@
 #include "am/am.h"
 #include "server/invalidate.h"
 
-/* One running call of heap's code; it lives on the stack of the function that makes the call. */
+/* A Delegation is one running call of heap's code; it lives on the stack of the caller. */
 typedef struct Delegation
 {
 	Relation rel;
@@ -53,8 +53,9 @@ end_delegation(Delegation *delegation)
 }
 
 /*
- * Outside a transaction, and so during an abort, the server rebuilds no entry.  When a FATAL
- * error ends the session, delegations are still listed then, but their entries may be gone.
+ * Swaps the routine again after a rebuild; outside a transaction, as in an abort, none happens.
+ * When a FATAL error ends the session, delegations are still listed then, but their entries may be
+ * gone.
  *
  * An entry that was invalidated by the abort of a subtransaction is rebuilt when it is opened
  * next, without a callback.  Only an index expression that changes its own table's catalog entry

@@ -31,7 +31,7 @@ typedef struct DynNeighbours
 } DynNeighbours;
 
 /*
- * max_blocks: one of these; 0: look for the key only.
+ * Finds neighbours on so many pages as max_blocks says, one of these; 0: looks for the key only.
  *
  * The caller has had RowExclusiveLock on the table since before the call for as long as it uses
  * the blocks.  VACUUM removes index entries before it truncates, and truncates under

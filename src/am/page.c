@@ -137,7 +137,7 @@ dyn_page_takes(Relation rel, BlockNumber block, Size needed)
 }
 
 /*
- * A page of the first blocks of the table that has the room, by the free space map, or
+ * Returns a page of the first blocks of the table that has the room, by the free space map, or
  * InvalidBlockNumber.  The map is corrected where it is wrong.
  */
 static BlockNumber

@@ -203,7 +203,7 @@ build_state(Relation rel)
 	return state;
 }
 
-/* The table is about to lose its pages, and keeps its file. */
+/* Forgets the pages of a table that is about to lose them, and keeps its file. */
 void
 dyn_place_emptied(Relation rel)
 {

@@ -91,8 +91,8 @@ expr_knows_function(ExprKind kind, ItemSpan name)
 }
 
 /*
- * A call of a function that these expressions have.  None of its arguments is a condition or a sum.
- * Raises ERRCODE_DYN_VALIDATION if it has other arguments.
+ * Makes a call of a function that these expressions have.  None of its arguments is a condition or
+ * a sum.  Raises ERRCODE_DYN_VALIDATION if it has other arguments.
  */
 ExprNode *
 expr_build_function(ExprParse *build, ItemSpan name, int location, List *args)

@@ -203,7 +203,7 @@ join(ExprNodeType type, ExprNode **nodes, int n)
 	return node;
 }
 
-/* Expected, QueryFilter or ScanFilter, with one condition at least. */
+/* Builds Expected, QueryFilter or ScanFilter, with one condition at least. */
 Expr *
 expr_legacy_condition(ExprKind kind, const char *parameter, ExprLegacyCondition *conditions, int n,
 					  bool any)

@@ -85,7 +85,7 @@ lookup(ExprParse *parse, ItemSpan placeholder, int location)
 	return name;
 }
 
-/* A path begins with a name... */
+/* Begins a path with a name. */
 ExprPath *
 expr_make_path(ExprParse *parse, ItemSpan name, int location)
 {
@@ -102,7 +102,7 @@ expr_make_path_ref(ExprParse *parse, ItemSpan placeholder, int location)
 	return expr_path_ref(parse, new_path(location), placeholder, location);
 }
 
-/* ...and goes on with names and indexes. */
+/* Appends a name to a path. */
 ExprPath *
 expr_path_name(ExprParse *parse, ExprPath *path, ItemSpan name, int location)
 {

@@ -327,7 +327,7 @@ expr_bind(ExprRequest *request, ExprKind kind, ItemSpan text)
 	return expr;
 }
 
-/* The placeholders of names, or else of values, that no expression uses. */
+/* Lists the placeholders of names, or else of values, that no expression uses. */
 static List *
 unused(const ExprRequest *request, bool names)
 {

@@ -172,7 +172,7 @@ write_copy(ExprApply *a, ItemSpan value, int location)
 	item_build_value(&a->b, value);
 }
 
-/* The elements of both lists, which may be the same one. */
+/* Writes the elements of both lists, which may be the same one. */
 static void
 write_both(ExprApply *a, ItemSpan x, ItemSpan y, int location)
 {
@@ -475,7 +475,7 @@ write_child(ExprApply *a, const ExprTree *tree, const ItemSpan *old)
 		write_list(a, tree, &children);
 }
 
-/* Old entries and the tree's children, both in the order of their names. */
+/* Writes old entries and the tree's children, both in the order of their names. */
 static void
 write_map(ExprApply *a, const ExprTree *tree, const ItemChildren *old)
 {

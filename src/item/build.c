@@ -141,7 +141,7 @@ item_build_name(ItemBuilder *b, ItemSpan name)
 	append(b, name);
 }
 
-/* The next value is an element of a list or set. */
+/* Begins the next value, an element of a list or set. */
 void
 item_build_element(ItemBuilder *b)
 {

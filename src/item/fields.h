@@ -73,8 +73,8 @@ extern void fields_print_object(JsonWriter *json, const char *name, const Field 
 								const void *target);
 
 /*
- * For read functions of fields: raise any error; raise that the member must be something; read a
- * string that is not empty; read a count.
+ * Read functions of fields use these: raise any error; raise that the member must be something;
+ * read a string that is not empty; read a count.
  */
 pg_noreturn extern void fields_fail(const FieldReader *reader, const char *message,
 									const char *detail);

@@ -201,7 +201,7 @@ item_children(ItemSpan value)
 	return c;
 }
 
-/* i is less than the count. */
+/* Returns a child; i is less than the count. */
 static inline ItemSpan
 item_child(const ItemChildren *c, uint32 i)
 {

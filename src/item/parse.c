@@ -172,7 +172,7 @@ fail_at(ItemParser *p, Trouble trouble, const char *at, int depth, const char *m
 	return report(p, trouble, &c);
 }
 
-/* The text is no JSON; the lexer has the message. */
+/* Fails since the text is no JSON; the lexer has the message. */
 static bool
 fail_syntax(ItemParser *p, JsonParseErrorType error)
 {
@@ -189,7 +189,7 @@ fail_syntax(ItemParser *p, JsonParseErrorType error)
 								   psprintf("At character %d: %s", character_at(p, at), detail)});
 }
 
-/* The value at the current token is wrong, unless the input just ends here. */
+/* Fails since the value at the current token is wrong, unless the input just ends here. */
 static bool
 fail(ItemParser *p, Trouble trouble, const char *message, const char *words)
 {
@@ -204,7 +204,7 @@ fail_value(ItemParser *p, const char *message, const char *words)
 	return fail(p, TROUBLE_VALUE, message, unnamed_words(p, words));
 }
 
-/* JSON of another type is at the current token. */
+/* Fails since JSON of another type is at the current token. */
 static bool
 fail_type(ItemParser *p, TokenExpected expected, const char *message)
 {
@@ -416,7 +416,7 @@ base64_words(ItemSpan text, bool padded)
 	return padded ? NULL : "Invalid last non-pad Base64 character dectected";
 }
 
-/* Padding only at the end, and whole groups of four: pg_b64_decode() lets more pass. */
+/* Takes padding only at the end, and whole groups of four: pg_b64_decode() lets more pass. */
 static bool
 build_base64(ItemParser *p, ItemSpan text)
 {

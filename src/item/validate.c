@@ -15,7 +15,7 @@
 
 static bool validate_value(ItemSpan value, int depth);
 
-/* Stored bytes are damaged, or were made without the type's input function. */
+/* Raises that stored bytes are damaged, or were made without the type's input function. */
 void
 item_fail_invalid(void)
 {

@@ -147,7 +147,7 @@ item_set_contains(ItemSpan set, ItemSpan element)
 	return false;
 }
 
-/* Levels of lists and maps, this value counted; sets are leaves. */
+/* Returns the levels of lists and maps, this value counted; sets are leaves. */
 int
 item_nesting(ItemSpan value)
 {

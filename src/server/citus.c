@@ -199,7 +199,7 @@ belong_together(Oid relid, Oid table)
 	return same;
 }
 
-/* The bound of a range of hashes, which is text. */
+/* Returns the bound of a range of hashes, which is text. */
 int32
 citus_scan_bound(const CitusScan *scan, const char *column)
 {

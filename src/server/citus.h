@@ -17,7 +17,7 @@ typedef enum CitusKind
 	CITUS_OTHER /* a reference table, a local one that Citus manages, and so on */
 } CitusKind;
 
-/* The hashes of the rows of a shard, both ends included. */
+/* A CitusRange is the hashes of the rows of a shard, both ends included. */
 typedef struct CitusRange
 {
 	int32 from;

@@ -9,7 +9,7 @@
 #ifndef DYNAMO_TABLE_SERVER_EXTENSION_H
 #define DYNAMO_TABLE_SERVER_EXTENSION_H
 
-/* As SQL text has it; needs no quotes. */
+/* This stands in SQL text, and needs no quotes. */
 #define DYN_INTERNAL "dynamo_internal"
 
 /* Functions that send calls to other nodes have this prefix instead of "dyn_". */

@@ -84,7 +84,7 @@ table_name(const Run *run)
 	return cstring_to_text_with_len(name.data, (int) name.len);
 }
 
-/* The table stays locked. */
+/* Finds the target, whose table stays locked. */
 static void
 find_target(void *arg)
 {

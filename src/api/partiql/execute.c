@@ -15,7 +15,7 @@
 #include "api/partiql/plan.h"
 #include "server/errors.h"
 
-/* dynamo_table.partiql_scans */
+/* This is the setting dynamo_table.partiql_scans. */
 static bool scans = true;
 
 /* Defines the setting dynamo_table.partiql_scans.  Called once by _PG_init(). */

@@ -39,7 +39,7 @@ partiql_bool(PartiqlToken token, bool truth)
 	return node;
 }
 
-/* A call of a function; case does not matter in its name. */
+/* Makes a call of a function; case does not matter in its name. */
 PartiqlNode *
 partiql_function(PartiqlToken name, List *args)
 {
@@ -116,7 +116,7 @@ add_step(PartiqlNode *path, PartiqlToken token, ItemSpan name, PartiqlNode *expr
 	path->steps = lappend(path->steps, step);
 }
 
-/* A path begins with a name... */
+/* Begins a path with a name. */
 PartiqlNode *
 partiql_path(PartiqlToken name)
 {
@@ -126,7 +126,7 @@ partiql_path(PartiqlToken name)
 	return path;
 }
 
-/* ...but may be written behind any term, which is its first step then. */
+/* Begins a path at any term, which is its first step then. */
 static PartiqlNode *
 begun_path(PartiqlNode *term)
 {

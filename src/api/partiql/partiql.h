@@ -93,7 +93,7 @@ typedef struct PartiqlCall
 	struct PartiqlExplainer *explainer; /* of explain.c */
 } PartiqlCall;
 
-/* A read of a SELECT, or a write. */
+/* A PartiqlAccess is a read of a SELECT, or a write. */
 typedef struct PartiqlAccess
 {
 	PartiqlKind kind;

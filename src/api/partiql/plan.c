@@ -293,7 +293,7 @@ narrow_by_choice(const PartiqlKeys *keys, const Choice *choice, PartiqlRead *rea
 	narrow(type, read, lower, upper);
 }
 
-/* The read of a branch, which has a value of the partition key at least. */
+/* Sets the read of a branch, which has a value of the partition key at least. */
 static void
 set_read(const PartiqlKeys *keys, Branch *branch)
 {

@@ -286,7 +286,7 @@ same_key(const Transfer *transfer, int a, int b)
 							 &transfer->sorted[b]->write.key) == 0;
 }
 
-/* A line is not written, for what an item of the table or an earlier line with its key is. */
+/* Refuses a line, for what an item of the table or an earlier line with its key is. */
 static void
 refuse(Transfer *transfer, const TransferEntry *entry)
 {
@@ -351,7 +351,7 @@ put_if_met(DynItem *old, void *arg)
 	return judged->met ? (DynItem *) judged->item : old;
 }
 
-/* Each sees what those before it have left. */
+/* Puts items under a condition; each sees what those before it have left. */
 static void
 put_judged(Transfer *transfer, ItemWriter *writer, int first, int n)
 {

@@ -308,7 +308,7 @@ set_of_list(ItemType type, ItemSpan list)
 	return item_build_finish(&b);
 }
 
-/* Of B and BS the parser has seen to it. */
+/* Reads a cell and checks its type; of B and BS the parser has done that. */
 static void
 read_cell(void *arg)
 {
@@ -348,7 +348,7 @@ build_number(ItemBuilder *b, const CsvColumn *column, ItemSpan text)
 	item_build_scalar(b, ITEM_N, (ItemSpan){number, (uint32) len});
 }
 
-/* As programs write it: true, TRUE, True. */
+/* Builds a boolean, as programs write it: true, TRUE, True. */
 static void
 build_bool(ItemBuilder *b, const CsvColumn *column, ItemSpan text)
 {

@@ -26,7 +26,7 @@
 /* A page has so many items at most. */
 #define PAGE_ITEMS 1000
 
-/* In the memory context of all calls. */
+/* An Export is in the memory context of all calls. */
 typedef struct Export
 {
 	text *table;
@@ -65,7 +65,7 @@ open_table(Export *export, text *name)
 	relation_close(rel, NoLock);
 }
 
-/* table_name, entity, filter, names, vals, wrapped */
+/* Begins with the arguments table_name, entity, filter, names, vals, wrapped. */
 static Export *
 begin(FunctionCallInfo fcinfo)
 {

@@ -17,7 +17,7 @@
 #include "server/attempt.h"
 #include "server/errors.h"
 
-/* An item is much smaller, however it is written. */
+/* A record is not longer than this: an item is much smaller, however it is written. */
 #define MAX_RECORD (16 * 1024 * 1024)
 
 /* Messages tell so many tables of a batch. */
@@ -360,8 +360,8 @@ choose_table(const TransferFeed *feed)
 }
 
 /*
- * When all has been taken: returns whether it has to be given again, from its beginning, because so
- * far only its tables are known.
+ * Returns, when all has been taken, whether it has to be given again, from its beginning, because
+ * so far only its tables are known.
  */
 bool
 transfer_feed_again(TransferFeed *feed)

@@ -13,7 +13,7 @@
 #include "api/transfer/feed.h"
 #include "api/transfer/lexer.h"
 
-/* As much of the beginning is looked at. */
+/* The format is found by so much of the beginning. */
 #define FORMAT_BEGINNING (64 * 1024)
 
 /* Answers of Scan and Query have these, as the service, the AWS CLI and SDKs write them. */

@@ -18,7 +18,7 @@ faulty(const char *fault)
 	return (Record){RECORD_FAULT, .fault = fault};
 }
 
-/* At the end of what is there, in the middle of something. */
+/* Returns what is found at the end of what is there, in the middle of something. */
 static Record
 unfinished(RecordText text, const char *fault)
 {

@@ -42,8 +42,8 @@ typedef enum DynStreamView
 } DynStreamView;
 
 /*
- * A stream of the table's changes.  Once disabled it cannot be enabled again; the table can get
- * another stream.
+ * A DynStream is a stream of the table's changes.  Once disabled it cannot be enabled again; the
+ * table can get another stream.
  */
 typedef struct DynStream
 {

@@ -168,7 +168,7 @@ detach_column_value(const Detach *detach, const DetachColumn *column)
 					item_type_code(column->type.type), detach_type_sql(column->type.sql));
 }
 
-/* Timestamps without zeros at their ends: declarations say how many digits of a second there are. */
+/* Strips zeros that end timestamps, as declarations say how many digits of a second there are. */
 static const char *
 compared_form(const DetachColumn *column, const char *json)
 {

@@ -239,7 +239,7 @@ add_pattern(Printing *p, const AskedRead *read)
 	return pattern;
 }
 
-/* The pattern of a read, which may have answered another query already. */
+/* Finds the pattern of a read, which may have answered another query already. */
 static const PrintedPattern *
 find_pattern(Printing *p, const AskedRead *read)
 {

@@ -355,7 +355,7 @@ left_relations(const Reading *r, int *one)
 	return left;
 }
 
-/* A read of all relations in one collection of this place; NULL: there is none. */
+/* Returns a read of all relations in one collection of this place; NULL: there is none. */
 static AskedRead *
 read_at(const Reading *r, int place)
 {
@@ -545,7 +545,7 @@ only_leads(const Reading *r, int relation, int position)
 	return false;
 }
 
-/* The copies that dropped relations need: "city.name in customer". */
+/* Returns the copies that dropped relations need: "city.name in customer". */
 static char *
 copies_text(const Reading *r)
 {
@@ -569,7 +569,7 @@ copies_text(const Reading *r)
 	return join_texts(texts, ", ");
 }
 
-/* The read, after dropping as few relations as need be; NULL: there is none. */
+/* Returns the read, after dropping as few relations as need be; NULL: there is none. */
 static AskedRead *
 read_with_copies(Reading *r, int max_copies)
 {
@@ -920,7 +920,7 @@ answer_write(const Reading *r, AskedRead *read)
 	return make_answer(ANSWER_WRITE, read, list_concat(notes, notes_of_read(r, read)));
 }
 
-/* No read gives all that is wanted: what would, and how views find it. */
+/* Answers that no read gives all that is wanted: what would, and how views find it. */
 static AskedAnswer *
 answer_views(Reading *r)
 {

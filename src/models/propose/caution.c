@@ -16,7 +16,7 @@
 /* A value of so many bytes may make an item too large. */
 #define LARGE_VALUE (300 * 1024)
 
-/* In whatever schema it is, and whatever the search_path. */
+/* Returns whether a type is citext, in whatever schema it is, and whatever the search_path. */
 static bool
 is_citext(Oid type)
 {

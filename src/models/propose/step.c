@@ -156,7 +156,7 @@ children_json(const ProposeEntity *entity)
 	return json.text->data;
 }
 
-/* A step without the brace at its end. */
+/* Returns a step without the brace at its end. */
 static char *
 step_json(const ProposeEntity *entity, const char *before)
 {

@@ -422,7 +422,7 @@ take_zone(const char **p, const char *end, bool *given, int64 *microseconds)
 	return *p == end && hour < 16 && minute < 60;
 }
 
-/* Without a time it is midnight, without a zone UTC; of type timestamp it may have none but UTC. */
+/* Reads a timestamp, by default midnight in UTC; for type timestamp no other zone is allowed. */
 static bool
 read_timestamp(const ValueReader *reader, ItemSpan s, Datum *value)
 {

@@ -53,7 +53,7 @@ work_sleep(long milliseconds)
  * One attempt
  */
 
-/* An attempt at locks of relations, or at one lock that is named by its tag. */
+/* A Wait is an attempt at locks of relations, or at one lock that is named by its tag. */
 typedef struct Wait
 {
 	List *relids;

@@ -286,7 +286,7 @@ enter_job(Job *job, const char *fingerprint, ArrayType *steps, bool restart)
 		restart_job(job);
 }
 
-/* The names of steps as text[]; NULL for the only one of a job without any. */
+/* Returns the names of steps as text[]; NULL for the only one of a job without any. */
 static ArrayType *
 step_array(const List *names)
 {

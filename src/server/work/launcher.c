@@ -155,7 +155,7 @@ is_about(const Trace *trace, const Target *target)
 	return trace->service == target->key.service && trace->database == target->key.database;
 }
 
-/* At the launcher's start. */
+/* Adds what the server went down with, at the launcher's start. */
 static void
 add_crashes(Target *target)
 {

@@ -139,7 +139,7 @@ rights_give_back(const RightsBefore *before)
 	AtEOXact_GUC(false, before->nest);
 }
 
-/* rights_take() of the owner of a table in DYN_INTERNAL, to change that table and no other. */
+/* Takes the rights of the owner of a table in DYN_INTERNAL, to change that table and no other. */
 void
 owned_begin(const char *name, RightsBefore *before)
 {

@@ -82,7 +82,7 @@ place_try(Oid role, Place *place)
 	return false;
 }
 
-/* If it is taken. */
+/* Leaves a place if it is taken. */
 void
 place_leave(Place *place)
 {

@@ -27,7 +27,7 @@
 #include "utils/relcache.h"
 
 /*
- * The class of the extension's advisory locks; SQL functions have the classes 1 and 2.  Jobs and
+ * The extension's advisory locks have this class; SQL functions have the classes 1 and 2.  Jobs and
  * migrations have classes of their own.
  */
 #define PROCEDURE_LOCK_CLASS 0x4459

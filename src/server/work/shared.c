@@ -85,7 +85,7 @@ shared_add(Size (*size)(void), void (*start)(void))
 	parts[nparts++] = (Part){size, start};
 }
 
-/* The kind of locks that a part may initialize. */
+/* Returns the kind of locks that a part may initialize. */
 int
 shared_tranche(void)
 {
@@ -153,7 +153,7 @@ service_notice(const Service *service, const char *what)
  * What is asked for
  */
 
-/* The caller is the launcher, and is woken by this latch from now on; NULL: it ends. */
+/* Registers the caller as the launcher, woken by this latch from now on; NULL: it ends. */
 void
 shared_register_launcher(Latch *latch)
 {

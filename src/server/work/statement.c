@@ -50,7 +50,7 @@ static const char *const settings[] = {"maintenance_work_mem", "max_parallel_mai
 									   "default_tablespace",   "vacuum_cost_delay",
 									   "vacuum_cost_limit",    "default_transaction_read_only"};
 
-/* At the start of the segment; the queue follows the statement. */
+/* A WorkerRequest is at the start of the segment; the queue follows the statement. */
 typedef struct WorkerRequest
 {
 	Oid database;
@@ -291,7 +291,7 @@ connect_as_caller(const WorkerRequest *request)
 	CommitTransactionCommand();
 }
 
-/* As the server runs a statement that comes alone. */
+/* Runs a statement as the server runs one that comes alone. */
 static void
 run_statement(const char *sql)
 {

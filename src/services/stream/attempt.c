@@ -106,7 +106,7 @@ stream_attempt_pause(void)
 		now, TimestampTzPlusMilliseconds(Min(state.began, now), pause));
 }
 
-/* The previous collector did not say that it has ended. */
+/* Notes that the previous collector did not say that it has ended. */
 static void
 note_death(StreamAttemptState *state)
 {
@@ -129,8 +129,8 @@ end_at_exit(int code, Datum arg)
 }
 
 /*
- * On an immediate shutdown or after another process has crashed: that is no crash of this
- * collector.  Nothing may be called here that is not safe in a handler of signals.
+ * Ends the attempt on an immediate shutdown or after another process has crashed: that is no crash
+ * of this collector.  Nothing may be called here that is not safe in a handler of signals.
  */
 static void
 quit(SIGNAL_ARGS)
@@ -154,7 +154,7 @@ stream_attempt_worker_init(void)
 	pqsignal(SIGQUIT, quit);
 }
 
-/* The slot is acquired. */
+/* Begins an attempt, with the slot acquired. */
 void
 stream_attempt_begin(StreamAttempt *attempt)
 {
@@ -235,7 +235,7 @@ is_of_the_moment(int sqlstate)
 	}
 }
 
-/* Decoding ends with an error. */
+/* Notes that decoding ends with an error. */
 void
 stream_attempt_fail(StreamAttempt *attempt, int sqlstate)
 {

@@ -47,7 +47,7 @@ decoder_of(LogicalDecodingContext *decoding)
 	return ((StreamPlugin *) decoding->output_plugin_private)->deliver_arg;
 }
 
-/* A transaction of this database is decoded from here on. */
+/* Begins a transaction of this database, which is decoded from here on. */
 static void
 begin_transaction(LogicalDecodingContext *decoding, ReorderBufferTXN *txn)
 {
@@ -486,7 +486,7 @@ stream_decoder_read(StreamDecoder *decoder, XLogRecPtr limit, TimestampTz collec
 	decoder->historic = false;
 }
 
-/* Before the transaction ends, or it would tell of a file that was left open. */
+/* Ends a round before the transaction ends, or it would tell of a file that was left open. */
 void
 stream_decoder_end_round(StreamDecoder *decoder)
 {
@@ -574,7 +574,7 @@ stream_decoder_open(XLogRecPtr collected, TupleDesc row)
 	return decoder;
 }
 
-/* At the end of a round that was stored. */
+/* Closes the decoder at the end of a round that was stored. */
 void
 stream_decoder_close(StreamDecoder *decoder)
 {

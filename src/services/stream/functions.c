@@ -22,7 +22,7 @@
 /* So many milliseconds are between two looks at a collector that may have gone. */
 #define LOOK_AGAIN 200
 
-/* Between two looks whether the lock is free. */
+/* So many milliseconds are between two looks whether the lock is free. */
 #define LOOK_FOR_LOCK 10
 
 static void

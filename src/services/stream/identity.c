@@ -70,7 +70,7 @@ stream_identity_suffices(Relation rel, DynStreamView view)
 	}
 }
 
-/* As the settings have it.  Without its index, an identity by index is as good as none. */
+/* Returns the identity as the settings have it; one by index is as good as none without it. */
 static ItemSpan
 current_identity(Relation rel)
 {

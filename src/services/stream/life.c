@@ -202,7 +202,7 @@ write_gap(XLogRecPtr after, XLogRecPtr before)
 	}
 }
 
-/* All before the place was collected, as far as it ever will be. */
+/* Writes that all before the place was collected, as far as it ever will be. */
 static void
 write_state(XLogRecPtr collected)
 {

@@ -41,7 +41,7 @@
 #include "server/work/owned.h"
 #include "services/stream/read.h"
 
-/* Columns of the index of stream_records. */
+/* These are the columns of the index of stream_records. */
 enum
 {
 	INDEX_RELATION = 1,
@@ -51,7 +51,7 @@ enum
 	INDEX_SHARD
 };
 
-/* stream_gaps, stream_trimmed, stream_ends, stream_placements, stream_state */
+/* These are the columns of stream_gaps, _trimmed, _ends, _placements and _state. */
 enum
 {
 	GAP_AFTER = 1,
@@ -471,8 +471,8 @@ read_collected(HeapTuple row, TupleDesc desc, void *arg)
 }
 
 /*
- * All commits before this place have been collected, in this database and not in one that it is a copy of;
- * Invalid if nothing was set up.
+ * Returns the place before which all commits have been collected, in this database and not in one
+ * that it is a copy of; Invalid if nothing was set up.
  */
 XLogRecPtr
 stream_log_collected(const StreamLog *log)

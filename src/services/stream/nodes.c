@@ -241,7 +241,7 @@ stream_nodes_position(const StreamPlacement *placement)
 	return position;
 }
 
-/* A page of records of a shard, from after a position: TRIM_HORIZON, or a sequence number. */
+/* Reads a page of records of a shard, from after a position: TRIM_HORIZON, or a sequence number. */
 void
 stream_nodes_read(const StreamTarget *target, const StreamPlacement *placement, ItemSpan position,
 				  int64 max_records, StreamNodePage *page)

@@ -52,7 +52,7 @@ read_bool(const DefElem *option)
 	return value;
 }
 
-/* The end of a name, at the next comma outside quotes. */
+/* Returns the end of a name, at the next comma outside quotes. */
 static char *
 name_end(char *at)
 {

@@ -215,7 +215,7 @@ stream_collector_enters(XLogRecPtr reached)
 	mine = collector;
 }
 
-/* All before a place in the WAL has been collected and committed, and so many records with it. */
+/* Notes that all before a place in the WAL is collected and committed, and so many records. */
 void
 stream_collector_reaches(XLogRecPtr reached, uint64 records)
 {
@@ -260,7 +260,7 @@ stream_collector_progress(StreamProgress *progress, bool wake)
 	return works;
 }
 
-/* Until some collector has come further, or for some time. */
+/* Waits until some collector has come further, or for some time. */
 void
 stream_wait_for_progress(int milliseconds)
 {

@@ -129,7 +129,7 @@ find_horizon(const StreamTarget *target, StreamPlace floor, const StreamGap *gap
 	return floor;
 }
 
-/* The first gap behind a place and not behind the end, or NULL. */
+/* Returns the first gap behind a place and not behind the end, or NULL. */
 static const StreamGap *
 find_gap(const StreamTarget *target, StreamPlace after, StreamPlace end, const StreamGap *gaps,
 		 int ngaps)
@@ -241,7 +241,7 @@ read_log(const StreamLog *log, const StreamTarget *target, ReadProgress *progres
 	result->ended = !progress->full && gap == NULL && span.ended;
 }
 
-/* At once, whatever there is; the caller's rights were checked. */
+/* Reads at once, whatever there is; the caller's rights were checked. */
 void
 stream_read(const StreamTarget *target, const StreamRead *read, StreamRecordCallback callback,
 			void *arg, StreamReadResult *result)

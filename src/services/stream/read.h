@@ -88,7 +88,7 @@ typedef struct StreamGap
 	Oid relid; /* InvalidOid: of any table */
 } StreamGap;
 
-/* The end of a generation of shards, if it was collected. */
+/* A StreamClosing is the end of a generation of shards, if it was collected. */
 typedef struct StreamClosing
 {
 	bool known;

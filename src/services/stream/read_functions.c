@@ -28,7 +28,7 @@
 /* These are the names of each StreamFormat. */
 static const char *const formats[] = {"dynamodb", "plain", NULL};
 
-/* The longest sleep between two looks, whatever it is that may wake us. */
+/* This is the longest sleep between two looks, whatever it is that may wake us. */
 #define MAX_SLEEP 1000
 
 typedef struct ReadCall
@@ -72,7 +72,7 @@ shard_number(int64 shard)
 	return shard < 0 || shard > INT_MAX ? INT_MAX : (int) shard;
 }
 
-/* table_name, start_position, shard, stream, max_records, max_wait, format */
+/* Reads the arguments table_name, start_position, shard, stream, max_records, max_wait, format. */
 static void
 get_call(FunctionCallInfo fcinfo, ReadCall *call)
 {

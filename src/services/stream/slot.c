@@ -18,7 +18,7 @@
 #include "server/work/owned.h"
 #include "services/stream/stream.h"
 
-/* As the view names them, by StreamSlotState. */
+/* The view names the states so, by StreamSlotState. */
 static const char *const state_names[] = {
 	"wal_level too low", "plugin not allowed", "not set up", "standby",
 	"slot missing",      "slot lost",          "slot ahead", "ready"};

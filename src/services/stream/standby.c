@@ -57,14 +57,14 @@ a_standby_waits(void)
 	return found;
 }
 
-/* Other sessions write, so the slot moves on anyway. */
+/* Resets the help, as other sessions write and the slot moves on anyway. */
 void
 stream_help_reset(StreamHelp *help)
 {
 	help->pause = MIN_PAUSE;
 }
 
-/* The slot is acquired. */
+/* Helps standbys, with the slot acquired. */
 void
 stream_help_standbys(StreamHelp *help)
 {

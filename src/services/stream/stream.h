@@ -58,7 +58,7 @@
 #define STREAM_ENDS_TABLE "stream_ends"
 #define STREAM_PLACEMENTS_TABLE "stream_placements"
 
-/* The columns of stream_records, from 0 on. */
+/* These are the columns of stream_records, from 0 on. */
 enum
 {
 	RECORD_RELATION,

@@ -122,8 +122,8 @@ rest_of_budget(const TtlLimits *limits, TimestampTz start)
  */
 
 /*
- * The call for each node; NULL if the table is gone.  Citus makes it there as the current user, in a
- * session of its own, so that it can commit.
+ * Returns the call for each node; NULL if the table is gone.  Citus makes it there as the current
+ * user, in a session of its own, so that it can commit.
  */
 static char *
 nodes_call(Oid relid, const TtlLimits *limits)

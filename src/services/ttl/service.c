@@ -171,7 +171,7 @@ run(TtlSweep *sweep)
 	CommitTransactionCommand();
 }
 
-/* With an end to it. */
+/* Runs the sweep with an end to it. */
 static void
 run_until_cancelled(Worker *worker, TtlSweep *sweep)
 {
@@ -192,7 +192,9 @@ run_until_cancelled(Worker *worker, TtlSweep *sweep)
 	QueryCancelPending = false;
 }
 
-/* When a table is due again: after a failure not before retry_at, or MAX_TRUST if that is sooner. */
+/*
+ * Returns when a table is due again: after a failure at retry_at, or MAX_TRUST if that is sooner.
+ */
 static TimestampTz
 next_due_time(const TtlSweep *sweep)
 {
