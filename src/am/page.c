@@ -171,7 +171,7 @@ search_map(Relation rel, Size room, BlockNumber blocks)
  * there.
  */
 static BlockNumber
-extend(Relation rel, DynPlaceState *state, Size told)
+page_extend(Relation rel, DynPlaceState *state, Size told)
 {
 	Buffer vm_buffer = InvalidBuffer;
 	Buffer buffer;
@@ -195,7 +195,7 @@ dyn_own_page(Relation rel, DynPlaceState *state, Size needed)
 {
 	BlockNumber block = search_map(rel, Max(needed, NEARLY_EMPTY), RelationGetNumberOfBlocks(rel));
 
-	return block != InvalidBlockNumber ? block : extend(rel, state, TOLD_OF_NEW);
+	return block != InvalidBlockNumber ? block : page_extend(rel, state, TOLD_OF_NEW);
 }
 
 /* Returns what a page has to have free to take a row that may fill the given part of it. */
@@ -271,7 +271,7 @@ dyn_newcomer_page(Relation rel, DynPlaceState *state, Size needed)
 	if (page->block == InvalidBlockNumber)
 	{
 		page->fill = false;
-		page->block = extend(rel, state, Max(room, TOLD_OF_NEW));
+		page->block = page_extend(rel, state, Max(room, TOLD_OF_NEW));
 	}
 	return page->block;
 }
@@ -286,7 +286,7 @@ dyn_growing_page(Relation rel, DynPlaceState *state, Size needed)
 	DynSharedPage *page = &state->growing;
 
 	if (!still_takes(rel, state, page, needed, room_in_part(rel, needed, GROWING)))
-		page->block = extend(rel, state, TOLD_OF_GROWING);
+		page->block = page_extend(rel, state, TOLD_OF_GROWING);
 	return page->block;
 }
 
@@ -300,6 +300,6 @@ dyn_moved_page(Relation rel, DynPlaceState *state, Size needed)
 		return page->block;
 	page->block = old_page(rel, needed);
 	if (page->block == InvalidBlockNumber)
-		page->block = extend(rel, state, TOLD_OF_NEW);
+		page->block = page_extend(rel, state, TOLD_OF_NEW);
 	return page->block;
 }

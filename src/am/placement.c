@@ -374,7 +374,7 @@ aim(Relation rel, DynPlaceState *state, TupleTableSlot *slot, Aim *aimed)
 
 /* Take note of where the row went, and put the target back. */
 static void
-finish(Relation rel, const Aim *aimed, ItemPointer tid)
+placement_finish(Relation rel, const Aim *aimed, ItemPointer tid)
 {
 	DynPlaceState *state = dyn_place_find(RelationGetRelid(rel));
 	BlockNumber block = ItemPointerGetBlockNumber(tid);
@@ -435,7 +435,7 @@ dyn_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, TableOptions
 
 	aim_insert(rel, slot, options, &aimed);
 	GetHeapamTableAmRoutine()->tuple_insert(rel, slot, cid, options, bulk_page(&aimed, bistate));
-	finish(rel, &aimed, &slot->tts_tid);
+	placement_finish(rel, &aimed, &slot->tts_tid);
 }
 
 /*
@@ -472,7 +472,7 @@ dyn_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
 	aim_insert(rel, slot, options, &aimed);
 	GetHeapamTableAmRoutine()->tuple_insert_speculative(rel, slot, cid, options,
 														bulk_page(&aimed, bistate), token);
-	finish(rel, &aimed, &slot->tts_tid);
+	placement_finish(rel, &aimed, &slot->tts_tid);
 }
 
 /* Aims an update; one that stays on its page, as most do, costs a look at that page. */
@@ -508,7 +508,7 @@ dyn_tuple_update(Relation rel, ItemPointer old, TupleTableSlot *slot, CommandId 
 		GetHeapamTableAmRoutine()->tuple_update(rel, old, slot, cid, UPDATE_OPTIONS snapshot,
 												crosscheck, wait, failure, mode, update_indexes);
 	if (result == TM_Ok)
-		finish(rel, &aimed, &slot->tts_tid);
+		placement_finish(rel, &aimed, &slot->tts_tid);
 	else if (aimed.block != InvalidBlockNumber)
 		RelationSetTargetBlock(rel, aimed.previous);
 	return result;

@@ -118,7 +118,7 @@ expr_check_syntax(const ExprCompiled *compiled)
 
 /* An error leaves scanner and parser behind: all their memory is in the current context. */
 static void
-parse(ExprCompiled *c, const ExprRequest *request)
+compile_parse(ExprCompiled *c, const ExprRequest *request)
 {
 	ExprParse state = {.compiled = c, .request = request, .start_token = start_token(c->kind)};
 	void *scanner = begin_scan(&state);
@@ -132,7 +132,7 @@ parse(ExprCompiled *c, const ExprRequest *request)
 
 /* Parse in a context of its own, which goes with the current one if there is an error. */
 static ExprCompiled *
-compile(const ExprRequest *request, ItemSpan names, ExprKind kind, ItemSpan text)
+compile_text(const ExprRequest *request, ItemSpan names, ExprKind kind, ItemSpan text)
 {
 	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "dynamo_table expression",
 											  ALLOCSET_SMALL_SIZES);
@@ -147,7 +147,7 @@ compile(const ExprRequest *request, ItemSpan names, ExprKind kind, ItemSpan text
 	c->text = text_cache_copy(text);
 	c->names = text_cache_copy(names);
 	c->entry.key = (TextKey){(int) kind, c->text, c->names};
-	parse(c, request);
+	compile_parse(c, request);
 	MemoryContextSwitchTo(old);
 	return c;
 }
@@ -161,7 +161,7 @@ expr_compile(const ExprRequest *request, ItemSpan names, ExprKind kind, ItemSpan
 
 	if (c == NULL)
 	{
-		c = compile(request, names, kind, text);
+		c = compile_text(request, names, kind, text);
 		text_cache_keep(&cache, &c->entry);
 	}
 	return c;

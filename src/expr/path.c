@@ -54,7 +54,7 @@ forbid_reserved(ExprParse *parse, ItemSpan name, int location)
 
 /* Returns the name that a placeholder is defined as; the placeholder is recorded as used. */
 static ItemSpan
-lookup(ExprParse *parse, ItemSpan placeholder, int location)
+path_lookup(ExprParse *parse, ItemSpan placeholder, int location)
 {
 	ExprCompiled *c = parse->compiled;
 	ItemSpan name;
@@ -118,7 +118,7 @@ expr_path_name(ExprParse *parse, ExprPath *path, ItemSpan name, int location)
 ExprPath *
 expr_path_ref(ExprParse *parse, ExprPath *path, ItemSpan placeholder, int location)
 {
-	ItemSpan name = lookup(parse, placeholder, location);
+	ItemSpan name = path_lookup(parse, placeholder, location);
 
 	add_step(path)->name = name;
 	return path;

@@ -34,7 +34,7 @@ struct ExprRequest
 #define MAX_UNUSED 8192 /* bytes of their list in a message, about */
 
 pg_noreturn static void
-fail(const char *parameter, ItemSpan placeholder, const char *problem, const char *words)
+request_fail(const char *parameter, ItemSpan placeholder, const char *problem, const char *words)
 {
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 					errmsg("invalid %s: \"%s\" %s", parameter, item_quoted(placeholder), problem),
@@ -54,16 +54,17 @@ static void
 check_placeholder(const char *parameter, ItemSpan s, char sign)
 {
 	if (s.len > EXPR_MAX_PLACEHOLDER)
-		fail(parameter, s, "is longer than 255 bytes",
-			 psprintf("%s contains invalid key: The expression attribute map contains a key that "
-					  "is too long; size of key: %u",
-					  parameter, s.len));
+		request_fail(
+			parameter, s, "is longer than 255 bytes",
+			psprintf("%s contains invalid key: The expression attribute map contains a key that "
+					 "is too long; size of key: %u",
+					 parameter, s.len));
 	if (s.len < 2 || s.data[0] != sign || !expr_is_word((ItemSpan){s.data + 1, s.len - 1}))
-		fail(parameter, s,
-			 sign == '#' ? "is not # followed by letters, digits and _"
-						 : "is not : followed by letters, digits and _",
-			 psprintf("%s contains invalid key: Syntax error; key: \"%s\"", parameter,
-					  item_quoted_words(s)));
+		request_fail(parameter, s,
+					 sign == '#' ? "is not # followed by letters, digits and _"
+								 : "is not : followed by letters, digits and _",
+					 psprintf("%s contains invalid key: Syntax error; key: \"%s\"", parameter,
+							  item_quoted_words(s)));
 }
 
 /* Checks the name that a placeholder stands for. */
@@ -72,10 +73,10 @@ check_name(ItemSpan placeholder, ItemSpan name)
 {
 	if (name.len > 0 && name.len <= ITEM_MAX_NAME)
 		return;
-	fail(NAMES, placeholder, "is not an attribute name of 1 to 65535 bytes",
-		 psprintf("ExpressionAttributeNames contains invalid value: %s for key %s",
-				  name.len == 0 ? "Empty attribute name" : ITEM_LONG_NAME_WORDS,
-				  item_quoted_words(placeholder)));
+	request_fail(NAMES, placeholder, "is not an attribute name of 1 to 65535 bytes",
+				 psprintf("ExpressionAttributeNames contains invalid value: %s for key %s",
+						  name.len == 0 ? "Empty attribute name" : ITEM_LONG_NAME_WORDS,
+						  item_quoted_words(placeholder)));
 }
 
 /* Names in jsonb's order, by length first, which expr_request_name() searches in. */
@@ -106,7 +107,7 @@ read_names(ExprRequest *request, const Jsonb *names)
 		else if (token == WJB_VALUE)
 		{
 			if (v.type != jbvString)
-				fail(NAMES, entry->placeholder, "is not a string", "Unexpected field type");
+				request_fail(NAMES, entry->placeholder, "is not a string", "Unexpected field type");
 			entry->name = (ItemSpan){v.val.string.val, (uint32) v.val.string.len};
 			check_name(entry->placeholder, entry->name);
 			request->nnames++;
@@ -138,8 +139,9 @@ check_nesting(const ExprRequest *request)
 		ItemSpan name;
 
 		if (item_nesting(item_entry(item_child(&request->vals, i), &name)) > ITEM_CALL_NESTING)
-			fail(VALUES, name, psprintf("has more than %d levels of nesting", ITEM_CALL_NESTING),
-				 ITEM_NESTING_WORDS);
+			request_fail(VALUES, name,
+						 psprintf("has more than %d levels of nesting", ITEM_CALL_NESTING),
+						 ITEM_NESTING_WORDS);
 	}
 }
 
@@ -158,7 +160,7 @@ check_size(const ExprRequest *request, const DynItem *vals)
 
 /* The context goes, so the parsed expressions may leave the cache. */
 static void
-release(void *arg)
+request_release(void *arg)
 {
 	ExprRequest *request = arg;
 
@@ -185,7 +187,7 @@ make_request(const Jsonb *names, const DynItem *vals, bool may_be_empty)
 		read_values(request, vals);
 	}
 	check_size(request, vals);
-	request->release.func = release;
+	request->release.func = request_release;
 	request->release.arg = request;
 	MemoryContextRegisterResetCallback(request->cxt, &request->release);
 	return request;
@@ -372,8 +374,8 @@ forbid_unused(const char *parameter, const List *placeholders)
 		item_quote_words(&words, *(const ItemSpan *) lfirst(cell));
 	}
 	appendStringInfoChar(&words, '}');
-	fail(parameter, *(const ItemSpan *) linitial(placeholders), "is not used in any expression",
-		 words.data);
+	request_fail(parameter, *(const ItemSpan *) linitial(placeholders),
+				 "is not used in any expression", words.data);
 }
 
 /* Raises an error unless all that was passed has been used. */

@@ -539,7 +539,7 @@ write_list(ExprApply *a, const ExprTree *tree, const ItemChildren *old)
  * attributes of key, if that is given, which the update's operands see, too.
  */
 static DynItem *
-apply(const Expr *update, const DynItem *old, const DynItem *key, bool touched_only)
+update_apply(const Expr *update, const DynItem *old, const DynItem *key, bool touched_only)
 {
 	ExprApply a = {.expr = update, .absent = old == NULL, .touched_only = touched_only};
 	const DynItem *base = old != NULL ? old : key;
@@ -586,7 +586,7 @@ expr_apply(const Expr *update, const DynItem *old, const DynItem *key)
 
 	if (old == NULL && !update->compiled->creates)
 		return NULL;
-	item = apply(update, old, key, false);
+	item = update_apply(update, old, key, false);
 	item_check_change(old, item_root(item), ITEM_SIZE_WORDS_UPDATED);
 	return item;
 }
@@ -607,7 +607,7 @@ expr_updated_old(const Expr *update, const DynItem *old)
 DynItem *
 expr_updated_new(const Expr *update, const DynItem *old, const DynItem *key)
 {
-	DynItem *item = apply(update, old, key, true);
+	DynItem *item = update_apply(update, old, key, true);
 
 	return item_children(item_root(item)).count == 0 ? NULL : item;
 }

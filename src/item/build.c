@@ -95,7 +95,7 @@ end_value(ItemBuilder *b)
 }
 
 static void
-append(ItemBuilder *b, ItemSpan bytes)
+build_append(ItemBuilder *b, ItemSpan bytes)
 {
 	ensure(b, bytes.len);
 	memcpy(b->data + b->len, bytes.data, bytes.len);
@@ -138,7 +138,7 @@ item_build_name(ItemBuilder *b, ItemSpan name)
 		len >>= 7;
 	}
 	b->data[b->len++] = (char) len;
-	append(b, name);
+	build_append(b, name);
 }
 
 /* Begins the next value, an element of a list or set. */
@@ -162,7 +162,7 @@ item_build_scalar(ItemBuilder *b, ItemType type, ItemSpan payload)
 	if (type == ITEM_N && !item_number_valid(payload))
 		fail_use("a number that is none");
 	begin_value(b, type);
-	append(b, payload);
+	build_append(b, payload);
 	end_value(b);
 }
 
@@ -192,7 +192,7 @@ item_build_value(ItemBuilder *b, ItemSpan value)
 		fail_use("an element of a set with a tag");
 	begin_value(b, item_type(value));
 	b->len--;
-	append(b, value);
+	build_append(b, value);
 	end_value(b);
 }
 

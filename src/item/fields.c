@@ -115,7 +115,7 @@ read_choice(const FieldReader *reader, const Field *field, ItemSpan value)
 
 /* The value has the field's kind. */
 static void
-store(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
+field_store(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
 	switch (field->kind)
 	{
@@ -165,7 +165,7 @@ read_field(const FieldReader *reader, const Field *field, void *target, const It
 	if (field->read != NULL)
 		field->read(reader, field, target, value);
 	else
-		store(reader, field, target, value);
+		field_store(reader, field, target, value);
 }
 
 static void

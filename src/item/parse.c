@@ -134,7 +134,7 @@ unnamed_words(ItemParser *p, const char *words)
 
 /* The words are those of DynamoDB, or NULL. */
 static bool
-report(ItemParser *p, Trouble trouble, const ItemComplaint *c)
+parse_report(ItemParser *p, Trouble trouble, const ItemComplaint *c)
 {
 	bool json = trouble == TROUBLE_JSON && p->complaint != NULL;
 	ItemLayer layer;
@@ -169,7 +169,7 @@ fail_at(ItemParser *p, Trouble trouble, const char *at, int depth, const char *m
 	c.detail = path.len > 0 ? psprintf("At character %d, in attribute \"%s\".", character_at(p, at),
 									   path.data)
 							: psprintf("At character %d.", character_at(p, at));
-	return report(p, trouble, &c);
+	return parse_report(p, trouble, &c);
 }
 
 /* Fails since the text is no JSON; the lexer has the message. */
@@ -183,15 +183,16 @@ fail_syntax(ItemParser *p, JsonParseErrorType error)
 	if (p->lex->token_type == JSON_TOKEN_END && error != JSON_INVALID_TOKEN)
 		error = JSON_EXPECTED_MORE;
 	detail = json_errdetail(error, p->lex);
-	return report(p, TROUBLE_JSON,
-				  &(ItemComplaint){is_value(p) ? "invalid value: malformed JSON"
-											   : "invalid item: malformed JSON",
-								   psprintf("At character %d: %s", character_at(p, at), detail)});
+	return parse_report(
+		p, TROUBLE_JSON,
+		&(ItemComplaint){is_value(p) ? "invalid value: malformed JSON"
+									 : "invalid item: malformed JSON",
+						 psprintf("At character %d: %s", character_at(p, at), detail)});
 }
 
 /* Fails since the value at the current token is wrong, unless the input just ends here. */
 static bool
-fail(ItemParser *p, Trouble trouble, const char *message, const char *words)
+parse_fail(ItemParser *p, Trouble trouble, const char *message, const char *words)
 {
 	if (p->lex->token_type == JSON_TOKEN_END)
 		return fail_syntax(p, JSON_EXPECTED_MORE);
@@ -201,14 +202,14 @@ fail(ItemParser *p, Trouble trouble, const char *message, const char *words)
 static bool
 fail_value(ItemParser *p, const char *message, const char *words)
 {
-	return fail(p, TROUBLE_VALUE, message, unnamed_words(p, words));
+	return parse_fail(p, TROUBLE_VALUE, message, unnamed_words(p, words));
 }
 
 /* Fails since JSON of another type is at the current token. */
 static bool
 fail_type(ItemParser *p, TokenExpected expected, const char *message)
 {
-	return fail(p, TROUBLE_JSON, message, token_words(p->lex, expected));
+	return parse_fail(p, TROUBLE_JSON, message, token_words(p->lex, expected));
 }
 
 static bool
@@ -237,7 +238,7 @@ fail_size(ItemParser *p, Size size)
 						: psprintf("The limit was passed at character %d.",
 								   character_at(p, token_start(p)));
 	c.words = is_values(p) ? NULL : ITEM_SIZE_WORDS;
-	return report(p, TROUBLE_VALUE, &c);
+	return parse_report(p, TROUBLE_VALUE, &c);
 }
 
 /*
@@ -245,7 +246,7 @@ fail_size(ItemParser *p, Size size)
  */
 
 static bool
-next(ItemParser *p)
+parse_next(ItemParser *p)
 {
 	JsonParseErrorType error = json_lex(p->lex);
 
@@ -260,9 +261,9 @@ at_token(ItemParser *p, JsonTokenType type)
 
 /* Advance, and demand one kind of token. */
 static bool
-expect(ItemParser *p, JsonTokenType type, JsonParseErrorType error)
+parse_expect(ItemParser *p, JsonTokenType type, JsonParseErrorType error)
 {
-	if (!next(p))
+	if (!parse_next(p))
 		return false;
 	return at_token(p, type) ? true : fail_syntax(p, error);
 }
@@ -300,7 +301,7 @@ decode_unicode(ItemParser *p, const char **s, const char *end)
 		}
 	}
 	if (is_utf16_surrogate_first(code) || is_utf16_surrogate_second(code))
-		return fail(p, TROUBLE_VALUE, "string contains a lone surrogate", NULL);
+		return parse_fail(p, TROUBLE_VALUE, "string contains a lone surrogate", NULL);
 	unicode_to_utf8(code, utf8);
 	appendBinaryStringInfo(&p->scratch, (char *) utf8, pg_utf_mblen(utf8));
 	return true;
@@ -430,7 +431,7 @@ build_base64(ItemParser *p, ItemSpan text)
 	if (text.len % 4 == 0 && padded)
 		len = pg_b64_decode(text.data, text.len, (void *) to, size);
 	if (len < 0)
-		return fail(p, TROUBLE_JSON, "invalid base64", base64_words(text, padded));
+		return parse_fail(p, TROUBLE_JSON, "invalid base64", base64_words(text, padded));
 	return fill_room(p, to, len);
 }
 
@@ -472,13 +473,13 @@ build_null(ItemParser *p)
 
 /* Pass over a value, and leave the lexer at its last token. */
 static bool
-skip(ItemParser *p)
+parse_skip(ItemParser *p)
 {
 	switch (json_skip_value(p->lex, JSON_MAX_DEPTH))
 	{
 		case JSON_SKIPPED_TOO_DEEP:
-			return fail(p, TROUBLE_JSON,
-						psprintf("more than %d levels of nested JSON", JSON_MAX_DEPTH), NULL);
+			return parse_fail(p, TROUBLE_JSON,
+							  psprintf("more than %d levels of nested JSON", JSON_MAX_DEPTH), NULL);
 		case JSON_SKIPPED_MALFORMED:
 			return fail_syntax(p, at_token(p, JSON_TOKEN_END) ? JSON_EXPECTED_MORE
 															  : JSON_INVALID_TOKEN);
@@ -511,7 +512,7 @@ note_depth(ItemParser *p, bool *ok)
 			ITEM_NESTING_WORDS_LONG};
 	p->late->beyond |= beyond;
 	if (beyond)
-		*ok = build_null(p) && skip(p);
+		*ok = build_null(p) && parse_skip(p);
 	return beyond;
 }
 
@@ -526,14 +527,14 @@ too_deep(ItemParser *p, ItemType type, bool *ok)
 		return false;
 	if (p->late != NULL)
 		return note_depth(p, ok);
-	*ok = fail(p, TROUBLE_VALUE, psprintf("more than %d levels of nesting", max_nesting(p)),
-			   is_values(p) ? ITEM_NESTING_WORDS : ITEM_NESTING_WORDS_LONG) &&
-		  skip(p);
+	*ok = parse_fail(p, TROUBLE_VALUE, psprintf("more than %d levels of nesting", max_nesting(p)),
+					 is_values(p) ? ITEM_NESTING_WORDS : ITEM_NESTING_WORDS_LONG) &&
+		  parse_skip(p);
 	return true;
 }
 
 static void
-begin(ItemParser *p, ItemType type)
+parse_begin(ItemParser *p, ItemType type)
 {
 	if (!p->broken)
 		item_build_begin(&p->b, type);
@@ -548,7 +549,7 @@ check_encoded(ItemParser *p)
 }
 
 static bool
-end(ItemParser *p)
+parse_end(ItemParser *p)
 {
 	ItemBuildError error;
 
@@ -602,7 +603,7 @@ parse_name(ItemParser *p)
 	p->b.source = (int) (p->lex->token_start - p->lex->input);
 	if (!p->broken)
 		item_build_name(&p->b, name);
-	return expect(p, JSON_TOKEN_COLON, JSON_EXPECTED_COLON) && next(p);
+	return parse_expect(p, JSON_TOKEN_COLON, JSON_EXPECTED_COLON) && parse_next(p);
 }
 
 /* Parses names with values, from the opening brace up to the closing one. */
@@ -613,24 +614,24 @@ parse_attributes(ItemParser *p)
 
 	if (too_deep(p, ITEM_M, &ok))
 		return ok;
-	begin(p, ITEM_M);
-	if (!next(p))
+	parse_begin(p, ITEM_M);
+	if (!parse_next(p))
 		return false;
 	if (at_token(p, JSON_TOKEN_OBJECT_END))
-		return end(p);
+		return parse_end(p);
 	for (;;)
 	{
 		if (!at_token(p, JSON_TOKEN_STRING))
 			return fail_syntax(p, JSON_EXPECTED_STRING);
 		if (!parse_name(p))
 			return false;
-		if (!parse_value(p) || !next(p))
+		if (!parse_value(p) || !parse_next(p))
 			return false;
 		if (at_token(p, JSON_TOKEN_OBJECT_END))
-			return end(p);
+			return parse_end(p);
 		if (!at_token(p, JSON_TOKEN_COMMA))
 			return fail_syntax(p, JSON_EXPECTED_OBJECT_NEXT);
-		if (!next(p))
+		if (!parse_next(p))
 			return false;
 		if (!check_encoded(p))
 			return false;
@@ -654,11 +655,11 @@ parse_elements(ItemParser *p, ItemType type)
 
 	if (too_deep(p, type, &ok))
 		return ok;
-	begin(p, type);
-	if (!next(p))
+	parse_begin(p, type);
+	if (!parse_next(p))
 		return false;
 	if (at_token(p, JSON_TOKEN_ARRAY_END))
-		return end(p);
+		return parse_end(p);
 	for (;;)
 	{
 		p->b.source = (int) (token_start(p) - p->lex->input);
@@ -668,13 +669,13 @@ parse_elements(ItemParser *p, ItemType type)
 			ok = parse_set_element(p, type);
 		else
 			ok = parse_value(p);
-		if (!ok || !next(p))
+		if (!ok || !parse_next(p))
 			return false;
 		if (at_token(p, JSON_TOKEN_ARRAY_END))
-			return end(p);
+			return parse_end(p);
 		if (!at_token(p, JSON_TOKEN_COMMA))
 			return fail_syntax(p, JSON_EXPECTED_ARRAY_NEXT);
-		if (!next(p))
+		if (!parse_next(p))
 			return false;
 		if (!check_encoded(p))
 			return false;
@@ -742,9 +743,10 @@ check_types(ItemParser *p, const TypeCodes *codes)
 	if (has_complaint(p))
 		return true;
 	if (codes->known > 1)
-		return fail(p, TROUBLE_VALUE, "a value must have one type code only",
-					value_words(p, "Supplied AttributeValue has more than one datatypes set, must "
-								   "contain exactly one of the supported datatypes"));
+		return parse_fail(
+			p, TROUBLE_VALUE, "a value must have one type code only",
+			value_words(p, "Supplied AttributeValue has more than one datatypes set, must "
+						   "contain exactly one of the supported datatypes"));
 	if (codes->known == 1)
 		return true;
 	return fail_at(p, TROUBLE_VALUE, codes->unknown != NULL ? codes->unknown_at : token_start(p),
@@ -776,10 +778,10 @@ parse_type(ItemParser *p, TypeCodes *codes)
 		if (p->complaint == NULL)
 			return check_types(p, codes);
 	}
-	if (!expect(p, JSON_TOKEN_COLON, JSON_EXPECTED_COLON) || !next(p))
+	if (!parse_expect(p, JSON_TOKEN_COLON, JSON_EXPECTED_COLON) || !parse_next(p))
 		return false;
 	if (p->complaint != NULL && (type == 0 || at_token(p, JSON_TOKEN_NULL)))
-		return skip(p);
+		return parse_skip(p);
 	/* of a second value only what is wrong with it counts */
 	if (codes->known++ > 0)
 		p->broken = true;
@@ -800,7 +802,7 @@ parse_typed(ItemParser *p)
 		return fail_at(p, TROUBLE_JSON, token_start(p), p->b.depth,
 					   "a value must be an object with a type code", typed_hint(p),
 					   token_words(p->lex, TOKEN_VALUE));
-	if (!next(p))
+	if (!parse_next(p))
 		return false;
 	if (at_token(p, JSON_TOKEN_OBJECT_END))
 		return check_types(p, &codes);
@@ -808,7 +810,7 @@ parse_typed(ItemParser *p)
 	{
 		if (!at_token(p, JSON_TOKEN_STRING))
 			return fail_syntax(p, JSON_EXPECTED_STRING);
-		if (!parse_type(p, &codes) || !next(p))
+		if (!parse_type(p, &codes) || !parse_next(p))
 			return false;
 		if (at_token(p, JSON_TOKEN_OBJECT_END))
 			return check_types(p, &codes);
@@ -816,7 +818,7 @@ parse_typed(ItemParser *p)
 			return fail_syntax(p, JSON_EXPECTED_OBJECT_NEXT);
 		if (p->complaint == NULL)
 			return check_types(p, &(TypeCodes){.known = 2});
-		if (!next(p))
+		if (!parse_next(p))
 			return false;
 	}
 }
@@ -941,7 +943,7 @@ parse_text(const char *json, int len, ItemSyntax syntax, bool of_call, struct No
 
 	init_parser(&p, make_json_lexer(json, len), syntax, len, of_call, escontext);
 	p.castable = true;
-	if (!next(&p) || !parse_root(&p) || !expect(&p, JSON_TOKEN_END, JSON_EXPECTED_END))
+	if (!parse_next(&p) || !parse_root(&p) || !parse_expect(&p, JSON_TOKEN_END, JSON_EXPECTED_END))
 		return NULL;
 	return finish_item(&p);
 }

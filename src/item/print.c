@@ -14,7 +14,7 @@
  * pieces, and calls for each of them took most of the time of a query's output.
  */
 static inline void
-put(StringInfo out, const char *data, int len)
+print_put(StringInfo out, const char *data, int len)
 {
 	if (unlikely(out->maxlen - out->len <= len))
 		enlargeStringInfo(out, len);
@@ -40,7 +40,7 @@ written(StringInfo out, char *end)
 	*end = '\0';
 }
 
-#define put_literal(out, literal) put(out, literal, sizeof(literal) - 1)
+#define put_literal(out, literal) print_put(out, literal, sizeof(literal) - 1)
 
 #define EACH_BYTE UINT64CONST(0x0101010101010101)
 
@@ -179,7 +179,7 @@ print_escaped(StringInfo out, ItemSpan s)
 	{
 		const char *escape = find_escape(p, end);
 
-		put(out, p, escape - p);
+		print_put(out, p, escape - p);
 		if (escape == end)
 			break;
 		print_escape(out, (unsigned char) *escape);
@@ -205,7 +205,7 @@ print_number(StringInfo out, ItemSpan number)
 {
 	char text[ITEM_NUMBER_TEXT];
 
-	put(out, text, item_number_print(number, text));
+	print_put(out, text, item_number_print(number, text));
 }
 
 /* Returns base64 without line breaks, palloc'd and not ended with a NUL. */
@@ -227,7 +227,7 @@ print_base64(StringInfo out, ItemSpan bytes)
 	char *text = item_base64(bytes, &len);
 
 	put_literal(out, "\"");
-	put(out, text, len);
+	print_put(out, text, len);
 	put_literal(out, "\"");
 	pfree(text);
 }
@@ -270,7 +270,7 @@ print_type(StringInfo out, ItemType type)
 		const char *code = item_type_code(type);
 
 		put_literal(out, "{\"");
-		put(out, code, strlen(code));
+		print_put(out, code, strlen(code));
 		put_literal(out, "\":");
 	}
 }

@@ -96,16 +96,16 @@ fail_in_words(const JsonReader *reader, const char *message, const char *words)
 }
 
 pg_noreturn static void
-fail(const JsonReader *reader, const char *message)
+reader_fail(const JsonReader *reader, const char *message)
 {
 	fail_in_words(reader, message, NULL);
 }
 
 static void
-advance(JsonReader *reader)
+reader_advance(JsonReader *reader)
 {
 	if (json_lex(reader->lex) != JSON_SUCCESS)
-		fail(reader, "malformed JSON");
+		reader_fail(reader, "malformed JSON");
 }
 
 static bool
@@ -116,10 +116,10 @@ at(const JsonReader *reader, JsonTokenType type)
 
 /* Fails unless the current token has the type, since the text is no JSON then. */
 static void
-expect(JsonReader *reader, JsonTokenType type)
+reader_expect(JsonReader *reader, JsonTokenType type)
 {
 	if (!at(reader, type))
-		fail(reader, "malformed JSON");
+		reader_fail(reader, "malformed JSON");
 }
 
 /* Fails unless the current token, the first of a value, has the type. */
@@ -127,7 +127,7 @@ static void
 expect_value(JsonReader *reader, JsonTokenType type, TokenExpected expected, const char *problem)
 {
 	if (at(reader, JSON_TOKEN_END))
-		fail(reader, "malformed JSON");
+		reader_fail(reader, "malformed JSON");
 	if (!at(reader, type))
 		fail_in_words(reader, problem, token_words(reader->lex, expected));
 }
@@ -158,7 +158,7 @@ json_reader_begin(JsonReader *reader, const char *json, int len, const char *wha
 	reader->problems = NULL;
 	reader->strict = false;
 	reader->denial = NULL;
-	advance(reader);
+	reader_advance(reader);
 }
 
 /*
@@ -192,7 +192,7 @@ is_request(const JsonReader *reader)
 void
 json_reader_done(JsonReader *reader)
 {
-	expect(reader, JSON_TOKEN_END);
+	reader_expect(reader, JSON_TOKEN_END);
 }
 
 /*
@@ -200,13 +200,13 @@ json_reader_done(JsonReader *reader)
  */
 
 static void
-enter(JsonReader *reader, JsonLevelKind kind)
+reader_enter(JsonReader *reader, JsonLevelKind kind)
 {
 	/* callers read known members only, which are never nested that deep */
 	if (reader->depth == JSON_READER_DEPTH)
 		elog(ERROR, "JSON is read too deep");
 	reader->levels[reader->depth++] = (JsonLevel){kind};
-	advance(reader);
+	reader_advance(reader);
 }
 
 /* Returns whether another member or element comes; the object or array is left if not. */
@@ -220,13 +220,13 @@ more(JsonReader *reader, JsonTokenType end)
 	if (at(reader, end))
 	{
 		reader->depth--;
-		advance(reader);
+		reader_advance(reader);
 		return false;
 	}
 	if (level->count++ == 0)
 		return true;
-	expect(reader, JSON_TOKEN_COMMA);
-	advance(reader);
+	reader_expect(reader, JSON_TOKEN_COMMA);
+	reader_advance(reader);
 	return true;
 }
 
@@ -238,7 +238,7 @@ void
 json_read_object(JsonReader *reader)
 {
 	expect_value(reader, JSON_TOKEN_OBJECT_START, expected_object(reader), "expected an object");
-	enter(reader, JSON_STRUCTURE);
+	reader_enter(reader, JSON_STRUCTURE);
 }
 
 /* Enters an object likewise whose members have any names. */
@@ -246,7 +246,7 @@ void
 json_read_map(JsonReader *reader)
 {
 	expect_value(reader, JSON_TOKEN_OBJECT_START, TOKEN_MAP, "expected an object");
-	enter(reader, JSON_MAP);
+	reader_enter(reader, JSON_MAP);
 }
 
 /*
@@ -258,11 +258,11 @@ json_read_member(JsonReader *reader, ItemSpan *name)
 {
 	if (!more(reader, JSON_TOKEN_OBJECT_END))
 		return false;
-	expect(reader, JSON_TOKEN_STRING);
+	reader_expect(reader, JSON_TOKEN_STRING);
 	*name = json_read_string(reader);
 	reader->levels[reader->depth - 1].member = *name;
-	expect(reader, JSON_TOKEN_COLON);
-	advance(reader);
+	reader_expect(reader, JSON_TOKEN_COLON);
+	reader_advance(reader);
 	return true;
 }
 
@@ -271,7 +271,7 @@ void
 json_read_array(JsonReader *reader)
 {
 	expect_value(reader, JSON_TOKEN_ARRAY_START, TOKEN_LIST, "expected an array");
-	enter(reader, JSON_LIST);
+	reader_enter(reader, JSON_LIST);
 }
 
 /*
@@ -297,7 +297,7 @@ json_read_null(JsonReader *reader)
 {
 	if (!at(reader, JSON_TOKEN_NULL))
 		return false;
-	advance(reader);
+	reader_advance(reader);
 	return true;
 }
 
@@ -309,7 +309,7 @@ json_read_string(JsonReader *reader)
 
 	expect_value(reader, JSON_TOKEN_STRING, TOKEN_STRING, "expected a string");
 	string = item_parse_string(reader->lex);
-	advance(reader);
+	reader_advance(reader);
 	return string;
 }
 
@@ -321,7 +321,7 @@ json_read_bool(JsonReader *reader)
 
 	if (!value)
 		expect_value(reader, JSON_TOKEN_FALSE, TOKEN_BOOLEAN, "expected true or false");
-	advance(reader);
+	reader_advance(reader);
 	return value;
 }
 
@@ -338,9 +338,9 @@ read_integer(JsonReader *reader, TokenExpected expected)
 	errno = 0;
 	value = strtoi64(token, &end, 10);
 	if (*end != '\0' || errno != 0)
-		fail(reader, "expected an integer");
+		reader_fail(reader, "expected an integer");
 	pfree(token);
-	advance(reader);
+	reader_advance(reader);
 	return value;
 }
 
@@ -378,7 +378,7 @@ json_read_item(JsonReader *reader, ItemSyntax syntax)
 	item = item_parse_inside(reader->lex, syntax, !reader->stored,
 							 !is_request(reader) && reader->depth <= 1,
 							 is_request(reader) ? &reader->complaint : NULL, &reader->late);
-	advance(reader);
+	reader_advance(reader);
 	return item;
 }
 
@@ -410,7 +410,7 @@ json_read_names(JsonReader *reader)
 	names = JsonbValueToJsonb(state.result);
 	/* of equal names jsonb has kept one */
 	if (JB_ROOT_COUNT(names) != n)
-		fail(reader, "a name is there twice");
+		reader_fail(reader, "a name is there twice");
 	return names;
 }
 
@@ -421,13 +421,13 @@ json_skip(JsonReader *reader)
 	switch (json_skip_value(reader->lex, is_request(reader) ? JSON_MAX_DEPTH : 0))
 	{
 		case JSON_SKIPPED_TOO_DEEP:
-			fail(reader, psprintf("more than %d levels of nested JSON", JSON_MAX_DEPTH));
+			reader_fail(reader, psprintf("more than %d levels of nested JSON", JSON_MAX_DEPTH));
 		case JSON_SKIPPED_MALFORMED:
-			fail(reader, "malformed JSON");
+			reader_fail(reader, "malformed JSON");
 		case JSON_SKIPPED:
 			break;
 	}
-	advance(reader);
+	reader_advance(reader);
 }
 
 /* Reads any value as it is written, in the text that is read. */

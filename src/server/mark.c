@@ -106,7 +106,7 @@ dyn_mark_secret(void)
  */
 
 static void
-sign(const char *text, const bytea *secret, uint8 digest[PG_SHA256_DIGEST_LENGTH])
+mark_sign(const char *text, const bytea *secret, uint8 digest[PG_SHA256_DIGEST_LENGTH])
 {
 	pg_hmac_ctx *hmac = pg_hmac_create(PG_SHA256);
 
@@ -129,7 +129,7 @@ print_mark(char text[MAX_TEXT], const DynMark *mark, TransactionId xid, const by
 	snprintf(body, MAX_TEXT, "%s %s %u", kind_names[mark->kind], mark->start ? "start" : "end",
 			 mark->relid);
 	snprintf(text, MAX_TEXT, "%u %u %s", MyDatabaseId, xid, body);
-	sign(text, secret, digest);
+	mark_sign(text, secret, digest);
 	len = snprintf(text, MAX_TEXT, "%s ", body);
 	len += hex_encode((const char *) digest, SIGNATURE_BYTES, text + len);
 	text[len] = '\0';

@@ -18,7 +18,7 @@ static TextCache cache = {.name = "PartiQL statements",
 
 /* Compile in a context of its own, which goes with the current one if there is an error. */
 static PartiqlCompiled *
-compile(ItemSpan text)
+compile_statement(ItemSpan text)
 {
 	MemoryContext cxt =
 		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table PartiQL", ALLOCSET_SMALL_SIZES);
@@ -46,7 +46,7 @@ partiql_compile(ItemSpan text)
 
 	if (compiled == NULL)
 	{
-		compiled = compile(text);
+		compiled = compile_statement(text);
 		text_cache_keep(&cache, &compiled->entry);
 	}
 	text_cache_unpin_later(&compiled->entry, callback);

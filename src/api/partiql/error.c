@@ -48,8 +48,8 @@ character_at(ItemSpan text, PartiqlPlace place)
 
 /* The words and the hint may be NULL. */
 pg_noreturn static void
-fail(const PartiqlStatement *statement, PartiqlPlace place, const char *words, const char *message,
-	 const char *hint)
+error_fail(const PartiqlStatement *statement, PartiqlPlace place, const char *words,
+		   const char *message, const char *hint)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid PartiQL statement: %s", message),
@@ -73,7 +73,7 @@ partiql_fail(const PartiqlStatement *statement, PartiqlPlace place, const char *
 	va_start(args, format);
 	message = words_format(format, args);
 	va_end(args);
-	fail(statement, place, words, message, NULL);
+	error_fail(statement, place, words, message, NULL);
 }
 
 static ItemSpan
@@ -253,7 +253,7 @@ partiql_fail_syntax(const PartiqlParse *parse)
 	}
 	if (parse->place.len > 0)
 		where = psprintf("at or near \"%s\"", item_quoted(place_text(statement, parse->place)));
-	fail(statement, parse->place, psprintf("%s%s", MALFORMED, words),
-		 psprintf("syntax error %s", where),
-		 is_word(parse) ? "A name that is a keyword has to stand in double quotes." : NULL);
+	error_fail(statement, parse->place, psprintf("%s%s", MALFORMED, words),
+			   psprintf("syntax error %s", where),
+			   is_word(parse) ? "A name that is a keyword has to stand in double quotes." : NULL);
 }

@@ -315,7 +315,7 @@ set_key(const PartiqlBound *bound, ItemRequest *request)
  * update has written, which differs for elements of lists that were removed or appended.
  */
 static DynItem *
-update(const PartiqlBound *bound, const ItemRequest *request)
+execute_update(const PartiqlBound *bound, const ItemRequest *request)
 {
 	DynItem *item = action_update(request);
 
@@ -342,7 +342,7 @@ partiql_write(const PartiqlCall *call)
 	open.rel = dyn_table_open(request.table, RowExclusiveLock, &open.table);
 	set_key(bound, &request);
 	if (bound->compiled->statement->kind == PARTIQL_UPDATE)
-		item = update(bound, &request);
+		item = execute_update(bound, &request);
 	else
 		item = action_delete(&request);
 	relation_close(open.rel, NoLock);

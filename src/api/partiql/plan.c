@@ -378,7 +378,7 @@ reads_meet(const PartiqlKeys *keys, const PartiqlRead *a, const PartiqlRead *b)
 
 /* Makes one read of two that meet. */
 static void
-extend(const PartiqlKeys *keys, PartiqlRead *read, const PartiqlRead *next)
+plan_extend(const PartiqlKeys *keys, PartiqlRead *read, const PartiqlRead *next)
 {
 	if (keys->index->nkeys > 1 && compare_upper(key_type(keys, 1), &next->upper, &read->upper) > 0)
 		read->upper = next->upper;
@@ -428,7 +428,7 @@ set_reads(const PartiqlKeys *keys, PartiqlPlan *plan)
 		if (branch->others != NIL)
 			plan->exact = false;
 		if (last != NULL && reads_meet(keys, last, &branch->read))
-			extend(keys, last, &branch->read);
+			plan_extend(keys, last, &branch->read);
 		else
 			plan->reads[plan->nreads++] = branch->read;
 	}

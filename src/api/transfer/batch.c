@@ -184,7 +184,7 @@ fill_entry(Transfer *transfer, TransferEntry *entry, const DynItem *item)
 
 /* Parses a line; returns false if it is blank. */
 static bool
-parse(Transfer *transfer, const char *line, int len, TransferEntry *entry)
+batch_parse(Transfer *transfer, const char *line, int len, TransferEntry *entry)
 {
 	DynItem *item;
 	TransferKind kind = read_line(transfer, line, len, &item);
@@ -214,7 +214,7 @@ try_parse(Transfer *transfer, const char *line, int len, TransferEntry *entry)
 	entry->write.row = NULL;
 	PG_TRY();
 	{
-		found = parse(transfer, line, len, entry);
+		found = batch_parse(transfer, line, len, entry);
 	}
 	PG_CATCH();
 	{
@@ -288,7 +288,7 @@ same_key(const Transfer *transfer, int a, int b)
 
 /* Refuses a line, for what an item of the table or an earlier line with its key is. */
 static void
-refuse(Transfer *transfer, const TransferEntry *entry)
+batch_refuse(Transfer *transfer, const TransferEntry *entry)
 {
 	static const char message[] = "there is an item with this key already";
 
@@ -329,7 +329,7 @@ sort_entries(Transfer *transfer)
 			transfer->written++;
 		}
 		else
-			refuse(transfer, transfer->sorted[i]);
+			batch_refuse(transfer, transfer->sorted[i]);
 	}
 	return n;
 }
@@ -444,7 +444,7 @@ count_written(Transfer *transfer, int first, int n)
 		if (replaces || transfer->inserted[i])
 			transfer->written++;
 		else
-			refuse(transfer, transfer->sorted[i]);
+			batch_refuse(transfer, transfer->sorted[i]);
 	}
 }
 

@@ -67,7 +67,7 @@ open_table(Export *export, text *name)
 
 /* Begins with the arguments table_name, entity, filter, names, vals, wrapped. */
 static Export *
-begin(FunctionCallInfo fcinfo)
+export_begin(FunctionCallInfo fcinfo)
 {
 	Export *export = palloc0(sizeof(Export));
 
@@ -150,7 +150,7 @@ dyn_export(PG_FUNCTION_ARGS)
 	{
 		call = SRF_FIRSTCALL_INIT();
 		old = MemoryContextSwitchTo(call->multi_call_memory_ctx);
-		call->user_fctx = begin(fcinfo);
+		call->user_fctx = export_begin(fcinfo);
 		MemoryContextSwitchTo(old);
 	}
 	call = SRF_PERCALL_SETUP();

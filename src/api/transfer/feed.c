@@ -198,7 +198,7 @@ transfer_feed_end(TransferFeed *feed)
 }
 
 static void
-pass(TransferFeed *feed, Size len)
+feed_pass(TransferFeed *feed, Size len)
 {
 	feed->text.data += len;
 	feed->text.len -= len;
@@ -215,7 +215,7 @@ pass_byte_order_mark(TransferFeed *feed)
 		return false;
 	feed->begun = true;
 	if (feed->text.len >= 3 && memcmp(feed->text.data, BYTE_ORDER_MARK, 3) == 0)
-		pass(feed, 3);
+		feed_pass(feed, 3);
 	return true;
 }
 
@@ -230,7 +230,7 @@ pass_space(TransferFeed *feed)
 		if (feed->text.data[n] == '\n')
 			transfer_blank(feed->transfer);
 	}
-	pass(feed, n);
+	feed_pass(feed, n);
 	return feed->text.len > 0;
 }
 
@@ -278,7 +278,7 @@ find_kind(TransferFeed *feed)
 	while (n < feed->text.len && is_space(feed->text.data[n]))
 		n++;
 	feed->line += count_lines(feed->text.data, n);
-	pass(feed, n);
+	feed_pass(feed, n);
 	if (transfer_format(feed->transfer->table, feed->text, &kind) == TRANSFER_AUTO)
 		return false;
 	if (kind != DOCUMENT_OF_BATCH && feed->form.from_table != NULL)
@@ -523,7 +523,7 @@ wait_for_more(TransferFeed *feed, const Record *record)
 	}
 	if (feed->form.format == TRANSFER_CSV || feed->form.format == TRANSFER_DOCUMENT)
 		fail_record(feed, record, psprintf("a record is longer than %d bytes", MAX_RECORD));
-	pass(feed, len);
+	feed_pass(feed, len);
 	if (feed->too_long)
 		return;
 	feed->too_long = true;
@@ -543,7 +543,7 @@ take_record(TransferFeed *feed, const Record *record)
 		take_item(feed, record);
 	else
 		take_line(feed, data, record->len);
-	pass(feed, record->next);
+	feed_pass(feed, record->next);
 }
 
 /*

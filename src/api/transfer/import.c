@@ -331,7 +331,7 @@ source_sql(const Source *source)
 }
 
 static void
-run(const Source *source, const char *sql, Datum *bounds)
+import_run(const Source *source, const char *sql, Datum *bounds)
 {
 	Oid types[] = {TIDOID, TIDOID};
 
@@ -351,7 +351,7 @@ read_range(Source *source, BlockNumber to)
 	tid_plan_begin(&before);
 	PG_TRY();
 	{
-		run(source, sql, bounds);
+		import_run(source, sql, bounds);
 	}
 	PG_FINALLY();
 	{
@@ -495,7 +495,7 @@ next_transaction(Source *source)
 }
 
 static void
-tell(Source *source)
+import_tell(Source *source)
 {
 	long ms = TimestampDifferenceMilliseconds(source->started, GetCurrentTimestamp());
 
@@ -539,7 +539,7 @@ import_rows(Source *source)
 	{
 		ItemPointerSet(&source->next, 0, 0);
 		while (import_some(source))
-			tell(source);
+			import_tell(source);
 	} while (transfer_feed_again(&source->feed));
 }
 

@@ -47,7 +47,7 @@ record_of_lines(RecordText text)
  */
 
 static const char *
-find(const char *at, const char *end, char a, char b)
+record_find(const char *at, const char *end, char a, char b)
 {
 	while (at < end && *at != a && *at != b)
 		at++;
@@ -79,7 +79,7 @@ quoted_field(const char *at, const char *end, char delimiter)
 	}
 	field.closed = true;
 	field.end = at++;
-	field.behind = find(at, end, delimiter, '\n');
+	field.behind = record_find(at, end, delimiter, '\n');
 	if (!ends_record(at, end) && *at != delimiter)
 		field.fault = "there is text behind the quote that ends a field";
 	return field;
@@ -93,7 +93,7 @@ csv_field(const char *at, const char *end, char delimiter)
 
 	if (at < end && *at == '"')
 		return quoted_field(at, end, delimiter);
-	field.end = field.behind = find(at, end, delimiter, '\n');
+	field.end = field.behind = record_find(at, end, delimiter, '\n');
 	if (field.end > at && field.end[-1] == '\r' && ends_record(field.end - 1, end))
 		field.end--;
 	if (memchr(at, '"', field.end - at) != NULL)
@@ -317,7 +317,7 @@ close_items(Document *document, RecordText text, const char *at)
 
 /* Takes one step of record_of_document(), at a character that is no space. */
 static Record
-step(Document *document, RecordText text, const char *at)
+record_step(Document *document, RecordText text, const char *at)
 {
 	switch (document->state)
 	{
@@ -359,7 +359,7 @@ record_of_document(Document *document, RecordText text)
 	Record record;
 
 	if (at < end)
-		record = step(document, text, at);
+		record = record_step(document, text, at);
 	else if (!text.whole)
 		return at > text.data ? found(text.len, 0, text.len) : (Record){RECORD_MORE};
 	else if (document->state != DOCUMENT_OUTSIDE)

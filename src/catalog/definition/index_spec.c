@@ -15,7 +15,7 @@
 #define STRINGS "a string or an array of strings"
 
 /* Checks an index that is to be made, or is stored as an argument of the trigger. */
-static void check(DynIndexSpec *spec, bool stored);
+static void spec_check(DynIndexSpec *spec, bool stored);
 
 const char *const dyn_projection_names[] = {"ALL", "KEYS_ONLY", "INCLUDE", NULL};
 const char *const dyn_compression_names[] = {"", "pglz", "lz4", NULL};
@@ -31,7 +31,7 @@ fail_in_words(const DynIndexSpec *spec, const char *message, const char *words)
 
 /* Raises an error for what requests check in another way, or DynamoDB does not have. */
 pg_noreturn static void
-fail(const DynIndexSpec *spec, const char *message)
+spec_fail(const DynIndexSpec *spec, const char *message)
 {
 	fail_in_words(spec, message, NULL);
 }
@@ -53,7 +53,7 @@ fail_member(const FieldReader *reader, const char *message, const char *detail)
 static void
 fail_type(const FieldReader *reader, const Field *field, void *target)
 {
-	fail(target, "its type must be global or local");
+	spec_fail(target, "its type must be global or local");
 }
 
 static void
@@ -121,7 +121,7 @@ add_keys(const FieldReader *reader, const Field *field, DynIndexSpec *spec, cons
 	int n = read_strings(reader, field, value, &keys);
 
 	if (n > DYN_MAX_KEY_PART)
-		fail(spec, psprintf("a %s has at most %d attributes", part, DYN_MAX_KEY_PART));
+		spec_fail(spec, psprintf("a %s has at most %d attributes", part, DYN_MAX_KEY_PART));
 	for (int i = 0; i < n; i++)
 		spec->keys[spec->nkeys++] = keys[i];
 }
@@ -245,11 +245,11 @@ dyn_index_spec_parse_argument(const char *json)
 
 	/* for the errors of all other members */
 	if (!item_find(&members, (ItemSpan){"name", 4}, &name))
-		fail(spec, "it has no name");
+		spec_fail(spec, "it has no name");
 	if (item_type(name) == ITEM_S)
 		spec->name = item_payload(name);
 	fields_read(&reader, argument_fields, spec, root);
-	check(spec, true);
+	spec_check(spec, true);
 	return spec;
 }
 
@@ -309,10 +309,10 @@ check_projection(DynIndexSpec *spec, bool stored)
 	for (int i = 0; i < spec->nincluded; i++)
 	{
 		if (spec->included[i].len == 0 || spec->included[i].len > ITEM_MAX_NAME)
-			fail(spec, psprintf("names of attributes have 1 to %d bytes", ITEM_MAX_NAME));
+			spec_fail(spec, psprintf("names of attributes have 1 to %d bytes", ITEM_MAX_NAME));
 		/* a trigger's argument is a C string */
 		if (memchr(spec->included[i].data, '\0', spec->included[i].len) != NULL)
-			fail(spec, "a non-key attribute has U+0000 in its name");
+			spec_fail(spec, "a non-key attribute has U+0000 in its name");
 	}
 	qsort(spec->included, spec->nincluded, sizeof(ItemSpan), item_compare_spans);
 	for (int i = 1; i < spec->nincluded; i++)
@@ -345,20 +345,20 @@ check_covering(DynIndexSpec *spec, bool stored)
 #endif
 	}
 	if (spec->compression == DYN_COMPRESSION_NONE)
-		fail(spec, "it does not say how it compresses what it carries");
+		spec_fail(spec, "it does not say how it compresses what it carries");
 	if (spec->entry_limit < 1 || spec->entry_limit > DYN_MAX_ENTRY_LIMIT)
-		fail(spec, psprintf("entry_limit must be from 1 to %d", DYN_MAX_ENTRY_LIMIT));
+		spec_fail(spec, psprintf("entry_limit must be from 1 to %d", DYN_MAX_ENTRY_LIMIT));
 }
 
 /* Puts the included attributes in order. */
 static void
-check(DynIndexSpec *spec, bool stored)
+spec_check(DynIndexSpec *spec, bool stored)
 {
 	ItemSpan attributes[DYN_MAX_INDEX_KEYS];
 
 	dyn_check_name("index", spec->name);
 	if (spec->npartition == 0)
-		fail(spec, "it has no partition key");
+		spec_fail(spec, "it has no partition key");
 	if (spec->local && spec->nkeys != 2)
 		fail_in_words(spec, "a local index has one sort key",
 					  stored ? NULL
@@ -372,8 +372,8 @@ check(DynIndexSpec *spec, bool stored)
 		for (int j = 0; j < i; j++)
 		{
 			if (item_compare_bytes(attributes[i], attributes[j]) == 0)
-				fail(spec, psprintf("attribute \"%s\" occurs twice in its key",
-									item_quoted(attributes[i])));
+				spec_fail(spec, psprintf("attribute \"%s\" occurs twice in its key",
+										 item_quoted(attributes[i])));
 		}
 	}
 	check_projection(spec, stored);
@@ -384,7 +384,7 @@ check(DynIndexSpec *spec, bool stored)
 void
 dyn_index_spec_check(const DynIndexSpec *given)
 {
-	check((DynIndexSpec *) given, false);
+	spec_check((DynIndexSpec *) given, false);
 }
 
 static bool

@@ -39,7 +39,7 @@ dyn_settings_is_argument(const char *argument)
 }
 
 pg_noreturn static void
-fail(const FieldReader *reader, const char *message, const char *detail)
+settings_fail(const FieldReader *reader, const char *message, const char *detail)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid settings of a table: %s", message),
@@ -150,7 +150,7 @@ check_stream(const FieldReader *reader, const DynStream *stream)
 static void
 read_streams(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
-	FieldReader of_stream = {fail, "a stream"};
+	FieldReader of_stream = {settings_fail, "a stream"};
 	DynSettings *settings = target;
 	ItemChildren children;
 
@@ -201,7 +201,7 @@ static const Field settings_fields[] = {
 void
 dyn_settings_parse(const char *json, DynSettings *settings)
 {
-	FieldReader reader = {fail};
+	FieldReader reader = {settings_fail};
 	DynItem *item = item_parse(json, (int) strlen(json), ITEM_SYNTAX_PLAIN_ITEM, NULL);
 	ItemChildren outer = item_children(item_root(item));
 	ItemSpan name;

@@ -72,7 +72,7 @@ open_to_change(text *name, DetachFormat format, DynTable **table)
  */
 
 static void
-refuse(const Detach *detach)
+detach_refuse(const Detach *detach)
 {
 	StringInfoData detail;
 	ListCell *cell;
@@ -141,7 +141,7 @@ make_view(Detach *detach, const DetachView *view)
 }
 
 static void
-execute(Detach *detach)
+detach_execute(Detach *detach)
 {
 	ListCell *cell;
 
@@ -204,8 +204,8 @@ dyn_detach(PG_FUNCTION_ARGS)
 	relation_close(rel, NoLock);
 	if (!dry_run)
 	{
-		refuse(&detach);
-		execute(&detach);
+		detach_refuse(&detach);
+		detach_execute(&detach);
 	}
 	rights_give_back(&before);
 	return_plan(fcinfo, &detach);

@@ -743,7 +743,7 @@ is_given(const Reading *r, int relation, const ProposeKey *key, const bool *give
 
 /* Returns what given columns lead to a relation's rows by, as "book by GSI1"; NULL: nothing. */
 static char *
-lookup(const Reading *r, int relation, const bool *given)
+asked_lookup(const Reading *r, int relation, const bool *given)
 {
 	const ProposeEntity *entity = r->tables[relation]->entity;
 
@@ -779,7 +779,7 @@ lookups_of_views(const Reading *r)
 		given[class] = r->known[class] != NOT_KNOWN;
 	while ((i = bms_next_member(left, i)) >= 0)
 	{
-		char *text = lookup(r, i, given);
+		char *text = asked_lookup(r, i, given);
 
 		CHECK_FOR_INTERRUPTS();
 		if (text == NULL)

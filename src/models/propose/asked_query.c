@@ -758,7 +758,7 @@ is_read_or_write(const char *text)
 }
 
 static RawStmt *
-parse(AskedQuery *asked)
+asked_parse(AskedQuery *asked)
 {
 	Raw raw = {asked};
 	List *statements;
@@ -829,7 +829,7 @@ static void
 read_query(void *arg)
 {
 	AskedQuery *asked = arg;
-	Query *query = analyse(asked, parse(asked));
+	Query *query = analyse(asked, asked_parse(asked));
 	Scope *scope;
 
 	asked->command = query->commandType;

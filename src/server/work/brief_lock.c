@@ -221,7 +221,7 @@ brief_lock_blockers(List *relids, LOCKMODE mode)
 }
 
 pg_noreturn static void
-fail(List *relids, LOCKMODE mode)
+brief_lock_fail(List *relids, LOCKMODE mode)
 {
 	char *blockers = brief_lock_blockers(relids, mode);
 	Oid blocked = linitial_oid(relids);
@@ -264,7 +264,7 @@ brief_lock_all(List *relids, LOCKMODE mode)
 		long left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), end);
 
 		if (left <= 0)
-			fail(relids, mode);
+			brief_lock_fail(relids, mode);
 		work_sleep(Min(left, LOCK_PAUSE));
 	}
 }

@@ -684,7 +684,7 @@ job_total(Job *job, JobTotal *total)
 
 /* Prints a line on the step that is worked on, read from the view so that both show the same. */
 static void
-tell(const Job *job)
+tell_step(const Job *job)
 {
 	Oid types[] = {INT8OID};
 	Datum values[] = {Int64GetDatum(job->id)};
@@ -721,5 +721,5 @@ void
 job_tell(Job *job)
 {
 	if (progress_is_due(&job->told))
-		tell(job);
+		tell_step(job);
 }

@@ -628,7 +628,7 @@ do_round(void)
 }
 
 static void
-start(void)
+launcher_start(void)
 {
 	HASHCTL control = {.keysize = sizeof(TargetKey), .entrysize = sizeof(Target)};
 
@@ -648,7 +648,7 @@ dyn_launcher_main(Datum unused)
 	background_start();
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
 	background_settings(NULL, 0);
-	start();
+	launcher_start();
 	context = AllocSetContextCreate(TopMemoryContext, "dynamo_table launcher's round",
 									ALLOCSET_SMALL_SIZES);
 	for (;;)

@@ -349,7 +349,7 @@ leave_out(StreamPlugin *plugin, StreamSubject *subject)
  */
 
 static void
-insert(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc, StreamRow *row)
+change_insert(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc, StreamRow *row)
 {
 	if (row->item == NULL)
 		return;
@@ -370,7 +370,8 @@ is_moved(const StreamSubject *subject, TupleDesc desc, StreamRow *old, const Str
 }
 
 static void
-update(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc, StreamRow *old, StreamRow *new)
+change_update(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc, StreamRow *old,
+			  StreamRow *new)
 {
 	if (new->item == NULL || (old->item != NULL && same_item(old->item, new->item)))
 		return;
@@ -461,10 +462,10 @@ stream_change(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc,
 	switch (change->action)
 	{
 		case REORDER_BUFFER_CHANGE_INSERT:
-			insert(plugin, subject, desc, &new);
+			change_insert(plugin, subject, desc, &new);
 			break;
 		case REORDER_BUFFER_CHANGE_UPDATE:
-			update(plugin, subject, desc, &old, &new);
+			change_update(plugin, subject, desc, &old, &new);
 			break;
 		case REORDER_BUFFER_CHANGE_DELETE:
 			remove_item(plugin, subject, desc, &old);

@@ -389,7 +389,7 @@ stream_collector_open(StreamCollector *collector)
 }
 
 static void
-leave(StreamCollector *collector)
+collect_leave(StreamCollector *collector)
 {
 	collector->decoder = NULL;
 	session_origin = collector->origin;
@@ -405,7 +405,7 @@ void
 stream_collector_close(StreamCollector *collector)
 {
 	stream_decoder_close(collector->decoder);
-	leave(collector);
+	collect_leave(collector);
 }
 
 /* Abandons the collector after an error, if it is open. */
@@ -415,5 +415,5 @@ stream_collector_abandon(StreamCollector *collector)
 	if (collector->decoder == NULL)
 		return;
 	stream_decoder_abandon(collector->decoder);
-	leave(collector);
+	collect_leave(collector);
 }

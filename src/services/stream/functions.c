@@ -26,12 +26,12 @@
 #define LOOK_FOR_LOCK 10
 
 static void
-begin(void)
+collect_begin(void)
 {
 }
 
 static void
-commit(void)
+collect_commit(void)
 {
 	procedure_commit(NULL);
 }
@@ -67,7 +67,7 @@ collect_all(StreamCollector *collector, XLogRecPtr target)
 }
 
 static uint64
-collect(StreamCollector *collector, XLogRecPtr target)
+collect_here(StreamCollector *collector, XLogRecPtr target)
 {
 	uint64 records = 0;
 
@@ -114,12 +114,12 @@ collect_or_wait(StreamCollector *collector, XLogRecPtr target)
 		before.records = 0;
 		(void) stream_collector_progress(&before, false);
 		if (stream_collector_open(collector))
-			return collect(collector, target);
+			return collect_here(collector, target);
 		if (wait_for_other(target, &after))
 			/* another collector than before counts from zero */
 			return after.records - Min(before.records, after.records);
 		/* no snapshot is kept meanwhile, and what is committed meanwhile is seen */
-		commit();
+		collect_commit();
 		work_sleep(LOOK_FOR_LOCK);
 	}
 }
@@ -140,11 +140,11 @@ PG_FUNCTION_INFO_V1(dyn_collect_streams);
 Datum
 dyn_collect_streams(PG_FUNCTION_ARGS)
 {
-	StreamCollector collector = {.begin = begin, .commit = commit};
+	StreamCollector collector = {.begin = collect_begin, .commit = collect_commit};
 	uint64 records;
 
 	connect_to_collect(fcinfo);
-	commit();
+	collect_commit();
 	records = collect_or_wait(&collector, end_of_wal());
 	SPI_finish();
 	return make_result(records);

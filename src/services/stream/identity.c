@@ -88,7 +88,7 @@ current_identity(Relation rel)
 }
 
 static char *
-alter(Relation rel, const char *identity)
+identity_alter(Relation rel, const char *identity)
 {
 	return psprintf("ALTER TABLE %s REPLICA IDENTITY %s",
 					quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
@@ -104,7 +104,7 @@ stream_identity_change(Relation rel, DynStreamView view, DynSettings *settings)
 	if (stream_identity_suffices(rel, view))
 		return NULL;
 	settings->identity = current_identity(rel);
-	return alter(rel, identity_word(identity_for(rel, view)));
+	return identity_alter(rel, identity_word(identity_for(rel, view)));
 }
 
 /* Returns whether the table still has the index. */
@@ -131,16 +131,16 @@ stream_identity_restore(Relation rel, DynStreamView view, const DynSettings *set
 	if (strncmp(identity, INDEX, strlen(INDEX)) == 0)
 	{
 		if (has_index(rel, index))
-			return alter(rel, psprintf("USING INDEX %s", quote_identifier(index)));
+			return identity_alter(rel, psprintf("USING INDEX %s", quote_identifier(index)));
 		ereport(NOTICE, (errmsg("replica identity of table \"%s\" is DEFAULT now",
 								RelationGetRelationName(rel)),
 						 errdetail("It was index \"%s\", which is gone.", index)));
-		return alter(rel, identity_word(REPLICA_IDENTITY_DEFAULT));
+		return identity_alter(rel, identity_word(REPLICA_IDENTITY_DEFAULT));
 	}
 	for (const char *known = "dfn"; *known != '\0'; known++)
 	{
 		if (strcmp(identity, identity_word(*known)) == 0)
-			return alter(rel, identity);
+			return identity_alter(rel, identity);
 	}
 	return NULL;
 }

@@ -116,7 +116,7 @@ survey_streams(Streams *streams)
 
 /* Calls one of the server's functions as the caller, who needs REPLICATION for it. */
 static Datum
-call(const char *sql, int nargs)
+life_call(const char *sql, int nargs)
 {
 	Oid types[] = {NAMEOID, NAMEOID};
 	Datum values[] = {DirectFunctionCall1(namein, CStringGetDatum(stream_slot_name())),
@@ -130,18 +130,18 @@ call(const char *sql, int nargs)
 static XLogRecPtr
 make_slot(bool failover)
 {
-	return DatumGetLSN(call(failover ? "SELECT lsn FROM "
-									   "pg_catalog.pg_create_logical_replication_slot($1, $2, "
-									   "false, false, true)"
-									 : "SELECT lsn FROM "
-									   "pg_catalog.pg_create_logical_replication_slot($1, $2)",
-							2));
+	return DatumGetLSN(life_call(failover ? "SELECT lsn FROM "
+											"pg_catalog.pg_create_logical_replication_slot($1, $2, "
+											"false, false, true)"
+										  : "SELECT lsn FROM "
+											"pg_catalog.pg_create_logical_replication_slot($1, $2)",
+								 2));
 }
 
 static void
 drop_slot(void)
 {
-	call("SELECT pg_catalog.pg_drop_replication_slot($1)", 1);
+	life_call("SELECT pg_catalog.pg_drop_replication_slot($1)", 1);
 }
 
 /*
@@ -250,7 +250,7 @@ take_life(void)
 }
 
 static void
-look(Life *life)
+life_look(Life *life)
 {
 	procedure_commit(NULL);
 	stream_look(&life->slot);
@@ -261,28 +261,28 @@ look(Life *life)
  * meanwhile.  check: whether there is anything to do; act: called with the slot locked.
  */
 static void
-work(Life *life, bool (*check)(Life *life), void (*act)(Life *life))
+life_work(Life *life, bool (*check)(Life *life), void (*act)(Life *life))
 {
-	look(life);
+	life_look(life);
 	if (!check(life))
 		return;
 	stream_take_slot();
 	life->has_slot = true;
-	look(life);
+	life_look(life);
 	if (check(life))
 		act(life);
 	procedure_commit(NULL);
 }
 
 static Datum
-run(FunctionCallInfo fcinfo, Life *life, bool (*check)(Life *life), void (*act)(Life *life))
+life_run(FunctionCallInfo fcinfo, Life *life, bool (*check)(Life *life), void (*act)(Life *life))
 {
 	check_call(fcinfo, life);
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	take_life();
 	PG_TRY();
 	{
-		work(life, check, act);
+		life_work(life, check, act);
 	}
 	PG_FINALLY();
 	{
@@ -346,7 +346,7 @@ check_reset(Life *life)
 }
 
 static void
-reset(Life *life)
+life_reset(Life *life)
 {
 	XLogRecPtr after = life->slot.collected;
 	bool failover = life->failover >= 0 ? life->failover > 0 : life->slot.failover;
@@ -413,7 +413,7 @@ dyn_setup_streams(PG_FUNCTION_ARGS)
 {
 	Life life = {.procedure = "dyn_setup_streams", .failover = argument_flag(fcinfo, 0, false)};
 
-	return run(fcinfo, &life, check_set_up, set_up);
+	return life_run(fcinfo, &life, check_set_up, set_up);
 }
 
 /* dyn_reset_streams(failover) */
@@ -424,7 +424,7 @@ dyn_reset_streams(PG_FUNCTION_ARGS)
 	Life life = {.procedure = "dyn_reset_streams",
 				 .failover = PG_ARGISNULL(0) ? -1 : PG_GETARG_BOOL(0)};
 
-	return run(fcinfo, &life, check_reset, reset);
+	return life_run(fcinfo, &life, check_reset, life_reset);
 }
 
 /* dyn_teardown_streams(force) */
@@ -436,5 +436,5 @@ dyn_teardown_streams(PG_FUNCTION_ARGS)
 				 .failover = -1,
 				 .force = argument_flag(fcinfo, 0, false)};
 
-	return run(fcinfo, &life, check_tear_down, tear_down);
+	return life_run(fcinfo, &life, check_tear_down, tear_down);
 }

@@ -41,7 +41,7 @@ is_true(uint64 row, int column)
 }
 
 static uint64
-execute(const char *sql, int nargs, Oid *types, Datum *values)
+nodes_execute(const char *sql, int nargs, Oid *types, Datum *values)
 {
 	return sql_execute(sql, nargs, types, values, NULL, false, 0);
 }
@@ -52,7 +52,7 @@ execute_with_text(const char *sql, const char *argument)
 	Oid types[] = {TEXTOID};
 	Datum values[] = {CStringGetTextDatum(argument)};
 
-	return execute(sql, 1, types, values);
+	return nodes_execute(sql, 1, types, values);
 }
 
 /* Returns a table's name as all nodes read it, whatever the search_path is. */
@@ -210,16 +210,17 @@ stream_nodes_shards(const StreamTarget *target, StreamNodeShard **shards)
 
 /* Asks the node of a shard and returns its answer; connected to SPI. */
 static char *
-ask(const StreamPlacement *placement, char *command)
+nodes_ask(const StreamPlacement *placement, char *command)
 {
 	Oid types[] = {INT4OID, TEXTOID};
 	Datum values[] = {Int32GetDatum(placement->node), CStringGetTextDatum(command)};
 
-	if (execute("SELECT r.node_name, r.success, r.result FROM pg_catalog.pg_dist_node n,"
-				" pg_catalog.master_run_on_worker(ARRAY[n.nodename], ARRAY[n.nodeport], ARRAY[$2],"
-				" false) r WHERE n.groupid OPERATOR(pg_catalog.=) $1"
-				" AND n.noderole OPERATOR(pg_catalog.=) 'primary'::pg_catalog.noderole",
-				lengthof(types), types, values) != 1)
+	if (nodes_execute(
+			"SELECT r.node_name, r.success, r.result FROM pg_catalog.pg_dist_node n,"
+			" pg_catalog.master_run_on_worker(ARRAY[n.nodename], ARRAY[n.nodeport], ARRAY[$2],"
+			" false) r WHERE n.groupid OPERATOR(pg_catalog.=) $1"
+			" AND n.noderole OPERATOR(pg_catalog.=) 'primary'::pg_catalog.noderole",
+			lengthof(types), types, values) != 1)
 		dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND,
 				  "Requested resource not found: Shard does not exist");
 	if (!is_true(0, 2) || field_or_null(0, 3) == NULL)
@@ -236,7 +237,8 @@ stream_nodes_position(const StreamPlacement *placement)
 
 	SPI_connect();
 	position = MemoryContextStrdup(
-		context, ask(placement, psprintf("SELECT %s.dyn_stream_position()", extension_schema())));
+		context,
+		nodes_ask(placement, psprintf("SELECT %s.dyn_stream_position()", extension_schema())));
 	SPI_finish();
 	return position;
 }
@@ -250,13 +252,13 @@ stream_nodes_read(const StreamTarget *target, const StreamPlacement *placement, 
 	char *answer;
 
 	SPI_connect();
-	answer = ask(placement,
-				 psprintf("SELECT " DYN_INTERNAL ".stream_node_records(%s, " INT64_FORMAT
-						  ", %u::pg_catalog.oid, %s, " INT64_FORMAT ", %s, %s)",
-						  table_literal(target->relid), target->stream.label, placement->relid,
-						  quote_literal_cstr(pnstrdup(position.data, position.len)), max_records,
-						  quote_literal_cstr(pnstrdup(target->table.data, target->table.len)),
-						  quote_literal_cstr(dyn_arn_region())));
+	answer = nodes_ask(
+		placement, psprintf("SELECT " DYN_INTERNAL ".stream_node_records(%s, " INT64_FORMAT
+							", %u::pg_catalog.oid, %s, " INT64_FORMAT ", %s, %s)",
+							table_literal(target->relid), target->stream.label, placement->relid,
+							quote_literal_cstr(pnstrdup(position.data, position.len)), max_records,
+							quote_literal_cstr(pnstrdup(target->table.data, target->table.len)),
+							quote_literal_cstr(dyn_arn_region())));
 	check_answer(answer);
 	execute_with_text("SELECT a.j OPERATOR(pg_catalog.->>) 'records', a.j OPERATOR(pg_catalog.->>) "
 					  "'position', a.j OPERATOR(pg_catalog.->>) 'ended'"
@@ -283,11 +285,12 @@ stream_nodes_require(Oid relid)
 	uint64 nodes;
 
 	SPI_connect();
-	if (execute("SELECT FROM pg_catalog.pg_dist_shard s"
-				" JOIN pg_catalog.pg_dist_placement p ON p.shardid OPERATOR(pg_catalog.=) s.shardid"
-				" WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass"
-				" GROUP BY s.shardid HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1",
-				1, types, values) > 0)
+	if (nodes_execute(
+			"SELECT FROM pg_catalog.pg_dist_shard s"
+			" JOIN pg_catalog.pg_dist_placement p ON p.shardid OPERATOR(pg_catalog.=) s.shardid"
+			" WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass"
+			" GROUP BY s.shardid HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1",
+			1, types, values) > 0)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("table \"%s\" cannot have a change stream", get_rel_name(relid)),
 						errdetail("Its shards have replicas, so each change is made at several "

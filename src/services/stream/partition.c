@@ -167,7 +167,7 @@ qualified(const char *name)
 }
 
 static void
-execute(const char *sql)
+partition_execute(const char *sql)
 {
 	(void) owned_execute(STREAM_RECORDS_TABLE, sql, 0, NULL, NULL, NULL);
 }
@@ -186,7 +186,8 @@ revoke_rights(Oid relid, const char *table)
 	SPITupleTable *found = SPI_tuptable;
 
 	for (uint64 i = 0; i < n; i++)
-		execute(psprintf("REVOKE ALL ON %s FROM %s CASCADE", table, sql_text(found, i, 1)));
+		partition_execute(
+			psprintf("REVOKE ALL ON %s FROM %s CASCADE", table, sql_text(found, i, 1)));
 }
 
 /* Both bounds are whole seconds. */
@@ -197,20 +198,20 @@ create_partition(StreamPartition *partition)
 	const char *table = qualified(name);
 	const char *records = qualified(STREAM_RECORDS_TABLE);
 
-	execute(psprintf("CREATE TABLE %s (LIKE %s INCLUDING STORAGE INCLUDING COMPRESSION)"
-					 " USING heap",
-					 table, records));
+	partition_execute(psprintf("CREATE TABLE %s (LIKE %s INCLUDING STORAGE INCLUDING COMPRESSION)"
+							   " USING heap",
+							   table, records));
 	CommandCounterIncrement();
 	partition->relid = owned_table(name);
 	revoke_rights(partition->relid, table);
-	execute(psprintf("ALTER TABLE %s ENABLE ROW LEVEL SECURITY", table));
+	partition_execute(psprintf("ALTER TABLE %s ENABLE ROW LEVEL SECURITY", table));
 	/* no lock that keeps readers out */
-	execute(
+	partition_execute(
 		psprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (to_timestamp(" INT64_FORMAT
 				 ")) TO (to_timestamp(" INT64_FORMAT "))",
 				 records, table, (int64) timestamptz_to_time_t(partition->lower),
 				 (int64) timestamptz_to_time_t(partition->upper)));
-	execute(psprintf("ALTER EXTENSION dynamo_table ADD TABLE %s", table));
+	partition_execute(psprintf("ALTER EXTENSION dynamo_table ADD TABLE %s", table));
 }
 
 static bool
@@ -311,8 +312,8 @@ drop_partition(const char *name)
 {
 	const char *table = qualified(name);
 
-	execute(psprintf("ALTER EXTENSION dynamo_table DROP TABLE %s", table));
-	execute(psprintf("DROP TABLE %s", table));
+	partition_execute(psprintf("ALTER EXTENSION dynamo_table DROP TABLE %s", table));
+	partition_execute(psprintf("DROP TABLE %s", table));
 }
 
 /*

@@ -45,7 +45,7 @@ filter_by_origin(LogicalDecodingContext *ctx, OriginId origin)
 }
 
 static void
-startup(LogicalDecodingContext *ctx, OutputPluginOptions *options, bool is_init)
+plugin_startup(LogicalDecodingContext *ctx, OutputPluginOptions *options, bool is_init)
 {
 	StreamPlugin *plugin = palloc0(sizeof(StreamPlugin));
 
@@ -66,7 +66,7 @@ startup(LogicalDecodingContext *ctx, OutputPluginOptions *options, bool is_init)
  */
 
 static void
-begin(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
+plugin_begin(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 {
 	StreamPlugin *plugin = ctx->output_plugin_private;
 
@@ -80,7 +80,7 @@ begin(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 }
 
 static void
-commit(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr commit_lsn)
+plugin_commit(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr commit_lsn)
 {
 	StreamPlugin *plugin = ctx->output_plugin_private;
 
@@ -172,8 +172,8 @@ begin_mark(StreamPlugin *plugin, const DynMark *mark)
 }
 
 static void
-message(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn, bool transactional,
-		const char *prefix, Size size, const char *text)
+plugin_message(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn,
+			   bool transactional, const char *prefix, Size size, const char *text)
 {
 	StreamPlugin *plugin = ctx->output_plugin_private;
 	MemoryContext old;
@@ -282,11 +282,11 @@ truncate_tables(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, int nrelatio
 void
 _PG_output_plugin_init(OutputPluginCallbacks *callbacks)
 {
-	callbacks->startup_cb = startup;
-	callbacks->begin_cb = begin;
+	callbacks->startup_cb = plugin_startup;
+	callbacks->begin_cb = plugin_begin;
 	callbacks->change_cb = change_row;
 	callbacks->truncate_cb = truncate_tables;
-	callbacks->commit_cb = commit;
-	callbacks->message_cb = message;
+	callbacks->commit_cb = plugin_commit;
+	callbacks->message_cb = plugin_message;
 	callbacks->filter_by_origin_cb = filter_by_origin;
 }

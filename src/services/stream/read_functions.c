@@ -188,7 +188,7 @@ put_record(const StreamRecord *record, void *arg)
 }
 
 static int64
-look(ReadCall *call)
+read_look(ReadCall *call)
 {
 	StreamReadResult result;
 	DynTable *table;
@@ -220,7 +220,7 @@ dyn_read_stream(PG_FUNCTION_ARGS)
 	get_call(fcinfo, &call);
 	InitMaterializedSRF(fcinfo, 0);
 	call.result = (ReturnSetInfo *) fcinfo->resultinfo;
-	while (look(&call) == 0)
+	while (read_look(&call) == 0)
 	{
 		long left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), start + call.wait);
 

@@ -61,14 +61,14 @@ typedef struct Worker
 } Worker;
 
 static void
-begin(void)
+collector_begin(void)
 {
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
 }
 
 static void
-commit(void)
+collector_commit(void)
 {
 	CommitTransactionCommand();
 }
@@ -96,9 +96,9 @@ is_unwanted(Worker *worker)
 	if (!is_over(&worker->looked, LOOK_AROUND))
 		return false;
 	worker->looked = GetCurrentTimestamp();
-	begin();
+	collector_begin();
 	unwanted = background_is_locked(MyDatabaseId) || service_is_switched_off(&stream_service);
-	commit();
+	collector_commit();
 	return unwanted;
 }
 
@@ -184,9 +184,9 @@ open_collector(StreamCollector *collector)
 {
 	bool opened;
 
-	begin();
+	collector_begin();
 	opened = extension_installed() && stream_collector_open(collector);
-	commit();
+	collector_commit();
 	return opened;
 }
 
@@ -206,7 +206,7 @@ wait_after_death(Worker *worker)
 }
 
 static void
-collect(Worker *worker)
+collector_collect(Worker *worker)
 {
 	PG_TRY();
 	{
@@ -230,9 +230,9 @@ collect(Worker *worker)
  * but that nothing can be written, which may be over at any time.
  */
 static VisitAnswer
-visit(Visit *visit)
+collector_visit(Visit *visit)
 {
-	Worker worker = {.collector = {.begin = begin, .commit = commit}};
+	Worker worker = {.collector = {.begin = collector_begin, .commit = collector_commit}};
 
 	background_settings(settings, lengthof(settings));
 	/*
@@ -245,7 +245,7 @@ visit(Visit *visit)
 	if (!dyn_stream_collector)
 		return VISIT_NOTHING;
 	if (wait_after_death(&worker))
-		collect(&worker);
+		collector_collect(&worker);
 	return DefaultXactReadOnly ? VISIT_DONE : VISIT_SILENT;
 }
 
@@ -302,4 +302,4 @@ const Service stream_service = {.worker = "dynamo_table stream collector",
 								.max_back_off = 60,
 								.databases = databases,
 								.waits = stream_collector_waits,
-								.visit = visit};
+								.visit = collector_visit};

@@ -92,7 +92,7 @@ relation_changed(Oid relid)
 static Subscriber subscriber = {.relation_changed = relation_changed, .schemas = true};
 
 static void
-forget(void *arg)
+subject_forget(void *arg)
 {
 	if (current == arg)
 		current = NULL;
@@ -114,7 +114,7 @@ stream_subjects_create(StreamPlugin *plugin)
 	subjects->context = context;
 	subjects->entries = hash_create("dynamo_table stream subjects", 16, &ctl,
 									HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	*callback = (MemoryContextCallback){.func = forget, .arg = subjects};
+	*callback = (MemoryContextCallback){.func = subject_forget, .arg = subjects};
 	MemoryContextRegisterResetCallback(context, callback);
 	invalidation_subscribe(&subscriber);
 	current = plugin->subjects = subjects;

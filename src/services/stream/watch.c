@@ -231,7 +231,7 @@ forget_shards(void)
 }
 
 static void
-watch(void *arg)
+watch_shards(void *arg)
 {
 	const StreamCollector *collector = arg;
 	List *streams = NIL;
@@ -245,7 +245,7 @@ watch(void *arg)
 
 /* A table may be dropped while it is looked at; then another look is taken. */
 static void
-tell(ErrorData *error)
+watch_tell(ErrorData *error)
 {
 	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION)
 		ReThrowError(error);
@@ -275,10 +275,10 @@ stream_watch(StreamCollector *collector)
 		(void) extension_lock(true);
 		session_origin = DoNotReplicateId;
 		PushActiveSnapshot(GetTransactionSnapshot());
-		error = attempt(watch, collector);
+		error = attempt(watch_shards, collector);
 		PopActiveSnapshot();
 		if (error != NULL)
-			tell(error);
+			watch_tell(error);
 		session_origin = collector->origin;
 		stream_decoder_leave_out(collector->decoder, GetTopTransactionIdIfAny());
 	}

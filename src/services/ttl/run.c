@@ -48,7 +48,7 @@ batch_after(int batch, int failures)
 }
 
 static void
-look(TtlSweep *sweep)
+run_look(TtlSweep *sweep)
 {
 	DynTable *table;
 	Relation rel = ttl_open(sweep, AccessShareLock, &table);
@@ -62,7 +62,7 @@ look(TtlSweep *sweep)
 
 /* Begins a sweep; returns false if there is nothing to sweep. */
 static bool
-begin(TtlSweep *sweep, TtlState *state)
+run_begin(TtlSweep *sweep, TtlState *state)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	DynTable *table;
@@ -107,7 +107,7 @@ count_failures(const TtlSweep *sweep, TtlState *state, TimestampTz now)
 }
 
 static void
-note(TtlSweep *sweep, TtlState *state)
+run_note(TtlSweep *sweep, TtlState *state)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	bool reread = sweep->from == 0 && state->dead > FEW_DEAD;
@@ -151,11 +151,11 @@ ttl_run(TtlSweep *sweep)
 	sweep->context = CurrentMemoryContext;
 	/* a table may be broken; a background worker, which has a back-off for that, goes on by itself */
 	if (!sweep->limits.background)
-		ttl_attempt(sweep, look);
-	if (sweep->error != NULL || !begin(sweep, &state))
+		ttl_attempt(sweep, run_look);
+	if (sweep->error != NULL || !run_begin(sweep, &state))
 		return;
 	ttl_sweep(sweep);
-	note(sweep, &state);
+	run_note(sweep, &state);
 	SPI_commit();
 	MemoryContextSwitchTo(sweep->context);
 }

@@ -88,7 +88,7 @@ look_around(Worker *worker)
 
 /* Without a name the table is gone. */
 static char *
-describe(Oid relid, MemoryContext context)
+service_describe(Oid relid, MemoryContext context)
 {
 	char *schema;
 	char *name;
@@ -106,7 +106,7 @@ describe(Oid relid, MemoryContext context)
  */
 
 static void
-tell(const TtlSweep *sweep, const char *name)
+service_tell(const TtlSweep *sweep, const char *name)
 {
 	char *database;
 
@@ -160,7 +160,7 @@ catch_error(Worker *worker, TtlSweep *sweep)
 }
 
 static void
-run(TtlSweep *sweep)
+service_run(TtlSweep *sweep)
 {
 	StartTransactionCommand();
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
@@ -179,7 +179,7 @@ run_until_cancelled(Worker *worker, TtlSweep *sweep)
 					  TimestampTzPlusMilliseconds(worker->visit->began, VISIT_STAY));
 	PG_TRY();
 	{
-		run(sweep);
+		service_run(sweep);
 	}
 	PG_CATCH();
 	{
@@ -192,9 +192,7 @@ run_until_cancelled(Worker *worker, TtlSweep *sweep)
 	QueryCancelPending = false;
 }
 
-/*
- * Returns when a table is due again: after a failure at retry_at, or MAX_TRUST if that is sooner.
- */
+/* Returns when a table is due again: after a failure at retry_at, or MAX_TRUST if sooner. */
 static TimestampTz
 next_due_time(const TtlSweep *sweep)
 {
@@ -216,7 +214,7 @@ sweep_table(Worker *worker, const Turn *turn, int share, MemoryContext context)
 								 .budget = share,
 								 .pause = dyn_ttl_pause,
 								 .background = true}};
-	char *name = describe(sweep.relid, context);
+	char *name = service_describe(sweep.relid, context);
 	TimestampTz due;
 
 	if (name == NULL)
@@ -226,7 +224,7 @@ sweep_table(Worker *worker, const Turn *turn, int share, MemoryContext context)
 	pgstat_report_activity(STATE_RUNNING, psprintf("sweeping expired items of %s", name));
 	run_until_cancelled(worker, &sweep);
 	if (sweep.error != NULL)
-		tell(&sweep, name);
+		service_tell(&sweep, name);
 	pgstat_report_activity(STATE_IDLE, NULL);
 	pgstat_report_stat(true);
 	visit_end_work(worker->visit);
@@ -244,7 +242,7 @@ static void
 note_culprit(Worker *worker, Culprit culprit)
 {
 	TtlSweep sweep = {.relid = culprit.relid, .crashed = culprit.crashed};
-	char *name = describe(sweep.relid, worker->context);
+	char *name = service_describe(sweep.relid, worker->context);
 
 	if (name == NULL)
 		return;
@@ -253,7 +251,7 @@ note_culprit(Worker *worker, Culprit culprit)
 				   pstrdup(culprit.crashed ? "the server went down during its sweep"
 										   : "the background worker ended before its sweep"));
 	note_failure(worker, &sweep);
-	tell(&sweep, name);
+	service_tell(&sweep, name);
 }
 
 static void
@@ -365,7 +363,7 @@ sweep_tables(Worker *worker)
 }
 
 static VisitAnswer
-visit(Visit *visit)
+service_visit(Visit *visit)
 {
 	Worker worker = {.visit = visit};
 	/* default_transaction_read_only stops it, but not for long */
@@ -398,4 +396,4 @@ const Service ttl_service = {.worker = "dynamo_table ttl worker",
 							 .interval = &dyn_ttl_interval,
 							 .probe_interval = &dyn_ttl_probe_interval,
 							 .max_back_off = 300,
-							 .visit = visit};
+							 .visit = service_visit};

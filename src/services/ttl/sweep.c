@@ -376,7 +376,7 @@ remove_due(TtlSweep *sweep)
 }
 
 static void
-run(TtlSweep *sweep)
+sweep_run(TtlSweep *sweep)
 {
 	int64 before;
 	bool all;
@@ -411,7 +411,7 @@ ttl_sweep(TtlSweep *sweep)
 	sweep->problem = NULL;
 	PG_TRY();
 	{
-		run(sweep);
+		sweep_run(sweep);
 	}
 	PG_FINALLY();
 	{
