@@ -155,7 +155,7 @@ typedef struct Kept
 static Kept *kept_data;
 
 static void *
-keep(const void *data, size_t size)
+config_keep(const void *data, size_t size)
 {
 	Kept *kept = malloc(sizeof(Kept) + size);
 
@@ -173,7 +173,7 @@ config_new(void)
 {
 	static const Config empty;
 
-	return keep(&empty, sizeof(empty));
+	return config_keep(&empty, sizeof(empty));
 }
 
 static const Setting *
@@ -270,7 +270,7 @@ read_value(const Setting *setting, const char *value, Config *config)
 	switch (setting->type)
 	{
 		case TYPE_TEXT:
-			*(const char **) at = keep(value, strlen(value) + 1);
+			*(const char **) at = config_keep(value, strlen(value) + 1);
 			return true;
 		case TYPE_SWITCH:
 			return read_switch(value, at);
@@ -290,7 +290,8 @@ read_value(const Setting *setting, const char *value, Config *config)
 }
 
 static bool
-set(const Setting *setting, const char *value, const char *source, Config *config, Problem *problem)
+config_assign(const Setting *setting, const char *value, const char *source, Config *config,
+			  Problem *problem)
 {
 	/* a value may be a secret, so none is shown */
 	if (!read_value(setting, value, config))
@@ -304,7 +305,7 @@ set_standards(Config *config, Problem *problem)
 {
 	for (size_t i = 0; i < SETTING_COUNT; i++)
 	{
-		if (!set(&settings[i], settings[i].standard, "standard", config, problem))
+		if (!config_assign(&settings[i], settings[i].standard, "standard", config, problem))
 			return false;
 	}
 	return true;
@@ -341,7 +342,7 @@ read_line(char *line, const char *source, Config *config, Problem *problem)
 	setting = find_setting(name, strlen(name));
 	if (setting == NULL)
 		return fail(problem, "%s: there is no setting \"%.64s\"", source, name);
-	return set(setting, trimmed(equals + 1), source, config, problem);
+	return config_assign(setting, trimmed(equals + 1), source, config, problem);
 }
 
 static bool
@@ -380,7 +381,7 @@ read_environment(Config *config, Problem *problem)
 		for (const char *c = settings[i].name; *c != '\0'; c++)
 			*at++ = (char) toupper((unsigned char) *c);
 		value = getenv(name);
-		if (value != NULL && !set(&settings[i], value, name, config, problem))
+		if (value != NULL && !config_assign(&settings[i], value, name, config, problem))
 			return false;
 	}
 	return true;
@@ -494,14 +495,14 @@ read_flags(int argc, char **argv, bool second, const char **path, Config *config
 			return fail(problem, "--%s needs a value", flag.name);
 		if (setting == NULL)
 			*path = value;
-		else if (second && !set(setting, value, argv[i], config, problem))
+		else if (second && !config_assign(setting, value, argv[i], config, problem))
 			return false;
 	}
 	return true;
 }
 
 static bool
-check(const Config *config, Problem *problem)
+config_check(const Config *config, Problem *problem)
 {
 	if ((*config->tls_certificate == '\0') != (*config->tls_key == '\0'))
 		return fail(problem, "tls_certificate and tls_key go together");
@@ -529,7 +530,7 @@ config_load(int argc, char **argv, Config *config, Command *command, char *text,
 		   (path == NULL || *path == '\0' || read_file(path, config, &problem)) &&
 		   read_environment(config, &problem) &&
 		   read_flags(argc, argv, true, &path, config, command, &problem) &&
-		   check(config, &problem);
+		   config_check(config, &problem);
 }
 
 static bool

@@ -128,7 +128,7 @@ leave_client(Client *client)
 
 /* Lets the client in, or counts it as refused; it is NULL without memory. */
 static bool
-add(Connection *connection, const Client *wanted, int limit)
+connections_add(Connection *connection, const Client *wanted, int limit)
 {
 	Client *client;
 	bool within;
@@ -180,7 +180,7 @@ is_time(_Atomic int64_t *warned)
 
 /* Warn that clients have more connections than a setting allows. */
 static void
-warn(const char *event, const char *address, const char *setting, int limit)
+connections_warn(const char *event, const char *address, const char *setting, int limit)
 {
 	LogLine line;
 
@@ -203,8 +203,8 @@ warn_refused(const Client *client, int limit)
 	inet_ntop(AF_INET6, &client->address, text, INET6_ADDRSTRLEN);
 	if (!mapped)
 		strcat(text, "/64");
-	warn("connection_refused", text + (mapped ? strlen("::ffff:") : 0), "connections_per_address",
-		 limit);
+	connections_warn("connection_refused", text + (mapped ? strlen("::ffff:") : 0),
+					 "connections_per_address", limit);
 }
 
 static void
@@ -214,7 +214,7 @@ warn_full(void)
 	int limit = config_now()->connections;
 
 	if (connections_counts().open >= limit && is_time(&warned))
-		warn("connections_wait", NULL, "connections", limit);
+		connections_warn("connections_wait", NULL, "connections", limit);
 }
 
 /*
@@ -236,7 +236,7 @@ connection_open(const void *server, int socket, int limit)
 		connection->socket = socket;
 		connection_enter(connection, PHASE_NEW);
 	}
-	if (add(connection, &client, limit))
+	if (connections_add(connection, &client, limit))
 	{
 		warn_full();
 		return connection;

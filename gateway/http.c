@@ -118,7 +118,7 @@ make_id(char id[REQUEST_ID_SIZE])
 }
 
 static void
-enter(Exchange *exchange, Phase phase)
+http_enter(Exchange *exchange, Phase phase)
 {
 	connection_enter(exchange->connection, phase);
 }
@@ -588,7 +588,7 @@ send_answer(Exchange *exchange)
 	free_body(exchange);
 	/* it is the response's now */
 	answer->release = NULL;
-	enter(exchange, PHASE_ANSWER);
+	http_enter(exchange, PHASE_ANSWER);
 	result = MHD_queue_response(exchange->mhd, (unsigned) answer->status, response);
 	MHD_destroy_response(response);
 	return result;
@@ -596,7 +596,7 @@ send_answer(Exchange *exchange)
 
 /* Called by the pool: the request has its answer.  Only threads of the pool compress it. */
 static void
-resume(Request *request)
+http_resume(Request *request)
 {
 	Exchange *exchange = (Exchange *) request;
 
@@ -631,8 +631,8 @@ ask_pool(Exchange *exchange)
 	Pool *pool = pool_of(&exchange->request);
 
 	exchange->compress = wants_compression(&exchange->message);
-	exchange->request.done = resume;
-	enter(exchange, PHASE_RUNNING);
+	exchange->request.done = http_resume;
+	http_enter(exchange, PHASE_RUNNING);
 	exchange->stage = STAGE_RUNNING;
 	MHD_suspend_connection(exchange->mhd);
 	if (exchange->compress)
@@ -652,7 +652,7 @@ refuse_body(Exchange *exchange)
 
 /* Runs the request, which is whole. */
 static enum MHD_Result
-run(Exchange *exchange)
+http_run(Exchange *exchange)
 {
 	Request *request = &exchange->request;
 	SignedRequest *message = &exchange->message;
@@ -710,8 +710,8 @@ take_body(Exchange *exchange, const char *data, size_t size)
 
 /* Is called by the library when the header has come, for each piece of the body, and at its end. */
 static enum MHD_Result
-handle(void *cls, struct MHD_Connection *mhd, const char *path, const char *method,
-	   const char *version, const char *data, size_t *size, void **context)
+http_handle(void *cls, struct MHD_Connection *mhd, const char *path, const char *method,
+			const char *version, const char *data, size_t *size, void **context)
 {
 	Exchange *exchange = *context;
 
@@ -725,7 +725,7 @@ handle(void *cls, struct MHD_Connection *mhd, const char *path, const char *meth
 			exchange->stage = STAGE_BODY;
 			exchange->counted = true;
 			metrics_in_flight(1);
-			enter(exchange, PHASE_BODY);
+			http_enter(exchange, PHASE_BODY);
 			read_header(exchange, path, method, version);
 			return exchange->request.answer.close ? send_answer(exchange) : MHD_YES;
 		case STAGE_BODY:
@@ -736,7 +736,7 @@ handle(void *cls, struct MHD_Connection *mhd, const char *path, const char *meth
 				*size = 0;
 				return result;
 			}
-			return run(exchange);
+			return http_run(exchange);
 		case STAGE_RUNNING:
 			return send_answer(exchange);
 	}
@@ -749,7 +749,7 @@ free_exchange(Exchange *exchange)
 	*connection_work(exchange->connection) = NULL;
 	if (exchange->counted)
 		metrics_in_flight(-1);
-	enter(exchange, PHASE_IDLE);
+	http_enter(exchange, PHASE_IDLE);
 	auth_leave(&exchange->request);
 	answer_release(&exchange->request.answer);
 	free_body(exchange);
@@ -800,7 +800,7 @@ begin_exchange(void *cls, const char *target, struct MHD_Connection *mhd)
 	exchange->target = strdup(target);
 	exchange->request.begun = clock_now();
 	make_id(exchange->request.id);
-	enter(exchange, PHASE_HEADER);
+	http_enter(exchange, PHASE_HEADER);
 	return exchange;
 }
 
@@ -944,7 +944,7 @@ start_daemon(const Server *server, const Config *config, const Listener *listene
 		return NULL;
 	/* clang-format off */
 	return MHD_start_daemon(
-		flags, 0, NULL, NULL, handle, NULL,
+		flags, 0, NULL, NULL, http_handle, NULL,
 		/* the first, so that it hears of what is wrong with the others */
 		MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL,
 		MHD_OPTION_LISTEN_SOCKET, socket,

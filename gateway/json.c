@@ -25,7 +25,7 @@ at(const Scan *scan, char c)
 
 /* Take this character if it is next. */
 static bool
-take(Scan *scan, char c)
+json_take(Scan *scan, char c)
 {
 	bool there = at(scan, c);
 
@@ -64,15 +64,15 @@ take_digits(Scan *scan)
 static bool
 take_number(Scan *scan)
 {
-	take(scan, '-');
-	if (!take(scan, '0') && !take_digits(scan))
+	json_take(scan, '-');
+	if (!json_take(scan, '0') && !take_digits(scan))
 		return false;
-	if (take(scan, '.') && !take_digits(scan))
+	if (json_take(scan, '.') && !take_digits(scan))
 		return false;
-	if (!take(scan, 'e') && !take(scan, 'E'))
+	if (!json_take(scan, 'e') && !json_take(scan, 'E'))
 		return true;
-	if (!take(scan, '+'))
-		take(scan, '-');
+	if (!json_take(scan, '+'))
+		json_take(scan, '-');
 	return take_digits(scan);
 }
 
@@ -114,7 +114,7 @@ take_escape(Scan *scan)
 static bool
 take_string(Scan *scan)
 {
-	if (!take(scan, '"'))
+	if (!json_take(scan, '"'))
 		return false;
 	while (scan->next < scan->end)
 	{
@@ -148,7 +148,7 @@ take_scalar(Scan *scan)
 
 /* Note that an object or an array begins. */
 static bool
-enter(Scan *scan, bool object)
+json_enter(Scan *scan, bool object)
 {
 	unsigned char bit = (unsigned char) (1 << scan->depth % 8);
 
@@ -178,7 +178,7 @@ take_name(Scan *scan)
 	if (!take_string(scan))
 		return false;
 	skip_blanks(scan);
-	return take(scan, ':');
+	return json_take(scan, ':');
 }
 
 /* Takes the next value whole, or so far that the value after it is the first within it. */
@@ -193,10 +193,10 @@ take_value(Scan *scan, bool *whole)
 	if (!object && !at(scan, '['))
 		return take_scalar(scan);
 	scan->next++;
-	if (!enter(scan, object))
+	if (!json_enter(scan, object))
 		return false;
 	skip_blanks(scan);
-	if (take(scan, object ? '}' : ']'))
+	if (json_take(scan, object ? '}' : ']'))
 	{
 		scan->depth--;
 		return true;
@@ -214,9 +214,9 @@ take_ends(Scan *scan)
 		bool object = in_object(scan);
 
 		skip_blanks(scan);
-		if (take(scan, ','))
+		if (json_take(scan, ','))
 			return !object || take_name(scan);
-		if (!take(scan, object ? '}' : ']'))
+		if (!json_take(scan, object ? '}' : ']'))
 			return false;
 		scan->depth--;
 	}

@@ -96,7 +96,7 @@ compare_id(const void *key_id, const void *key)
 
 /* Returns the key with this id, or NULL. */
 static AccessKey *
-find(const Keys *keys, const char *key_id)
+keys_search(const Keys *keys, const char *key_id)
 {
 	if (keys->count == 0)
 		return NULL;
@@ -110,7 +110,7 @@ keys_find(Keys *keys, const char *key_id, AccessKey *key)
 	const AccessKey *found;
 
 	pthread_rwlock_rdlock(&keys->lock);
-	found = find(keys, key_id);
+	found = keys_search(keys, key_id);
 	if (found != NULL)
 		*key = *found;
 	pthread_rwlock_unlock(&keys->lock);
@@ -129,7 +129,7 @@ same_secret(const AccessKey *a, const AccessKey *b)
 static void
 set_version(Keys *keys, AccessKey *key)
 {
-	const AccessKey *before = find(keys, key->caller.key_id);
+	const AccessKey *before = keys_search(keys, key->caller.key_id);
 
 	if (before != NULL && same_secret(before, key))
 		key->version = before->version;

@@ -43,7 +43,7 @@ bucket_of(const char *key_id)
 }
 
 static Account *
-find(const char *key_id)
+limit_find(const char *key_id)
 {
 	Account *account = *bucket_of(key_id);
 
@@ -55,7 +55,7 @@ find(const char *key_id)
 static Account *
 find_or_add(const char *key_id)
 {
-	Account *account = find(key_id);
+	Account *account = limit_find(key_id);
 	Account **bucket = bucket_of(key_id);
 
 	if (account != NULL)
@@ -123,7 +123,7 @@ limit_stay(const char *key_id)
 	Account *account;
 
 	pthread_mutex_lock(&limits.lock);
-	account = find(key_id);
+	account = limit_find(key_id);
 	if (account != NULL)
 		account->running++;
 	pthread_mutex_unlock(&limits.lock);
@@ -136,7 +136,7 @@ limit_leave(const char *key_id)
 	Account *account;
 
 	pthread_mutex_lock(&limits.lock);
-	account = find(key_id);
+	account = limit_find(key_id);
 	/* limits may have been set meanwhile */
 	if (account != NULL && account->running > 0)
 		account->running--;

@@ -21,7 +21,7 @@
 #define FIRST_INHERITED 3
 
 static bool
-fail(char **problem, const char *address, const char *what, const char *why)
+listen_fail(char **problem, const char *address, const char *what, const char *why)
 {
 	if (asprintf(problem, "could not %s \"%s\": %s", what, address, why) < 0)
 		*problem = NULL;
@@ -50,7 +50,7 @@ listen_is_local(const struct sockaddr_storage *address)
 
 /* Learn what the socket is bound to: a port of 0 is another one by now. */
 static bool
-describe(Listener *listener)
+listen_describe(Listener *listener)
 {
 	struct sockaddr_storage address;
 	socklen_t length = sizeof(address);
@@ -120,7 +120,7 @@ find_unix(const char *path, Address *found, char **problem)
 	struct sockaddr_un *address = (struct sockaddr_un *) &found->data;
 
 	if (strlen(path) >= sizeof(address->sun_path))
-		return fail(problem, path, "use the socket", "its path is too long");
+		return listen_fail(problem, path, "use the socket", "its path is too long");
 	address->sun_family = AF_UNIX;
 	strcpy(address->sun_path, path);
 	found->length = sizeof(*address);
@@ -139,11 +139,11 @@ find_tcp(const char *text, Address *found, char **problem)
 	int error;
 
 	if (!split(text, host, sizeof(host), &port))
-		return fail(problem, text, "read the address",
-					"it is not address:port, [address]:port or unix:/path");
+		return listen_fail(problem, text, "read the address",
+						   "it is not address:port, [address]:port or unix:/path");
 	error = getaddrinfo(*host == '\0' ? NULL : host, port, &hints, &first);
 	if (error != 0)
-		return fail(problem, text, "find", gai_strerror(error));
+		return listen_fail(problem, text, "find", gai_strerror(error));
 	memcpy(&found->data, first->ai_addr, first->ai_addrlen);
 	found->length = first->ai_addrlen;
 	freeaddrinfo(first);
@@ -201,9 +201,10 @@ listen_open(const char *text, Listener *listener, char **problem)
 	remove_dead_socket(&address);
 	listener->socket =
 		socket(address.data.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (listener->socket >= 0 && bind_and_listen(listener->socket, &address) && describe(listener))
+	if (listener->socket >= 0 && bind_and_listen(listener->socket, &address) &&
+		listen_describe(listener))
 		return true;
-	fail(problem, text, "listen at", strerror(errno));
+	listen_fail(problem, text, "listen at", strerror(errno));
 	listen_close(listener);
 	return false;
 }
@@ -220,7 +221,7 @@ listen_connect(const char *text, char **problem)
 	fd = socket(address.data.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd >= 0 && connect(fd, (const struct sockaddr *) &address.data, address.length) == 0)
 		return fd;
-	fail(problem, text, "connect to", strerror(errno));
+	listen_fail(problem, text, "connect to", strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	return -1;
@@ -238,7 +239,7 @@ listen_inherited(Listener *listener)
 	*listener = (Listener){.socket = FIRST_INHERITED, .inherited = true};
 	/* of several threads that are told of a client one gets it, and the others must not wait */
 	fcntl(listener->socket, F_SETFL, fcntl(listener->socket, F_GETFL) | O_NONBLOCK);
-	return describe(listener);
+	return listen_describe(listener);
 }
 
 /* Listen no longer, also where the socket has other numbers.  systemd's own stays as it is. */

@@ -16,7 +16,7 @@ skip_blanks(Scan *scan)
 }
 
 static void
-step(Scan *scan)
+scan_step(Scan *scan)
 {
 	if (scan->at < scan->end)
 		scan->at++;
@@ -26,12 +26,12 @@ step(Scan *scan)
 static void
 skip_string(Scan *scan)
 {
-	for (step(scan); scan->at < scan->end && *scan->at != '"'; step(scan))
+	for (scan_step(scan); scan->at < scan->end && *scan->at != '"'; scan_step(scan))
 	{
 		if (*scan->at == '\\')
-			step(scan);
+			scan_step(scan);
 	}
-	step(scan);
+	scan_step(scan);
 }
 
 /* Goes behind the value that begins here, whatever is in it. */
@@ -57,7 +57,7 @@ skip_value(Scan *scan)
 
 /* Enters what opens so; returns whether it did. */
 static bool
-enter(Scan *scan, char opening)
+scan_enter(Scan *scan, char opening)
 {
 	skip_blanks(scan);
 	if (scan->at >= scan->end || *scan->at != opening)
@@ -69,7 +69,7 @@ enter(Scan *scan, char opening)
 
 /* Goes to the next member or element; returns whether there is one. */
 static bool
-next(Scan *scan)
+scan_next(Scan *scan)
 {
 	skip_blanks(scan);
 	if (scan->at >= scan->end || *scan->at != ',')
@@ -99,7 +99,7 @@ member_scan(Member object)
 bool
 member_next(MemberScan *scan, Member *name, Member *value)
 {
-	if (!scan->begun ? !enter(scan, '{') : !next(scan))
+	if (!scan->begun ? !scan_enter(scan, '{') : !scan_next(scan))
 	{
 		scan->whole = scan->begun && scan->at < scan->end && *scan->at == '}';
 		return false;
@@ -114,7 +114,7 @@ member_next(MemberScan *scan, Member *name, Member *value)
 	skip_string(scan);
 	name->length = scan->at - name->text > 0 ? (size_t) (scan->at - name->text) - 1 : 0;
 	skip_blanks(scan);
-	step(scan);
+	scan_step(scan);
 	skip_blanks(scan);
 	value->text = scan->at;
 	skip_value(scan);
@@ -152,12 +152,12 @@ member_elements(Member array)
 	Scan scan = member_scan(array);
 	size_t n = 0;
 
-	if (array.text == NULL || !enter(&scan, '[') || at_end(&scan, ']'))
+	if (array.text == NULL || !scan_enter(&scan, '[') || at_end(&scan, ']'))
 		return 0;
 	do
 	{
 		skip_value(&scan);
 		n++;
-	} while (next(&scan));
+	} while (scan_next(&scan));
 	return n;
 }

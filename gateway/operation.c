@@ -85,7 +85,7 @@ static const Operation stream_operations[] = {
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 static const Operation *
-find(const Operation *operations, size_t count, const char *name)
+operations_find(const Operation *operations, size_t count, const char *name)
 {
 	size_t low = 0;
 
@@ -111,9 +111,11 @@ operation_find(const char *target)
 	if (target == NULL)
 		return NULL;
 	if (strncmp(target, TARGET_ITEMS, strlen(TARGET_ITEMS)) == 0)
-		return find(item_operations, LENGTH(item_operations), target + strlen(TARGET_ITEMS));
+		return operations_find(item_operations, LENGTH(item_operations),
+							   target + strlen(TARGET_ITEMS));
 	if (strncmp(target, TARGET_STREAMS, strlen(TARGET_STREAMS)) == 0)
-		return find(stream_operations, LENGTH(stream_operations), target + strlen(TARGET_STREAMS));
+		return operations_find(stream_operations, LENGTH(stream_operations),
+							   target + strlen(TARGET_STREAMS));
 	return NULL;
 }
 

@@ -131,7 +131,7 @@ pool_standby(void)
 }
 
 static void
-append(Pool *pool, Request *request)
+pool_append(Pool *pool, Request *request)
 {
 	request->next = NULL;
 	*pool->last = request;
@@ -163,7 +163,7 @@ take_first(Pool *pool)
 
 /* Moves a thread to another state, with the lock held. */
 static void
-move(int *from, int *to)
+pool_move(int *from, int *to)
 {
 	(*from)--;
 	(*to)++;
@@ -187,7 +187,7 @@ take_idle(Pool *pool, const Waiter *waiter)
 	if (worker == NULL)
 		return NULL;
 	*link = worker->next;
-	move(&pool->state.idle, &pool->state.busy);
+	pool_move(&pool->state.idle, &pool->state.busy);
 	return worker;
 }
 
@@ -211,7 +211,7 @@ borrow(Worker *worker, const Waiter *waiter)
 
 /* Lets the waiter watch the connection, with the lock held.  False if the system refuses. */
 static bool
-watch(Worker *worker, Waiter *waiter)
+pool_watch(Worker *worker, Waiter *waiter)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = worker};
 
@@ -223,7 +223,7 @@ watch(Worker *worker, Waiter *waiter)
 
 /* Gives the worker a request, with the lock held. */
 static void
-give(Worker *worker, Request *request)
+pool_give(Worker *worker, Request *request)
 {
 	unwatch(worker);
 	worker->request = request;
@@ -237,11 +237,11 @@ enqueue(Pool *pool, Request *request, bool first)
 	Worker *worker = pool->stopping ? NULL : take_idle(pool, NULL);
 
 	if (worker != NULL)
-		give(worker, request);
+		pool_give(worker, request);
 	else if (first)
 		prepend(pool, request);
 	else
-		append(pool, request);
+		pool_append(pool, request);
 }
 
 /* Lets a thread that was busy do what waits, or be idle, with the lock held. */
@@ -252,10 +252,10 @@ make_idle(Worker *worker)
 
 	if (pool->first != NULL)
 	{
-		give(worker, take_first(pool));
+		pool_give(worker, take_first(pool));
 		return;
 	}
-	move(&pool->state.busy, &pool->state.idle);
+	pool_move(&pool->state.busy, &pool->state.idle);
 	worker->next = pool->idle;
 	pool->idle = worker;
 }
@@ -297,7 +297,7 @@ takes_requests(const Pool *pool)
 
 /* Let go of a request that is not sent in time, or not any more. */
 static void
-refuse(const Pool *pool, Request *request)
+pool_refuse(const Pool *pool, Request *request)
 {
 	if (pool->fallback != NULL)
 	{
@@ -325,7 +325,7 @@ pool_submit(Pool *pool, Request *request)
 		enqueue(pool, request, false);
 	pthread_mutex_unlock(&pool->lock);
 	if (refused)
-		refuse(pool, request);
+		pool_refuse(pool, request);
 }
 
 /* Takes a request that waits, if its time is over, or if it waits for nothing. */
@@ -350,7 +350,7 @@ pool_expire(Pool *pool)
 	Request *request;
 
 	while ((request = take_expired(pool, limit)) != NULL)
-		refuse(pool, request);
+		pool_refuse(pool, request);
 }
 
 static void
@@ -403,7 +403,7 @@ pool_is_started(const Pool *pool)
 /* Returns the next request, for which a thread waits that is idle or has lent its connection; NULL
  * if it should look after its connection. */
 static Request *
-await(Worker *worker)
+pool_await(Worker *worker)
 {
 	Pool *pool = worker->pool;
 	Request *request;
@@ -432,12 +432,12 @@ set_free(Worker *worker)
 }
 
 static Request *
-take(Worker *worker)
+pool_take(Worker *worker)
 {
 	pthread_mutex_lock(&worker->pool->lock);
 	set_free(worker);
 	pthread_mutex_unlock(&worker->pool->lock);
-	return await(worker);
+	return pool_await(worker);
 }
 
 /*
@@ -482,7 +482,7 @@ pause_for(Pool *pool, int64_t ms)
 /* Say once that the server cannot be reached, and why, and once that it can.  An attempt that began
  * before the settings changed says nothing of the server that they name now. */
 static void
-report(const Worker *worker, const char *problem)
+pool_report(const Worker *worker, const char *problem)
 {
 	Pool *pool = worker->pool;
 	bool changed;
@@ -595,7 +595,7 @@ take_connection(Worker *worker)
 }
 
 static void
-disconnect(Worker *worker)
+pool_disconnect(Worker *worker)
 {
 	PQfinish(take_connection(worker));
 }
@@ -613,13 +613,13 @@ try_connect(Worker *worker)
 		return false;
 	if (late_count() > pool->size)
 	{
-		report(worker, "as many sessions go on though their requests have had their time");
+		pool_report(worker, "as many sessions go on though their requests have had their time");
 		return false;
 	}
 	worker->connection = statement_connect(database, &problem);
 	if (worker->connection != NULL && !set_up(worker, config, &problem))
-		disconnect(worker);
-	report(worker, worker->connection != NULL || problem != NULL ? problem : "out of memory");
+		pool_disconnect(worker);
+	pool_report(worker, worker->connection != NULL || problem != NULL ? problem : "out of memory");
 	free(problem);
 	return worker->connection != NULL;
 }
@@ -642,9 +642,9 @@ count_down(Pool *pool, bool down)
 {
 	pthread_mutex_lock(&pool->lock);
 	if (down)
-		move(&pool->state.busy, &pool->state.down);
+		pool_move(&pool->state.busy, &pool->state.down);
 	else
-		move(&pool->state.down, &pool->state.busy);
+		pool_move(&pool->state.down, &pool->state.busy);
 	pthread_mutex_unlock(&pool->lock);
 	/* if it was the last one, nobody waits for it */
 	if (down && pool->fallback != NULL)
@@ -662,7 +662,7 @@ connect_worker(Worker *worker)
 
 	if (worker->connection != NULL && worker->generation == generation)
 		return on;
-	disconnect(worker);
+	pool_disconnect(worker);
 	count_down(pool, true);
 	while (on)
 	{
@@ -752,7 +752,7 @@ try_request(Worker *worker, Request *request)
 	{
 		take_result(worker, request);
 		if (outcome->swollen)
-			disconnect(worker);
+			pool_disconnect(worker);
 		request->done(request);
 		return true;
 	}
@@ -768,7 +768,7 @@ try_request(Worker *worker, Request *request)
 	if (outcome->late)
 		late_add(take_connection(worker), request->caller.key_id);
 	else if (remedy.reconnect || outcome->swollen || PQstatus(worker->connection) != CONNECTION_OK)
-		disconnect(worker);
+		pool_disconnect(worker);
 	if (remedy.elsewhere)
 	{
 		pass_on(worker->pool, request);
@@ -811,11 +811,11 @@ is_usable(const Worker *worker)
 }
 
 static void
-serve(Worker *worker, Request *request)
+pool_serve(Worker *worker, Request *request)
 {
 	if (!worker->begun && !is_usable(worker))
 	{
-		disconnect(worker);
+		pool_disconnect(worker);
 		put_back(worker->pool, request, false);
 		return;
 	}
@@ -868,7 +868,7 @@ hand_over(Worker *worker, bool begun)
 	worker->begun = begun;
 	worker->running = NULL;
 	worker->borrowed = false;
-	give(worker, request);
+	pool_give(worker, request);
 	pthread_mutex_unlock(&worker->pool->lock);
 }
 
@@ -889,14 +889,14 @@ prepare(Worker *worker, Waiter *waiter)
 	if (!is_usable(worker))
 		return false;
 	pthread_mutex_lock(&pool->lock);
-	watched = watch(worker, waiter);
+	watched = pool_watch(worker, waiter);
 	pthread_mutex_unlock(&pool->lock);
 	return watched;
 }
 
 /* Send the request's statement over the connection that the waiter has borrowed. */
 static void
-begin(Worker *worker, Waiter *waiter, Request *request)
+pool_begin(Worker *worker, Waiter *waiter, Request *request)
 {
 	worker->running = request;
 	if (!prepare(worker, waiter))
@@ -935,12 +935,12 @@ waiter_submit(Pool *pool, Waiter *waiter, Request *request)
 	if (worker != NULL)
 		borrow(worker, waiter);
 	else if (!refused)
-		append(pool, request);
+		pool_append(pool, request);
 	pthread_mutex_unlock(&pool->lock);
 	if (refused)
-		refuse(pool, request);
+		pool_refuse(pool, request);
 	else if (worker != NULL)
-		begin(worker, waiter, request);
+		pool_begin(worker, waiter, request);
 }
 
 /*
@@ -991,7 +991,7 @@ go_on(Worker *worker, Waiter *waiter)
 	}
 	pthread_mutex_unlock(&pool->lock);
 	if (request != NULL)
-		begin(worker, waiter, request);
+		pool_begin(worker, waiter, request);
 }
 
 /* Returns whether the waiter has borrowed the connection.  What comes over one that is idle is
@@ -1100,7 +1100,7 @@ lend(Worker *worker, Request *request)
 	pthread_mutex_lock(&pool->lock);
 	worker->running = request;
 	worker->recalled = false;
-	worker->borrowed = lent = watch(worker, request->waiter);
+	worker->borrowed = lent = pool_watch(worker, request->waiter);
 	worker->begun = !lent;
 	pthread_mutex_unlock(&pool->lock);
 	return lent;
@@ -1113,14 +1113,14 @@ run_worker(void *arg)
 
 	while (connect_worker(worker))
 	{
-		Request *request = take(worker);
+		Request *request = pool_take(worker);
 
 		while (request != NULL && lend(worker, request))
-			request = await(worker);
+			request = pool_await(worker);
 		if (request != NULL)
-			serve(worker, request);
+			pool_serve(worker, request);
 	}
-	disconnect(worker);
+	pool_disconnect(worker);
 	return NULL;
 }
 
@@ -1182,5 +1182,5 @@ pool_stop(Pool *pool)
 	/* waiters may just be told of one: the memory stays */
 	pool->size = 0;
 	while (pool->first != NULL)
-		refuse(pool, take_first(pool));
+		pool_refuse(pool, take_first(pool));
 }

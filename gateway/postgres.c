@@ -123,7 +123,7 @@ become(const Postgres *postgres, char **arguments)
 
 /* Start a program.  It is told to stop when we die. */
 static pid_t
-start(const Postgres *postgres, char **arguments)
+program_start(const Postgres *postgres, char **arguments)
 {
 	pid_t parent = getpid();
 	pid_t pid = fork();
@@ -171,7 +171,7 @@ postgres_initialize(const Postgres *postgres)
 	char *arguments[] = {"initdb",     "-D",        data,    "-U",
 						 "postgres",   "-A",        "trust", "--encoding=UTF8",
 						 "--locale=C", "--no-sync", NULL};
-	bool done = ends_well(start(postgres, arguments));
+	bool done = ends_well(program_start(postgres, arguments));
 
 	free(data);
 	return done || fail("initdb failed: see \"%s/log\"", postgres->folder);
@@ -183,7 +183,7 @@ postgres_knows(const Postgres *postgres, const char *setting)
 {
 	char *data = text("%s/data", postgres->folder);
 	char *arguments[] = {"postgres", "-C", (char *) (uintptr_t) setting, "-D", data, NULL};
-	bool knows = ends_well(start(postgres, arguments));
+	bool knows = ends_well(program_start(postgres, arguments));
 
 	free(data);
 	return knows;
@@ -278,7 +278,7 @@ postgres_start(Postgres *postgres)
 
 	while (is_ending(postgres, data) && clock_now() < until)
 		nanosleep(&pause, NULL);
-	postgres->pid = start(postgres, arguments);
+	postgres->pid = program_start(postgres, arguments);
 	free(data);
 	while (postgres->pid > 0 && clock_now() < until)
 	{

@@ -223,7 +223,7 @@ raise_limits(void)
 }
 
 static bool
-start(Program *program, const Config *config)
+serve_start(Program *program, const Config *config)
 {
 	raise_limits();
 	if (!open_listeners(program, config) || !auth_start(config))
@@ -295,7 +295,7 @@ reconnect_pools(void)
 }
 
 static void
-apply(Program *program, const Config *now)
+serve_apply(Program *program, const Config *now)
 {
 	const Config *before = config_now();
 
@@ -322,7 +322,7 @@ tell_reload(void)
 
 /* Read settings, keys and certificates again.  Settings with a mistake stay as they were. */
 static void
-reload(Program *program)
+serve_reload(Program *program)
 {
 	Config *config = config_new();
 	Command command;
@@ -331,7 +331,7 @@ reload(Program *program)
 	tell_reload();
 	if (config_load(program->arguments->count, program->arguments->values, config, &command,
 					problem, sizeof(problem)))
-		apply(program, config);
+		serve_apply(program, config);
 	else
 		log_message(LEVEL_ERROR, "the settings stay as they were: %s", problem);
 	notify_system("READY=1");
@@ -350,7 +350,7 @@ is_quiet(const Program *program)
 
 /* Wait for the requests that run.  False if they take too long, or if there is no time. */
 static bool
-drain(Program *program)
+serve_drain(Program *program)
 {
 	int64_t until = clock_now() + clock_of_ms(config_now()->drain_time);
 
@@ -374,7 +374,7 @@ drain(Program *program)
 /* Nobody is connected any more.  Threads of the pools may have to wait for a server still: a second
  * signal ends the program. */
 static void
-stop(Program *program)
+serve_stop(Program *program)
 {
 	sigset_t signals;
 
@@ -401,20 +401,20 @@ serve(const Config *config, const Arguments *arguments)
 		.arguments = arguments, .listener = {.socket = -1}, .health_listener = {.socket = -1}};
 	int signal;
 
-	if (!start(&program, config))
+	if (!serve_start(&program, config))
 		return 1;
 	do
 	{
 		signal = next_signal(&program);
 		if (signal == SIGHUP)
-			reload(&program);
+			serve_reload(&program);
 	} while (signal != SIGTERM && signal != SIGINT);
-	if (!drain(&program))
+	if (!serve_drain(&program))
 	{
 		/* threads are at work still: what they do ends with the process */
 		log_message(LEVEL_WARNING, "stopped while %d requests were running", metrics_running());
 		_exit(1);
 	}
-	stop(&program);
+	serve_stop(&program);
 	return 0;
 }

@@ -123,7 +123,7 @@ refuse(Check *check, const char *type, const char *reason, ...)
 
 /* Memory is lacking, or OpenSSL fails.  Returns false. */
 static bool
-fail(Check *check)
+signature_fail(Check *check)
 {
 	*check->refusal = (Refusal){INTERNAL, "internal", NULL};
 	return false;
@@ -175,7 +175,7 @@ check_presence(Check *check)
 
 	join_headers(check->request, "Authorization", &check->header);
 	if (check->header.failed)
-		return fail(check);
+		return signature_fail(check);
 	if (check->header.length > 0 && presigned)
 		return refuse(check, INVALID, "presigned",
 					  "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as "
@@ -202,7 +202,7 @@ check_parts(Check *check)
 	if (check->date_header.length == 0)
 		join_headers(check->request, "Date", &check->date_header);
 	if (check->date_header.failed)
-		return fail(check);
+		return signature_fail(check);
 	if (credential && signature && authorization->signed_headers.data != NULL &&
 		check->date_header.length > 0)
 		return true;
@@ -271,7 +271,7 @@ check_signed_headers(Check *check)
 	const char *name;
 
 	if (!header_names_parse(list.data, list.length, &check->names))
-		return fail(check);
+		return signature_fail(check);
 	if (!header_names_have(&check->names, "host"))
 		return refuse(check, INVALID, "signed_headers",
 					  "'Host' must be a 'SignedHeader' in the AWS Authorization.", NULL);
@@ -351,7 +351,7 @@ check_scope(const Signatures *signatures, Check *check)
 	if (message.failed || message.length > 0)
 		return refuse_text(check, INVALID, "scope", &message);
 	text_add(&check->region, check->credential.region.data, check->credential.region.length);
-	return !check->region.failed || fail(check);
+	return !check->region.failed || signature_fail(check);
 }
 
 /* Makes what the client should have signed.  GW39. */
@@ -479,13 +479,13 @@ check_signature(Signatures *signatures, Check *check, time_t now)
 
 	if (!hash_hex(check->request->body, check->request->body_size, body_hash) ||
 		!make_strings(check, body_hash))
-		return fail(check);
+		return signature_fail(check);
 	token = signatures->refuse_tokens && has_token(check);
 	known = find_key(signatures, check);
 	right = signed_by_key(signatures, check);
 	right &= told_hash_is_right(check, body_hash);
 	if (check->failed)
-		return fail(check);
+		return signature_fail(check);
 	if (!known)
 		return refuse(check, UNRECOGNIZED, "key",
 					  "The security token included in the request is invalid.", NULL);

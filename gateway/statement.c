@@ -120,7 +120,7 @@ is_error(const PGresult *result)
 
 /* Of several results an error stays, or else the last one. */
 static void
-keep(Outcome *outcome, PGresult *result)
+statement_keep(Outcome *outcome, PGresult *result)
 {
 	outcome->swollen |= PQresultMemorySize(result) > MAX_KEPT;
 	if (outcome->result != NULL && is_error(outcome->result))
@@ -134,7 +134,7 @@ keep(Outcome *outcome, PGresult *result)
 
 /* The server is ready for the next statement, or the connection is broken. */
 static void
-finish(const PGconn *connection, Outcome *outcome)
+statement_finish(const PGconn *connection, Outcome *outcome)
 {
 	outcome->done = outcome->result != NULL && !is_error(outcome->result) &&
 					PQstatus(connection) == CONNECTION_OK;
@@ -164,9 +164,9 @@ statement_wait(PGconn *connection, int64_t until, Outcome *outcome)
 		}
 		result = PQgetResult(connection);
 		if (result != NULL)
-			keep(outcome, result);
+			statement_keep(outcome, result);
 	} while (result != NULL);
-	finish(connection, outcome);
+	statement_finish(connection, outcome);
 	return true;
 }
 
@@ -308,9 +308,9 @@ statement_read(PGconn *connection, Outcome *outcome)
 			return false;
 		result = PQgetResult(connection);
 		if (result != NULL)
-			keep(outcome, result);
+			statement_keep(outcome, result);
 	} while (result != NULL);
-	finish(connection, outcome);
+	statement_finish(connection, outcome);
 	return true;
 }
 
