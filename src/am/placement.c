@@ -27,10 +27,10 @@
 #include "am/placement.h"
 #include "server/compat.h"
 
-/* This many rows of one collection in succession are taken for a load in key order. */
+/* So many rows of one collection in succession are a load in key order, which is kept. */
 #define LONG_RUN 8
 
-/* This many neighbours make a collection a large one, however short its rows are. */
+/* As many as a look at a leaf counts to a side make a large collection, however short they are. */
 #define MANY_NEIGHBOURS 64
 
 /*
@@ -46,12 +46,12 @@
 #define MOVED_OWNER 3
 
 /*
- * Collections are large, some 25 rows and more, if fewer rows than this share are first ones.  At 6
- * % the Zipf table of docs/benchmarks.md took 411 MB rather than 357 MB.
+ * Collections are large, some 25 rows and more, if fewer rows than this share are first ones.  The
+ * Zipf table of docs/benchmarks.md took 411 MB at 6 %, rather than 357 MB.
  */
 #define FEW_NEWCOMERS 0.04f
 
-/* One of the first rows may change the share by no more than a part of this many. */
+/* One of the first rows, which tell little, may change the share by one in so many at most. */
 #define ROWS_TO_LEARN 16
 
 bool dyn_placement_enabled = true;
