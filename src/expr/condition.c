@@ -284,7 +284,7 @@ is_between(const ExprEval *e, const ExprNode *node)
 }
 
 /*
- * Compares bytes: a character of UTF-8 is never found within others.  memmem() needs linear time,
+ * Looks for bytes: a character of UTF-8 is never found within others.  memmem() needs linear time,
  * which matters: nothing interrupts the evaluation, and both may be hundreds of kilobytes of one
  * byte.
  */

@@ -66,7 +66,7 @@ expr_fail(const ExprCompiled *compiled, int location, const char *words, const c
 	fail_at(compiled, location, kind_of(compiled), words, message, NULL);
 }
 
-/* Raises it where the item is what the expression does not fit: of an update that is under way. */
+/* Raises an error of an update that is under way, where it is the item that does not fit. */
 void
 expr_fail_item(const ExprCompiled *compiled, int location, const char *words, const char *hint,
 			   const char *format, ...)

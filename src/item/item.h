@@ -106,7 +106,7 @@ argument_item(FunctionCallInfo fcinfo, int i)
 	return PG_ARGISNULL(i) ? NULL : PG_GETARG_DYN_ITEM(i);
 }
 
-/* Holds the children of an L, M or set, ready for access by number. */
+/* ItemChildren are those of an L, M or set, ready for access by number. */
 typedef struct ItemChildren
 {
 	const char *ends;
@@ -347,8 +347,8 @@ typedef enum ItemLayer
 } ItemLayer;
 
 /*
- * Says what is wrong with the values of a request.  It is told after all that is wrong with the
- * request's JSON and members.
+ * An ItemComplaint says what is wrong with the values of a request.  It is told after all that is
+ * wrong with the request's JSON and members.
  */
 typedef struct ItemComplaint
 {
@@ -360,7 +360,7 @@ typedef struct ItemComplaint
 	ItemLayer layer; /* whose words these are: known before anything is wrong */
 } ItemComplaint;
 
-/* Says how deep values that are judged later are nested: never beyond ITEM_MAX_NESTING. */
+/* An ItemDepth says how deep values judged later are nested: within ITEM_MAX_NESTING. */
 typedef struct ItemDepth
 {
 	ItemComplaint complaint; /* that they have more than ITEM_CALL_NESTING levels; or no message */

@@ -17,7 +17,7 @@
 
 #include "item/item.h"
 
-/* Holds the significant digits of a number and the power of ten of the first one. */
+/* A Decimal is the significant digits of a number and the power of ten of the first one. */
 typedef struct Decimal
 {
 	bool negative;

@@ -80,8 +80,8 @@ argument_types(FunctionCallInfo fcinfo, int i)
 
 /*
  * Begins what both have: condition, names and vals from argument i on, and from k on on_conflict,
- * on_error, format, types, delimiter, header, from_table.  Copies, since the statement's may be
- * gone behind a commit.
+ * on_error, format, types, delimiter, header, from_table.  They are copied, since the statement's
+ * may be gone behind a commit.
  */
 static TransferForm
 begin_import(FunctionCallInfo fcinfo, int i, int k, Transfer *transfer, const char *unit, int max)

@@ -160,7 +160,7 @@ change_node(Node *node, void *arg)
  * The views
  */
 
-/* Returns the views over a table that its owner owns too; those of other roles are not ours. */
+/* Returns the views over a table that its owner owns; those of others are not ours to lock. */
 List *
 detach_views_of_owner(Relation rel)
 {

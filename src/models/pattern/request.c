@@ -142,7 +142,7 @@ print_element(Rendering *r, ItemType type, ItemSpan value)
 		json_write_span(&r->out, NULL, item_payload(value));
 }
 
-/* Renders a string that a template says.  Whole: the element of a set, or a value with its type. */
+/* Renders a string that a template says, as an element of a set, or a value with its type. */
 static void
 render_template(Rendering *r, ItemType type, bool element, const JsonbValue *string)
 {

@@ -303,7 +303,7 @@ propose_child_key(const Proposal *proposal, const ProposeEntity *entity,
 	return add_rest(proposal, NIL, entity, foreign);
 }
 
-/* Sets the table's key.  Below an owner that is itself in a collection, if the row has its key. */
+/* Sets the table's key: below an owner that is itself in a collection, if the row has its key. */
 static void
 set_keys(const Proposal *proposal, ProposeEntity *entity)
 {

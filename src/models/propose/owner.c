@@ -50,7 +50,7 @@ first_in_key(const ProposeTable *table, const ProposeForeignKey *foreign)
 	return first;
 }
 
-/* Returns whether a has more columns, and so is closer: an order's line is the order's. */
+/* Returns whether a is closer than b: with more columns it is a line's order, not its customer. */
 static bool
 is_closer(const ProposeTable *table, const ProposeForeignKey *a, const ProposeForeignKey *b)
 {

@@ -141,8 +141,8 @@ try_lock_all(const List *tables)
 }
 
 /*
- * Locks the tables one by one: who waits for a table holds no other one of the schema, since a
- * session that has locked it may be about to drop those.
+ * Locks all tables, and holds none while it waits for another one of the schema: a session that has
+ * locked that may be about to drop them.
  */
 static void
 lock_all(const List *tables)

@@ -53,7 +53,7 @@ extern void value_element_type(const ValueForm *form, ValueType *type);
 #define VALUE_FIRST_DAY (-730119) /* 0001-01-01 */
 #define VALUE_LAST_DAY 2921939 /* 9999-12-31 */
 
-/* Timestamps have as many digits of the second as are printed. */
+/* Texts of scalars are no longer; timestamps print so many digits of the second as that returns. */
 #define VALUE_MAX_TEXT 64
 extern int value_timestamp_digits(const ValueForm *form);
 

@@ -71,7 +71,7 @@ extern const char *value_sort_format(const ValueType *type);
 typedef struct ValueWriter ValueWriter;
 extern ValueWriter *value_writer(const ValueType *type);
 
-/* Writes after item_build_name() or item_build_element(), unless the value is absent. */
+/* A value that is not absent is written after item_build_name() or item_build_element(). */
 extern bool value_is_absent(const ValueWriter *writer, Datum value);
 extern void value_write(ValueWriter *writer, ItemBuilder *b, Datum value);
 

@@ -23,7 +23,7 @@ extern bool brief_lock_try_tag(const LOCKTAG *tag, LOCKMODE mode);
 
 /*
  * Attempts until the lock is there; raises an error after lock_timeout, or after 20 seconds if that
- * is 0.  The relation may be gone.
+ * is 0.  The caller has checked the user's rights.  The relation may be gone.
  */
 extern void brief_lock(Oid relid, LOCKMODE mode);
 

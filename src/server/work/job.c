@@ -422,7 +422,7 @@ count_chunk(const Job *job)
 	return number;
 }
 
-/* Finds where the next chunk begins; returns false if none has begun. */
+/* Finds where the next chunk begins; returns false if there is none. */
 static bool
 find_end(const Job *job, int step, ArrayType **end)
 {

@@ -54,7 +54,7 @@ typedef struct Job
 	int64 claimed; /* the number of the chunk that the session has locked; 0: none */
 } Job;
 
-/* A JobChunk has the keys after lower (NULL: the first) up to and with upper (NULL: the last). */
+/* A JobChunk has the keys after lower, if not NULL, up to and with upper, or the end if NULL. */
 typedef struct JobChunk
 {
 	Job *job;

@@ -8,7 +8,7 @@
 #include "server/compat.h"
 #include "services/stream/decoder.h"
 
-/* A StreamPartition is a span of time that has its records; its upper bound is exclusive. */
+/* A StreamPartition has the records of a span of time, whose upper bound is exclusive. */
 typedef struct StreamPartition
 {
 	Oid relid;

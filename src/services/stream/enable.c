@@ -34,7 +34,7 @@
 
 /*
  * Returns the lock that a change of the stream needs: the strongest if the replica identity changes
- * too.
+ * too.  view is that of one that is to be enabled, or -1.
  */
 LOCKMODE
 stream_lock_mode(ItemSpan name, int view)

@@ -221,8 +221,8 @@ contains(const StreamPartition *partition, TimestampTz time)
 }
 
 /*
- * Finds the partition for a time, or makes it; one that was found before is looked at first.  In a
- * transaction that is connected to SPI.
+ * Finds the partition for a time, or makes it; one that was found before is looked at first.  It
+ * needs a transaction that is connected to SPI.
  */
 void
 stream_partition_for(TimestampTz time, StreamPartition *partition)

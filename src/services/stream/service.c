@@ -253,7 +253,7 @@ collector_visit(Visit *visit)
  * Databases
  */
 
-/* Returns whether no process creates the slot or has acquired it, as it could not be used then. */
+/* Returns whether it is a slot of streams that can be acquired, and sets *database to its own. */
 static bool
 is_free(ReplicationSlot *slot, Oid *database)
 {
@@ -288,7 +288,7 @@ databases(void)
 	return found;
 }
 
-/* A collector is followed by another, or by a look whether it is switched on, after seconds. */
+/* So many seconds after a collector another begins, or a look whether it is switched on. */
 static const int interval = 1;
 static const int probe_interval = 10;
 

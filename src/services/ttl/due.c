@@ -41,7 +41,7 @@ ttl_has_items(Relation rel, const DynTable *table)
 
 /*
  * Finds the items whose time is not before one and before another, in the order of time; at most
- * limit.  The caller has a snapshot.
+ * limit.  Without an array they are counted.  The caller has a snapshot.
  */
 int
 ttl_find_due(Relation rel, const DynTable *table, Datum from, Datum to, TtlDue *due, int limit)
