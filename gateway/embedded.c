@@ -152,7 +152,8 @@ find_folder(const char *name, Paths *paths)
 }
 
 /* Makes the cluster, for which nobody waits at a commit: what was acknowledged survives us, not a
- * crash of the machine.  Records of streams are there when the WAL is written, which happens often. */
+ * crash of the machine.  Records of streams are there when the WAL is written, which happens
+ * often. */
 static bool
 embedded_initialize(const Postgres *postgres, const Paths *paths)
 {
