@@ -13,7 +13,7 @@
 #include "text.h"
 #include "utf8.h"
 
-/* One with a text that stays. */
+/* Makes an answer with a text that stays. */
 void
 answer_constant(Answer *answer, int status, const char *content_type, const char *data)
 {
@@ -24,7 +24,7 @@ answer_constant(Answer *answer, int status, const char *content_type, const char
 	answer->length = strlen(data);
 }
 
-/* One with a text that is freed with it. */
+/* Makes an answer with a text that is freed with it. */
 void
 answer_owned(Answer *answer, int status, const char *data, size_t length, void *owner,
 			 void (*release)(void *owner))
@@ -37,7 +37,7 @@ answer_owned(Answer *answer, int status, const char *data, size_t length, void *
 	answer->release = release;
 }
 
-/* A JSON string. */
+/* Adds a JSON string. */
 static void
 add_json_string(Text *text, const char *value)
 {
@@ -67,7 +67,7 @@ add_json_string(Text *text, const char *value)
 	text_add_char(text, '"');
 }
 
-/* One with a text that was made for it. */
+/* Makes an answer with a text that was made for it. */
 static void
 answer_text(Answer *answer, int status, Text *text)
 {
@@ -81,7 +81,7 @@ answer_text(Answer *answer, int status, Text *text)
 	answer_owned(answer, status, text->data, text->length, text->data, free);
 }
 
-/* The framework, which finds that something is no JSON of its types, writes the member so. */
+/* Returns the message's member, as the framework, which finds wrong types of JSON, writes it. */
 static const char *
 message_member(ErrorKind error)
 {
@@ -89,8 +89,8 @@ message_member(ErrorKind error)
 }
 
 /*
- * An error, with a message or without.  Members, or NULL, are what an object holds between its
- * braces.
+ * Makes an error of the answer, with a message or without.  Members, or NULL, are what an object
+ * holds between its braces.
  */
 void
 answer_error(Answer *answer, ErrorKind error, const char *message, const char *members)
@@ -124,7 +124,7 @@ answer_not_found(Answer *answer)
 	answer->error = ERROR_NOT_FOUND;
 }
 
-/* The body is too large; it was not read to its end. */
+/* Answers that the body is too large, which was not read to its end. */
 void
 answer_too_large(Answer *answer)
 {
@@ -133,7 +133,7 @@ answer_too_large(Answer *answer)
 	answer->close = true;
 }
 
-/* DescribeEndpoints: where the client is already. */
+/* Answers DescribeEndpoints: the endpoint is where the client is already. */
 void
 answer_endpoint(Answer *answer, const char *host)
 {

@@ -19,7 +19,7 @@ static Signatures *signatures;
 static Caller everybody;
 
 static void
-report(bool failed, const char *message)
+auth_report(bool failed, const char *message)
 {
 	log_message(failed ? LEVEL_WARNING : LEVEL_INFO, "%s", message);
 }
@@ -28,7 +28,7 @@ static bool
 start_keys(const Config *config)
 {
 	KeysSource source = {
-		.connection = config->database, .key_file = config->key_file, .report = report};
+		.connection = config->database, .key_file = config->key_file, .report = auth_report};
 	SignatureSettings settings = {.region = config->region,
 								  .refuse_tokens = config->session_tokens == TOKENS_REFUSE,
 								  .debug = config->debug_signature};
@@ -53,7 +53,7 @@ auth_start(const Config *config)
 	return true;
 }
 
-/* Whether keys are known. */
+/* Returns whether keys are known. */
 bool
 auth_is_ready(void)
 {
@@ -61,7 +61,7 @@ auth_is_ready(void)
 }
 
 static bool
-refuse(Request *request, Refusal *refusal)
+auth_refuse(Request *request, Refusal *refusal)
 {
 	metrics_auth_failure(refusal->reason);
 	request->reason = refusal->reason;
@@ -108,7 +108,7 @@ auth_check(const SignedRequest *message, Request *request)
 		return false;
 	}
 	if (!signature_verify(signatures, message, time(NULL), &request->caller, &refusal))
-		return refuse(request, &refusal);
+		return auth_refuse(request, &refusal);
 	request->reason = limit_enter(request->caller.key_id);
 	request->counted = request->reason == NULL;
 	if (request->counted)
@@ -118,7 +118,7 @@ auth_check(const SignedRequest *message, Request *request)
 	return false;
 }
 
-/* The request has its answer. */
+/* Notes that the request has its answer. */
 void
 auth_leave(Request *request)
 {

@@ -13,7 +13,7 @@
 
 #define SEPARATORS ", \t"
 
-/* The next piece between separators; its data is NULL at the end of the header. */
+/* Returns the next piece between separators; its data is NULL at the end of the header. */
 static Part
 next_piece(const char **header)
 {
@@ -28,14 +28,14 @@ next_piece(const char **header)
 	return piece;
 }
 
-/* Whether the header is ours. */
+/* Returns whether the header is ours. */
 bool
 authorization_is_ours(const char *header)
 {
 	return strncmp(header + strspn(header, " \t"), "AWS4-", 5) == 0;
 }
 
-/* Whether the part is this string. */
+/* Returns whether the part is this string. */
 bool
 part_is(Part part, const char *string)
 {
@@ -44,7 +44,7 @@ part_is(Part part, const char *string)
 	return part.data != NULL && part.length == length && memcmp(part.data, string, length) == 0;
 }
 
-/* The value of the parameter of this name, if the header has it once. */
+/* Returns the value of the parameter of this name, if the header has it once. */
 static Part
 find_parameter(const char *header, const char *name)
 {

@@ -10,14 +10,14 @@
 
 #define REGION_SIZE 64 /* of the name of a region, with the NUL */
 
-/* A part of the header: not terminated.  "data" is NULL if it is not there. */
+/* A Part is one of the header, not terminated.  "data" is NULL if it is not there. */
 typedef struct Part
 {
 	const char *data;
 	size_t length;
 } Part;
 
-/* The parts point into the header. */
+/* An Authorization has parts that point into the header. */
 typedef struct Authorization
 {
 	Part algorithm;
@@ -26,7 +26,7 @@ typedef struct Authorization
 	Part signature;
 } Authorization;
 
-/* What Credential holds between its slashes. */
+/* A Credential is what Credential holds between its slashes. */
 typedef struct Credential
 {
 	Part key_id;
@@ -36,7 +36,7 @@ typedef struct Credential
 	Part terminator;
 } Credential;
 
-/* Whether the header is of a signature of AWS, version 4, at all. */
+/* Returns whether the header is of a signature of AWS, version 4, at all. */
 extern bool authorization_is_ours(const char *header);
 
 /* Take the header apart.  A parameter that is there more than once counts as missing. */
@@ -48,7 +48,7 @@ extern bool credential_parse(Part text, Credential *credential);
 /* Keep the region, if it can be the name of one: it goes into answers.  Otherwise nothing. */
 extern void region_keep(Part text, char region[REGION_SIZE]);
 
-/* Whether the part is this string. */
+/* Returns whether the part is this string. */
 extern bool part_is(Part part, const char *string);
 
 #endif

@@ -12,7 +12,7 @@
 #define FIRST_CAPACITY 4096 /* more than most requests have */
 #define WINDOW_BITS 15
 
-/* What is asked of inflateInit2(). */
+/* These ask inflateInit2() for a format. */
 enum
 {
 	FORMAT_GZIP = WINDOW_BITS + 16,
@@ -20,7 +20,7 @@ enum
 	FORMAT_RAW = -WINDOW_BITS
 };
 
-/* Room for so many more bytes and the NUL. */
+/* Makes room for so many more bytes and the NUL. */
 static BodyResult
 body_reserve(Body *body, size_t size)
 {
@@ -56,7 +56,7 @@ body_add(Body *body, const void *data, size_t size)
 	return BODY_OK;
 }
 
-/* What the value of Content-Encoding asks for. */
+/* Returns what the value of Content-Encoding asks for. */
 BodyEncoding
 body_encoding(const char *content_encoding)
 {

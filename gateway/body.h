@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* In bytes, as received and again after it is inflated.  The fuzzer has a smaller one. */
+/* This is in bytes, as received and again after it is inflated.  The fuzzer has a smaller one. */
 #ifndef BODY_LIMIT
 #define BODY_LIMIT (16 * 1024 * 1024)
 #endif
@@ -40,8 +40,8 @@ typedef enum BodyEncoding
 /* Add what was received.  Memory grows with what arrives, whatever Content-Length promises. */
 extern BodyResult body_add(Body *body, const void *data, size_t size);
 
-/* What the value of Content-Encoding asks for; NULL: there is none.  More than one encoding is
- * unknown. */
+/* Returns what the value of Content-Encoding asks for; NULL: there is none.  More than one encoding
+ * is unknown. */
 extern BodyEncoding body_encoding(const char *content_encoding);
 
 /* Inflate "received", which is not BODY_IDENTITY, into "body", which is empty. */

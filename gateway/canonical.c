@@ -18,14 +18,14 @@
 
 #define TERMINATOR "aws4_request"
 
-/* One parameter of the query, both parts encoded. */
+/* A Parameter is one of the query, both parts encoded. */
 typedef struct Parameter
 {
 	size_t name; /* where it begins in the text */
 	size_t value;
 } Parameter;
 
-/* What libcrypto has for SHA-256: to look that up takes as long as to hash what is signed. */
+/* This is libcrypto's SHA-256: to look it up takes as long as to hash what is signed. */
 static struct
 {
 	pthread_once_t once;
@@ -50,14 +50,14 @@ fetch_sha256(void)
 	sha256.hmac = NULL;
 }
 
-/* ASCII only, whatever the locale. */
+/* Returns a letter in lower case, in ASCII only, whatever the locale. */
 static char
 lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char) (c - 'A' + 'a') : c;
 }
 
-/* What the signers of the SDKs take for blanks. */
+/* Returns whether the signers of the SDKs take the character for a blank. */
 static bool
 is_blank(char c)
 {
@@ -107,7 +107,7 @@ sort_names(const char **names, size_t count)
 	return kept;
 }
 
-/* The names in a list. */
+/* Parses the names in a list. */
 bool
 header_names_parse(const char *list, size_t length, HeaderNames *names)
 {
@@ -125,7 +125,7 @@ header_names_parse(const char *list, size_t length, HeaderNames *names)
 	return true;
 }
 
-/* Whether a name, in any case, is among them. */
+/* Returns whether a name, in any case, is among them. */
 bool
 header_names_have(const HeaderNames *names, const char *name)
 {
@@ -169,7 +169,7 @@ add_hex(const unsigned char *data, size_t size, char *hex)
 	*hex = '\0';
 }
 
-/* The hash of these bytes. */
+/* Computes the hash of these bytes. */
 bool
 hash_hex(const void *data, size_t size, char hex[HASH_HEX_SIZE])
 {
@@ -316,7 +316,7 @@ add_value(Text *canonical, const char *value)
 	}
 }
 
-/* By name; headers of one name stay in the order in which they were received. */
+/* Compares headers by name; those of one name stay in the order in which they were received. */
 static int
 compare_headers(const void *a, const void *b)
 {
@@ -407,7 +407,7 @@ hmac(const void *key, size_t key_length, const void *data, size_t size,
 	return done;
 }
 
-/* The key of a day, region and service. */
+/* Derives the key of a day, region and service. */
 bool
 signing_key(const void *secret, size_t secret_length, const char *day, const char *region,
 			const char *service, unsigned char key[HASH_SIZE])
@@ -427,7 +427,7 @@ signing_key(const void *secret, size_t secret_length, const char *day, const cha
 	return done;
 }
 
-/* The signature of a text. */
+/* Signs a text. */
 bool
 sign(const unsigned char key[HASH_SIZE], const Text *to_sign, char hex[HASH_HEX_SIZE])
 {

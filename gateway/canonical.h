@@ -13,14 +13,14 @@
 #define HASH_SIZE 32
 #define HASH_HEX_SIZE 65 /* with the NUL */
 
-/* One field of the request's header, with surrounding blanks or without. */
+/* A Header is one field of the request's header, with surrounding blanks or without. */
 typedef struct Header
 {
 	const char *name;
 	const char *value;
 } Header;
 
-/* A request as it was received.  Nothing of it is copied. */
+/* A SignedRequest is a request as it was received.  Nothing of it is copied. */
 typedef struct SignedRequest
 {
 	const char *method;
@@ -40,12 +40,12 @@ typedef struct HeaderNames
 	size_t count;
 } HeaderNames;
 
-/* The names in a list with semicolons between.  False without memory. */
+/* Parses the names in a list with semicolons between.  False without memory. */
 extern bool header_names_parse(const char *list, size_t length, HeaderNames *names);
 extern bool header_names_have(const HeaderNames *names, const char *name);
 extern void header_names_free(HeaderNames *names);
 
-/* The hash of these bytes in hexadecimal digits.  False if OpenSSL fails. */
+/* Computes the hash of these bytes in hexadecimal digits.  False if OpenSSL fails. */
 extern bool hash_hex(const void *data, size_t size, char hex[HASH_HEX_SIZE]);
 
 /* Add the canonical request: the path is taken as it is. */
@@ -57,11 +57,11 @@ extern void canonical_request(const SignedRequest *request, const HeaderNames *s
 extern bool string_to_sign(const char *date, const char *scope, const Text *canonical,
 						   Text *to_sign);
 
-/* The key that requests of this day, region and service are signed with.  False if OpenSSL fails. */
+/* Derives the key of this day, region and service for signatures.  False if OpenSSL fails. */
 extern bool signing_key(const void *secret, size_t secret_length, const char *day,
 						const char *region, const char *service, unsigned char key[HASH_SIZE]);
 
-/* The signature of a text by such a key, in hexadecimal digits.  False if OpenSSL fails. */
+/* Signs a text by such a key, in hexadecimal digits.  False if OpenSSL fails. */
 extern bool sign(const unsigned char key[HASH_SIZE], const Text *to_sign, char hex[HASH_HEX_SIZE]);
 
 #endif

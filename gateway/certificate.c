@@ -10,8 +10,8 @@
 #include <openssl/x509.h>
 #include <stdio.h>
 
-/* False if the first certificate of a file has expired, or is not valid yet.  What is no certificate
- * is for others to find out. */
+/* Returns false if the first certificate of a file has expired, or is not valid yet.  What is no
+ * certificate is for others to find out. */
 bool
 certificate_is_current(const char *path)
 {

@@ -20,7 +20,7 @@
 #define QUESTION "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 #define ANSWER "HTTP/1.1 200 "
 
-/* The answer begins with what it should. */
+/* Returns whether the answer begins with what it should. */
 static bool
 is_healthy(const char *answer, ssize_t length)
 {
@@ -28,7 +28,7 @@ is_healthy(const char *answer, ssize_t length)
 }
 
 static bool
-ask(int fd)
+check_ask(int fd)
 {
 	char answer[64];
 	ssize_t length = 0;
@@ -69,7 +69,7 @@ check(const Config *config)
 	{
 		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
 		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
-		healthy = !elsewhere && *config->tls_certificate != '\0' ? ask_by_tls(fd) : ask(fd);
+		healthy = !elsewhere && *config->tls_certificate != '\0' ? ask_by_tls(fd) : check_ask(fd);
 		close(fd);
 	}
 	if (!healthy)

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Microseconds since some moment. */
+/* Returns microseconds since some moment. */
 static inline int64_t
 clock_now(void)
 {
@@ -18,7 +18,7 @@ clock_now(void)
 	return (int64_t) now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* Milliseconds, as settings have them, in microseconds. */
+/* Converts milliseconds, as settings have them, to microseconds. */
 static inline int64_t
 clock_of_ms(int64_t ms)
 {

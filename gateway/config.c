@@ -124,7 +124,7 @@ static const Setting settings[] = {
 
 #define SETTING_COUNT (sizeof(settings) / sizeof(settings[0]))
 
-/* Where the value of a setting comes from, and what is wrong with it. */
+/* A Problem says where the value of a setting comes from, and what is wrong with it. */
 typedef struct Problem
 {
 	char *text;
@@ -155,7 +155,7 @@ typedef struct Kept
 static Kept *kept_data;
 
 static void *
-keep(const void *data, size_t size)
+config_keep(const void *data, size_t size)
 {
 	Kept *kept = malloc(sizeof(Kept) + size);
 
@@ -167,13 +167,13 @@ keep(const void *data, size_t size)
 	return kept->data;
 }
 
-/* Settings that stay until the end, to be loaded. */
+/* Makes settings that stay until the end, to be loaded. */
 Config *
 config_new(void)
 {
 	static const Config empty;
 
-	return keep(&empty, sizeof(empty));
+	return config_keep(&empty, sizeof(empty));
 }
 
 static const Setting *
@@ -204,7 +204,7 @@ static const Unit time_units[] = {{"", 1000},     {"ms", 1},      {"s", 1000},
 static const Unit size_units[] = {
 	{"", 1}, {"B", 1}, {"kB", 1024}, {"MB", 1024 * 1024}, {"GB", 1024 * 1024 * 1024}, {NULL, 0}};
 
-/* A number and its unit, between the bounds of the setting. */
+/* Reads a number and its unit, between the bounds of the setting. */
 static bool
 read_number(const Setting *setting, const Unit *units, const char *value, int64_t *number)
 {
@@ -242,7 +242,7 @@ read_switch(const char *value, bool *on)
 	return false;
 }
 
-/* The number of a word among words with blanks between. */
+/* Finds the number of a word among words with blanks between. */
 static bool
 read_choice(const char *words, const char *value, int *number)
 {
@@ -270,7 +270,7 @@ read_value(const Setting *setting, const char *value, Config *config)
 	switch (setting->type)
 	{
 		case TYPE_TEXT:
-			*(const char **) at = keep(value, strlen(value) + 1);
+			*(const char **) at = config_keep(value, strlen(value) + 1);
 			return true;
 		case TYPE_SWITCH:
 			return read_switch(value, at);
@@ -290,7 +290,8 @@ read_value(const Setting *setting, const char *value, Config *config)
 }
 
 static bool
-set(const Setting *setting, const char *value, const char *source, Config *config, Problem *problem)
+config_assign(const Setting *setting, const char *value, const char *source, Config *config,
+			  Problem *problem)
 {
 	/* a value may be a secret, so none is shown */
 	if (!read_value(setting, value, config))
@@ -304,7 +305,7 @@ set_standards(Config *config, Problem *problem)
 {
 	for (size_t i = 0; i < SETTING_COUNT; i++)
 	{
-		if (!set(&settings[i], settings[i].standard, "standard", config, problem))
+		if (!config_assign(&settings[i], settings[i].standard, "standard", config, problem))
 			return false;
 	}
 	return true;
@@ -324,7 +325,7 @@ trimmed(char *text)
 	return text;
 }
 
-/* One line of the file: name = value, or nothing, or a comment. */
+/* Reads one line of the file: name = value, or nothing, or a comment. */
 static bool
 read_line(char *line, const char *source, Config *config, Problem *problem)
 {
@@ -341,7 +342,7 @@ read_line(char *line, const char *source, Config *config, Problem *problem)
 	setting = find_setting(name, strlen(name));
 	if (setting == NULL)
 		return fail(problem, "%s: there is no setting \"%.64s\"", source, name);
-	return set(setting, trimmed(equals + 1), source, config, problem);
+	return config_assign(setting, trimmed(equals + 1), source, config, problem);
 }
 
 static bool
@@ -380,7 +381,7 @@ read_environment(Config *config, Problem *problem)
 		for (const char *c = settings[i].name; *c != '\0'; c++)
 			*at++ = (char) toupper((unsigned char) *c);
 		value = getenv(name);
-		if (value != NULL && !set(&settings[i], value, name, config, problem))
+		if (value != NULL && !config_assign(&settings[i], value, name, config, problem))
 			return false;
 	}
 	return true;
@@ -402,7 +403,7 @@ static const struct
 	{"version", COMMAND_VERSION, false},
 };
 
-/* A flag as it is written: --name, --name=value or --name value. */
+/* A Flag is one as it is written: --name, --name=value or --name value. */
 typedef struct Flag
 {
 	const char *name;
@@ -421,7 +422,7 @@ read_flag(const char *text, Flag *flag)
 	return true;
 }
 
-/* Whether the flag is a command; then its argument is in *at or next. */
+/* Returns whether the flag is a command; then its argument is in *at or next. */
 static bool
 take_command(const Flag *flag, const char *next, int *used, Command *command)
 {
@@ -447,7 +448,7 @@ is_file_flag(const Flag *flag)
 	return flag->length == strlen("config") && strncmp(flag->name, "config", flag->length) == 0;
 }
 
-/* What a flag of a setting says.  A switch may stand alone. */
+/* Returns what a flag of a setting says.  A switch may stand alone. */
 static const char *
 flag_value(const Setting *setting, const Flag *flag, const char *next, int *used)
 {
@@ -494,14 +495,14 @@ read_flags(int argc, char **argv, bool second, const char **path, Config *config
 			return fail(problem, "--%s needs a value", flag.name);
 		if (setting == NULL)
 			*path = value;
-		else if (second && !set(setting, value, argv[i], config, problem))
+		else if (second && !config_assign(setting, value, argv[i], config, problem))
 			return false;
 	}
 	return true;
 }
 
 static bool
-check(const Config *config, Problem *problem)
+config_check(const Config *config, Problem *problem)
 {
 	if ((*config->tls_certificate == '\0') != (*config->tls_key == '\0'))
 		return fail(problem, "tls_certificate and tls_key go together");
@@ -529,7 +530,7 @@ config_load(int argc, char **argv, Config *config, Command *command, char *text,
 		   (path == NULL || *path == '\0' || read_file(path, config, &problem)) &&
 		   read_environment(config, &problem) &&
 		   read_flags(argc, argv, true, &path, config, command, &problem) &&
-		   check(config, &problem);
+		   config_check(config, &problem);
 }
 
 static bool
@@ -554,7 +555,7 @@ is_same(const Setting *setting, const Config *a, const Config *b)
 	return true;
 }
 
-/* The name of a setting that was changed and takes effect only after a restart, or NULL. */
+/* Returns the name of a setting that was changed and takes effect only after a restart, or NULL. */
 const char *
 config_needs_restart(const Config *running, const Config *loaded)
 {
@@ -576,7 +577,7 @@ config_set(const Config *config)
 	atomic_store(&current, config);
 }
 
-/* The settings as they are now. */
+/* Returns the settings as they are now. */
 const Config *
 config_now(void)
 {

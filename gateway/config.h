@@ -75,7 +75,7 @@ typedef struct Config
 	const char *postgres;
 } Config;
 
-/* What the program was told to do. */
+/* A Command is what the program was told to do. */
 typedef struct Command
 {
 	enum

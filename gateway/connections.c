@@ -22,17 +22,17 @@
 #include "listen.h"
 #include "log.h"
 
-/* How often is looked for clients that have gone. */
+/* The gateway looks so often for clients that have gone. */
 #define TELL_MS 1000
 
-/* How often is told that there are too many. */
+/* The log tells so often that there are too many. */
 #define WARN_MS 60000
 
-/* What each body has without being counted: connections are few enough for that.  With the NUL behind
- * it, it is as much as bodies get at once. */
+/* Each body has this without being counted: connections are few enough for that.  With the NUL
+ * behind it, it is as much as bodies get at once. */
 #define UNCOUNTED_SIZE 65535
 
-/* The clients of one address.  Those without an address are on this machine and count as one. */
+/* A Client is the clients of one address; those without one are on this machine, and one client. */
 typedef struct Client
 {
 	struct Client *next;
@@ -64,7 +64,7 @@ static struct
 	ConnectionCounts counts;
 } connections = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* What counts as one address: of IPv6 the first half, since who has one has usually the whole half. */
+/* Returns what counts as one address: of IPv6 the first half, which usually has one owner. */
 static struct in6_addr
 network(struct in6_addr address)
 {
@@ -73,7 +73,7 @@ network(struct in6_addr address)
 	return address;
 }
 
-/* Where the client is: whether on this machine, where it may have no address. */
+/* Reads where the client is: whether on this machine, where it may have no address. */
 static bool
 read_address(int socket, Client *client)
 {
@@ -91,7 +91,7 @@ read_address(int socket, Client *client)
 	return listen_is_local(&name);
 }
 
-/* With the lock held: the one that has this address, or a new one; NULL without memory. */
+/* Returns, with the lock held, the client of this address, or a new one; NULL without memory. */
 static Client *
 find_client(const Client *wanted)
 {
@@ -112,7 +112,7 @@ find_client(const Client *wanted)
 	return client;
 }
 
-/* With the lock held: the client has a connection less. */
+/* Notes, with the lock held, that the client has a connection less. */
 static void
 leave_client(Client *client)
 {
@@ -126,9 +126,9 @@ leave_client(Client *client)
 	free(client);
 }
 
-/* The client, without memory NULL, is let in or counted as refused. */
+/* Lets the client in, or counts it as refused; it is NULL without memory. */
 static bool
-add(Connection *connection, const Client *wanted, int limit)
+connections_add(Connection *connection, const Client *wanted, int limit)
 {
 	Client *client;
 	bool within;
@@ -155,7 +155,7 @@ add(Connection *connection, const Client *wanted, int limit)
 	return within;
 }
 
-/* What there is of them by now. */
+/* Returns what there is of them by now. */
 ConnectionCounts
 connections_counts(void)
 {
@@ -167,7 +167,7 @@ connections_counts(void)
 	return counts;
 }
 
-/* Whether it is time to warn once more. */
+/* Returns whether it is time to warn once more. */
 static bool
 is_time(_Atomic int64_t *warned)
 {
@@ -180,7 +180,7 @@ is_time(_Atomic int64_t *warned)
 
 /* Warn that clients have more connections than a setting allows. */
 static void
-warn(const char *event, const char *address, const char *setting, int limit)
+connections_warn(const char *event, const char *address, const char *setting, int limit)
 {
 	LogLine line;
 
@@ -203,8 +203,8 @@ warn_refused(const Client *client, int limit)
 	inet_ntop(AF_INET6, &client->address, text, INET6_ADDRSTRLEN);
 	if (!mapped)
 		strcat(text, "/64");
-	warn("connection_refused", text + (mapped ? strlen("::ffff:") : 0), "connections_per_address",
-		 limit);
+	connections_warn("connection_refused", text + (mapped ? strlen("::ffff:") : 0),
+					 "connections_per_address", limit);
 }
 
 static void
@@ -214,7 +214,7 @@ warn_full(void)
 	int limit = config_now()->connections;
 
 	if (connections_counts().open >= limit && is_time(&warned))
-		warn("connections_wait", NULL, "connections", limit);
+		connections_warn("connections_wait", NULL, "connections", limit);
 }
 
 /*
@@ -236,7 +236,7 @@ connection_open(const void *server, int socket, int limit)
 		connection->socket = socket;
 		connection_enter(connection, PHASE_NEW);
 	}
-	if (add(connection, &client, limit))
+	if (connections_add(connection, &client, limit))
 	{
 		warn_full();
 		return connection;
@@ -248,7 +248,7 @@ connection_open(const void *server, int socket, int limit)
 	return NULL;
 }
 
-/* The connection is about to be closed. */
+/* Forgets the connection, which is about to be closed. */
 void
 connection_close(Connection *connection)
 {
@@ -262,14 +262,14 @@ connection_close(Connection *connection)
 	free(connection);
 }
 
-/* Where whoever serves it has what they do for it; NULL at first. */
+/* Returns the place where whoever serves it has what they do for it; NULL at first. */
 void **
 connection_work(Connection *connection)
 {
 	return &connection->work;
 }
 
-/* What happens on it from now on. */
+/* Notes what happens on it from now on. */
 void
 connection_enter(Connection *connection, Phase phase)
 {
@@ -277,7 +277,7 @@ connection_enter(Connection *connection, Phase phase)
 	atomic_store(&connection->phase, phase);
 }
 
-/* With the lock held. */
+/* Sets the memory of a connection, with the lock held. */
 static void
 set_memory(Connection *connection, int64_t memory)
 {
@@ -286,8 +286,8 @@ set_memory(Connection *connection, int64_t memory)
 	connection->memory = memory;
 }
 
-/* With the lock held: of the bodies that have not come to their end the largest one of the address
- * that has most memory; NULL if there is none. */
+/* Returns, with the lock held, of the bodies that have not come to their end the largest one of the
+ * address that has most memory; NULL if there is none. */
 static Connection *
 largest(void)
 {
@@ -336,7 +336,7 @@ connection_hold(Connection *connection, size_t size)
 	return holds;
 }
 
-/* How long a phase may take, in milliseconds. */
+/* Returns how long a phase may take, in milliseconds. */
 static int64_t
 limit_of(Phase phase, const Config *config)
 {
@@ -357,7 +357,7 @@ limit_of(Phase phase, const Config *config)
 	return INT64_MAX / 1000;
 }
 
-/* Whether it is the client's turn. */
+/* Returns whether it is the client's turn. */
 static bool
 waits_for_client(const Connection *connection)
 {
@@ -365,8 +365,8 @@ waits_for_client(const Connection *connection)
 }
 
 /*
- * With the lock held: the library does not see a client's end that comes together with the last of
- * what it reads, and would wait for the rest.  Have it look once more.
+ * Lets the library look once more, with the lock held: it does not see a client's end that comes
+ * together with the last of what it reads, and would wait for the rest.
  */
 static void
 tell_end(const Connection *connection)

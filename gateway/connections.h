@@ -24,7 +24,7 @@ typedef enum Phase
 
 typedef struct Connection Connection;
 
-/* What there is of them. */
+/* ConnectionCounts is what there is of them. */
 typedef struct ConnectionCounts
 {
 	int open;

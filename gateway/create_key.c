@@ -108,7 +108,9 @@ new_key(PGconn *server, const MasterKey *master_key, const char *role, NewKey *k
 	return is_installed(server) && make_key(master_key, key) && store_key(server, role, key);
 }
 
-/* A key that the role has, that can be used and that we could make; to be freed.  Or NULL. */
+/*
+ * Returns, to be freed, a key that the role has, that can be used and that we could make.  Or NULL.
+ */
 char *
 find_key(PGconn *server, const char *role)
 {

@@ -29,15 +29,15 @@ extern char *find_key(PGconn *server, const char *role);
 extern bool show_key(const NewKey *key);
 
 /*
- * dynamo_gateway --create-key ROLE: make an access key of this role, store it by
+ * Serves dynamo_gateway --create-key ROLE: makes an access key of this role, stores it by
  * dyn_create_access_key() over this connection (a superuser's, or one of a member of the role with
- * ADMIN OPTION), and print id and secret on standard output, once.  Root becomes the user, if it has
- * a name, when it has the key file.  Returns the exit status; errors go to standard error.
+ * ADMIN OPTION), and prints id and secret on standard output, once.  Root becomes the user, if it
+ * has a name, when it has the key file.  Returns the exit status; errors go to standard error.
  */
 extern int create_key(const char *connection, const char *key_file, const char *user,
 					  const char *role);
 
-/* dynamo_gateway --create-key-file: make the file that secrets are encrypted with. */
+/* Serves dynamo_gateway --create-key-file: makes the file that secrets are encrypted with. */
 extern int create_key_file(const char *path);
 
 #endif

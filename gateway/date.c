@@ -11,7 +11,7 @@ static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
 									 "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 static const char *const days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
 
-/* Whether the text has a pattern's shape: # stands for a digit, @ for any character. */
+/* Returns whether the text has a pattern's shape: # stands for a digit, @ for any character. */
 static bool
 has_shape(const char *text, const char *pattern)
 {
@@ -25,7 +25,7 @@ has_shape(const char *text, const char *pattern)
 	return *text == '\0';
 }
 
-/* The number of so many digits. */
+/* Returns the number of so many digits. */
 static int
 digits(const char *text, int count)
 {
@@ -36,7 +36,7 @@ digits(const char *text, int count)
 	return number;
 }
 
-/* The time of a date, unless it has a thirteenth month or the like. */
+/* Returns the time of a date, unless it has a thirteenth month or the like. */
 static bool
 time_of(const struct tm *date, time_t *time)
 {
@@ -65,7 +65,7 @@ date_parse_basic(const char *text, time_t *time)
 	return time_of(&date, time);
 }
 
-/* Where a name of three letters is in a list, or -1. */
+/* Returns where a name of three letters is in a list, or -1. */
 static int
 index_of(const char *text, const char *const *names, int count)
 {

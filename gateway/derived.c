@@ -29,7 +29,7 @@ struct DerivedKeys
 	DerivedKey places[PLACES];
 };
 
-/* An empty cache. */
+/* Makes an empty cache. */
 DerivedKeys *
 derived_keys_new(void)
 {
@@ -43,7 +43,7 @@ derived_keys_new(void)
 	return cache;
 }
 
-/* FNV-1a.  Collisions cost a derivation, and are made by those who know secrets only. */
+/* Hashes by FNV-1a.  Collisions cost a derivation, and are made by those who know secrets only. */
 static uint64_t
 mix(uint64_t hash, const void *data, size_t size)
 {
@@ -54,7 +54,7 @@ mix(uint64_t hash, const void *data, size_t size)
 	return hash;
 }
 
-/* The only place where this key may be. */
+/* Returns the only place where this key may be. */
 static DerivedKey *
 place_of(DerivedKeys *cache, const DerivedFrom *from)
 {
@@ -72,7 +72,7 @@ fits(const DerivedFrom *from)
 	return strlen(from->day) < DAY_SIZE && strlen(from->region) < REGION_SIZE;
 }
 
-/* The key if it is in the cache. */
+/* Finds the key if it is in the cache. */
 bool
 derived_keys_find(DerivedKeys *cache, const DerivedFrom *from, unsigned char key[HASH_SIZE])
 {

@@ -16,7 +16,7 @@
 
 typedef struct DerivedKeys DerivedKeys;
 
-/* Of which secret, day and region a key is derived. */
+/* A DerivedFrom says of which secret, day and region a key is derived. */
 typedef struct DerivedFrom
 {
 	uint64_t version; /* AccessKey's: each secret has its own */
@@ -24,10 +24,10 @@ typedef struct DerivedFrom
 	const char *region;
 } DerivedFrom;
 
-/* NULL without memory. */
+/* Makes an empty cache; returns NULL without memory. */
 extern DerivedKeys *derived_keys_new(void);
 
-/* The key if it is in the cache. */
+/* Finds the key if it is in the cache. */
 extern bool derived_keys_find(DerivedKeys *cache, const DerivedFrom *from,
 							  unsigned char key[HASH_SIZE]);
 

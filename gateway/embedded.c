@@ -28,7 +28,7 @@
 #define LOGIN "dynamo_gateway"
 #define SOCKET_NAME "/.s.PGSQL.5432"
 
-/* What the cluster has from the start. */
+/* The cluster has these from the start. */
 static const char *const setup[] = {
 	"CREATE EXTENSION dynamo_table",
 	"CREATE ROLE " LOGIN " LOGIN NOINHERIT",
@@ -41,7 +41,7 @@ static const char *const setup[] = {
 	NULL,
 };
 
-/* Files of the folder. */
+/* Paths are the files of the folder. */
 typedef struct Paths
 {
 	char folder[PATH_MAX];
@@ -50,9 +50,9 @@ typedef struct Paths
 	char new_keys[PATH_MAX + 16];
 } Paths;
 
-/* Who could not do what with a file, which may be named from where we are. */
+/* Says who could not do what with a file, which may be named from where we are. */
 static bool
-fail(const char *what, const char *name)
+embedded_fail(const char *what, const char *name)
 {
 	const char *why = strerror(errno);
 	struct passwd *user = getpwuid(geteuid());
@@ -73,12 +73,12 @@ exists(const char *path)
 
 /* Keep other gateways out of the folder, as long as we live. */
 static bool
-lock(const char *folder)
+embedded_lock(const char *folder)
 {
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
-		return fail("read", folder);
+		return embedded_fail("read", folder);
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return true;
 	close(fd);
@@ -86,7 +86,7 @@ lock(const char *folder)
 	return false;
 }
 
-/* Nothing that is there is written to, or removed. */
+/* Returns whether nothing is there: what is there is neither written to nor removed. */
 static bool
 is_empty(const char *folder)
 {
@@ -117,7 +117,7 @@ static bool
 name_files(const char *folder, Paths *paths)
 {
 	if (realpath(folder, paths->folder) == NULL)
-		return fail("find", folder);
+		return embedded_fail("find", folder);
 	if (strlen(paths->folder) + strlen(SOCKET_NAME) >=
 		sizeof(((struct sockaddr_un *) NULL)->sun_path))
 		errno = ENAMETOOLONG;
@@ -126,7 +126,7 @@ name_files(const char *folder, Paths *paths)
 	else
 		errno = 0;
 	if (errno != 0)
-		return fail("have a socket in", paths->folder);
+		return embedded_fail("have a socket in", paths->folder);
 	snprintf(paths->key_file, sizeof(paths->key_file), "%s/key_file", paths->folder);
 	snprintf(paths->keys, sizeof(paths->keys), "%s/keys", paths->folder);
 	snprintf(paths->new_keys, sizeof(paths->new_keys), "%s/keys.new", paths->folder);
@@ -137,13 +137,13 @@ static bool
 find_folder(const char *name, Paths *paths)
 {
 	if (mkdir(name, 0700) != 0 && errno != EEXIST)
-		return fail("make the folder", name);
-	if (!name_files(name, paths) || !lock(paths->folder))
+		return embedded_fail("make the folder", name);
+	if (!name_files(name, paths) || !embedded_lock(paths->folder))
 		return false;
 	if (exists(paths->keys))
 		return true;
 	if (is_empty(paths->folder))
-		return chmod(paths->folder, 0700) == 0 || fail("make private", paths->folder);
+		return chmod(paths->folder, 0700) == 0 || embedded_fail("make private", paths->folder);
 	fprintf(stderr,
 			"dynamo_gateway: \"%s\" is neither empty nor complete: name another folder, or remove "
 			"it\n",
@@ -151,10 +151,11 @@ find_folder(const char *name, Paths *paths)
 	return false;
 }
 
-/* The cluster, for which nobody waits at a commit: what was acknowledged survives us, not a crash
- * of the machine.  Records of streams are there when the WAL is written, which happens often. */
+/* Makes the cluster, for which nobody waits at a commit: what was acknowledged survives us, not a
+ * crash of the machine.  Records of streams are there when the WAL is written, which happens
+ * often. */
 static bool
-initialize(const Postgres *postgres, const Paths *paths)
+embedded_initialize(const Postgres *postgres, const Paths *paths)
 {
 	char settings[2 * PATH_MAX];
 
@@ -197,19 +198,19 @@ make_key(const Paths *paths)
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
 		return false;
-	return rename(paths->new_keys, paths->keys) == 0 || fail("write", paths->keys);
+	return rename(paths->new_keys, paths->keys) == 0 || embedded_fail("write", paths->keys);
 }
 
-/* What is made once. */
+/* Does what is done once. */
 static bool
 set_up(Postgres *postgres, const Paths *paths)
 {
-	return initialize(postgres, paths) && postgres_start(postgres) &&
+	return embedded_initialize(postgres, paths) && postgres_start(postgres) &&
 		   postgres_execute(postgres, setup) && create_key_file(paths->key_file) == 0 &&
 		   make_key(paths);
 }
 
-/* What the cluster of an earlier start is told: the library may be newer than its functions. */
+/* The cluster of an earlier start is told this: the library may be newer than its functions. */
 static const char *const again[] = {"ALTER EXTENSION dynamo_table UPDATE", NULL};
 
 static bool
@@ -223,7 +224,7 @@ start_again(Postgres *postgres)
  * for ours.
  */
 static void
-tell(const char *address)
+embedded_tell(const char *address)
 {
 	const char *region = *config_now()->region == '\0' ? "us-east-1" : config_now()->region;
 
@@ -254,7 +255,7 @@ serve_folder(const Paths *paths, const Arguments *arguments)
 	char database[PATH_MAX + 64];
 	char key_file[PATH_MAX + 64];
 	char **values = calloc((size_t) arguments->count + 4, sizeof(char *));
-	Arguments ours = {arguments->count + 3, values, tell};
+	Arguments ours = {arguments->count + 3, values, embedded_tell};
 	Config *config = config_new();
 	char problem[1024];
 	Command command;

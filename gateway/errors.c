@@ -18,28 +18,28 @@ static const struct
 	int status;
 } errors[ERROR_COUNT] = {[ERROR_NONE] = {NULL, "", "", 200}, ERROR_LIST(ERROR_ROW)};
 
-/* The name of the exception, as SDKs have it; empty for ERROR_NONE. */
+/* Returns the name of the exception, as SDKs have it; empty for ERROR_NONE. */
 const char *
 error_name(ErrorKind error)
 {
 	return errors[error].name;
 }
 
-/* The same with its prefix, as __type of an answer. */
+/* Returns the same with its prefix, as __type of an answer. */
 const char *
 error_type(ErrorKind error)
 {
 	return errors[error].type;
 }
 
-/* The HTTP status that it is answered with. */
+/* Returns the HTTP status that it is answered with. */
 int
 error_status(ErrorKind error)
 {
 	return errors[error].status;
 }
 
-/* The error of a __type; ERROR_INTERNAL if there is none. */
+/* Returns the error of a __type; ERROR_INTERNAL if there is none. */
 ErrorKind
 error_of_type(const char *type)
 {
@@ -51,14 +51,14 @@ error_of_type(const char *type)
 	return ERROR_INTERNAL;
 }
 
-/* Whether DETAIL of the error is a JSON object, whose members belong into the answer. */
+/* Returns whether DETAIL of the error is a JSON object, whose members belong into the answer. */
 bool
 error_has_members(ErrorKind error)
 {
 	return error == ERROR_CONDITIONAL_CHECK_FAILED || error == ERROR_TRANSACTION_CANCELED;
 }
 
-/* The error of an SQLSTATE of the extension's; ERROR_NONE if it is another's. */
+/* Returns the error of an SQLSTATE of the extension's; ERROR_NONE if it is another's. */
 static ErrorKind
 own_error(const char *sqlstate)
 {
@@ -82,28 +82,28 @@ is(const char *sqlstate, const char *const *codes)
 	return false;
 }
 
-/* serialization_failure, deadlock_detected, and the extension's own word for the latter */
+/* This is serialization_failure or deadlock_detected, or the extension's word for the latter. */
 static const char *const conflicts[] = {"40001", "40P01", "YD004", NULL};
 
-/* lock_not_available */
+/* This is lock_not_available. */
 static const char *const locks[] = {"55P03", NULL};
 
-/* too_many_connections, admin_shutdown, cannot_connect_now, idle_session_timeout */
+/* These are too_many_connections, admin_shutdown, cannot_connect_now and idle_session_timeout. */
 static const char *const unavailable[] = {"53300", "57P01", "57P03", "57P05", NULL};
 
-/* connection exceptions, crash_shutdown, protocol_violation (of poolers) */
+/* These are connection exceptions, crash_shutdown, and protocol_violation (of poolers). */
 static const char *const broken[] = {"08", "57P02", NULL};
 
-/* object_not_in_prerequisite_state: request_as() refuses the session, before it does anything */
+/* This is object_not_in_prerequisite_state: request_as() refuses the session at once. */
 static const char *const refused[] = {"55000", NULL};
 
-/* read_only_sql_transaction: a standby, or a primary that became one */
+/* This is read_only_sql_transaction: a standby, or a primary that became one. */
 static const char *const read_only[] = {"25006", NULL};
 
-/* query_canceled: it would take as long again */
+/* This is query_canceled: it would take as long again. */
 static const char *const canceled[] = {"57014", NULL};
 
-/* invalid_sql_statement_name: a pooler in between lost the prepared statement */
+/* This is invalid_sql_statement_name: a pooler in between lost the prepared statement. */
 static const char *const lost_statement[] = {"26000", NULL};
 
 static Remedy
@@ -123,7 +123,7 @@ conflict_remedy(const Failure *failure)
 	return (Remedy){.error = ERROR_INTERNAL};
 }
 
-/* A lock that was not to be had in lock_timeout: to try again would take as long. */
+/* Returns what helps if a lock was not to be had in lock_timeout: to try again takes as long. */
 static Remedy
 lock_remedy(const Failure *failure)
 {
@@ -133,7 +133,7 @@ lock_remedy(const Failure *failure)
 	return remedy;
 }
 
-/* The outcome of what was sent is not known, so only what changes nothing is sent again. */
+/* Returns what helps if the outcome is not known: only what changes nothing is sent again. */
 static Remedy
 broken_remedy(const Failure *failure)
 {
@@ -190,8 +190,8 @@ remedy_of(const Failure *failure)
 }
 
 /*
- * What is done about a statement that failed (GW60 to GW68).  What a standby refuses may be right at
- * the primary by now: tables and privileges reach it later, too.
+ * Returns what is done about a statement that failed (GW60 to GW68).  What a standby refuses may be
+ * right at the primary by now: tables and privileges reach it later, too.
  */
 Remedy
 error_remedy(const Failure *failure)

@@ -61,8 +61,8 @@ typedef enum ErrorKind
 } ErrorKind;
 
 /*
- * A statement that failed.  Code of a table's owner can raise an error with any SQLSTATE, so what
- * becomes of the connection follows from the other members, which it cannot forge.
+ * A Failure is a failed statement.  Code of a table's owner can raise an error with any SQLSTATE,
+ * so what becomes of the connection follows from the other members, which it cannot forge.
  */
 typedef struct Failure
 {
@@ -76,7 +76,7 @@ typedef struct Failure
 	OperationKind kind;
 } Failure;
 
-/* What is done about it. */
+/* A Remedy is what is done about it. */
 typedef struct Remedy
 {
 	ErrorKind error; /* what the client is told if all else fails */

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* What is between the brackets of an IPv6 address, or before the port. */
+/* Takes what is between the brackets of an IPv6 address, or before the port. */
 static bool
 take_name(const char *host, char *name, size_t size)
 {
@@ -47,7 +47,7 @@ is_localhost(const char *name)
 		   (length > end && strcasecmp(name + length - end, suffix) == 0);
 }
 
-/* Whether the name is in a list with blanks between. */
+/* Returns whether the name is in a list with blanks between. */
 static bool
 is_listed(const char *name, const char *names)
 {
@@ -64,8 +64,8 @@ is_listed(const char *name, const char *names)
 }
 
 /*
- * Whether a header Host, which may be NULL, can be trusted to be written by who means this gateway:
- * an address, this machine, or one of the names, where "*" are all.
+ * Returns whether a header Host, which may be NULL, can be trusted to be written by who means this
+ * gateway: an address, this machine, or one of the names, where "*" are all.
  */
 bool
 host_is_ours(const char *host, const char *names)

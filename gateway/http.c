@@ -37,8 +37,8 @@
 #define MAX_HEADERS 128
 #define MAX_HEADER_SIZE (32 * 1024)
 
-/* Of one connection, for the header, what the library makes of it, and what it reads at once.  The
- * library writes zeros over all of it behind each request. */
+/* One connection has this for the header, what the library makes of it, and what it reads at once.
+ * The library writes zeros over all of it behind each request. */
 #define CONNECTION_MEMORY (48 * 1024)
 
 /* A body that is too large is read to its end if it is not larger than that, so that the client
@@ -60,7 +60,7 @@ struct Server
 	_Atomic int connections;
 };
 
-/* A request and its answer, in HTTP. */
+/* An Exchange is a request and its answer, in HTTP. */
 typedef struct Exchange
 {
 	Request request; /* the first member: the pool knows only this */
@@ -90,7 +90,7 @@ typedef struct Exchange
 
 static _Atomic bool ready = true;
 
-/* /readyz says so. */
+/* Sets what /readyz says. */
 void
 servers_set_ready(bool is)
 {
@@ -118,12 +118,12 @@ make_id(char id[REQUEST_ID_SIZE])
 }
 
 static void
-enter(Exchange *exchange, Phase phase)
+http_enter(Exchange *exchange, Phase phase)
 {
 	connection_enter(exchange->connection, phase);
 }
 
-/* Whether this is a name of a field: with a blank before the colon others may read another one. */
+/* Returns whether this is a field's name: others may read a blank before the colon otherwise. */
 static bool
 is_name(const char *name, size_t size)
 {
@@ -163,7 +163,7 @@ take_header(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_si
 	return MHD_YES;
 }
 
-/* What is between the method and the version, in its two parts. */
+/* Splits what is between the method and the version into its two parts. */
 static void
 split_target(Exchange *exchange)
 {
@@ -188,10 +188,10 @@ count_headers(const SignedRequest *message, const char *name)
 }
 
 /*
- * Whether the header is what we have been told of it, and nothing else.  Before 1.0 the library takes
- * a NUL for the end of a field, lines may end without CR, and what goes on in a further line is taken
- * for a name.  Its strings are where they were received, so they have to follow one another, and a CR
- * that is left is not that of the end of a line.
+ * Returns whether the header is what we have been told of it, and nothing else.  Before 1.0 the
+ * library takes a NUL for the end of a field, lines may end without CR, and what goes on in a
+ * further line is taken for a name.  Its strings are where they were received, so they have to
+ * follow one another, and a CR that is left is not that of the end of a line.
  */
 static bool
 is_whole(const Exchange *exchange, const char *path, const char *method, const char *version)
@@ -206,8 +206,8 @@ is_whole(const Exchange *exchange, const char *path, const char *method, const c
 }
 
 /*
- * Whether it is certain where the body ends, and for whom it is: others on the way to us may have
- * understood it otherwise.
+ * Returns whether it is certain where the body ends, and for whom it is: others on the way to us
+ * may have understood it otherwise.
  */
 static bool
 is_framed(const Exchange *exchange)
@@ -231,7 +231,7 @@ is_framed(const Exchange *exchange)
 		   protocol_header(message, "content-length") == NULL;
 }
 
-/* The size that the header tells of the body; 0 if it tells none. */
+/* Returns the size that the header tells of the body; 0 if it tells none. */
 static uint64_t
 told_size(const SignedRequest *message)
 {
@@ -241,8 +241,8 @@ told_size(const SignedRequest *message)
 }
 
 /*
- * Programs that show pages of their own, such as NoSQL Workbench, say that they come from a file; no
- * page of a site, and no file that a browser shows, does.
+ * Returns the origins that are allowed: programs that show pages of their own, such as NoSQL
+ * Workbench, say that they come from a file, as no site's page and no file in a browser does.
  */
 static const char *
 allowed_origins(const Exchange *exchange)
@@ -256,7 +256,7 @@ allowed_origins(const Exchange *exchange)
 	return exchange->server->local && !exchange->server->tls ? "*" : "";
 }
 
-/* The origin to let in, as the answer names it; NULL if the request comes from none of them. */
+/* Returns the origin to let in, as the answer names it; NULL if it is none of them. */
 static const char *
 let_in(const Exchange *exchange)
 {
@@ -313,7 +313,7 @@ answer_metrics(Request *request)
 	request->answer.content_type = "text/plain; version=0.0.4; charset=utf-8";
 }
 
-/* GET: what needs no operation.  /readyz has its answer only from the pool. */
+/* Answers GET: what needs no operation.  /readyz has its answer only from the pool. */
 static void
 answer_get(Exchange *exchange)
 {
@@ -337,7 +337,7 @@ answer_get(Exchange *exchange)
 		answer_not_found(&request->answer);
 }
 
-/* A protocol that SDKs may speak one day.  It is logged once. */
+/* Answers a protocol that SDKs may speak one day.  It is logged once. */
 static void
 answer_cbor(Request *request)
 {
@@ -361,7 +361,7 @@ answer_foreign(Request *request)
 				 NULL);
 }
 
-/* Whether the method is one that has the operations' path; otherwise there is an answer. */
+/* Answers unless the method is one that has the operations' path. */
 static void
 answer_by_method(Exchange *exchange)
 {
@@ -391,8 +391,8 @@ refuse_framing(Exchange *exchange, ErrorKind error)
 }
 
 /*
- * What the header alone decides.  An answer that ends the connection is sent without reading the
- * body.
+ * Decides what the header alone decides.  An answer that ends the connection is sent without
+ * reading the body.
  */
 static void
 read_header(Exchange *exchange, const char *path, const char *method, const char *version)
@@ -439,7 +439,7 @@ add_header(struct MHD_Response *response, const char *name, const char *value)
 	MHD_add_response_header(response, name, value);
 }
 
-/* What a preflight request asks for is allowed. */
+/* Allows what a preflight request asks for. */
 static void
 add_preflight(struct MHD_Response *response, const SignedRequest *message)
 {
@@ -492,7 +492,7 @@ add_headers(struct MHD_Response *response, const Exchange *exchange)
 	add_origin(response, exchange);
 }
 
-/* The table that a request names, for the log. */
+/* Logs the table that a request names. */
 static void
 log_table(LogLine *line, const Request *request)
 {
@@ -588,7 +588,7 @@ send_answer(Exchange *exchange)
 	free_body(exchange);
 	/* it is the response's now */
 	answer->release = NULL;
-	enter(exchange, PHASE_ANSWER);
+	http_enter(exchange, PHASE_ANSWER);
 	result = MHD_queue_response(exchange->mhd, (unsigned) answer->status, response);
 	MHD_destroy_response(response);
 	return result;
@@ -596,7 +596,7 @@ send_answer(Exchange *exchange)
 
 /* Called by the pool: the request has its answer.  Only threads of the pool compress it. */
 static void
-resume(Request *request)
+http_resume(Request *request)
 {
 	Exchange *exchange = (Exchange *) request;
 
@@ -614,7 +614,7 @@ wants_compression(const SignedRequest *message)
 		   strcasestr(accepted, "gzip") != NULL && strcasestr(accepted, "gzip;q=0") == NULL;
 }
 
-/* The server that is to answer. */
+/* Returns the server that is to answer. */
 static Pool *
 pool_of(const Request *request)
 {
@@ -631,8 +631,8 @@ ask_pool(Exchange *exchange)
 	Pool *pool = pool_of(&exchange->request);
 
 	exchange->compress = wants_compression(&exchange->message);
-	exchange->request.done = resume;
-	enter(exchange, PHASE_RUNNING);
+	exchange->request.done = http_resume;
+	http_enter(exchange, PHASE_RUNNING);
 	exchange->stage = STAGE_RUNNING;
 	MHD_suspend_connection(exchange->mhd);
 	if (exchange->compress)
@@ -650,9 +650,9 @@ refuse_body(Exchange *exchange)
 	answer_error(&exchange->request.answer, ERROR_UNAVAILABLE, NULL, NULL);
 }
 
-/* The request is whole. */
+/* Runs the request, which is whole. */
 static enum MHD_Result
-run(Exchange *exchange)
+http_run(Exchange *exchange)
 {
 	Request *request = &exchange->request;
 	SignedRequest *message = &exchange->message;
@@ -708,10 +708,10 @@ take_body(Exchange *exchange, const char *data, size_t size)
 	return MHD_YES;
 }
 
-/* What the library calls: when the header has come, for each piece of the body, and at its end. */
+/* Is called by the library when the header has come, for each piece of the body, and at its end. */
 static enum MHD_Result
-handle(void *cls, struct MHD_Connection *mhd, const char *path, const char *method,
-	   const char *version, const char *data, size_t *size, void **context)
+http_handle(void *cls, struct MHD_Connection *mhd, const char *path, const char *method,
+			const char *version, const char *data, size_t *size, void **context)
 {
 	Exchange *exchange = *context;
 
@@ -725,7 +725,7 @@ handle(void *cls, struct MHD_Connection *mhd, const char *path, const char *meth
 			exchange->stage = STAGE_BODY;
 			exchange->counted = true;
 			metrics_in_flight(1);
-			enter(exchange, PHASE_BODY);
+			http_enter(exchange, PHASE_BODY);
 			read_header(exchange, path, method, version);
 			return exchange->request.answer.close ? send_answer(exchange) : MHD_YES;
 		case STAGE_BODY:
@@ -736,7 +736,7 @@ handle(void *cls, struct MHD_Connection *mhd, const char *path, const char *meth
 				*size = 0;
 				return result;
 			}
-			return run(exchange);
+			return http_run(exchange);
 		case STAGE_RUNNING:
 			return send_answer(exchange);
 	}
@@ -749,7 +749,7 @@ free_exchange(Exchange *exchange)
 	*connection_work(exchange->connection) = NULL;
 	if (exchange->counted)
 		metrics_in_flight(-1);
-	enter(exchange, PHASE_IDLE);
+	http_enter(exchange, PHASE_IDLE);
 	auth_leave(&exchange->request);
 	answer_release(&exchange->request.answer);
 	free_body(exchange);
@@ -757,7 +757,7 @@ free_exchange(Exchange *exchange)
 	free(exchange);
 }
 
-/* The answer was sent, or the client went away. */
+/* Ends the exchange, whose answer was sent or whose client went away. */
 static void
 end_exchange(void *cls, struct MHD_Connection *mhd, void **context,
 			 enum MHD_RequestTerminationCode code)
@@ -780,7 +780,7 @@ end_forgotten(Connection *connection)
 		free_exchange(exchange);
 }
 
-/* The first line has come. */
+/* Begins an exchange, whose first line has come. */
 static void *
 begin_exchange(void *cls, const char *target, struct MHD_Connection *mhd)
 {
@@ -800,7 +800,7 @@ begin_exchange(void *cls, const char *target, struct MHD_Connection *mhd)
 	exchange->target = strdup(target);
 	exchange->request.begun = clock_now();
 	make_id(exchange->request.id);
-	enter(exchange, PHASE_HEADER);
+	http_enter(exchange, PHASE_HEADER);
 	return exchange;
 }
 
@@ -857,7 +857,7 @@ log_library(void *cls, const char *format, va_list args)
 	log_message(LEVEL_DEBUG, "libmicrohttpd: %s", text);
 }
 
-/* The whole of a file, with a NUL at its end; NULL, and a line in the log, if that fails. */
+/* Reads the whole of a file, with a NUL at its end; NULL, and a line in the log, if that fails. */
 static char *
 read_file(const char *path)
 {
@@ -922,8 +922,8 @@ loop_count(const Server *server, const Config *config)
 	return loops < config->connections ? loops : config->connections;
 }
 
-/* One of the daemons, which share out the connections.  The library closes the socket that it has,
- * also if it does not start. */
+/* Starts one of the daemons, which share out the connections.  The library closes the socket that
+ * it has, also if it does not start. */
 static struct MHD_Daemon *
 start_daemon(const Server *server, const Config *config, const Listener *listener, Loop *loop)
 {
@@ -944,7 +944,7 @@ start_daemon(const Server *server, const Config *config, const Listener *listene
 		return NULL;
 	/* clang-format off */
 	return MHD_start_daemon(
-		flags, 0, NULL, NULL, handle, NULL,
+		flags, 0, NULL, NULL, http_handle, NULL,
 		/* the first, so that it hears of what is wrong with the others */
 		MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL,
 		MHD_OPTION_LISTEN_SOCKET, socket,
@@ -1024,7 +1024,7 @@ server_drain(Server *server)
 		loop_drain(server->loops[i]);
 }
 
-/* Whether nobody is connected any more. */
+/* Returns whether nobody is connected any more. */
 bool
 server_is_quiet(Server *server)
 {

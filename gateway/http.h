@@ -12,7 +12,7 @@
 
 typedef struct Server Server;
 
-/* What a server is for. */
+/* A ServerRole says what a server is for. */
 typedef enum ServerRole
 {
 	SERVER_ALL,

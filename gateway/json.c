@@ -8,7 +8,7 @@
 
 #include "utf8.h"
 
-/* What remains of the text, and which objects and arrays are open: a bit each, set for objects. */
+/* A Scan is the rest of the text, and the open objects and arrays: a bit each, set for objects. */
 typedef struct Scan
 {
 	const char *next;
@@ -25,7 +25,7 @@ at(const Scan *scan, char c)
 
 /* Take this character if it is next. */
 static bool
-take(Scan *scan, char c)
+json_take(Scan *scan, char c)
 {
 	bool there = at(scan, c);
 
@@ -64,15 +64,15 @@ take_digits(Scan *scan)
 static bool
 take_number(Scan *scan)
 {
-	take(scan, '-');
-	if (!take(scan, '0') && !take_digits(scan))
+	json_take(scan, '-');
+	if (!json_take(scan, '0') && !take_digits(scan))
 		return false;
-	if (take(scan, '.') && !take_digits(scan))
+	if (json_take(scan, '.') && !take_digits(scan))
 		return false;
-	if (!take(scan, 'e') && !take(scan, 'E'))
+	if (!json_take(scan, 'e') && !json_take(scan, 'E'))
 		return true;
-	if (!take(scan, '+'))
-		take(scan, '-');
+	if (!json_take(scan, '+'))
+		json_take(scan, '-');
 	return take_digits(scan);
 }
 
@@ -82,7 +82,7 @@ is_hex(char c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* What follows a backslash. */
+/* Takes what follows a backslash. */
 static bool
 take_escape(Scan *scan)
 {
@@ -114,7 +114,7 @@ take_escape(Scan *scan)
 static bool
 take_string(Scan *scan)
 {
-	if (!take(scan, '"'))
+	if (!json_take(scan, '"'))
 		return false;
 	while (scan->next < scan->end)
 	{
@@ -136,7 +136,7 @@ take_string(Scan *scan)
 	return false;
 }
 
-/* A value that holds no other. */
+/* Takes a value that holds no other. */
 static bool
 take_scalar(Scan *scan)
 {
@@ -148,7 +148,7 @@ take_scalar(Scan *scan)
 
 /* Note that an object or an array begins. */
 static bool
-enter(Scan *scan, bool object)
+json_enter(Scan *scan, bool object)
 {
 	unsigned char bit = (unsigned char) (1 << scan->depth % 8);
 
@@ -170,7 +170,7 @@ in_object(const Scan *scan)
 	return scan->objects[depth / 8] & 1 << depth % 8;
 }
 
-/* A member's name and the colon. */
+/* Takes a member's name and the colon. */
 static bool
 take_name(Scan *scan)
 {
@@ -178,10 +178,10 @@ take_name(Scan *scan)
 	if (!take_string(scan))
 		return false;
 	skip_blanks(scan);
-	return take(scan, ':');
+	return json_take(scan, ':');
 }
 
-/* The next value: whole, or so far that the value after it is the first within it. */
+/* Takes the next value whole, or so far that the value after it is the first within it. */
 static bool
 take_value(Scan *scan, bool *whole)
 {
@@ -193,10 +193,10 @@ take_value(Scan *scan, bool *whole)
 	if (!object && !at(scan, '['))
 		return take_scalar(scan);
 	scan->next++;
-	if (!enter(scan, object))
+	if (!json_enter(scan, object))
 		return false;
 	skip_blanks(scan);
-	if (take(scan, object ? '}' : ']'))
+	if (json_take(scan, object ? '}' : ']'))
 	{
 		scan->depth--;
 		return true;
@@ -205,7 +205,7 @@ take_value(Scan *scan, bool *whole)
 	return !object || take_name(scan);
 }
 
-/* What follows a value: ends of objects and arrays, and a comma unless this was the last end. */
+/* Takes what follows a value: ends of objects and arrays, and a comma unless this was the last. */
 static bool
 take_ends(Scan *scan)
 {
@@ -214,16 +214,16 @@ take_ends(Scan *scan)
 		bool object = in_object(scan);
 
 		skip_blanks(scan);
-		if (take(scan, ','))
+		if (json_take(scan, ','))
 			return !object || take_name(scan);
-		if (!take(scan, object ? '}' : ']'))
+		if (!json_take(scan, object ? '}' : ']'))
 			return false;
 		scan->depth--;
 	}
 	return true;
 }
 
-/* Whether the text is JSON. */
+/* Returns whether the text is JSON. */
 bool
 json_valid(const char *text, size_t length)
 {

@@ -35,7 +35,7 @@
 #define SHARE 10 /* of the time, one part at most is spent loading */
 #define ANSWER_TIME 10000 /* in ms: a server that is silent for so long is given up */
 
-/* Keys of roles that are gone, and of superusers, are not told. */
+/* This leaves out keys of roles that are gone, and of superusers. */
 #define LOAD_QUERY \
 	"SELECT key_id, role, role_name, enabled," \
 	" CASE WHEN pg_catalog.isfinite(valid_until) THEN pg_catalog.floor(" \
@@ -84,7 +84,7 @@ report_success(KeyLoader *loader)
 	loader->failing = false;
 }
 
-/* What wait_for() has seen. */
+/* Seen is what wait_for() has seen. */
 typedef enum Seen
 {
 	SEEN_SOCKET,
@@ -115,13 +115,13 @@ is_stopped(KeyLoader *loader)
 }
 
 static void
-disconnect(KeyLoader *loader)
+loader_disconnect(KeyLoader *loader)
 {
 	PQfinish(loader->server);
 	loader->server = NULL;
 }
 
-/* The connection string as it is now. */
+/* Returns the connection string as it is now. */
 static char *
 take_connection(KeyLoader *loader)
 {
@@ -150,7 +150,7 @@ connect_server(KeyLoader *loader)
 	if (PQstatus(loader->server) == CONNECTION_OK)
 		return true;
 	report_failure(loader, "could not connect to load access keys", PQerrorMessage(loader->server));
-	disconnect(loader);
+	loader_disconnect(loader);
 	return false;
 }
 
@@ -169,7 +169,7 @@ take_notifications(KeyLoader *loader)
 
 /* Run a statement.  Notifications come before its end.  NULL: there was no answer. */
 static PGresult *
-run(KeyLoader *loader, const char *statement)
+loader_run(KeyLoader *loader, const char *statement)
 {
 	int64_t until = clock_now() / 1000 + ANSWER_TIME;
 	PGresult *result = NULL;
@@ -199,7 +199,7 @@ run(KeyLoader *loader, const char *statement)
 	return result;
 }
 
-/* A number of the result, or what stands for NULL. */
+/* Returns a number of the result, or what stands for NULL. */
 static int64_t
 number(const PGresult *result, int row, int column, int64_t if_null)
 {
@@ -293,13 +293,13 @@ take_keys(KeyLoader *loader, const PGresult *result)
 
 /* Load the keys.  False: they stay as they are, and the connection is of no use. */
 static bool
-load(KeyLoader *loader)
+loader_load(KeyLoader *loader)
 {
 	PGresult *result;
 	bool done;
 
 	loader->notified = false;
-	result = run(loader, LOAD_QUERY);
+	result = loader_run(loader, LOAD_QUERY);
 	done = PQresultStatus(result) == PGRES_TUPLES_OK && take_keys(loader, result);
 	if (done)
 		report_success(loader);
@@ -315,7 +315,7 @@ load(KeyLoader *loader)
 static bool
 is_answered(KeyLoader *loader, const char *statement)
 {
-	PGresult *result = run(loader, statement);
+	PGresult *result = loader_run(loader, statement);
 	bool answered = result != NULL;
 
 	PQclear(result);
@@ -366,7 +366,7 @@ load_timely(KeyLoader *loader)
 {
 	int64_t begun = clock_now() / 1000;
 	int64_t earliest = begun - (LOADS_AT_ONCE - 1) * PERIOD;
-	bool loaded = load(loader);
+	bool loaded = loader_load(loader);
 	int64_t period = (clock_now() / 1000 - begun) * SHARE;
 
 	if (loader->due < earliest)
@@ -396,7 +396,7 @@ serve_connection(KeyLoader *loader)
 			loaded = true;
 		} while (wait_for_change(loader) && rest(loader) && !atomic_load(&loader->moved));
 	}
-	disconnect(loader);
+	loader_disconnect(loader);
 	return loaded;
 }
 
@@ -430,7 +430,7 @@ free_loader(KeyLoader *loader)
 	free(loader);
 }
 
-/* A loader without a thread, or NULL. */
+/* Makes a loader without a thread; returns NULL if it cannot. */
 static KeyLoader *
 new_loader(Keys *keys, const KeysSource *source)
 {

@@ -22,9 +22,9 @@ struct Keys
 };
 
 /*
- * A lock that lets its writer in before readers that come later.  By default readers go first, and
- * threads that look for keys all the time keep a change of the keys out for ever.  No thread takes
- * it twice, which this kind forbids.
+ * Makes a lock that lets its writer in before readers that come later.  By default readers go
+ * first, and threads that look for keys all the time keep a change of the keys out for ever.  No
+ * thread takes it twice, which this kind forbids.
  */
 static bool
 init_lock(pthread_rwlock_t *lock)
@@ -41,7 +41,7 @@ init_lock(pthread_rwlock_t *lock)
 	return done;
 }
 
-/* An empty set of keys. */
+/* Makes an empty set of keys. */
 Keys *
 keys_new(void)
 {
@@ -70,7 +70,7 @@ keys_reload(Keys *keys, const char *connection, char **failure)
 	return keys->loader == NULL || key_loader_reload(keys->loader, connection, failure);
 }
 
-/* Whether keys have been loaded since the start. */
+/* Returns whether keys have been loaded since the start. */
 bool
 keys_loaded(Keys *keys)
 {
@@ -94,9 +94,9 @@ compare_id(const void *key_id, const void *key)
 	return strcmp(key_id, ((const AccessKey *) key)->caller.key_id);
 }
 
-/* The key with this id, or NULL. */
+/* Returns the key with this id, or NULL. */
 static AccessKey *
-find(const Keys *keys, const char *key_id)
+keys_search(const Keys *keys, const char *key_id)
 {
 	if (keys->count == 0)
 		return NULL;
@@ -110,14 +110,14 @@ keys_find(Keys *keys, const char *key_id, AccessKey *key)
 	const AccessKey *found;
 
 	pthread_rwlock_rdlock(&keys->lock);
-	found = find(keys, key_id);
+	found = keys_search(keys, key_id);
 	if (found != NULL)
 		*key = *found;
 	pthread_rwlock_unlock(&keys->lock);
 	return found != NULL;
 }
 
-/* Whether two keys have one secret. */
+/* Returns whether two keys have one secret. */
 static bool
 same_secret(const AccessKey *a, const AccessKey *b)
 {
@@ -129,7 +129,7 @@ same_secret(const AccessKey *a, const AccessKey *b)
 static void
 set_version(Keys *keys, AccessKey *key)
 {
-	const AccessKey *before = find(keys, key->caller.key_id);
+	const AccessKey *before = keys_search(keys, key->caller.key_id);
 
 	if (before != NULL && same_secret(before, key))
 		key->version = before->version;

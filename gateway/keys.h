@@ -19,7 +19,7 @@
 #define MAX_SECRET_SIZE 128 /* in bytes; AWS's have 40 */
 #define KEY_FOR_EVER INT64_MAX
 
-/* Whom a request comes from. */
+/* A Caller is whom a request comes from. */
 typedef struct Caller
 {
 	char key_id[KEY_ID_SIZE];
@@ -39,7 +39,7 @@ typedef struct AccessKey
 
 typedef struct Keys Keys;
 
-/* Where keys come from.  The strings are copied. */
+/* A KeysSource says where keys come from.  The strings are copied. */
 typedef struct KeysSource
 {
 	const char *connection; /* as libpq's connection strings */
@@ -49,7 +49,7 @@ typedef struct KeysSource
 	void (*report)(bool failed, const char *message);
 } KeysSource;
 
-/* An empty set of keys.  NULL without memory. */
+/* Makes an empty set of keys.  NULL without memory. */
 extern Keys *keys_new(void);
 
 /*
@@ -59,7 +59,7 @@ extern Keys *keys_new(void);
  */
 extern bool keys_start(Keys *keys, const KeysSource *source, char **failure);
 
-/* Whether keys have been loaded since the start: before that every key is unknown. */
+/* Returns whether keys have been loaded since the start: before that every key is unknown. */
 extern bool keys_loaded(Keys *keys);
 
 /* Read the key file again, and have the keys loaded soon, over this connection from now on.  On

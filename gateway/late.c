@@ -52,8 +52,8 @@ late_add(PGconn *connection, const char *key_id)
 	pthread_mutex_unlock(&late.lock);
 }
 
-/* Whether the session goes on.  What it sends is not kept, but read: the server does not look for us
- * while it waits to send more. */
+/* Returns whether the session goes on.  What it sends is not kept, but read: the server does not
+ * look for us while it waits to send more. */
 static bool
 goes_on(const Late *one)
 {
@@ -86,7 +86,7 @@ late_check(void)
 	pthread_mutex_unlock(&late.lock);
 }
 
-/* How many have not ended yet. */
+/* Returns how many have not ended yet. */
 int
 late_count(void)
 {

@@ -43,7 +43,7 @@ bucket_of(const char *key_id)
 }
 
 static Account *
-find(const char *key_id)
+limit_find(const char *key_id)
 {
 	Account *account = *bucket_of(key_id);
 
@@ -55,7 +55,7 @@ find(const char *key_id)
 static Account *
 find_or_add(const char *key_id)
 {
-	Account *account = find(key_id);
+	Account *account = limit_find(key_id);
 	Account **bucket = bucket_of(key_id);
 
 	if (account != NULL)
@@ -71,7 +71,7 @@ find_or_add(const char *key_id)
 	return account;
 }
 
-/* Whether the rate allows one more, which is then counted. */
+/* Returns whether the rate allows one more, which is then counted. */
 static bool
 take_credit(Account *account, int rate)
 {
@@ -89,7 +89,10 @@ take_credit(Account *account, int rate)
 	return true;
 }
 
-/* Why the key may have no more requests: the setting.  If it may, NULL, and limit_leave() follows. */
+/*
+ * Returns the setting that forbids the key more requests, or NULL, after which limit_leave() is
+ * due.
+ */
 const char *
 limit_enter(const char *key_id)
 {
@@ -113,27 +116,27 @@ limit_enter(const char *key_id)
 	return reason;
 }
 
-/* One more of the key is running, whether it may have it or not.  Then limit_leave() follows. */
+/* Counts one more that is running, allowed or not, after which limit_leave() is due. */
 void
 limit_stay(const char *key_id)
 {
 	Account *account;
 
 	pthread_mutex_lock(&limits.lock);
-	account = find(key_id);
+	account = limit_find(key_id);
 	if (account != NULL)
 		account->running++;
 	pthread_mutex_unlock(&limits.lock);
 }
 
-/* A request of the key has come to its end. */
+/* Notes that a request of the key has come to its end. */
 void
 limit_leave(const char *key_id)
 {
 	Account *account;
 
 	pthread_mutex_lock(&limits.lock);
-	account = find(key_id);
+	account = limit_find(key_id);
 	/* limits may have been set meanwhile */
 	if (account != NULL && account->running > 0)
 		account->running--;

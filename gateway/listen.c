@@ -21,14 +21,14 @@
 #define FIRST_INHERITED 3
 
 static bool
-fail(char **problem, const char *address, const char *what, const char *why)
+listen_fail(char **problem, const char *address, const char *what, const char *why)
 {
 	if (asprintf(problem, "could not %s \"%s\": %s", what, address, why) < 0)
 		*problem = NULL;
 	return false;
 }
 
-/* Whether only this machine has the address. */
+/* Returns whether only this machine has the address. */
 bool
 listen_is_local(const struct sockaddr_storage *address)
 {
@@ -50,7 +50,7 @@ listen_is_local(const struct sockaddr_storage *address)
 
 /* Learn what the socket is bound to: a port of 0 is another one by now. */
 static bool
-describe(Listener *listener)
+listen_describe(Listener *listener)
 {
 	struct sockaddr_storage address;
 	socklen_t length = sizeof(address);
@@ -74,7 +74,7 @@ describe(Listener *listener)
 	return true;
 }
 
-/* An address as sockets have it. */
+/* An Address is one as sockets have it. */
 typedef struct Address
 {
 	struct sockaddr_storage data;
@@ -89,7 +89,7 @@ is_port(const char *text)
 	return digits >= 1 && digits <= 5 && text[digits] == '\0' && atoi(text) <= 65535;
 }
 
-/* The two parts of address:port; brackets around the address are left out. */
+/* Splits address:port into its two parts; brackets around the address are left out. */
 static bool
 split(const char *address, char *host, size_t size, const char **port)
 {
@@ -120,7 +120,7 @@ find_unix(const char *path, Address *found, char **problem)
 	struct sockaddr_un *address = (struct sockaddr_un *) &found->data;
 
 	if (strlen(path) >= sizeof(address->sun_path))
-		return fail(problem, path, "use the socket", "its path is too long");
+		return listen_fail(problem, path, "use the socket", "its path is too long");
 	address->sun_family = AF_UNIX;
 	strcpy(address->sun_path, path);
 	found->length = sizeof(*address);
@@ -139,11 +139,11 @@ find_tcp(const char *text, Address *found, char **problem)
 	int error;
 
 	if (!split(text, host, sizeof(host), &port))
-		return fail(problem, text, "read the address",
-					"it is not address:port, [address]:port or unix:/path");
+		return listen_fail(problem, text, "read the address",
+						   "it is not address:port, [address]:port or unix:/path");
 	error = getaddrinfo(*host == '\0' ? NULL : host, port, &hints, &first);
 	if (error != 0)
-		return fail(problem, text, "find", gai_strerror(error));
+		return listen_fail(problem, text, "find", gai_strerror(error));
 	memcpy(&found->data, first->ai_addr, first->ai_addrlen);
 	found->length = first->ai_addrlen;
 	freeaddrinfo(first);
@@ -159,7 +159,7 @@ find_address(const char *text, Address *found, char **problem)
 	return find_tcp(text, found, problem);
 }
 
-/* A Unix socket that nobody listens at is left over from a program that died. */
+/* Removes a Unix socket that nobody listens at, which a program that died has left. */
 static void
 remove_dead_socket(const Address *address)
 {
@@ -201,9 +201,10 @@ listen_open(const char *text, Listener *listener, char **problem)
 	remove_dead_socket(&address);
 	listener->socket =
 		socket(address.data.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (listener->socket >= 0 && bind_and_listen(listener->socket, &address) && describe(listener))
+	if (listener->socket >= 0 && bind_and_listen(listener->socket, &address) &&
+		listen_describe(listener))
 		return true;
-	fail(problem, text, "listen at", strerror(errno));
+	listen_fail(problem, text, "listen at", strerror(errno));
 	listen_close(listener);
 	return false;
 }
@@ -220,13 +221,13 @@ listen_connect(const char *text, char **problem)
 	fd = socket(address.data.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd >= 0 && connect(fd, (const struct sockaddr *) &address.data, address.length) == 0)
 		return fd;
-	fail(problem, text, "connect to", strerror(errno));
+	listen_fail(problem, text, "connect to", strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	return -1;
 }
 
-/* The socket that systemd has opened for us, if there is one. */
+/* Takes the socket that systemd has opened for us, if there is one. */
 bool
 listen_inherited(Listener *listener)
 {
@@ -238,7 +239,7 @@ listen_inherited(Listener *listener)
 	*listener = (Listener){.socket = FIRST_INHERITED, .inherited = true};
 	/* of several threads that are told of a client one gets it, and the others must not wait */
 	fcntl(listener->socket, F_SETFL, fcntl(listener->socket, F_GETFL) | O_NONBLOCK);
-	return describe(listener);
+	return listen_describe(listener);
 }
 
 /* Listen no longer, also where the socket has other numbers.  systemd's own stays as it is. */

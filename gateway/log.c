@@ -19,7 +19,7 @@
 
 #include "utf8.h"
 
-/* What a value of one field takes at most, escaped, and what ends a line. */
+/* A value of one field takes so much at most, escaped, and the end of a line so much. */
 #define MAX_VALUE 1024
 #define END_OF_LINE 4
 
@@ -35,7 +35,7 @@ static struct
 	char text[65536];
 } buffer = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* What is written from now on, and how. */
+/* Sets what is written from now on, and how. */
 void
 log_set(LogLevel level, LogFormat format)
 {
@@ -43,14 +43,14 @@ log_set(LogLevel level, LogFormat format)
 	log_format = format;
 }
 
-/* Whether lines of a level are written. */
+/* Returns whether lines of a level are written. */
 bool
 log_wants(LogLevel level)
 {
 	return level <= log_level;
 }
 
-/* What standard error does not take is lost. */
+/* Writes the lines; what standard error does not take is lost. */
 static void
 write_out(void)
 {
@@ -85,7 +85,7 @@ room(const LogLine *line)
 }
 
 static void
-append(LogLine *line, const char *text, size_t length)
+log_append(LogLine *line, const char *text, size_t length)
 {
 	if (length > room(line))
 		length = room(line);
@@ -112,7 +112,7 @@ append_quoted(LogLine *line, const char *value)
 	size_t left = strlen(value);
 	size_t begin = line->length;
 
-	append(line, "\"", 1);
+	log_append(line, "\"", 1);
 	while (left > 0)
 	{
 		char out[8];
@@ -122,15 +122,15 @@ append_quoted(LogLine *line, const char *value)
 		/* the rest is left out */
 		if (line->length - begin + n > MAX_VALUE || n + 1 > room(line))
 			break;
-		append(line, out, n);
+		log_append(line, out, n);
 		length = length == 0 ? 1 : length;
 		value += length;
 		left -= length;
 	}
-	append(line, "\"", 1);
+	log_append(line, "\"", 1);
 }
 
-/* Whether logfmt may have the value as it is. */
+/* Returns whether logfmt may have the value as it is. */
 static bool
 is_plain(const char *value)
 {
@@ -152,16 +152,16 @@ append_name(LogLine *line, const char *name)
 		return false;
 	if (log_format == FORMAT_JSON)
 	{
-		append(line, line->length > 1 ? ",\"" : "\"", line->length > 1 ? 2 : 1);
-		append(line, name, strlen(name));
-		append(line, "\":", 2);
+		log_append(line, line->length > 1 ? ",\"" : "\"", line->length > 1 ? 2 : 1);
+		log_append(line, name, strlen(name));
+		log_append(line, "\":", 2);
 	}
 	else
 	{
 		if (line->length > 0)
-			append(line, " ", 1);
-		append(line, name, strlen(name));
-		append(line, "=", 1);
+			log_append(line, " ", 1);
+		log_append(line, name, strlen(name));
+		log_append(line, "=", 1);
 	}
 	return true;
 }
@@ -173,7 +173,7 @@ log_text(LogLine *line, const char *name, const char *value)
 	if (value == NULL || !append_name(line, name))
 		return;
 	if (log_format == FORMAT_LOGFMT && is_plain(value))
-		append(line, value, strlen(value));
+		log_append(line, value, strlen(value));
 	else
 		append_quoted(line, value);
 }
@@ -185,7 +185,7 @@ log_integer(LogLine *line, const char *name, int64_t value)
 	char text[32];
 
 	if (append_name(line, name))
-		append(line, text, (size_t) snprintf(text, sizeof(text), "%lld", (long long) value));
+		log_append(line, text, (size_t) snprintf(text, sizeof(text), "%lld", (long long) value));
 }
 
 /* Add a field with a time, in milliseconds. */
@@ -195,9 +195,10 @@ log_milliseconds(LogLine *line, const char *name, int64_t microseconds)
 	char text[32];
 
 	if (append_name(line, name))
-		append(line, text,
-			   (size_t) snprintf(text, sizeof(text), "%lld.%03lld", (long long) microseconds / 1000,
-								 (long long) microseconds % 1000));
+		log_append(line, text,
+				   (size_t) snprintf(text, sizeof(text), "%lld.%03lld",
+									 (long long) microseconds / 1000,
+									 (long long) microseconds % 1000));
 }
 
 static void
@@ -221,7 +222,7 @@ log_begin(LogLine *line, LogLevel level, const char *event)
 {
 	line->length = 0;
 	if (log_format == FORMAT_JSON)
-		append(line, "{", 1);
+		log_append(line, "{", 1);
 	add_time(line);
 	log_text(line, "level", level_names[level]);
 	log_text(line, "event", event);
@@ -243,7 +244,7 @@ log_end(LogLine *line)
 	pthread_mutex_unlock(&buffer.lock);
 }
 
-/* A line about the program itself, written at once. */
+/* Writes a line about the program itself at once. */
 void
 log_message(LogLevel level, const char *format, ...)
 {

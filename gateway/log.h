@@ -26,7 +26,7 @@ typedef enum LogFormat
 	FORMAT_JSON
 } LogFormat;
 
-/* A line that is being written. */
+/* A LogLine is a line that is being written. */
 typedef struct LogLine
 {
 	size_t length;

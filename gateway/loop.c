@@ -20,7 +20,7 @@
 
 #define MAX_EVENTS 64
 
-/* How often is looked for statements that take too long. */
+/* A loop looks so often for statements that take too long. */
 #define LOOK_MS 250
 
 struct Loop
@@ -41,14 +41,14 @@ struct Loop
 };
 
 static bool
-watch(Loop *loop, int file, void *what)
+loop_watch(Loop *loop, int file, void *what)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = what};
 
 	return epoll_ctl(loop->epoll, EPOLL_CTL_ADD, file, &event) == 0;
 }
 
-/* A loop that does nothing yet.  NULL without memory or files. */
+/* Makes a loop that does nothing yet.  NULL without memory or files. */
 Loop *
 loop_new(void *owner)
 {
@@ -63,29 +63,29 @@ loop_new(void *owner)
 	loop->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	loop->waiter = waiter_new(loop->epoll);
 	if (loop->waiter != NULL && loop->epoll >= 0 && loop->wake >= 0 &&
-		watch(loop, loop->wake, &loop->wake))
+		loop_watch(loop, loop->wake, &loop->wake))
 		return loop;
 	loop_free(loop);
 	return NULL;
 }
 
-/* Whose it is. */
+/* Returns whose it is. */
 void *
 loop_owner(const Loop *loop)
 {
 	return loop->owner;
 }
 
-/* In whose name its requests are given to the pool. */
+/* Returns in whose name its requests are given to the pool. */
 Waiter *
 loop_waiter(Loop *loop)
 {
 	return loop->waiter;
 }
 
-/* With the lock held, so that the loop is there until the call has ended. */
+/* Wakes the loop with the lock held, so that it is there until the call has ended. */
 static void
-wake(Loop *loop)
+loop_wake(Loop *loop)
 {
 	uint64_t one = 1;
 
@@ -103,7 +103,7 @@ take_wake(Loop *loop)
 		break;
 }
 
-/* The request of a connection that was suspended has its answer.  Any thread may say so. */
+/* Resumes a suspended connection, whose request has its answer.  Any thread may say so. */
 void
 loop_resume(Loop *loop, struct MHD_Connection *connection)
 {
@@ -114,7 +114,7 @@ loop_resume(Loop *loop, struct MHD_Connection *connection)
 	}
 	pthread_mutex_lock(&loop->lock);
 	MHD_resume_connection(connection);
-	wake(loop);
+	loop_wake(loop);
 	pthread_mutex_unlock(&loop->lock);
 }
 
@@ -139,7 +139,7 @@ obey(Loop *loop)
 	return !stop;
 }
 
-/* Until the library, or the loop itself, has something to do without an event; in milliseconds. */
+/* Returns the milliseconds until the library, or the loop, has something to do without an event. */
 static int
 patience(Loop *loop)
 {
@@ -151,7 +151,7 @@ patience(Loop *loop)
 }
 
 static void
-look(Loop *loop)
+loop_look(Loop *loop)
 {
 	int64_t now = clock_now();
 
@@ -162,7 +162,7 @@ look(Loop *loop)
 }
 
 static void *
-run(void *arg)
+loop_run(void *arg)
 {
 	Loop *loop = arg;
 	struct epoll_event events[MAX_EVENTS];
@@ -186,7 +186,7 @@ run(void *arg)
 			else if (events[i].data.ptr != loop)
 				waiter_read(loop->waiter, events[i].data.ptr);
 		}
-		look(loop);
+		loop_look(loop);
 		MHD_run(loop->daemon);
 	}
 	return NULL;
@@ -200,8 +200,8 @@ loop_start(Loop *loop, struct MHD_Daemon *daemon)
 
 	loop->daemon = daemon;
 	pthread_mutex_lock(&loop->lock);
-	loop->started = info != NULL && watch(loop, info->epoll_fd, loop) &&
-					pthread_create(&loop->thread, NULL, run, loop) == 0;
+	loop->started = info != NULL && loop_watch(loop, info->epoll_fd, loop) &&
+					pthread_create(&loop->thread, NULL, loop_run, loop) == 0;
 	pthread_mutex_unlock(&loop->lock);
 	return loop->started;
 }
@@ -212,18 +212,18 @@ loop_drain(Loop *loop)
 {
 	pthread_mutex_lock(&loop->lock);
 	loop->drain = true;
-	wake(loop);
+	loop_wake(loop);
 	while (!loop->is_drained)
 		pthread_cond_wait(&loop->drained, &loop->lock);
 	pthread_mutex_unlock(&loop->lock);
 }
 
 static void
-stop(Loop *loop)
+loop_end(Loop *loop)
 {
 	pthread_mutex_lock(&loop->lock);
 	loop->stop = true;
-	wake(loop);
+	loop_wake(loop);
 	pthread_mutex_unlock(&loop->lock);
 	pthread_join(loop->thread, NULL);
 }
@@ -233,7 +233,7 @@ void
 loop_free(Loop *loop)
 {
 	if (loop->started)
-		stop(loop);
+		loop_end(loop);
 	if (loop->daemon != NULL)
 		MHD_stop_daemon(loop->daemon);
 	if (loop->waiter != NULL)

@@ -15,7 +15,7 @@
 #define VERSION "0.2.0"
 
 static void
-help(void)
+main_help(void)
 {
 	printf(
 		"dynamo_gateway speaks DynamoDB's protocol in front of PostgreSQL with dynamo_table.\n\n"
@@ -34,12 +34,12 @@ help(void)
 }
 
 static int
-run(const Command *command, const Config *config, const Arguments *arguments)
+main_run(const Command *command, const Config *config, const Arguments *arguments)
 {
 	switch (command->what)
 	{
 		case COMMAND_HELP:
-			help();
+			main_help();
 			return 0;
 		case COMMAND_VERSION:
 			printf("dynamo_gateway %s\n", VERSION);
@@ -79,5 +79,5 @@ main(int argc, char **argv)
 		return 1;
 	config_set(config);
 	serve_block_signals();
-	return run(&command, config, &arguments);
+	return main_run(&command, config, &arguments);
 }

@@ -16,25 +16,25 @@ skip_blanks(Scan *scan)
 }
 
 static void
-step(Scan *scan)
+scan_step(Scan *scan)
 {
 	if (scan->at < scan->end)
 		scan->at++;
 }
 
-/* Behind the string that begins here. */
+/* Goes behind the string that begins here. */
 static void
 skip_string(Scan *scan)
 {
-	for (step(scan); scan->at < scan->end && *scan->at != '"'; step(scan))
+	for (scan_step(scan); scan->at < scan->end && *scan->at != '"'; scan_step(scan))
 	{
 		if (*scan->at == '\\')
-			step(scan);
+			scan_step(scan);
 	}
-	step(scan);
+	scan_step(scan);
 }
 
-/* Behind the value that begins here, whatever is in it. */
+/* Goes behind the value that begins here, whatever is in it. */
 static void
 skip_value(Scan *scan)
 {
@@ -55,9 +55,9 @@ skip_value(Scan *scan)
 	}
 }
 
-/* Whether the scan is inside of what opens so. */
+/* Enters what opens so; returns whether it did. */
 static bool
-enter(Scan *scan, char opening)
+scan_enter(Scan *scan, char opening)
 {
 	skip_blanks(scan);
 	if (scan->at >= scan->end || *scan->at != opening)
@@ -67,9 +67,9 @@ enter(Scan *scan, char opening)
 	return true;
 }
 
-/* At the next member or element, if there is one. */
+/* Goes to the next member or element; returns whether there is one. */
 static bool
-next(Scan *scan)
+scan_next(Scan *scan)
 {
 	skip_blanks(scan);
 	if (scan->at >= scan->end || *scan->at != ',')
@@ -93,13 +93,13 @@ member_scan(Member object)
 }
 
 /*
- * The next member: its name, without quotes and with its escapes, and its value.  False if there is
- * none; then the scan is whole if this is the end of an object.
+ * Reads the next member: its name, without quotes and with its escapes, and its value.  False if
+ * there is none; then the scan is whole if this is the end of an object.
  */
 bool
 member_next(MemberScan *scan, Member *name, Member *value)
 {
-	if (!scan->begun ? !enter(scan, '{') : !next(scan))
+	if (!scan->begun ? !scan_enter(scan, '{') : !scan_next(scan))
 	{
 		scan->whole = scan->begun && scan->at < scan->end && *scan->at == '}';
 		return false;
@@ -114,7 +114,7 @@ member_next(MemberScan *scan, Member *name, Member *value)
 	skip_string(scan);
 	name->length = scan->at - name->text > 0 ? (size_t) (scan->at - name->text) - 1 : 0;
 	skip_blanks(scan);
-	step(scan);
+	scan_step(scan);
 	skip_blanks(scan);
 	value->text = scan->at;
 	skip_value(scan);
@@ -122,14 +122,14 @@ member_next(MemberScan *scan, Member *name, Member *value)
 	return true;
 }
 
-/* Whether a name or a value is written so. */
+/* Returns whether a name or a value is written so. */
 bool
 member_is(Member member, const char *text)
 {
 	return member.length == strlen(text) && memcmp(member.text, text, member.length) == 0;
 }
 
-/* The value of a member of the object that the text is; a name with escapes is not found. */
+/* Returns the value of a member of the object in the text; does not find a name with escapes. */
 Member
 member_find(const char *json, size_t length, const char *name)
 {
@@ -145,19 +145,19 @@ member_find(const char *json, size_t length, const char *name)
 	return (Member){NULL, 0};
 }
 
-/* How many elements an array has; 0 if the value is none. */
+/* Returns how many elements an array has; 0 if the value is none. */
 size_t
 member_elements(Member array)
 {
 	Scan scan = member_scan(array);
 	size_t n = 0;
 
-	if (array.text == NULL || !enter(&scan, '[') || at_end(&scan, ']'))
+	if (array.text == NULL || !scan_enter(&scan, '[') || at_end(&scan, ']'))
 		return 0;
 	do
 	{
 		skip_value(&scan);
 		n++;
-	} while (next(&scan));
+	} while (scan_next(&scan));
 	return n;
 }

@@ -10,14 +10,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A value as it is written. */
+/* A Member is a value as it is written. */
 typedef struct Member
 {
 	const char *text; /* NULL: there is none */
 	size_t length;
 } Member;
 
-/* On the way through the members of an object. */
+/* A MemberScan is on the way through the members of an object. */
 typedef struct MemberScan
 {
 	const char *at;

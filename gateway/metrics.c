@@ -17,7 +17,7 @@
 #define MAX_OPERATIONS 128
 #define MAX_REASONS 32
 
-/* Upper bounds of times, in microseconds, from 0.5 ms to 10 s. */
+/* These are upper bounds of times, in microseconds, from 0.5 ms to 10 s. */
 static const int64_t bounds[] = {500,    1000,   2500,   5000,    10000,   25000,   50000,
 								 100000, 250000, 500000, 1000000, 2500000, 5000000, 10000000};
 
@@ -31,7 +31,7 @@ typedef struct Histogram
 	Counter sum; /* in microseconds */
 } Histogram;
 
-/* Of one operation. */
+/* Totals are those of one operation. */
 typedef struct Totals
 {
 	Counter errors[ERROR_COUNT]; /* ERROR_NONE: none */
@@ -55,84 +55,84 @@ static struct
 } auth_failures[MAX_REASONS];
 
 static void
-add(Counter *counter, uint64_t n)
+metrics_add(Counter *counter, uint64_t n)
 {
 	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
 static uint64_t
-get(Counter *counter)
+metrics_get(Counter *counter)
 {
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
 static void
-observe(Histogram *histogram, int64_t microseconds)
+metrics_observe(Histogram *histogram, int64_t microseconds)
 {
 	size_t i = 0;
 
 	while (i < BOUND_COUNT && microseconds > bounds[i])
 		i++;
-	add(&histogram->buckets[i], 1);
-	add(&histogram->sum, (uint64_t) microseconds);
+	metrics_add(&histogram->buckets[i], 1);
+	metrics_add(&histogram->sum, (uint64_t) microseconds);
 }
 
-/* A request was answered. */
+/* Counts a request that was answered. */
 void
 metrics_request(const Measured *measured)
 {
 	Totals *of =
 		&totals[measured->operation == NULL ? 0 : operation_number(measured->operation) + 1];
 
-	add(&of->errors[measured->error], 1);
-	observe(&of->duration, measured->duration);
-	add(&of->received, measured->received);
-	add(&of->sent, measured->sent);
+	metrics_add(&of->errors[measured->error], 1);
+	metrics_observe(&of->duration, measured->duration);
+	metrics_add(&of->received, measured->received);
+	metrics_add(&of->sent, measured->sent);
 }
 
-/* More or fewer requests are running. */
+/* Notes that more or fewer requests are running. */
 void
 metrics_in_flight(int change)
 {
 	atomic_fetch_add(&in_flight, change);
 }
 
-/* How many requests are running. */
+/* Returns how many requests are running. */
 int
 metrics_running(void)
 {
 	return atomic_load(&in_flight);
 }
 
-/* A request waited for a connection to Postgres. */
+/* Notes that a request waited for a connection to Postgres. */
 void
 metrics_waited(int64_t microseconds)
 {
-	observe(&waited, microseconds);
+	metrics_observe(&waited, microseconds);
 }
 
-/* A statement was sent again. */
+/* Counts a statement that was sent again. */
 void
 metrics_repeated(void)
 {
-	add(&repeated, 1);
+	metrics_add(&repeated, 1);
 }
 
-/* A read went to the standby, which has answered it, or has not. */
+/* Counts a read that went to the standby, which has answered it, or has not. */
 void
 metrics_standby_read(bool answered)
 {
-	add(&standby_reads[answered], 1);
+	metrics_add(&standby_reads[answered], 1);
 }
 
-/* A request was refused because its key has too many. */
+/* Counts a request that was refused because its key has too many. */
 void
 metrics_throttled(void)
 {
-	add(&throttled, 1);
+	metrics_add(&throttled, 1);
 }
 
-/* A request was not authenticated; the reason is a constant text, and one of few. */
+/* Counts a request that was not authenticated; the reason is a constant text, and one of few. */
 void
 metrics_auth_failure(const char *reason)
 {
@@ -143,7 +143,7 @@ metrics_auth_failure(const char *reason)
 		if (atomic_compare_exchange_strong(&auth_failures[i].reason, &none, reason) ||
 			strcmp(none, reason) == 0)
 		{
-			add(&auth_failures[i].count, 1);
+			metrics_add(&auth_failures[i].count, 1);
 			return;
 		}
 	}
@@ -182,7 +182,7 @@ write_requests(Text *text)
 	{
 		for (ErrorKind error = ERROR_NONE; error < ERROR_COUNT; error++)
 		{
-			uint64_t n = get(&totals[i].errors[error]);
+			uint64_t n = metrics_get(&totals[i].errors[error]);
 
 			if (n > 0)
 				write_line(text,
@@ -204,14 +204,14 @@ write_histogram(Text *text, const char *name, const char *label, Histogram *hist
 
 	for (size_t i = 0; i < BOUND_COUNT; i++)
 	{
-		n += get(&histogram->buckets[i]);
+		n += metrics_get(&histogram->buckets[i]);
 		write_line(text, "%s_bucket{%s%sle=\"%g\"} %" PRIu64, name, label, comma,
 				   (double) bounds[i] / 1e6, n);
 	}
-	n += get(&histogram->buckets[BOUND_COUNT]);
+	n += metrics_get(&histogram->buckets[BOUND_COUNT]);
 	write_line(text, "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64, name, label, comma, n);
 	write_line(text, "%s_sum%s%s%s %g", name, opening, label, closing,
-			   (double) get(&histogram->sum) / 1e6);
+			   (double) metrics_get(&histogram->sum) / 1e6);
 	write_line(text, "%s_count%s%s%s %" PRIu64, name, opening, label, closing, n);
 }
 
@@ -221,7 +221,7 @@ answered(size_t i)
 	uint64_t n = 0;
 
 	for (ErrorKind error = ERROR_NONE; error < ERROR_COUNT; error++)
-		n += get(&totals[i].errors[error]);
+		n += metrics_get(&totals[i].errors[error]);
 	return n;
 }
 
@@ -251,7 +251,7 @@ write_bytes(Text *text, const char *name, const char *help, size_t offset)
 		if (n == 0)
 			continue;
 		write_line(text, "%s_sum{operation=\"%s\"} %" PRIu64, name, operation_label(i),
-				   get((Counter *) ((char *) &totals[i] + offset)));
+				   metrics_get((Counter *) ((char *) &totals[i] + offset)));
 		write_line(text, "%s_count{operation=\"%s\"} %" PRIu64, name, operation_label(i), n);
 	}
 }
@@ -267,7 +267,7 @@ write_auth_failures(Text *text)
 
 		if (reason != NULL)
 			write_line(text, "dynamo_auth_failures_total{reason=\"%s\"} %" PRIu64, reason,
-					   get(&auth_failures[i].count));
+					   metrics_get(&auth_failures[i].count));
 	}
 }
 
@@ -297,9 +297,9 @@ write_standby(Text *text)
 	write_pool_state(text, "read_pool", "the standby", pool_standby());
 	write_family(text, "dynamo_standby_reads_total", "counter", "Reads that went to the standby.");
 	write_line(text, "dynamo_standby_reads_total{answered_by=\"standby\"} %" PRIu64,
-			   get(&standby_reads[true]));
+			   metrics_get(&standby_reads[true]));
 	write_line(text, "dynamo_standby_reads_total{answered_by=\"primary\"} %" PRIu64,
-			   get(&standby_reads[false]));
+			   metrics_get(&standby_reads[false]));
 }
 
 static void
@@ -334,7 +334,7 @@ write_connections(Text *text)
 	write_line(text, "dynamo_body_memory_bytes %" PRId64, counts.memory);
 }
 
-/* All that was counted. */
+/* Writes all that was counted. */
 void
 metrics_write(Text *text)
 {
@@ -348,10 +348,10 @@ metrics_write(Text *text)
 	write_auth_failures(text);
 	write_family(text, "dynamo_throttled_total", "counter",
 				 "Requests beyond the limits of their key.");
-	write_line(text, "dynamo_throttled_total %" PRIu64, get(&throttled));
+	write_line(text, "dynamo_throttled_total %" PRIu64, metrics_get(&throttled));
 	write_family(text, "dynamo_inflight", "gauge", "Requests that are running.");
 	write_line(text, "dynamo_inflight %d", atomic_load(&in_flight));
 	write_connections(text);
 	write_family(text, "dynamo_sql_retries_total", "counter", "Statements that were sent again.");
-	write_line(text, "dynamo_sql_retries_total %" PRIu64, get(&repeated));
+	write_line(text, "dynamo_sql_retries_total %" PRIu64, metrics_get(&repeated));
 }

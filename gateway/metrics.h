@@ -10,7 +10,7 @@
 #include "errors.h"
 #include "text.h"
 
-/* A request that was answered. */
+/* A Measured is a request that was answered. */
 typedef struct Measured
 {
 	const Operation *operation; /* NULL: the request named none */

@@ -12,7 +12,7 @@
 #define TARGET_STREAMS "DynamoDBStreams_20120810."
 
 /*
- * All that the service has, in the order of the alphabet.  Which of them there are is the
+ * The service has all these, in the order of the alphabet.  Which of them there are is the
  * extension's to say: it answers the others as unknown.
  */
 static const Operation item_operations[] = {
@@ -85,7 +85,7 @@ static const Operation stream_operations[] = {
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 static const Operation *
-find(const Operation *operations, size_t count, const char *name)
+operations_find(const Operation *operations, size_t count, const char *name)
 {
 	size_t low = 0;
 
@@ -104,27 +104,29 @@ find(const Operation *operations, size_t count, const char *name)
 	return NULL;
 }
 
-/* The operation that a value of X-Amz-Target names; NULL if there is none. */
+/* Returns the operation that a value of X-Amz-Target names; NULL if there is none. */
 const Operation *
 operation_find(const char *target)
 {
 	if (target == NULL)
 		return NULL;
 	if (strncmp(target, TARGET_ITEMS, strlen(TARGET_ITEMS)) == 0)
-		return find(item_operations, LENGTH(item_operations), target + strlen(TARGET_ITEMS));
+		return operations_find(item_operations, LENGTH(item_operations),
+							   target + strlen(TARGET_ITEMS));
 	if (strncmp(target, TARGET_STREAMS, strlen(TARGET_STREAMS)) == 0)
-		return find(stream_operations, LENGTH(stream_operations), target + strlen(TARGET_STREAMS));
+		return operations_find(stream_operations, LENGTH(stream_operations),
+							   target + strlen(TARGET_STREAMS));
 	return NULL;
 }
 
-/* How many operations there are. */
+/* Returns how many operations there are. */
 size_t
 operation_count(void)
 {
 	return LENGTH(item_operations) + LENGTH(stream_operations);
 }
 
-/* The number of an operation, below operation_count(). */
+/* Returns the number of an operation, below operation_count(). */
 size_t
 operation_number(const Operation *operation)
 {
@@ -133,7 +135,7 @@ operation_number(const Operation *operation)
 	return (size_t) (operation - item_operations);
 }
 
-/* The operation with a number. */
+/* Returns the operation with a number. */
 const Operation *
 operation_at(size_t number)
 {
@@ -141,14 +143,14 @@ operation_at(size_t number)
 											: &stream_operations[number - LENGTH(item_operations)];
 }
 
-/* Whether the operation is answered without Postgres: the endpoint is where the client is now. */
+/* Returns whether no Postgres is needed for the answer: the endpoint is where the client is now. */
 bool
 operation_is_local(const Operation *operation)
 {
 	return strcmp(operation->name, "DescribeEndpoints") == 0;
 }
 
-/* Whether the answer has no body, not even an empty object, where nothing went wrong. */
+/* Returns whether the answer has no body, not even an empty object, where nothing went wrong. */
 bool
 operation_is_silent(const Operation *operation)
 {
@@ -156,7 +158,9 @@ operation_is_silent(const Operation *operation)
 		   strcmp(operation->name, "UntagResource") == 0;
 }
 
-/* The content type that a request of this type is answered in; NULL: this is no type of requests. */
+/*
+ * Returns the content type of the answer to a request of this type; NULL: it is not for requests.
+ */
 const char *
 operation_content_type(const char *content_type)
 {

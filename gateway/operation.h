@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What may be done about an operation that failed for a reason that passes. */
+/* An OperationKind says what may be done if one failed for a reason that passes. */
 typedef enum OperationKind
 {
 	OPERATION_READ, /* may be repeated at any time */

@@ -14,7 +14,7 @@
 #define CONFLICT_MESSAGE "Transaction is ongoing for the item"
 #define INTERNAL_MESSAGE "Internal server error"
 
-/* What is told of an error, in bytes.  Its data are at most the 100 items of a transaction. */
+/* So many bytes are told of an error.  Its data are at most the 100 items of a transaction. */
 #define MAX_MESSAGE 65536
 #define MAX_MEMBERS (64 << 20)
 
@@ -24,7 +24,7 @@ clear_result(void *result)
 	PQclear(result);
 }
 
-/* The one row that there is. */
+/* Answers with the one row that there is. */
 void
 outcome_result(Request *request, PGresult *result)
 {
@@ -48,7 +48,7 @@ outcome_result(Request *request, PGresult *result)
 					 (size_t) PQgetlength(result, 0, 0), result, clear_result);
 }
 
-/* All actions of a transaction met another: which one did, Postgres does not say. */
+/* Answers that all actions of a transaction met another: Postgres does not say which one did. */
 static void
 answer_conflict(Request *request)
 {
@@ -80,8 +80,8 @@ answer_conflict(Request *request)
 }
 
 /*
- * An error of the extension's, in its own words.  DETAIL with data is a JSON object.  Code of a
- * table's owner may raise the same error with anything in it, so it is looked at.
+ * Answers an error of the extension's, in its own words.  DETAIL with data is a JSON object.  Code
+ * of a table's owner may raise the same error with anything in it, so it is looked at.
  */
 void
 outcome_told(Request *request, ErrorKind error, const PGresult *result)
@@ -100,7 +100,7 @@ outcome_told(Request *request, ErrorKind error, const PGresult *result)
 	free(members);
 }
 
-/* How a statement has failed, as far as the client is told. */
+/* Answers how a statement has failed, as far as the client is told. */
 void
 outcome_failure(Request *request, const Remedy *remedy, const PGresult *result)
 {

@@ -27,18 +27,18 @@
 #include "outcome.h"
 #include "statement.h"
 
-/* How often a statement is sent again, and the pauses, in milliseconds. */
+/* A statement is sent again so often, with these pauses, in milliseconds. */
 #define MAX_REPEATS 3
 #define MIN_PAUSE 5
 #define MAX_PAUSE 50
 #define MIN_BACK_OFF 50
 #define MAX_BACK_OFF 5000
 
-/* What a waiter does not write: its other clients would wait meanwhile. */
+/* A waiter does not write more at once: its other clients would wait meanwhile. */
 #define MAX_SIZE_AT_ONCE 65536
 
-/* How far a waiter looks for a connection that it watches already, or for a request of its own, and
- * how long a request may be passed over for that, in microseconds. */
+/* A waiter looks so far for a connection that it watches already, or for a request of its own, and
+ * a request may be passed over for so long for that, in microseconds. */
 #define MAX_SEARCH 16
 #define MAX_PASSED_OVER 2000
 
@@ -48,9 +48,9 @@ struct Waiter
 };
 
 /*
- * A thread.  Its connection is that of whoever has the worker: the thread itself, or the waiter that
- * has borrowed it.  A waiter goes on watching the connection until another one or the thread has it:
- * from then on it keeps away, whatever its epoll has told before.
+ * A Worker is a thread.  Its connection is that of whoever has the worker: the thread itself, or
+ * the waiter that has borrowed it.  A waiter goes on watching the connection until another one or
+ * the thread has it: from then on it keeps away, whatever its epoll has told before.
  */
 typedef struct Worker
 {
@@ -106,8 +106,8 @@ static Pool standby = {
 };
 
 /*
- * The cluster and database of the primary.  Roles are told to the standby by their OIDs, which would
- * be other roles in another cluster.
+ * This is the cluster and database of the primary.  Roles are told to the standby by their OIDs,
+ * which would be other roles in another cluster.
  */
 static struct
 {
@@ -116,14 +116,14 @@ static struct
 	char text[IDENTITY_SIZE]; /* empty: it did not tell */
 } identity = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The pool of the primary, which can do everything. */
+/* Returns the pool of the primary, which can do everything. */
 Pool *
 pool_primary(void)
 {
 	return &primary;
 }
 
-/* The pool of the standby; there is none before it is started. */
+/* Returns the pool of the standby; there is none before it is started. */
 Pool *
 pool_standby(void)
 {
@@ -131,7 +131,7 @@ pool_standby(void)
 }
 
 static void
-append(Pool *pool, Request *request)
+pool_append(Pool *pool, Request *request)
 {
 	request->next = NULL;
 	*pool->last = request;
@@ -161,16 +161,16 @@ take_first(Pool *pool)
 	return request;
 }
 
-/* A thread is in another state; with the lock held. */
+/* Moves a thread to another state, with the lock held. */
 static void
-move(int *from, int *to)
+pool_move(int *from, int *to)
 {
 	(*from)--;
 	(*to)++;
 }
 
 /*
- * With the lock held: take a thread out of those that are idle, if there is one whose connection
+ * Takes, with the lock held, a thread out of those that are idle, if there is one whose connection
  * the waiter watches.  Otherwise it is the one that was at work last, or NULL if none is idle.
  */
 static Worker *
@@ -187,11 +187,11 @@ take_idle(Pool *pool, const Waiter *waiter)
 	if (worker == NULL)
 		return NULL;
 	*link = worker->next;
-	move(&pool->state.idle, &pool->state.busy);
+	pool_move(&pool->state.idle, &pool->state.busy);
 	return worker;
 }
 
-/* With the lock held: nobody watches the connection any longer. */
+/* Lets nobody watch the connection any longer, with the lock held. */
 static void
 unwatch(Worker *worker)
 {
@@ -200,7 +200,7 @@ unwatch(Worker *worker)
 	worker->waiter = NULL;
 }
 
-/* With the lock held: the waiter has the connection of a thread that was idle. */
+/* Lends the waiter the connection of a thread that was idle, with the lock held. */
 static void
 borrow(Worker *worker, const Waiter *waiter)
 {
@@ -209,9 +209,9 @@ borrow(Worker *worker, const Waiter *waiter)
 	worker->borrowed = true;
 }
 
-/* With the lock held: the waiter watches the connection.  False if the system refuses. */
+/* Lets the waiter watch the connection, with the lock held.  False if the system refuses. */
 static bool
-watch(Worker *worker, Waiter *waiter)
+pool_watch(Worker *worker, Waiter *waiter)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = worker};
 
@@ -221,30 +221,30 @@ watch(Worker *worker, Waiter *waiter)
 	return worker->waiter != NULL;
 }
 
-/* With the lock held. */
+/* Gives the worker a request, with the lock held. */
 static void
-give(Worker *worker, Request *request)
+pool_give(Worker *worker, Request *request)
 {
 	unwatch(worker);
 	worker->request = request;
 	pthread_cond_signal(&worker->wake);
 }
 
-/* With the lock held: give the request to a thread that is idle, or have it wait for one. */
+/* Gives the request to a thread that is idle, or lets it wait for one, with the lock held. */
 static void
 enqueue(Pool *pool, Request *request, bool first)
 {
 	Worker *worker = pool->stopping ? NULL : take_idle(pool, NULL);
 
 	if (worker != NULL)
-		give(worker, request);
+		pool_give(worker, request);
 	else if (first)
 		prepend(pool, request);
 	else
-		append(pool, request);
+		pool_append(pool, request);
 }
 
-/* With the lock held: a thread that was busy does what waits, or is idle. */
+/* Lets a thread that was busy do what waits, or be idle, with the lock held. */
 static void
 make_idle(Worker *worker)
 {
@@ -252,22 +252,22 @@ make_idle(Worker *worker)
 
 	if (pool->first != NULL)
 	{
-		give(worker, take_first(pool));
+		pool_give(worker, take_first(pool));
 		return;
 	}
-	move(&pool->state.busy, &pool->state.idle);
+	pool_move(&pool->state.busy, &pool->state.idle);
 	worker->next = pool->idle;
 	pool->idle = worker;
 }
 
-/* With the lock held: whether one of the threads has a connection. */
+/* Returns, with the lock held, whether one of the threads has a connection. */
 static bool
 is_connected(const Pool *pool)
 {
 	return pool->state.idle + pool->state.busy > 0;
 }
 
-/* The pool for a request that a standby may answer. */
+/* Returns the pool for a request that a standby may answer. */
 Pool *
 pool_for_reads(void)
 {
@@ -288,7 +288,7 @@ pass_on(const Pool *pool, Request *request)
 	pool_submit(pool->fallback, request);
 }
 
-/* With the lock held: whether there is, or will be, somebody to answer. */
+/* Returns, with the lock held, whether there is, or will be, somebody to answer. */
 static bool
 takes_requests(const Pool *pool)
 {
@@ -297,7 +297,7 @@ takes_requests(const Pool *pool)
 
 /* Let go of a request that is not sent in time, or not any more. */
 static void
-refuse(const Pool *pool, Request *request)
+pool_refuse(const Pool *pool, Request *request)
 {
 	if (pool->fallback != NULL)
 	{
@@ -325,10 +325,10 @@ pool_submit(Pool *pool, Request *request)
 		enqueue(pool, request, false);
 	pthread_mutex_unlock(&pool->lock);
 	if (refused)
-		refuse(pool, request);
+		pool_refuse(pool, request);
 }
 
-/* A request that waits, if its time is over, or if it waits for nothing. */
+/* Takes a request that waits, if its time is over, or if it waits for nothing. */
 static Request *
 take_expired(Pool *pool, int64_t limit)
 {
@@ -350,7 +350,7 @@ pool_expire(Pool *pool)
 	Request *request;
 
 	while ((request = take_expired(pool, limit)) != NULL)
-		refuse(pool, request);
+		pool_refuse(pool, request);
 }
 
 static void
@@ -381,7 +381,7 @@ pool_reconnect(Pool *pool)
 	pthread_mutex_unlock(&pool->lock);
 }
 
-/* What the threads do now. */
+/* Returns what the threads do now. */
 PoolState
 pool_state(Pool *pool)
 {
@@ -393,17 +393,17 @@ pool_state(Pool *pool)
 	return state;
 }
 
-/* Whether it has threads. */
+/* Returns whether it has threads. */
 bool
 pool_is_started(const Pool *pool)
 {
 	return pool->size > 0;
 }
 
-/* The next request, for which a thread waits that is idle or has lent its connection; NULL if it
- * should look after its connection. */
+/* Returns the next request, for which a thread waits that is idle or has lent its connection; NULL
+ * if it should look after its connection. */
 static Request *
-await(Worker *worker)
+pool_await(Worker *worker)
 {
 	Pool *pool = worker->pool;
 	Request *request;
@@ -417,8 +417,8 @@ await(Worker *worker)
 	return request;
 }
 
-/* With the lock held: the connection does no more for the request that it had.  It is idle, has the
- * next one, or is the thread's, if it is of no use any longer. */
+/* Frees, with the lock held, the connection, which does no more for the request that it had.  It is
+ * idle, has the next one, or is the thread's, if it is of no use any longer. */
 static void
 set_free(Worker *worker)
 {
@@ -432,12 +432,12 @@ set_free(Worker *worker)
 }
 
 static Request *
-take(Worker *worker)
+pool_take(Worker *worker)
 {
 	pthread_mutex_lock(&worker->pool->lock);
 	set_free(worker);
 	pthread_mutex_unlock(&worker->pool->lock);
-	return await(worker);
+	return pool_await(worker);
 }
 
 /*
@@ -482,7 +482,7 @@ pause_for(Pool *pool, int64_t ms)
 /* Say once that the server cannot be reached, and why, and once that it can.  An attempt that began
  * before the settings changed says nothing of the server that they name now. */
 static void
-report(const Worker *worker, const char *problem)
+pool_report(const Worker *worker, const char *problem)
 {
 	Pool *pool = worker->pool;
 	bool changed;
@@ -514,7 +514,7 @@ set_identity(const char *text)
 		pool_reconnect(&standby);
 }
 
-/* What is wrong with a standby; NULL: nothing is. */
+/* Returns what is wrong with a standby; NULL: nothing is. */
 static const char *
 check_identity(const char *text)
 {
@@ -552,7 +552,7 @@ forget_prepared(Worker *worker)
 								   "statement is sent with each request (see \"prepared\")");
 }
 
-/* Whether the connection is to the right server, and can be used; what is wrong is to be freed. */
+/* Returns whether it is the right server, and can be used; what is wrong is to be freed. */
 static bool
 set_up(Worker *worker, const Config *config, char **problem)
 {
@@ -595,7 +595,7 @@ take_connection(Worker *worker)
 }
 
 static void
-disconnect(Worker *worker)
+pool_disconnect(Worker *worker)
 {
 	PQfinish(take_connection(worker));
 }
@@ -613,18 +613,18 @@ try_connect(Worker *worker)
 		return false;
 	if (late_count() > pool->size)
 	{
-		report(worker, "as many sessions go on though their requests have had their time");
+		pool_report(worker, "as many sessions go on though their requests have had their time");
 		return false;
 	}
 	worker->connection = statement_connect(database, &problem);
 	if (worker->connection != NULL && !set_up(worker, config, &problem))
-		disconnect(worker);
-	report(worker, worker->connection != NULL || problem != NULL ? problem : "out of memory");
+		pool_disconnect(worker);
+	pool_report(worker, worker->connection != NULL || problem != NULL ? problem : "out of memory");
 	free(problem);
 	return worker->connection != NULL;
 }
 
-/* Whether the pool does not stop, and which connections are of use. */
+/* Returns whether the pool does not stop, and which connections are of use. */
 static bool
 goes_on(Pool *pool, unsigned *generation)
 {
@@ -642,9 +642,9 @@ count_down(Pool *pool, bool down)
 {
 	pthread_mutex_lock(&pool->lock);
 	if (down)
-		move(&pool->state.busy, &pool->state.down);
+		pool_move(&pool->state.busy, &pool->state.down);
 	else
-		move(&pool->state.down, &pool->state.busy);
+		pool_move(&pool->state.down, &pool->state.busy);
 	pthread_mutex_unlock(&pool->lock);
 	/* if it was the last one, nobody waits for it */
 	if (down && pool->fallback != NULL)
@@ -662,7 +662,7 @@ connect_worker(Worker *worker)
 
 	if (worker->connection != NULL && worker->generation == generation)
 		return on;
-	disconnect(worker);
+	pool_disconnect(worker);
 	count_down(pool, true);
 	while (on)
 	{
@@ -677,7 +677,7 @@ connect_worker(Worker *worker)
 	return on;
 }
 
-/* What the client is not told. */
+/* Logs what the client is not told. */
 static void
 log_failure(const Worker *worker, const Request *request)
 {
@@ -717,14 +717,14 @@ begin_statement(Worker *worker, const Request *request)
 	statement_begin(worker->connection, worker->prepared, request, &worker->outcome);
 }
 
-/* Whether nothing is left but to wait for the answer. */
+/* Returns whether nothing is left but to wait for the answer. */
 static bool
 is_sent(const Outcome *outcome)
 {
 	return outcome->sent && !outcome->unsent;
 }
 
-/* The answer is there. */
+/* Takes the answer, which is there. */
 static void
 take_result(Worker *worker, Request *request)
 {
@@ -752,7 +752,7 @@ try_request(Worker *worker, Request *request)
 	{
 		take_result(worker, request);
 		if (outcome->swollen)
-			disconnect(worker);
+			pool_disconnect(worker);
 		request->done(request);
 		return true;
 	}
@@ -768,7 +768,7 @@ try_request(Worker *worker, Request *request)
 	if (outcome->late)
 		late_add(take_connection(worker), request->caller.key_id);
 	else if (remedy.reconnect || outcome->swollen || PQstatus(worker->connection) != CONNECTION_OK)
-		disconnect(worker);
+		pool_disconnect(worker);
 	if (remedy.elsewhere)
 	{
 		pass_on(worker->pool, request);
@@ -788,7 +788,7 @@ try_request(Worker *worker, Request *request)
 	return true;
 }
 
-/* Whether the server is what it was, as far as it has told. */
+/* Returns whether the server is what it was, as far as it has told. */
 static bool
 is_unchanged(const Worker *worker)
 {
@@ -797,8 +797,8 @@ is_unchanged(const Worker *worker)
 }
 
 /*
- * Whether the connection is there, and is what the settings say.  A standby that was promoted, or a
- * primary that became one, is connected to again: libpq knows which of several hosts is meant.
+ * Returns whether the connection is there, and as the settings say.  A standby that was promoted,
+ * or a primary that became one, is connected to again: libpq knows which of several hosts is meant.
  */
 static bool
 is_usable(const Worker *worker)
@@ -811,11 +811,11 @@ is_usable(const Worker *worker)
 }
 
 static void
-serve(Worker *worker, Request *request)
+pool_serve(Worker *worker, Request *request)
 {
 	if (!worker->begun && !is_usable(worker))
 	{
-		disconnect(worker);
+		pool_disconnect(worker);
 		put_back(worker->pool, request, false);
 		return;
 	}
@@ -847,7 +847,7 @@ answer_outcome(Request *request, Worker *worker)
 	return true;
 }
 
-/* One who waits for statements by this epoll.  NULL without memory. */
+/* Makes one who waits for statements by this epoll.  NULL without memory. */
 Waiter *
 waiter_new(int epoll)
 {
@@ -858,7 +858,7 @@ waiter_new(int epoll)
 	return waiter;
 }
 
-/* The thread goes on with what a waiter has begun, or has not been able to begin. */
+/* Hands over to the thread what a waiter has begun, or has not been able to begin. */
 static void
 hand_over(Worker *worker, bool begun)
 {
@@ -868,7 +868,7 @@ hand_over(Worker *worker, bool begun)
 	worker->begun = begun;
 	worker->running = NULL;
 	worker->borrowed = false;
-	give(worker, request);
+	pool_give(worker, request);
 	pthread_mutex_unlock(&worker->pool->lock);
 }
 
@@ -889,14 +889,14 @@ prepare(Worker *worker, Waiter *waiter)
 	if (!is_usable(worker))
 		return false;
 	pthread_mutex_lock(&pool->lock);
-	watched = watch(worker, waiter);
+	watched = pool_watch(worker, waiter);
 	pthread_mutex_unlock(&pool->lock);
 	return watched;
 }
 
 /* Send the request's statement over the connection that the waiter has borrowed. */
 static void
-begin(Worker *worker, Waiter *waiter, Request *request)
+pool_begin(Worker *worker, Waiter *waiter, Request *request)
 {
 	worker->running = request;
 	if (!prepare(worker, waiter))
@@ -935,18 +935,18 @@ waiter_submit(Pool *pool, Waiter *waiter, Request *request)
 	if (worker != NULL)
 		borrow(worker, waiter);
 	else if (!refused)
-		append(pool, request);
+		pool_append(pool, request);
 	pthread_mutex_unlock(&pool->lock);
 	if (refused)
-		refuse(pool, request);
+		pool_refuse(pool, request);
 	else if (worker != NULL)
-		begin(worker, waiter, request);
+		pool_begin(worker, waiter, request);
 }
 
 /*
- * With the lock held: the next request for a connection that the waiter has.  It is the one that
- * waits longest, or one of its own if that has not waited for long: others' answers take a way more.
- * NULL if none waits, or if the next one is for a thread.
+ * Takes, with the lock held, the next request for a connection that the waiter has.  It is the one
+ * that waits longest, or one of its own if that has not waited for long: others' answers take a way
+ * more.  NULL if none waits, or if the next one is for a thread.
  */
 static Request *
 take_for(Pool *pool, const Waiter *waiter)
@@ -991,11 +991,11 @@ go_on(Worker *worker, Waiter *waiter)
 	}
 	pthread_mutex_unlock(&pool->lock);
 	if (request != NULL)
-		begin(worker, waiter, request);
+		pool_begin(worker, waiter, request);
 }
 
-/* Whether the waiter has borrowed the connection.  What comes over one that is idle is looked at by
- * the next who has it. */
+/* Returns whether the waiter has borrowed the connection.  What comes over one that is idle is
+ * looked at by the next who has it. */
 static bool
 is_borrowed(Worker *worker, const Waiter *waiter)
 {
@@ -1009,7 +1009,7 @@ is_borrowed(Worker *worker, const Waiter *waiter)
 	return borrowed;
 }
 
-/* The epoll has told this of a connection.  Called by the waiter's own thread only. */
+/* Takes what the epoll has told of a connection.  Called by the waiter's own thread only. */
 void
 waiter_read(Waiter *waiter, void *data)
 {
@@ -1029,7 +1029,9 @@ waiter_read(Waiter *waiter, void *data)
 	request->done(request);
 }
 
-/* A connection that the waiter has borrowed, and whose statement nobody waits for any longer. */
+/*
+ * Returns a connection that the waiter has borrowed, for whose statement nobody waits any longer.
+ */
 static Worker *
 find_late(Pool *pool, const Waiter *waiter, int64_t now)
 {
@@ -1098,7 +1100,7 @@ lend(Worker *worker, Request *request)
 	pthread_mutex_lock(&pool->lock);
 	worker->running = request;
 	worker->recalled = false;
-	worker->borrowed = lent = watch(worker, request->waiter);
+	worker->borrowed = lent = pool_watch(worker, request->waiter);
 	worker->begun = !lent;
 	pthread_mutex_unlock(&pool->lock);
 	return lent;
@@ -1111,14 +1113,14 @@ run_worker(void *arg)
 
 	while (connect_worker(worker))
 	{
-		Request *request = take(worker);
+		Request *request = pool_take(worker);
 
 		while (request != NULL && lend(worker, request))
-			request = await(worker);
+			request = pool_await(worker);
 		if (request != NULL)
-			serve(worker, request);
+			pool_serve(worker, request);
 	}
-	disconnect(worker);
+	pool_disconnect(worker);
 	return NULL;
 }
 
@@ -1153,7 +1155,7 @@ pool_start(Pool *pool, int size)
 	return true;
 }
 
-/* With the lock held: have no thread wait. */
+/* Lets no thread wait, with the lock held. */
 static void
 stop_waiting(Pool *pool)
 {
@@ -1180,5 +1182,5 @@ pool_stop(Pool *pool)
 	/* waiters may just be told of one: the memory stays */
 	pool->size = 0;
 	while (pool->first != NULL)
-		refuse(pool, take_first(pool));
+		pool_refuse(pool, take_first(pool));
 }

@@ -17,7 +17,7 @@
 
 #include "request.h"
 
-/* What the threads do, for metrics. */
+/* A PoolState is what the threads do, for metrics. */
 typedef struct PoolState
 {
 	int idle;

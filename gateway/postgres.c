@@ -65,7 +65,7 @@ has_programs(const char *folder)
 	return has;
 }
 
-/* The folder of PATH that has the programs, or that of the newest server of Debian's; or NULL. */
+/* Returns the folder of PATH that has the programs, or of Debian's newest server; or NULL. */
 static const char *
 search_programs(void)
 {
@@ -85,7 +85,7 @@ search_programs(void)
 	return NULL;
 }
 
-/* Where the programs are: in the folder named, or, without one, where they usually are. */
+/* Finds where the programs are: in the folder named, or, without one, where they usually are. */
 bool
 postgres_find(const char *programs, Postgres *postgres)
 {
@@ -97,8 +97,9 @@ postgres_find(const char *programs, Postgres *postgres)
 }
 
 /*
- * In the new process: signals are as they are elsewhere, and what is written goes to the log.  Programs
- * of Postgres find each other by the path that they are called by, and look in PATH without one.
+ * Becomes the program, in the new process, with signals as they are elsewhere and output to the
+ * log.  Programs of Postgres find each other by the path that they are called by, and look in PATH
+ * without one.
  */
 static void
 become(const Postgres *postgres, char **arguments)
@@ -122,7 +123,7 @@ become(const Postgres *postgres, char **arguments)
 
 /* Start a program.  It is told to stop when we die. */
 static pid_t
-start(const Postgres *postgres, char **arguments)
+program_start(const Postgres *postgres, char **arguments)
 {
 	pid_t parent = getpid();
 	pid_t pid = fork();
@@ -137,7 +138,7 @@ start(const Postgres *postgres, char **arguments)
 	return pid;
 }
 
-/* Whether a process ends with status 0. */
+/* Returns whether a process ends with status 0. */
 static bool
 ends_well(pid_t pid)
 {
@@ -170,19 +171,19 @@ postgres_initialize(const Postgres *postgres)
 	char *arguments[] = {"initdb",     "-D",        data,    "-U",
 						 "postgres",   "-A",        "trust", "--encoding=UTF8",
 						 "--locale=C", "--no-sync", NULL};
-	bool done = ends_well(start(postgres, arguments));
+	bool done = ends_well(program_start(postgres, arguments));
 
 	free(data);
 	return done || fail("initdb failed: see \"%s/log\"", postgres->folder);
 }
 
-/* Whether the server has a setting of this name. */
+/* Returns whether the server has a setting of this name. */
 bool
 postgres_knows(const Postgres *postgres, const char *setting)
 {
 	char *data = text("%s/data", postgres->folder);
 	char *arguments[] = {"postgres", "-C", (char *) (uintptr_t) setting, "-D", data, NULL};
-	bool knows = ends_well(start(postgres, arguments));
+	bool knows = ends_well(program_start(postgres, arguments));
 
 	free(data);
 	return knows;
@@ -198,7 +199,7 @@ connect_to(const Postgres *postgres)
 	return PQconnectdbParams(names, values, 0);
 }
 
-/* The process that the cluster's file names, or 0.  It may be another program's by now. */
+/* Returns the process that the cluster's file names, or 0.  It may be another program's by now. */
 static long
 process_of_file(const Postgres *postgres)
 {
@@ -216,14 +217,14 @@ process_of_file(const Postgres *postgres)
 	return process;
 }
 
-/* Whether the server that has the cluster is ours, and not another, which is about to end perhaps. */
+/* Returns whether the server that has the cluster is ours, and not one that may be about to end. */
 static bool
 is_ours(const Postgres *postgres)
 {
 	return process_of_file(postgres) == (long) postgres->pid;
 }
 
-/* Whether a process is in this folder, as those of a server are in that of its data. */
+/* Returns whether a process is in this folder, as those of a server are in that of its data. */
 static bool
 is_in(const char *process, const char *folder)
 {
@@ -236,10 +237,10 @@ is_in(const char *process, const char *folder)
 }
 
 /*
- * Whether processes of a server of before have the cluster.  It is told to stop when its gateway
- * dies, and takes a moment; so do the others when the first of them dies.  A server does not start
- * while there is a process of the number that the file has, unless it is ours: one that has ended and
- * nobody has been told yet, or, in a container, one that has this number by chance.
+ * Returns whether processes of a server of before have the cluster.  It is told to stop when its
+ * gateway dies, and takes a moment; so do the others when the first of them dies.  A server does
+ * not start while there is a process of the number that the file has, unless it is ours: one that
+ * has ended and nobody has been told yet, or, in a container, one that has this number by chance.
  */
 static bool
 is_ending(const Postgres *postgres, const char *data)
@@ -277,7 +278,7 @@ postgres_start(Postgres *postgres)
 
 	while (is_ending(postgres, data) && clock_now() < until)
 		nanosleep(&pause, NULL);
-	postgres->pid = start(postgres, arguments);
+	postgres->pid = program_start(postgres, arguments);
 	free(data);
 	while (postgres->pid > 0 && clock_now() < until)
 	{

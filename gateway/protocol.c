@@ -13,7 +13,7 @@
 #include "auth.h"
 #include "json.h"
 
-/* A field of the header; NULL if there is none. */
+/* Returns a field of the header; NULL if there is none. */
 const char *
 protocol_header(const SignedRequest *message, const char *name)
 {
@@ -25,7 +25,7 @@ protocol_header(const SignedRequest *message, const char *name)
 	return NULL;
 }
 
-/* Whether the message is in the protocol that newer services of AWS have beside JSON. */
+/* Returns whether the message is in the protocol that newer services of AWS have beside JSON. */
 bool
 protocol_is_cbor(const SignedRequest *message)
 {
@@ -37,13 +37,13 @@ protocol_is_cbor(const SignedRequest *message)
 }
 
 static bool
-refuse(Request *request, ErrorKind error)
+protocol_refuse(Request *request, ErrorKind error)
 {
 	answer_error(&request->answer, error, NULL, NULL);
 	return false;
 }
 
-/* Whether there is a type that we speak, or no body and no type. */
+/* Returns whether there is a type that we speak, or no body and no type. */
 static bool
 read_content_type(const SignedRequest *message, Request *request)
 {
@@ -60,14 +60,15 @@ read_content_type(const SignedRequest *message, Request *request)
 static bool
 check_json(Request *request)
 {
-	return json_valid(request->body.data, request->body.size) || refuse(request, ERROR_FRAMING);
+	return json_valid(request->body.data, request->body.size) ||
+		   protocol_refuse(request, ERROR_FRAMING);
 }
 
 static bool
 find_operation(const SignedRequest *message, Request *request)
 {
 	request->operation = operation_find(protocol_header(message, "x-amz-target"));
-	return request->operation != NULL || refuse(request, ERROR_UNKNOWN_OPERATION);
+	return request->operation != NULL || protocol_refuse(request, ERROR_UNKNOWN_OPERATION);
 }
 
 static bool
@@ -87,17 +88,17 @@ inflate_body(Request *request, BodyEncoding encoding)
 			answer_too_large(&request->answer);
 			return false;
 		case BODY_BROKEN:
-			return refuse(request, ERROR_FRAMING);
+			return protocol_refuse(request, ERROR_FRAMING);
 		case BODY_NO_MEMORY:
 			break;
 	}
-	return refuse(request, ERROR_UNAVAILABLE);
+	return protocol_refuse(request, ERROR_UNAVAILABLE);
 }
 
 static bool
 has_body(Request *request)
 {
-	return request->body.size > 0 || refuse(request, ERROR_FRAMING);
+	return request->body.size > 0 || protocol_refuse(request, ERROR_FRAMING);
 }
 
 /*
@@ -112,7 +113,7 @@ protocol_read(const SignedRequest *message, Request *request)
 	if (!read_content_type(message, request))
 		return false;
 	if (encoding == BODY_UNKNOWN_ENCODING)
-		return refuse(request, ERROR_UNSUPPORTED_TYPE);
+		return protocol_refuse(request, ERROR_UNSUPPORTED_TYPE);
 	if (encoding == BODY_IDENTITY)
 		return (message->body_size == 0 || check_json(request)) &&
 			   find_operation(message, request) && auth_check(message, request) &&

@@ -20,19 +20,19 @@
 #define NONCE_SIZE 12
 #define TAG_SIZE 16
 
-/* Room for the version and a key id. */
+/* This is room for the version and a key id. */
 #define HEAD_SIZE (1 + KEY_ID_SIZE)
 
-/* The message "key file "…": …".  Returns false. */
+/* Makes the message "key file "…": …".  Returns false. */
 static bool
-fail(char **failure, const char *path, const char *problem)
+secret_fail(char **failure, const char *path, const char *problem)
 {
 	if (asprintf(failure, "key file \"%s\" %s", path, problem) < 0)
 		*failure = NULL;
 	return false;
 }
 
-/* The same with the system's error. */
+/* Makes it with the system's error. */
 static bool
 fail_system(char **failure, const char *path, const char *problem)
 {
@@ -41,7 +41,7 @@ fail_system(char **failure, const char *path, const char *problem)
 	return false;
 }
 
-/* Whether the file is one that nobody else can have read or made. */
+/* Returns whether the file is one that nobody else can have read or made. */
 static bool
 check_file(int file, const char *path, char **failure)
 {
@@ -50,13 +50,14 @@ check_file(int file, const char *path, char **failure)
 	if (fstat(file, &status) != 0)
 		return fail_system(failure, path, "cannot be read");
 	if (!S_ISREG(status.st_mode))
-		return fail(failure, path, "is not a regular file");
+		return secret_fail(failure, path, "is not a regular file");
 	if (status.st_uid != 0 && status.st_uid != geteuid())
-		return fail(failure, path, "must be owned by root or by the user who runs the program");
+		return secret_fail(failure, path,
+						   "must be owned by root or by the user who runs the program");
 	if ((status.st_mode & (S_IWGRP | S_IXGRP | S_IRWXO)) != 0)
-		return fail(failure, path, "must have permissions 0600, or 0640, or less");
+		return secret_fail(failure, path, "must have permissions 0600, or 0640, or less");
 	if (status.st_size != KEY_FILE_SIZE)
-		return fail(failure, path, "must have 32 bytes");
+		return secret_fail(failure, path, "must have 32 bytes");
 	return true;
 }
 
@@ -112,7 +113,7 @@ master_key_create(const char *path, char **failure)
 	bool done = true;
 
 	if (RAND_priv_bytes(key.bytes, sizeof(key.bytes)) != 1)
-		return fail(failure, path, "cannot be made: no random bytes");
+		return secret_fail(failure, path, "cannot be made: no random bytes");
 	file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
 	if (file < 0)
 		done = fail_system(failure, path, "cannot be made");
@@ -129,8 +130,8 @@ master_key_create(const char *path, char **failure)
 	return done;
 }
 
-/* What is authenticated beside the ciphertext: version and key id.  Returns its size, or 0 if the id
- * is too long. */
+/* Makes what is authenticated beside the ciphertext: version and key id.  Returns its size, or 0 if
+ * the id is too long. */
 static int
 make_head(const char *key_id, unsigned char head[HEAD_SIZE])
 {
@@ -145,8 +146,8 @@ make_head(const char *key_id, unsigned char head[HEAD_SIZE])
 
 /* Begin to encrypt (1) or decrypt (0). */
 static bool
-begin(EVP_CIPHER_CTX *context, const MasterKey *key, const char *key_id, const unsigned char *nonce,
-	  int encrypt)
+secret_begin(EVP_CIPHER_CTX *context, const MasterKey *key, const char *key_id,
+			 const unsigned char *nonce, int encrypt)
 {
 	unsigned char head[HEAD_SIZE];
 	int head_size = make_head(key_id, head);
@@ -173,7 +174,7 @@ secret_encrypt(const MasterKey *key, const char *key_id, const void *secret, siz
 	context = EVP_CIPHER_CTX_new();
 	ciphertext[0] = FORMAT;
 	done = context != NULL && RAND_bytes(nonce, NONCE_SIZE) == 1 &&
-		   begin(context, key, key_id, nonce, 1) &&
+		   secret_begin(context, key, key_id, nonce, 1) &&
 		   EVP_CipherUpdate(context, text, &size, secret, (int) secret_length) == 1 &&
 		   EVP_CipherFinal_ex(context, text + size, &size) == 1 &&
 		   EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, TAG_SIZE, text + secret_length) == 1;
@@ -202,7 +203,7 @@ secret_decrypt(const MasterKey *key, const char *key_id, const unsigned char *ci
 	length = ciphertext_size - CIPHERTEXT_OVERHEAD;
 	memcpy(tag, text + length, TAG_SIZE);
 	context = EVP_CIPHER_CTX_new();
-	done = context != NULL && begin(context, key, key_id, nonce, 0) &&
+	done = context != NULL && secret_begin(context, key, key_id, nonce, 0) &&
 		   EVP_CipherUpdate(context, secret, &size, text, (int) length) == 1 &&
 		   EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, TAG_SIZE, tag) == 1 &&
 		   EVP_CipherFinal_ex(context, secret + size, &size) == 1;

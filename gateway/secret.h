@@ -22,7 +22,7 @@
 #define CIPHERTEXT_OVERHEAD 29
 #define MAX_CIPHERTEXT_SIZE (MAX_SECRET_SIZE + CIPHERTEXT_OVERHEAD)
 
-/* What is in the key file. */
+/* A MasterKey is what is in the key file. */
 typedef struct MasterKey
 {
 	unsigned char bytes[KEY_FILE_SIZE];

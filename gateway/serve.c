@@ -27,10 +27,10 @@
 #include "notify.h"
 #include "pool.h"
 
-/* How often is looked at what has had its time. */
+/* The program looks so often at what has had its time. */
 #define TICK_MS 50
 
-/* Servers of before reloads whose connections may be there still. */
+/* So many servers of before reloads may still have connections. */
 #define MAX_OLD 8
 
 typedef struct Program
@@ -80,7 +80,7 @@ stop_old(Program *program)
 	}
 }
 
-/* A signal, or 0 if none comes for a moment. */
+/* Returns a signal, or 0 if none comes for a moment. */
 static int
 next_signal(Program *program)
 {
@@ -148,7 +148,7 @@ main_role(const Program *program)
 	return program->health_listener.socket < 0 ? SERVER_ALL : SERVER_REQUESTS;
 }
 
-/* Whether clients may take the certificate for valid; if not, the log says what becomes of that. */
+/* Returns whether clients may take the certificate for valid; if not, logs the consequence. */
 static bool
 is_current(const Config *config, LogLevel level, const char *consequence)
 {
@@ -223,7 +223,7 @@ raise_limits(void)
 }
 
 static bool
-start(Program *program, const Config *config)
+serve_start(Program *program, const Config *config)
 {
 	raise_limits();
 	if (!open_listeners(program, config) || !auth_start(config))
@@ -237,7 +237,7 @@ start(Program *program, const Config *config)
 	return true;
 }
 
-/* Whether the server would be another one by now. */
+/* Returns whether the server would be another one by now. */
 static bool
 needs_server(const Config *before, const Config *now)
 {
@@ -249,8 +249,8 @@ needs_server(const Config *before, const Config *now)
 }
 
 /*
- * Another server at the same socket, with certificates and limits as they are now.  Clients of the
- * one before are asked to connect again, by the answer to their next request.
+ * Puts another server at the same socket, with certificates and limits as they are now.  Clients of
+ * the one before are asked to connect again, by the answer to their next request.
  */
 static void
 replace_server(Program *program, const Config *config)
@@ -286,7 +286,7 @@ warn_of_restart(const Config *before, const Config *now)
 					name);
 }
 
-/* The primary first: the standby has to be one of it. */
+/* Connects the pools again, the primary first: the standby has to be one of it. */
 static void
 reconnect_pools(void)
 {
@@ -295,7 +295,7 @@ reconnect_pools(void)
 }
 
 static void
-apply(Program *program, const Config *now)
+serve_apply(Program *program, const Config *now)
 {
 	const Config *before = config_now();
 
@@ -322,7 +322,7 @@ tell_reload(void)
 
 /* Read settings, keys and certificates again.  Settings with a mistake stay as they were. */
 static void
-reload(Program *program)
+serve_reload(Program *program)
 {
 	Config *config = config_new();
 	Command command;
@@ -331,7 +331,7 @@ reload(Program *program)
 	tell_reload();
 	if (config_load(program->arguments->count, program->arguments->values, config, &command,
 					problem, sizeof(problem)))
-		apply(program, config);
+		serve_apply(program, config);
 	else
 		log_message(LEVEL_ERROR, "the settings stay as they were: %s", problem);
 	notify_system("READY=1");
@@ -350,7 +350,7 @@ is_quiet(const Program *program)
 
 /* Wait for the requests that run.  False if they take too long, or if there is no time. */
 static bool
-drain(Program *program)
+serve_drain(Program *program)
 {
 	int64_t until = clock_now() + clock_of_ms(config_now()->drain_time);
 
@@ -374,7 +374,7 @@ drain(Program *program)
 /* Nobody is connected any more.  Threads of the pools may have to wait for a server still: a second
  * signal ends the program. */
 static void
-stop(Program *program)
+serve_stop(Program *program)
 {
 	sigset_t signals;
 
@@ -401,20 +401,20 @@ serve(const Config *config, const Arguments *arguments)
 		.arguments = arguments, .listener = {.socket = -1}, .health_listener = {.socket = -1}};
 	int signal;
 
-	if (!start(&program, config))
+	if (!serve_start(&program, config))
 		return 1;
 	do
 	{
 		signal = next_signal(&program);
 		if (signal == SIGHUP)
-			reload(&program);
+			serve_reload(&program);
 	} while (signal != SIGTERM && signal != SIGINT);
-	if (!drain(&program))
+	if (!serve_drain(&program))
 	{
 		/* threads are at work still: what they do ends with the process */
 		log_message(LEVEL_WARNING, "stopped while %d requests were running", metrics_running());
 		_exit(1);
 	}
-	stop(&program);
+	serve_stop(&program);
 	return 0;
 }

@@ -9,7 +9,7 @@
 
 #include "config.h"
 
-/* The flags that the program was started with, for when settings are read again. */
+/* Arguments are those that the program was started with, for when settings are read again. */
 typedef struct Arguments
 {
 	int count;

@@ -62,7 +62,7 @@ static const char missing[] =
 	"  pg_catalog.format('GRANT %I TO %I', role, login))"
 	") AS v(number, wanted, statement) WHERE v.wanted ORDER BY v.number";
 
-/* How the gateway connects, but for who it is there. */
+/* A Target is how the gateway connects, but for who it is there. */
 typedef struct Target
 {
 	PQconninfoOption *options;
@@ -70,7 +70,7 @@ typedef struct Target
 } Target;
 
 static bool
-fail(const char *message)
+setup_fail(const char *message)
 {
 	fprintf(stderr, "dynamo_gateway: %s\n", message);
 	return false;
@@ -95,13 +95,13 @@ read_target(const char *database, Target *target)
 	target->options = PQconninfoParse(database, &problem);
 	if (target->options == NULL)
 	{
-		fail(problem == NULL ? "out of memory" : problem);
+		setup_fail(problem == NULL ? "out of memory" : problem);
 		PQfreemem(problem);
 		return false;
 	}
 	target->login = option(target, "user") == NULL ? LOGIN : option(target, "user");
 	return option(target, "dbname") != NULL || getenv("PGDATABASE") != NULL ||
-		   fail(
+		   setup_fail(
 			   "the setting \"database\" does not name one: it says how the gateway connects, such "
 			   "as \"host=/var/run/postgresql user=" LOGIN " dbname=app\"");
 }
@@ -136,7 +136,7 @@ have_key_file(const char *path, bool *made, MasterKey *key)
 	*made = access(path, F_OK) != 0 && errno == ENOENT;
 	done = (!*made || master_key_create(path, &failure)) && master_key_read(path, key, &failure);
 	if (!done)
-		fail(failure == NULL ? "out of memory" : failure);
+		setup_fail(failure == NULL ? "out of memory" : failure);
 	else if (*made)
 		fprintf(stderr, "-- key file \"%s\" is made: keep a copy, without it all keys are lost\n",
 				path);
@@ -151,7 +151,7 @@ become_administrator(const char *user)
 	return become_user(*user == '\0' && getpwnam(ADMINISTRATOR) != NULL ? ADMINISTRATOR : user);
 }
 
-/* Whether it went well; otherwise it is told why not.  The result is freed. */
+/* Returns whether it went well; otherwise it is told why not.  The result is freed. */
 static bool
 is_done(PGconn *server, PGresult *result)
 {
@@ -165,7 +165,7 @@ is_done(PGconn *server, PGresult *result)
 }
 
 static bool
-execute(PGconn *server, const char *statement)
+setup_execute(PGconn *server, const char *statement)
 {
 	fprintf(stderr, "%s;\n", statement);
 	return is_done(server, PQexec(server, statement));
@@ -182,7 +182,7 @@ make_missing(PGconn *server, const char *login, const char *role)
 	if (!done)
 		fprintf(stderr, "dynamo_gateway: %s", PQerrorMessage(server));
 	for (int i = 0; done && i < PQntuples(result); i++)
-		done = execute(server, PQgetvalue(result, i, 0));
+		done = setup_execute(server, PQgetvalue(result, i, 0));
 	PQclear(result);
 	return done;
 }
@@ -204,18 +204,18 @@ make_key(PGconn *server, const MasterKey *master_key, bool is_new, const char *r
 	return true;
 }
 
-/* All of it or nothing; a key is shown when it is there. */
+/* Does all of it or nothing; a key is shown when it is there. */
 static bool
-run(PGconn *server, const Target *target, const char *role, const MasterKey *master_key,
-	bool is_new)
+setup_run(PGconn *server, const Target *target, const char *role, const MasterKey *master_key,
+		  bool is_new)
 {
 	NewKey key = {0};
 	bool done = PQstatus(server) == CONNECTION_OK;
 
 	if (!done)
 		fprintf(stderr, "dynamo_gateway: %s", PQerrorMessage(server));
-	done = done && execute(server, "BEGIN") && make_missing(server, target->login, role) &&
-		   make_key(server, master_key, is_new, role, &key) && execute(server, "COMMIT") &&
+	done = done && setup_execute(server, "BEGIN") && make_missing(server, target->login, role) &&
+		   make_key(server, master_key, is_new, role, &key) && setup_execute(server, "COMMIT") &&
 		   (*key.id == '\0' || show_key(&key));
 	OPENSSL_cleanse(&key, sizeof(key));
 	return done;
@@ -237,7 +237,7 @@ setup(const Config *config)
 	{
 		PGconn *server = connect_to(&target);
 
-		done = run(server, &target, config->role, &key, is_new);
+		done = setup_run(server, &target, config->role, &key, is_new);
 		PQfinish(server);
 	}
 	OPENSSL_cleanse(&key, sizeof(key));

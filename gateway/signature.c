@@ -40,7 +40,7 @@ struct Signatures
 	AccessKey nobody; /* in place of keys that are not known */
 };
 
-/* What is known of a request while it is checked.  Texts are freed at the end. */
+/* A Check is what is known of a request while it is checked.  Texts are freed at the end. */
 typedef struct Check
 {
 	const SignedRequest *request;
@@ -61,7 +61,7 @@ typedef struct Check
 	bool failed; /* memory or OpenSSL */
 } Check;
 
-/* What checks signatures by these keys. */
+/* Makes what checks signatures by these keys. */
 Signatures *
 signatures_new(Keys *keys, const SignatureSettings *settings)
 {
@@ -123,13 +123,13 @@ refuse(Check *check, const char *type, const char *reason, ...)
 
 /* Memory is lacking, or OpenSSL fails.  Returns false. */
 static bool
-fail(Check *check)
+signature_fail(Check *check)
 {
 	*check->refusal = (Refusal){INTERNAL, "internal", NULL};
 	return false;
 }
 
-/* The values of all headers of this name, without surrounding blanks and with ", " between. */
+/* Joins the values of all headers of this name, without blanks around and with ", " between. */
 static void
 join_headers(const SignedRequest *request, const char *name, Text *joined)
 {
@@ -148,7 +148,7 @@ join_headers(const SignedRequest *request, const char *name, Text *joined)
 	}
 }
 
-/* Whether the query has a parameter that presigned requests have. */
+/* Returns whether the query has a parameter that presigned requests have. */
 static bool
 is_presigned(const char *query)
 {
@@ -167,7 +167,7 @@ is_presigned(const char *query)
 	return false;
 }
 
-/* Is there a signature?  GW30, GW31 and GW42. */
+/* Checks whether there is a signature: GW30, GW31 and GW42. */
 static bool
 check_presence(Check *check)
 {
@@ -175,7 +175,7 @@ check_presence(Check *check)
 
 	join_headers(check->request, "Authorization", &check->header);
 	if (check->header.failed)
-		return fail(check);
+		return signature_fail(check);
 	if (check->header.length > 0 && presigned)
 		return refuse(check, INVALID, "presigned",
 					  "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as "
@@ -187,7 +187,7 @@ check_presence(Check *check)
 	return true;
 }
 
-/* Are all its parts there?  GW32. */
+/* Checks whether all its parts are there: GW32. */
 static bool
 check_parts(Check *check)
 {
@@ -202,7 +202,7 @@ check_parts(Check *check)
 	if (check->date_header.length == 0)
 		join_headers(check->request, "Date", &check->date_header);
 	if (check->date_header.failed)
-		return fail(check);
+		return signature_fail(check);
 	if (credential && signature && authorization->signed_headers.data != NULL &&
 		check->date_header.length > 0)
 		return true;
@@ -219,7 +219,7 @@ check_parts(Check *check)
 				  "Authorization=", check->header.data, NULL);
 }
 
-/* Is it of this quarter of an hour?  GW33 and GW34. */
+/* Checks whether it is of this quarter of an hour: GW33 and GW34. */
 static bool
 check_date(Check *check, time_t now)
 {
@@ -249,7 +249,7 @@ check_date(Check *check, time_t now)
 	return true;
 }
 
-/* The first header that says what the request is and is not signed, or NULL. */
+/* Returns the first header that says what the request is and is not signed, or NULL. */
 static const char *
 unsigned_header(const Check *check)
 {
@@ -263,7 +263,7 @@ unsigned_header(const Check *check)
 	return NULL;
 }
 
-/* Is all signed that matters?  GW35. */
+/* Checks whether all is signed that matters: GW35. */
 static bool
 check_signed_headers(Check *check)
 {
@@ -271,7 +271,7 @@ check_signed_headers(Check *check)
 	const char *name;
 
 	if (!header_names_parse(list.data, list.length, &check->names))
-		return fail(check);
+		return signature_fail(check);
 	if (!header_names_have(&check->names, "host"))
 		return refuse(check, INVALID, "signed_headers",
 					  "'Host' must be a 'SignedHeader' in the AWS Authorization.", NULL);
@@ -291,7 +291,7 @@ add_quoted(Text *message, const char *before, Part part, const char *after)
 	text_add_strings(message, "'", after, NULL);
 }
 
-/* Is it the algorithm that there is?  GW36. */
+/* Checks whether it is the algorithm that there is: GW36. */
 static bool
 check_algorithm(Check *check)
 {
@@ -305,7 +305,7 @@ check_algorithm(Check *check)
 	return refuse_text(check, INCOMPLETE, "incomplete", &message);
 }
 
-/* What is wrong with the scope, sentence by sentence. */
+/* Adds what is wrong with the scope, sentence by sentence. */
 static void
 add_scope_errors(const Signatures *signatures, const Check *check, Text *errors)
 {
@@ -332,7 +332,7 @@ add_scope_errors(const Signatures *signatures, const Check *check, Text *errors)
 	}
 }
 
-/* Is it for this service, today?  GW37. */
+/* Checks whether it is for this service, today: GW37. */
 static bool
 check_scope(const Signatures *signatures, Check *check)
 {
@@ -351,10 +351,10 @@ check_scope(const Signatures *signatures, Check *check)
 	if (message.failed || message.length > 0)
 		return refuse_text(check, INVALID, "scope", &message);
 	text_add(&check->region, check->credential.region.data, check->credential.region.length);
-	return !check->region.failed || fail(check);
+	return !check->region.failed || signature_fail(check);
 }
 
-/* What the client should have signed.  GW39. */
+/* Makes what the client should have signed.  GW39. */
 static bool
 make_strings(Check *check, const char *body_hash)
 {
@@ -366,7 +366,7 @@ make_strings(Check *check, const char *body_hash)
 		   !check->to_sign.failed;
 }
 
-/* The key that the request names, or nobody's.  Returns whether it may be used at all. */
+/* Finds the key that the request names, or nobody's.  Returns whether it may be used at all. */
 static bool
 find_key(Signatures *signatures, Check *check)
 {
@@ -384,7 +384,7 @@ find_key(Signatures *signatures, Check *check)
 	return false;
 }
 
-/* Whether the signature is by this derived key. */
+/* Returns whether the signature is by this derived key. */
 static bool
 signed_by(Check *check, const unsigned char key[HASH_SIZE])
 {
@@ -401,8 +401,8 @@ signed_by(Check *check, const unsigned char key[HASH_SIZE])
 }
 
 /*
- * Whether the signature is by the key.  Only a right signature is cheap, by the cache: a wrong one
- * costs the same with a key that is known, that is not, that was used today and that was not.
+ * Returns whether the key has signed it.  Only a right signature is cheap, by the cache: a wrong
+ * one costs the same with a key that is known, that is not, that was used today and that was not.
  */
 static bool
 signed_by_key(Signatures *signatures, Check *check)
@@ -424,7 +424,7 @@ signed_by_key(Signatures *signatures, Check *check)
 	return right;
 }
 
-/* Whether the hash of the body that the client tells, if it does, is right. */
+/* Returns whether the hash of the body that the client tells, if it does, is right. */
 static bool
 told_hash_is_right(Check *check, const char *body_hash)
 {
@@ -454,7 +454,7 @@ refuse_mismatch(const Signatures *signatures, Check *check)
 				  check->to_sign.data, "'\n", NULL);
 }
 
-/* Whether there is a session token, which no key of ours has. */
+/* Returns whether there is a session token, which no key of ours has. */
 static bool
 has_token(Check *check)
 {
@@ -468,7 +468,7 @@ has_token(Check *check)
 	return there;
 }
 
-/* Is it signed by a key that is valid?  GW38 to GW43. */
+/* Checks whether it is signed by a key that is valid: GW38 to GW43. */
 static bool
 check_signature(Signatures *signatures, Check *check, time_t now)
 {
@@ -479,13 +479,13 @@ check_signature(Signatures *signatures, Check *check, time_t now)
 
 	if (!hash_hex(check->request->body, check->request->body_size, body_hash) ||
 		!make_strings(check, body_hash))
-		return fail(check);
+		return signature_fail(check);
 	token = signatures->refuse_tokens && has_token(check);
 	known = find_key(signatures, check);
 	right = signed_by_key(signatures, check);
 	right &= told_hash_is_right(check, body_hash);
 	if (check->failed)
-		return fail(check);
+		return signature_fail(check);
 	if (!known)
 		return refuse(check, UNRECOGNIZED, "key",
 					  "The security token included in the request is invalid.", NULL);
@@ -513,7 +513,7 @@ check_free(Check *check)
 	OPENSSL_cleanse(&check->key, sizeof(check->key));
 }
 
-/* Whether the request is signed, and by whom. */
+/* Returns whether the request is signed, and by whom. */
 bool
 signature_verify(Signatures *signatures, const SignedRequest *request, time_t now, Caller *caller,
 				 Refusal *refusal)
@@ -531,7 +531,7 @@ signature_verify(Signatures *signatures, const SignedRequest *request, time_t no
 	return valid;
 }
 
-/* The region that the request says it is signed for. */
+/* Finds the region that the request says it is signed for. */
 void
 signature_region(const SignedRequest *request, char region[REGION_SIZE])
 {

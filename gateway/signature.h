@@ -23,7 +23,7 @@ typedef struct SignatureSettings
 	bool debug; /* a mismatch shows the strings that should have been signed */
 } SignatureSettings;
 
-/* Why a request is refused.  The HTTP status is 400, and 500 if there is no message. */
+/* A Refusal says why a request is refused.  Its status is 400, and 500 if there is no message. */
 typedef struct Refusal
 {
 	const char *type; /* "com.amazon.coral.service#InvalidSignatureException" ... */
@@ -33,19 +33,22 @@ typedef struct Refusal
 
 typedef struct Signatures Signatures;
 
-/* What checks signatures by these keys, with a cache of derived keys.  NULL without memory. */
+/*
+ * Makes what checks signatures by these keys, with a cache of derived ones.  NULL without memory.
+ */
 extern Signatures *signatures_new(Keys *keys, const SignatureSettings *settings);
 
 /*
- * Whether the request is signed at this time: true and who signed it, or false and the refusal.  May
- * be called by any thread.  Takes a copy of the secret while it works, and hashes the whole body.
+ * Returns whether the request is signed at this time: true and who signed it, or false and why not.
+ * May be called by any thread.  Takes a copy of the secret while it works, and hashes the whole
+ * body.
  */
 extern bool signature_verify(Signatures *signatures, const SignedRequest *request, time_t now,
 							 Caller *caller, Refusal *refusal);
 
 /*
- * The region that the request says it is signed for, whether its signature is right or not.  Nothing if
- * it says none, or one whose name no region can have.
+ * Finds the region that the request says it is signed for, whether its signature is right or not.
+ * Nothing if it says none, or one whose name no region can have.
  */
 extern void signature_region(const SignedRequest *request, char region[REGION_SIZE]);
 

@@ -14,7 +14,7 @@
 
 static bool tables_are_eventual(Member tables);
 
-/* Whether nothing in the object asks for consistent reads; in a batch each table has its own. */
+/* Returns whether nothing in the object asks for consistent reads; a batch has that by table. */
 static bool
 object_is_eventual(Member object, bool batch)
 {
@@ -34,7 +34,7 @@ object_is_eventual(Member object, bool batch)
 	return scan.whole;
 }
 
-/* The same of all tables of BatchGetItem. */
+/* Returns the same for all tables of BatchGetItem. */
 static bool
 tables_are_eventual(Member tables)
 {
@@ -50,7 +50,7 @@ tables_are_eventual(Member tables)
 	return scan.whole;
 }
 
-/* Whether the operation is a read of items, and its request does not ask for a consistent one. */
+/* Returns whether the operation reads items, and its request does not ask for consistency. */
 bool
 stale_is_enough(const Operation *operation, const char *json, size_t length)
 {

@@ -21,7 +21,7 @@
  * up to 1 GB, and libpq keeps a buffer as large as the largest message for as long as it is connected. */
 #define MAX_KEPT (32 << 20)
 
-/* How long a server may take for what a connection begins with. */
+/* A server may take so many seconds for what a connection begins with. */
 #define SET_UP_SECONDS 10
 #define DUPLICATE_STATEMENT "42P05"
 #define IDENTITY_QUERY \
@@ -30,8 +30,8 @@
 	" WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
 
 /*
- * What went wrong, in one line, to be freed: without details and hints, which may hold data.  NULL
- * without memory.
+ * Returns what went wrong, in one line, to be freed: without details and hints, which may hold
+ * data.  NULL without memory.
  */
 char *
 statement_problem(const PGconn *connection, const PGresult *result)
@@ -120,7 +120,7 @@ is_error(const PGresult *result)
 
 /* Of several results an error stays, or else the last one. */
 static void
-keep(Outcome *outcome, PGresult *result)
+statement_keep(Outcome *outcome, PGresult *result)
 {
 	outcome->swollen |= PQresultMemorySize(result) > MAX_KEPT;
 	if (outcome->result != NULL && is_error(outcome->result))
@@ -134,7 +134,7 @@ keep(Outcome *outcome, PGresult *result)
 
 /* The server is ready for the next statement, or the connection is broken. */
 static void
-finish(const PGconn *connection, Outcome *outcome)
+statement_finish(const PGconn *connection, Outcome *outcome)
 {
 	outcome->done = outcome->result != NULL && !is_error(outcome->result) &&
 					PQstatus(connection) == CONNECTION_OK;
@@ -164,13 +164,13 @@ statement_wait(PGconn *connection, int64_t until, Outcome *outcome)
 		}
 		result = PQgetResult(connection);
 		if (result != NULL)
-			keep(outcome, result);
+			statement_keep(outcome, result);
 	} while (result != NULL);
-	finish(connection, outcome);
+	statement_finish(connection, outcome);
 	return true;
 }
 
-/* The result of what a new connection was asked for, to be cleared; NULL if none comes. */
+/* Returns the result of what a new connection was asked for, to be cleared; NULL if none comes. */
 static PGresult *
 result_soon(PGconn *connection, bool sent)
 {
@@ -205,8 +205,8 @@ statement_prepare(PGconn *connection, bool *prepared, char **problem)
 	return good;
 }
 
-/* The cluster and the database that the connection is to: standbys have those of their primary.  Empty
- * if the server does not tell. */
+/* Reads the cluster and the database that the connection is to: standbys have those of their
+ * primary.  Empty if the server does not tell. */
 void
 statement_identity(PGconn *connection, char *identity)
 {
@@ -228,8 +228,8 @@ ignore_notifications(PGconn *connection)
 }
 
 /*
- * Whether a connection that was idle is there still.  What has come may be the value of a setting; a
- * server that goes away says so first, and behind that is the end.
+ * Returns whether a connection that was idle is there still.  What has come may be the value of a
+ * setting; a server that goes away says so first, and behind that is the end.
  */
 bool
 statement_is_alive(PGconn *connection)
@@ -245,9 +245,7 @@ statement_is_alive(PGconn *connection)
 	return PQstatus(connection) == CONNECTION_OK;
 }
 
-/*
- * A role as regrole's input has it: an OID, or a name in quotes.  The name is a setting.
- */
+/* Writes a role as regrole's input has it: an OID, or a name in quotes.  The name is a setting. */
 static void
 write_role(const Caller *caller, char *out, size_t size)
 {
@@ -296,7 +294,7 @@ statement_begin(PGconn *connection, bool prepared, const Request *request, Outco
 	outcome->unsent = outcome->sent && PQflush(connection) > 0;
 }
 
-/* The same with what has come, without waiting for more. */
+/* Does the same with what has come, without waiting for more. */
 bool
 statement_read(PGconn *connection, Outcome *outcome)
 {
@@ -310,14 +308,14 @@ statement_read(PGconn *connection, Outcome *outcome)
 			return false;
 		result = PQgetResult(connection);
 		if (result != NULL)
-			keep(outcome, result);
+			statement_keep(outcome, result);
 	} while (result != NULL);
-	finish(connection, outcome);
+	statement_finish(connection, outcome);
 	return true;
 }
 
-/* Whether the server, or a pooler, has ended the connection.  A pooler tells its severity once only:
- * servers translate that one. */
+/* Returns whether the server, or a pooler, has ended the connection.  A pooler tells its severity
+ * once only: servers translate that one. */
 static bool
 has_ended(const PGconn *connection, const PGresult *result)
 {
@@ -337,7 +335,7 @@ is_on(const PGconn *connection, const char *parameter)
 	return value != NULL && strcmp(value, "on") == 0;
 }
 
-/* Whether the server is a standby, as far as it has told. */
+/* Returns whether the server is a standby, as far as it has told. */
 bool
 statement_in_recovery(const PGconn *connection)
 {
@@ -345,8 +343,8 @@ statement_in_recovery(const PGconn *connection)
 }
 
 /*
- * How a statement has failed.  request_as() sees to it that all errors behind it have a context, and
- * that the settings of the session are not those that code of a table's owner has made.
+ * Returns a statement's failure.  request_as() sees to it that all errors behind it have a context,
+ * and that the settings of the session are not those that code of a table's owner has made.
  */
 Failure
 statement_failure(const PGconn *connection, const Outcome *outcome)

@@ -11,10 +11,10 @@
 #include "errors.h"
 #include "request.h"
 
-/* The cluster and the database of a connection, as text. */
+/* The cluster and the database of a connection take so much as text. */
 #define IDENTITY_SIZE 64
 
-/* What became of a statement, as far as it is known. */
+/* An Outcome is what became of a statement, as far as it is known. */
 typedef struct Outcome
 {
 	PGresult *result; /* NULL: none has come yet, or the connection broke */

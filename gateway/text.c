@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for so many more bytes and a NUL. */
+/* Makes room for so many more bytes and a NUL. */
 static bool
 text_reserve(Text *text, size_t length)
 {

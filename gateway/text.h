@@ -23,7 +23,7 @@ extern void text_add_char(Text *text, char c);
 /* Add these strings, up to a NULL. */
 extern void text_add_strings(Text *text, ...) __attribute__((sentinel));
 
-/* The text, to be freed by the caller, and "" if nothing was added.  NULL without memory. */
+/* Returns the text, to be freed by the caller; "" if it is empty, and NULL without memory. */
 extern char *text_take(Text *text);
 
 extern void text_free(Text *text);

@@ -4,8 +4,8 @@
  */
 #include "utf8.h"
 
-/* The least and the greatest second byte after this first one: no long forms, no surrogates, nothing
- * above U+10FFFF. */
+/* Sets the least and the greatest second byte after this first one: no long forms, no surrogates,
+ * nothing above U+10FFFF. */
 static void
 second_range(unsigned char first, unsigned char *least, unsigned char *greatest)
 {
@@ -13,7 +13,7 @@ second_range(unsigned char first, unsigned char *least, unsigned char *greatest)
 	*greatest = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
 }
 
-/* How many bytes follow such a first byte and itself; 0: it is none. */
+/* Returns how many bytes follow such a first byte and itself; 0: it is none. */
 static size_t
 length_by_first(unsigned char first)
 {
@@ -24,7 +24,7 @@ length_by_first(unsigned char first)
 	return first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
 }
 
-/* How many bytes the character has. */
+/* Returns how many bytes the character has. */
 size_t
 utf8_length(const char *text, size_t left)
 {

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* How many bytes the character has that begins here; 0 if it is none that PostgreSQL accepts. */
+/* Returns the length of the character that begins here; 0 if PostgreSQL accepts no such one. */
 extern size_t utf8_length(const char *text, size_t left);
 
 /* Put a question mark in place of each byte that belongs to no character. */

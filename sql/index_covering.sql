@@ -4,7 +4,7 @@
 SELECT dyn_create_table('bad', 'pk S', global_indexes => '{"G": {"partition_key": "a S", "covering": "expression"}}');
 SELECT dyn_create_table('bad', 'pk S', global_indexes => '{"G": {"partition_key": "a S", "covering": 1}}');
 SELECT dyn_create_table('bad', 'pk S', global_indexes => '{"G": {"partition_key": "a S", "entry_limit": 10}}');
-SELECT dyn_create_table('bad', 'pk S', global_indexes => '{"ttl": {"partition_key": "~ttl_item S", "covering": "column"}}');
+SELECT dyn_create_table('bad', 'pk S', global_indexes => '{"ttl": {"partition_key": "~ttl_item S", "covering": true}}');
 SELECT min_val, max_val FROM pg_settings WHERE name = 'dynamo_table.covering_entry_limit';
 SELECT dyn_create_table('cover', 'pk S', 'sk N',
   global_indexes => '{"Whole": {"partition_key": "a S", "sort_key": "b N", "covering": true}, "Computed": {"partition_key": "a S", "sort_key": "b N", "covering": true},
@@ -99,7 +99,7 @@ SELECT * FROM covering_differences();
 
 -- updates of what is not carried stay HOT
 SELECT dyn_create_table('covering_hot', 'pk S', fillfactor => 50, global_indexes => '{"G": {"partition_key": "a S", "projection": "INCLUDE", "non_key_attributes": ["c"], "covering": true}}');
-SELECT dyn_create_table('covering_warm', 'pk S', fillfactor => 50, global_indexes => '{"G": {"partition_key": "a S", "covering": "column"}}');
+SELECT dyn_create_table('covering_warm', 'pk S', fillfactor => 50, global_indexes => '{"G": {"partition_key": "a S", "covering": true}}');
 INSERT INTO covering_hot (item) SELECT format('{"pk":{"S":"%s"},"a":{"S":"a"},"c":{"N":"1"},"n":{"N":"0"}}', i)::dyn_item FROM generate_series(1, 100) i;
 INSERT INTO covering_warm (item) SELECT CASE WHEN i % 2 = 0 THEN dyn_apply(item, 'REMOVE a') ELSE item END FROM covering_hot, LATERAL (SELECT (item ->> 'pk')::int AS i) x;
 BEGIN;

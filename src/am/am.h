@@ -20,7 +20,7 @@
 
 #include "server/compat.h"
 
-/* dynamo_table.sort_on_vacuum_full */
+/* This is the setting dynamo_table.sort_on_vacuum_full. */
 extern bool dyn_sort_on_vacuum_full;
 
 /* Called once by _PG_init. */

@@ -16,7 +16,7 @@
 static Oid last_relid = InvalidOid;
 static ItemPointerData last_tid;
 
-/* The access method's callback: heap's, which is asked what it has found. */
+/* This is the access method's callback: it calls heap's, which is asked what it has found. */
 bool
 dyn_index_fetch_tuple(struct IndexFetchTableData *scan, ItemPointer tid, Snapshot snapshot,
 					  TupleTableSlot *slot, bool *call_again, bool *all_dead)

@@ -8,8 +8,8 @@
 #include "access/tableam.h"
 
 /*
- * The table's row that was fetched last, if any other table's was not since.  Where the tid leads may
- * be anything by now, or nothing, but it is a page of the table.
+ * Sets *tid to the table's row that was fetched last; returns false if another table's was since.
+ * Where the tid leads may be anything by now, or nothing, but it is a page of the table.
  */
 extern bool dyn_fetched(Relation rel, ItemPointer tid);
 

@@ -21,7 +21,7 @@
 #include "am/am.h"
 #include "server/invalidate.h"
 
-/* One running call of heap's code; it lives on the stack of the function that makes the call. */
+/* A Delegation is one running call of heap's code; it lives on the stack of the caller. */
 typedef struct Delegation
 {
 	Relation rel;
@@ -30,7 +30,7 @@ typedef struct Delegation
 	struct Delegation *outer;
 } Delegation;
 
-/* Innermost first: an index expression may itself build an index on another table. */
+/* The innermost comes first: an index expression may itself build an index on another table. */
 static Delegation *delegations = NULL;
 
 static void
@@ -53,8 +53,9 @@ end_delegation(Delegation *delegation)
 }
 
 /*
- * Outside a transaction, and so during an abort, the server rebuilds no entry.  When a FATAL
- * error ends the session, delegations are still listed then, but their entries may be gone.
+ * Swaps the routine again after a rebuild; outside a transaction, as in an abort, none happens.
+ * When a FATAL error ends the session, delegations are still listed then, but their entries may be
+ * gone.
  *
  * An entry that was invalidated by the abort of a subtransaction is rebuilt when it is opened
  * next, without a callback.  Only an index expression that changes its own table's catalog entry
@@ -87,8 +88,8 @@ dyn_index_build_init(void)
 }
 
 /*
- * The callback index_build_range_scan: heap's, run while the table's relcache entry has heap's
- * routine.  Returns the number of live rows, as heap's does.
+ * This is the callback index_build_range_scan: it runs heap's while the table's relcache entry has
+ * heap's routine.  Returns the number of live rows, as heap's does.
  */
 double
 dyn_index_build_range_scan(Relation table_rel, Relation index_rel, struct IndexInfo *index_info,
@@ -115,8 +116,8 @@ dyn_index_build_range_scan(Relation table_rel, Relation index_rel, struct IndexI
 }
 
 /*
- * The callback index_validate_scan: heap's, run while the table's relcache entry has heap's
- * routine.
+ * This is the callback index_validate_scan: it runs heap's while the table's relcache entry has
+ * heap's routine.
  */
 void
 dyn_index_validate_scan(Relation table_rel, Relation index_rel, struct IndexInfo *index_info,

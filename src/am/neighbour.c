@@ -15,7 +15,7 @@
 #include "am/neighbour.h"
 #include "server/compat.h"
 
-/* Entries to either side that count. */
+/* This many entries to either side of the place count. */
 #define WINDOW 64
 
 /* nbtree's struct ends with keys for as many columns as any index can have. */
@@ -32,7 +32,7 @@ make_search_key(Relation index, const Datum *key, BTScanInsert search)
 			index_getprocinfo(index, (AttrNumber) (i + 1), BTORDER_PROC), key[i]);
 }
 
-/* The first entry that is not below the key; behind the last one if all are. */
+/* Returns the first entry that is not below the key, or the place behind the last one. */
 static OffsetNumber
 find_place(Relation index, BTScanInsert search, Page page, OffsetNumber first, OffsetNumber end,
 		   bool *equal)
@@ -54,7 +54,7 @@ find_place(Relation index, BTScanInsert search, Page page, OffsetNumber first, O
 	return first;
 }
 
-/* False if there is no room for it. */
+/* Adds the rows of an entry to those of the key; returns false if there is no room for them. */
 static bool
 note_entry(DynNeighbours *found, IndexTuple tuple)
 {
@@ -68,7 +68,7 @@ note_entry(DynNeighbours *found, IndexTuple tuple)
 	return true;
 }
 
-/* The entries that have the key, from the place on; false if there may be others. */
+/* Notes the entries that have the key, from the place on; returns false if there may be others. */
 static bool
 note_key_entries(Relation index, BTScanInsert search, Page page, OffsetNumber place, bool equal,
 				 DynNeighbours *found)
@@ -90,8 +90,8 @@ note_key_entries(Relation index, BTScanInsert search, Page page, OffsetNumber pl
 }
 
 /*
- * The stretch of entries around the place that are of the collection.  They are next to each other,
- * so binary search finds its ends.
+ * Finds the stretch of entries around the place that are of the collection.  They are next to each
+ * other, so binary search finds its ends.
  */
 static void
 find_stretch(Relation index, BTScanInsert collection, Page page, OffsetNumber place,
@@ -151,7 +151,7 @@ entry_block(Page page, OffsetNumber offset)
 	return ItemPointerGetBlockNumberNoCheck(BTreeTupleGetMaxHeapTID(tuple));
 }
 
-/* Few pages: the newest one, and those of the rows below and above. */
+/* Notes pages: if few are asked for, the newest one, and those of the rows below and above. */
 static void
 note_entries(Page page, OffsetNumber place, OffsetNumber first, OffsetNumber end, int max_blocks,
 			 DynNeighbours *found)
@@ -180,7 +180,7 @@ note_entries(Page page, OffsetNumber place, OffsetNumber first, OffsetNumber end
 	}
 }
 
-/* Where the collection may go on at the edge of the leaf, the entries beyond it. */
+/* Notes the entries beyond the edge of the leaf where the collection may go on there. */
 static void
 note_sibling(Relation index, BTScanInsert collection, BlockNumber block, bool left, int max_blocks,
 			 DynNeighbours *found)

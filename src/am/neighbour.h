@@ -10,13 +10,13 @@
 #include "utils/relcache.h"
 
 /*
- * How many pages are returned.  Few: the newest one of the neighbours of the collection, which is
+ * So many pages are returned.  Few: the newest one of the neighbours of the collection, which is
  * the likeliest to have room, and those of the rows below and above.  Many: the newest ones.
  */
 #define DYN_NEIGHBOUR_BLOCKS 3
 #define DYN_NEIGHBOUR_BLOCKS_MAX 16
 
-/* Versions of a row whose entries are returned. */
+/* This many versions of a row have their entries returned. */
 #define DYN_KEY_ENTRIES 8
 
 typedef struct DynNeighbours
@@ -31,7 +31,7 @@ typedef struct DynNeighbours
 } DynNeighbours;
 
 /*
- * max_blocks: one of these; 0: look for the key only.
+ * Finds neighbours on so many pages as max_blocks says, one of these; 0: looks for the key only.
  *
  * The caller has had RowExclusiveLock on the table since before the call for as long as it uses
  * the blocks.  VACUUM removes index entries before it truncates, and truncates under

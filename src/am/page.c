@@ -29,27 +29,36 @@
 #include "am/place.h"
 #include "server/compat.h"
 
-/* Number of pages from the free space map that may turn out to be too full. */
+/* A search looks at no more pages of the free space map than these, since it may be wrong. */
 #define MAX_TRIES 4
 
-/* A page with that much room serves as an empty one. */
+/* A page with that much room serves as an empty one: an eighth is taken at most. */
 #define NEARLY_EMPTY (MaxHeapTupleSize / 8 * 7)
 
-/* What the free space map is told of new pages, which are for growth first, whatever is free. */
+/*
+ * The free space map is told less than there is of new pages, so that nobody takes one opened for
+ * others as an empty page, or one for growth as a page for newcomers.
+ */
 
 #define TOLD_OF_NEW (NEARLY_EMPTY - 64)
 #define TOLD_OF_GROWING (MaxHeapTupleSize / 2)
 
-/* The part of a page that newcomers may take. */
+/*
+ * Newcomers may fill this part of a shared page.  At 30 %, with fewer pages per collection, the
+ * Zipf table of docs/benchmarks.md took 383 MB rather than 357 MB.
+ */
 #define NEWCOMERS 0.4f
 
-/* From this share on nothing grows, so there is nothing to keep room for. */
+/* If more rows than this share are first ones, nothing grows, and no room is kept for growth. */
 #define ALL_NEWCOMERS 0.9f
 
-/* The part that collections may take which come because their first page is full. */
+/* Small collections that will be large may fill this part: each can grow to several times that. */
 #define GROWING 0.15f
 
-/* The part that is worth being filled by newcomers, in pages of the older half of the table. */
+/*
+ * Newcomers fill old pages of which this part is free, if these stand still: that made 6.05 pages
+ * per collection, and room alone 6.48 (docs/benchmarks.md).
+ */
 #define WORTH_FILLING 0.3f
 
 static Size
@@ -58,14 +67,14 @@ reserve(Relation rel)
 	return RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
 }
 
-/* What rows can take of an empty page. */
+/* Returns what rows can take of an empty page. */
 static Size
 usable(Relation rel)
 {
 	return MaxHeapTupleSize - reserve(rel);
 }
 
-/* What RelationGetBufferForTuple() wants a page to have for a row of that size. */
+/* Returns the room that RelationGetBufferForTuple() wants a page to have for a row of that size. */
 Size
 dyn_needed_space(Relation rel, Size size)
 {
@@ -77,7 +86,7 @@ dyn_needed_space(Relation rel, Size size)
 	return len + reserve(rel);
 }
 
-/* The part of a page that so many rows of that size fill. */
+/* Returns the part of a page that so many rows of that size fill. */
 float
 dyn_page_share(Relation rel, int rows, Size size)
 {
@@ -131,7 +140,7 @@ dyn_page_takes(Relation rel, BlockNumber block, Size needed)
 }
 
 /*
- * A page of the first blocks of the table that has the room, by the free space map, or
+ * Returns a page of the first blocks of the table that has the room, by the free space map, or
  * InvalidBlockNumber.  The map is corrected where it is wrong.
  */
 static BlockNumber
@@ -165,7 +174,7 @@ search_map(Relation rel, Size room, BlockNumber blocks)
  * there.
  */
 static BlockNumber
-extend(Relation rel, DynPlaceState *state, Size told)
+page_extend(Relation rel, DynPlaceState *state, Size told)
 {
 	Buffer vm_buffer = InvalidBuffer;
 	Buffer buffer;
@@ -183,16 +192,16 @@ extend(Relation rel, DynPlaceState *state, Size told)
 	return block;
 }
 
-/* A page for a collection of its own. */
+/* Returns a page for a collection of its own. */
 BlockNumber
 dyn_own_page(Relation rel, DynPlaceState *state, Size needed)
 {
 	BlockNumber block = search_map(rel, Max(needed, NEARLY_EMPTY), RelationGetNumberOfBlocks(rel));
 
-	return block != InvalidBlockNumber ? block : extend(rel, state, TOLD_OF_NEW);
+	return block != InvalidBlockNumber ? block : page_extend(rel, state, TOLD_OF_NEW);
 }
 
-/* What a page has to have free to take a row that may fill the given part of it. */
+/* Returns what a page has to have free to take a row that may fill the given part of it. */
 static Size
 room_in_part(Relation rel, Size needed, float part)
 {
@@ -210,9 +219,9 @@ still_takes(Relation rel, const DynPlaceState *state, const DynSharedPage *page,
 }
 
 /*
- * Whether since the last change of the page as much WAL was written as the table is long.  In a table
- * whose collections grow, each page would have got a row meanwhile.  Pages that are not logged always
- * stand still.
+ * Returns whether since the last change of the page as much WAL was written as the table is long.
+ * In a table whose collections grow, each page would have got a row meanwhile.  Pages that are not
+ * logged always stand still.
  */
 static bool
 stands_still(Relation rel, BlockNumber block, BlockNumber blocks)
@@ -226,7 +235,7 @@ stands_still(Relation rel, BlockNumber block, BlockNumber blocks)
 	return changed + (XLogRecPtr) blocks * BLCKSZ < GetXLogInsertRecPtr();
 }
 
-/* A page without room kept for growth, filled up to the fillfactor. */
+/* Returns an old page of which no room is kept for growth, to be filled up to the fillfactor. */
 static BlockNumber
 old_page(Relation rel, Size needed)
 {
@@ -239,7 +248,7 @@ old_page(Relation rel, Size needed)
 }
 
 /*
- * The page for the first row of a collection, or for one of a small collection.
+ * Returns the page for the first row of a collection, or for one of a small collection.
  *
  * Every other page is one that is old and has stood half empty: its collections have not grown,
  * or what was there is gone.  Without these the table would only grow, and with nothing else
@@ -265,14 +274,14 @@ dyn_newcomer_page(Relation rel, DynPlaceState *state, Size needed)
 	if (page->block == InvalidBlockNumber)
 	{
 		page->fill = false;
-		page->block = extend(rel, state, Max(room, TOLD_OF_NEW));
+		page->block = page_extend(rel, state, Max(room, TOLD_OF_NEW));
 	}
 	return page->block;
 }
 
 /*
- * The page for a row of a small collection that will be large.  Few meet there, and each has
- * room for several times of what it had.
+ * Returns the page for a row of a small collection that will be large.  Few meet there, and each
+ * has room for several times of what it had.
  */
 BlockNumber
 dyn_growing_page(Relation rel, DynPlaceState *state, Size needed)
@@ -280,11 +289,11 @@ dyn_growing_page(Relation rel, DynPlaceState *state, Size needed)
 	DynSharedPage *page = &state->growing;
 
 	if (!still_takes(rel, state, page, needed, room_in_part(rel, needed, GROWING)))
-		page->block = extend(rel, state, TOLD_OF_GROWING);
+		page->block = page_extend(rel, state, TOLD_OF_GROWING);
 	return page->block;
 }
 
-/* The page for a row that has outgrown the one where it was: these fill pages. */
+/* Returns the page for a row that has outgrown the one where it was: these fill pages. */
 BlockNumber
 dyn_moved_page(Relation rel, DynPlaceState *state, Size needed)
 {
@@ -294,6 +303,6 @@ dyn_moved_page(Relation rel, DynPlaceState *state, Size needed)
 		return page->block;
 	page->block = old_page(rel, needed);
 	if (page->block == InvalidBlockNumber)
-		page->block = extend(rel, state, TOLD_OF_NEW);
+		page->block = page_extend(rel, state, TOLD_OF_NEW);
 	return page->block;
 }

@@ -12,7 +12,7 @@
 
 #define DYN_SIZE_CLASSES 2
 
-/* Rows by which a session judges what comes into a table. */
+/* This many rows are those by which a session judges what comes into a table. */
 #define DYN_ROWS_THAT_COUNT 512
 
 typedef struct DynRecentPage
@@ -28,8 +28,8 @@ typedef struct DynSharedPage
 } DynSharedPage;
 
 /*
- * A backend's state of a table.  An entry keeps its address until dyn_place_find() or
- * dyn_place_state() is called next.
+ * A DynPlaceState is what a backend knows of a table.  An entry keeps its address until
+ * dyn_place_find() or dyn_place_state() is called next.
  */
 typedef struct DynPlaceState
 {

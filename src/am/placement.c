@@ -27,33 +27,41 @@
 #include "am/placement.h"
 #include "server/compat.h"
 
-/* This many rows of one collection in succession are a load in key order. */
+/* So many rows of one collection in succession are a load in key order, which is kept. */
 #define LONG_RUN 8
 
-/* This many neighbours on one leaf make a collection a large one, however short its rows are. */
+/* As many as a look at a leaf counts to a side make a large collection, however short they are. */
 #define MANY_NEIGHBOURS 64
 
-/* The part of a page that a collection has to have to get a page of its own. */
+/*
+ * A collection that fills this part of a page gets one of its own.  When each that outgrew its page
+ * got one, 1 M items of skewed collections took 1,124 MB, and 289 MB in a heap.  The second part
+ * holds once collections are large: 15 % makes 5.86 pages per collection, 18 % 6.05
+ * (docs/benchmarks.md).
+ */
 #define OWNER 0.66f
 #define EARLY_OWNER 0.15f
 
-/* And in pages, one whose rows have outgrown theirs: what they leave is for the collection too. */
+/* This is OWNER in pages for an update: what moved rows leave is for the collection too. */
 #define MOVED_OWNER 3
 
-/* Below this share of first rows, collections are large: some 25 rows and more. */
+/*
+ * Collections are large, some 25 rows and more, if fewer rows than this share are first ones.  The
+ * Zipf table of docs/benchmarks.md took 411 MB at 6 %, rather than 357 MB.
+ */
 #define FEW_NEWCOMERS 0.04f
 
-/* How much one of the first rows may change the share. */
+/* One of the first rows, which tell little, may change the share by one in so many at most. */
 #define ROWS_TO_LEARN 16
 
 bool dyn_placement_enabled = true;
 
-/* What was offered for the next insert; of no relation: nothing. */
+/* This is what was offered for the next insert; of no relation: nothing. */
 static DynProbe offered;
 static LocalTransactionId offered_transaction;
 static uint32 offered_age;
 
-/* An aim, from before heap's callback until after it. */
+/* An Aim lives from before heap's callback until after it. */
 typedef struct Aim
 {
 	BlockNumber previous;
@@ -63,7 +71,7 @@ typedef struct Aim
 	bool update;
 } Aim;
 
-/* The primary key's values of a row. */
+/* A RowKey holds the primary key's values of a row. */
 typedef struct RowKey
 {
 	int n;
@@ -121,8 +129,8 @@ free_key(RowKey *key)
 }
 
 /*
- * The primary key's index, or NULL if it is in no state to be searched.  Executors hold this lock
- * already; it never waits, so that it cannot be part of a deadlock.
+ * Returns the primary key's index, or NULL if it is in no state to be searched.  Executors hold
+ * this lock already; it never waits, so that it cannot be part of a deadlock.
  */
 static Relation
 open_index(Oid oid)
@@ -181,7 +189,7 @@ dyn_placement_offer(const DynProbe *probe)
 	offered_age = dyn_place_age();
 }
 
-/* What is offered for the relation is out of date. */
+/* Discards what is offered for the relation, which is out of date. */
 static void
 drop_offer(Relation rel)
 {
@@ -204,7 +212,7 @@ take_offer(Relation rel, Relation index, const RowKey *key, DynNeighbours *neigh
 }
 
 /*
- * A page of the neighbours that has room.  A page that is being written is passed by; a writer of
+ * Returns a neighbours' page that has room.  A page that is being written is passed by; a writer of
  * many rows then opens one for itself, and any other waits, lest each leave a page behind.
  */
 static BlockNumber
@@ -227,7 +235,7 @@ page_of_neighbours(Relation rel, const DynNeighbours *neighbours, Size needed, b
 	return InvalidBlockNumber;
 }
 
-/* Whether rows that are no longer the first of their collection are nearly all. */
+/* Returns whether rows that are no longer the first of their collection are nearly all. */
 static bool
 collections_are_large(const DynPlaceState *state)
 {
@@ -253,7 +261,7 @@ owns_pages(Relation rel, const DynPlaceState *state, int count, const Aim *aimed
 	return count >= MANY_NEIGHBOURS || (count > 0 && dyn_page_share(rel, count + 1, size) >= part);
 }
 
-/* The page for a row that has no room beside its neighbours. */
+/* Returns the page for a row that has no room beside its neighbours. */
 static BlockNumber
 open_page(Relation rel, Relation index, DynPlaceState *state, const RowKey *key,
 		  DynNeighbours *neighbours, const Aim *aimed, Size size)
@@ -282,7 +290,7 @@ open_page(Relation rel, Relation index, DynPlaceState *state, const RowKey *key,
 	return dyn_newcomer_page(rel, state, needed);
 }
 
-/* The page for a row whose key is looked up. */
+/* Returns the page for a row whose key is looked up. */
 static BlockNumber
 page_by_key(Relation rel, Relation index, DynPlaceState *state, const RowKey *key, const Aim *aimed)
 {
@@ -320,7 +328,7 @@ look_up(Relation rel, DynPlaceState *state, TupleTableSlot *slot, const Aim *aim
 	return block;
 }
 
-/* The page that has got the last row of the collection, without a look into the index. */
+/* Returns the page that has got the last row of the collection, without a look into the index. */
 static BlockNumber
 look_back(Relation rel, DynPlaceState *state, const Aim *aimed)
 {
@@ -366,7 +374,7 @@ aim(Relation rel, DynPlaceState *state, TupleTableSlot *slot, Aim *aimed)
 
 /* Take note of where the row went, and put the target back. */
 static void
-finish(Relation rel, const Aim *aimed, ItemPointer tid)
+placement_finish(Relation rel, const Aim *aimed, ItemPointer tid)
 {
 	DynPlaceState *state = dyn_place_find(RelationGetRelid(rel));
 	BlockNumber block = ItemPointerGetBlockNumber(tid);
@@ -383,7 +391,7 @@ finish(Relation rel, const Aim *aimed, ItemPointer tid)
 	dyn_learn_size(state, rel, tid, aimed->size);
 }
 
-/* The state of a table whose rows are placed, or NULL.  New files are heap's. */
+/* Returns the state of a table whose rows are placed, or NULL.  New files are heap's. */
 static DynPlaceState *
 state_to_place(Relation rel, TableOptions options)
 {
@@ -416,8 +424,8 @@ bulk_page(const Aim *aimed, BulkInsertState bistate)
 }
 
 /*
- * The callback tuple_insert: heap's, with the relation's target block set to a page for the row's
- * collection if placement applies to the table.
+ * This is the callback tuple_insert: it calls heap's, with the relation's target block set to a
+ * page for the row's collection if placement applies to the table.
  */
 void
 dyn_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, TableOptions options,
@@ -427,12 +435,12 @@ dyn_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, TableOptions
 
 	aim_insert(rel, slot, options, &aimed);
 	GetHeapamTableAmRoutine()->tuple_insert(rel, slot, cid, options, bulk_page(&aimed, bistate));
-	finish(rel, &aimed, &slot->tts_tid);
+	placement_finish(rel, &aimed, &slot->tts_tid);
 }
 
 /*
- * The callback multi_insert, which COPY calls for tables without row triggers: row by row as by
- * dyn_tuple_insert() if placement applies to the table, and otherwise heap's.
+ * This is the callback multi_insert, which COPY calls for tables without row triggers: it inserts
+ * row by row with dyn_tuple_insert() if placement applies to the table, and otherwise calls heap's.
  */
 void
 dyn_multi_insert(Relation rel, TupleTableSlot **slots, int n, CommandId cid, TableOptions options,
@@ -452,7 +460,7 @@ dyn_multi_insert(Relation rel, TupleTableSlot **slots, int n, CommandId cid, Tab
 }
 
 /*
- * The callback tuple_insert_speculative: heap's, with the target block set as by
+ * This is the callback tuple_insert_speculative: it calls heap's, with the target block set as by
  * dyn_tuple_insert().
  */
 void
@@ -464,10 +472,10 @@ dyn_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
 	aim_insert(rel, slot, options, &aimed);
 	GetHeapamTableAmRoutine()->tuple_insert_speculative(rel, slot, cid, options,
 														bulk_page(&aimed, bistate), token);
-	finish(rel, &aimed, &slot->tts_tid);
+	placement_finish(rel, &aimed, &slot->tts_tid);
 }
 
-/* An update that stays on its page, as most do, costs a look at that page. */
+/* Aims an update; one that stays on its page, as most do, costs a look at that page. */
 static void
 aim_update(Relation rel, ItemPointer old, TupleTableSlot *slot, Aim *aimed)
 {
@@ -484,8 +492,8 @@ aim_update(Relation rel, ItemPointer old, TupleTableSlot *slot, Aim *aimed)
 }
 
 /*
- * The callback tuple_update: heap's, with the target block set as by dyn_tuple_insert() if the old
- * version's page has no room for the new one.
+ * This is the callback tuple_update: it calls heap's, with the target block set as by
+ * dyn_tuple_insert() if the old version's page has no room for the new one.
  */
 TM_Result
 dyn_tuple_update(Relation rel, ItemPointer old, TupleTableSlot *slot, CommandId cid,
@@ -500,15 +508,15 @@ dyn_tuple_update(Relation rel, ItemPointer old, TupleTableSlot *slot, CommandId 
 		GetHeapamTableAmRoutine()->tuple_update(rel, old, slot, cid, UPDATE_OPTIONS snapshot,
 												crosscheck, wait, failure, mode, update_indexes);
 	if (result == TM_Ok)
-		finish(rel, &aimed, &slot->tts_tid);
+		placement_finish(rel, &aimed, &slot->tts_tid);
 	else if (aimed.block != InvalidBlockNumber)
 		RelationSetTargetBlock(rel, aimed.previous);
 	return result;
 }
 
 /*
- * TRUNCATE of a table whose file is of the same transaction, and ON COMMIT DELETE ROWS: the file
- * is cut off on the spot, without a new one and without an invalidation that would show it.
+ * Cuts the file off on the spot, without a new one and without an invalidation that would show it,
+ * for TRUNCATE of a table whose file is of the same transaction and ON COMMIT DELETE ROWS.
  */
 void
 dyn_relation_truncate(Relation rel)

@@ -11,13 +11,13 @@
 #include "am/neighbour.h"
 #include "utils/relcache.h"
 
-/* dynamo_table.placement */
+/* This is the setting dynamo_table.placement. */
 extern bool dyn_placement_enabled;
 
 /*
- * What one descent of the primary key's btree found for a row that may be inserted, for a writer
- * that has to know whether the key is there, and would descend once more for its place if it is
- * not.
+ * A DynProbe is what one descent of the primary key's btree found for a row that may be inserted,
+ * for a writer that has to know whether the key is there, and would descend once more for its place
+ * if it is not.
  */
 typedef struct DynProbe
 {

@@ -34,8 +34,8 @@ index_is_valid_primary_key(Oid index)
 }
 
 /*
- * The index in whose order VACUUM FULL writes the table, or InvalidOid: the one that CLUSTER has
- * marked, or else the primary key.
+ * Returns the index in whose order VACUUM FULL writes the table, or InvalidOid: the one that
+ * CLUSTER has marked, or else the primary key.
  */
 static Oid
 sort_index(Relation table)
@@ -77,8 +77,9 @@ open_sort_index(Relation table)
 }
 
 /*
- * The callback relation_copy_for_cluster: heap's.  For VACUUM FULL, which passes no index, it sorts
- * by the clustered index or else the primary key, if dynamo_table.sort_on_vacuum_full is on.
+ * This is the callback relation_copy_for_cluster: it calls heap's.  For VACUUM FULL, which passes
+ * no index, it sorts by the clustered index or else the primary key, if
+ * dynamo_table.sort_on_vacuum_full is on.
  */
 void
 dyn_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation old_index,

@@ -15,10 +15,10 @@
 
 #include "am/place.h"
 
-/* Of a row of which the table keeps a pointer to its TOAST table and the key. */
+/* This is a guess for a row of which the table keeps a pointer to its TOAST table and the key. */
 #define FIRST_GUESS 160
 
-/* How fast what was learned gives way. */
+/* This says how fast what was learned gives way. */
 #define WEIGHT 0.25f
 
 /*
@@ -51,7 +51,7 @@ dyn_row_size(TupleTableSlot *slot)
 	return MAXALIGN(header) + heap_compute_data_size(desc, slot->tts_values, slot->tts_isnull);
 }
 
-/* 0: rows that fit a page. */
+/* Returns 0 for rows that fit a page, and 1 for longer ones. */
 static int
 size_class(Size size)
 {

@@ -22,7 +22,7 @@
 /* With more entries than this, those of dropped tables are searched for and removed. */
 #define MANY_TABLES 256
 
-/* Recent pages of a table: after so many rows, and at most; 8 bytes each. */
+/* The table remembers recent pages from so many rows on, and so many at most; 8 bytes each. */
 #define MIN_RECENT 256
 #define MAX_RECENT 65536
 
@@ -116,7 +116,7 @@ remove_invalid(void)
 	}
 }
 
-/* The table's column that makes collections, if the key is a btree of at least two columns. */
+/* Returns the column that makes collections, if the key is a btree of at least two columns. */
 static AttrNumber
 collection_column(Oid oid)
 {
@@ -136,7 +136,7 @@ collection_column(Oid oid)
 	return result;
 }
 
-/* The switch of a table of items; on where there is none. */
+/* Returns the switch of a table of items, which is on where there is none. */
 static bool
 switched_on(Relation rel)
 {
@@ -203,7 +203,7 @@ build_state(Relation rel)
 	return state;
 }
 
-/* The table is about to lose its pages, and keeps its file. */
+/* Forgets the pages of a table that is about to lose them, and keeps its file. */
 void
 dyn_place_emptied(Relation rel)
 {
@@ -261,7 +261,7 @@ dyn_place_block_is_good(const DynPlaceState *state, BlockNumber block)
 	return block != InvalidBlockNumber && block < state->blocks;
 }
 
-/* Where this backend has put the last row of a collection, or InvalidBlockNumber. */
+/* Returns where this backend has put the last row of a collection, or InvalidBlockNumber. */
 BlockNumber
 dyn_place_recall(const DynPlaceState *state, uint32 collection)
 {
@@ -279,7 +279,7 @@ dyn_place_recall(const DynPlaceState *state, uint32 collection)
 	return InvalidBlockNumber;
 }
 
-/* Of two collections that meet, the one that was there goes to the place beside. */
+/* Remembers a page: of two collections that meet, the earlier one goes to the place beside. */
 static void
 put_recent(DynPlaceState *state, DynRecentPage page)
 {
@@ -290,7 +290,7 @@ put_recent(DynPlaceState *state, DynRecentPage page)
 	state->recent[i] = page;
 }
 
-/* Room for those who write much. */
+/* Makes room for those who write much. */
 static void
 grow_recent(DynPlaceState *state)
 {

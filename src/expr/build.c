@@ -26,14 +26,14 @@ expr_build(ExprKind kind, const char *what, ItemSpan text, int nslots)
 	return build;
 }
 
-/* What the value of a slot is called in messages, and where it stands. */
+/* Says what the value of a slot is called in messages, and where it stands. */
 void
 expr_build_slot(ExprParse *build, int slot, ItemSpan name, int location)
 {
 	build->compiled->slots[slot] = (ExprSlot){name, location};
 }
 
-/* A path, whose first step is a name.  Raises ERRCODE_DYN_VALIDATION if it is too long. */
+/* Makes a path, whose first step is a name.  Raises ERRCODE_DYN_VALIDATION if it is too long. */
 ExprPath *
 expr_build_path(ExprParse *build, const ExprStep *steps, int nsteps, int location)
 {
@@ -48,14 +48,14 @@ expr_build_path(ExprParse *build, const ExprStep *steps, int nsteps, int locatio
 	return path;
 }
 
-/* A path as an operand. */
+/* Makes an operand of a path. */
 ExprNode *
 expr_build_operand(ExprParse *build, ExprPath *path)
 {
 	return expr_make_path_node(build, path);
 }
 
-/* The value of a slot. */
+/* Makes an operand of the value of a slot. */
 ExprNode *
 expr_build_value(ExprParse *build, int slot, int location)
 {
@@ -67,8 +67,8 @@ expr_build_value(ExprParse *build, int slot, int location)
 }
 
 /*
- * An operator and its arguments: conditions for AND, OR and NOT, else values, among which none is a
- * sum.  Raises ERRCODE_DYN_VALIDATION if there are too many.
+ * Makes a node of an operator and its arguments: conditions for AND, OR and NOT, else values, among
+ * which none is a sum.  Raises ERRCODE_DYN_VALIDATION if there are too many.
  */
 ExprNode *
 expr_build_operator(ExprParse *build, ExprNodeType type, int location, List *args)
@@ -76,7 +76,7 @@ expr_build_operator(ExprParse *build, ExprNodeType type, int location, List *arg
 	return expr_make_node(build, type, location, args);
 }
 
-/* Whether expressions of this kind have a function. */
+/* Returns whether expressions of this kind have a function. */
 bool
 expr_knows_function(ExprKind kind, ItemSpan name)
 {
@@ -91,8 +91,8 @@ expr_knows_function(ExprKind kind, ItemSpan name)
 }
 
 /*
- * A call of a function that these expressions have.  None of its arguments is a condition or a sum.
- * Raises ERRCODE_DYN_VALIDATION if it has other arguments.
+ * Makes a call of a function that these expressions have.  None of its arguments is a condition or
+ * a sum.  Raises ERRCODE_DYN_VALIDATION if it has other arguments.
  */
 ExprNode *
 expr_build_function(ExprParse *build, ItemSpan name, int location, List *args)
@@ -100,35 +100,35 @@ expr_build_function(ExprParse *build, ItemSpan name, int location, List *args)
 	return expr_make_function(build, name, location, args);
 }
 
-/* Whether a node is true or false, and no value. */
+/* Returns whether a node is true or false, and no value. */
 bool
 expr_is_condition(const ExprNode *node)
 {
 	return node->rule->condition;
 }
 
-/* Whether a node is a path. */
+/* Returns whether a node is a path. */
 bool
 expr_is_path(const ExprNode *node)
 {
 	return node->type == NODE_PATH;
 }
 
-/* Whether a node is the value of a slot. */
+/* Returns whether a node is the value of a slot. */
 bool
 expr_is_value(const ExprNode *node)
 {
 	return node->type == NODE_VALUE;
 }
 
-/* Whether a node is this path. */
+/* Returns whether a node is this path. */
 bool
 expr_is_path_to(const ExprNode *node, const ExprPath *path)
 {
 	return node->type == NODE_PATH && expr_path_equal(node->path, path);
 }
 
-/* A condition as a value of type BOOL. */
+/* Makes a value of type BOOL of a condition. */
 ExprNode *
 expr_build_truth(ExprParse *build, ExprNode *condition)
 {

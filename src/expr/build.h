@@ -21,7 +21,7 @@
 
 #include "expr/expr.h"
 
-/* Operators and functions, in the order of expr_rules. */
+/* These are the operators and functions, in the order of expr_rules. */
 typedef enum ExprNodeType
 {
 	NODE_PATH,
@@ -53,7 +53,7 @@ typedef enum ExprNodeType
 	NODE_TRUTH
 } ExprNodeType;
 
-/* A name, or a list index if the name has no data. */
+/* An ExprStep is a name, or a list index if the name has no data. */
 typedef struct ExprStep
 {
 	ItemSpan name;

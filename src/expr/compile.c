@@ -94,7 +94,7 @@ expr_find_token(const ExprCompiled *compiled, int location, ItemSpan *token, Ite
 	dyn_expr_lex_destroy(scanner);
 }
 
-/* The token that chooses the grammar. */
+/* Returns the token that chooses the grammar. */
 static int
 start_token(ExprKind kind)
 {
@@ -118,7 +118,7 @@ expr_check_syntax(const ExprCompiled *compiled)
 
 /* An error leaves scanner and parser behind: all their memory is in the current context. */
 static void
-parse(ExprCompiled *c, const ExprRequest *request)
+compile_parse(ExprCompiled *c, const ExprRequest *request)
 {
 	ExprParse state = {.compiled = c, .request = request, .start_token = start_token(c->kind)};
 	void *scanner = begin_scan(&state);
@@ -132,7 +132,7 @@ parse(ExprCompiled *c, const ExprRequest *request)
 
 /* Parse in a context of its own, which goes with the current one if there is an error. */
 static ExprCompiled *
-compile(const ExprRequest *request, ItemSpan names, ExprKind kind, ItemSpan text)
+compile_text(const ExprRequest *request, ItemSpan names, ExprKind kind, ItemSpan text)
 {
 	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "dynamo_table expression",
 											  ALLOCSET_SMALL_SIZES);
@@ -147,12 +147,12 @@ compile(const ExprRequest *request, ItemSpan names, ExprKind kind, ItemSpan text
 	c->text = text_cache_copy(text);
 	c->names = text_cache_copy(names);
 	c->entry.key = (TextKey){(int) kind, c->text, c->names};
-	parse(c, request);
+	compile_parse(c, request);
 	MemoryContextSwitchTo(old);
 	return c;
 }
 
-/* A parsed expression, pinned. */
+/* Returns a parsed expression, pinned. */
 ExprCompiled *
 expr_compile(const ExprRequest *request, ItemSpan names, ExprKind kind, ItemSpan text)
 {
@@ -161,7 +161,7 @@ expr_compile(const ExprRequest *request, ItemSpan names, ExprKind kind, ItemSpan
 
 	if (c == NULL)
 	{
-		c = compile(request, names, kind, text);
+		c = compile_text(request, names, kind, text);
 		text_cache_keep(&cache, &c->entry);
 	}
 	return c;
@@ -199,7 +199,7 @@ expr_update(ExprRequest *request, ItemSpan text)
 }
 
 /*
- * The top-level attributes, each once: those that an update writes, or that any other
+ * Returns the top-level attributes, each once: those that an update writes, or that any other
  * expression mentions.
  */
 const ItemSpan *
@@ -209,7 +209,7 @@ expr_attributes(const Expr *expr, int *count)
 	return expr->compiled->attributes;
 }
 
-/* Whether an attribute is one of these. */
+/* Returns whether an attribute is one of these. */
 bool
 expr_mentions(const Expr *expr, ItemSpan attribute)
 {
@@ -221,14 +221,14 @@ expr_mentions(const Expr *expr, ItemSpan attribute)
 	return false;
 }
 
-/* The parameter that an expression comes from, for messages. */
+/* Returns the parameter that an expression comes from, for messages. */
 const char *
 expr_parameter(const Expr *expr)
 {
 	return expr->compiled->parameter;
 }
 
-/* What an expression is for. */
+/* Returns what an expression is for. */
 ExprKind
 expr_kind(const Expr *expr)
 {

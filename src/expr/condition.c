@@ -23,7 +23,7 @@ is_ordered(ItemType type)
 	return type == ITEM_S || type == ITEM_N || type == ITEM_B;
 }
 
-/* The value that the request gives for an operand; NULL if it comes from the item. */
+/* Returns the value that the request gives for an operand; NULL if it comes from the item. */
 static const ItemSpan *
 literal(const Expr *expr, const ExprNode *node)
 {
@@ -53,7 +53,7 @@ expr_taker(const ExprRule *rule)
 	return psprintf("operator \"%s\"", rule->name);
 }
 
-/* Order of two values; false if they are not of one type that has an order. */
+/* Compares two values; returns false if they are not of one type that has an order. */
 static inline bool
 compare(ItemSpan a, ItemSpan b, int *cmp)
 {
@@ -76,7 +76,7 @@ order_words(const ExprCompiled *compiled, ItemSpan lower, ItemSpan upper)
 							 lower, upper);
 }
 
-/* Bounds that are both in the request must be a range; bounds from the item need not. */
+/* Checks that bounds are a range if both are in the request; bounds from the item need not be. */
 static void
 check_between(const Expr *expr, const ExprNode *node)
 {
@@ -155,7 +155,7 @@ is_document(ItemType type)
 	return type == ITEM_L || type == ITEM_M;
 }
 
-/* size() as an N; false for the types that have none. */
+/* Computes size() as an N; returns false for the types that have none. */
 static bool
 value_size(ItemSpan value, ExprScratch *scratch, ItemSpan *out)
 {
@@ -176,7 +176,7 @@ value_size(ItemSpan value, ExprScratch *scratch, ItemSpan *out)
 	return true;
 }
 
-/* The value of an operand; false if it has none. */
+/* Finds the value of an operand; returns false if it has none. */
 static inline bool
 operand(const ExprEval *e, const ExprNode *node, ExprScratch *scratch, ItemSpan *out)
 {
@@ -229,7 +229,7 @@ is_in(const ExprEval *e, const ExprNode *node)
 	return false;
 }
 
-/* Order of two operands; false if they have none. */
+/* Compares two operands; returns false if they have no order. */
 static inline bool
 order(const ExprEval *e, const ExprNode *x, const ExprNode *y, int *cmp)
 {
@@ -284,8 +284,9 @@ is_between(const ExprEval *e, const ExprNode *node)
 }
 
 /*
- * Of bytes: in UTF-8 a character is never found within others.  memmem() needs linear time, which
- * matters: nothing interrupts the evaluation, and both may be hundreds of kilobytes of one byte.
+ * Looks for bytes: a character of UTF-8 is never found within others.  memmem() needs linear time,
+ * which matters: nothing interrupts the evaluation, and both may be hundreds of kilobytes of one
+ * byte.
  */
 static bool
 is_substring(ItemSpan part, ItemSpan whole)
@@ -317,7 +318,7 @@ contains(ItemSpan whole, ItemSpan part)
 	return false;
 }
 
-/* Both arguments of a function; false if one of them has no value. */
+/* Finds both arguments of a function; returns false if one of them has no value. */
 static inline bool
 arguments(const ExprEval *e, const ExprNode *node, ItemSpan *a, ItemSpan *b)
 {
@@ -335,7 +336,7 @@ has_part(const ExprEval *e, const ExprNode *node)
 	return arguments(e, node, &whole, &part) && contains(whole, part);
 }
 
-/* With their tags, which are the same for two of a type. */
+/* Compares values with their tags, which are the same for two of a type. */
 static bool
 has_prefix(const ExprEval *e, const ExprNode *node)
 {
@@ -401,7 +402,7 @@ does_not_match(const ExprEval *e, const ExprNode *node)
 	return !matches(e, node->args[0]);
 }
 
-/* A condition as a value. */
+/* Makes a value of a condition. */
 static bool
 find_truth(const ExprEval *e, const ExprNode *node, ExprScratch *scratch, ItemSpan *out)
 {

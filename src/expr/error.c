@@ -7,14 +7,14 @@
 #include "expr/tree.h"
 #include "server/errors.h"
 
-/* Bytes to characters, counted from 1. */
+/* Converts an offset in bytes to one in characters, counted from 1. */
 static int
 character_at(const ExprCompiled *compiled, int location)
 {
 	return item_characters((ItemSpan){compiled->text.data, (uint32) location}) + 1;
 }
 
-/* What words of an expression are about, unless they are about the item. */
+/* Returns what words of an expression are about, unless they are about the item. */
 static WordsKind
 kind_of(const ExprCompiled *compiled)
 {
@@ -37,7 +37,7 @@ fail_at(const ExprCompiled *compiled, int location, WordsKind kind, const char *
 	pg_unreachable();
 }
 
-/* As expr_fail(), with a hint. */
+/* Raises an error as expr_fail() does, with a hint. */
 void
 expr_fail_hint(const ExprCompiled *compiled, int location, const char *words, const char *hint,
 			   const char *message)
@@ -66,7 +66,7 @@ expr_fail(const ExprCompiled *compiled, int location, const char *words, const c
 	fail_at(compiled, location, kind_of(compiled), words, message, NULL);
 }
 
-/* The same where the item is what the expression does not fit: of an update that is under way. */
+/* Raises an error of an update that is under way, where it is the item that does not fit. */
 void
 expr_fail_item(const ExprCompiled *compiled, int location, const char *words, const char *hint,
 			   const char *format, ...)
@@ -96,7 +96,7 @@ expr_fail_reserved(const ExprCompiled *compiled, int location, ItemSpan name)
 		psprintf("Write #%s, and define it in names: {\"#%s\": \"%s\"}.", quoted, quoted, quoted));
 }
 
-/* What other languages have, and what is written here. */
+/* Returns a hint if the token is of another language: what is written here instead. */
 static const char *
 other_language(const ExprParse *parse, ItemSpan token)
 {
@@ -121,7 +121,7 @@ other_language(const ExprParse *parse, ItemSpan token)
 	return NULL;
 }
 
-/* A hint about what the user may have meant by the unexpected token. */
+/* Returns a hint about what the user may have meant by the unexpected token. */
 static const char *
 syntax_hint(const ExprParse *parse, ItemSpan token)
 {
@@ -161,7 +161,7 @@ expr_fail_syntax(const ExprParse *parse, const char *message)
 	pg_unreachable();
 }
 
-/* A path with its placeholders replaced. */
+/* Returns a path with its placeholders replaced. */
 char *
 expr_path_text(const ExprPath *path)
 {
@@ -184,7 +184,7 @@ expr_path_text(const ExprPath *path)
 	return out.data;
 }
 
-/* A path, a placeholder or a function, in words for a message. */
+/* Returns a path, a placeholder or a function, in words for a message. */
 char *
 expr_operand_text(const ExprCompiled *compiled, const ExprNode *node)
 {

@@ -55,10 +55,10 @@ typedef enum ExprKind
 
 typedef struct ExprRequest ExprRequest;
 
-/* One expression with the values of one request. */
+/* An Expr is one expression with the values of one request. */
 typedef struct Expr Expr;
 
-/* What a sort or partition key must be: "attribute op value". */
+/* An ExprKeyOp says what a sort or partition key must be: "attribute op value". */
 typedef enum ExprKeyOp
 {
 	EXPR_KEY_EQ,
@@ -80,9 +80,9 @@ typedef struct ExprKeyTerm
 #define EXPR_MAX_KEY_TERMS 8 /* of the key of any index */
 
 /*
- * Terms of distinct attributes, in the order of the text.  The caller checks whether these are the
- * key's attributes and the values have their types.  BETWEEN's bounds are of one type and in order;
- * begins_with() has an S or a B.
+ * An ExprKeyCondition has terms of distinct attributes, in the order of the text.  The caller
+ * checks whether these are the key's attributes and the values have their types.  BETWEEN's bounds
+ * are of one type and in order; begins_with() has an S or a B.
  */
 typedef struct ExprKeyCondition
 {

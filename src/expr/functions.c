@@ -16,7 +16,7 @@
 #include "server/call_site.h"
 #include "server/errors.h"
 
-/* Arguments as they were in the last call, and what was made of them. */
+/* Bound holds the arguments as they were in the last call, and what was made of them. */
 typedef struct Bound
 {
 	MemoryContext cxt; /* holds all of this but the struct */
@@ -27,7 +27,7 @@ typedef struct Bound
 	Expr *expr; /* NULL: nothing yet */
 } Bound;
 
-/* By their contents: the same address may hold another row's value. */
+/* Compares values by their contents: the same address may hold another row's value. */
 static bool
 same_bytes(const void *a, const void *b)
 {
@@ -43,7 +43,7 @@ copy_datum(const void *datum)
 	return datum == NULL ? NULL : memcpy(palloc(VARSIZE_ANY(datum)), datum, VARSIZE_ANY(datum));
 }
 
-/* Whether all arguments but the first are constants. */
+/* Returns whether all arguments but the first are constants. */
 static bool
 arguments_are_constant(FunctionCallInfo fcinfo)
 {
@@ -72,7 +72,7 @@ bind(Bound *bound, ExprKind kind)
 	return expr;
 }
 
-/* The expression of arguments 1 to 3: text, names and, unless it is a projection, values. */
+/* Returns the expression of arguments 1 to 3: text, names and, but for a projection, values. */
 static Expr *
 bound_expr(FunctionCallInfo fcinfo, ExprKind kind)
 {
@@ -139,7 +139,7 @@ dyn_project(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(expr_project(projection, PG_GETARG_DYN_ITEM(0)));
 }
 
-/* What UpdateItem returns for a ReturnValues; NULL for nothing. */
+/* Returns what UpdateItem returns for a ReturnValues; NULL for nothing. */
 static DynItem *
 returned(const Expr *update, DynItem *old, const char *values)
 {

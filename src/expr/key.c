@@ -12,7 +12,7 @@
 
 #include "expr/tree.h"
 
-/* The attribute of a term; it must be a top-level one. */
+/* Returns the attribute of a term; it must be a top-level one. */
 static const ExprNode *
 term_attribute(const ExprNode *term)
 {
@@ -21,7 +21,7 @@ term_attribute(const ExprNode *term)
 	return term->args[0];
 }
 
-/* What is wrong with a condition that a key cannot have, going through its operands in order. */
+/* Returns what is wrong with a condition that a key cannot have, by its operands in order. */
 static const char *
 term_problem(const ExprNode *term)
 {
@@ -58,7 +58,7 @@ term_words(const ExprCompiled *c, const ExprNode *term)
 	return expr_words(c, "%s", term_problem(term));
 }
 
-/* One condition on one attribute, with values of the request. */
+/* Checks that a term is one condition on one attribute, with values of the request. */
 static void
 check_term(const ExprCompiled *c, const ExprNode *term)
 {
@@ -82,7 +82,7 @@ check_term(const ExprCompiled *c, const ExprNode *term)
 	}
 }
 
-/* The terms that AND joins, in the order of the text. */
+/* Collects the terms that AND joins, in the order of the text. */
 static int
 collect_terms(const ExprCompiled *c, const ExprNode *node, const ExprNode **terms, int nterms)
 {
@@ -108,9 +108,9 @@ collect_terms(const ExprCompiled *c, const ExprNode *node, const ExprNode **term
 }
 
 /*
- * The terms of a key condition with their values.  Raises ERRCODE_DYN_VALIDATION if the condition is no
- * key condition.  That is conditions joined by AND, each of which compares another top-level attribute
- * with values of the request.
+ * Returns the terms of a key condition with their values.  Raises ERRCODE_DYN_VALIDATION if the
+ * condition is no key condition.  That is conditions joined by AND, each of which compares another
+ * top-level attribute with values of the request.
  */
 ExprKeyCondition *
 expr_key_terms(const Expr *expr)

@@ -18,7 +18,7 @@ const char *const expr_legacy_operators[] = {
 
 const char *const expr_legacy_actions[] = {"PUT", "ADD", "DELETE", NULL};
 
-/* By ExprLegacyOperator. */
+/* These say for each ExprLegacyOperator which operator it is and what values it takes. */
 static const struct
 {
 	ExprNodeType node;
@@ -42,7 +42,7 @@ static const struct
 	{NODE_BETWEEN, 2, 2, EXPR_ORDERED, true},
 };
 
-/* An expression while it is built. */
+/* A Builder is an expression while it is built. */
 typedef struct Builder
 {
 	Expr *expr;
@@ -51,7 +51,7 @@ typedef struct Builder
 } Builder;
 
 pg_noreturn static void
-fail(ExprKind kind, const char *problem)
+legacy_fail(ExprKind kind, const char *problem)
 {
 	dyn_error_kind(kind == EXPR_CONDITION ? WORDS_EXPECTED : WORDS_OTHER, DYN_INVALID_WORDS "%s",
 				   problem);
@@ -73,10 +73,11 @@ sort_names(ExprKind kind, void *entries, int n, size_t size)
 		const ItemSpan *name = (const ItemSpan *) ((char *) entries + i * size);
 
 		if (name->len == 0 || name->len > ITEM_MAX_NAME)
-			fail(kind, psprintf("Attribute name \"%s\" is not of 1 to %d bytes", item_quoted(*name),
-								ITEM_MAX_NAME));
+			legacy_fail(kind, psprintf("Attribute name \"%s\" is not of 1 to %d bytes",
+									   item_quoted(*name), ITEM_MAX_NAME));
 		if (previous != NULL && expr_span_equal(*previous, *name))
-			fail(kind, psprintf("Duplicate value in attribute name: %s", item_quoted_words(*name)));
+			legacy_fail(
+				kind, psprintf("Duplicate value in attribute name: %s", item_quoted_words(*name)));
 		previous = name;
 	}
 }
@@ -86,7 +87,7 @@ sort_names(ExprKind kind, void *entries, int n, size_t size)
  */
 
 static void
-begin(Builder *b, ExprKind kind, const char *parameter, int nattributes, int nvalues)
+legacy_begin(Builder *b, ExprKind kind, const char *parameter, int nattributes, int nvalues)
 {
 	ExprCompiled *c = palloc0(sizeof(ExprCompiled));
 
@@ -158,15 +159,16 @@ check_condition(ExprKind kind, const ExprLegacyCondition *condition)
 	int n = condition->nvalues;
 
 	if (n < operators[condition->op].min || n > operators[condition->op].max)
-		fail(kind, psprintf("Invalid number of argument(s) for the %s ComparisonOperator", name));
+		legacy_fail(kind,
+					psprintf("Invalid number of argument(s) for the %s ComparisonOperator", name));
 	for (int i = 1; i < n; i++)
 	{
 		if (item_type(condition->values[i]) != item_type(condition->values[0]))
-			fail(kind, "AttributeValues inside AttributeValueList must be of same type");
+			legacy_fail(kind, "AttributeValues inside AttributeValueList must be of same type");
 	}
 	if (n > 0 && !(operators[condition->op].types & EXPR_TYPE(item_type(condition->values[0]))))
-		fail(kind, psprintf("ComparisonOperator %s is not valid for %s AttributeValue type", name,
-							item_type_code(item_type(condition->values[0]))));
+		legacy_fail(kind, psprintf("ComparisonOperator %s is not valid for %s AttributeValue type",
+								   name, item_type_code(item_type(condition->values[0]))));
 }
 
 static ExprNode *
@@ -189,7 +191,7 @@ condition_node(Builder *b, const ExprLegacyCondition *condition)
 	return both;
 }
 
-/* By halves, so that many conditions make no deep tree. */
+/* Joins nodes by halves, so that many conditions make no deep tree. */
 static ExprNode *
 join(ExprNodeType type, ExprNode **nodes, int n)
 {
@@ -203,7 +205,7 @@ join(ExprNodeType type, ExprNode **nodes, int n)
 	return node;
 }
 
-/* Expected, QueryFilter or ScanFilter, with one condition at least. */
+/* Builds Expected, QueryFilter or ScanFilter, with one condition at least. */
 Expr *
 expr_legacy_condition(ExprKind kind, const char *parameter, ExprLegacyCondition *conditions, int n,
 					  bool any)
@@ -218,7 +220,7 @@ expr_legacy_condition(ExprKind kind, const char *parameter, ExprLegacyCondition 
 		check_condition(kind, &conditions[i]);
 		nvalues += conditions[i].nvalues;
 	}
-	begin(&b, kind, parameter, n, nvalues);
+	legacy_begin(&b, kind, parameter, n, nvalues);
 	for (int i = 0; i < n; i++)
 	{
 		nodes[i] = condition_node(&b, &conditions[i]);
@@ -283,7 +285,7 @@ add_leaf(Builder *b, ItemSpan name)
 	return leaf;
 }
 
-/* AttributesToGet, whose length was checked when it was read. */
+/* Builds a projection from AttributesToGet, whose length was checked when it was read. */
 Expr *
 expr_legacy_projection(ItemSpan *names, int n)
 {
@@ -291,7 +293,7 @@ expr_legacy_projection(ItemSpan *names, int n)
 
 	Assert(n > 0 && n <= EXPR_MAX_LEGACY_PROJECTION);
 	sort_names(EXPR_PROJECTION, names, n, sizeof(ItemSpan));
-	begin(&b, EXPR_PROJECTION, "AttributesToGet", n, 0);
+	legacy_begin(&b, EXPR_PROJECTION, "AttributesToGet", n, 0);
 	begin_tree(&b, n);
 	for (int i = 0; i < n; i++)
 		add_leaf(&b, names[i]);
@@ -306,17 +308,19 @@ check_update(const ExprLegacyUpdate *update)
 	if (update->value.data == NULL)
 	{
 		if (update->action != EXPR_LEGACY_DELETE)
-			fail(EXPR_UPDATE, "Only DELETE action is allowed when no attribute value is specified");
+			legacy_fail(EXPR_UPDATE,
+						"Only DELETE action is allowed when no attribute value is specified");
 		return;
 	}
 	type = item_type(update->value);
 	if (update->action == EXPR_LEGACY_DELETE && !item_type_is_set(type))
-		fail(EXPR_UPDATE, psprintf("DELETE action with value is not supported for the type %s",
-								   item_type_code(type)));
+		legacy_fail(EXPR_UPDATE,
+					psprintf("DELETE action with value is not supported for the type %s",
+							 item_type_code(type)));
 	if (update->action == EXPR_LEGACY_ADD && type != ITEM_N && type != ITEM_L &&
 		!item_type_is_set(type))
-		fail(EXPR_UPDATE,
-			 psprintf("ADD action is not supported for the type %s", item_type_code(type)));
+		legacy_fail(EXPR_UPDATE,
+					psprintf("ADD action is not supported for the type %s", item_type_code(type)));
 }
 
 static ExprVerb
@@ -334,14 +338,14 @@ update_verb(const ExprLegacyUpdate *update)
 	return update->value.data == NULL ? EXPR_REMOVE : EXPR_DELETE;
 }
 
-/* AttributeUpdates, with one at least. */
+/* Builds an update from AttributeUpdates, with one at least. */
 Expr *
 expr_legacy_update(ExprLegacyUpdate *updates, int n)
 {
 	Builder b;
 
 	sort_names(EXPR_UPDATE, updates, n, sizeof(ExprLegacyUpdate));
-	begin(&b, EXPR_UPDATE, "AttributeUpdates", n, n);
+	legacy_begin(&b, EXPR_UPDATE, "AttributeUpdates", n, n);
 	begin_tree(&b, n);
 	for (int i = 0; i < n; i++)
 	{

@@ -21,7 +21,7 @@ count_operator(ExprParse *parse, int location)
 				  "more than %d operators and functions", EXPR_MAX_OPERATORS);
 }
 
-/* A node without any check.  The arguments become an array: evaluation goes through them often. */
+/* Makes a node without any check, with an array of arguments: evaluation reads it often. */
 ExprNode *
 expr_new_node(ExprNodeType type, int location, List *args)
 {
@@ -50,7 +50,7 @@ value_words(const ExprParse *parse, const ExprNode *node)
 	return expr_words_syntax(parse->compiled, node->next);
 }
 
-/* AND, OR and NOT join conditions. */
+/* Raises an error for a value, since AND, OR and NOT join conditions. */
 static void
 require_condition(ExprParse *parse, const ExprNode *node)
 {
@@ -59,7 +59,7 @@ require_condition(ExprParse *parse, const ExprNode *node)
 				  "\"%s\" is a value, not a condition", expr_operand_text(parse->compiled, node));
 }
 
-/* ...and what is more than a value is wrong from its first operator on. */
+/* Returns the words for it: what is more than a value is wrong from its first operator on. */
 static const char *
 operator_words(const ExprParse *parse, const ExprNode *node)
 {
@@ -90,7 +90,7 @@ require_operand(ExprParse *parse, const ExprNode *node, const ExprNode *operator
 	expr_fail(parse->compiled, node->location, operator_words(parse, node), "%s", problem);
 }
 
-/* A node of an operator. */
+/* Makes a node of an operator. */
 ExprNode *
 expr_make_node(ExprParse *parse, ExprNodeType type, int location, List *args)
 {
@@ -114,7 +114,7 @@ expr_make_node(ExprParse *parse, ExprNodeType type, int location, List *args)
 	return node;
 }
 
-/* Which expressions know a function. */
+/* Finds a function that this kind of expression knows. */
 static ExprNodeType
 find_function(ExprParse *parse, ItemSpan name, int location)
 {
@@ -221,7 +221,7 @@ expr_make_function(ExprParse *parse, ItemSpan name, int location, List *args)
 	return node;
 }
 
-/* A value: all uses of a placeholder share a slot, which is filled at each binding. */
+/* Makes a node of a value: all uses of a placeholder share a slot, filled at each binding. */
 ExprNode *
 expr_make_value(ExprParse *parse, ItemSpan placeholder, int location)
 {
@@ -274,7 +274,7 @@ expr_make_parens(ExprParse *parse, ExprNode *node, int location)
 	return node;
 }
 
-/* What stands where a condition may, alone or in parentheses.  Its next token has been read. */
+/* Notes that a node, whose next token has been read, stands where a condition may. */
 ExprNode *
 expr_make_condition(ExprParse *parse, ExprNode *node)
 {

@@ -52,9 +52,9 @@ forbid_reserved(ExprParse *parse, ItemSpan name, int location)
 		expr_fail_reserved(parse->compiled, location, name);
 }
 
-/* The name that a placeholder is defined as; the placeholder is recorded as used. */
+/* Returns the name that a placeholder is defined as; the placeholder is recorded as used. */
 static ItemSpan
-lookup(ExprParse *parse, ItemSpan placeholder, int location)
+path_lookup(ExprParse *parse, ItemSpan placeholder, int location)
 {
 	ExprCompiled *c = parse->compiled;
 	ItemSpan name;
@@ -85,7 +85,7 @@ lookup(ExprParse *parse, ItemSpan placeholder, int location)
 	return name;
 }
 
-/* A path begins with a name... */
+/* Begins a path with a name. */
 ExprPath *
 expr_make_path(ExprParse *parse, ItemSpan name, int location)
 {
@@ -102,7 +102,7 @@ expr_make_path_ref(ExprParse *parse, ItemSpan placeholder, int location)
 	return expr_path_ref(parse, new_path(location), placeholder, location);
 }
 
-/* ...and goes on with names and indexes. */
+/* Appends a name to a path. */
 ExprPath *
 expr_path_name(ExprParse *parse, ExprPath *path, ItemSpan name, int location)
 {
@@ -118,13 +118,13 @@ expr_path_name(ExprParse *parse, ExprPath *path, ItemSpan name, int location)
 ExprPath *
 expr_path_ref(ExprParse *parse, ExprPath *path, ItemSpan placeholder, int location)
 {
-	ItemSpan name = lookup(parse, placeholder, location);
+	ItemSpan name = path_lookup(parse, placeholder, location);
 
 	add_step(path)->name = name;
 	return path;
 }
 
-/* The largest index; a list is never so long. */
+/* This is the largest index; a list is never so long. */
 #define MAX_INDEX (PG_UINT32_MAX - 1)
 
 /*
@@ -148,7 +148,7 @@ expr_path_index(ExprParse *parse, ExprPath *path, ItemSpan digits, int location)
 	return path;
 }
 
-/* Order among the children of one tree node, which are all names or all indexes. */
+/* Compares children of one tree node, which are all names or all indexes. */
 static int
 compare_steps(const ExprStep *a, const ExprStep *b)
 {
@@ -172,7 +172,7 @@ expr_path_equal(const ExprPath *a, const ExprPath *b)
 	return true;
 }
 
-/* One step into a value; false if it leads nowhere. */
+/* Takes one step into a value; returns false if it leads nowhere. */
 bool
 expr_step_find(const ExprStep *step, ItemSpan container, ItemSpan *value)
 {
@@ -189,7 +189,7 @@ expr_step_find(const ExprStep *step, ItemSpan container, ItemSpan *value)
 	return true;
 }
 
-/* The value at a path; item holds the top-level attributes. */
+/* Finds the value at a path; item holds the top-level attributes. */
 bool
 expr_path_find(const ExprPath *path, const ItemChildren *item, ItemSpan *value)
 {
@@ -207,7 +207,7 @@ expr_path_find(const ExprPath *path, const ItemChildren *item, ItemSpan *value)
  * The tree of paths
  */
 
-/* Some path that goes through here. */
+/* Returns some path that goes through here. */
 static const ExprPath *
 any_path(const ExprTree *tree)
 {
@@ -216,7 +216,7 @@ any_path(const ExprTree *tree)
 	return tree->path;
 }
 
-/* Two paths of one expression that cannot stand together; tree is on the earlier one. */
+/* Raises that two paths of one expression cannot stand together; tree is on the earlier one. */
 static void
 fail_pair(ExprParse *parse, const ExprTree *tree, const ExprPath *path, const char *verb,
 		  const char *problem)
@@ -231,7 +231,7 @@ fail_pair(ExprParse *parse, const ExprTree *tree, const ExprPath *path, const ch
 			  expr_path_text(any_path(tree)), expr_path_text(path), problem);
 }
 
-/* The child that a step leads to, made if there was none. */
+/* Returns the child that a step leads to, and makes it if there was none. */
 static ExprTree *
 tree_child(ExprTree *tree, const ExprStep *step, bool *made)
 {

@@ -13,7 +13,7 @@
 #include "expr/tree.h"
 #include "item/build.h"
 
-/* Whether any path leads to a value. */
+/* Returns whether any path leads to a value. */
 bool
 expr_tree_resolves(const ExprTree *tree, ItemSpan value)
 {
@@ -77,7 +77,7 @@ build_columns(ItemBuilder *b, const ExprCompiled *c, ItemSpan root)
 	(void) item_build_end(b);
 }
 
-/* An item that has none of the attributes gives one without attributes. */
+/* Applies a projection; an item that has none of the attributes gives one without attributes. */
 DynItem *
 expr_project(const Expr *projection, const DynItem *item)
 {

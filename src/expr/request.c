@@ -34,7 +34,7 @@ struct ExprRequest
 #define MAX_UNUSED 8192 /* bytes of their list in a message, about */
 
 pg_noreturn static void
-fail(const char *parameter, ItemSpan placeholder, const char *problem, const char *words)
+request_fail(const char *parameter, ItemSpan placeholder, const char *problem, const char *words)
 {
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 					errmsg("invalid %s: \"%s\" %s", parameter, item_quoted(placeholder), problem),
@@ -54,28 +54,29 @@ static void
 check_placeholder(const char *parameter, ItemSpan s, char sign)
 {
 	if (s.len > EXPR_MAX_PLACEHOLDER)
-		fail(parameter, s, "is longer than 255 bytes",
-			 psprintf("%s contains invalid key: The expression attribute map contains a key that "
-					  "is too long; size of key: %u",
-					  parameter, s.len));
+		request_fail(
+			parameter, s, "is longer than 255 bytes",
+			psprintf("%s contains invalid key: The expression attribute map contains a key that "
+					 "is too long; size of key: %u",
+					 parameter, s.len));
 	if (s.len < 2 || s.data[0] != sign || !expr_is_word((ItemSpan){s.data + 1, s.len - 1}))
-		fail(parameter, s,
-			 sign == '#' ? "is not # followed by letters, digits and _"
-						 : "is not : followed by letters, digits and _",
-			 psprintf("%s contains invalid key: Syntax error; key: \"%s\"", parameter,
-					  item_quoted_words(s)));
+		request_fail(parameter, s,
+					 sign == '#' ? "is not # followed by letters, digits and _"
+								 : "is not : followed by letters, digits and _",
+					 psprintf("%s contains invalid key: Syntax error; key: \"%s\"", parameter,
+							  item_quoted_words(s)));
 }
 
-/* The name that a placeholder stands for. */
+/* Checks the name that a placeholder stands for. */
 static void
 check_name(ItemSpan placeholder, ItemSpan name)
 {
 	if (name.len > 0 && name.len <= ITEM_MAX_NAME)
 		return;
-	fail(NAMES, placeholder, "is not an attribute name of 1 to 65535 bytes",
-		 psprintf("ExpressionAttributeNames contains invalid value: %s for key %s",
-				  name.len == 0 ? "Empty attribute name" : ITEM_LONG_NAME_WORDS,
-				  item_quoted_words(placeholder)));
+	request_fail(NAMES, placeholder, "is not an attribute name of 1 to 65535 bytes",
+				 psprintf("ExpressionAttributeNames contains invalid value: %s for key %s",
+						  name.len == 0 ? "Empty attribute name" : ITEM_LONG_NAME_WORDS,
+						  item_quoted_words(placeholder)));
 }
 
 /* Names in jsonb's order, by length first, which expr_request_name() searches in. */
@@ -106,7 +107,7 @@ read_names(ExprRequest *request, const Jsonb *names)
 		else if (token == WJB_VALUE)
 		{
 			if (v.type != jbvString)
-				fail(NAMES, entry->placeholder, "is not a string", "Unexpected field type");
+				request_fail(NAMES, entry->placeholder, "is not a string", "Unexpected field type");
 			entry->name = (ItemSpan){v.val.string.val, (uint32) v.val.string.len};
 			check_name(entry->placeholder, entry->name);
 			request->nnames++;
@@ -138,8 +139,9 @@ check_nesting(const ExprRequest *request)
 		ItemSpan name;
 
 		if (item_nesting(item_entry(item_child(&request->vals, i), &name)) > ITEM_CALL_NESTING)
-			fail(VALUES, name, psprintf("has more than %d levels of nesting", ITEM_CALL_NESTING),
-				 ITEM_NESTING_WORDS);
+			request_fail(VALUES, name,
+						 psprintf("has more than %d levels of nesting", ITEM_CALL_NESTING),
+						 ITEM_NESTING_WORDS);
 	}
 }
 
@@ -158,7 +160,7 @@ check_size(const ExprRequest *request, const DynItem *vals)
 
 /* The context goes, so the parsed expressions may leave the cache. */
 static void
-release(void *arg)
+request_release(void *arg)
 {
 	ExprRequest *request = arg;
 
@@ -185,7 +187,7 @@ make_request(const Jsonb *names, const DynItem *vals, bool may_be_empty)
 		read_values(request, vals);
 	}
 	check_size(request, vals);
-	request->release.func = release;
+	request->release.func = request_release;
 	request->release.arg = request;
 	MemoryContextRegisterResetCallback(request->cxt, &request->release);
 	return request;
@@ -201,7 +203,7 @@ expr_request(const Jsonb *names, const DynItem *vals)
 	return request;
 }
 
-/* The same with values whose depth the caller judges. */
+/* Makes the request with values whose depth the caller judges. */
 ExprRequest *
 expr_request_any_depth(const Jsonb *names, const DynItem *vals)
 {
@@ -209,8 +211,8 @@ expr_request_any_depth(const Jsonb *names, const DynItem *vals)
 }
 
 /*
- * The same of a request of the API, in which neither may be there and have nothing (docs/semantics.md, SV18).
- * How deep values are was judged when they were read.
+ * Makes the request of a call of the API, in which neither may be there and have nothing
+ * (docs/semantics.md, SV18).  How deep values are was judged when they were read.
  */
 ExprRequest *
 expr_request_of_api(const Jsonb *names, const DynItem *vals)
@@ -218,7 +220,7 @@ expr_request_of_api(const Jsonb *names, const DynItem *vals)
 	return make_request(names, vals, false);
 }
 
-/* The same of arguments of a function by their place; vals below 0: it has none. */
+/* Makes the request of arguments of a function by their place; vals below 0: it has none. */
 ExprRequest *
 expr_request_arguments(FunctionCallInfo fcinfo, int names, int vals)
 {
@@ -227,8 +229,8 @@ expr_request_arguments(FunctionCallInfo fcinfo, int names, int vals)
 }
 
 /*
- * A name placeholder's number, or -1.  The name is given where it stands in copy, which
- * is a copy of the bytes of all names: it outlives the request.
+ * Returns a name placeholder's number, or -1.  The name is given where it stands in copy, which is
+ * a copy of the bytes of all names: it outlives the request.
  */
 int
 expr_request_name(const ExprRequest *request, ItemSpan placeholder, ItemSpan copy, ItemSpan *name)
@@ -257,7 +259,7 @@ expr_request_name(const ExprRequest *request, ItemSpan placeholder, ItemSpan cop
 	return -1;
 }
 
-/* The value of a placeholder, noting that it is used; no data if there is none. */
+/* Returns the value of a placeholder, and notes that it is used; no data if there is none. */
 static ItemSpan
 use_value(ExprRequest *request, ItemSpan placeholder)
 {
@@ -327,7 +329,7 @@ expr_bind(ExprRequest *request, ExprKind kind, ItemSpan text)
 	return expr;
 }
 
-/* The placeholders of names, or else of values, that no expression uses. */
+/* Lists the placeholders of names, or else of values, that no expression uses. */
 static List *
 unused(const ExprRequest *request, bool names)
 {
@@ -372,11 +374,11 @@ forbid_unused(const char *parameter, const List *placeholders)
 		item_quote_words(&words, *(const ItemSpan *) lfirst(cell));
 	}
 	appendStringInfoChar(&words, '}');
-	fail(parameter, *(const ItemSpan *) linitial(placeholders), "is not used in any expression",
-		 words.data);
+	request_fail(parameter, *(const ItemSpan *) linitial(placeholders),
+				 "is not used in any expression", words.data);
 }
 
-/* What was passed must have been used. */
+/* Raises an error unless all that was passed has been used. */
 void
 expr_request_done(const ExprRequest *request)
 {

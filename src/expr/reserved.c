@@ -6,7 +6,7 @@
 
 #include "expr/tree.h"
 
-/* In ASCII order, for the search. */
+/* The words are in ASCII order, for the search. */
 /* clang-format off */
 static const char *const reserved_words[] = {
 	"ABORT", "ABSOLUTE", "ACTION", "ADD", "AFTER", "AGENT", "AGGREGATE", "ALL", "ALLOCATE",
@@ -93,7 +93,7 @@ compare_word(ItemSpan word, const char *reserved)
 	return reserved[word.len] == '\0' ? 0 : -1;
 }
 
-/* In whatever case. */
+/* Returns whether a word, in whatever case, is reserved. */
 bool
 expr_is_reserved(ItemSpan word)
 {

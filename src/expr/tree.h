@@ -50,7 +50,7 @@ struct ExprNode
  * expr_rules.
  */
 
-/* What an argument of a function may be. */
+/* An ExprArgument says what an argument of a function may be. */
 typedef enum ExprArgument
 {
 	ARG_NONE,
@@ -60,14 +60,14 @@ typedef enum ExprArgument
 	ARG_NESTED /* path, value or if_not_exists() */
 } ExprArgument;
 
-/* Where a condition is evaluated. */
+/* An ExprEval holds what a condition is evaluated on. */
 typedef struct ExprEval
 {
 	const ItemSpan *values;
 	ItemChildren item;
 } ExprEval;
 
-/* Room for a number that size() makes, or for true or false. */
+/* ExprScratch has room for a number that size() makes, or for true or false. */
 typedef struct ExprScratch
 {
 	char value[1 + ITEM_NUMBER_SIZE];
@@ -75,7 +75,7 @@ typedef struct ExprScratch
 
 typedef struct ExprApply ExprApply; /* of an update: see update.c */
 
-/* The comparison that a key condition makes of it; turned: if the attribute is on the right. */
+/* An ExprKeyRule is a key condition's comparison; turned is that of an attribute on the right. */
 typedef struct ExprKeyRule
 {
 	bool allowed;
@@ -137,14 +137,14 @@ typedef struct ExprTree
 	const ExprNode *value;
 } ExprTree;
 
-/* A column of a flat projection: what is at a path, under a name of its own. */
+/* An ExprColumn is one of a flat projection: what is at a path, under a name of its own. */
 typedef struct ExprColumn
 {
 	ItemSpan name;
 	const ExprPath *path;
 } ExprColumn;
 
-/* A value placeholder that occurs in the text. */
+/* An ExprSlot is a value placeholder that occurs in the text. */
 typedef struct ExprSlot
 {
 	ItemSpan name;
@@ -185,7 +185,7 @@ struct Expr
 	const ItemSpan *values; /* by slot */
 };
 
-/* The state of a parse, or of a build. */
+/* An ExprParse is the state of a parse, or of a build. */
 struct ExprParse
 {
 	ExprCompiled *compiled;
@@ -197,7 +197,7 @@ struct ExprParse
 	bool verbs[EXPR_DELETE + 1]; /* clauses seen */
 };
 
-/* A placeholder's grammar after its sign. */
+/* Returns whether text is a placeholder's name, after its sign. */
 static inline bool
 expr_is_word(ItemSpan s)
 {

@@ -85,7 +85,7 @@ expr_check_update_values(const Expr *expr, const ExprTree *tree)
 
 #define WRONG_TYPE "An operand in the update expression has an incorrect data type"
 
-/* The value of an operand, which must have one. */
+/* Returns the value of an operand, which must have one. */
 static ItemSpan
 operand(const ExprApply *a, const ExprNode *node)
 {
@@ -121,7 +121,7 @@ expr_get_if_not_exists(const ExprApply *a, const ExprNode *node)
 	return operand(a, node->args[1]);
 }
 
-/* An argument of a rule that takes one type, from the item or from the request. */
+/* Returns an argument of a rule that takes one type, from the item or from the request. */
 static ItemSpan
 typed_operand(const ExprApply *a, const ExprNode *node, int arg)
 {
@@ -172,7 +172,7 @@ write_copy(ExprApply *a, ItemSpan value, int location)
 	item_build_value(&a->b, value);
 }
 
-/* The elements of both lists, which may be the same one. */
+/* Writes the elements of both lists, which may be the same one. */
 static void
 write_both(ExprApply *a, ItemSpan x, ItemSpan y, int location)
 {
@@ -202,7 +202,7 @@ expr_write_list_append(ExprApply *a, const ExprNode *node)
 	write_both(a, x, typed_operand(a, node, 1), node->location);
 }
 
-/* The right-hand side of SET. */
+/* Writes the right-hand side of SET. */
 static void
 write_value(ExprApply *a, const ExprNode *node)
 {
@@ -223,7 +223,7 @@ write_element(ItemBuilder *b, ItemType set, ItemSpan element)
 	item_build_scalar(b, item_element_type(set), element);
 }
 
-/* Elements that are in x, y or both: a merge, so that they come in order. */
+/* Writes the elements that are in x, y or both: a merge, so that they come in order. */
 static void
 write_union(ItemBuilder *b, ItemSpan x, ItemSpan y)
 {
@@ -298,7 +298,7 @@ require_same_type(const ExprApply *a, const ExprTree *leaf, ItemSpan old)
 			item_type_code(type), expr_path_text(leaf->path), item_type_code(item_type(old)));
 }
 
-/* Whether there will be a value. */
+/* Returns whether there will be a value. */
 static bool
 leaf_remains(const ExprApply *a, const ExprTree *leaf, const ItemSpan *old)
 {
@@ -310,7 +310,7 @@ leaf_remains(const ExprApply *a, const ExprTree *leaf, const ItemSpan *old)
 	return difference(NULL, *old, *action_value(a, leaf));
 }
 
-/* The value that an action leaves; leaf_remains() has said that there is one. */
+/* Writes the value that an action leaves; leaf_remains() has said that there is one. */
 static void
 write_leaf(ExprApply *a, const ExprTree *leaf, const ItemSpan *old)
 {
@@ -345,7 +345,7 @@ first_leaf(const ExprTree *tree)
 	return tree;
 }
 
-/* Whether any action below would make something where there was nothing. */
+/* Returns whether any action below would make something where there was nothing. */
 static bool
 tree_creates(const ExprTree *tree)
 {
@@ -361,7 +361,7 @@ tree_creates(const ExprTree *tree)
 }
 
 /*
- * Whether the tree goes on in the old value.  It must, except that there is nothing to
+ * Returns whether the tree goes on in the old value.  It must, except that there is nothing to
  * remove from an item that does not exist.
  */
 static bool
@@ -379,7 +379,7 @@ can_descend(const ExprApply *a, const ExprTree *tree, const ItemSpan *old)
 				   NULL, "document path \"%s\" does not fit the item", expr_path_text(path));
 }
 
-/* How many of the elements that a list has will be there. */
+/* Returns how many of the elements that a list has will be there. */
 static uint32
 elements_left(const ExprApply *a, const ExprTree *tree, const ItemChildren *old)
 {
@@ -399,8 +399,8 @@ elements_left(const ExprApply *a, const ExprTree *tree, const ItemChildren *old)
 }
 
 /*
- * Whether what is set beyond the end of a list is found by its index afterwards, and so returned; *end
- * is where the list ends before it is appended (docs/semantics.md, R10).
+ * Returns whether what is set beyond the end of a list is found by its index afterwards, and so
+ * returned; *end is where the list ends before it is appended (docs/semantics.md, R10).
  */
 static bool
 is_appended_in_place(const ExprApply *a, const ExprTree *child, uint32 *end)
@@ -410,7 +410,7 @@ is_appended_in_place(const ExprApply *a, const ExprTree *child, uint32 *end)
 		   child->step.index == (*end)++;
 }
 
-/* Whether anything that the tree writes will be there, at its place. */
+/* Returns whether anything that the tree writes will be there, at its place. */
 static bool
 any_remains(const ExprApply *a, const ExprTree *tree, const ItemSpan *old)
 {
@@ -444,7 +444,7 @@ any_remains(const ExprApply *a, const ExprTree *tree, const ItemSpan *old)
 static void write_map(ExprApply *a, const ExprTree *tree, const ItemChildren *old);
 static void write_list(ExprApply *a, const ExprTree *tree, const ItemChildren *old);
 
-/* A child of a map or list that the tree leads to. */
+/* Writes a child of a map or list that the tree leads to. */
 static void
 write_child(ExprApply *a, const ExprTree *tree, const ItemSpan *old)
 {
@@ -475,7 +475,7 @@ write_child(ExprApply *a, const ExprTree *tree, const ItemSpan *old)
 		write_list(a, tree, &children);
 }
 
-/* Old entries and the tree's children, both in the order of their names. */
+/* Writes old entries and the tree's children, both in the order of their names. */
 static void
 write_map(ExprApply *a, const ExprTree *tree, const ItemChildren *old)
 {
@@ -506,7 +506,7 @@ write_map(ExprApply *a, const ExprTree *tree, const ItemChildren *old)
 	(void) item_build_end(&a->b);
 }
 
-/* Old elements in their places; what is set beyond the end follows in its order. */
+/* Writes old elements in their places; what is set beyond the end follows in its order. */
 static void
 write_list(ExprApply *a, const ExprTree *tree, const ItemChildren *old)
 {
@@ -539,7 +539,7 @@ write_list(ExprApply *a, const ExprTree *tree, const ItemChildren *old)
  * attributes of key, if that is given, which the update's operands see, too.
  */
 static DynItem *
-apply(const Expr *update, const DynItem *old, const DynItem *key, bool touched_only)
+update_apply(const Expr *update, const DynItem *old, const DynItem *key, bool touched_only)
 {
 	ExprApply a = {.expr = update, .absent = old == NULL, .touched_only = touched_only};
 	const DynItem *base = old != NULL ? old : key;
@@ -586,12 +586,12 @@ expr_apply(const Expr *update, const DynItem *old, const DynItem *key)
 
 	if (old == NULL && !update->compiled->creates)
 		return NULL;
-	item = apply(update, old, key, false);
+	item = update_apply(update, old, key, false);
 	item_check_change(old, item_root(item), ITEM_SIZE_WORDS_UPDATED);
 	return item;
 }
 
-/* What was at the paths that the update writes, or NULL if nothing was. */
+/* Returns what was at the paths that the update writes, or NULL if nothing was. */
 DynItem *
 expr_updated_old(const Expr *update, const DynItem *old)
 {
@@ -607,7 +607,7 @@ expr_updated_old(const Expr *update, const DynItem *old)
 DynItem *
 expr_updated_new(const Expr *update, const DynItem *old, const DynItem *key)
 {
-	DynItem *item = apply(update, old, key, true);
+	DynItem *item = update_apply(update, old, key, true);
 
 	return item_children(item_root(item)).count == 0 ? NULL : item;
 }

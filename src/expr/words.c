@@ -9,7 +9,7 @@
 #include "expr/tree.h"
 #include "server/words.h"
 
-/* What is wrong with an expression by itself: words behind its name. */
+/* Returns words for what is wrong with an expression by itself, behind its name. */
 char *
 expr_words(const ExprCompiled *compiled, const char *format, ...)
 {
@@ -25,8 +25,8 @@ expr_words(const ExprCompiled *compiled, const char *format, ...)
 }
 
 /*
- * A token that cannot stand at its place, and with it the tokens before and behind it, as they stand
- * in the text.
+ * Returns words for a token that cannot stand at its place, with the tokens before and behind it as
+ * they stand in the text.
  */
 char *
 expr_words_syntax(const ExprCompiled *compiled, int location)
@@ -74,7 +74,7 @@ expr_words_misused(const ExprCompiled *compiled, const ExprRule *rule)
 					  rule->name);
 }
 
-/* A path with its placeholders replaced: [a, [0], b]. */
+/* Returns a path with its placeholders replaced: [a, [0], b]. */
 char *
 expr_words_path(const ExprPath *path)
 {
@@ -97,7 +97,7 @@ expr_words_path(const ExprPath *path)
 	return out.data;
 }
 
-/* A value of type S, N or B. */
+/* Returns a value of type S, N or B as messages have it. */
 static char *
 value_text(ItemSpan value)
 {
@@ -120,7 +120,7 @@ value_text(ItemSpan value)
 	return psprintf("AttributeValue: {%s:%s}", item_type_code(type), item_quoted_words(payload));
 }
 
-/* Words of two bounds. */
+/* Returns words for two bounds. */
 char *
 expr_words_bounds(const ExprCompiled *compiled, const char *problem, ItemSpan lower, ItemSpan upper)
 {

@@ -88,8 +88,8 @@ get_path(ItemSpan value, ArrayType *path, ItemSpan *out)
 }
 
 /*
- * A value as text: strings as they are, others as in plain JSON.  NULL is SQL's NULL,
- * as jsonb's ->> has it.
+ * Returns a value as text: strings as they are, others as plain JSON.  NULL is SQL's NULL, as
+ * jsonb's ->> has it.
  */
 static bool
 value_to_text(ItemSpan value, text **out)

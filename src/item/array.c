@@ -11,7 +11,7 @@
 
 #include "item/reader.h"
 
-/* for messages */
+/* These stand in messages. */
 #define ITEMS "array of items"
 #define VALUES "array of values"
 
@@ -42,7 +42,7 @@ read_array(FunctionCallInfo fcinfo, const text *json, const char *what, ItemSynt
 	return makeArrayResult(items, CurrentMemoryContext);
 }
 
-/* A json array of plain JSON objects */
+/* Reads a json array of plain JSON objects. */
 PG_FUNCTION_INFO_V1(dyn_items_from_json);
 Datum
 dyn_items_from_json(PG_FUNCTION_ARGS)
@@ -56,7 +56,7 @@ jsonb_text(Jsonb *jsonb)
 	return cstring_to_text(JsonbToCString(NULL, &jsonb->root, VARSIZE(jsonb)));
 }
 
-/* A jsonb array of plain JSON objects */
+/* Reads a jsonb array of plain JSON objects. */
 PG_FUNCTION_INFO_V1(dyn_items_from_jsonb);
 Datum
 dyn_items_from_jsonb(PG_FUNCTION_ARGS)
@@ -64,7 +64,7 @@ dyn_items_from_jsonb(PG_FUNCTION_ARGS)
 	return read_array(fcinfo, jsonb_text(PG_GETARG_JSONB_P(0)), ITEMS, ITEM_SYNTAX_PLAIN_ITEM);
 }
 
-/* A json array of plain JSON */
+/* Reads a json array of plain JSON. */
 PG_FUNCTION_INFO_V1(dyn_values_from_json);
 Datum
 dyn_values_from_json(PG_FUNCTION_ARGS)
@@ -72,7 +72,7 @@ dyn_values_from_json(PG_FUNCTION_ARGS)
 	return read_array(fcinfo, PG_GETARG_TEXT_PP(0), VALUES, ITEM_SYNTAX_PLAIN_VALUE);
 }
 
-/* A jsonb array of plain JSON */
+/* Reads a jsonb array of plain JSON. */
 PG_FUNCTION_INFO_V1(dyn_values_from_jsonb);
 Datum
 dyn_values_from_jsonb(PG_FUNCTION_ARGS)
@@ -81,7 +81,7 @@ dyn_values_from_jsonb(PG_FUNCTION_ARGS)
 }
 
 /*
- * A JSON array of DynamoDB JSON, or what the type of arrays of items reads: drivers that send
+ * Reads a JSON array of DynamoDB JSON, or what the type of arrays of items reads: drivers that send
  * parameters without a type send arrays in that form.
  */
 PG_FUNCTION_INFO_V1(dyn_items_from_text);

@@ -62,7 +62,7 @@ fail_use(const char *what)
 	ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("invalid item: %s", what)));
 }
 
-/* The innermost open L, M or set; NULL: there is none. */
+/* Returns the innermost open L, M or set, or NULL if there is none. */
 static inline const ItemBuildFrame *
 innermost(const ItemBuilder *b)
 {
@@ -95,7 +95,7 @@ end_value(ItemBuilder *b)
 }
 
 static void
-append(ItemBuilder *b, ItemSpan bytes)
+build_append(ItemBuilder *b, ItemSpan bytes)
 {
 	ensure(b, bytes.len);
 	memcpy(b->data + b->len, bytes.data, bytes.len);
@@ -120,7 +120,7 @@ item_build_begin(ItemBuilder *b, ItemType type)
 	frame->first_child = b->nchildren;
 }
 
-/* The name of the next value of a map. */
+/* Sets the name of the next value of a map. */
 void
 item_build_name(ItemBuilder *b, ItemSpan name)
 {
@@ -138,10 +138,10 @@ item_build_name(ItemBuilder *b, ItemSpan name)
 		len >>= 7;
 	}
 	b->data[b->len++] = (char) len;
-	append(b, name);
+	build_append(b, name);
 }
 
-/* The next value is an element of a list or set. */
+/* Begins the next value, an element of a list or set. */
 void
 item_build_element(ItemBuilder *b)
 {
@@ -162,7 +162,7 @@ item_build_scalar(ItemBuilder *b, ItemType type, ItemSpan payload)
 	if (type == ITEM_N && !item_number_valid(payload))
 		fail_use("a number that is none");
 	begin_value(b, type);
-	append(b, payload);
+	build_append(b, payload);
 	end_value(b);
 }
 
@@ -184,7 +184,7 @@ item_build_null(ItemBuilder *b)
 	end_value(b);
 }
 
-/* A value of another item, as it is. */
+/* Adds a value of another item as it is. */
 void
 item_build_value(ItemBuilder *b, ItemSpan value)
 {
@@ -192,13 +192,13 @@ item_build_value(ItemBuilder *b, ItemSpan value)
 		fail_use("an element of a set with a tag");
 	begin_value(b, item_type(value));
 	b->len--;
-	append(b, value);
+	build_append(b, value);
 	end_value(b);
 }
 
 /*
- * Room for a scalar of up to max bytes that the caller writes in place; it then says
- * with item_build_reserved() how many it used.
+ * Makes room for a scalar of up to max bytes that the caller writes in place; it then says with
+ * item_build_reserved() how many it used.
  */
 char *
 item_build_reserve(ItemBuilder *b, ItemType type, uint32 max)
@@ -224,7 +224,7 @@ child_span(const ItemBuilder *b, const ItemBuildChild *child)
 	return (ItemSpan){b->data + child->start, child->end - child->start};
 }
 
-/* What a frame's children are sorted by: the name, the string, the bytes, the number. */
+/* Compares two children by what the frame sorts them by: name, string, bytes or number. */
 static int
 compare_children(const ItemBuilder *b, ItemType type, const ItemBuildChild *x,
 				 const ItemBuildChild *y)
@@ -376,7 +376,7 @@ item_build_end(ItemBuilder *b)
 	return ITEM_BUILD_OK;
 }
 
-/* The finished item or value; the builder's other memory goes with its context. */
+/* Returns the finished item or value; the builder's other memory goes with its context. */
 DynItem *
 item_build_finish(ItemBuilder *b)
 {
@@ -386,7 +386,7 @@ item_build_finish(ItemBuilder *b)
 	return (DynItem *) b->data;
 }
 
-/* Where the builder is, down to some depth, as a document path: a.b[2]. */
+/* Appends where the builder is, down to some depth, as a document path: a.b[2]. */
 void
 item_build_path(const ItemBuilder *b, int depth, StringInfo out)
 {
@@ -451,7 +451,7 @@ item_build_describe(const ItemBuilder *b, ItemBuildError error, StringInfo out)
 	}
 }
 
-/* Where the first child came that is equal to an earlier one.  The children are sorted. */
+/* Returns where the first child came that is equal to an earlier one.  The children are sorted. */
 static uint32
 first_repeat(const ItemBuilder *b, ItemType type, const ItemBuildChild *children, int n)
 {
@@ -466,9 +466,9 @@ first_repeat(const ItemBuilder *b, ItemType type, const ItemBuildChild *children
 }
 
 /*
- * The elements of the innermost frame, which are sorted.  The older layer tells these in the order in
- * which they came: [b, a, b].  The current one does so from the first that came twice on, and has those
- * before it sorted, as in the set that it was filling: ["a", "b", "b"].
+ * Returns the innermost frame's elements as text; they are sorted.  The older layer tells these in
+ * the order in which they came: [b, a, b].  The current one does so from the first that came twice
+ * on, and has those before it sorted, as in the set that it was filling: ["a", "b", "b"].
  */
 static char *
 list_elements(const ItemBuilder *b, bool current)
@@ -521,7 +521,7 @@ list_elements(const ItemBuilder *b, bool current)
 	return list.data;
 }
 
-/* What DynamoDB says of an error that item_build_end() has found; NULL: nothing that is known. */
+/* Returns what DynamoDB says of an error of item_build_end(); NULL: nothing that is known. */
 const char *
 item_build_words(const ItemBuilder *b, ItemBuildError error, ItemLayer layer)
 {

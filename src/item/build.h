@@ -21,7 +21,7 @@ typedef enum ItemBuildError
 	ITEM_BUILD_EMPTY_SET
 } ItemBuildError;
 
-/* A child that is complete, or the last one of an open frame. */
+/* An ItemBuildChild is a child that is complete, or the last one of an open frame. */
 typedef struct ItemBuildChild
 {
 	uint32 start; /* offsets in data */
@@ -29,7 +29,7 @@ typedef struct ItemBuildChild
 	int source; /* where it came from, as the caller counts */
 } ItemBuildChild;
 
-/* An L, M or set that is not yet complete. */
+/* An ItemBuildFrame is an L, M or set that is not yet complete. */
 typedef struct ItemBuildFrame
 {
 	ItemType type;
@@ -69,7 +69,7 @@ extern void item_build_path(const ItemBuilder *b, int depth, StringInfo out);
 extern void item_build_describe(const ItemBuilder *b, ItemBuildError error, StringInfo out);
 extern const char *item_build_words(const ItemBuilder *b, ItemBuildError error, ItemLayer layer);
 
-/* Whether an L, M or set may be opened here; sets are leaves and do not count. */
+/* Returns whether an L, M or set may be opened here; sets are leaves and do not count. */
 static inline bool
 item_build_may_begin(const ItemBuilder *b, ItemType type)
 {

@@ -11,7 +11,7 @@
 
 #include "item/item.h"
 
-/* False: it is NULL. */
+/* Sets *value to the argument, which must have the type; returns false if it is NULL. */
 static bool
 read_value(FunctionCallInfo fcinfo, ItemType type, const char *target, ItemSpan *value)
 {
@@ -30,7 +30,7 @@ read_value(FunctionCallInfo fcinfo, ItemType type, const char *target, ItemSpan 
 	return true;
 }
 
-/* By a cast of numeric's to the target. */
+/* Casts an N to the target by one of numeric's casts. */
 static Datum
 cast_number(FunctionCallInfo fcinfo, const char *target, PGFunction cast)
 {

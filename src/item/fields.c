@@ -18,7 +18,7 @@ fields_fail(const FieldReader *reader, const char *message, const char *detail)
 	pg_unreachable();
 }
 
-/* The member as messages name it, with its object unless the reader's fail function adds that. */
+/* Returns the member as messages name it, with its object unless the reader's fail adds that. */
 static char *
 member_of(const FieldReader *reader, const char *name)
 {
@@ -44,7 +44,7 @@ list_name(StringInfo list, const char *name)
  * Reading
  */
 
-/* The JSON type of each kind's values; 0: any type. */
+/* This is the JSON type of each kind's values; 0 stands for any type. */
 static const struct
 {
 	ItemType type;
@@ -140,7 +140,7 @@ read_choice(const FieldReader *reader, const Field *field, ItemSpan value)
 
 /* The value has the field's kind. */
 static void
-store(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
+field_store(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
 	switch (field->kind)
 	{
@@ -190,7 +190,7 @@ read_field(const FieldReader *reader, const Field *field, void *target, const It
 	if (field->read != NULL)
 		field->read(reader, field, target, value);
 	else
-		store(reader, field, target, value);
+		field_store(reader, field, target, value);
 }
 
 static void

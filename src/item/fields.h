@@ -34,7 +34,7 @@ typedef enum FieldKind
 
 typedef struct Field Field;
 
-/* The context of a reader: its subject, and the function that raises its errors. */
+/* A FieldReader holds the subject of a reader and the function that raises its errors. */
 typedef struct FieldReader
 {
 	/* raises an error; detail may be NULL */
@@ -73,8 +73,8 @@ extern void fields_print_object(JsonWriter *json, const char *name, const Field 
 								const void *target);
 
 /*
- * For read functions of fields: raise any error; raise that the member must be something; read a
- * string that is not empty; an array of strings; a count.
+ * Read functions of fields use these: raise any error; raise that the member must be something;
+ * read a string that is not empty, an array of strings, a count.
  */
 pg_noreturn extern void fields_fail(const FieldReader *reader, const char *message,
 									const char *detail);

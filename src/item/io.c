@@ -107,7 +107,7 @@ dyn_value_recv(PG_FUNCTION_ARGS)
 }
 
 /*
- * For both types, since the bytes contain the type.  A placeholder, which logical replication may
+ * Sends both types, since the bytes contain the type.  A placeholder, which logical replication may
  * send when it is deleted, is sent as an ordinary item with its attributes, since no receiver
  * accepts a placeholder.
  */

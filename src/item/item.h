@@ -93,7 +93,7 @@ typedef enum ItemType
  */
 #define ITEM_MAX_ENCODED (6 * ITEM_MAX_SIZE)
 
-/* Both SQL types; only the root's type tells them apart. */
+/* This is both SQL types; only the root's type tells them apart. */
 typedef struct varlena DynItem;
 
 #define DatumGetDynItem(d) ((DynItem *) PG_DETOAST_DATUM_PACKED(d))
@@ -106,7 +106,7 @@ argument_item(FunctionCallInfo fcinfo, int i)
 	return PG_ARGISNULL(i) ? NULL : PG_GETARG_DYN_ITEM(i);
 }
 
-/* The children of an L, M or set, ready for access by number. */
+/* ItemChildren are those of an L, M or set, ready for access by number. */
 typedef struct ItemChildren
 {
 	const char *ends;
@@ -147,7 +147,7 @@ item_type_has_children(ItemType type)
 	return type >= ITEM_L;
 }
 
-/* The scalar type of a set's elements. */
+/* Returns the scalar type of a set's elements. */
 static inline ItemType
 item_element_type(ItemType set)
 {
@@ -201,7 +201,7 @@ item_children(ItemSpan value)
 	return c;
 }
 
-/* i is less than the count. */
+/* Returns a child; i is less than the count. */
 static inline ItemSpan
 item_child(const ItemChildren *c, uint32 i)
 {
@@ -347,8 +347,8 @@ typedef enum ItemLayer
 } ItemLayer;
 
 /*
- * What is wrong with the values of a request.  It is told after all that is wrong with the request's
- * JSON and members.
+ * An ItemComplaint says what is wrong with the values of a request.  It is told after all that is
+ * wrong with the request's JSON and members.
  */
 typedef struct ItemComplaint
 {
@@ -360,7 +360,7 @@ typedef struct ItemComplaint
 	ItemLayer layer; /* whose words these are: known before anything is wrong */
 } ItemComplaint;
 
-/* How deep values are nested, where that is judged later: they have no more than ITEM_MAX_NESTING. */
+/* An ItemDepth says how deep values judged later are nested: within ITEM_MAX_NESTING. */
 typedef struct ItemDepth
 {
 	ItemComplaint complaint; /* that they have more than ITEM_CALL_NESTING levels; or no message */

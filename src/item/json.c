@@ -26,7 +26,7 @@ item_forbid_nul(ItemSpan s)
 						errhint("Read it as dyn_item or dyn_value.")));
 }
 
-/* Whether a map looks like a value of DynamoDB JSON: {"S": ...}. */
+/* Returns whether a map looks like a value of DynamoDB JSON: {"S": ...}. */
 static bool
 is_typed(ItemSpan map)
 {
@@ -39,7 +39,7 @@ is_typed(ItemSpan map)
 	return item_type_from_code(name) != 0;
 }
 
-/* Whether each attribute of a map does. */
+/* Returns whether each attribute of a map looks like such a value. */
 static bool
 looks_typed(ItemSpan root)
 {
@@ -72,7 +72,7 @@ item_refuse_typed(DynItem *item)
 	return item;
 }
 
-/* The same of one value: {"S": ...} is a typed one, and not a map. */
+/* Does the same for one value: {"S": ...} is a typed one, and not a map. */
 DynItem *
 item_refuse_typed_value(DynItem *value)
 {
@@ -167,7 +167,7 @@ build_jsonb_begin(ItemBuilder *b, ItemType type)
 	item_build_begin(b, type);
 }
 
-/* Any value, at the builder's place. */
+/* Adds any value at the builder's place. */
 void
 item_build_jsonb(ItemBuilder *b, Datum datum)
 {
@@ -259,7 +259,7 @@ jsonb_string(ItemSpan s)
 	return v;
 }
 
-/* A scalar's payload as a jsonb scalar. */
+/* Returns a scalar's payload as a jsonb scalar. */
 static JsonbValue
 jsonb_scalar(ItemType type, ItemSpan payload)
 {

@@ -24,7 +24,7 @@ json_writer_into(StringInfo text, JsonStyle style)
 
 /* Names and values are many and small. */
 static inline void
-put(StringInfo text, char c)
+json_put(StringInfo text, char c)
 {
 	appendStringInfoCharMacro(text, c);
 }
@@ -34,9 +34,9 @@ write_comma(JsonWriter *json)
 {
 	if (json->comma)
 	{
-		put(json->text, ',');
+		json_put(json->text, ',');
 		if (json->style == JSON_SPACED)
-			put(json->text, ' ');
+			json_put(json->text, ' ');
 	}
 	json->comma = true;
 }
@@ -44,9 +44,9 @@ write_comma(JsonWriter *json)
 static void
 write_colon(JsonWriter *json)
 {
-	put(json->text, ':');
+	json_put(json->text, ':');
 	if (json->style == JSON_SPACED)
-		put(json->text, ' ');
+		json_put(json->text, ' ');
 }
 
 /*
@@ -59,9 +59,9 @@ json_write_name(JsonWriter *json, const char *name)
 	write_comma(json);
 	if (name == NULL)
 		return;
-	put(json->text, '"');
+	json_put(json->text, '"');
 	appendStringInfoString(json->text, name);
-	put(json->text, '"');
+	json_put(json->text, '"');
 	write_colon(json);
 }
 
@@ -79,17 +79,17 @@ json_write_member(JsonWriter *json, ItemSpan name)
 }
 
 static void
-begin(JsonWriter *json, const char *name, char bracket)
+json_begin(JsonWriter *json, const char *name, char bracket)
 {
 	json_write_name(json, name);
-	put(json->text, bracket);
+	json_put(json->text, bracket);
 	json->comma = false;
 }
 
 static void
-end(JsonWriter *json, char bracket)
+json_end(JsonWriter *json, char bracket)
 {
-	put(json->text, bracket);
+	json_put(json->text, bracket);
 	json->comma = true;
 }
 
@@ -97,28 +97,28 @@ end(JsonWriter *json, char bracket)
 void
 json_write_begin(JsonWriter *json, const char *name)
 {
-	begin(json, name, '{');
+	json_begin(json, name, '{');
 }
 
 /* Ends the object that was begun last. */
 void
 json_write_end(JsonWriter *json)
 {
-	end(json, '}');
+	json_end(json, '}');
 }
 
 /* Begins an array. */
 void
 json_write_begin_array(JsonWriter *json, const char *name)
 {
-	begin(json, name, '[');
+	json_begin(json, name, '[');
 }
 
 /* Ends the array that was begun last. */
 void
 json_write_end_array(JsonWriter *json)
 {
-	end(json, ']');
+	json_end(json, ']');
 }
 
 /* Writes a string; nothing, if it is NULL. */

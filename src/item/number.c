@@ -17,7 +17,7 @@
 
 #include "item/item.h"
 
-/* The significant digits of a number and the power of ten of the first one. */
+/* A Decimal is the significant digits of a number and the power of ten of the first one. */
 typedef struct Decimal
 {
 	bool negative;
@@ -26,10 +26,10 @@ typedef struct Decimal
 	char digits[ITEM_NUMBER_DIGITS];
 } Decimal;
 
-/* Stands for all exponents that are too large or too small to be valid. */
+/* This stands for all exponents that are too large or too small to be valid. */
 #define EXPONENT_CAP INT64CONST(10000000000)
 
-/* What is asked of a number that is zero. */
+/* A ZeroRule says what is asked of a number that is zero. */
 typedef enum ZeroRule
 {
 	ZERO_ANY,
@@ -151,8 +151,8 @@ item_number_parse(const char *text, Size len, char out[ITEM_NUMBER_SIZE])
 }
 
 /*
- * The same of a number that a call brings: of a zero the exponent that is written has to be in the
- * range of numbers.
+ * Parses a number that a call brings: of a zero the exponent that is written has to be in the range
+ * of numbers.
  */
 int
 item_number_parse_call(const char *text, Size len, char out[ITEM_NUMBER_SIZE])
@@ -170,7 +170,7 @@ item_number_is_negative(ItemSpan number)
 	return number.len > 0 && (unsigned char) number.data[0] < 0x80;
 }
 
-/* The base-100 digit at one place. */
+/* Returns the base-100 digit at one place. */
 static inline int
 packed_digit(ItemSpan number, int place)
 {
@@ -179,7 +179,7 @@ packed_digit(ItemSpan number, int place)
 	return item_number_is_negative(number) ? 100 - byte : byte - 1;
 }
 
-/* The power of a hundred, E above. */
+/* Returns the power of a hundred, E above. */
 static inline int
 packed_exponent(ItemSpan number)
 {
@@ -188,7 +188,7 @@ packed_exponent(ItemSpan number)
 	return (first < 0x80 ? 0x7f - first : first - 0x80) - 64;
 }
 
-/* Significant decimal digits; zero has none. */
+/* Returns the number of significant decimal digits; zero has none. */
 int
 item_number_digits(ItemSpan number)
 {
@@ -202,8 +202,8 @@ item_number_digits(ItemSpan number)
 }
 
 /*
- * Pairs of significant decimal digits, counted from the point: of those before it and of those behind
- * it, each rounded up; zero has none.
+ * Returns the pairs of significant decimal digits, counted from the point: of those before it and
+ * of those behind it, each rounded up; zero has none.
  */
 int
 item_number_pairs_by_point(ItemSpan number)
@@ -245,8 +245,8 @@ item_number_valid(ItemSpan number)
 }
 
 /*
- * Order by value.  The bytes compare as the numbers do, except that zero is empty and
- * that a negative number is the smaller the more digits follow.
+ * Compares two numbers by value.  The bytes compare as the numbers do, except that zero is empty
+ * and that a negative number is the smaller the more digits follow.
  */
 int
 item_number_compare(ItemSpan a, ItemSpan b)
@@ -300,7 +300,7 @@ pack_pairs(const int *pairs, int n, int exponent, bool negative, char out[ITEM_N
 	return n + 1;
 }
 
-/* A number of things, which always fits. */
+/* Packs a number of things, which always fits. */
 int
 item_number_from_count(uint32 count, char out[ITEM_NUMBER_SIZE])
 {
@@ -321,7 +321,7 @@ item_number_from_count(uint32 count, char out[ITEM_NUMBER_SIZE])
 	return pack_pairs(pairs, 5, 5, false, out);
 }
 
-/* value / 100^places, which always fits. */
+/* Packs value / 100^places, which always fits. */
 int
 item_number_from_int64(int64 value, int places, char out[ITEM_NUMBER_SIZE])
 {
@@ -351,8 +351,8 @@ require_valid(ItemSpan number)
 #define FEW_PAIRS 4
 
 /*
- * Whether a number is such an integer, in canonical form: its pairs, and its value.  False for others
- * says nothing of their form.
+ * Returns whether a number is such an integer, in canonical form, with its pairs and its value.
+ * False for others says nothing of their form.
  */
 static inline bool
 read_few(ItemSpan number, int *npairs, uint32 *value)
@@ -378,7 +378,7 @@ read_few(ItemSpan number, int *npairs, uint32 *value)
 	return true;
 }
 
-/* number * 100^places; false if that is no integer, or too large. */
+/* Sets *value to number * 100^places; returns false if that is no integer, or too large. */
 bool
 item_number_to_int64(ItemSpan number, int places, int64 *value)
 {
@@ -450,8 +450,8 @@ carry_pairs(int *sum, int n)
 }
 
 /*
- * a + b or a - b, exactly.  Returns the length of the packed number, or an
- * ItemNumberError if it is none that an N can be.
+ * Computes a + b or a - b exactly.  Returns the length of the packed number, or an ItemNumberError
+ * if it is none that an N can be.
  */
 int
 item_number_add(ItemSpan a, ItemSpan b, bool subtract, char out[ITEM_NUMBER_SIZE])
@@ -489,7 +489,7 @@ item_number_add(ItemSpan a, ItemSpan b, bool subtract, char out[ITEM_NUMBER_SIZE
 	return pack_pairs(sum, n, high + 1, negative, out);
 }
 
-/* Plain notation, without an exponent; returns the length and ends it with a NUL. */
+/* Prints plain notation, without an exponent; returns the length and ends it with a NUL. */
 int
 item_number_print(ItemSpan number, char out[ITEM_NUMBER_TEXT])
 {
@@ -547,7 +547,7 @@ item_number_print(ItemSpan number, char out[ITEM_NUMBER_TEXT])
 	return (int) (p - out);
 }
 
-/* What an error means, as the end of a sentence about the number. */
+/* Returns what an error means, as the end of a sentence about the number. */
 const char *
 item_number_error(ItemNumberError error)
 {
@@ -565,7 +565,7 @@ item_number_error(ItemNumberError error)
 	return "is not a number";
 }
 
-/* A number as it is written, as far as it has any form: its digits, and where they are. */
+/* A WrittenNumber holds the digits of a number as it is written, and where they are. */
 typedef struct WrittenNumber
 {
 	int64 precision; /* digits from the first significant one on; at least 1 */
@@ -591,7 +591,7 @@ read_exponent(const char *p, const char *end, WrittenNumber *number)
 	number->exponent = e;
 }
 
-/* Of text whose form is right. */
+/* Reads a number from text whose form is right. */
 static WrittenNumber
 read_written(ItemSpan text)
 {
@@ -625,8 +625,8 @@ is_int32(int64 value)
 }
 
 /*
- * What DynamoDB takes an error for in a parameter of PartiQL.  There exponents have 32 bits, and so
- * has the place of the first digit, which begins again at the other end of its range.
+ * Returns what DynamoDB takes an error for in a parameter of PartiQL.  There exponents have 32
+ * bits, and so has the place of the first digit, which begins again at the other end of its range.
  */
 static ItemNumberError
 parameter_error(ItemNumberError error, const WrittenNumber *number)
@@ -676,7 +676,7 @@ item_number_words(ItemNumberError error, ItemSpan text)
 	return words_of_error(error, text);
 }
 
-/* The same of a parameter of PartiQL. */
+/* Does the same for a parameter of PartiQL. */
 const char *
 item_number_words_parameter(ItemNumberError error, ItemSpan text)
 {
@@ -689,7 +689,7 @@ item_number_words_parameter(ItemNumberError error, ItemSpan text)
 	return words_of_error(error, text);
 }
 
-/* The same of a sum or difference, which has too many digits if it is too large for them. */
+/* Does the same for a sum or difference, which has too many digits if it is too large for them. */
 const char *
 item_number_words_sum(ItemNumberError error)
 {

@@ -51,7 +51,7 @@ typed_hint(const ItemParser *p)
 	return p->castable ? TYPED_HINT "; cast plain JSON to jsonb first." : TYPED_HINT ".";
 }
 
-/* Whether one value is read. */
+/* Returns whether one value is read. */
 static bool
 is_value(const ItemParser *p)
 {
@@ -59,7 +59,7 @@ is_value(const ItemParser *p)
 		   p->syntax == ITEM_SYNTAX_PLAIN_VALUE;
 }
 
-/* Whether the values of an expression are read. */
+/* Returns whether the values of an expression are read. */
 static bool
 is_values(const ItemParser *p)
 {
@@ -78,7 +78,7 @@ is_plain(const ItemParser *p)
  * value of a request, whose complaint has been noted.
  */
 
-/* What an error is about. */
+/* Trouble says what an error is about. */
 typedef enum Trouble
 {
 	TROUBLE_JSON, /* the JSON, or its types */
@@ -97,21 +97,21 @@ token_start(ItemParser *p)
 	return p->lex->token_start != NULL ? p->lex->token_start : p->lex->token_terminator;
 }
 
-/* Whether something is wrong with a value already: more is not told, and not put in words. */
+/* Returns whether something is wrong with a value already: no more than that is told. */
 static bool
 has_complaint(const ItemParser *p)
 {
 	return p->complaint != NULL && p->complaint->message != NULL;
 }
 
-/* Whose words are told: those of no request are looked at by nobody. */
+/* Returns the layer whose words are told: those of no request are looked at by nobody. */
 static ItemLayer
 layer_of(const ItemParser *p)
 {
 	return p->complaint == NULL ? ITEM_LAYER_OLDER : p->complaint->layer;
 }
 
-/* What is wrong with a value that an expression has is said with the value's name. */
+/* Adds the value's name to what is said of a value that an expression has. */
 static const char *
 value_words(ItemParser *p, const char *words)
 {
@@ -125,7 +125,7 @@ value_words(ItemParser *p, const char *words)
 					name.data);
 }
 
-/* The same where the current layer does not name the value. */
+/* Does the same where the current layer does not name the value. */
 static const char *
 unnamed_words(ItemParser *p, const char *words)
 {
@@ -134,7 +134,7 @@ unnamed_words(ItemParser *p, const char *words)
 
 /* The words are those of DynamoDB, or NULL. */
 static bool
-report(ItemParser *p, Trouble trouble, const ItemComplaint *c)
+parse_report(ItemParser *p, Trouble trouble, const ItemComplaint *c)
 {
 	bool json = trouble == TROUBLE_JSON && p->complaint != NULL;
 	ItemLayer layer;
@@ -169,10 +169,10 @@ fail_at(ItemParser *p, Trouble trouble, const char *at, int depth, const char *m
 	c.detail = path.len > 0 ? psprintf("At character %d, in attribute \"%s\".", character_at(p, at),
 									   path.data)
 							: psprintf("At character %d.", character_at(p, at));
-	return report(p, trouble, &c);
+	return parse_report(p, trouble, &c);
 }
 
-/* The text is no JSON; the lexer has the message. */
+/* Fails since the text is no JSON; the lexer has the message. */
 static bool
 fail_syntax(ItemParser *p, JsonParseErrorType error)
 {
@@ -183,15 +183,16 @@ fail_syntax(ItemParser *p, JsonParseErrorType error)
 	if (p->lex->token_type == JSON_TOKEN_END && error != JSON_INVALID_TOKEN)
 		error = JSON_EXPECTED_MORE;
 	detail = json_errdetail(error, p->lex);
-	return report(p, TROUBLE_JSON,
-				  &(ItemComplaint){is_value(p) ? "invalid value: malformed JSON"
-											   : "invalid item: malformed JSON",
-								   psprintf("At character %d: %s", character_at(p, at), detail)});
+	return parse_report(
+		p, TROUBLE_JSON,
+		&(ItemComplaint){is_value(p) ? "invalid value: malformed JSON"
+									 : "invalid item: malformed JSON",
+						 psprintf("At character %d: %s", character_at(p, at), detail)});
 }
 
-/* The value at the current token is wrong, unless the input just ends here. */
+/* Fails since the value at the current token is wrong, unless the input just ends here. */
 static bool
-fail(ItemParser *p, Trouble trouble, const char *message, const char *words)
+parse_fail(ItemParser *p, Trouble trouble, const char *message, const char *words)
 {
 	if (p->lex->token_type == JSON_TOKEN_END)
 		return fail_syntax(p, JSON_EXPECTED_MORE);
@@ -201,14 +202,14 @@ fail(ItemParser *p, Trouble trouble, const char *message, const char *words)
 static bool
 fail_value(ItemParser *p, const char *message, const char *words)
 {
-	return fail(p, TROUBLE_VALUE, message, unnamed_words(p, words));
+	return parse_fail(p, TROUBLE_VALUE, message, unnamed_words(p, words));
 }
 
-/* JSON of another type is at the current token. */
+/* Fails since JSON of another type is at the current token. */
 static bool
 fail_type(ItemParser *p, TokenExpected expected, const char *message)
 {
-	return fail(p, TROUBLE_JSON, message, token_words(p->lex, expected));
+	return parse_fail(p, TROUBLE_JSON, message, token_words(p->lex, expected));
 }
 
 static bool
@@ -237,7 +238,7 @@ fail_size(ItemParser *p, Size size)
 						: psprintf("The limit was passed at character %d.",
 								   character_at(p, token_start(p)));
 	c.words = is_values(p) ? NULL : ITEM_SIZE_WORDS;
-	return report(p, TROUBLE_VALUE, &c);
+	return parse_report(p, TROUBLE_VALUE, &c);
 }
 
 /*
@@ -245,7 +246,7 @@ fail_size(ItemParser *p, Size size)
  */
 
 static bool
-next(ItemParser *p)
+parse_next(ItemParser *p)
 {
 	JsonParseErrorType error = json_lex(p->lex);
 
@@ -260,9 +261,9 @@ at_token(ItemParser *p, JsonTokenType type)
 
 /* Advance, and demand one kind of token. */
 static bool
-expect(ItemParser *p, JsonTokenType type, JsonParseErrorType error)
+parse_expect(ItemParser *p, JsonTokenType type, JsonParseErrorType error)
 {
-	if (!next(p))
+	if (!parse_next(p))
 		return false;
 	return at_token(p, type) ? true : fail_syntax(p, error);
 }
@@ -300,7 +301,7 @@ decode_unicode(ItemParser *p, const char **s, const char *end)
 		}
 	}
 	if (is_utf16_surrogate_first(code) || is_utf16_surrogate_second(code))
-		return fail(p, TROUBLE_VALUE, "string contains a lone surrogate", NULL);
+		return parse_fail(p, TROUBLE_VALUE, "string contains a lone surrogate", NULL);
 	unicode_to_utf8(code, utf8);
 	appendBinaryStringInfo(&p->scratch, (char *) utf8, pg_utf_mblen(utf8));
 	return true;
@@ -326,7 +327,7 @@ decode_escape(char c)
 	}
 }
 
-/* The text of a string token, which the lexer has checked but for surrogates. */
+/* Decodes a string token, which the lexer has checked but for surrogates. */
 static bool
 token_string(ItemParser *p, ItemSpan *out)
 {
@@ -362,7 +363,7 @@ token_string(ItemParser *p, ItemSpan *out)
  * Scalars, shared by both syntaxes
  */
 
-/* Where to put a scalar of at most that many bytes, which fill_room() completes. */
+/* Returns where to put a scalar of at most that many bytes, which fill_room() completes. */
 static char *
 scalar_room(ItemParser *p, ItemType type, int size)
 {
@@ -406,7 +407,7 @@ build_number(ItemParser *p, ItemSpan text)
 					  number_words(p, len, text));
 }
 
-/* What DynamoDB says of text that is no base64; NULL: nothing that is known. */
+/* Returns what DynamoDB says of text that is no base64; NULL: nothing that is known. */
 static const char *
 base64_words(ItemSpan text, bool padded)
 {
@@ -416,7 +417,7 @@ base64_words(ItemSpan text, bool padded)
 	return padded ? NULL : "Invalid last non-pad Base64 character dectected";
 }
 
-/* Padding only at the end, and whole groups of four: pg_b64_decode() lets more pass. */
+/* Takes padding only at the end, and whole groups of four: pg_b64_decode() lets more pass. */
 static bool
 build_base64(ItemParser *p, ItemSpan text)
 {
@@ -430,7 +431,7 @@ build_base64(ItemParser *p, ItemSpan text)
 	if (text.len % 4 == 0 && padded)
 		len = pg_b64_decode(text.data, text.len, (void *) to, size);
 	if (len < 0)
-		return fail(p, TROUBLE_JSON, "invalid base64", base64_words(text, padded));
+		return parse_fail(p, TROUBLE_JSON, "invalid base64", base64_words(text, padded));
 	return fill_room(p, to, len);
 }
 
@@ -472,13 +473,13 @@ build_null(ItemParser *p)
 
 /* Pass over a value, and leave the lexer at its last token. */
 static bool
-skip(ItemParser *p)
+parse_skip(ItemParser *p)
 {
 	switch (json_skip_value(p->lex, JSON_MAX_DEPTH))
 	{
 		case JSON_SKIPPED_TOO_DEEP:
-			return fail(p, TROUBLE_JSON,
-						psprintf("more than %d levels of nested JSON", JSON_MAX_DEPTH), NULL);
+			return parse_fail(p, TROUBLE_JSON,
+							  psprintf("more than %d levels of nested JSON", JSON_MAX_DEPTH), NULL);
 		case JSON_SKIPPED_MALFORMED:
 			return fail_syntax(p, at_token(p, JSON_TOKEN_END) ? JSON_EXPECTED_MORE
 															  : JSON_INVALID_TOKEN);
@@ -488,7 +489,7 @@ skip(ItemParser *p)
 	return true;
 }
 
-/* The levels of nesting that may be in an attribute. */
+/* Returns the levels of nesting that may be in an attribute. */
 static int
 max_nesting(const ItemParser *p)
 {
@@ -511,11 +512,14 @@ note_depth(ItemParser *p, bool *ok)
 			ITEM_NESTING_WORDS_LONG};
 	p->late->beyond |= beyond;
 	if (beyond)
-		*ok = build_null(p) && skip(p);
+		*ok = build_null(p) && parse_skip(p);
 	return beyond;
 }
 
-/* Whether a map or list stands too deep.  Then it was passed over, and *ok says whether to go on. */
+/*
+ * Returns whether a map or list stands too deep.  Then it was passed over, and *ok says whether to
+ * go on.
+ */
 static bool
 too_deep(ItemParser *p, ItemType type, bool *ok)
 {
@@ -523,21 +527,21 @@ too_deep(ItemParser *p, ItemType type, bool *ok)
 		return false;
 	if (p->late != NULL)
 		return note_depth(p, ok);
-	*ok = fail(p, TROUBLE_VALUE, psprintf("more than %d levels of nesting", max_nesting(p)),
-			   is_values(p) ? ITEM_NESTING_WORDS : ITEM_NESTING_WORDS_LONG) &&
-		  skip(p);
+	*ok = parse_fail(p, TROUBLE_VALUE, psprintf("more than %d levels of nesting", max_nesting(p)),
+					 is_values(p) ? ITEM_NESTING_WORDS : ITEM_NESTING_WORDS_LONG) &&
+		  parse_skip(p);
 	return true;
 }
 
 static void
-begin(ItemParser *p, ItemType type)
+parse_begin(ItemParser *p, ItemType type)
 {
 	if (!p->broken)
 		item_build_begin(&p->b, type);
 	p->depth++;
 }
 
-/* What is built may become larger than any item, but not any larger. */
+/* Checks the size of what is built, which may become larger than any item, but not any larger. */
 static bool
 check_encoded(ItemParser *p)
 {
@@ -545,7 +549,7 @@ check_encoded(ItemParser *p)
 }
 
 static bool
-end(ItemParser *p)
+parse_end(ItemParser *p)
 {
 	ItemBuildError error;
 
@@ -580,7 +584,7 @@ check_name(ItemParser *p, ItemSpan name)
 	return true;
 }
 
-/* In the way in which all values of the text are written. */
+/* Parses a value in the way in which all values of the text are written. */
 static bool
 parse_value(ItemParser *p)
 {
@@ -599,10 +603,10 @@ parse_name(ItemParser *p)
 	p->b.source = (int) (p->lex->token_start - p->lex->input);
 	if (!p->broken)
 		item_build_name(&p->b, name);
-	return expect(p, JSON_TOKEN_COLON, JSON_EXPECTED_COLON) && next(p);
+	return parse_expect(p, JSON_TOKEN_COLON, JSON_EXPECTED_COLON) && parse_next(p);
 }
 
-/* At an opening brace: names with values up to the closing brace. */
+/* Parses names with values, from the opening brace up to the closing one. */
 static bool
 parse_attributes(ItemParser *p)
 {
@@ -610,24 +614,24 @@ parse_attributes(ItemParser *p)
 
 	if (too_deep(p, ITEM_M, &ok))
 		return ok;
-	begin(p, ITEM_M);
-	if (!next(p))
+	parse_begin(p, ITEM_M);
+	if (!parse_next(p))
 		return false;
 	if (at_token(p, JSON_TOKEN_OBJECT_END))
-		return end(p);
+		return parse_end(p);
 	for (;;)
 	{
 		if (!at_token(p, JSON_TOKEN_STRING))
 			return fail_syntax(p, JSON_EXPECTED_STRING);
 		if (!parse_name(p))
 			return false;
-		if (!parse_value(p) || !next(p))
+		if (!parse_value(p) || !parse_next(p))
 			return false;
 		if (at_token(p, JSON_TOKEN_OBJECT_END))
-			return end(p);
+			return parse_end(p);
 		if (!at_token(p, JSON_TOKEN_COMMA))
 			return fail_syntax(p, JSON_EXPECTED_OBJECT_NEXT);
-		if (!next(p))
+		if (!parse_next(p))
 			return false;
 		if (!check_encoded(p))
 			return false;
@@ -643,7 +647,7 @@ parse_set_element(ItemParser *p, ItemType type)
 	return build_scalar(p, item_element_type(type));
 }
 
-/* At an opening bracket: values or set elements up to the closing bracket. */
+/* Parses values or set elements, from the opening bracket up to the closing one. */
 static bool
 parse_elements(ItemParser *p, ItemType type)
 {
@@ -651,11 +655,11 @@ parse_elements(ItemParser *p, ItemType type)
 
 	if (too_deep(p, type, &ok))
 		return ok;
-	begin(p, type);
-	if (!next(p))
+	parse_begin(p, type);
+	if (!parse_next(p))
 		return false;
 	if (at_token(p, JSON_TOKEN_ARRAY_END))
-		return end(p);
+		return parse_end(p);
 	for (;;)
 	{
 		p->b.source = (int) (token_start(p) - p->lex->input);
@@ -665,13 +669,13 @@ parse_elements(ItemParser *p, ItemType type)
 			ok = parse_set_element(p, type);
 		else
 			ok = parse_value(p);
-		if (!ok || !next(p))
+		if (!ok || !parse_next(p))
 			return false;
 		if (at_token(p, JSON_TOKEN_ARRAY_END))
-			return end(p);
+			return parse_end(p);
 		if (!at_token(p, JSON_TOKEN_COMMA))
 			return fail_syntax(p, JSON_EXPECTED_ARRAY_NEXT);
-		if (!next(p))
+		if (!parse_next(p))
 			return false;
 		if (!check_encoded(p))
 			return false;
@@ -682,7 +686,7 @@ parse_elements(ItemParser *p, ItemType type)
  * DynamoDB JSON
  */
 
-/* What stands behind a type code. */
+/* Parses what stands behind a type code. */
 static bool
 parse_payload(ItemParser *p, ItemType type)
 {
@@ -724,7 +728,7 @@ parse_payload(ItemParser *p, ItemType type)
 	return parse_elements(p, type);
 }
 
-/* How many types a value has, as it is being read. */
+/* TypeCodes counts how many types a value has, as it is being read. */
 typedef struct TypeCodes
 {
 	int known;
@@ -732,16 +736,17 @@ typedef struct TypeCodes
 	const char *unknown; /* what is to be said of it */
 } TypeCodes;
 
-/* A value without a type, or with more than one, has been read. */
+/* Complains of a value that was read without a type, or with more than one. */
 static bool
 check_types(ItemParser *p, const TypeCodes *codes)
 {
 	if (has_complaint(p))
 		return true;
 	if (codes->known > 1)
-		return fail(p, TROUBLE_VALUE, "a value must have one type code only",
-					value_words(p, "Supplied AttributeValue has more than one datatypes set, must "
-								   "contain exactly one of the supported datatypes"));
+		return parse_fail(
+			p, TROUBLE_VALUE, "a value must have one type code only",
+			value_words(p, "Supplied AttributeValue has more than one datatypes set, must "
+						   "contain exactly one of the supported datatypes"));
 	if (codes->known == 1)
 		return true;
 	return fail_at(p, TROUBLE_VALUE, codes->unknown != NULL ? codes->unknown_at : token_start(p),
@@ -753,7 +758,7 @@ check_types(ItemParser *p, const TypeCodes *codes)
 }
 
 /*
- * At a type code: the code and what stands behind it.  Requests ignore members that the API does not
+ * Parses a type code and what stands behind it.  Requests ignore members that the API does not
  * have, and null.
  */
 static bool
@@ -773,17 +778,17 @@ parse_type(ItemParser *p, TypeCodes *codes)
 		if (p->complaint == NULL)
 			return check_types(p, codes);
 	}
-	if (!expect(p, JSON_TOKEN_COLON, JSON_EXPECTED_COLON) || !next(p))
+	if (!parse_expect(p, JSON_TOKEN_COLON, JSON_EXPECTED_COLON) || !parse_next(p))
 		return false;
 	if (p->complaint != NULL && (type == 0 || at_token(p, JSON_TOKEN_NULL)))
-		return skip(p);
+		return parse_skip(p);
 	/* of a second value only what is wrong with it counts */
 	if (codes->known++ > 0)
 		p->broken = true;
 	return parse_payload(p, type);
 }
 
-/* At the first token of a value, {"S":"a"}. */
+/* Parses a value from its first token on, {"S":"a"}. */
 static bool
 parse_typed(ItemParser *p)
 {
@@ -797,7 +802,7 @@ parse_typed(ItemParser *p)
 		return fail_at(p, TROUBLE_JSON, token_start(p), p->b.depth,
 					   "a value must be an object with a type code", typed_hint(p),
 					   token_words(p->lex, TOKEN_VALUE));
-	if (!next(p))
+	if (!parse_next(p))
 		return false;
 	if (at_token(p, JSON_TOKEN_OBJECT_END))
 		return check_types(p, &codes);
@@ -805,7 +810,7 @@ parse_typed(ItemParser *p)
 	{
 		if (!at_token(p, JSON_TOKEN_STRING))
 			return fail_syntax(p, JSON_EXPECTED_STRING);
-		if (!parse_type(p, &codes) || !next(p))
+		if (!parse_type(p, &codes) || !parse_next(p))
 			return false;
 		if (at_token(p, JSON_TOKEN_OBJECT_END))
 			return check_types(p, &codes);
@@ -813,7 +818,7 @@ parse_typed(ItemParser *p)
 			return fail_syntax(p, JSON_EXPECTED_OBJECT_NEXT);
 		if (p->complaint == NULL)
 			return check_types(p, &(TypeCodes){.known = 2});
-		if (!next(p))
+		if (!parse_next(p))
 			return false;
 	}
 }
@@ -862,7 +867,7 @@ require_utf8(void)
 						errdetail("This database has encoding %s.", GetDatabaseEncodingName())));
 }
 
-/* At the first token of what the syntax says. */
+/* Parses what the syntax says, from its first token on. */
 static bool
 parse_root(ItemParser *p)
 {
@@ -893,7 +898,7 @@ init_parser(ItemParser *p, JsonLexContext *lex, ItemSyntax syntax, Size hint, bo
 	item_build_init(&p->b, Min(hint, ITEM_MAX_ENCODED));
 }
 
-/* What stands for an item of a request that something is wrong with. */
+/* Returns what stands for an item of a request that something is wrong with. */
 static DynItem *
 blank_item(ItemSyntax syntax)
 {
@@ -938,7 +943,7 @@ parse_text(const char *json, int len, ItemSyntax syntax, bool of_call, struct No
 
 	init_parser(&p, make_json_lexer(json, len), syntax, len, of_call, escontext);
 	p.castable = true;
-	if (!next(&p) || !parse_root(&p) || !expect(&p, JSON_TOKEN_END, JSON_EXPECTED_END))
+	if (!parse_next(&p) || !parse_root(&p) || !parse_expect(&p, JSON_TOKEN_END, JSON_EXPECTED_END))
 		return NULL;
 	return finish_item(&p);
 }
@@ -996,7 +1001,7 @@ item_complain(const ItemComplaint *c)
 				 errwords_if(c->words), errwords_kind(c->of_size ? WORDS_OTHER : WORDS_VALUE)));
 }
 
-/* The text of the lexer's current token, a string, palloc'd. */
+/* Returns the text of the lexer's current token, a string, palloc'd. */
 ItemSpan
 item_parse_string(struct JsonLexContext *lex)
 {

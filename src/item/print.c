@@ -10,11 +10,11 @@
 #include "item/item.h"
 
 /*
- * As appendBinaryStringInfo(), but inline: an item is written in many small pieces, and calls for
- * each of them took most of the time of a query's output.
+ * Appends bytes as appendBinaryStringInfo() does, but inline: an item is written in many small
+ * pieces, and calls for each of them took most of the time of a query's output.
  */
 static inline void
-put(StringInfo out, const char *data, int len)
+print_put(StringInfo out, const char *data, int len)
 {
 	if (unlikely(out->maxlen - out->len <= len))
 		enlargeStringInfo(out, len);
@@ -40,11 +40,11 @@ written(StringInfo out, char *end)
 	*end = '\0';
 }
 
-#define put_literal(out, literal) put(out, literal, sizeof(literal) - 1)
+#define put_literal(out, literal) print_put(out, literal, sizeof(literal) - 1)
 
 #define EACH_BYTE UINT64CONST(0x0101010101010101)
 
-/* Whether a byte of x is below n, which is at most 128. */
+/* Returns whether a byte of x is below n, which is at most 128. */
 static inline bool
 has_less(uint64 x, uint8 n)
 {
@@ -63,7 +63,7 @@ needs_escape(unsigned char c)
 	return c < ' ' || c == '"' || c == '\\';
 }
 
-/* Whether one of eight bytes needs an escape. */
+/* Returns whether one of eight bytes needs an escape. */
 static inline bool
 any_needs_escape(uint64 x)
 {
@@ -179,7 +179,7 @@ print_escaped(StringInfo out, ItemSpan s)
 	{
 		const char *escape = find_escape(p, end);
 
-		put(out, p, escape - p);
+		print_put(out, p, escape - p);
 		if (escape == end)
 			break;
 		print_escape(out, (unsigned char) *escape);
@@ -188,7 +188,7 @@ print_escaped(StringInfo out, ItemSpan s)
 	put_literal(out, "\"");
 }
 
-/* A JSON string.  U+0000 can be in it, so escape_json() does not serve. */
+/* Prints a JSON string.  U+0000 can be in it, so escape_json() does not serve. */
 void
 item_print_string(StringInfo out, ItemSpan s)
 {
@@ -205,10 +205,10 @@ print_number(StringInfo out, ItemSpan number)
 {
 	char text[ITEM_NUMBER_TEXT];
 
-	put(out, text, item_number_print(number, text));
+	print_put(out, text, item_number_print(number, text));
 }
 
-/* Base64 without line breaks, palloc'd and not ended with a NUL. */
+/* Returns base64 without line breaks, palloc'd and not ended with a NUL. */
 char *
 item_base64(ItemSpan bytes, int *len)
 {
@@ -227,12 +227,12 @@ print_base64(StringInfo out, ItemSpan bytes)
 	char *text = item_base64(bytes, &len);
 
 	put_literal(out, "\"");
-	put(out, text, len);
+	print_put(out, text, len);
 	put_literal(out, "\"");
 	pfree(text);
 }
 
-/* A scalar's payload; N is a string in DynamoDB JSON and a number in plain JSON. */
+/* Prints a scalar's payload; N is a string in DynamoDB JSON and a number in plain JSON. */
 static void
 print_scalar(StringInfo out, ItemType type, ItemSpan payload, bool typed)
 {
@@ -259,7 +259,7 @@ print_bool(StringInfo out, bool value)
 		put_literal(out, "false");
 }
 
-/* What a value with a type code begins with. */
+/* Prints what a value with a type code begins with. */
 static void
 print_type(StringInfo out, ItemType type)
 {
@@ -270,14 +270,14 @@ print_type(StringInfo out, ItemType type)
 		const char *code = item_type_code(type);
 
 		put_literal(out, "{\"");
-		put(out, code, strlen(code));
+		print_put(out, code, strlen(code));
 		put_literal(out, "\":");
 	}
 }
 
 static void print_value(StringInfo out, ItemSpan value, bool typed);
 
-/* "a":{"S":, with a comma before it and a quote, brace and NUL behind */
+/* This is the length of "a":{"S":, with a comma before it and a quote, brace and NUL behind. */
 #define AROUND_ATTRIBUTE 16
 
 /*
@@ -379,14 +379,14 @@ print_value(StringInfo out, ItemSpan value, bool typed)
 		put_literal(out, "}");
 }
 
-/* {"S":"a"} */
+/* Prints a value with its type code: {"S":"a"}. */
 void
 item_print_typed(StringInfo out, ItemSpan value)
 {
 	print_value(out, value, true);
 }
 
-/* {"a":{"S":"b"}}: a map without its own type code, as items are written. */
+/* Prints a map without its own type code, as items are written: {"a":{"S":"b"}}. */
 void
 item_print_attributes(StringInfo out, ItemSpan map)
 {

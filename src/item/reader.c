@@ -24,7 +24,7 @@ character_at(const JsonReader *reader, const char *at)
 	return pg_mbstrlen_with_len(reader->lex->input, (int) (at - reader->lex->input)) + 1;
 }
 
-/* Where the reader is, as "TransactItems[].Put.Key". */
+/* Returns where the reader is, as "TransactItems[].Put.Key". */
 char *
 json_reader_path(const JsonReader *reader)
 {
@@ -49,7 +49,7 @@ json_reader_path(const JsonReader *reader)
 	return path.data;
 }
 
-/* The same as DynamoDB has it, as "transactItems.1.member.put.key". */
+/* Does the same as DynamoDB has it, as "transactItems.1.member.put.key". */
 char *
 json_reader_api_path(const JsonReader *reader)
 {
@@ -96,16 +96,16 @@ fail_in_words(const JsonReader *reader, const char *message, const char *words)
 }
 
 pg_noreturn static void
-fail(const JsonReader *reader, const char *message)
+reader_fail(const JsonReader *reader, const char *message)
 {
 	fail_in_words(reader, message, NULL);
 }
 
 static void
-advance(JsonReader *reader)
+reader_advance(JsonReader *reader)
 {
 	if (json_lex(reader->lex) != JSON_SUCCESS)
-		fail(reader, "malformed JSON");
+		reader_fail(reader, "malformed JSON");
 }
 
 static bool
@@ -114,20 +114,20 @@ at(const JsonReader *reader, JsonTokenType type)
 	return reader->lex->token_type == type;
 }
 
-/* The token that has to come, or else the text is no JSON. */
+/* Fails unless the current token has the type, since the text is no JSON then. */
 static void
-expect(JsonReader *reader, JsonTokenType type)
+reader_expect(JsonReader *reader, JsonTokenType type)
 {
 	if (!at(reader, type))
-		fail(reader, "malformed JSON");
+		reader_fail(reader, "malformed JSON");
 }
 
-/* The first token of a value, which has to be of a type. */
+/* Fails unless the current token, the first of a value, has the type. */
 static void
 expect_value(JsonReader *reader, JsonTokenType type, TokenExpected expected, const char *problem)
 {
 	if (at(reader, JSON_TOKEN_END))
-		fail(reader, "malformed JSON");
+		reader_fail(reader, "malformed JSON");
 	if (!at(reader, type))
 		fail_in_words(reader, problem, token_words(reader->lex, expected));
 }
@@ -158,7 +158,7 @@ json_reader_begin(JsonReader *reader, const char *json, int len, const char *wha
 	reader->problems = NULL;
 	reader->strict = false;
 	reader->denial = NULL;
-	advance(reader);
+	reader_advance(reader);
 }
 
 /*
@@ -192,7 +192,7 @@ is_request(const JsonReader *reader)
 void
 json_reader_done(JsonReader *reader)
 {
-	expect(reader, JSON_TOKEN_END);
+	reader_expect(reader, JSON_TOKEN_END);
 }
 
 /*
@@ -200,16 +200,16 @@ json_reader_done(JsonReader *reader)
  */
 
 static void
-enter(JsonReader *reader, JsonLevelKind kind)
+reader_enter(JsonReader *reader, JsonLevelKind kind)
 {
 	/* callers read known members only, which are never nested that deep */
 	if (reader->depth == JSON_READER_DEPTH)
 		elog(ERROR, "JSON is read too deep");
 	reader->levels[reader->depth++] = (JsonLevel){kind};
-	advance(reader);
+	reader_advance(reader);
 }
 
-/* Whether another member or element comes; the object or array is left if not. */
+/* Returns whether another member or element comes; the object or array is left if not. */
 static bool
 more(JsonReader *reader, JsonTokenType end)
 {
@@ -220,13 +220,13 @@ more(JsonReader *reader, JsonTokenType end)
 	if (at(reader, end))
 	{
 		reader->depth--;
-		advance(reader);
+		reader_advance(reader);
 		return false;
 	}
 	if (level->count++ == 0)
 		return true;
-	expect(reader, JSON_TOKEN_COMMA);
-	advance(reader);
+	reader_expect(reader, JSON_TOKEN_COMMA);
+	reader_advance(reader);
 	return true;
 }
 
@@ -238,15 +238,15 @@ void
 json_read_object(JsonReader *reader)
 {
 	expect_value(reader, JSON_TOKEN_OBJECT_START, expected_object(reader), "expected an object");
-	enter(reader, JSON_STRUCTURE);
+	reader_enter(reader, JSON_STRUCTURE);
 }
 
-/* The same for an object whose members have any names. */
+/* Enters an object likewise whose members have any names. */
 void
 json_read_map(JsonReader *reader)
 {
 	expect_value(reader, JSON_TOKEN_OBJECT_START, TOKEN_MAP, "expected an object");
-	enter(reader, JSON_MAP);
+	reader_enter(reader, JSON_MAP);
 }
 
 /*
@@ -258,11 +258,11 @@ json_read_member(JsonReader *reader, ItemSpan *name)
 {
 	if (!more(reader, JSON_TOKEN_OBJECT_END))
 		return false;
-	expect(reader, JSON_TOKEN_STRING);
+	reader_expect(reader, JSON_TOKEN_STRING);
 	*name = json_read_string(reader);
 	reader->levels[reader->depth - 1].member = *name;
-	expect(reader, JSON_TOKEN_COLON);
-	advance(reader);
+	reader_expect(reader, JSON_TOKEN_COLON);
+	reader_advance(reader);
 	return true;
 }
 
@@ -271,7 +271,7 @@ void
 json_read_array(JsonReader *reader)
 {
 	expect_value(reader, JSON_TOKEN_ARRAY_START, TOKEN_LIST, "expected an array");
-	enter(reader, JSON_LIST);
+	reader_enter(reader, JSON_LIST);
 }
 
 /*
@@ -297,11 +297,11 @@ json_read_null(JsonReader *reader)
 {
 	if (!at(reader, JSON_TOKEN_NULL))
 		return false;
-	advance(reader);
+	reader_advance(reader);
 	return true;
 }
 
-/* The text, palloc'd, with a zero byte behind it. */
+/* Reads a string into palloc'd text with a zero byte behind it. */
 ItemSpan
 json_read_string(JsonReader *reader)
 {
@@ -309,7 +309,7 @@ json_read_string(JsonReader *reader)
 
 	expect_value(reader, JSON_TOKEN_STRING, TOKEN_STRING, "expected a string");
 	string = item_parse_string(reader->lex);
-	advance(reader);
+	reader_advance(reader);
 	return string;
 }
 
@@ -321,7 +321,7 @@ json_read_bool(JsonReader *reader)
 
 	if (!value)
 		expect_value(reader, JSON_TOKEN_FALSE, TOKEN_BOOLEAN, "expected true or false");
-	advance(reader);
+	reader_advance(reader);
 	return value;
 }
 
@@ -338,9 +338,9 @@ read_integer(JsonReader *reader, TokenExpected expected)
 	errno = 0;
 	value = strtoi64(token, &end, 10);
 	if (*end != '\0' || errno != 0)
-		fail(reader, "expected an integer");
+		reader_fail(reader, "expected an integer");
 	pfree(token);
-	advance(reader);
+	reader_advance(reader);
 	return value;
 }
 
@@ -354,7 +354,7 @@ json_read_integer(JsonReader *reader)
 	return read_integer(reader, TOKEN_INTEGER);
 }
 
-/* The same; only DynamoDB's word for another value differs. */
+/* Reads an integer likewise; only DynamoDB's word for another value differs. */
 int64
 json_read_long(JsonReader *reader)
 {
@@ -378,11 +378,11 @@ json_read_item(JsonReader *reader, ItemSyntax syntax)
 	item = item_parse_inside(reader->lex, syntax, !reader->stored,
 							 !is_request(reader) && reader->depth <= 1,
 							 is_request(reader) ? &reader->complaint : NULL, &reader->late);
-	advance(reader);
+	reader_advance(reader);
 	return item;
 }
 
-/* An object of strings: ExpressionAttributeNames. */
+/* Reads an object of strings: ExpressionAttributeNames. */
 Jsonb *
 json_read_names(JsonReader *reader)
 {
@@ -410,27 +410,27 @@ json_read_names(JsonReader *reader)
 	names = JsonbValueToJsonb(state.result);
 	/* of equal names jsonb has kept one */
 	if (JB_ROOT_COUNT(names) != n)
-		fail(reader, "a name is there twice");
+		reader_fail(reader, "a name is there twice");
 	return names;
 }
 
-/* Any value, as deep as it is; in a request up to JSON_MAX_DEPTH levels. */
+/* Skips any value, as deep as it is; in a request up to JSON_MAX_DEPTH levels. */
 void
 json_skip(JsonReader *reader)
 {
 	switch (json_skip_value(reader->lex, is_request(reader) ? JSON_MAX_DEPTH : 0))
 	{
 		case JSON_SKIPPED_TOO_DEEP:
-			fail(reader, psprintf("more than %d levels of nested JSON", JSON_MAX_DEPTH));
+			reader_fail(reader, psprintf("more than %d levels of nested JSON", JSON_MAX_DEPTH));
 		case JSON_SKIPPED_MALFORMED:
-			fail(reader, "malformed JSON");
+			reader_fail(reader, "malformed JSON");
 		case JSON_SKIPPED:
 			break;
 	}
-	advance(reader);
+	reader_advance(reader);
 }
 
-/* Any value as it is written, in the text that is read. */
+/* Reads any value as it is written, in the text that is read. */
 ItemSpan
 json_read_raw(JsonReader *reader)
 {
@@ -440,14 +440,14 @@ json_read_raw(JsonReader *reader)
 	return json_read_since(reader, start);
 }
 
-/* The place of the text that the reader stands at. */
+/* Returns the place of the text that the reader stands at. */
 const char *
 json_reader_at(const JsonReader *reader)
 {
 	return reader->lex->token_start;
 }
 
-/* What was read since the reader stood at that place of the text, as it is written. */
+/* Returns what was read since the reader stood at that place of the text, as it is written. */
 ItemSpan
 json_read_since(const JsonReader *reader, const char *start)
 {

@@ -19,7 +19,7 @@
 
 #define JSON_READER_DEPTH 8 /* objects and arrays around items */
 
-/* What an object or array is: a map's members have names that are data. */
+/* A JsonLevelKind says what an object or array is: a map's members have names that are data. */
 typedef enum JsonLevelKind
 {
 	JSON_STRUCTURE,
@@ -27,7 +27,7 @@ typedef enum JsonLevelKind
 	JSON_LIST
 } JsonLevelKind;
 
-/* An object or array that is being read. */
+/* A JsonLevel is an object or array that is being read. */
 typedef struct JsonLevel
 {
 	JsonLevelKind kind;
@@ -56,14 +56,14 @@ extern void json_reader_init(JsonReader *reader, const char *json, int len);
 extern void json_reader_init_argument(JsonReader *reader, const text *json, const char *what);
 extern void json_reader_done(JsonReader *reader);
 
-/* Objects and arrays: go in, then on, until there is no more and they are left. */
+/* One goes into an object or array, then on, until there is no more and it is left. */
 extern void json_read_object(JsonReader *reader);
 extern void json_read_map(JsonReader *reader);
 extern bool json_read_member(JsonReader *reader, ItemSpan *name);
 extern void json_read_array(JsonReader *reader);
 extern bool json_read_element(JsonReader *reader);
 
-/* Values. */
+/* These read values. */
 extern bool json_read_null(JsonReader *reader); /* false: it is another value, and not read */
 extern ItemSpan json_read_string(JsonReader *reader);
 extern bool json_read_bool(JsonReader *reader);

@@ -10,7 +10,7 @@
 #include "item/item.h"
 #include "server/errors.h"
 
-/* 1 byte and one more for two digits, and one for the sign of a negative number. */
+/* Counts 1 byte and one more for two digits, and one for the sign of a negative number. */
 static Size
 number_size(ItemSpan number, ItemSizeRule rule)
 {
@@ -87,7 +87,7 @@ item_value_size_by(ItemSpan value, ItemSizeRule rule)
 	return set_size(value, rule);
 }
 
-/* Of an item: names and values, no overhead of its own.  Of any other root: the value. */
+/* Returns the size of an item: names and values, no overhead of its own; or of another value. */
 Size
 item_size_by(ItemSpan root, ItemSizeRule rule)
 {

@@ -12,7 +12,7 @@
 
 #include "item/skip.h"
 
-/* What is open, from outside to inside. */
+/* Skip holds what is open, from outside to inside. */
 typedef struct Skip
 {
 	JsonLexContext *lex;
@@ -21,7 +21,7 @@ typedef struct Skip
 } Skip;
 
 static bool
-next(Skip *s)
+skip_next(Skip *s)
 {
 	return json_lex(s->lex) == JSON_SUCCESS;
 }
@@ -32,22 +32,22 @@ at(const Skip *s, JsonTokenType type)
 	return s->lex->token_type == type;
 }
 
-/* At the name of a member: goes to its value. */
+/* Goes from the name of a member to its value. */
 static bool
 pass_name(Skip *s)
 {
-	return at(s, JSON_TOKEN_STRING) && next(s) && at(s, JSON_TOKEN_COLON) && next(s);
+	return at(s, JSON_TOKEN_STRING) && skip_next(s) && at(s, JSON_TOKEN_COLON) && skip_next(s);
 }
 
 static void
-enter(Skip *s, bool object)
+skip_enter(Skip *s, bool object)
 {
 	s->depth++;
 	appendStringInfoChar(&s->objects, object ? 1 : 0);
 }
 
 static void
-leave(Skip *s)
+skip_leave(Skip *s)
 {
 	s->objects.len = --s->depth;
 }
@@ -59,22 +59,22 @@ closing(const Skip *s)
 }
 
 /*
- * At the last token of a value: leaves all that ends with it, and goes to the next value unless
- * nothing is open any more.
+ * Leaves all that ends with a value's last token, and goes to the next value unless nothing is open
+ * any more.
  */
 static bool
 pass_ends(Skip *s)
 {
 	while (s->depth > 0)
 	{
-		if (!next(s))
+		if (!skip_next(s))
 			return false;
 		if (at(s, closing(s)))
 		{
-			leave(s);
+			skip_leave(s);
 			continue;
 		}
-		return at(s, JSON_TOKEN_COMMA) && next(s) &&
+		return at(s, JSON_TOKEN_COMMA) && skip_next(s) &&
 			   (!s->objects.data[s->depth - 1] || pass_name(s));
 	}
 	return true;
@@ -99,8 +99,8 @@ skip_value(Skip *s, int limit)
 		{
 			if (s->depth == limit && limit > 0)
 				return JSON_SKIPPED_TOO_DEEP;
-			enter(s, object);
-			if (!next(s))
+			skip_enter(s, object);
+			if (!skip_next(s))
 				return JSON_SKIPPED_MALFORMED;
 			if (!at(s, closing(s)))
 			{
@@ -108,7 +108,7 @@ skip_value(Skip *s, int limit)
 					return JSON_SKIPPED_MALFORMED;
 				continue;
 			}
-			leave(s);
+			skip_leave(s);
 		}
 		else if (!is_scalar(s))
 			return JSON_SKIPPED_MALFORMED;

@@ -9,7 +9,7 @@
 #include "item/token.h"
 #include "server/compat.h"
 
-/* The name of a scalar's token; NULL for other tokens. */
+/* Returns the name of a scalar's token; NULL for other tokens. */
 static const char *
 scalar_name(const JsonLexContext *lex)
 {
@@ -62,8 +62,8 @@ scalar_words(const char *found, TokenExpected expected)
 }
 
 /*
- * The words for the lexer's current token where another value was expected; NULL where the text ends
- * or is no JSON, and for null, of which nothing is known.
+ * Returns the words for the lexer's current token where another value was expected; NULL where the
+ * text ends or is no JSON, and for null, of which nothing is known.
  */
 const char *
 token_words(const JsonLexContext *lex, TokenExpected expected)

@@ -16,7 +16,7 @@ item_type_code(ItemType type)
 	return type_codes[type];
 }
 
-/* The type that a code stands for, or 0. */
+/* Returns the type that a code stands for, or 0. */
 ItemType
 item_type_from_code(ItemSpan code)
 {

@@ -15,7 +15,7 @@
 
 static bool validate_value(ItemSpan value, int depth);
 
-/* Stored bytes are damaged, or were made without the type's input function. */
+/* Raises that stored bytes are damaged, or were made without the type's input function. */
 void
 item_fail_invalid(void)
 {
@@ -25,7 +25,7 @@ item_fail_invalid(void)
 			 errhint("Use dyn_check_table() to find the items of a table that are invalid.")));
 }
 
-/* UTF-8 in which U+0000 is a character like others. */
+/* Returns whether bytes are UTF-8, in which U+0000 is a character like others. */
 static bool
 valid_utf8(ItemSpan s)
 {
@@ -90,7 +90,7 @@ valid_child(ItemType parent, ItemSpan child, int depth, ItemSpan *key)
 	return valid_scalar(item_element_type(parent), child);
 }
 
-/* The offsets: in order, within the value, and no wider than they have to be. */
+/* Checks that the offsets are in order, within the value, and no wider than they have to be. */
 static bool
 valid_offsets(ItemSpan value, int width)
 {
@@ -178,8 +178,8 @@ item_validate(ItemSpan value)
 }
 
 /*
- * Whether the bytes of a supposed item are one.  It is for bytes that the table's constraint has
- * not checked, and that may have been stored as another type.
+ * Returns whether the bytes of a supposed item are one.  It is for bytes that the table's
+ * constraint has not checked, and that may have been stored as another type.
  */
 bool
 item_is_sound(const DynItem *item)

@@ -31,7 +31,7 @@ is_name(ItemSpan here, ItemSpan name)
 	return true;
 }
 
-/* The number of the child with that name, and its value; -1 if there is none. */
+/* Returns the number of the child with that name, and its value; -1 if there is none. */
 int
 item_position(const ItemChildren *map, ItemSpan name, ItemSpan *value)
 {
@@ -98,7 +98,7 @@ item_find(const ItemChildren *map, ItemSpan name, ItemSpan *value)
 	return item_position(map, name, value) >= 0;
 }
 
-/* A hint for where a name is missing: the map has one that differs in case only; else NULL. */
+/* Returns a hint for a missing name: the map's name that differs in case only; else NULL. */
 const char *
 item_case_hint(const ItemChildren *map, ItemSpan name)
 {
@@ -114,7 +114,7 @@ item_case_hint(const ItemChildren *map, ItemSpan name)
 	return NULL;
 }
 
-/* The order of a set's elements, which are payloads without tags, or of a map's names. */
+/* Compares elements of a set, which are payloads without tags, or names of a map. */
 int
 item_element_compare(ItemType type, ItemSpan a, ItemSpan b)
 {
@@ -147,7 +147,7 @@ item_set_contains(ItemSpan set, ItemSpan element)
 	return false;
 }
 
-/* Levels of lists and maps, this value counted; sets are leaves. */
+/* Returns the levels of lists and maps, this value counted; sets are leaves. */
 int
 item_nesting(ItemSpan value)
 {
@@ -170,7 +170,7 @@ item_nesting(ItemSpan value)
 	return deepest + 1;
 }
 
-/* A copy of part of an item as a datum of its own. */
+/* Returns a copy of part of an item as a datum of its own. */
 DynItem *
 item_from_value(ItemSpan value)
 {

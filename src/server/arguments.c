@@ -12,7 +12,7 @@
 #include "server/arguments.h"
 #include "server/errors.h"
 
-/* "A, B or C" */
+/* Returns the choices as "A, B or C". */
 static char *
 list_choices(const char *const *choices)
 {
@@ -28,7 +28,7 @@ list_choices(const char *const *choices)
 	return list.data;
 }
 
-/* The number of the choice that the value is. */
+/* Returns the number of the choice that the value is. */
 int
 option_choice(const char *parameter, ItemSpan value, const char *const *choices)
 {
@@ -95,7 +95,7 @@ argument_elements(ArrayType *array, const char *name, int *n)
 	return elements;
 }
 
-/* 0 for none. */
+/* Returns the argument, which must be positive, or 0 for none. */
 int64
 argument_positive(FunctionCallInfo fcinfo, int i, const char *name)
 {

@@ -53,8 +53,8 @@ attempt(void (*step)(void *arg), void *arg)
 }
 
 /*
- * The same for a step that only looks: the subtransaction is rolled back in any case, so that no
- * lock is kept.
+ * Does the same for a step that only looks: the subtransaction is rolled back in any case, so that
+ * no lock is kept.
  */
 ErrorData *
 attempt_and_undo(void (*step)(void *arg), void *arg)

@@ -13,19 +13,20 @@
  */
 extern ErrorData *attempt(void (*step)(void *arg), void *arg);
 
-/* The same for a step that only looks: its locks are released on success as well. */
+/* Does the same for a step that only looks: its locks are released on success as well. */
 extern ErrorData *attempt_and_undo(void (*step)(void *arg), void *arg);
 
 /*
- * The same without a subtransaction, for a step that only computes: it takes no lock and no other
+ * Does the same without a subtransaction, for a step that only computes: it takes no lock or other
  * resource, so nothing has to be rolled back.  Errors that the caller does not catch propagate.
  */
 extern ErrorData *attempt_to_compute(void (*step)(void *arg), void *arg,
 									 bool (*catches)(const ErrorData *error));
 
 /*
- * Whether an error may concern only one item or its row, so that the work can go on with others:
- * errors in values, violated constraints, refusals by triggers and, with row security, by policies.
+ * Returns whether an error may concern one item or its row only, so that work can go on with
+ * others: errors in values, violated constraints, refusals by triggers and, with row security, by
+ * policies.
  */
 extern bool item_is_to_blame(const ErrorData *error, bool row_security);
 

@@ -9,8 +9,9 @@
 #include "nodes/primnodes.h"
 
 /*
- * Whether an argument is the same in all calls that share fn_extra. get_fn_expr_arg_stable() is not
- * enough: it is true for parameters, which PL/pgSQL changes between calls of one expression.
+ * Returns whether an argument is the same in all calls that share fn_extra.
+ * get_fn_expr_arg_stable() is not enough: it is true for parameters, which PL/pgSQL changes between
+ * calls of one expression.
  */
 static inline bool
 call_argument_is_constant(const FmgrInfo *flinfo, int i)

@@ -49,7 +49,7 @@ chart_add(Chart *chart, char **cells)
  * Cells
  */
 
-/* How many columns a text in UTF-8 takes: an accent none, a wide character two. */
+/* Returns how many columns a text in UTF-8 takes: an accent none, a wide character two. */
 static int
 text_width(const char *text, int len)
 {
@@ -60,7 +60,7 @@ text_width(const char *text, int len)
 	return width;
 }
 
-/* The length of what fits into so many columns. */
+/* Returns the length of what fits into so many columns. */
 static int
 fitting_length(const char *text, int width)
 {
@@ -119,7 +119,7 @@ escape(ItemSpan text, const char *special)
 	return out.data;
 }
 
-/* Names, and what people write, cut to so many columns. */
+/* Returns names, and what people write, cut to so many columns. */
 char *
 chart_words(const Chart *chart, ItemSpan text, int max_width)
 {
@@ -130,7 +130,7 @@ chart_words(const Chart *chart, ItemSpan text, int max_width)
 	return psprintf("%.*s...", fitting_length(words, max_width - 3), words);
 }
 
-/* Templates.  In Markdown they are code, in which "|" alone is escaped and a backtick cannot be. */
+/* Returns a template, in Markdown as code: there "|" alone is escaped and no backtick can be. */
 char *
 chart_code(const Chart *chart, ItemSpan text)
 {
@@ -168,7 +168,7 @@ print_markdown_rule(const Chart *chart, List *lines)
 	return lappend(lines, line.data);
 }
 
-/* As many columns as each cell needs, or fewer of the widest. */
+/* Gives each column the width its cells need, and the widest ones less if that is too much. */
 static int *
 choose_widths(const Chart *chart)
 {

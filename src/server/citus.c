@@ -25,13 +25,13 @@
 #include "server/citus.h"
 #include "server/compat.h"
 
-/* pg_dist_partition.partmethod */
+/* This is a value of pg_dist_partition.partmethod. */
 #define BY_HASH 'h'
 
-/* pg_dist_placement.shardstate */
+/* This is a value of pg_dist_placement.shardstate. */
 #define PLACEMENT_ACTIVE 1
 
-/* pg_dist_local_group.groupid */
+/* This is a value of pg_dist_local_group.groupid. */
 #define COORDINATOR_GROUP 0
 
 static Oid
@@ -80,7 +80,7 @@ citus_scan_end(const CitusScan *scan)
 	table_close(scan->rel, AccessShareLock);
 }
 
-/* A column of the row, which is valid until the next one. */
+/* Returns a column of the row, which is valid until the next one. */
 Datum
 citus_scan_value(const CitusScan *scan, const char *column)
 {
@@ -96,14 +96,14 @@ citus_scan_value(const CitusScan *scan, const char *column)
 	return value;
 }
 
-/* Whether Citus is installed in the database. */
+/* Returns whether Citus is installed in the database. */
 bool
 citus_is_installed(void)
 {
 	return OidIsValid(catalog_oid("pg_dist_partition"));
 }
 
-/* The number of this node's group in Citus; -1 without Citus. */
+/* Returns the number of this node's group in Citus; -1 without Citus. */
 int32
 citus_local_group(void)
 {
@@ -118,14 +118,14 @@ citus_local_group(void)
 	return group;
 }
 
-/* Whether this node is the coordinator, from which alone tables are distributed. */
+/* Returns whether this node is the coordinator, from which alone tables are distributed. */
 bool
 citus_is_coordinator(void)
 {
 	return citus_local_group() == COORDINATOR_GROUP;
 }
 
-/* What a relation is to Citus, which need not be installed. */
+/* Returns what a relation is to Citus, which need not be installed. */
 CitusKind
 citus_kind(Oid relid)
 {
@@ -146,7 +146,7 @@ citus_kind(Oid relid)
  * Shards
  */
 
-/* The number with which the name of a shard ends, with the underscore before it; NULL: no shard. */
+/* Returns the number that ends the name of a shard, with the underscore before it; or NULL. */
 static const char *
 shard_suffix(const char *relation)
 {
@@ -159,7 +159,7 @@ shard_suffix(const char *relation)
 	return digits > 0 && digits < 19 && underscore[1 + digits] == '\0' ? underscore : NULL;
 }
 
-/* Whether the catalogs have a shard on this node, finished and not left to be dropped. */
+/* Returns whether the catalogs have a shard on this node, finished and not left to be dropped. */
 bool
 citus_shard_is_here(int64 shard)
 {
@@ -177,7 +177,7 @@ citus_shard_is_here(int64 shard)
 	return found;
 }
 
-/* Whether two relations have the same schema and the same owner. */
+/* Returns whether two relations have the same schema and the same owner. */
 static bool
 belong_together(Oid relid, Oid table)
 {
@@ -199,7 +199,7 @@ belong_together(Oid relid, Oid table)
 	return same;
 }
 
-/* The bound of a range of hashes, which is text. */
+/* Returns the bound of a range of hashes, which is text. */
 int32
 citus_scan_bound(const CitusScan *scan, const char *column)
 {
@@ -207,10 +207,10 @@ citus_scan_bound(const CitusScan *scan, const char *column)
 }
 
 /*
- * The distributed table that a relation is a shard of, or InvalidOid.  It is a shard if it has the
- * number of one that is placed on this node, and is where that is and belongs to whom it belongs:
- * another relation of that name could only be made by the table's owner, to whom the shard belongs.
- * Sets the range of hashes that are in the shard unless range is NULL.
+ * Returns the distributed table that a relation is a shard of, or InvalidOid.  It is a shard if it
+ * has the number of one that is placed on this node, and is where that is and belongs to whom it
+ * belongs: another relation of that name could only be made by the table's owner, to whom the shard
+ * belongs.  Sets the range of hashes that are in the shard unless range is NULL.
  */
 Oid
 citus_shard_range(Oid relid, CitusRange *range)
@@ -238,7 +238,7 @@ citus_shard_range(Oid relid, CitusRange *range)
 			   : InvalidOid;
 }
 
-/* The same of an open relation. */
+/* Does the same for an open relation. */
 Oid
 citus_shard_of(Relation rel)
 {
@@ -246,9 +246,9 @@ citus_shard_of(Relation rel)
 }
 
 /*
- * The relation on this node of a shard of a table, by the name that Citus' shard_name() gives it, or
- * InvalidOid.  A shard is in the schema of its table, which that name has unless it is "public", so
- * the search_path is not asked.
+ * Returns the relation on this node of a shard of a table, by the name that Citus' shard_name()
+ * gives it, or InvalidOid.  A shard is in the schema of its table, which that name has unless it is
+ * "public", so the search_path is not asked.
  */
 Oid
 citus_shard_relation(Oid table, const char *name)
@@ -259,8 +259,8 @@ citus_shard_relation(Oid table, const char *name)
 }
 
 /*
- * Whether an object of a relation has that name.  Citus adds the number of the shard to the names of
- * objects that it makes on shards after these.
+ * Returns whether an object of a relation has that name.  Citus adds the number of the shard to the
+ * names of objects that it makes on shards after these.
  */
 bool
 citus_name_is(Relation rel, const char *name, const char *base)

@@ -9,7 +9,7 @@
 #include "access/htup.h"
 #include "utils/relcache.h"
 
-/* What a relation is to Citus. */
+/* A CitusKind is what a relation is to Citus. */
 typedef enum CitusKind
 {
 	CITUS_NONE,
@@ -17,14 +17,14 @@ typedef enum CitusKind
 	CITUS_OTHER /* a reference table, a local one that Citus manages, and so on */
 } CitusKind;
 
-/* The hashes of the rows of a shard, both ends included. */
+/* A CitusRange is the hashes of the rows of a shard, both ends included. */
 typedef struct CitusRange
 {
 	int32 from;
 	int32 to;
 } CitusRange;
 
-/* What a statement reads to find shards s, and the nodes n that have them. */
+/* A statement reads this to find shards s, and the nodes n that have them. */
 #define CITUS_SHARDS_ON_NODES \
 	"pg_catalog.pg_dist_shard s" \
 	" JOIN pg_catalog.pg_dist_placement p ON p.shardid OPERATOR(pg_catalog.=) s.shardid" \
@@ -32,7 +32,7 @@ typedef struct CitusRange
 	" JOIN pg_catalog.pg_dist_node n ON n.groupid OPERATOR(pg_catalog.=) p.groupid" \
 	" AND n.noderole OPERATOR(pg_catalog.=) 'primary'"
 
-/* A scan of one of Citus' catalogs. */
+/* A CitusScan is a scan of one of Citus' catalogs. */
 typedef struct CitusScan
 {
 	Relation rel;

@@ -255,7 +255,7 @@ struct Node;
 	ExecInsertIndexTuples((info), (slot), (estate), false, false, NULL, NIL)
 #endif
 
-/* The entries of a speculative insertion, whose arbiter is the primary key. */
+/* Makes the index entries of a speculative insertion, whose arbiter is the primary key. */
 #if PG19_GE
 #define insert_speculative_entries(info, slot, estate, conflict, arbiters) \
 	ExecInsertIndexTuples((info), (estate), EIIT_NO_DUPE_ERROR, (slot), (arbiters), (conflict))

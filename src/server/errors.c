@@ -42,7 +42,7 @@ dyn_error(int sqlstate, const char *format, ...)
 	raise_words(sqlstate, WORDS_OTHER, words);
 }
 
-/* The same of a request that is not valid, in words of that kind. */
+/* Does the same for a request that is not valid, in words of that kind. */
 void
 dyn_error_kind(WordsKind kind, const char *format, ...)
 {

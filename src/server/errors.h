@@ -39,9 +39,10 @@ enum DynErrorCode
 };
 
 /*
- * ereport() of an answer: what a correct program gets in the course of things, such as a condition that
- * is not met.  Answers are not in the server's log, see quiet.c.  The text domain is their mark: it stays
- * when an error is raised again, and while any role can raise any SQLSTATE, C code alone has domains.
+ * This is ereport() of an answer: what a correct program gets in the course of things, like a
+ * failed condition.  Answers are not in the server's log, see quiet.c.  The text domain is their
+ * mark: it stays when an error is raised again, and while any role can raise any SQLSTATE, C code
+ * alone has domains.
  */
 #define DYN_ANSWER_DOMAIN "dynamo_table answer"
 #define ereport_answer(...) ereport_domain(ERROR, DYN_ANSWER_DOMAIN, __VA_ARGS__)

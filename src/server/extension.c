@@ -28,7 +28,7 @@
 
 #define OWN_NAME "dynamo_table"
 
-/* The row of an extension, copied; NULL if it is not installed in this database. */
+/* Returns the row of an extension, copied; NULL if it is not installed in this database. */
 static HeapTuple
 find_extension(Relation rel, const char *name)
 {
@@ -46,7 +46,7 @@ find_extension(Relation rel, const char *name)
 	return tuple;
 }
 
-/* InvalidOid: the extension is not installed in this database. */
+/* Returns the schema, or InvalidOid if the extension is not installed in this database. */
 static Oid
 find_schema(const char *name)
 {
@@ -144,7 +144,7 @@ extension_keep_schema(Oid schema)
 	table_close(rel, NoLock);
 }
 
-/* The same for the extension's schema, which is returned as extension_schema() does. */
+/* Does the same for the extension's schema, which is returned as extension_schema() does. */
 const char *
 extension_keep_own_schema(void)
 {

@@ -9,10 +9,10 @@
 #ifndef DYNAMO_TABLE_SERVER_EXTENSION_H
 #define DYNAMO_TABLE_SERVER_EXTENSION_H
 
-/* As SQL text has it; needs no quotes. */
+/* This stands in SQL text, and needs no quotes. */
 #define DYN_INTERNAL "dynamo_internal"
 
-/* Of functions in it by which calls are sent to other nodes, instead of "dyn_". */
+/* Functions that send calls to other nodes have this prefix instead of "dyn_". */
 #define DYN_ROUTED_PREFIX "routed_"
 
 extern char *extension_version(void);

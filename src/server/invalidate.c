@@ -25,7 +25,7 @@ relation_changed(Datum arg, Oid relid)
 		subscriber->relation_changed(relid);
 }
 
-/* A schema or type that is renamed changes qualified names without touching any relation. */
+/* Tells all: a renamed schema or type changes qualified names without touching any relation. */
 static void
 name_changed(Datum arg, int cacheid, uint32 hashvalue)
 {
@@ -37,8 +37,8 @@ name_changed(Datum arg, int cacheid, uint32 hashvalue)
 }
 
 /*
- * A library whose initialization failed is initialized again at the next attempt to load it, with
- * its variables as they were.
+ * Registers the callbacks once: a library whose initialization failed is initialized again at the
+ * next attempt to load it, with its variables as they were.
  */
 void
 invalidation_init(void)

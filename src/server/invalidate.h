@@ -25,12 +25,12 @@ typedef struct Subscriber
 	struct Subscriber *next;
 } Subscriber;
 
-/* Once in a process, when the library is loaded. */
+/* It is called once in a process, when the library is loaded. */
 extern void invalidation_init(void);
 
 /*
- * From now on and for the rest of the session.  The subscriber is a static variable, and may
- * subscribe again without effect.  Cannot fail.
+ * Subscribes from now on and for the rest of the session.  The subscriber is a static variable, and
+ * may subscribe again without effect.  Cannot fail.
  */
 extern void invalidation_subscribe(Subscriber *subscriber);
 

@@ -34,7 +34,7 @@ static HTAB *entries = NULL;
 static MemoryContext kept_context = NULL;
 static MemoryContext retired = NULL; /* what was replaced in this transaction */
 
-/* Whether any entry is invalid. */
+/* This is true if any entry is invalid. */
 static bool some_invalid = false;
 
 /* Counts invalidations, so that one that arrives while an entry is made is not lost. */
@@ -99,7 +99,7 @@ create_cache(void)
 	RegisterXactCallback(end_of_transaction, NULL);
 }
 
-/* An entry that is invalid when it is complete serves its caller alone. */
+/* Makes an entry; one that is invalid when it is complete serves its caller alone. */
 static KeptEntry *
 make_entry(const KeptKey *key, KeptMake make, void *arg)
 {

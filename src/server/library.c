@@ -21,7 +21,7 @@
 #include "server/extension.h"
 #include "server/invalidate.h"
 
-/* Whether the check was passed since the extension has last changed in this database. */
+/* This is true if the check was passed since the extension has last changed in this database. */
 static bool checked = false;
 
 /* Counts changes, to notice one that comes while the version is read. */
@@ -38,7 +38,7 @@ forget_check(Oid relid)
 
 static Subscriber subscriber = {.relation_changed = forget_check};
 
-/* The first two numbers of a version as one; 0 if it has none. */
+/* Returns the first two numbers of a version as one; 0 if it has none. */
 static uint64
 version_number(const char *version)
 {
@@ -89,8 +89,8 @@ library_check(void)
 }
 
 /*
- * For the extension's scripts, each of which begins with it: an error if the library is older than
- * the objects that the script makes.  Sessions that run check again when the script has committed.
+ * Raises an error if the library is older than the objects that the extension's script, which
+ * begins with it, makes.  Sessions that run check again when the script has committed.
  */
 PG_FUNCTION_INFO_ANY_VERSION(dyn_require_library);
 Datum

@@ -36,7 +36,7 @@ static const char *const kind_names[] = {"expiry", "backfill", "placeholder", "c
  * The secret
  */
 
-/* A table that a historic snapshot shows may have been dropped since, and its file removed. */
+/* Returns whether a table of a historic snapshot still exists: it may have been dropped since. */
 static bool
 is_there_now(Oid relid)
 {
@@ -55,7 +55,7 @@ is_there_now(Oid relid)
 	return found;
 }
 
-/* The first row; replication of all tables may have added others. */
+/* Returns the first row's secret; replication of all tables may have added others. */
 static bytea *
 first_secret(Relation rel)
 {
@@ -74,9 +74,9 @@ first_secret(Relation rel)
 }
 
 /*
- * The database's secret, by the current catalogs, or by those of the past while decoding.  NULL if
- * there is none: the extension was not installed then, or that installation's table has been
- * dropped since.
+ * Returns the database's secret, by the current catalogs, or by those of the past while decoding.
+ * NULL if there is none: the extension was not installed then, or that installation's table has
+ * been dropped since.
  */
 bytea *
 dyn_mark_secret(void)
@@ -106,7 +106,7 @@ dyn_mark_secret(void)
  */
 
 static void
-sign(const char *text, const bytea *secret, uint8 digest[PG_SHA256_DIGEST_LENGTH])
+mark_sign(const char *text, const bytea *secret, uint8 digest[PG_SHA256_DIGEST_LENGTH])
 {
 	pg_hmac_ctx *hmac = pg_hmac_create(PG_SHA256);
 
@@ -118,7 +118,7 @@ sign(const char *text, const bytea *secret, uint8 digest[PG_SHA256_DIGEST_LENGTH
 	pg_hmac_free(hmac);
 }
 
-/* The text of a mark of transaction xid. */
+/* Prints the text of a mark of transaction xid. */
 static void
 print_mark(char text[MAX_TEXT], const DynMark *mark, TransactionId xid, const bytea *secret)
 {
@@ -129,13 +129,13 @@ print_mark(char text[MAX_TEXT], const DynMark *mark, TransactionId xid, const by
 	snprintf(body, MAX_TEXT, "%s %s %u", kind_names[mark->kind], mark->start ? "start" : "end",
 			 mark->relid);
 	snprintf(text, MAX_TEXT, "%u %u %s", MyDatabaseId, xid, body);
-	sign(text, secret, digest);
+	mark_sign(text, secret, digest);
 	len = snprintf(text, MAX_TEXT, "%s ", body);
 	len += hex_encode((const char *) digest, SIGNATURE_BYTES, text + len);
 	text[len] = '\0';
 }
 
-/* What a message says it is. */
+/* Reads what a message says it is. */
 static bool
 parse_mark(const char *text, DynMark *mark)
 {
@@ -154,7 +154,7 @@ parse_mark(const char *text, DynMark *mark)
 	return false;
 }
 
-/* Whether a message of transaction xid is a mark of the extension's. */
+/* Returns whether a message of transaction xid is a mark of the extension's. */
 bool
 dyn_mark_read(const char *message, Size size, TransactionId xid, const bytea *secret, DynMark *mark)
 {

@@ -47,7 +47,7 @@ typedef struct DynMark
 	Oid relid;
 } DynMark;
 
-/* State from dyn_mark_start() for dyn_mark_end(). */
+/* A DynMarked is state from dyn_mark_start() for dyn_mark_end(). */
 typedef struct DynMarked
 {
 	DynMarkKind kind;

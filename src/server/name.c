@@ -29,7 +29,7 @@ dyn_check_name(const char *kind, ItemSpan name)
 		fail_name(kind, name, "A name has 1 to 255 bytes, and no U+0000.");
 }
 
-/* Whether DynamoDB allows the character in a table's name; an ARN has it without an escape. */
+/* Returns whether a table's name may have the character; an ARN has it without an escape. */
 bool
 dyn_is_name_character(char c)
 {
@@ -37,7 +37,7 @@ dyn_is_name_character(char c)
 		   c == '-' || c == '.';
 }
 
-/* Whether DynamoDB's tables and indexes can have the name (docs/semantics.md, K22). */
+/* Returns whether DynamoDB's tables and indexes can have the name (docs/semantics.md, K22). */
 bool
 dyn_is_request_name(ItemSpan name)
 {

@@ -15,7 +15,7 @@
 
 #define QUEUE_USAGE 0.5
 
-/* Whether there is no room for notifications that may be left out. */
+/* Returns whether there is no room for notifications that may be left out. */
 bool
 dyn_notification_queue_is_full(void)
 {

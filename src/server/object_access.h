@@ -7,10 +7,10 @@
 
 #include "catalog/objectaccess.h"
 
-/* Is told of each access; part is the number of a column, or 0. */
+/* An ObjectAccess is told of each access; part is the number of a column, or 0. */
 typedef void (*ObjectAccess)(ObjectAccessType access, Oid class, Oid object, int part);
 
-/* From now on and for the rest of the session.  Called by what _PG_init() calls. */
+/* Subscribes from now on and for the rest of the session.  Called by what _PG_init() calls. */
 extern void object_access_subscribe(ObjectAccess told);
 
 #endif

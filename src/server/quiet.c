@@ -91,7 +91,7 @@ quiet_begin(Quiet what)
 	doing |= (int) what;
 }
 
-/* Has everything logged again. */
+/* Lets everything be logged again. */
 void
 quiet_end(Quiet what)
 {

@@ -5,7 +5,7 @@
 #ifndef DYNAMO_TABLE_SERVER_QUIET_H
 #define DYNAMO_TABLE_SERVER_QUIET_H
 
-/* What the process is doing; values are flags. */
+/* A Quiet is what the process is doing; values are flags. */
 typedef enum Quiet
 {
 	QUIET_WORKER = 1, /* it is a background worker of the extension */

@@ -47,8 +47,8 @@ extern PGDLLEXPORT void _PG_init(void);
 #endif
 
 /*
- * As in fmgr.h, of which 15 does not mark the function itself.  Each session has the server ask
- * for the record before it calls the function for the first time.
+ * This is as in fmgr.h, of which 15 does not mark the function itself.  Each session has the server
+ * ask for the record before it calls the function for the first time.
  */
 #define FUNCTION_RECORD(funcname, check) \
 	extern PGDLLEXPORT Datum funcname(PG_FUNCTION_ARGS); \
@@ -64,7 +64,7 @@ extern PGDLLEXPORT void _PG_init(void);
 #undef PG_FUNCTION_INFO_V1
 #define PG_FUNCTION_INFO_V1(funcname) FUNCTION_RECORD(funcname, library_check())
 
-/* For what works with objects of any version, and must: VACUUM and DROP of a table. */
+/* This serves what works with objects of any version, and must: VACUUM and DROP of a table. */
 #define PG_FUNCTION_INFO_ANY_VERSION(funcname) FUNCTION_RECORD(funcname, (void) 0)
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "server/span.h"
 
-/* The number of characters in a text.  Unlike pg_mbstrlen_with_len(), U+0000 is one, too. */
+/* Counts the characters of a text, U+0000 among them, unlike pg_mbstrlen_with_len(). */
 int
 item_characters(ItemSpan text)
 {
@@ -68,8 +68,8 @@ item_quote(StringInfo out, ItemSpan text)
 }
 
 /*
- * The same for DynamoDB's words: as it stands there, but for U+0000, since a message is a C string.
- * Values of a reasonable length are told in full.
+ * Does the same for DynamoDB's words: as it stands there, but for U+0000, since a message is a C
+ * string.  Values of a reasonable length are told in full.
  */
 void
 item_quote_words(StringInfo out, ItemSpan text)
@@ -77,7 +77,7 @@ item_quote_words(StringInfo out, ItemSpan text)
 	quote(out, text, ITEM_WORDS_TEXT, true);
 }
 
-/* The same as a string of its own. */
+/* Returns the same as a string of its own. */
 char *
 item_quoted_words(ItemSpan text)
 {
@@ -88,7 +88,7 @@ item_quoted_words(ItemSpan text)
 	return out.data;
 }
 
-/* Text as item_quote() has it, as a string of its own. */
+/* Returns text as item_quote() has it, as a string of its own. */
 char *
 item_quoted(ItemSpan text)
 {

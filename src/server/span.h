@@ -9,7 +9,7 @@
 
 #include "server/compat.h"
 
-/* Bytes inside an item, a text or a request: a value with its tag, a name, or a set element. */
+/* An ItemSpan is bytes in an item, a text or a request: a value with its tag, or a name. */
 typedef struct ItemSpan
 {
 	const char *data;
@@ -28,14 +28,14 @@ item_compare_bytes(ItemSpan a, ItemSpan b)
 	return a.len < b.len ? -1 : a.len > b.len ? 1 : 0;
 }
 
-/* The same for qsort(). */
+/* Does the same for qsort(). */
 static inline int
 item_compare_spans(const void *a, const void *b)
 {
 	return item_compare_bytes(*(const ItemSpan *) a, *(const ItemSpan *) b);
 }
 
-/* The bytes of a text or bytea, which is not compressed or out of line. */
+/* Returns the bytes of a text or bytea, which is not compressed or out of line. */
 static inline ItemSpan
 text_span(const void *t)
 {

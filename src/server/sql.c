@@ -37,7 +37,7 @@
 
 static post_parse_analyze_hook_type next_hook;
 
-/* What a marked statement may name besides. */
+/* Marked holds what a marked statement may name besides. */
 typedef struct Marked
 {
 	Oid relid;
@@ -51,7 +51,7 @@ sql_on(Oid relid, const char *sql)
 	return psprintf(MARK "%u */ %s", relid, sql);
 }
 
-/* The same for a statement that works on columns of any types. */
+/* Does the same for a statement that works on columns of any types. */
 char *
 sql_on_rows(Oid relid, const char *sql)
 {
@@ -147,7 +147,7 @@ sql_execute(const char *sql, int nargs, Oid *types, Datum *values, const char *n
 	return SPI_processed;
 }
 
-/* A list of OIDs as an argument of type oid[]. */
+/* Returns a list of OIDs as an argument of type oid[]. */
 Datum
 sql_oids(List *oids)
 {
@@ -184,7 +184,7 @@ sql_nullable(const SPITupleTable *rows, uint64 row, int column, bool *isnull)
 	return SPI_getbinval(get_row(rows, row), rows->tupdesc, column, isnull);
 }
 
-/* The same where NULL is an error. */
+/* Does the same where NULL is an error. */
 Datum
 sql_value(const SPITupleTable *rows, uint64 row, int column)
 {
@@ -195,7 +195,7 @@ sql_value(const SPITupleTable *rows, uint64 row, int column)
 	return value;
 }
 
-/* The same, but 0 for NULL of a type that is passed by value.  A pointer that is 0 would be followed. */
+/* Does the same, but with 0 for NULL of a type passed by value; a pointer would be followed. */
 Datum
 sql_value_or_zero(const SPITupleTable *rows, uint64 row, int column)
 {
@@ -213,7 +213,7 @@ sql_text_or_null(const SPITupleTable *rows, uint64 row, int column)
 	return SPI_getvalue(get_row(rows, row), rows->tupdesc, column);
 }
 
-/* The same where NULL is an error. */
+/* Does the same where NULL is an error. */
 char *
 sql_text(const SPITupleTable *rows, uint64 row, int column)
 {

@@ -22,7 +22,7 @@ static struct
 	WordsKind kind;
 } last;
 
-/* A text of any length, allocated in the current memory context. */
+/* Formats a text of any length, allocated in the current memory context. */
 char *
 words_format(const char *format, va_list args)
 {
@@ -75,7 +75,7 @@ words_set(const char *function, const char *format, ...)
 	return 0; /* as all auxiliary functions of ereport() */
 }
 
-/* The same for words as they are.  NULL: the error has none, whatever the last one had. */
+/* Does the same for words as they are.  NULL: the error has none, whatever the last one had. */
 int
 words_set_if(const char *function, const char *words)
 {
@@ -86,7 +86,7 @@ words_set_if(const char *function, const char *words)
 	return 0;
 }
 
-/* What the words are about that were set just before. */
+/* Notes what the words are about that were set just before. */
 int
 words_set_kind(WordsKind kind)
 {
@@ -101,8 +101,8 @@ is_same(const char *a, const char *b)
 }
 
 /*
- * The words of an error that was caught, valid until another one is raised, or NULL if it has none or
- * they are no longer known.
+ * Returns the words of an error that was caught, valid until another one is raised, or NULL if it
+ * has none or they are no longer known.
  */
 const char *
 words_of(const ErrorData *error)
@@ -113,7 +113,7 @@ words_of(const ErrorData *error)
 	return last.words;
 }
 
-/* What the words of an error that was caught are about. */
+/* Returns what the words of an error that was caught are about. */
 WordsKind
 words_kind_of(const ErrorData *error)
 {

@@ -17,10 +17,10 @@
 #ifndef DYNAMO_TABLE_SERVER_WORDS_H
 #define DYNAMO_TABLE_SERVER_WORDS_H
 
-/* What many of DynamoDB's words begin with. */
+/* Many of DynamoDB's words begin with this. */
 #define DYN_INVALID_WORDS "One or more parameter values were invalid: "
 
-/* What words are about, as far as some operations have them in an envelope: src/api/request/layers.c. */
+/* A WordsKind is what words are about, where operations envelop them: src/api/request/layers.c. */
 typedef enum WordsKind
 {
 	WORDS_OTHER, /* tables, keys, items: the same in all operations */
@@ -35,13 +35,13 @@ typedef enum WordsKind
 	WORDS_KINDS
 } WordsKind;
 
-/* An auxiliary function of ereport(), behind errcode() and errmsg(). */
+/* This is an auxiliary function of ereport(), behind errcode() and errmsg(). */
 #define errwords(...) words_set(__func__, __VA_ARGS__)
 
-/* The same where there may be none: words is NULL then. */
+/* This does the same where there may be none: words is NULL then. */
 #define errwords_if(words) words_set_if(__func__, words)
 
-/* Behind one of these: what they are about. */
+/* This stands behind one of these, and says what they are about. */
 #define errwords_kind(kind) words_set_kind(kind)
 
 extern char *words_format(const char *format, va_list args) pg_attribute_printf(1, 0);

@@ -17,7 +17,7 @@
 #include "server/attempt.h"
 #include "server/errors.h"
 
-/* A statement that is being run. */
+/* A Run is a statement that is being run. */
 typedef struct Run
 {
 	PartiqlPart *part;
@@ -36,7 +36,7 @@ kind_of(const Run *run)
  * Finding the items
  */
 
-/* What a SELECT reads otherwise than one item is told first. */
+/* Finds the key of a SELECT; if it reads other than one item, that is told first. */
 static DynItem *
 find_read_key(const PartiqlBound *bound, const DynTable *table)
 {
@@ -85,7 +85,7 @@ table_name(const Run *run)
 	return cstring_to_text_with_len(name.data, (int) name.len);
 }
 
-/* The table stays locked. */
+/* Finds the target, whose table stays locked. */
 static void
 find_target(void *arg)
 {
@@ -121,7 +121,7 @@ run_statement(void *arg)
 	part->item = action_get(&request);
 }
 
-/* Errors of one statement; others, such as those that triggers raise, end the batch. */
+/* Returns whether an error is one statement's; others, as those of triggers, end the batch. */
 static bool
 is_its_own(const ErrorData *error)
 {
@@ -133,7 +133,7 @@ is_its_own(const ErrorData *error)
 		   error->sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE;
 }
 
-/* False if the statement has failed in a step, which is then undone. */
+/* Runs a step; returns false if the statement has failed in it, which is then undone. */
 static bool
 succeeds(const PartiqlBatch *batch, int number, void (*step)(void *arg), Run *run)
 {

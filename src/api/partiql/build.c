@@ -33,7 +33,7 @@ add_value(PartiqlCompiled *compiled, ItemSpan value)
 	return compiled->nused++;
 }
 
-/* An upper limit of the values in an expression. */
+/* Returns an upper limit of the values in an expression. */
 static int
 count_values(PartiqlNode *node)
 {
@@ -67,7 +67,7 @@ build_value(Build *b, PartiqlNode *node)
 	return expr_build_value(b->expr, slot, node->place.at);
 }
 
-/* A text that the statement does not have as a literal. */
+/* Makes a value of a text that the statement does not have as a literal. */
 static ExprNode *
 build_text(Build *b, PartiqlNode *node, const char *text)
 {
@@ -101,7 +101,7 @@ build_path(Build *b, PartiqlNode *node)
  */
 
 pg_noreturn static void
-fail(const Build *b, PartiqlNode *node, const char *problem)
+build_fail(const Build *b, PartiqlNode *node, const char *problem)
 {
 	partiql_fail(b->statement, node->place, NULL, "%s", problem);
 }
@@ -114,7 +114,7 @@ build_condition(Build *b, PartiqlNode *node)
 	ExprNode *built = build_any(b, node);
 
 	if (!expr_is_condition(built))
-		fail(b, node, "a value stands where a condition is needed");
+		build_fail(b, node, "a value stands where a condition is needed");
 	return built;
 }
 
@@ -145,15 +145,15 @@ build_compared(Build *b, PartiqlNode *node, ExprNodeType type)
 	ListCell *cell;
 
 	if (b->kind == EXPR_UPDATE)
-		fail(b, node, "a condition stands where a value is needed");
+		build_fail(b, node, "a condition stands where a value is needed");
 	if (list_length(node->args) == 1)
-		fail(b, node, "what follows IN is no list of values");
+		build_fail(b, node, "what follows IN is no list of values");
 	foreach (cell, node->args)
 		args = lappend(args, build_operand(b, lfirst(cell)));
 	return expr_build_operator(b->expr, type, node->place.at, args);
 }
 
-/* What is added or subtracted is a path or a value. */
+/* Makes a sum; what is added or subtracted is a path or a value. */
 static ExprNode *
 build_sum(Build *b, PartiqlNode *node, ExprNodeType type)
 {
@@ -161,13 +161,14 @@ build_sum(Build *b, PartiqlNode *node, ExprNodeType type)
 	ListCell *cell;
 
 	if (b->kind != EXPR_UPDATE)
-		fail(b, node, "+ and - are for values that are set");
+		build_fail(b, node, "+ and - are for values that are set");
 	foreach (cell, node->args)
 	{
 		ExprNode *arg = build_any(b, lfirst(cell));
 
 		if (!expr_is_path(arg) && !expr_is_value(arg))
-			fail(b, lfirst(cell), "only document paths and values can be added or subtracted");
+			build_fail(b, lfirst(cell),
+					   "only document paths and values can be added or subtracted");
 		args = lappend(args, arg);
 	}
 	return expr_build_operator(b->expr, type, node->place.at, args);
@@ -196,13 +197,13 @@ build_function(Build *b, PartiqlNode *node)
 		bool simple = expr_is_path(arg) || expr_is_value(arg);
 
 		if (expr_is_condition(arg) || (b->kind == EXPR_UPDATE && !simple))
-			fail(b, lfirst(cell), "an argument of a function is a document path or a value");
+			build_fail(b, lfirst(cell), "an argument of a function is a document path or a value");
 		args = lappend(args, arg);
 	}
 	return expr_build_function(b->expr, node->text, node->place.at, args);
 }
 
-/* The code of a type that PartiQL names; NULL: DynamoDB has none. */
+/* Returns the code of a type that PartiQL names; NULL: DynamoDB has none. */
 static const char *
 type_code(ItemSpan name)
 {
@@ -222,7 +223,7 @@ type_code(ItemSpan name)
 	return NULL;
 }
 
-/* IS MISSING, and IS with a type: functions of expressions. */
+/* Makes functions of expressions of IS MISSING and of IS with a type. */
 static ExprNode *
 build_is(Build *b, PartiqlNode *node)
 {
@@ -232,10 +233,10 @@ build_is(Build *b, PartiqlNode *node)
 	ExprNode *operand;
 
 	if (b->kind == EXPR_UPDATE)
-		fail(b, node, "a condition stands where a value is needed");
+		build_fail(b, node, "a condition stands where a value is needed");
 	operand = build_any(b, linitial(node->args));
 	if (!expr_is_path(operand))
-		fail(b, node, "what is before IS is no document path");
+		build_fail(b, node, "what is before IS is no document path");
 	if (partiql_word_is(node->text, "missing"))
 		return expr_build_function(b->expr, missing, node->place.at, list_make1(operand));
 	if (code == NULL)
@@ -263,11 +264,11 @@ build_any(Build *b, PartiqlNode *node)
 		case PARTIQL_TUPLE:
 			return build_value(b, node);
 		case PARTIQL_MISSING:
-			fail(b, node, "a value cannot be MISSING");
+			build_fail(b, node, "a value cannot be MISSING");
 		case PARTIQL_STAR:
-			fail(b, node, "* is no argument of a function");
+			build_fail(b, node, "* is no argument of a function");
 		case PARTIQL_NEGATE:
-			fail(b, node, "only a number can have a sign");
+			build_fail(b, node, "only a number can have a sign");
 		case PARTIQL_FUNCTION:
 			return build_function(b, node);
 		case PARTIQL_PLUS:
@@ -307,7 +308,7 @@ build_any(Build *b, PartiqlNode *node)
  */
 
 static void
-begin(Build *b, ExprKind kind)
+build_begin(Build *b, ExprKind kind)
 {
 	const PartiqlStatement *statement = b->compiled->statement;
 
@@ -322,7 +323,7 @@ build_where(PartiqlCompiled *compiled)
 {
 	Build b = {.compiled = compiled};
 
-	begin(&b, EXPR_CONDITION);
+	build_begin(&b, EXPR_CONDITION);
 	expr_build_condition(b.expr, build_condition(&b, compiled->statement->where));
 	return expr_built(b.expr);
 }
@@ -333,7 +334,7 @@ build_columns(PartiqlCompiled *compiled)
 	Build b = {.compiled = compiled};
 	ListCell *cell;
 
-	begin(&b, EXPR_PROJECTION);
+	build_begin(&b, EXPR_PROJECTION);
 	foreach (cell, compiled->statement->columns)
 	{
 		PartiqlNode *column = lfirst(cell);
@@ -425,7 +426,7 @@ build_changes(PartiqlCompiled *compiled)
 	Build b = {.compiled = compiled};
 	ListCell *cell;
 
-	begin(&b, EXPR_UPDATE);
+	build_begin(&b, EXPR_UPDATE);
 	foreach (cell, compiled->statement->changes)
 	{
 		const PartiqlChange *change = lfirst(cell);
@@ -514,7 +515,7 @@ partiql_build_joined(const PartiqlBound *bound, const List *conditions)
 	ExprNode *root = NULL;
 	ListCell *cell;
 
-	begin(&b, EXPR_CONDITION);
+	build_begin(&b, EXPR_CONDITION);
 	foreach (cell, conditions)
 	{
 		PartiqlNode *node = lfirst(cell);

@@ -12,7 +12,7 @@
  * Paths
  */
 
-/* The index between the brackets of a step. */
+/* Checks the index between the brackets of a step. */
 static void
 check_index(const PartiqlStatement *statement, PartiqlStep *step)
 {
@@ -57,7 +57,7 @@ check_path(const PartiqlStatement *statement, PartiqlNode *path)
 	}
 }
 
-/* All paths in an expression. */
+/* Checks all paths in an expression. */
 static void
 check_paths(const PartiqlStatement *statement, PartiqlNode *node)
 {
@@ -79,7 +79,7 @@ append_step(StringInfo out, const PartiqlStep *step)
 		appendBinaryStringInfo(out, step->name.data, (int) step->name.len);
 }
 
-/* A path that was checked, for messages. */
+/* Returns a path that was checked, for messages. */
 char *
 partiql_path_text(const PartiqlNode *path)
 {
@@ -183,7 +183,7 @@ check_distinct(const PartiqlStatement *statement)
 	}
 }
 
-/* What is selected is no attribute. */
+/* Raises an error since what is selected is no attribute. */
 void
 partiql_fail_column(const PartiqlStatement *statement, const PartiqlNode *column)
 {

@@ -18,7 +18,7 @@ static TextCache cache = {.name = "PartiQL statements",
 
 /* Compile in a context of its own, which goes with the current one if there is an error. */
 static PartiqlCompiled *
-compile(ItemSpan text)
+compile_statement(ItemSpan text)
 {
 	MemoryContext cxt =
 		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table PartiQL", ALLOCSET_SMALL_SIZES);
@@ -46,14 +46,14 @@ partiql_compile(ItemSpan text)
 
 	if (compiled == NULL)
 	{
-		compiled = compile(text);
+		compiled = compile_statement(text);
 		text_cache_keep(&cache, &compiled->entry);
 	}
 	text_cache_unpin_later(&compiled->entry, callback);
 	return compiled;
 }
 
-/* What a statement does. */
+/* Returns what a statement does. */
 PartiqlKind
 partiql_kind(const PartiqlCompiled *compiled)
 {
@@ -103,7 +103,7 @@ bind_values(const PartiqlCompiled *compiled, int n, const ItemSpan *parameters)
 	return values;
 }
 
-/* The item that INSERT makes. */
+/* Returns the item that INSERT makes. */
 static DynItem *
 bind_item(const PartiqlCompiled *compiled, const ItemSpan *values)
 {

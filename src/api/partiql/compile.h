@@ -9,14 +9,14 @@
 #include "expr/build.h"
 #include "server/text_cache.h"
 
-/* An attribute of the item that INSERT makes. */
+/* A PartiqlAttribute is one of the item that INSERT makes. */
 typedef struct PartiqlAttribute
 {
 	ItemSpan name;
 	int slot;
 } PartiqlAttribute;
 
-/* A parameter that must be a set. */
+/* A PartiqlSetArgument is a parameter that must be a set. */
 typedef struct PartiqlSetArgument
 {
 	int slot;

@@ -13,7 +13,7 @@
 
 #define MALFORMED "Statement wasn't well formed, can't be processed: "
 
-/* A place in words: line:column:length in characters, the first two from 1. */
+/* Returns a place in words: line:column:length in characters, the first two from 1. */
 char *
 partiql_where(ItemSpan text, PartiqlPlace place)
 {
@@ -48,8 +48,8 @@ character_at(ItemSpan text, PartiqlPlace place)
 
 /* The words and the hint may be NULL. */
 pg_noreturn static void
-fail(const PartiqlStatement *statement, PartiqlPlace place, const char *words, const char *message,
-	 const char *hint)
+error_fail(const PartiqlStatement *statement, PartiqlPlace place, const char *words,
+		   const char *message, const char *hint)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid PartiQL statement: %s", message),
@@ -73,7 +73,7 @@ partiql_fail(const PartiqlStatement *statement, PartiqlPlace place, const char *
 	va_start(args, format);
 	message = words_format(format, args);
 	va_end(args);
-	fail(statement, place, words, message, NULL);
+	error_fail(statement, place, words, message, NULL);
 }
 
 static ItemSpan
@@ -121,7 +121,7 @@ is_operator(int token)
 	return is_infix(token) || token == OPERATOR || token == IS || token == NOT;
 }
 
-/* Whether the token is a word that is no name. */
+/* Returns whether the token is a word that is no name. */
 static bool
 is_word(const PartiqlParse *parse)
 {
@@ -130,7 +130,7 @@ is_word(const PartiqlParse *parse)
 		   parse->last != NAME;
 }
 
-/* Whether a value or a path has to follow the token before. */
+/* Returns whether a value or a path has to follow the token before. */
 static bool
 awaits_term(const PartiqlParse *parse)
 {
@@ -157,7 +157,7 @@ awaits_term(const PartiqlParse *parse)
 	}
 }
 
-/* Whether the token before has to be followed by a path. */
+/* Returns whether the token before has to be followed by a path. */
 static bool
 awaits_path(const PartiqlParse *parse)
 {
@@ -187,7 +187,7 @@ term_words(const PartiqlParse *parse)
 	return is_word(parse) ? "Unexpected keyword" : "Unexpected term";
 }
 
-/* Whether a statement that changes an item does not yet say how. */
+/* Returns whether a statement that changes an item does not yet say how. */
 static bool
 awaits_change(const PartiqlParse *parse)
 {
@@ -253,7 +253,7 @@ partiql_fail_syntax(const PartiqlParse *parse)
 	}
 	if (parse->place.len > 0)
 		where = psprintf("at or near \"%s\"", item_quoted(place_text(statement, parse->place)));
-	fail(statement, parse->place, psprintf("%s%s", MALFORMED, words),
-		 psprintf("syntax error %s", where),
-		 is_word(parse) ? "A name that is a keyword has to stand in double quotes." : NULL);
+	error_fail(statement, parse->place, psprintf("%s%s", MALFORMED, words),
+			   psprintf("syntax error %s", where),
+			   is_word(parse) ? "A name that is a keyword has to stand in double quotes." : NULL);
 }

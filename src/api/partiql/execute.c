@@ -16,7 +16,7 @@
 #include "catalog/lookup.h"
 #include "server/errors.h"
 
-/* dynamo_table.partiql_scans */
+/* This is the setting dynamo_table.partiql_scans. */
 static bool scans = true;
 
 /* Defines the setting dynamo_table.partiql_scans.  Called once by _PG_init(). */
@@ -71,7 +71,7 @@ check_keys(const DynIndex *index)
 								 "multi-attribute HASH keys or multi-attribute RANGE keys.")));
 }
 
-/* What comes before all else that is wrong with a SELECT in a batch, if it reads an index. */
+/* Checks the index of a SELECT in a batch, which is told before all else that is wrong. */
 void
 partiql_check_index(const PartiqlBound *bound, const DynTable *table)
 {
@@ -149,7 +149,7 @@ check_scan(const PartiqlPlan *plan)
 				  "(= or IN) in each branch of the WHERE clause.")));
 }
 
-/* A sort key that equals a value is no range. */
+/* Sets the bounds of the sort key, of which one that equals a value is no range. */
 static void
 set_bounds(const PartiqlPlan *plan, const PartiqlRead *read, StoreRange *range)
 {
@@ -164,7 +164,7 @@ set_bounds(const PartiqlPlan *plan, const PartiqlRead *read, StoreRange *range)
 	range->upper = read->upper;
 }
 
-/* The stretches that a plan reads; a scan is one of all. */
+/* Sets the stretches that a plan reads; a scan is one of all. */
 static void
 set_ranges(const PartiqlPlan *plan, RangesRequest *request)
 {
@@ -195,7 +195,7 @@ check_start(const PartiqlCall *call, const RangesRequest *request)
 							 "provided conditions")));
 }
 
-/* The condition, unless the stretches say all of it, and the rest of what a SELECT asks for. */
+/* Sets the condition, unless the stretches say all of it, and the rest that a SELECT asks for. */
 static void
 set_read(const PartiqlCall *call, const PartiqlPlan *plan, ReadRequest *request)
 {
@@ -216,7 +216,7 @@ set_read(const PartiqlCall *call, const PartiqlPlan *plan, ReadRequest *request)
 	request->built.projection = call->bound->projection;
 }
 
-/* What a SELECT reads of the table that is open. */
+/* Plans what a SELECT reads of the table that is open. */
 static PartiqlPlan *
 make_plan(const PartiqlCall *call, const DynTable *table)
 {
@@ -280,7 +280,7 @@ return_values(PartiqlReturning returning)
 	return RETURN_NONE;
 }
 
-/* What a statement for one item asks for, but for its key and its condition. */
+/* Begins a request with what a statement for one item asks for, but for its key and condition. */
 void
 partiql_begin_request(const PartiqlBound *bound, ItemRequest *request)
 {
@@ -300,7 +300,7 @@ partiql_begin_request(const PartiqlBound *bound, ItemRequest *request)
 	request->built.projection = bound->projection;
 }
 
-/* What is more than the key in the condition has to hold for the item. */
+/* Sets the key; what is more than the key in the condition has to hold for the item. */
 static void
 set_key(const PartiqlBound *bound, ItemRequest *request)
 {
@@ -316,7 +316,7 @@ set_key(const PartiqlBound *bound, ItemRequest *request)
  * update has written, which differs for elements of lists that were removed or appended.
  */
 static DynItem *
-update(const PartiqlBound *bound, const ItemRequest *request)
+execute_update(const PartiqlBound *bound, const ItemRequest *request)
 {
 	DynItem *item = action_update(request);
 
@@ -343,7 +343,7 @@ partiql_write(const PartiqlCall *call)
 	open.rel = dyn_table_open(request.table, RowExclusiveLock, &open.table);
 	set_key(bound, &request);
 	if (bound->compiled->statement->kind == PARTIQL_UPDATE)
-		item = update(bound, &request);
+		item = execute_update(bound, &request);
 	else
 		item = action_delete(&request);
 	relation_close(open.rel, NoLock);

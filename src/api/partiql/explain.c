@@ -43,7 +43,7 @@ drop_item(Datum item, void *arg)
 {
 }
 
-/* A stretch was read, or will not be read any more. */
+/* Ends a stretch that was read, or will not be read any more. */
 static void
 end_read(const ReadResult *result, void *arg)
 {

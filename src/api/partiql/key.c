@@ -11,7 +11,7 @@
 #include "item/build.h"
 #include "server/errors.h"
 
-/* The values of the key, as they are found. */
+/* A KeySearch holds the values of the key, as they are found. */
 typedef struct KeySearch
 {
 	PartiqlKeys keys;
@@ -33,7 +33,7 @@ fail_twofold(const KeySearch *search, int number)
 							 item_quoted_words(attribute))));
 }
 
-/* False if the value is another one than is known: then it is not part of the key. */
+/* Takes a value; returns false if another is known: then it is not part of the key. */
 static bool
 take_value(KeySearch *search, const PartiqlTerm *term)
 {
@@ -52,7 +52,7 @@ take_value(KeySearch *search, const PartiqlTerm *term)
 	return false;
 }
 
-/* Whether a condition requires a key to equal one value. */
+/* Returns whether a condition requires a key to equal one value. */
 static bool
 is_equality(const KeySearch *search, const PartiqlNode *node, PartiqlTerm *term)
 {
@@ -61,7 +61,7 @@ is_equality(const KeySearch *search, const PartiqlNode *node, PartiqlTerm *term)
 	return partiql_find_term(&search->keys, node, term) && term->nvalues == 1;
 }
 
-/* Equalities that AND joins. */
+/* Finds the values of equalities that AND joins. */
 static void
 find_values(KeySearch *search, PartiqlNode *node)
 {
@@ -110,7 +110,7 @@ partiql_find_key(const PartiqlBound *bound, const DynTable *table, PartiqlKeyUse
 	return key;
 }
 
-/* The same; raises ERRCODE_DYN_VALIDATION unless it is the whole key. */
+/* Finds the key likewise; raises ERRCODE_DYN_VALIDATION unless it is the whole key. */
 PartiqlKey
 partiql_whole_key(const PartiqlBound *bound, const DynTable *table)
 {

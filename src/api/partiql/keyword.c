@@ -15,7 +15,7 @@ typedef struct Keyword
 	int token;
 } Keyword;
 
-/* In order.  Operators of PartiQL that DynamoDB does not have are operators nevertheless. */
+/* The words are in order.  Operators that DynamoDB does not have are operators all the same. */
 /* clang-format off */
 static const Keyword keywords[] = {
 	{"absolute", KEYWORD}, {"action", KEYWORD}, {"add", KEYWORD}, {"all", ALL},
@@ -89,14 +89,14 @@ compare_keywords(const void *word, const void *keyword)
 	return strcmp(word, ((const Keyword *) keyword)->word);
 }
 
-/* Whether a word is a given one, in any case. */
+/* Returns whether a word is a given one, in any case. */
 bool
 partiql_word_is(ItemSpan word, const char *lower)
 {
 	return word.len == strlen(lower) && pg_strncasecmp(word.data, lower, word.len) == 0;
 }
 
-/* The token that a bare word is: a name, unless it is one of these, in any case. */
+/* Returns the token that a bare word is: a name, unless it is one of these, in any case. */
 int
 partiql_keyword(ItemSpan word)
 {

@@ -20,7 +20,7 @@ typedef struct Literal
 	int nesting;
 } Literal;
 
-/* Whether a node is a literal, which may be one with an error in it. */
+/* Returns whether a node is a literal, which may be one with an error in it. */
 bool
 partiql_is_literal(const PartiqlNode *node)
 {
@@ -33,7 +33,7 @@ literal_path(const Literal *literal)
 	return item_quoted_words((ItemSpan){literal->path.data, (uint32) literal->path.len});
 }
 
-/* The digits of a number with its sign, as they are written. */
+/* Returns the digits of a number with its sign, as they are written. */
 static ItemSpan
 signed_number(const PartiqlNode *node)
 {
@@ -60,7 +60,7 @@ build_number(Literal *literal, const PartiqlNode *node)
 	item_build_scalar(&literal->builder, ITEM_N, (ItemSpan){number, (uint32) len});
 }
 
-/* What is no literal, inside of one. */
+/* Raises an error for what is no literal, inside of one. */
 pg_noreturn static void
 fail_value(const Literal *literal, const PartiqlNode *node)
 {
@@ -78,7 +78,7 @@ fail_value(const Literal *literal, const PartiqlNode *node)
 				 "only literals can stand inside a literal");
 }
 
-/* The members of a set of numbers as they are written: [2, 2.0]. */
+/* Returns the members of a set of numbers as they are written: [2, 2.0]. */
 static const char *
 number_list(const List *members)
 {
@@ -102,7 +102,7 @@ number_list(const List *members)
 
 static void build_value(Literal *literal, const PartiqlNode *node);
 
-/* One element of a list or set. */
+/* Builds one element of a list or set. */
 static void
 build_element(Literal *literal, const PartiqlNode *node, int number)
 {
@@ -168,7 +168,7 @@ build_bag(Literal *literal, const PartiqlNode *node)
 	partiql_fail(literal->statement, node->place, words, "a set has an element twice");
 }
 
-/* The name of an attribute in a tuple.  Raises ERRCODE_DYN_VALIDATION if it is none. */
+/* Returns the name of an attribute in a tuple.  Raises ERRCODE_DYN_VALIDATION if it is none. */
 ItemSpan
 partiql_tuple_name(const PartiqlStatement *statement, const PartiqlNode *node)
 {

@@ -6,7 +6,7 @@
 
 #include "api/partiql/tree.h"
 
-/* A node of any type. */
+/* Makes a node of any type. */
 PartiqlNode *
 partiql_node(PartiqlType type, PartiqlToken token, List *args)
 {
@@ -29,7 +29,7 @@ partiql_parameter(PartiqlParse *parse, PartiqlToken token)
 	return node;
 }
 
-/* A node of true or false. */
+/* Makes a node of true or false. */
 PartiqlNode *
 partiql_bool(PartiqlToken token, bool truth)
 {
@@ -39,7 +39,7 @@ partiql_bool(PartiqlToken token, bool truth)
 	return node;
 }
 
-/* A call of a function; case does not matter in its name. */
+/* Makes a call of a function; case does not matter in its name. */
 PartiqlNode *
 partiql_function(PartiqlToken name, List *args)
 {
@@ -51,7 +51,7 @@ partiql_function(PartiqlToken name, List *args)
 	return partiql_node(PARTIQL_FUNCTION, name, args);
 }
 
-/* Parentheses around one expression group it; around several they make a list. */
+/* Makes a node of parentheses: they group one expression, and make a list of several. */
 PartiqlNode *
 partiql_group(PartiqlToken token, List *args)
 {
@@ -74,7 +74,7 @@ partiql_sign(PartiqlToken token, PartiqlNode *node, bool negative)
 	return node;
 }
 
-/* IN and its list, which may be in parentheses or in brackets. */
+/* Makes a node of IN and its list, which may be in parentheses or in brackets. */
 PartiqlNode *
 partiql_in(PartiqlToken token, PartiqlNode *operand, PartiqlNode *list)
 {
@@ -88,14 +88,14 @@ partiql_in(PartiqlToken token, PartiqlNode *operand, PartiqlNode *list)
 	return partiql_node(PARTIQL_IN, token, args);
 }
 
-/* The negation of a condition. */
+/* Makes the negation of a condition. */
 PartiqlNode *
 partiql_not(PartiqlToken token, PartiqlNode *node)
 {
 	return partiql_node(PARTIQL_NOT, token, list_make1(node));
 }
 
-/* IS and the name of a type. */
+/* Makes a node of IS and the name of a type. */
 PartiqlNode *
 partiql_is(PartiqlToken token, PartiqlNode *operand, PartiqlToken type)
 {
@@ -116,7 +116,7 @@ add_step(PartiqlNode *path, PartiqlToken token, ItemSpan name, PartiqlNode *expr
 	path->steps = lappend(path->steps, step);
 }
 
-/* A path begins with a name... */
+/* Begins a path with a name. */
 PartiqlNode *
 partiql_path(PartiqlToken name)
 {
@@ -126,7 +126,7 @@ partiql_path(PartiqlToken name)
 	return path;
 }
 
-/* ...but may be written behind any term, which is its first step then. */
+/* Begins a path at any term, which is its first step then. */
 static PartiqlNode *
 begun_path(PartiqlNode *term)
 {
@@ -160,7 +160,7 @@ partiql_path_index(PartiqlNode *term, PartiqlToken bracket, PartiqlNode *index)
 	return path;
 }
 
-/* A key of ORDER BY. */
+/* Makes a key of ORDER BY. */
 PartiqlOrder *
 partiql_order(PartiqlNode *path, bool descending)
 {
@@ -171,7 +171,7 @@ partiql_order(PartiqlNode *path, bool descending)
 	return order;
 }
 
-/* SET, or REMOVE if there is no value. */
+/* Makes SET, or REMOVE if there is no value. */
 PartiqlChange *
 partiql_change(PartiqlNode *path, PartiqlNode *value)
 {

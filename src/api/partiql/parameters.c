@@ -20,7 +20,7 @@ partiql_read_parameters(JsonReader *reader)
 	return parameters;
 }
 
-/* partiql_bind() of such a list. */
+/* Binds such a list as partiql_bind() does. */
 PartiqlBound *
 partiql_bind_list(const PartiqlCompiled *compiled, const List *parameters)
 {

@@ -53,7 +53,7 @@ begins_clause(int token)
 	}
 }
 
-/* The next token for the parser. */
+/* Returns the next token for the parser. */
 int
 dyn_partiql_lex(DYN_PARTIQL_STYPE *value, PartiqlParse *parse)
 {
@@ -73,7 +73,7 @@ dyn_partiql_lex(DYN_PARTIQL_STYPE *value, PartiqlParse *parse)
 	return token;
 }
 
-/* Whether a text has more characters than a statement may have. */
+/* Returns whether a text has more characters than a statement may have. */
 static bool
 is_too_long(ItemSpan text)
 {

@@ -66,7 +66,7 @@ typedef enum PartiqlReturning
 typedef struct PartiqlStatement PartiqlStatement;
 typedef struct PartiqlCompiled PartiqlCompiled;
 
-/* A statement with its parameters.  What it does not have is NULL. */
+/* A PartiqlBound is a statement with its parameters.  What it does not have is NULL. */
 typedef struct PartiqlBound
 {
 	const PartiqlCompiled *compiled;
@@ -77,7 +77,7 @@ typedef struct PartiqlBound
 	DynItem *item; /* to insert */
 } PartiqlBound;
 
-/* How a statement is to be run.  What is not given is NULL or 0. */
+/* A PartiqlCall says how a statement is to be run.  What is not given is NULL or 0. */
 typedef struct PartiqlCall
 {
 	const PartiqlBound *bound;
@@ -93,7 +93,7 @@ typedef struct PartiqlCall
 	struct PartiqlExplainer *explainer; /* of explain.c */
 } PartiqlCall;
 
-/* A read of a SELECT, or a write. */
+/* A PartiqlAccess is a read of a SELECT, or a write. */
 typedef struct PartiqlAccess
 {
 	PartiqlKind kind;

@@ -16,7 +16,7 @@
 #include "catalog/key.h"
 #include "server/errors.h"
 
-/* A term with one of its values, or with both of BETWEEN. */
+/* A Choice is a term with one of its values, or with both of BETWEEN. */
 typedef struct Choice
 {
 	PartiqlTerm term;
@@ -36,7 +36,7 @@ typedef struct Branch
  * From a condition to branches
  */
 
-/* Whether each branch will require the partition key to equal a value. */
+/* Returns whether each branch will require the partition key to equal a value. */
 static bool
 is_keyed(const PartiqlKeys *keys, const PartiqlNode *node)
 {
@@ -50,7 +50,7 @@ is_keyed(const PartiqlKeys *keys, const PartiqlNode *node)
 	return partiql_find_term(keys, node, &term) && term.key == 0 && term.op == EXPR_KEY_EQ;
 }
 
-/* How many branches there will be; more than PARTIQL_MAX_READS are not counted. */
+/* Returns how many branches there will be; more than PARTIQL_MAX_READS are not counted. */
 static int
 count_branches(const PartiqlKeys *keys, const PartiqlNode *node)
 {
@@ -111,7 +111,7 @@ joined_branches(List *left, const List *right)
 	return branches;
 }
 
-/* One branch for each value that is asked for. */
+/* Makes one branch for each value that is asked for. */
 static List *
 term_branches(const PartiqlTerm *term)
 {
@@ -162,7 +162,7 @@ find_branches(const PartiqlKeys *keys, const PartiqlNode *node)
  * Values
  */
 
-/* All that keys are compared with has the type that the key has. */
+/* Checks that all that keys are compared with has the type that the key has. */
 static void
 check_types(const PartiqlKeys *keys, const PartiqlNode *node)
 {
@@ -212,7 +212,7 @@ key_type(const PartiqlKeys *keys, int number)
  * From branches to reads
  */
 
-/* Order of lower bounds: none is the first. */
+/* Compares lower bounds: none is the first. */
 static int
 compare_lower(ItemType type, const StoreBound *a, const StoreBound *b)
 {
@@ -224,7 +224,7 @@ compare_lower(ItemType type, const StoreBound *a, const StoreBound *b)
 	return cmp != 0 ? cmp : b->inclusive - a->inclusive;
 }
 
-/* Order of upper bounds: none is the last. */
+/* Compares upper bounds: none is the last. */
 static int
 compare_upper(ItemType type, const StoreBound *a, const StoreBound *b)
 {
@@ -236,7 +236,7 @@ compare_upper(ItemType type, const StoreBound *a, const StoreBound *b)
 	return cmp != 0 ? cmp : a->inclusive - b->inclusive;
 }
 
-/* Whether there can be something between two bounds. */
+/* Returns whether there can be something between two bounds. */
 static bool
 bounds_meet(ItemType type, const StoreBound *lower, const StoreBound *upper)
 {
@@ -293,7 +293,7 @@ narrow_by_choice(const PartiqlKeys *keys, const Choice *choice, PartiqlRead *rea
 	narrow(type, read, lower, upper);
 }
 
-/* The read of a branch, which has a value of the partition key at least. */
+/* Sets the read of a branch, which has a value of the partition key at least. */
 static void
 set_read(const PartiqlKeys *keys, Branch *branch)
 {
@@ -345,7 +345,7 @@ compare_branches(const void *a, const void *b, void *keys)
 	return compare_reads(keys, &(*(Branch *const *) a)->read, &(*(Branch *const *) b)->read);
 }
 
-/* Branches in the order of keys. */
+/* Returns the branches in the order of keys. */
 static List *
 sorted_branches(const PartiqlKeys *keys, const List *branches)
 {
@@ -367,7 +367,7 @@ sorted_branches(const PartiqlKeys *keys, const List *branches)
 	return result;
 }
 
-/* Whether two reads of one partition have a key in common; b does not begin before a. */
+/* Returns whether two reads of one partition have a key in common; b does not begin before a. */
 static bool
 reads_meet(const PartiqlKeys *keys, const PartiqlRead *a, const PartiqlRead *b)
 {
@@ -378,7 +378,7 @@ reads_meet(const PartiqlKeys *keys, const PartiqlRead *a, const PartiqlRead *b)
 
 /* Makes one read of two that meet. */
 static void
-extend(const PartiqlKeys *keys, PartiqlRead *read, const PartiqlRead *next)
+plan_extend(const PartiqlKeys *keys, PartiqlRead *read, const PartiqlRead *next)
 {
 	if (keys->index->nkeys > 1 && compare_upper(key_type(keys, 1), &next->upper, &read->upper) > 0)
 		read->upper = next->upper;
@@ -428,7 +428,7 @@ set_reads(const PartiqlKeys *keys, PartiqlPlan *plan)
 		if (branch->others != NIL)
 			plan->exact = false;
 		if (last != NULL && reads_meet(keys, last, &branch->read))
-			extend(keys, last, &branch->read);
+			plan_extend(keys, last, &branch->read);
 		else
 			plan->reads[plan->nreads++] = branch->read;
 	}
@@ -465,7 +465,7 @@ check_order(const PartiqlKeys *keys, bool keyed)
 					 "ORDER BY needs the partition key to equal a value");
 }
 
-/* The direction of a key; -1 if it is not in ORDER BY. */
+/* Returns the direction of a key; -1 if it is not in ORDER BY. */
 static int
 key_forward(const PartiqlKeys *keys, int number)
 {
@@ -558,7 +558,7 @@ partiql_plan(const PartiqlBound *bound, const DynTable *table, const DynIndex *i
 	return plan;
 }
 
-/* The attributes of a condition that an index does not project. */
+/* Adds the attributes of a condition that an index does not project. */
 static List *
 add_unprojected(const PartiqlPlan *plan, const PartiqlNode *node, List *attributes)
 {

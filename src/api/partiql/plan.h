@@ -10,7 +10,7 @@
 
 #define PARTIQL_MAX_READS 50
 
-/* A stretch of a collection. */
+/* A PartiqlRead is a stretch of a collection. */
 typedef struct PartiqlRead
 {
 	Datum partition;
@@ -46,7 +46,7 @@ extern void partiql_explain_plan(struct PartiqlExplainer *explainer, const Parti
 /* execute.c */
 extern void partiql_check_index(const PartiqlBound *bound, const DynTable *table);
 
-/* What the item is named for. */
+/* A PartiqlKeyUse says what the item is named for. */
 typedef enum PartiqlKeyUse
 {
 	PARTIQL_KEY_READ, /* IN with one value is an equality, too */

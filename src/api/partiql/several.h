@@ -12,7 +12,7 @@
 pg_noreturn extern void partiql_fail_part(int number, const ErrorData *error);
 extern void partiql_set_action(const PartiqlBound *bound, int number, TransactAction *action);
 
-/* A statement of a batch. */
+/* A PartiqlPart is a statement of a batch. */
 typedef struct PartiqlPart
 {
 	const PartiqlBound *bound; /* NULL: there is nothing to run */

@@ -8,7 +8,7 @@
 
 #include "api/partiql/term.h"
 
-/* The number of a key attribute in the index, or -1 if the node is none. */
+/* Returns the number of a key attribute in the index, or -1 if the node is none. */
 int
 partiql_key_number(const PartiqlKeys *keys, const PartiqlNode *node)
 {
@@ -26,7 +26,7 @@ partiql_key_number(const PartiqlKeys *keys, const PartiqlNode *node)
 	return -1;
 }
 
-/* Whether a condition names a key attribute from the given number on, wherever in it. */
+/* Returns whether a condition names a key attribute from the given number on, wherever in it. */
 bool
 partiql_names_key(const PartiqlKeys *keys, const PartiqlNode *node, int from)
 {
@@ -49,7 +49,7 @@ is_value(const PartiqlNode *node)
 	return node->type == PARTIQL_PARAMETER || partiql_is_literal(node);
 }
 
-/* What an operator requires of a key, and of one that is on the right. */
+/* A KeyOperator says what an operator requires of a key, and of one that is on the right. */
 typedef struct KeyOperator
 {
 	PartiqlType type;
@@ -78,8 +78,8 @@ key_operator(const PartiqlNode *node)
 }
 
 /*
- * Whether a condition compares a key attribute with values; of IN it is EXPR_KEY_EQ with any of the
- * values.
+ * Returns whether a condition compares a key attribute with values; of IN it is EXPR_KEY_EQ with
+ * any of the values.
  */
 bool
 partiql_find_term(const PartiqlKeys *keys, const PartiqlNode *node, PartiqlTerm *term)
@@ -109,7 +109,7 @@ partiql_find_term(const PartiqlKeys *keys, const PartiqlNode *node, PartiqlTerm 
 	return true;
 }
 
-/* A value of a term, with its tag. */
+/* Returns a value of a term, with its tag. */
 ItemSpan
 partiql_term_value(const PartiqlKeys *keys, const PartiqlTerm *term, int number)
 {

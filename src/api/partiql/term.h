@@ -8,7 +8,7 @@
 #include "api/partiql/compile.h"
 #include "catalog/table.h"
 
-/* The keys that conditions are looked at for. */
+/* PartiqlKeys are those that conditions are looked at for. */
 typedef struct PartiqlKeys
 {
 	const PartiqlStatement *statement;

@@ -18,7 +18,7 @@
 
 #define VERSION 1
 
-/* Before the key, whose bytes are those of the item. */
+/* A TokenHead stands before the key, whose bytes are those of the item. */
 typedef struct TokenHead
 {
 	uint8 signature[PG_SHA256_DIGEST_LENGTH]; /* of all behind it */
@@ -30,7 +30,7 @@ typedef struct TokenHead
 #define PURPOSE "dynamo_table PartiQL token"
 
 static void
-sign(const char *token, Size size, uint8 signature[PG_SHA256_DIGEST_LENGTH])
+token_sign(const char *token, Size size, uint8 signature[PG_SHA256_DIGEST_LENGTH])
 {
 	bytea *secret = dyn_mark_secret();
 	pg_hmac_ctx *hmac = pg_hmac_create(PG_SHA256);
@@ -88,12 +88,12 @@ partiql_print_token(const PartiqlBound *bound, int read, const DynItem *key)
 	head->version = VERSION;
 	head->read = (uint8) read;
 	memcpy(token + sizeof(TokenHead), VARDATA_ANY(key), VARSIZE_ANY_EXHDR(key));
-	sign(token, size, head->signature);
+	token_sign(token, size, head->signature);
 	text = item_base64((ItemSpan){token, (uint32) size}, &len);
 	return pnstrdup(text, len);
 }
 
-/* Whether a text is a token that this database has made. */
+/* Returns whether a text is a token that this database has made. */
 static bool
 is_token(const char *token, int size)
 {
@@ -103,7 +103,7 @@ is_token(const char *token, int size)
 
 	if (size <= (int) sizeof(TokenHead) || head->version != VERSION)
 		return false;
-	sign(token, size, signature);
+	token_sign(token, size, signature);
 	/* in the same time wherever they differ */
 	for (int i = 0; i < PG_SHA256_DIGEST_LENGTH; i++)
 		differ |= signature[i] ^ head->signature[i];

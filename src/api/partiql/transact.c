@@ -31,9 +31,9 @@ partiql_fail_part(int number, const ErrorData *error)
 	pg_unreachable();
 }
 
-/* The same of an error that only transactions have. */
+/* Raises an error that only transactions have, with the number of the statement. */
 pg_noreturn static void
-fail(int number, const char *words, const char *message)
+transact_fail(int number, const char *words, const char *message)
 {
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 					errmsg("statement %d of the transaction: %s", number + 1, message),
@@ -81,10 +81,11 @@ fit_get(Fitting *fitting, int number)
 	error = action_try(plan_reads, fitting);
 	if (error != NULL)
 		partiql_fail_part(number, error);
-	fail(number,
-		 "Select statements within ExecuteTransaction must specify the primary key in the where "
-		 "clause.",
-		 "SELECT reads other than one item by its key");
+	transact_fail(
+		number,
+		"Select statements within ExecuteTransaction must specify the primary key in the where "
+		"clause.",
+		"SELECT reads other than one item by its key");
 }
 
 static void
@@ -92,8 +93,8 @@ fit_check(Fitting *fitting, int number, TransactAction *action)
 {
 	find_key(fitting);
 	if (fitting->key.missing >= 0 || fitting->key.others == NIL)
-		fail(number, "EXISTS() must contain a single item read with additional condition",
-			 "EXISTS is no condition of one item");
+		transact_fail(number, "EXISTS() must contain a single item read with additional condition",
+					  "EXISTS is no condition of one item");
 	action->request.built.condition = partiql_build_joined(fitting->bound, fitting->key.others);
 }
 
@@ -115,8 +116,8 @@ fit(const PartiqlBound *bound, const DynTable *table, int number, TransactAction
 	Fitting fitting = {bound, table, PARTIQL_KEY_WRITTEN};
 
 	if (bound->compiled->statement->returning != PARTIQL_RETURNING_NOTHING)
-		fail(number, "RETURNING clause is not supported in ExecuteTransaction.",
-			 "a transaction returns no items that it has written");
+		transact_fail(number, "RETURNING clause is not supported in ExecuteTransaction.",
+					  "a transaction returns no items that it has written");
 	switch (action->kind)
 	{
 		case TRANSACT_PUT:
@@ -160,7 +161,7 @@ action_kind(PartiqlKind kind)
 	return TRANSACT_GET;
 }
 
-/* A statement and its parameters, each with its length. */
+/* Returns a statement and its parameters, each with its length. */
 static bytea *
 statement_content(const PartiqlBound *bound)
 {
@@ -189,10 +190,10 @@ check_source(const PartiqlStatement *statement, int number)
 	if (statement->index.data == NULL)
 		return;
 	if (statement->kind == PARTIQL_EXISTS)
-		fail(number, "EXISTS() must contain a single item read with additional condition",
-			 "EXISTS reads an index");
-	fail(number, "Reads on indices are not supported within transactions.",
-		 "transactions do not read indexes");
+		transact_fail(number, "EXISTS() must contain a single item read with additional condition",
+					  "EXISTS reads an index");
+	transact_fail(number, "Reads on indices are not supported within transactions.",
+				  "transactions do not read indexes");
 }
 
 /*

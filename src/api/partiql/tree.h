@@ -14,7 +14,7 @@
 
 #define PARTIQL_MAX_LITERAL_NESTING 31 /* lists and maps inside each other */
 
-/* A stretch of the text, in bytes. */
+/* A PartiqlPlace is a stretch of the text, in bytes. */
 typedef struct PartiqlPlace
 {
 	int at;
@@ -73,7 +73,7 @@ typedef struct PartiqlNode
 	List *args; /* PartiqlNode */
 } PartiqlNode;
 
-/* A name, or a list index if the name has no data. */
+/* A PartiqlStep is a name, or a list index if the name has no data. */
 typedef struct PartiqlStep
 {
 	PartiqlPlace place;
@@ -82,14 +82,14 @@ typedef struct PartiqlStep
 	uint32 index; /* known after the checks */
 } PartiqlStep;
 
-/* A key of ORDER BY. */
+/* A PartiqlOrder is a key of ORDER BY. */
 typedef struct PartiqlOrder
 {
 	PartiqlNode *path;
 	bool descending;
 } PartiqlOrder;
 
-/* SET, or REMOVE if there is no value. */
+/* A PartiqlChange is SET, or REMOVE if there is no value. */
 typedef struct PartiqlChange
 {
 	PartiqlNode *path;
@@ -117,7 +117,7 @@ struct PartiqlStatement
 	int nparameters;
 };
 
-/* The state of a parse. */
+/* A PartiqlParse is the state of a parse. */
 typedef struct PartiqlParse
 {
 	PartiqlStatement *statement;

@@ -23,7 +23,7 @@
 #include "server/attempt.h"
 #include "server/errors.h"
 
-/* Bytes of items that are kept in memory for one batch. */
+/* So many bytes of items are kept in memory for one batch. */
 #define MAX_BATCH_BYTES (16 * 1024 * 1024)
 
 /*
@@ -76,7 +76,7 @@ write_problem(JsonWriter *json, const char *name, const Transfer *transfer,
 	json_write_end(json);
 }
 
-/* As a line that can be imported, if there is an item. */
+/* Keeps a refused entry as a line that can be imported, if there is an item. */
 static void
 keep_refused(Transfer *transfer, const TransferEntry *entry, int code, const char *message,
 			 const char *detail)
@@ -95,7 +95,7 @@ keep_refused(Transfer *transfer, const TransferEntry *entry, int code, const cha
 	MemoryContextSwitchTo(old);
 }
 
-/* What has been refused since the last call, as an array of text; NULL: nothing. */
+/* Returns what has been refused since the last call, as an array of text; NULL: nothing. */
 ArrayType *
 transfer_take_refused(Transfer *transfer)
 {
@@ -127,7 +127,7 @@ note_error(Transfer *transfer, const TransferEntry *entry, int code, const char 
 		write_problem(&transfer->errors, NULL, transfer, entry, code, message, detail);
 }
 
-/* What a message begins with. */
+/* Returns what a message begins with. */
 static char *
 place_of(const Transfer *transfer, const TransferEntry *entry)
 {
@@ -182,9 +182,9 @@ fill_entry(Transfer *transfer, TransferEntry *entry, const DynItem *item)
 	MemoryContextSwitchTo(old);
 }
 
-/* False: the line is blank. */
+/* Parses a line; returns false if it is blank. */
 static bool
-parse(Transfer *transfer, const char *line, int len, TransferEntry *entry)
+batch_parse(Transfer *transfer, const char *line, int len, TransferEntry *entry)
 {
 	DynItem *item;
 	TransferKind kind = read_line(transfer, line, len, &item);
@@ -214,7 +214,7 @@ try_parse(Transfer *transfer, const char *line, int len, TransferEntry *entry)
 	entry->write.row = NULL;
 	PG_TRY();
 	{
-		found = parse(transfer, line, len, entry);
+		found = batch_parse(transfer, line, len, entry);
 	}
 	PG_CATCH();
 	{
@@ -266,7 +266,7 @@ transfer_blank(Transfer *transfer)
  * Writing
  */
 
-/* By key, then by line. */
+/* Compares entries by key, then by line. */
 static int
 compare_entries(const void *a, const void *b, void *table)
 {
@@ -286,9 +286,9 @@ same_key(const Transfer *transfer, int a, int b)
 							 &transfer->sorted[b]->write.key) == 0;
 }
 
-/* A line is not written, for what an item of the table or an earlier line with its key is. */
+/* Refuses a line, for what an item of the table or an earlier line with its key is. */
 static void
-refuse(Transfer *transfer, const TransferEntry *entry)
+batch_refuse(Transfer *transfer, const TransferEntry *entry)
 {
 	static const char message[] = "there is an item with this key already";
 
@@ -329,12 +329,12 @@ sort_entries(Transfer *transfer)
 			transfer->written++;
 		}
 		else
-			refuse(transfer, transfer->sorted[i]);
+			batch_refuse(transfer, transfer->sorted[i]);
 	}
 	return n;
 }
 
-/* A put under a condition. */
+/* A Judged is a put under a condition. */
 typedef struct Judged
 {
 	const Expr *condition;
@@ -351,7 +351,7 @@ put_if_met(DynItem *old, void *arg)
 	return judged->met ? (DynItem *) judged->item : old;
 }
 
-/* Each sees what those before it have left. */
+/* Puts items under a condition; each sees what those before it have left. */
 static void
 put_judged(Transfer *transfer, ItemWriter *writer, int first, int n)
 {
@@ -444,7 +444,7 @@ count_written(Transfer *transfer, int first, int n)
 		if (replaces || transfer->inserted[i])
 			transfer->written++;
 		else
-			refuse(transfer, transfer->sorted[i]);
+			batch_refuse(transfer, transfer->sorted[i]);
 	}
 }
 

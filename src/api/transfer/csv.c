@@ -39,7 +39,7 @@ refuse_control(ItemSpan text)
 	}
 }
 
-/* What a field says: without its quotes. */
+/* Returns what a field says, without its quotes. */
 static ItemSpan
 field_text(const CsvField *field)
 {
@@ -60,7 +60,7 @@ field_text(const CsvField *field)
 	return (ItemSpan){copy, len};
 }
 
-/* The fields of a record one after the other, until this returns false. */
+/* Reads the fields of a record one after the other, until it returns false. */
 static bool
 next_field(const Csv *csv, const char **at, const char *end, CsvField *field)
 {
@@ -182,7 +182,7 @@ set_type(const Csv *csv, const DynTable *table, ItemSpan name, ItemSpan code)
 	column->type = type;
 }
 
-/* {"name": "type code", …} */
+/* Sets the types of columns from {"name": "type code", …}. */
 static void
 set_types(const Csv *csv, const DynTable *table, const Jsonb *types)
 {
@@ -237,8 +237,8 @@ typedef struct Cell
 } Cell;
 
 /*
- * What JSON makes of the cell inside an item of its own.  More than one value there is none.  B and
- * BS are read as DynamoDB JSON has them, others as plain JSON.
+ * Reads what JSON makes of the cell inside an item of its own.  More than one value there is none.
+ * B and BS are read as DynamoDB JSON has them, others as plain JSON.
  */
 static void
 read_json(Cell *cell)
@@ -285,7 +285,7 @@ end_set(ItemBuilder *b)
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg_internal("%s", message.data)));
 }
 
-/* A set from a list of plain JSON. */
+/* Makes a set of a list of plain JSON. */
 static DynItem *
 set_of_list(ItemType type, ItemSpan list)
 {
@@ -308,7 +308,7 @@ set_of_list(ItemType type, ItemSpan list)
 	return item_build_finish(&b);
 }
 
-/* Of B and BS the parser has seen to it. */
+/* Reads a cell and checks its type; of B and BS the parser has done that. */
 static void
 read_cell(void *arg)
 {
@@ -348,7 +348,7 @@ build_number(ItemBuilder *b, const CsvColumn *column, ItemSpan text)
 	item_build_scalar(b, ITEM_N, (ItemSpan){number, (uint32) len});
 }
 
-/* As programs write it: true, TRUE, True. */
+/* Builds a boolean, as programs write it: true, TRUE, True. */
 static void
 build_bool(ItemBuilder *b, const CsvColumn *column, ItemSpan text)
 {

@@ -15,7 +15,7 @@ typedef struct CsvColumn
 	ItemType type;
 } CsvColumn;
 
-/* How fields are separated, and what the header says. */
+/* A Csv says how fields are separated, and what the header says. */
 typedef struct Csv
 {
 	char delimiter;

@@ -24,10 +24,10 @@
 #include "server/arguments.h"
 #include "server/progress.h"
 
-/* Items that a page has at most. */
+/* A page has so many items at most. */
 #define PAGE_ITEMS 1000
 
-/* In the memory context of all calls. */
+/* An Export is in the memory context of all calls. */
 typedef struct Export
 {
 	text *table;
@@ -53,7 +53,7 @@ copy_argument(FunctionCallInfo fcinfo, int i)
 	return PG_ARGISNULL(i) ? NULL : PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(i));
 }
 
-/* Looked up once, as the statement has one snapshot.  name: of the entity; NULL: none */
+/* Looks the table up once, as the statement has one snapshot.  name: of the entity; NULL: none. */
 static void
 open_table(Export *export, text *name)
 {
@@ -66,9 +66,9 @@ open_table(Export *export, text *name)
 	relation_close(rel, NoLock);
 }
 
-/* table_name, entity, filter, names, vals, wrapped */
+/* Begins with the arguments table_name, entity, filter, names, vals, wrapped. */
 static Export *
-begin(FunctionCallInfo fcinfo)
+export_begin(FunctionCallInfo fcinfo)
 {
 	Export *export = palloc0(sizeof(Export));
 
@@ -151,7 +151,7 @@ dyn_export(PG_FUNCTION_ARGS)
 	{
 		call = SRF_FIRSTCALL_INIT();
 		old = MemoryContextSwitchTo(call->multi_call_memory_ctx);
-		call->user_fctx = begin(fcinfo);
+		call->user_fctx = export_begin(fcinfo);
 		MemoryContextSwitchTo(old);
 	}
 	call = SRF_PERCALL_SETUP();

@@ -17,10 +17,10 @@
 #include "server/attempt.h"
 #include "server/errors.h"
 
-/* An item is much smaller, however it is written. */
+/* A record is not longer than this: an item is much smaller, however it is written. */
 #define MAX_RECORD (16 * 1024 * 1024)
 
-/* Tables of a batch that are told. */
+/* Messages tell so many tables of a batch. */
 #define MAX_TABLES 20
 #define MAX_TABLE_NAME 1024 /* bytes: that of an ARN */
 
@@ -71,7 +71,7 @@ refuse_long(void *arg, const char *record, int len, DynItem **item)
 
 #define NO_TABLES "from_table can be given for bodies of BatchWriteItem only"
 
-/* What is given for another format has no meaning. */
+/* Checks that nothing is given for another format, where it has no meaning. */
 static void
 check_form(const TransferForm *form)
 {
@@ -170,14 +170,14 @@ transfer_feed_begin(TransferFeed *feed, Transfer *transfer, const TransferForm *
  * What there is
  */
 
-/* All of a file, which is not copied. */
+/* Feeds all of a file, which is not copied. */
 void
 transfer_feed_whole(TransferFeed *feed, const char *data, Size len)
 {
 	feed->text = (RecordText){data, len, true};
 }
 
-/* The next piece of a file, which is copied. */
+/* Feeds the next piece of a file, which is copied. */
 void
 transfer_feed_piece(TransferFeed *feed, const char *data, Size len)
 {
@@ -198,14 +198,14 @@ transfer_feed_end(TransferFeed *feed)
 }
 
 static void
-pass(TransferFeed *feed, Size len)
+feed_pass(TransferFeed *feed, Size len)
 {
 	feed->text.data += len;
 	feed->text.len -= len;
 	feed->needed = 0;
 }
 
-/* False: more is needed. */
+/* Passes a byte order mark; returns false if more is needed. */
 static bool
 pass_byte_order_mark(TransferFeed *feed)
 {
@@ -215,7 +215,7 @@ pass_byte_order_mark(TransferFeed *feed)
 		return false;
 	feed->begun = true;
 	if (feed->text.len >= 3 && memcmp(feed->text.data, BYTE_ORDER_MARK, 3) == 0)
-		pass(feed, 3);
+		feed_pass(feed, 3);
 	return true;
 }
 
@@ -230,7 +230,7 @@ pass_space(TransferFeed *feed)
 		if (feed->text.data[n] == '\n')
 			transfer_blank(feed->transfer);
 	}
-	pass(feed, n);
+	feed_pass(feed, n);
 	return feed->text.len > 0;
 }
 
@@ -248,7 +248,7 @@ count_lines(const char *data, Size len)
 	return n;
 }
 
-/* False: more is needed, or there is nothing. */
+/* Finds the format; returns false if more is needed, or there is nothing. */
 static bool
 find_format(TransferFeed *feed)
 {
@@ -266,7 +266,7 @@ find_format(TransferFeed *feed)
 	return true;
 }
 
-/* The same for the kind of a document. */
+/* Finds the kind of a document in the same way. */
 static bool
 find_kind(TransferFeed *feed)
 {
@@ -278,7 +278,7 @@ find_kind(TransferFeed *feed)
 	while (n < feed->text.len && is_space(feed->text.data[n]))
 		n++;
 	feed->line += count_lines(feed->text.data, n);
-	pass(feed, n);
+	feed_pass(feed, n);
 	if (transfer_format(feed->transfer->table, feed->text, &kind) == TRANSFER_AUTO)
 		return false;
 	if (kind != DOCUMENT_OF_BATCH && feed->form.from_table != NULL)
@@ -340,7 +340,7 @@ tables_listed(const TransferFeed *feed)
 	return list.data;
 }
 
-/* The one whose items are wanted. */
+/* Chooses the table whose items are wanted. */
 static ItemSpan
 choose_table(const TransferFeed *feed)
 {
@@ -360,8 +360,8 @@ choose_table(const TransferFeed *feed)
 }
 
 /*
- * When all has been taken: returns whether it has to be given again, from its beginning, because so
- * far only its tables are known.
+ * Returns, when all has been taken, whether it has to be given again, from its beginning, because
+ * so far only its tables are known.
  */
 bool
 transfer_feed_again(TransferFeed *feed)
@@ -429,7 +429,7 @@ take_header(TransferFeed *feed, const char *record, int len)
 	ReThrowError(error);
 }
 
-/* One that is given instead of the first record. */
+/* Takes a header that is given instead of the first record. */
 static void
 take_given_header(TransferFeed *feed)
 {
@@ -523,7 +523,7 @@ wait_for_more(TransferFeed *feed, const Record *record)
 	}
 	if (feed->form.format == TRANSFER_CSV || feed->form.format == TRANSFER_DOCUMENT)
 		fail_record(feed, record, psprintf("a record is longer than %d bytes", MAX_RECORD));
-	pass(feed, len);
+	feed_pass(feed, len);
 	if (feed->too_long)
 		return;
 	feed->too_long = true;
@@ -543,7 +543,7 @@ take_record(TransferFeed *feed, const Record *record)
 		take_item(feed, record);
 	else
 		take_line(feed, data, record->len);
-	pass(feed, record->next);
+	feed_pass(feed, record->next);
 }
 
 /*

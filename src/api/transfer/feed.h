@@ -19,7 +19,7 @@ typedef enum TransferFormat
 	TRANSFER_ION /* which is only recognized */
 } TransferFormat;
 
-/* What is known of a file beforehand. */
+/* A TransferForm is what is known of a file beforehand. */
 typedef struct TransferForm
 {
 	TransferFormat format;
@@ -30,8 +30,8 @@ typedef struct TransferForm
 } TransferForm;
 
 /*
- * The state of what is read.  It lives as long as the import, in the memory context that was the
- * current one when it began.
+ * A TransferFeed is the state of what is read.  It lives as long as the import, in the memory
+ * context that was the current one when it began.
  */
 typedef struct TransferFeed
 {

@@ -13,22 +13,22 @@
 #include "api/transfer/feed.h"
 #include "api/transfer/lexer.h"
 
-/* As much of the beginning is looked at. */
+/* The format is found by so much of the beginning. */
 #define FORMAT_BEGINNING (64 * 1024)
 
-/* What answers of Scan and Query have, as the service, the AWS CLI and SDKs write them. */
+/* Answers of Scan and Query have these, as the service, the AWS CLI and SDKs write them. */
 static const char *const answer_members[] = {
 	"Items",     "Count",     "ScannedCount",    "ConsumedCapacity", "LastEvaluatedKey",
 	"NextToken", "$metadata", "ResponseMetadata"};
 
-/* Of the members around items those that have one. */
+/* Of the members around items these have one. */
 static const char *const wrapping_members[] = {"Item", "Keys", "NewImage"};
 
-/* How Amazon Ion begins, as text and as binary. */
+/* Amazon Ion begins so, as text and as binary. */
 #define ION_TEXT "$ion_1_"
 #define ION_BINARY "\xe0\x01\x00\xea"
 
-/* What an object has shown so far. */
+/* A Look is what an object has shown so far. */
 typedef struct Look
 {
 	const DynTable *table;
@@ -53,7 +53,7 @@ is_one_of(ItemSpan name, const char *const *names, int n)
 	return false;
 }
 
-/* Whether the array that begins here may be of items. */
+/* Returns whether the array that begins here may be of items. */
 static bool
 has_items(JsonLexContext ahead)
 {
@@ -63,7 +63,7 @@ has_items(JsonLexContext ahead)
 		   token_at(&ahead, JSON_TOKEN_ARRAY_END);
 }
 
-/* Whether the array that begins here is of requests of BatchWriteItem. */
+/* Returns whether the array that begins here is of requests of BatchWriteItem. */
 static bool
 has_requests(JsonLexContext ahead)
 {
@@ -72,7 +72,7 @@ has_requests(JsonLexContext ahead)
 		   (token_is(&ahead, "PutRequest") || token_is(&ahead, "DeleteRequest"));
 }
 
-/* Whether the object that begins here has them in the array of its first member. */
+/* Returns whether the object that begins here has them in the array of its first member. */
 static bool
 has_tables(JsonLexContext ahead)
 {
@@ -126,14 +126,14 @@ look_at_object(Look *look, JsonLexContext *lex)
 	return true;
 }
 
-/* Whether an object that has been looked at is an item in plain JSON. */
+/* Returns whether an object that has been looked at is an item in plain JSON. */
 static bool
 is_plain(const Look *look)
 {
 	return look->key ? look->plain_key : look->plain && !look->wrapped;
 }
 
-/* Whether an item is in plain JSON.  What is wrong is not. */
+/* Returns whether an item is in plain JSON.  What is wrong is not. */
 bool
 transfer_is_plain(const DynTable *table, const char *json, int len)
 {
@@ -145,8 +145,8 @@ transfer_is_plain(const DynTable *table, const char *json, int len)
 }
 
 /*
- * Whether the first line of a text is all right as far as it goes, and the next one goes on with what
- * it has begun.  Another object does not: so does a line that was cut.
+ * Returns whether the first line of a text is all right as far as it goes, and the next one goes on
+ * with what it has begun.  Another object does not: so does a line that was cut.
  */
 static bool
 goes_on(RecordText text)
@@ -186,7 +186,7 @@ format_of_object(const DynTable *table, RecordText text, DocumentKind *kind)
 	return is_plain(&look) ? TRANSFER_PLAIN : TRANSFER_JSON;
 }
 
-/* Whether the line is a header that names all keys. */
+/* Returns whether the line is a header that names all keys. */
 static bool
 is_header(const DynTable *table, RecordText text)
 {
@@ -214,8 +214,8 @@ begins_with(RecordText text, const char *marker, Size len)
 }
 
 /*
- * The format of a file that begins so, with what is no space; TRANSFER_AUTO if more of it is
- * needed.  *kind is what it is if it is a document.
+ * Returns the format of a file that begins so, with what is no space; TRANSFER_AUTO if more of it
+ * is needed.  *kind is what it is if it is a document.
  */
 TransferFormat
 transfer_format(const DynTable *table, RecordText text, DocumentKind *kind)

@@ -44,7 +44,7 @@ static const char *const conflicts[] = {"replace", "keep", "error", NULL};
 static const char *const errors[] = {"stop", "skip", NULL};
 static const char *const formats[] = {"auto", "json", "plain", "csv", "document", NULL};
 
-/* items, written, kept, skipped, errors */
+/* Makes the row of items, written, kept, skipped and errors. */
 static Datum
 make_result(FunctionCallInfo fcinfo, const Transfer *transfer)
 {
@@ -60,14 +60,14 @@ make_result(FunctionCallInfo fcinfo, const Transfer *transfer)
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
 }
 
-/* NULL, or a copy of the argument. */
+/* Returns NULL, or a copy of the argument. */
 static void *
 argument_copy(FunctionCallInfo fcinfo, int i)
 {
 	return PG_ARGISNULL(i) ? NULL : PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(i));
 }
 
-/* The types of columns, or NULL. */
+/* Returns the types of columns, or NULL. */
 static const Jsonb *
 argument_types(FunctionCallInfo fcinfo, int i)
 {
@@ -80,9 +80,9 @@ argument_types(FunctionCallInfo fcinfo, int i)
 }
 
 /*
- * What both have: condition, names and vals from argument i on, and from k on on_conflict, on_error,
- * format, types, delimiter, header, from_table.  Copies, since the statement's may be gone behind a
- * commit.
+ * Begins what both have: condition, names and vals from argument i on, and from k on on_conflict,
+ * on_error, format, types, delimiter, header, from_table.  They are copied, since the statement's
+ * may be gone behind a commit.
  */
 static TransferForm
 begin_import(FunctionCallInfo fcinfo, int i, int k, Transfer *transfer, const char *unit, int max)
@@ -190,7 +190,7 @@ fail_column(Relation rel, const char *fault)
 			 errhint("Name a column of type text, json, jsonb or bytea as column_name.")));
 }
 
-/* The column that is named, or else the only one of its kind; NULL if there is none. */
+/* Returns the column that is named, or else the only one of its kind; NULL if there is none. */
 static const char *
 find_column(Relation rel, const char *name, bool (*is_kind)(Oid type))
 {
@@ -211,7 +211,7 @@ find_column(Relation rel, const char *name, bool (*is_kind)(Oid type))
 	return found;
 }
 
-/* A column of lines, or else one of pieces. */
+/* Chooses a column of lines, or else one of pieces. */
 static void
 choose_column(Source *source, Relation rel, const char *name)
 {
@@ -252,7 +252,7 @@ open_source(Source *source, Oid relid, const char *column)
 	relation_close(rel, NoLock);
 }
 
-/* The table for lines that are not written, which has one column of text. */
+/* Opens the table for lines that are not written, which has one column of text. */
 static void
 open_refused(Source *source, Oid relid)
 {
@@ -307,7 +307,7 @@ open_target(Source *source, text *name)
 	relation_close(rel, NoLock);
 }
 
-/* The statement that reads a range; the names are those of now. */
+/* Returns the statement that reads a range; the names are those of now. */
 static char *
 source_sql(const Source *source)
 {
@@ -332,7 +332,7 @@ source_sql(const Source *source)
 }
 
 static void
-run(const Source *source, const char *sql, Datum *bounds)
+import_run(const Source *source, const char *sql, Datum *bounds)
 {
 	Oid types[] = {TIDOID, TIDOID};
 
@@ -352,7 +352,7 @@ read_range(Source *source, BlockNumber to)
 	tid_plan_begin(&before);
 	PG_TRY();
 	{
-		run(source, sql, bounds);
+		import_run(source, sql, bounds);
 	}
 	PG_FINALLY();
 	{
@@ -480,7 +480,7 @@ import_rest(Source *source)
 	return written;
 }
 
-/* A transaction for a range.  Other writers are no reason to give up: it is READ COMMITTED. */
+/* Begins a transaction for a range, at READ COMMITTED, in which other writers are no obstacle. */
 static void
 next_transaction(Source *source)
 {
@@ -496,7 +496,7 @@ next_transaction(Source *source)
 }
 
 static void
-tell(Source *source)
+import_tell(Source *source)
 {
 	long ms = TimestampDifferenceMilliseconds(source->started, GetCurrentTimestamp());
 
@@ -510,7 +510,7 @@ tell(Source *source)
 							source->name, source->transfer.items * 1000.0 / Max(ms, 1))));
 }
 
-/* One transaction.  Returns whether there may be more. */
+/* Imports in one transaction.  Returns whether there may be more. */
 static bool
 import_some(Source *source)
 {
@@ -540,7 +540,7 @@ import_rows(Source *source)
 	{
 		ItemPointerSet(&source->next, 0, 0);
 		while (import_some(source))
-			tell(source);
+			import_tell(source);
 	} while (transfer_feed_again(&source->feed));
 }
 

@@ -18,14 +18,14 @@ token_at(const JsonLexContext *lex, JsonTokenType type)
 	return lex->token_type == type;
 }
 
-/* False if what follows is no token, or nothing follows. */
+/* Goes on; returns false if what follows is no token, or nothing follows. */
 static inline bool
 token_next(JsonLexContext *lex)
 {
 	return json_lex(lex) == JSON_SUCCESS && !token_at(lex, JSON_TOKEN_END);
 }
 
-/* The text between the quotes of a string, with its escapes. */
+/* Returns the text between the quotes of a string, with its escapes. */
 static inline ItemSpan
 token_inner(const JsonLexContext *lex)
 {
@@ -39,7 +39,7 @@ token_is(const JsonLexContext *lex, const char *name)
 	return token_at(lex, JSON_TOKEN_STRING) && item_span_is(token_inner(lex), name);
 }
 
-/* From the first token of a value to its last one, however deep it is.  False if it is malformed. */
+/* Goes from the first token of a value to its last one; returns false if it is malformed. */
 static inline bool
 token_skip_value(JsonLexContext *lex)
 {

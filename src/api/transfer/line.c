@@ -14,12 +14,12 @@
 #include "api/transfer/transfer.h"
 #include "server/errors.h"
 
-/* Members around items. */
+/* These members are around items. */
 static const char *const members[] = {"Item",     "Metadata",   "Keys",         "NewImage",
 									  "OldImage", "PutRequest", "DeleteRequest"};
 
 pg_noreturn static void
-fail(const JsonLexContext *lex, const char *message)
+line_fail(const JsonLexContext *lex, const char *message)
 {
 	const char *at = lex->token_start != NULL ? lex->token_start : lex->token_terminator;
 
@@ -29,18 +29,18 @@ fail(const JsonLexContext *lex, const char *message)
 }
 
 static void
-advance(JsonLexContext *lex)
+line_advance(JsonLexContext *lex)
 {
 	if (json_lex(lex) != JSON_SUCCESS)
-		fail(lex, "malformed JSON");
+		line_fail(lex, "malformed JSON");
 }
 
 static void
-expect(JsonLexContext *lex, JsonTokenType type)
+line_expect(JsonLexContext *lex, JsonTokenType type)
 {
 	if (!token_at(lex, type))
-		fail(lex, "malformed JSON");
-	advance(lex);
+		line_fail(lex, "malformed JSON");
+	line_advance(lex);
 }
 
 /*
@@ -103,8 +103,8 @@ static void
 skip_value(JsonLexContext *lex)
 {
 	if (!token_skip_value(lex))
-		fail(lex, "malformed JSON");
-	advance(lex);
+		line_fail(lex, "malformed JSON");
+	line_advance(lex);
 }
 
 static DynItem *
@@ -113,9 +113,9 @@ read_item(JsonLexContext *lex)
 	DynItem *item;
 
 	if (!token_at(lex, JSON_TOKEN_OBJECT_START))
-		fail(lex, "an item must be a JSON object");
+		line_fail(lex, "an item must be a JSON object");
 	item = item_parse_inside(lex, ITEM_SYNTAX_ITEM, false, false, NULL, NULL);
-	advance(lex);
+	line_advance(lex);
 	return item;
 }
 
@@ -126,7 +126,7 @@ typedef struct Inside
 	DynItem *new;
 } Inside;
 
-/* A member that may hold an item, or metadata. */
+/* Reads a member that may hold an item, or metadata. */
 static void
 read_part(JsonLexContext *lex, Inside *inside)
 {
@@ -136,37 +136,37 @@ read_part(JsonLexContext *lex, Inside *inside)
 												 : NULL;
 
 	if (!is_member(lex))
-		fail(lex, "only \"Item\", or the members of a change, may stand here");
+		line_fail(lex, "only \"Item\", or the members of a change, may stand here");
 	if (item != NULL && *item != NULL)
-		fail(lex, "a member is there twice");
-	advance(lex);
-	expect(lex, JSON_TOKEN_COLON);
+		line_fail(lex, "a member is there twice");
+	line_advance(lex);
+	line_expect(lex, JSON_TOKEN_COLON);
 	if (item != NULL)
 		*item = read_item(lex);
 	else
 		skip_value(lex);
 }
 
-/* The same, or a request of BatchWriteItem: one to put has a part inside it. */
+/* Reads one, or a request of BatchWriteItem: one to put has a part inside it. */
 static void
 read_member(JsonLexContext *lex, Inside *inside)
 {
 	if (token_is(lex, "DeleteRequest"))
-		fail(lex, "a \"DeleteRequest\" cannot be imported");
+		line_fail(lex, "a \"DeleteRequest\" cannot be imported");
 	if (!token_is(lex, "PutRequest"))
 	{
 		read_part(lex, inside);
 		return;
 	}
-	advance(lex);
-	expect(lex, JSON_TOKEN_COLON);
-	expect(lex, JSON_TOKEN_OBJECT_START);
+	line_advance(lex);
+	line_expect(lex, JSON_TOKEN_COLON);
+	line_expect(lex, JSON_TOKEN_OBJECT_START);
 	if (!token_is(lex, "Item"))
-		fail(lex, "a \"PutRequest\" must have an \"Item\" and nothing else");
+		line_fail(lex, "a \"PutRequest\" must have an \"Item\" and nothing else");
 	read_part(lex, inside);
 	if (!token_at(lex, JSON_TOKEN_OBJECT_END))
-		fail(lex, "a \"PutRequest\" must have an \"Item\" and nothing else");
-	advance(lex);
+		line_fail(lex, "a \"PutRequest\" must have an \"Item\" and nothing else");
+	line_advance(lex);
 }
 
 static TransferKind
@@ -175,20 +175,20 @@ read_inside(const char *line, int len, DynItem **item)
 	JsonLexContext *lex = make_json_lexer(line, len);
 	Inside inside = {NULL};
 
-	advance(lex);
-	advance(lex);
+	line_advance(lex);
+	line_advance(lex);
 	for (;;)
 	{
 		read_member(lex, &inside);
 		if (!token_at(lex, JSON_TOKEN_COMMA))
 			break;
-		advance(lex);
+		line_advance(lex);
 	}
-	expect(lex, JSON_TOKEN_OBJECT_END);
+	line_expect(lex, JSON_TOKEN_OBJECT_END);
 	if (!token_at(lex, JSON_TOKEN_END))
-		fail(lex, "malformed JSON");
+		line_fail(lex, "malformed JSON");
 	if (inside.item != NULL && (inside.keys != NULL || inside.new != NULL))
-		fail(lex, "it has both an item and a change");
+		line_fail(lex, "it has both an item and a change");
 	*item = inside.item;
 	if (*item != NULL)
 		return TRANSFER_ITEM;
@@ -197,7 +197,7 @@ read_inside(const char *line, int len, DynItem **item)
 		return TRANSFER_PUT;
 	*item = inside.keys;
 	if (*item == NULL)
-		fail(lex, "a change must have \"Keys\" or \"NewImage\"");
+		line_fail(lex, "a change must have \"Keys\" or \"NewImage\"");
 	return TRANSFER_DELETE;
 }
 

@@ -18,7 +18,7 @@ faulty(const char *fault)
 	return (Record){RECORD_FAULT, .fault = fault};
 }
 
-/* At the end of what is there, in the middle of something. */
+/* Returns what is found at the end of what is there, in the middle of something. */
 static Record
 unfinished(RecordText text, const char *fault)
 {
@@ -29,7 +29,7 @@ unfinished(RecordText text, const char *fault)
  * Lines
  */
 
-/* The next line, without the character that ends it. */
+/* Returns the next line, without the character that ends it. */
 Record
 record_of_lines(RecordText text)
 {
@@ -47,7 +47,7 @@ record_of_lines(RecordText text)
  */
 
 static const char *
-find(const char *at, const char *end, char a, char b)
+record_find(const char *at, const char *end, char a, char b)
 {
 	while (at < end && *at != a && *at != b)
 		at++;
@@ -79,13 +79,13 @@ quoted_field(const char *at, const char *end, char delimiter)
 	}
 	field.closed = true;
 	field.end = at++;
-	field.behind = find(at, end, delimiter, '\n');
+	field.behind = record_find(at, end, delimiter, '\n');
 	if (!ends_record(at, end) && *at != delimiter)
 		field.fault = "there is text behind the quote that ends a field";
 	return field;
 }
 
-/* The field that begins at a place.  The text may end with its record, or have others behind it. */
+/* Returns the field that begins at a place, in a text that may go on behind the record. */
 CsvField
 csv_field(const char *at, const char *end, char delimiter)
 {
@@ -93,7 +93,7 @@ csv_field(const char *at, const char *end, char delimiter)
 
 	if (at < end && *at == '"')
 		return quoted_field(at, end, delimiter);
-	field.end = field.behind = find(at, end, delimiter, '\n');
+	field.end = field.behind = record_find(at, end, delimiter, '\n');
 	if (field.end > at && field.end[-1] == '\r' && ends_record(field.end - 1, end))
 		field.end--;
 	if (memchr(at, '"', field.end - at) != NULL)
@@ -101,7 +101,7 @@ csv_field(const char *at, const char *end, char delimiter)
 	return field;
 }
 
-/* The next record, without what ends it. */
+/* Returns the next record, without what ends it. */
 Record
 record_of_csv(RecordText text, char delimiter)
 {
@@ -141,7 +141,7 @@ skip_space(const char *at, const char *end)
 	return at;
 }
 
-/* Behind the string that begins at a place; NULL if it does not end. */
+/* Returns the place behind the string that begins at a place; NULL if it does not end. */
 static const char *
 skip_string(const char *at, const char *end)
 {
@@ -163,7 +163,7 @@ skip_scalar(const char *at, const char *end)
 	return at;
 }
 
-/* Behind the value that begins at a place, however deep it is; NULL if it does not end. */
+/* Returns the place behind a value, however deep it is; NULL if it does not end. */
 static const char *
 skip_value(const char *at, const char *end)
 {
@@ -192,8 +192,8 @@ skip_value(const char *at, const char *end)
 }
 
 /*
- * Behind the value, when all of it is there: a number may go on with what comes.  It is not behind
- * the place at once only if there is no value.
+ * Returns the place behind the value, when all of it is there: a number may go on with what comes.
+ * It is not behind the place at once only if there is no value.
  */
 static const char *
 value_end(RecordText text, const char *at)
@@ -255,7 +255,7 @@ close_object(Document *document, RecordText text, const char *at)
 	return go_on(document, DOCUMENT_OUTSIDE, &text, at + 1);
 }
 
-/* At the array of a member. */
+/* Opens the array of a member. */
 static Record
 open_items(Document *document, RecordText text, const char *at, ItemSpan name)
 {
@@ -274,7 +274,7 @@ open_items(Document *document, RecordText text, const char *at, ItemSpan name)
 	return record;
 }
 
-/* At the quote before a name: into an array or the object of requests, or behind the member's value. */
+/* Goes from a name's quote into an array or the object of requests, or behind the value. */
 static Record
 read_member(Document *document, RecordText text, const char *at)
 {
@@ -315,9 +315,9 @@ close_items(Document *document, RecordText text, const char *at)
 	return go_on(document, document->object ? DOCUMENT_COMMA : DOCUMENT_OUTSIDE, &text, at + 1);
 }
 
-/* One step of record_of_document(), at a character that is no space. */
+/* Takes one step of record_of_document(), at a character that is no space. */
 static Record
-step(Document *document, RecordText text, const char *at)
+record_step(Document *document, RecordText text, const char *at)
 {
 	switch (document->state)
 	{
@@ -348,8 +348,8 @@ step(Document *document, RecordText text, const char *at)
 }
 
 /*
- * The next item of a document, as it is written.  One document may follow another.  A record of
- * length 0 is no item, only progress.
+ * Returns the next item of a document, as it is written.  One document may follow another.  A
+ * record of length 0 is no item, only progress.
  */
 Record
 record_of_document(Document *document, RecordText text)
@@ -359,7 +359,7 @@ record_of_document(Document *document, RecordText text)
 	Record record;
 
 	if (at < end)
-		record = step(document, text, at);
+		record = record_step(document, text, at);
 	else if (!text.whole)
 		return at > text.data ? found(text.len, 0, text.len) : (Record){RECORD_MORE};
 	else if (document->state != DOCUMENT_OUTSIDE)

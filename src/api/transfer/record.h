@@ -10,7 +10,7 @@
 
 #include "item/item.h"
 
-/* What is there of a file from the place on that was reached. */
+/* A RecordText is what is there of a file from the place on that was reached. */
 typedef struct RecordText
 {
 	const char *data;

@@ -55,14 +55,14 @@ typedef enum TransferConflict
 	TRANSFER_REFUSE
 } TransferConflict;
 
-/* How many errors of lines are returned in full. */
+/* So many errors of lines are returned in full. */
 #define TRANSFER_MAX_ERRORS 100
 
 typedef struct TransferEntry TransferEntry;
 
 /*
- * An import.  Lines are taken in, and written in batches, each in the order of the keys.  What
- * comes out is as if they had been written one after the other.
+ * A Transfer is an import.  Lines are taken in, and written in batches, each in the order of the
+ * keys.  What comes out is as if they had been written one after the other.
  */
 typedef struct Transfer
 {
@@ -99,7 +99,7 @@ typedef struct Transfer
 	Size bytes;
 } Transfer;
 
-/* In the current memory context, which outlives the import. */
+/* Begins in the current memory context, which outlives the import. */
 extern void transfer_begin(Transfer *transfer, const char *unit, int max);
 
 /* Counts the line; writes the batch if it is full. */

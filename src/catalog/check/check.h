@@ -35,7 +35,7 @@ typedef struct TableCheck
 	bool reads; /* rows and entries are read too, and no policy hides any */
 } TableCheck;
 
-/* A problem of one row. */
+/* A CheckRow is a problem of one row. */
 typedef struct CheckRow
 {
 	Oid relid;
@@ -61,7 +61,7 @@ extern Oid check_find_primary(Relation rel);
 extern void check_primary_key(TableCheck *check);
 extern void check_indexes(TableCheck *check);
 
-/* The same of layers above, which dynamo_table.c names; NULL ends them. */
+/* These are checks of layers above, which dynamo_table.c names; NULL ends them. */
 typedef void (*CheckStep)(TableCheck *check);
 extern const CheckStep check_steps[];
 

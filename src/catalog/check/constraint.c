@@ -24,7 +24,7 @@ object_name(const char *column)
 }
 
 static char *
-alter(const TableCheck *check, const char *column, const char *change)
+constraint_alter(const TableCheck *check, const char *column, const char *change)
 {
 	return psprintf("ALTER TABLE %s ALTER COLUMN %s %s;", check->qualified,
 					quote_identifier(column), change);
@@ -54,12 +54,12 @@ check_item_column(TableCheck *check)
 	}
 	type = get_atttype(RelationGetRelid(check->rel), attnum);
 	if (!dyn_is_item_type(getBaseType(type)))
-		check_report(
-			check, object, psprintf("its type is %s, not dyn_item", format_type_be(type)),
-			alter(check, DYN_ITEM_COLUMN, psprintf("TYPE %s.dyn_item USING …", check->extension)));
+		check_report(check, object, psprintf("its type is %s, not dyn_item", format_type_be(type)),
+					 constraint_alter(check, DYN_ITEM_COLUMN,
+									  psprintf("TYPE %s.dyn_item USING …", check->extension)));
 	if (!TupleDescAttr(RelationGetDescr(check->rel), attnum - 1)->attnotnull)
 		check_report(check, object, "it is not NOT NULL",
-					 alter(check, DYN_ITEM_COLUMN, "SET NOT NULL"));
+					 constraint_alter(check, DYN_ITEM_COLUMN, "SET NOT NULL"));
 }
 
 static bool
@@ -70,7 +70,7 @@ has_type(Form_pg_attribute column, ItemType made)
 	return column->atttypid == dyn_key_column_type(made) && column->atttypmod == -1;
 }
 
-/* A column that indexes or time to live need. */
+/* Checks a column that indexes or time to live need. */
 static void
 check_column(TableCheck *check, int i)
 {
@@ -102,10 +102,10 @@ check_column(TableCheck *check, int i)
 		check_report(check, object, "its collation is not \"C\"", replace);
 	if (column->attnotnull)
 		check_report(check, object, "it is NOT NULL, and so refuses items without the attribute",
-					 alter(check, made->column, "DROP NOT NULL"));
+					 constraint_alter(check, made->column, "DROP NOT NULL"));
 }
 
-/* A column of the primary key: its type holds what it held, but another collation has another order. */
+/* Checks a column of the primary key, in which another collation would make another order. */
 static void
 check_key_column(TableCheck *check, int i)
 {
@@ -114,8 +114,9 @@ check_key_column(TableCheck *check, int i)
 
 	if (attnum > 0 && made->type == ITEM_S &&
 		TupleDescAttr(RelationGetDescr(check->rel), attnum - 1)->attcollation != C_COLLATION_OID)
-		check_report(check, object_name(made->column), "its collation is not \"C\"",
-					 alter(check, made->column, "TYPE pg_catalog.text COLLATE pg_catalog.\"C\""));
+		check_report(
+			check, object_name(made->column), "its collation is not \"C\"",
+			constraint_alter(check, made->column, "TYPE pg_catalog.text COLLATE pg_catalog.\"C\""));
 }
 
 /*

@@ -38,7 +38,7 @@ can_be_concurrent(Relation rel)
 		   rel->rd_rel->relpersistence != RELPERSISTENCE_TEMP;
 }
 
-/* The statement that builds a btree of the table again. */
+/* Returns the statement that builds a btree of the table again. */
 static char *
 check_reindex_sql(const TableCheck *check, Oid btree)
 {
@@ -47,7 +47,7 @@ check_reindex_sql(const TableCheck *check, Oid btree)
 											   get_rel_name(btree)));
 }
 
-/* ADD PRIMARY KEY with the columns that are named like the keys. */
+/* Returns ADD PRIMARY KEY with the columns that are named like the keys. */
 static char *
 add_primary_key(const TableCheck *check)
 {
@@ -140,7 +140,7 @@ find_remains(const TableCheck *check, const DynIndex *index, bool *valid)
 	return found;
 }
 
-/* The statement that builds the btree of an index, or of time to live where spec is NULL. */
+/* Returns the statement that builds the btree of an index, or, if spec is NULL, of time to live. */
 static char *
 build_sql(const TableCheck *check, const DynIndexSpec *spec)
 {
@@ -181,7 +181,7 @@ check_btree(TableCheck *check, const char *object, const DynIndex *index, const 
 					 psprintf("%s;", build));
 }
 
-/* The advice for an index that is being built or removed, or that an interrupted call has left. */
+/* Returns the advice for an index that is being built or removed, or left by a broken call. */
 static char *
 advise_resuming(const TableCheck *check, const DynIndexSpec *spec)
 {

@@ -26,7 +26,7 @@
 
 #define ROWS_AT_ONCE 200
 
-/* Columns of the query: where the row is, the item, then the derived columns. */
+/* These are the columns of the query: where the row is, the item, then the derived columns. */
 enum
 {
 	RESULT_RELATION = 1,
@@ -135,7 +135,7 @@ key_of(ItemScan *scan)
 }
 
 static void
-report(ItemScan *scan, const char *problem, const char *advice)
+items_report(ItemScan *scan, const char *problem, const char *advice)
 {
 	CheckRow row = {scan->relid, scan->place, 0, problem, advice};
 
@@ -150,9 +150,9 @@ report(ItemScan *scan, const char *problem, const char *advice)
 static void
 report_invalid(ItemScan *scan, const char *problem)
 {
-	report(scan, problem,
-		   psprintf("Put the item again, perhaps from a backup, after DELETE FROM %s %s;",
-					relation_sql(scan), where_sql(scan)));
+	items_report(scan, problem,
+				 psprintf("Put the item again, perhaps from a backup, after DELETE FROM %s %s;",
+						  relation_sql(scan), where_sql(scan)));
 }
 
 /*
@@ -169,10 +169,11 @@ report_moved(ItemScan *scan, const DynKey *key)
 	if (scan->place == NULL || scan->relid != scan->check->table->relid)
 		report_invalid(scan, problem);
 	else
-		report(scan, problem,
-			   psprintf("WITH moved AS (DELETE FROM %s %s RETURNING %s) INSERT INTO %s (%s) TABLE "
-						"moved;",
-						relation, where_sql(scan), DYN_ITEM_COLUMN, relation, DYN_ITEM_COLUMN));
+		items_report(
+			scan, problem,
+			psprintf("WITH moved AS (DELETE FROM %s %s RETURNING %s) INSERT INTO %s (%s) TABLE "
+					 "moved;",
+					 relation, where_sql(scan), DYN_ITEM_COLUMN, relation, DYN_ITEM_COLUMN));
 }
 
 static void
@@ -183,9 +184,9 @@ report_column(ItemScan *scan, const DynKey *key, const char *problem)
 		report_invalid(scan, psprintf("column \"%s\" %s", key->column, problem));
 		return;
 	}
-	report(scan, psprintf("column \"%s\" %s", key->column, problem),
-		   psprintf("UPDATE %s SET %s = %s %s;", relation_sql(scan), DYN_ITEM_COLUMN,
-					DYN_ITEM_COLUMN, where_sql(scan)));
+	items_report(scan, psprintf("column \"%s\" %s", key->column, problem),
+				 psprintf("UPDATE %s SET %s = %s %s;", relation_sql(scan), DYN_ITEM_COLUMN,
+						  DYN_ITEM_COLUMN, where_sql(scan)));
 }
 
 /*

@@ -165,7 +165,7 @@ read_description(void *arg)
 	(void) description_read(RelationGetRelid(((TableCheck *) arg)->rel));
 }
 
-/* Whether it is a distributed table, or a shard of one, and so has a definition and no trigger. */
+/* Returns whether it has a definition and no trigger, as a distributed table or its shard. */
 static bool
 is_distributed(Relation rel)
 {

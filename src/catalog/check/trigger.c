@@ -53,7 +53,7 @@ make_sql(const TableCheck *check, const DynTriggerState *made, List *arguments)
  * The derive trigger
  */
 
-/* The arguments for the table's keys, as far as they can be told from the primary key. */
+/* Returns the arguments for the table's keys, as far as they can be told from the primary key. */
 static List *
 guess_keys(const TableCheck *check)
 {
@@ -91,7 +91,7 @@ advise_replacing(const TableCheck *check)
 					make_sql(check, made_of(DYN_DERIVE_TRIGGER), guess_keys(check)));
 }
 
-/* An argument of the derive trigger, to be parsed for its errors. */
+/* An Argument is one of the derive trigger's, to be parsed for its errors. */
 typedef struct Argument
 {
 	const char *text;
@@ -250,7 +250,7 @@ check_guard(TableCheck *check)
 							  shard_guard_sql(check->table->keys[0].column)));
 }
 
-/* The same arguments of a distributed table, which can have no triggers. */
+/* Checks the same arguments of a distributed table, which can have no triggers. */
 static void
 check_definition(TableCheck *check)
 {

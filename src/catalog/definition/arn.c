@@ -20,13 +20,13 @@
 #include "catalog/definition/stream_label.h"
 #include "server/name.h"
 
-/* The region where nothing is known of it. */
+/* This is the region where nothing is known of it. */
 #define NO_REGION "local"
 
 static char *arn_region = NULL;
 static char *arn_account = NULL;
 
-/* Of the request that is carried out, or empty. */
+/* This is the region of the request that is carried out, or empty. */
 static char request_region[ARN_REGION_SIZE] = "";
 
 static bool
@@ -82,7 +82,7 @@ skip_part(ItemSpan *rest, const char *expected)
 }
 
 /*
- * Whether the text is the ARN of a table or of something in it; *rest becomes what follows
+ * Returns whether the text is the ARN of a table or of something in it; *rest becomes what follows
  * "table/".
  */
 static bool
@@ -115,7 +115,7 @@ append_name(StringInfo out, ItemSpan name)
 	}
 }
 
-/* The byte that '%' and two hexadecimal digits mean; -1 if the text has no such escape. */
+/* Returns the byte that '%' and two hexadecimal digits mean; -1 if the text has no such escape. */
 static int
 escaped_byte(const char *text, uint32 len)
 {
@@ -159,8 +159,8 @@ parse_name(ItemSpan *name)
 }
 
 /*
- * Whether the text is the ARN of a table, and of which one.  The name points into arn, or is
- * palloc'd.
+ * Returns whether the text is the ARN of a table, and of which one.  The name points into arn, or
+ * is palloc'd.
  */
 bool
 dyn_parse_table_arn(ItemSpan arn, ItemSpan *name)
@@ -168,7 +168,7 @@ dyn_parse_table_arn(ItemSpan arn, ItemSpan *name)
 	return parse_arn(arn, name) && parse_name(name);
 }
 
-/* Whether the text is the ARN of a stream, of which table, and the text of the label. */
+/* Returns whether the text is the ARN of a stream, of which table, and the text of the label. */
 bool
 dyn_parse_stream_arn(ItemSpan arn, ItemSpan *name, ItemSpan *label)
 {
@@ -189,7 +189,7 @@ dyn_parse_stream_arn(ItemSpan arn, ItemSpan *name, ItemSpan *label)
 	return parse_name(name);
 }
 
-/* Whether the text is the ARN of a table or of something in it, wherever that is. */
+/* Returns whether the text is the ARN of a table or of something in it, wherever that is. */
 bool
 dyn_is_arn(ItemSpan text)
 {
@@ -198,7 +198,7 @@ dyn_is_arn(ItemSpan text)
 	return parse_arn(text, &name);
 }
 
-/* What the ARNs of a region begin with, palloc'd. */
+/* Returns what the ARNs of a region begin with, palloc'd. */
 static char *
 arn_prefix(const char *region)
 {
@@ -216,8 +216,9 @@ is_arn_of(ItemSpan arn, const char *region)
 }
 
 /*
- * Whether an ARN has the account, and the region, of the ARNs that are printed.  Where no setting says
- * which region that is, ARNs that were printed while nothing was known of it are good for ever.
+ * Returns whether an ARN has the account, and the region, of the ARNs that are printed.  Where no
+ * setting says which region that is, ARNs that were printed while nothing was known of it are good
+ * for ever.
  */
 bool
 dyn_is_own_arn(ItemSpan arn)
@@ -225,7 +226,7 @@ dyn_is_own_arn(ItemSpan arn)
 	return is_arn_of(arn, dyn_arn_region()) || (*arn_region == '\0' && is_arn_of(arn, NO_REGION));
 }
 
-/* The name of a table that is given by its name or its ARN. */
+/* Returns the name of a table that is given by its name or its ARN. */
 ItemSpan
 dyn_table_name(ItemSpan given)
 {

@@ -7,7 +7,7 @@
 
 #include "server/span.h"
 
-/* Of the name of a region that a request is for, with the NUL: a label of a host's name. */
+/* This is the size, with the NUL, of the name of a request's region: a label of a host's name. */
 #define ARN_REGION_SIZE 64
 
 extern void dyn_arn_init(void);

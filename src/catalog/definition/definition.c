@@ -23,7 +23,7 @@
 #include "server/citus.h"
 #include "server/errors.h"
 
-/* The text in an expression of exactly that form, or NULL if it is another one. */
+/* Returns the text in an expression of exactly that form, or NULL if it is another one. */
 static const char *
 text_in(const char *expression)
 {
@@ -39,14 +39,14 @@ text_in(const char *expression)
 			   : TextDatumGetCString(value->constvalue);
 }
 
-/* The text of the constraint, or NULL if it is another one. */
+/* Returns the text of the constraint, or NULL if it is another one. */
 static const char *
 text_of(Relation rel, const ConstrCheck *check)
 {
 	return citus_name_is(rel, check->ccname, DEFINITION_CONSTRAINT) ? text_in(check->ccbin) : NULL;
 }
 
-/* Whether a constraint of a relation is its definition, which holds for all rows. */
+/* Returns whether a constraint of a relation is its definition, which holds for all rows. */
 bool
 definition_is(Relation rel, const ConstrCheck *check)
 {
@@ -64,7 +64,7 @@ find_text(Relation rel)
 	return text;
 }
 
-/* Whether a relation has a definition, which may be unreadable. */
+/* Returns whether a relation has a definition, which may be unreadable. */
 bool
 definition_exists(Relation rel)
 {
@@ -90,7 +90,7 @@ parse_text(const char *text)
 	return arguments;
 }
 
-/* The arguments that the derive trigger would have; NIL if there is no definition. */
+/* Returns the arguments that the derive trigger would have; NIL if there is no definition. */
 List *
 definition_read(Relation rel)
 {
@@ -99,7 +99,7 @@ definition_read(Relation rel)
 	return text == NULL ? NIL : parse_text(text);
 }
 
-/* The same of the expression of a constraint as pg_constraint stores it. */
+/* Returns the arguments that the expression of a constraint has, as pg_constraint stores it. */
 List *
 definition_parse(const char *expression)
 {
@@ -108,7 +108,7 @@ definition_parse(const char *expression)
 	return text == NULL ? NIL : parse_text(text);
 }
 
-/* The part of ALTER TABLE that adds it.  No row has to be looked at. */
+/* Returns the part of ALTER TABLE that adds it.  No row has to be looked at. */
 char *
 definition_sql(List *arguments)
 {

@@ -22,7 +22,7 @@ const char *const dyn_table_class_names[] = {"", "STANDARD", "STANDARD_INFREQUEN
  */
 
 pg_noreturn static void
-fail(const FieldReader *reader, const char *message, const char *detail)
+description_fail(const FieldReader *reader, const char *message, const char *detail)
 {
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 					errmsg("invalid settings in a security label: %s", message),
@@ -88,7 +88,7 @@ print_tags(JsonWriter *json, const Field *field, const void *target)
 	json_write_end(json);
 }
 
-/* The members of a DynUnits that is a member of another struct, or alone. */
+/* These are the members of a DynUnits that is a member of another struct, or alone. */
 #define UNITS_FIELDS(type, at) \
 	{"read_capacity_units", FIELD_COUNT, FIELD_AT(type, at provisioned.read)}, \
 		{"write_capacity_units", FIELD_COUNT, FIELD_AT(type, at provisioned.write)}, \
@@ -104,7 +104,7 @@ static const Field units_fields[] = {UNITS_FIELDS(DynUnits, ), {NULL}};
 static void
 read_units(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
-	FieldReader of_index = {fail, "an index"};
+	FieldReader of_index = {description_fail, "an index"};
 	DynDescription *description = target;
 	ItemChildren indexes;
 
@@ -165,7 +165,7 @@ description_read(Oid relid)
 {
 	DynDescription *description = palloc0(sizeof(DynDescription));
 	const char *json = label_member(label_read(relid), LABEL_SETTINGS);
-	FieldReader reader = {fail};
+	FieldReader reader = {description_fail};
 
 	if (json != NULL)
 		fields_read(&reader, description_fields, description,
@@ -336,7 +336,7 @@ description_check_units(DynBilling billing, const DynUnits *units, const ItemSpa
 }
 
 static void
-forget(DynUnits *units, DynBilling billing)
+description_forget(DynUnits *units, DynBilling billing)
 {
 	if (billing == DYN_PAY_PER_REQUEST)
 		units->provisioned = (DynCapacity){0};
@@ -356,13 +356,13 @@ description_set_billing(DynDescription *description, DynBilling billing)
 	if (billing == DYN_PAY_PER_REQUEST && description->billing != billing)
 		description->on_demand_since = description_now();
 	description->billing = billing;
-	forget(&description->units, billing);
+	description_forget(&description->units, billing);
 	/* the list is changed below */
 	foreach (cell, list_copy(description->indexes))
 	{
 		DynIndexUnits index = *(DynIndexUnits *) lfirst(cell);
 
-		forget(&index.units, billing);
+		description_forget(&index.units, billing);
 		description_set_index_units(description, index.index, &index.units);
 	}
 }
@@ -387,7 +387,7 @@ description_check_indexes(const DynDescription *description, List *indexes)
  * Tags
  */
 
-/* The position of a tag, or the position where it would be inserted. */
+/* Returns the position of a tag, or the position where it would be inserted. */
 static int
 tag_place(const DynDescription *description, ItemSpan key, bool *found)
 {
@@ -430,7 +430,7 @@ check_tag(ItemSpan key, ItemSpan value)
 			 errwords("The Tag Value provided is invalid, Value: %s", item_quoted_words(value))));
 }
 
-/* A copy that the caller may change, with room for one more. */
+/* Makes a copy that the caller may change, with room for one more. */
 static void
 copy_tags(DynDescription *description)
 {

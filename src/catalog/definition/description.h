@@ -29,14 +29,14 @@ typedef enum DynBilling
 	DYN_PROVISIONED
 } DynBilling;
 
-/* 0: nothing is said. */
+/* In a DynCapacity 0 means that nothing is said. */
 typedef struct DynCapacity
 {
 	int64 read;
 	int64 write;
 } DynCapacity;
 
-/* What a table or a global index is declared to have.  It does not limit anything. */
+/* A DynUnits is what a table or a global index is declared to have.  It does not limit anything. */
 typedef struct DynUnits
 {
 	DynCapacity provisioned; /* of a table with DYN_PROVISIONED */
@@ -57,14 +57,14 @@ typedef struct DynTag
 	ItemSpan value;
 } DynTag;
 
-/* The units of a global index, which may no longer exist. */
+/* A DynIndexUnits holds the units of a global index, which may no longer exist. */
 typedef struct DynIndexUnits
 {
 	ItemSpan index;
 	DynUnits units;
 } DynIndexUnits;
 
-/* All zero: nothing is said. */
+/* A DynDescription that is all zero says nothing. */
 typedef struct DynDescription
 {
 	double created; /* seconds since 1970 */

@@ -12,13 +12,13 @@
 #include "server/errors.h"
 #include "server/name.h"
 
-/* of an index that is to be made, or stored as an argument of the trigger */
-static void check(DynIndexSpec *spec, bool stored);
+/* Checks an index that is to be made, or is stored as an argument of the trigger. */
+static void spec_check(DynIndexSpec *spec, bool stored);
 
 const char *const dyn_projection_names[] = {"ALL", "KEYS_ONLY", "INCLUDE", NULL};
 const char *const dyn_compression_names[] = {"", "pglz", "lz4", NULL};
 
-/* What DynamoDB says of a new index comes behind DYN_INVALID_WORDS. */
+/* Raises an error.  What DynamoDB says of a new index comes behind DYN_INVALID_WORDS. */
 pg_noreturn static void
 fail_in_words(const DynIndexSpec *spec, bool stored, const char *message, const char *words)
 {
@@ -27,9 +27,9 @@ fail_in_words(const DynIndexSpec *spec, bool stored, const char *message, const 
 					errwords_if(stored ? NULL : psprintf(DYN_INVALID_WORDS "%s", words))));
 }
 
-/* What requests check in another way, or DynamoDB does not have. */
+/* Raises an error for what requests check in another way, or DynamoDB does not have. */
 pg_noreturn static void
-fail(const DynIndexSpec *spec, const char *message)
+spec_fail(const DynIndexSpec *spec, const char *message)
 {
 	fail_in_words(spec, true, message, NULL);
 }
@@ -51,7 +51,7 @@ fail_member(const FieldReader *reader, const char *message, const char *detail)
 static void
 fail_type(const FieldReader *reader, const Field *field, void *target)
 {
-	fail(target, "its type must be global or local");
+	spec_fail(target, "its type must be global or local");
 }
 
 static void
@@ -72,7 +72,7 @@ print_type(JsonWriter *json, const Field *field, const void *target)
 					  ((const DynIndexSpec *) target)->local ? "local" : "global");
 }
 
-/* A string or an array of strings; returns their number. */
+/* Reads a string or an array of strings; returns their number. */
 static int
 read_strings(const FieldReader *reader, const Field *field, ItemSpan value, ItemSpan **strings)
 {
@@ -99,7 +99,7 @@ add_keys(const FieldReader *reader, const Field *field, DynIndexSpec *spec, cons
 	int n = read_strings(reader, field, value, &keys);
 
 	if (n > DYN_MAX_KEY_PART)
-		fail(spec, psprintf("a %s has at most %d attributes", part, DYN_MAX_KEY_PART));
+		spec_fail(spec, psprintf("a %s has at most %d attributes", part, DYN_MAX_KEY_PART));
 	for (int i = 0; i < n; i++)
 		spec->keys[spec->nkeys++] = keys[i];
 }
@@ -152,21 +152,18 @@ print_included(JsonWriter *json, const Field *field, const void *target)
 }
 
 /*
- * An argument says where it is carried.  By an expression is a form of earlier dumps; what restores these
- * cannot make the btree, and the index is one that does not cover.
+ * Reads where an index carries what it covers.  By an expression is a form of earlier dumps: what restores
+ * these cannot make the btree, and the index is one that does not cover.
  */
 static void
 read_covering(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
 	DynIndexSpec *spec = target;
-	bool is_text = item_type(value) == ITEM_S;
+	ItemSpan text = field_string(reader, field->name, value);
 
-	if (item_type(value) == ITEM_BOOL)
-		spec->covering = item_bool(value);
-	else if (is_text && item_span_is(item_payload(value), "column"))
-		spec->covering = true;
-	else if (!is_text || !item_span_is(item_payload(value), "expression"))
-		field_fail(reader, field->name, "true or false");
+	spec->covering = item_span_is(text, "column");
+	if (!spec->covering && !item_span_is(text, "expression"))
+		field_fail(reader, field->name, "\"column\"");
 }
 
 static void
@@ -180,7 +177,7 @@ print_covering(JsonWriter *json, const Field *field, const void *target)
  * Definitions
  */
 
-/* What users give as well; a local index has the table's partition key, and does not name it. */
+/* These fields users give as well; a local index has the table's partition key, unnamed. */
 #define PARTITION_KEY_FIELD \
 	{ \
 		"partition_key", FIELD_OWN, .read = read_partition_key, .print = print_partition_key \
@@ -189,19 +186,23 @@ print_covering(JsonWriter *json, const Field *field, const void *target)
 	{"sort_key", FIELD_OWN, .read = read_sort_key, .print = print_sort_key}, \
 		{"projection", FIELD_CHOICE, FIELD_AT(DynIndexSpec, projection), .always = true, \
 		 .choices = dyn_projection_names}, \
-		{"non_key_attributes", FIELD_OWN, .read = read_included, .print = print_included}, \
 	{ \
-		"covering", FIELD_OWN, .read = read_covering, .print = print_covering \
+		"non_key_attributes", FIELD_OWN, .read = read_included, .print = print_included \
+	}
+#define COVERING_FIELD \
+	{ \
+		"covering", FIELD_BOOL, FIELD_AT(DynIndexSpec, covering) \
 	}
 
-static const Field global_fields[] = {PARTITION_KEY_FIELD, OTHER_FIELDS, {NULL}};
-static const Field local_fields[] = {OTHER_FIELDS, {NULL}};
+static const Field global_fields[] = {PARTITION_KEY_FIELD, OTHER_FIELDS, COVERING_FIELD, {NULL}};
+static const Field local_fields[] = {OTHER_FIELDS, COVERING_FIELD, {NULL}};
 
 static const Field argument_fields[] = {
 	{"name", FIELD_STRING, FIELD_AT(DynIndexSpec, name)},
 	{"type", FIELD_CHOICE, .read = read_type, .missing = fail_type, .print = print_type},
 	PARTITION_KEY_FIELD,
 	OTHER_FIELDS,
+	{"covering", FIELD_OWN, .read = read_covering, .print = print_covering},
 	{"entry_limit", FIELD_COUNT, FIELD_AT(DynIndexSpec, entry_limit)},
 	{"compression", FIELD_CHOICE, FIELD_AT(DynIndexSpec, compression),
 	 .choices = dyn_compression_names},
@@ -223,11 +224,11 @@ dyn_index_spec_parse_argument(const char *json)
 
 	/* for the errors of all other members */
 	if (!item_find(&members, (ItemSpan){"name", 4}, &name))
-		fail(spec, "it has no name");
+		spec_fail(spec, "it has no name");
 	if (item_type(name) == ITEM_S)
 		spec->name = item_payload(name);
 	fields_read(&reader, argument_fields, spec, root);
-	check(spec, true);
+	spec_check(spec, true);
 	return spec;
 }
 
@@ -285,10 +286,10 @@ check_projection(DynIndexSpec *spec, bool stored)
 	for (int i = 0; i < spec->nincluded; i++)
 	{
 		if (spec->included[i].len == 0 || spec->included[i].len > ITEM_MAX_NAME)
-			fail(spec, psprintf("names of attributes have 1 to %d bytes", ITEM_MAX_NAME));
+			spec_fail(spec, psprintf("names of attributes have 1 to %d bytes", ITEM_MAX_NAME));
 		/* a trigger's argument is a C string */
 		if (memchr(spec->included[i].data, '\0', spec->included[i].len) != NULL)
-			fail(spec, "a non-key attribute has U+0000 in its name");
+			spec_fail(spec, "a non-key attribute has U+0000 in its name");
 	}
 	qsort(spec->included, spec->nincluded, sizeof(ItemSpan), item_compare_spans);
 	for (int i = 1; i < spec->nincluded; i++)
@@ -320,20 +321,20 @@ check_covering(DynIndexSpec *spec, bool stored)
 #endif
 	}
 	if (spec->compression == DYN_COMPRESSION_NONE)
-		fail(spec, "it does not say how it compresses what it carries");
+		spec_fail(spec, "it does not say how it compresses what it carries");
 	if (spec->entry_limit < 1 || spec->entry_limit > DYN_MAX_ENTRY_LIMIT)
-		fail(spec, psprintf("entry_limit must be from 1 to %d", DYN_MAX_ENTRY_LIMIT));
+		spec_fail(spec, psprintf("entry_limit must be from 1 to %d", DYN_MAX_ENTRY_LIMIT));
 }
 
 /* Puts the included attributes in order. */
 static void
-check(DynIndexSpec *spec, bool stored)
+spec_check(DynIndexSpec *spec, bool stored)
 {
 	ItemSpan attributes[DYN_MAX_INDEX_KEYS];
 
 	dyn_check_name("index", spec->name);
 	if (spec->npartition == 0)
-		fail(spec, "it has no partition key");
+		spec_fail(spec, "it has no partition key");
 	if (spec->local && spec->nkeys != 2)
 		fail_in_words(spec, stored, "a local index has one sort key",
 					  psprintf("Index KeySchema does not have a range key for index: %s",
@@ -346,19 +347,19 @@ check(DynIndexSpec *spec, bool stored)
 		for (int j = 0; j < i; j++)
 		{
 			if (item_compare_bytes(attributes[i], attributes[j]) == 0)
-				fail(spec, psprintf("attribute \"%s\" occurs twice in its key",
-									item_quoted(attributes[i])));
+				spec_fail(spec, psprintf("attribute \"%s\" occurs twice in its key",
+										 item_quoted(attributes[i])));
 		}
 	}
 	check_projection(spec, stored);
 	check_covering(spec, stored);
 }
 
-/* What can be wrong with a new index by itself.  Completes it, and puts the included attributes in order. */
+/* Checks a new index by itself, completes it, and puts the included attributes in order. */
 void
 dyn_index_spec_check(const DynIndexSpec *given)
 {
-	check((DynIndexSpec *) given, false);
+	spec_check((DynIndexSpec *) given, false);
 }
 
 static bool
@@ -372,7 +373,7 @@ same_spans(const ItemSpan *a, int na, const ItemSpan *b, int nb)
 	return na == nb;
 }
 
-/* Whether two definitions say the same, whatever their status. */
+/* Returns whether two definitions say the same, whatever their status. */
 bool
 dyn_index_spec_equal(const DynIndexSpec *a, const DynIndexSpec *b)
 {

@@ -51,7 +51,7 @@ typedef struct DynIndexSpec
 	DynCompression compression; /* of what it carries */
 } DynIndexSpec;
 
-/* What people are shown of a definition that they give. */
+/* These are shown to people as the form of a definition that they give. */
 #define GLOBAL_INDEX_FORM "{\"partition_key\": \"GSI1PK S\", \"sort_key\": \"GSI1SK S\"}"
 #define LOCAL_INDEX_FORM "{\"sort_key\": \"LSI1SK S\"}"
 

@@ -158,7 +158,7 @@ check_form(const char *label)
  * tell other sessions that a label has changed.
  */
 static void
-invalidate(Oid relid)
+label_invalidate(Oid relid)
 {
 	ListCell *cell;
 
@@ -180,7 +180,7 @@ check_label(const ObjectAddress *object, const char *label)
 	check_object(object);
 	if (label != NULL)
 		check_form(label);
-	invalidate(object->objectId);
+	label_invalidate(object->objectId);
 }
 
 /* Makes the library a provider of security labels.  Called once by _PG_init(). */
@@ -237,7 +237,7 @@ label_member(List *members, const char *name)
 	return NULL;
 }
 
-/* True for the label of a table, unless it is a temporary table of another session. */
+/* Returns true for the label of a table, unless it is a temporary table of another session. */
 static bool
 is_within_reach(const FormData_pg_seclabel *form)
 {
@@ -311,7 +311,7 @@ with_member(List *members, const char *name, const char *json)
 }
 
 static char *
-print(List *members)
+label_print(List *members)
 {
 	JsonWriter json = json_writer(JSON_SPACED);
 	ListCell *cell;
@@ -344,7 +344,7 @@ write_label(Oid relid, List *members)
 	qualified = quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
 										   get_rel_name(relid));
 	sql = psprintf("SECURITY LABEL FOR %s ON TABLE %s IS %s", LABEL_PROVIDER, qualified,
-				   members == NIL ? "NULL" : quote_literal_cstr(print(members)));
+				   members == NIL ? "NULL" : quote_literal_cstr(label_print(members)));
 	SPI_connect();
 	result = SPI_execute(sql, false, 0);
 	if (result != SPI_OK_UTILITY)

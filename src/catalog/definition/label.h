@@ -30,7 +30,7 @@
 #define LABEL_MIGRATIONS "migrations"
 #define LABEL_SETTINGS "settings"
 
-/* A member of a label.  Unknown members are kept: a later version may have written them. */
+/* A LabelMember may be an unknown one, which is kept: a later version may have written it. */
 typedef struct LabelMember
 {
 	ItemSpan name;
@@ -40,7 +40,7 @@ typedef struct LabelMember
 /* Called once by _PG_init(). */
 extern void label_init(void);
 
-/* Copied into the current memory context. */
+/* These results are copied into the current memory context. */
 extern List *label_read(Oid relid); /* of LabelMember */
 extern List *label_elements(const char *json); /* of char *: those of an array */
 extern const char *label_member(List *members, const char *name); /* NULL: it is not there */

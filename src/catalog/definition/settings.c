@@ -40,7 +40,7 @@ limit(const char *name, const char *short_desc, const char *long_desc, int *valu
 							NULL, NULL, NULL);
 }
 
-/* Of one request. */
+/* Defines the limits of one request. */
 static void
 init_request_limits(void)
 {
@@ -61,7 +61,7 @@ init_request_limits(void)
 		  &dyn_max_transaction_size, 4 * 1024 * 1024, 1, MAX_BYTES, GUC_UNIT_BYTE);
 }
 
-/* Of a table. */
+/* Defines the limits of a table. */
 static void
 init_table_limits(void)
 {

@@ -8,35 +8,35 @@
 #ifndef DYNAMO_TABLE_CATALOG_DEFINITION_SETTINGS_H
 #define DYNAMO_TABLE_CATALOG_DEFINITION_SETTINGS_H
 
-/* dynamo_table.max_page_size: bytes of a page of a Query or Scan, after the item that reaches it */
+/* dynamo_table.max_page_size is the number of bytes that end a page of a Query or Scan. */
 extern int dyn_max_page_size;
 
-/* dynamo_table.max_batch_get_keys, max_batch_writes, max_batch_size (bytes): of a batch */
+/* dynamo_table.max_batch_get_keys, max_batch_writes and max_batch_size (bytes) limit a batch. */
 extern int dyn_max_batch_get_keys;
 extern int dyn_max_batch_writes;
 extern int dyn_max_batch_size;
 
-/* dynamo_table.max_transaction_actions, max_transaction_size (bytes): of a transaction */
+/* dynamo_table.max_transaction_actions and max_transaction_size (bytes) limit a transaction. */
 extern int dyn_max_transaction_actions;
 extern int dyn_max_transaction_size;
 
-/* dynamo_table.max_local_indexes, max_global_indexes: of a table */
+/* dynamo_table.max_local_indexes and max_global_indexes limit a table. */
 extern int dyn_max_local_indexes;
 extern int dyn_max_global_indexes;
 
-/* dynamo_table.max_projected_attributes: of INCLUDE, over all indexes of a table */
+/* dynamo_table.max_projected_attributes limits those of INCLUDE, over all indexes of a table. */
 extern int dyn_max_projected_attributes;
 
-/* dynamo_table.covering_entry_limit: bytes of an entry of a covering index that is made */
+/* dynamo_table.covering_entry_limit limits the bytes of an entry of a new covering index. */
 extern int dyn_covering_entry_limit;
 
-/* dynamo_table.covering_indexes: indexes that requests create are covering */
+/* dynamo_table.covering_indexes says whether indexes that requests create are covering. */
 extern bool dyn_covering_indexes;
 
-/* dynamo_table.item_collection_size_limit: kB of a collection of a table with local indexes */
+/* dynamo_table.item_collection_size_limit is that of a table with local indexes, in kB. */
 extern int dyn_item_collection_size_limit;
 
-/* dynamo_table.continuous_backups: whether tables can be declared to have point-in-time recovery */
+/* dynamo_table.continuous_backups says whether tables can have point-in-time recovery declared. */
 enum
 {
 	DYN_BACKUPS_REFUSE,

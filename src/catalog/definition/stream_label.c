@@ -39,7 +39,7 @@ stream_label_is_plausible(int64 label)
 	return label <= stream_milliseconds(GetCurrentTimestamp()) + SECS_PER_DAY * INT64CONST(1000);
 }
 
-/* In DynamoDB's form, 2024-05-01T10:00:00.123, in UTC. */
+/* Prints a label in DynamoDB's form, 2024-05-01T10:00:00.123, in UTC. */
 char *
 stream_label_print(int64 label, char text[STREAM_LABEL_LENGTH + 1])
 {
@@ -54,7 +54,7 @@ stream_label_print(int64 label, char text[STREAM_LABEL_LENGTH + 1])
 	return text;
 }
 
-/* Only what stream_label_print() writes. */
+/* Parses only what stream_label_print() writes. */
 bool
 stream_label_parse(ItemSpan text, int64 *label)
 {

@@ -12,7 +12,7 @@ count_shards(const DynStream *stream, int generation)
 	return generation < stream->nearlier ? stream->earlier[generation] : stream->shards;
 }
 
-/* The number of the first shard of a generation. */
+/* Returns the number of the first shard of a generation. */
 int
 stream_first_shard(const DynStream *stream, int generation)
 {
@@ -23,14 +23,14 @@ stream_first_shard(const DynStream *stream, int generation)
 	return first;
 }
 
-/* How many shards the stream has had up to now; their numbers are smaller. */
+/* Returns how many shards the stream has had up to now; their numbers are smaller. */
 int
 stream_all_shards(const DynStream *stream)
 {
 	return stream_first_shard(stream, stream->nearlier + 1);
 }
 
-/* The generation of a shard; the newest one has all larger numbers too. */
+/* Returns the generation of a shard; the newest one has all larger numbers too. */
 int
 stream_generation_of(const DynStream *stream, int shard)
 {
@@ -41,7 +41,7 @@ stream_generation_of(const DynStream *stream, int shard)
 	return generation;
 }
 
-/* The shard that had all keys of a shard before; -1: it is one of the first. */
+/* Returns the shard that had all keys of a shard before; -1: it is one of the first. */
 int
 stream_parent_shard(const DynStream *stream, int shard)
 {
@@ -53,7 +53,7 @@ stream_parent_shard(const DynStream *stream, int shard)
 		   (shard - stream_first_shard(stream, generation)) % count_shards(stream, generation - 1);
 }
 
-/* Whether the shards of a generation get no more records, once all is collected. */
+/* Returns whether the shards of a generation get no more records, once all is collected. */
 bool
 stream_is_closed(const DynStream *stream, int generation)
 {

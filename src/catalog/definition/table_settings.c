@@ -39,7 +39,7 @@ dyn_settings_is_argument(const char *argument)
 }
 
 pg_noreturn static void
-fail(const FieldReader *reader, const char *message, const char *detail)
+settings_fail(const FieldReader *reader, const char *message, const char *detail)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid settings of a table: %s", message),
@@ -53,7 +53,7 @@ is_attribute(ItemSpan name)
 	return name.len <= DYN_MAX_TTL_ATTRIBUTE && memchr(name.data, '\0', name.len) == NULL;
 }
 
-/* The name of an attribute that dyn_settings_check_ttl() has accepted; empty: none. */
+/* Reads the name of an attribute that dyn_settings_check_ttl() has accepted; empty: none. */
 static void
 read_attribute(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
@@ -67,7 +67,7 @@ read_attribute(const FieldReader *reader, const Field *field, void *target, Item
 	*FIELD_POINTER(field, ItemSpan, target) = string;
 }
 
-/* Milliseconds since 1970, in the range that can be printed as labels. */
+/* Reads milliseconds since 1970, in the range that can be printed as labels. */
 static void
 read_time(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
@@ -157,7 +157,7 @@ check_stream(const FieldReader *reader, const DynStream *stream)
 static void
 read_streams(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
-	FieldReader of_stream = {fail, "a stream"};
+	FieldReader of_stream = {settings_fail, "a stream"};
 	DynSettings *settings = target;
 	ItemChildren children;
 
@@ -208,7 +208,7 @@ static const Field settings_fields[] = {
 void
 dyn_settings_parse(const char *json, DynSettings *settings)
 {
-	FieldReader reader = {fail};
+	FieldReader reader = {settings_fail};
 	DynItem *item = item_parse(json, (int) strlen(json), ITEM_SYNTAX_PLAIN_ITEM, NULL);
 	ItemChildren outer = item_children(item_root(item));
 	ItemSpan name;
@@ -255,7 +255,7 @@ dyn_settings_check_ttl(ItemSpan attribute)
 							   DYN_MAX_TTL_ATTRIBUTE)));
 }
 
-/* The stream that is enabled, or NULL. */
+/* Returns the stream that is enabled, or NULL. */
 const DynStream *
 dyn_settings_stream(const DynSettings *settings)
 {

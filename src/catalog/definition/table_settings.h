@@ -23,8 +23,8 @@
 #define DYN_MAX_LABEL INT64CONST(253402300799999) /* of a stream: the end of the year 9999 */
 
 /*
- * Of a secondary index, and of time to live, which has a btree too.  Only an ACTIVE index can be
- * queried; writes maintain indexes in all states.
+ * A DynIndexStatus is that of a secondary index, or of time to live, which has a btree too.  Only
+ * an ACTIVE index can be queried; writes maintain indexes in all states.
  */
 typedef enum DynIndexStatus
 {
@@ -42,8 +42,8 @@ typedef enum DynStreamView
 } DynStreamView;
 
 /*
- * A stream of the table's changes.  Once disabled it cannot be enabled again; the table can get
- * another stream.
+ * A DynStream is a stream of the table's changes.  Once disabled it cannot be enabled again; the
+ * table can get another stream.
  */
 typedef struct DynStream
 {
@@ -56,7 +56,7 @@ typedef struct DynStream
 	int64 disabled; /* like the label; 0: it is enabled */
 } DynStream;
 
-/* All zero: nothing is set. */
+/* A DynSettings that is all zero sets nothing. */
 typedef struct DynSettings
 {
 	ItemSpan name; /* DynamoDB's name of the table, where the relation's differs */

@@ -22,7 +22,7 @@ const DynTriggerState dyn_triggers[DYN_TRIGGERS] = {
 	[DYN_TRIGGER_ENFORCE] = {DYN_ENFORCE_TRIGGER, "model_check", "dyn_model_check", dyn_model_check,
 							 TRIGGER_FIRES_ALWAYS, "ENABLE ALWAYS"}};
 
-/* A copy, since the look-up of the function may rebuild rel. */
+/* Returns a copy, since the look-up of the function may rebuild rel. */
 const Trigger *
 dyn_trigger_find(Relation rel, DynTriggerRole role)
 {
@@ -42,9 +42,10 @@ dyn_trigger_find(Relation rel, DynTriggerRole role)
 }
 
 /*
- * Whether the definition of a relation without the derive trigger counts: Citus says that it is a
- * distributed table, or a shard of one.  Any role can give such a constraint to a table of its own.
- * Logical decoding cannot read the catalogs of Citus, and believes it as it believes a trigger.
+ * Returns whether the definition of a relation without the derive trigger counts: Citus says that
+ * it is a distributed table, or a shard of one.  Any role can give such a constraint to a table of
+ * its own.  Logical decoding cannot read the catalogs of Citus, and believes it as it believes a
+ * trigger.
  */
 static bool
 is_believed(Relation rel)
@@ -96,9 +97,9 @@ dyn_trigger_sql(DynTriggerRole role, const char *qualified, List *arguments)
 }
 
 /*
- * The ALTER TABLE that sets when the existing triggers fire back to how they were created; NULL if
- * nothing differs.  For a partitioned table it covers the partitions too, since a restore changes
- * each by itself.
+ * Returns the ALTER TABLE that sets when the existing triggers fire back to how they were created;
+ * NULL if nothing differs.  For a partitioned table it covers the partitions too, since a restore
+ * changes each by itself.
  */
 char *
 dyn_trigger_command(Relation rel, const char *qualified)

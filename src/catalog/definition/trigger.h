@@ -21,7 +21,7 @@
 #define DYN_DERIVE_TRIGGER "~dynamo_keys"
 #define DYN_ENFORCE_TRIGGER "~dynamo_model_check"
 
-/* How a trigger is created: when it fires, in the notation of pg_trigger and of ALTER TABLE. */
+/* A DynTriggerState says how a trigger is made, and when it fires in pg_trigger and ALTER TABLE. */
 typedef struct DynTriggerState
 {
 	const char *name;
@@ -32,7 +32,7 @@ typedef struct DynTriggerState
 	const char *command;
 } DynTriggerState;
 
-/* Places in dyn_triggers. */
+/* These are the places in dyn_triggers. */
 typedef enum DynTriggerRole
 {
 	DYN_TRIGGER_DERIVE,
@@ -42,7 +42,7 @@ typedef enum DynTriggerRole
 #define DYN_TRIGGERS (DYN_TRIGGER_ENFORCE + 1)
 extern const DynTriggerState dyn_triggers[DYN_TRIGGERS];
 
-/* Copied into the current memory context; NULL or NIL if there is none. */
+/* These results are copied into the current memory context; NULL or NIL if there is none. */
 extern const Trigger *dyn_trigger_find(Relation rel, DynTriggerRole role);
 extern List *dyn_derive_arguments(Relation rel);
 extern char *dyn_trigger_sql(DynTriggerRole role, const char *qualified, List *arguments);

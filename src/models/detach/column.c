@@ -18,14 +18,14 @@
 #include "models/view/member.h"
 #include "server/extension.h"
 
-/* A string as SQL has it. */
+/* Returns a string as SQL has it. */
 static char *
 literal(ItemSpan text)
 {
 	return quote_literal_cstr(pnstrdup(text.data, text.len));
 }
 
-/* Types without their modifiers, as views of entities have them. */
+/* Returns a type without its modifier, as views of entities have it. */
 char *
 detach_type_sql(Oid type)
 {
@@ -49,7 +49,7 @@ is_taken(const Detach *detach, const char *name)
 	return get_attnum(detach->relid, name) != InvalidAttrNumber;
 }
 
-/* The attribute's, with a number where several columns would have it. */
+/* Returns the attribute's name, with a number where several columns would have it. */
 static char *
 new_name(const Detach *detach, ItemSpan stored)
 {
@@ -75,7 +75,7 @@ add_column(Detach *detach, ItemSpan stored, ValueType type, const char *name, bo
 	detach->columns = lappend(detach->columns, column);
 }
 
-/* The column that has an attribute's values of a type. */
+/* Returns the column that has an attribute's values of a type. */
 const DetachColumn *
 detach_column(Detach *detach, ItemSpan stored, ValueType type)
 {
@@ -93,14 +93,14 @@ detach_column(Detach *detach, ItemSpan stored, ValueType type)
 	return llast(detach->columns);
 }
 
-/* The column that tells which rows are of an entity. */
+/* Returns the column that tells which rows are of an entity. */
 const DetachColumn *
 detach_type_column(Detach *detach, const Entity *entity)
 {
 	return detach_column(detach, entity->type_attribute, (ValueType){ITEM_S, TEXTOID, -1});
 }
 
-/* The columns of keys, and those that the entities of the table declare. */
+/* Chooses the columns of keys, and those that the entities of the table declare. */
 void
 detach_choose_columns(Detach *detach, Relation rel)
 {
@@ -129,7 +129,9 @@ detach_choose_columns(Detach *detach, Relation rel)
  * Their values
  */
 
-/* The name of a row's entity, of those without a type attribute: by the templates of the table's keys. */
+/*
+ * Returns the name of a row's entity, by the templates of its keys, if no type attribute says it.
+ */
 static char *
 entity_value(const Detach *detach)
 {
@@ -155,7 +157,7 @@ entity_value(const Detach *detach)
 	return sql.data;
 }
 
-/* The value of a column in an old row. */
+/* Returns the value of a column in an old row. */
 char *
 detach_column_value(const Detach *detach, const DetachColumn *column)
 {
@@ -167,7 +169,7 @@ detach_column_value(const Detach *detach, const DetachColumn *column)
 					item_type_code(column->type.type), detach_type_sql(column->type.sql));
 }
 
-/* Timestamps without zeros at their ends: declarations say how many digits of a second there are. */
+/* Strips zeros that end timestamps, as declarations say how many digits of a second there are. */
 static const char *
 compared_form(const DetachColumn *column, const char *json)
 {
@@ -179,8 +181,8 @@ compared_form(const DetachColumn *column, const char *json)
 }
 
 /*
- * What no column has of an item, or not exactly, as jsonb.  A type of SQL may read several forms of a value
- * as one, or round it: a column holds what it would give back as it was stored.
+ * Returns as jsonb what no column has of an item, or not exactly.  A type of SQL may read several
+ * forms of a value as one, or round it: a column holds what it would give back as it was stored.
  */
 char *
 detach_rest_value(const Detach *detach)

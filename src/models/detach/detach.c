@@ -74,7 +74,7 @@ open_to_change(text *name, DetachFormat format, DynTable **table)
  */
 
 static void
-refuse(const Detach *detach)
+detach_refuse(const Detach *detach)
 {
 	StringInfoData detail;
 	ListCell *cell;
@@ -92,14 +92,14 @@ refuse(const Detach *detach)
 						: errhint("Format 'columns' keeps views of entities.")));
 }
 
-/* The name of a relation for statements, which are executed with nothing else in the search_path. */
+/* Returns a relation's name for statements, which run with nothing else in the search_path. */
 char *
 detach_name(Oid relid)
 {
 	return DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(relid)));
 }
 
-/* How many rows of a relation meet a condition. */
+/* Returns how many rows of a relation meet a condition. */
 int64
 detach_count(Oid relid, const char *condition)
 {
@@ -143,7 +143,7 @@ make_view(Detach *detach, const DetachView *view)
 }
 
 static void
-execute(Detach *detach)
+detach_execute(Detach *detach)
 {
 	ListCell *cell;
 
@@ -206,8 +206,8 @@ dyn_detach(PG_FUNCTION_ARGS)
 	relation_close(rel, NoLock);
 	if (!dry_run)
 	{
-		refuse(&detach);
-		execute(&detach);
+		detach_refuse(&detach);
+		detach_execute(&detach);
 	}
 	rights_give_back(&before);
 	return_plan(fcinfo, &detach);

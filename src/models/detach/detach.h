@@ -29,7 +29,7 @@ typedef enum DetachFormat
 	DETACH_COLUMNS /* typed columns; what has none stays in the item as plain JSON */
 } DetachFormat;
 
-/* A column for an attribute. */
+/* A DetachColumn is a column for an attribute. */
 typedef struct DetachColumn
 {
 	ItemSpan stored; /* the attribute; of length 0: the names of entities without type attribute */
@@ -38,7 +38,7 @@ typedef struct DetachColumn
 	bool is_key; /* it is the key column of the attribute */
 } DetachColumn;
 
-/* A view that needs nothing but what columns have. */
+/* A DetachView is a view that needs nothing but what columns have. */
 typedef struct DetachView
 {
 	Oid relid;

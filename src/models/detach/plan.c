@@ -22,14 +22,14 @@
 #include "server/sql.h"
 #include "server/words.h"
 
-/* Of views that can be written to. */
+/* Views that can be written to have this trigger. */
 #define VIEW_TRIGGER "dynamo_entity"
 
-static void add(List **lines, const char *format, ...) pg_attribute_printf(2, 3);
+static void plan_add(List **lines, const char *format, ...) pg_attribute_printf(2, 3);
 
 /* Adds a statement, a problem or a note, which is one line: people may run the plan as a script. */
 static void
-add(List **lines, const char *format, ...)
+plan_add(List **lines, const char *format, ...)
 {
 	va_list args;
 	char *line;
@@ -60,29 +60,30 @@ check_state(Detach *detach)
 		const DynIndexSpec *spec = lfirst(cell);
 
 		if (spec->status != DYN_INDEX_ACTIVE)
-			add(&detach->problems, "index \"%s\" is %s; finish or drop it", item_quoted(spec->name),
-				dyn_index_status_names[spec->status]);
+			plan_add(&detach->problems, "index \"%s\" is %s; finish or drop it",
+					 item_quoted(spec->name), dyn_index_status_names[spec->status]);
 	}
 	if (settings->ttl.len > 0 && settings->ttl_status != DYN_INDEX_ACTIVE)
-		add(&detach->problems, "time to live is %s; call dyn_disable_ttl()",
-			dyn_index_status_names[settings->ttl_status]);
+		plan_add(&detach->problems, "time to live is %s; call dyn_disable_ttl()",
+				 dyn_index_status_names[settings->ttl_status]);
 	if (dyn_settings_stream(settings) != NULL)
-		add(&detach->problems, "a change stream is enabled; call dyn_disable_stream()");
+		plan_add(&detach->problems, "a change stream is enabled; call dyn_disable_stream()");
 	foreach (cell, migration_declarations(detach->relid))
 	{
 		ItemSpan name = ((const ModelDeclaration *) lfirst(cell))->name;
 
 		if (migration_followers(pnstrdup(name.data, name.len), detach->relid) != NIL)
-			add(&detach->problems, "migration \"%s\" is followed; call dyn_unfollow_migration()",
-				item_quoted(name));
+			plan_add(&detach->problems,
+					 "migration \"%s\" is followed; call dyn_unfollow_migration()",
+					 item_quoted(name));
 	}
 }
 
 /*
- * The parts of relation $1, which go with it, that depend on extension $2; and what depends on its
- * columns $3, of which the first is changed, and the others go with their btrees.  Left out is what a table
- * of items is made of, and what is changed: relations $4, and the columns.  The rule of a view is told as
- * the view.
+ * This selects the parts of relation $1, which go with it, that depend on extension $2; and what
+ * depends on its columns $3, of which the first is changed, and the others go with their btrees.
+ * Left out is what a table of items is made of, and what is changed: relations $4, and the columns.
+ * The rule of a view is told as the view.
  */
 static const char dependents_sql[] =
 	"WITH part AS (SELECT 'pg_class'::regclass::oid AS classid, $1 AS objid"
@@ -142,8 +143,8 @@ check_dependents(Detach *detach)
 	foreach (cell, detach->views)
 		changed = lappend_oid(changed, ((const DetachView *) lfirst(cell))->relid);
 	foreach (cell, detach_dependents(detach->relid, attnums, changed))
-		add(&detach->problems, "%s depends on column item or on the extension",
-			(const char *) lfirst(cell));
+		plan_add(&detach->problems, "%s depends on column item or on the extension",
+				 (const char *) lfirst(cell));
 }
 
 static void
@@ -158,17 +159,17 @@ check_strings(Detach *detach)
 				  : detach_count(detach->relid, psprintf(condition, item, item));
 
 	if (n > 0)
-		add(&detach->problems,
-			"strings with U+0000, which jsonb and text cannot hold, are in " INT64_FORMAT
-			" items; format 'dynamodb' can hold them",
-			n);
+		plan_add(&detach->problems,
+				 "strings with U+0000, which jsonb and text cannot hold, are in " INT64_FORMAT
+				 " items; format 'dynamodb' can hold them",
+				 n);
 }
 
 /*
  * Notes
  */
 
-/* All that was declared is shown, so that it is not lost. */
+/* Adds notes that show all that was declared, so that it is not lost. */
 static void
 add_notes(Detach *detach)
 {
@@ -177,36 +178,37 @@ add_notes(Detach *detach)
 	ListCell *cell;
 
 	foreach (cell, detach->problems)
-		add(steps, "-- Refused: %s.", (const char *) lfirst(cell));
-	add(steps, "-- Rewrites table %s, " INT64_FORMAT " bytes, and its indexes.",
-		detach->table->qualified,
-		DatumGetInt64(DirectFunctionCall1(pg_table_size, ObjectIdGetDatum(detach->relid))));
-	add(steps, "-- Readers and writers wait until the transaction ends.  A transaction whose "
-			   "snapshot is older then sees an empty table.");
+		plan_add(steps, "-- Refused: %s.", (const char *) lfirst(cell));
+	plan_add(steps, "-- Rewrites table %s, " INT64_FORMAT " bytes, and its indexes.",
+			 detach->table->qualified,
+			 DatumGetInt64(DirectFunctionCall1(pg_table_size, ObjectIdGetDatum(detach->relid))));
+	plan_add(steps, "-- Readers and writers wait until the transaction ends.  A transaction whose "
+					"snapshot is older then sees an empty table.");
 	if (settings->ttl.len > 0)
-		add(steps,
-			"-- Time to live ends: nothing deletes items by attribute \"%s\" any more, and "
-			"nothing hides them.",
-			item_quoted(settings->ttl));
+		plan_add(steps,
+				 "-- Time to live ends: nothing deletes items by attribute \"%s\" any more, and "
+				 "nothing hides them.",
+				 item_quoted(settings->ttl));
 	if (settings->nstreams > 0)
-		add(steps, "-- Records of past change streams cannot be read any more.");
+		plan_add(steps, "-- Records of past change streams cannot be read any more.");
 	if (detach->table->enforced)
-		add(steps, "-- Entities are not enforced any more.");
+		plan_add(steps, "-- Entities are not enforced any more.");
 	foreach (cell, label_read(detach->relid))
 	{
 		const LabelMember *member = lfirst(cell);
 
-		add(steps, "-- Goes with the label, %s: %s", item_quoted(member->name), member->json);
+		plan_add(steps, "-- Goes with the label, %s: %s", item_quoted(member->name), member->json);
 	}
-	add(steps, "-- Nothing derives key columns any more: statements that write rows have to give "
-			   "them.");
+	plan_add(steps,
+			 "-- Nothing derives key columns any more: statements that write rows have to give "
+			 "them.");
 }
 
 /*
  * Btrees
  */
 
-/* A btree that carried items is made without them, under its name and in its tablespace. */
+/* Makes a btree that carried items without them, under its name and in its tablespace. */
 static void
 add_btrees(Detach *detach)
 {
@@ -225,12 +227,12 @@ add_btrees(Detach *detach)
 		sql = dyn_shape_index_sql(detach->shape, &spec, get_rel_name(btree), false);
 		if (sql == NULL)
 			continue;
-		add(&detach->steps, "%s", sql);
+		plan_add(&detach->steps, "%s", sql);
 		if (OidIsValid(tablespace))
-			add(&detach->steps, "ALTER INDEX %s SET TABLESPACE %s",
-				quote_qualified_identifier(get_namespace_name(get_rel_namespace(btree)),
-										   get_rel_name(btree)),
-				quote_identifier(get_tablespace_name(tablespace)));
+			plan_add(&detach->steps, "ALTER INDEX %s SET TABLESPACE %s",
+					 quote_qualified_identifier(get_namespace_name(get_rel_namespace(btree)),
+												get_rel_name(btree)),
+					 quote_identifier(get_tablespace_name(tablespace)));
 	}
 }
 
@@ -278,11 +280,11 @@ add_rewrite(Detach *detach)
 						 detach_column_value(detach, column));
 	}
 	if (columns.len > 0)
-		add(&detach->steps, "ALTER TABLE %s%s", table->qualified, columns.data);
-	add(&detach->steps,
-		"ALTER TABLE %s DROP CONSTRAINT IF EXISTS " DYN_KEYS_CONSTRAINT
-		", %sALTER COLUMN item TYPE pg_catalog.%s, SET ACCESS METHOD heap",
-		table->qualified, values.data, item_value(detach));
+		plan_add(&detach->steps, "ALTER TABLE %s%s", table->qualified, columns.data);
+	plan_add(&detach->steps,
+			 "ALTER TABLE %s DROP CONSTRAINT IF EXISTS " DYN_KEYS_CONSTRAINT
+			 ", %sALTER COLUMN item TYPE pg_catalog.%s, SET ACCESS METHOD heap",
+			 table->qualified, values.data, item_value(detach));
 }
 
 /*
@@ -301,22 +303,22 @@ add_statements(Detach *detach, Relation rel)
 		const DetachView *view = lfirst(cell);
 
 		if (OidIsValid(get_trigger_oid(view->relid, VIEW_TRIGGER, true)))
-			add(steps, "DROP TRIGGER " VIEW_TRIGGER " ON %s", detach_name(view->relid));
-		add(steps, "%s", detach_free_view_sql(view));
+			plan_add(steps, "DROP TRIGGER " VIEW_TRIGGER " ON %s", detach_name(view->relid));
+		plan_add(steps, "%s", detach_free_view_sql(view));
 	}
 	if (label_read(detach->relid) != NIL)
-		add(steps, "SECURITY LABEL FOR " LABEL_PROVIDER " ON TABLE %s IS NULL", table);
+		plan_add(steps, "SECURITY LABEL FOR " LABEL_PROVIDER " ON TABLE %s IS NULL", table);
 	for (int role = 0; role < DYN_TRIGGERS; role++)
 	{
 		if (dyn_trigger_find(rel, (DynTriggerRole) role) != NULL)
-			add(steps, "DROP TRIGGER \"%s\" ON %s", dyn_triggers[role].name, table);
+			plan_add(steps, "DROP TRIGGER \"%s\" ON %s", dyn_triggers[role].name, table);
 	}
 	add_rewrite(detach);
 	add_btrees(detach);
-	add(steps, "ANALYZE %s", table);
+	plan_add(steps, "ANALYZE %s", table);
 	foreach (cell, detach->views)
-		add(steps, "-- View %s becomes one of these columns.",
-			detach_name(((const DetachView *) lfirst(cell))->relid));
+		plan_add(steps, "-- View %s becomes one of these columns.",
+				 detach_name(((const DetachView *) lfirst(cell))->relid));
 }
 
 /*

@@ -28,7 +28,7 @@
 #include "models/detach/detach.h"
 #include "models/view/view.h"
 
-/* A view that is changed. */
+/* A Change is a view that is changed. */
 typedef struct Change
 {
 	Detach *detach;
@@ -51,7 +51,7 @@ is_item(const Change *change, Node *node)
 		   rt_fetch(var->varno, change->rtable)->relid == change->detach->relid;
 }
 
-/* A column in place of one of items, which is there once the view is made again. */
+/* Returns a column in place of one of items, which is there once the view is made again. */
 static Node *
 column_in_place(const Change *change, Node *item, const DetachColumn *column, Oid collation)
 {
@@ -72,7 +72,7 @@ column_in_place(const Change *change, Node *item, const DetachColumn *column, Oi
 	return (Node *) collate;
 }
 
-/* Whether an item is one of an entity, by its type, and for the key of an index whether it is there. */
+/* Returns the condition for items of an entity: by their type, or by having an index's key. */
 static Node *
 condition_in_place(const Change *change, FuncExpr *call, const Member *member)
 {
@@ -160,7 +160,7 @@ change_node(Node *node, void *arg)
  * The views
  */
 
-/* The views over a table that its owner owns too: those of other roles are not ours to lock. */
+/* Returns the views over a table that its owner owns; those of others are not ours to lock. */
 List *
 detach_views_of_owner(Relation rel)
 {
@@ -193,7 +193,7 @@ choose_view(Detach *detach, Relation rel)
 	detach->views = lappend(detach->views, view);
 }
 
-/* The views of the table's entities that can be made again, and the columns that they need. */
+/* Chooses the views of entities that can be made again, and the columns that they need. */
 void
 detach_choose_views(Detach *detach, Relation rel)
 {
@@ -210,7 +210,7 @@ detach_choose_views(Detach *detach, Relation rel)
 	}
 }
 
-/* The statement that makes a view independent of the table. */
+/* Returns the statement that makes a view independent of the table. */
 char *
 detach_free_view_sql(const DetachView *view)
 {
@@ -232,7 +232,7 @@ detach_free_view_sql(const DetachView *view)
 	return psprintf("%s%s", view->create, pg_get_querydef(query, false));
 }
 
-/* The statement that makes it a view of the table's columns, which are there by now. */
+/* Returns the statement that makes it a view of the table's columns, which are there by now. */
 char *
 detach_view_sql(Detach *detach, const DetachView *view)
 {

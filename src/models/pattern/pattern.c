@@ -176,7 +176,7 @@ name_pattern(void *arg)
 	errcontext("access pattern \"%s\"", item_quoted(((const Pattern *) arg)->name));
 }
 
-/* Errors name the pattern from here on, until the caller puts error_context_stack back to callback->previous. */
+/* Has errors name the pattern until error_context_stack is put back to callback->previous. */
 void
 pattern_begin_context(const Pattern *pattern, ErrorContextCallback *callback)
 {
@@ -187,8 +187,8 @@ pattern_begin_context(const Pattern *pattern, ErrorContextCallback *callback)
 }
 
 /*
- * Whatever can be said of the request without the parameters: values that stand for any are in
- * their place.
+ * Checks whatever can be said of the request without the parameters: values that stand for any are
+ * in their place.
  */
 static void
 check_request(Pattern *pattern, const char *table)

@@ -27,7 +27,7 @@ typedef struct Rendering
 	JsonWriter out;
 } Rendering;
 
-/* Objects that are given the table: the request, or each action of a transaction. */
+/* Objects of these levels are given the table: the request, or each action of a transaction. */
 #define LEVEL_REQUEST 0
 #define LEVEL_ACTION 2
 
@@ -65,7 +65,7 @@ fail_missing(const Rendering *r, const TemplatePart *part)
 						   item_quoted(r->pattern->name), item_quoted(part->source))));
 }
 
-/* The value of a placeholder that stands alone. */
+/* Returns the value of a placeholder that stands alone. */
 static ItemSpan
 find_parameter(const Rendering *r, const TemplatePart *part)
 {
@@ -99,7 +99,7 @@ has_placeholder(const Template *t)
 	return false;
 }
 
-/* A sample value of the type, a different one each time: sets have no duplicates. */
+/* Returns a sample value of the type, a different one each time: sets have no duplicates. */
 static char *
 sample(Rendering *r, ItemType type, ItemSpan text)
 {
@@ -115,7 +115,7 @@ print_string(Rendering *r, const char *string, int len)
 	json_write_span(&r->out, NULL, (ItemSpan){string, (uint32) len});
 }
 
-/* An element of a set: the parameter has to be of its type. */
+/* Prints an element of a set: the parameter has to be of its type. */
 static void
 print_element(Rendering *r, ItemType type, ItemSpan value)
 {
@@ -142,7 +142,7 @@ print_element(Rendering *r, ItemType type, ItemSpan value)
 		json_write_span(&r->out, NULL, item_payload(value));
 }
 
-/* A string that a template says.  Whole: the element of a set, or a value with its type. */
+/* Renders a string that a template says, as an element of a set, or a value with its type. */
 static void
 render_template(Rendering *r, ItemType type, bool element, const JsonbValue *string)
 {
@@ -204,7 +204,7 @@ render_set(Rendering *r, ItemType type, const JsonbValue *set)
 	json_write_end(&r->out);
 }
 
-/* Whether an object is a value that has templates: it is written, then. */
+/* Renders an object if it is a value with templates; returns whether it was written. */
 static bool
 render_typed(Rendering *r, JsonbContainer *object)
 {

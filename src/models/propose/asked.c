@@ -21,12 +21,12 @@
 #include "server/sql.h"
 #include "store/plan.h"
 
-/* Queries of pg_stat_statements that are looked at, the most frequent ones first. */
+/* So many queries of pg_stat_statements are looked at, the most frequent ones first. */
 #define MAX_STATEMENTS 500
 
 #define STATEMENTS "pg_stat_statements"
 
-/* Bytes that a comment shows of a query. */
+/* A comment shows so many bytes of a query. */
 #define SHOWN_TEXT 200
 
 typedef struct Asked
@@ -60,7 +60,7 @@ typedef struct PrintedPattern
  * The queries
  */
 
-/* In the current memory context. */
+/* Makes a query in the current memory context. */
 static AskedQuery *
 make_query(const char *text, int64 calls)
 {
@@ -97,7 +97,7 @@ statements_sql(Oid relid)
 		MAX_STATEMENTS + 1);
 }
 
-/* In the caller's memory context. */
+/* Reads the statements in the caller's memory context. */
 static void
 read_statements(void *arg)
 {
@@ -150,7 +150,7 @@ take_statements(Asked *asked)
  * Text that may be anybody's: one line, without what controls a terminal
  */
 
-/* The text as one line, cut, with one space for any white space. */
+/* Returns the text as one line, cut, with one space for any white space. */
 static char *
 one_line(const char *text)
 {
@@ -239,7 +239,7 @@ add_pattern(Printing *p, const AskedRead *read)
 	return pattern;
 }
 
-/* The pattern of a read, which may have answered another query already. */
+/* Finds the pattern of a read, which may have answered another query already. */
 static const PrintedPattern *
 find_pattern(Printing *p, const AskedRead *read)
 {

@@ -45,7 +45,7 @@ typedef enum AskedTest
 	ASKED_ABOVE_EQUAL
 } AskedTest;
 
-/* A column that is compared with a constant or a parameter. */
+/* An AskedBound is a column that is compared with a constant or a parameter. */
 typedef struct AskedBound
 {
 	AskedColumn column;
@@ -92,14 +92,14 @@ typedef enum AskedKind
 	ANSWER_UTILITY
 } AskedKind;
 
-/* A condition on an attribute that is in no key. */
+/* An AskedFilter is a condition on an attribute that is in no key. */
 typedef struct AskedFilter
 {
 	const ProposeColumn *column;
 	AskedTest test;
 } AskedFilter;
 
-/* A GetItem or Query that gives all items that are wanted. */
+/* An AskedRead is a GetItem or Query that gives all items that are wanted. */
 typedef struct AskedRead
 {
 	int place; /* an index; -1: the table itself */

@@ -65,7 +65,7 @@ class_of(const Reading *r, int relation, int position)
 	return i;
 }
 
-/* The class of a column; -1: the proposal does not have the column. */
+/* Returns the class of a column; -1: the proposal does not have the column. */
 static int
 find_class(const Reading *r, AskedColumn column)
 {
@@ -136,7 +136,7 @@ sort_at(const ProposeEntity *entity, int place)
 	return entity->places[place] == NULL ? NIL : entity->places[place]->sort;
 }
 
-/* The partition key with classes in the place of columns; NULL: one of them is not known. */
+/* Returns the partition key with classes in the place of columns; NULL if one is not known. */
 static char *
 known_partition(const Reading *r, int relation, int place)
 {
@@ -169,7 +169,7 @@ first_literal(const ProposeKey *key)
 	return part == NULL || part->literal == NULL ? "" : part->literal;
 }
 
-/* Whether a Query also gives items of entities that are not wanted. */
+/* Returns whether a Query also gives items of entities that are not wanted. */
 static bool
 has_others(const Reading *r, const AskedRead *read)
 {
@@ -213,7 +213,7 @@ take_sort_key(const Reading *r, int relation, AskedRead *read)
 	read->whole = list_length(read->sort) == list_length(sort);
 }
 
-/* Whether keys of it are in the order of its values. */
+/* Returns whether keys with the part are in the order of the column's values. */
 static bool
 is_sorted(const ProposeColumn *column, const ProposePart *part)
 {
@@ -229,7 +229,7 @@ is_sorted(const ProposeColumn *column, const ProposePart *part)
 	}
 }
 
-/* Whether the items come in the order that the query wants. */
+/* Notes whether the items come in the order that the query wants. */
 static void
 take_order(const Reading *r, int relation, AskedRead *read)
 {
@@ -293,7 +293,7 @@ key_has_class(const Reading *r, int relation, const ProposeKey *key, int class)
 	return false;
 }
 
-/* Whether a key says that a column is equal to a value, or one of several. */
+/* Returns whether a key says that a column is equal to a value, or one of several. */
 static bool
 key_says(const Reading *r, int relation, const AskedRead *read, const AskedBound *bound)
 {
@@ -355,7 +355,7 @@ left_relations(const Reading *r, int *one)
 	return left;
 }
 
-/* A read of all relations in one collection of this place; NULL: there is none. */
+/* Returns a read of all relations in one collection of this place; NULL: there is none. */
 static AskedRead *
 read_at(const Reading *r, int place)
 {
@@ -427,7 +427,7 @@ join_texts(const List *texts, const char *between)
  * Rows that others refer to
  */
 
-/* The relation whose items have what is needed of a relation: itself, if it is not dropped. */
+/* Returns the relation whose items have what is needed of it: itself, if it is not dropped. */
 static int
 into(const Reading *r, int relation)
 {
@@ -461,7 +461,7 @@ refers_to(const ProposeForeignKey *foreign, int position)
 	return false;
 }
 
-/* The columns that the query uses of a parent, and that the rows that refer to it do not have. */
+/* Returns the columns that the query uses of a parent, and that the rows that refer to it lack. */
 static List *
 missing_columns(const Reading *r, const ProposeForeignKey *foreign, int parent)
 {
@@ -479,7 +479,7 @@ missing_columns(const Reading *r, const ProposeForeignKey *foreign, int parent)
 	return missing;
 }
 
-/* A foreign key of another relation's rows, to the relation; NULL: there is none. */
+/* Returns a foreign key of another relation's rows, to the relation; NULL: there is none. */
 static const ProposeForeignKey *
 referring(const Reading *r, int parent, int *child)
 {
@@ -523,7 +523,7 @@ drop_one(Reading *r, int max_copies)
 	return false;
 }
 
-/* Whether a column of a relation only leads to another one that is dropped. */
+/* Returns whether a column of a relation only leads to another one that is dropped. */
 static bool
 only_leads(const Reading *r, int relation, int position)
 {
@@ -545,7 +545,7 @@ only_leads(const Reading *r, int relation, int position)
 	return false;
 }
 
-/* The copies that dropped relations need: "city.name in customer". */
+/* Returns the copies that dropped relations need: "city.name in customer". */
 static char *
 copies_text(const Reading *r)
 {
@@ -569,7 +569,7 @@ copies_text(const Reading *r)
 	return join_texts(texts, ", ");
 }
 
-/* The read, after dropping as few relations as need be; NULL: there is none. */
+/* Returns the read, after dropping as few relations as need be; NULL: there is none. */
 static AskedRead *
 read_with_copies(Reading *r, int max_copies)
 {
@@ -627,8 +627,8 @@ has_parent(const Reading *r, int child, const bool *has, int *parent)
 }
 
 /*
- * Partition keys of one known class, for all relations: what they are of.  Rows that lack the
- * column may have a copy of it from a row that they refer to.  NIL: a relation cannot have it.
+ * Returns for all relations the partition keys of one known class.  Rows that lack the column may
+ * have a copy of it from a row that they refer to.  NIL: a relation cannot have it.
  */
 static List *
 index_by_class(const Reading *r, int class)
@@ -662,7 +662,7 @@ index_by_class(const Reading *r, int class)
 	return list_length(keys) == r->n ? keys : NIL;
 }
 
-/* What the sort key of the index would begin with. */
+/* Returns what the sort key of the index would begin with. */
 static char *
 index_order(const Reading *r)
 {
@@ -690,7 +690,7 @@ index_order(const Reading *r)
 	return names == NIL ? "" : psprintf(", sorted by %s", join_texts(names, ", "));
 }
 
-/* An index that would answer it, as a note; NULL: there is none. */
+/* Returns an index that would answer it, as a note; NULL: there is none. */
 static char *
 other_index(const Reading *r)
 {
@@ -741,9 +741,9 @@ is_given(const Reading *r, int relation, const ProposeKey *key, const bool *give
 	return columns;
 }
 
-/* By what the given columns lead to the rows of a relation: "book by GSI1"; NULL: they do not. */
+/* Returns what given columns lead to a relation's rows by, as "book by GSI1"; NULL: nothing. */
 static char *
-lookup(const Reading *r, int relation, const bool *given)
+asked_lookup(const Reading *r, int relation, const bool *given)
 {
 	const ProposeEntity *entity = r->tables[relation]->entity;
 
@@ -762,8 +762,8 @@ lookup(const Reading *r, int relation, const bool *given)
 }
 
 /*
- * How a join of views finds all rows from those that are given, or that it has found: "author by its
- * key, book by GSI1"; NULL: it reads all of some entity.
+ * Returns how a join of views finds all rows from those that are given, or that it has found:
+ * "author by its key, book by GSI1"; NULL: it reads all of some entity.
  */
 static char *
 lookups_of_views(const Reading *r)
@@ -779,7 +779,7 @@ lookups_of_views(const Reading *r)
 		given[class] = r->known[class] != NOT_KNOWN;
 	while ((i = bms_next_member(left, i)) >= 0)
 	{
-		char *text = lookup(r, i, given);
+		char *text = asked_lookup(r, i, given);
 
 		CHECK_FOR_INTERRUPTS();
 		if (text == NULL)
@@ -806,7 +806,7 @@ make_answer(AskedKind kind, const AskedRead *read, List *notes)
 	return answer;
 }
 
-/* Whether it may be about sources: it names one, or a view. */
+/* Returns whether the query may be about sources: it names one, or a view. */
 static bool
 mentions_source(const Proposal *proposal, const AskedQuery *asked)
 {
@@ -867,7 +867,7 @@ key_has_list(const Reading *r, int relation, const ProposeKey *key)
 	return false;
 }
 
-/* What the application does with what it reads. */
+/* Notes what the application does with what it reads. */
 static List *
 notes_of_read(const Reading *r, AskedRead *read)
 {
@@ -920,7 +920,7 @@ answer_write(const Reading *r, AskedRead *read)
 	return make_answer(ANSWER_WRITE, read, list_concat(notes, notes_of_read(r, read)));
 }
 
-/* No read gives all that is wanted: what would, and how views find it. */
+/* Answers that no read gives all that is wanted: what would, and how views find it. */
 static AskedAnswer *
 answer_views(Reading *r)
 {
@@ -945,7 +945,7 @@ answer_views(Reading *r)
 	return make_answer(kind, NULL, notes);
 }
 
-/* The answer of a query whose relations are all known. */
+/* Returns the answer of a query whose relations are all known. */
 static AskedAnswer *
 answer_tables(Reading *r)
 {

@@ -42,10 +42,10 @@
 #define MAX_PARTS 100
 #define MAX_PARAMETER 65535
 
-/* Of a subquery that gives a value: deeper than any outer join. */
+/* Subqueries that give a value have this depth, which is deeper than any outer join. */
 #define DEPTH_OF_EXPRESSIONS 1000000
 
-/* A query within the query, and where its relations are. */
+/* A Scope is a query within the query, and says where its relations are. */
 typedef struct Scope
 {
 	AskedQuery *asked;
@@ -127,7 +127,7 @@ add_equality(AskedQuery *asked, int depth, AskedColumn a, AskedColumn b)
 	MemoryContextSwitchTo(old);
 }
 
-/* A condition that not all rows of the result fulfil leads to none. */
+/* Adds a bound, unless not all rows of the result fulfil the condition. */
 static void
 add_bound(AskedQuery *asked, int depth, AskedColumn column, AskedTest test)
 {
@@ -146,7 +146,7 @@ add_bound(AskedQuery *asked, int depth, AskedColumn column, AskedTest test)
  * Columns
  */
 
-/* A cast that PostgreSQL adds by itself, between types of its own, keeps what is equal. */
+/* Strips casts that PostgreSQL adds between its own types: these keep what is equal. */
 static Node *
 strip_casts(Node *node)
 {
@@ -174,7 +174,7 @@ scope_of(Scope *scope, Index levels)
 	return scope;
 }
 
-/* The expression that a column of a join or of grouped rows stands for; NULL: it is neither. */
+/* Returns the expression that a column of a join or of grouped rows stands for, or NULL. */
 static Node *
 stands_for(const RangeTblEntry *rte, AttrNumber attnum)
 {
@@ -187,7 +187,7 @@ stands_for(const RangeTblEntry *rte, AttrNumber attnum)
 	return NULL;
 }
 
-/* Fewer rows, chosen among those that it reads: a condition on its result says nothing of these. */
+/* Returns whether it chooses among the rows it reads, of which a condition then says nothing. */
 static bool
 chooses_rows(const Query *query)
 {
@@ -195,7 +195,7 @@ chooses_rows(const Query *query)
 		   query->hasDistinctOn || query->hasTargetSRFs || query->groupingSets != NIL;
 }
 
-/* The column of a relation that an expression is; none if it is something else. */
+/* Returns the column of a relation that an expression is; none if it is something else. */
 static AskedColumn
 find_column(Scope *scope, Node *node)
 {
@@ -247,7 +247,7 @@ is_constant(Node *node)
  * Subqueries in expressions
  */
 
-/* "column IN (SELECT …)": columns of both sides are equal. */
+/* Matches "column IN (SELECT …)", where columns of both sides are equal. */
 static void
 match_subquery(Scope *scope, int depth, Scope *inner, Node *test)
 {
@@ -349,7 +349,7 @@ static const struct
 			 {">", ASKED_ABOVE, ASKED_BELOW},
 			 {">=", ASKED_ABOVE_EQUAL, ASKED_BELOW_EQUAL}};
 
-/* Position of PostgreSQL's own operator in the list; -1: it is another one. */
+/* Returns the position of PostgreSQL's own operator in the list; -1: it is another one. */
 static int
 find_test(Oid opno, Oid collation)
 {
@@ -367,7 +367,7 @@ find_test(Oid opno, Oid collation)
 	return -1;
 }
 
-/* "a = b", "a < 5", "5 > a": whether it is one of these. */
+/* Reads "a = b", "a < 5" or "5 > a"; returns whether it is one of these. */
 static bool
 read_comparison(Scope *scope, Node *node, int depth)
 {
@@ -394,7 +394,7 @@ read_comparison(Scope *scope, Node *node, int depth)
 	return true;
 }
 
-/* "a IN (1, 2)", "a = ANY ($1)" */
+/* Reads "a IN (1, 2)" or "a = ANY ($1)"; returns whether it is one of these. */
 static bool
 read_list(Scope *scope, Node *node, int depth)
 {
@@ -413,7 +413,7 @@ read_list(Scope *scope, Node *node, int depth)
 	return true;
 }
 
-/* "a", "NOT a" of a boolean column */
+/* Reads "a" or "NOT a" of a boolean column; returns whether it is one of these. */
 static bool
 read_boolean(Scope *scope, Node *node, int depth)
 {
@@ -428,7 +428,7 @@ read_boolean(Scope *scope, Node *node, int depth)
 	return true;
 }
 
-/* EXISTS, IN (SELECT …), and the same with NOT before it */
+/* Reads EXISTS or IN (SELECT …), or the same with NOT; returns whether it is one of these. */
 static bool
 read_subquery(Scope *scope, Node *node, int depth)
 {
@@ -657,7 +657,7 @@ check_relation(AskedQuery *asked, const RangeVar *name, AclMode mode)
 					   name->relname);
 }
 
-/* What is collected from a text before it is analysed. */
+/* Raw is what is collected from a text before it is analysed. */
 typedef struct Raw
 {
 	AskedQuery *asked;
@@ -758,7 +758,7 @@ is_read_or_write(const char *text)
 }
 
 static RawStmt *
-parse(AskedQuery *asked)
+asked_parse(AskedQuery *asked)
 {
 	Raw raw = {asked};
 	List *statements;
@@ -829,7 +829,7 @@ static void
 read_query(void *arg)
 {
 	AskedQuery *asked = arg;
-	Query *query = analyse(asked, parse(asked));
+	Query *query = analyse(asked, asked_parse(asked));
 	Scope *scope;
 
 	asked->command = query->commandType;
@@ -847,7 +847,7 @@ read_query(void *arg)
 		read_assigned(scope);
 }
 
-/* Whether the error is the query's, and not the server's or the caller's wish to end. */
+/* Returns whether the error is the query's, and not the server's or the caller's wish to end. */
 static bool
 is_of_query(const ErrorData *error)
 {

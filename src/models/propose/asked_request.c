@@ -79,7 +79,7 @@ write_value(JsonWriter *json, const char *name, const char *text)
  * Query
  */
 
-/* "#f1 = :f1 AND #t IN (:t1, :t2)" */
+/* Returns the text of the filters: "#f1 = :f1 AND #t IN (:t1, :t2)". */
 static char *
 filter_text(const AskedRead *read)
 {
@@ -203,7 +203,7 @@ append_columns(StringInfo name, const ProposeEntity *entity, const ProposeKey *k
 	}
 }
 
-/* Each column once: a range has two conditions. */
+/* Appends each column once: a range has two conditions. */
 static void
 append_filters(StringInfo name, const List *filters)
 {

@@ -106,7 +106,7 @@ read_columns(ProposeTable *table, Relation rel)
  * Keys
  */
 
-/* Whether an index proves that rows differ in its columns, none of which is NULL. */
+/* Returns whether an index proves that rows differ in its columns, none of which is NULL. */
 static bool
 is_key(const ProposeTable *table, Relation index)
 {
@@ -167,8 +167,8 @@ same_columns(const ProposeForeignKey *a, const ProposeForeignKey *b)
 }
 
 /*
- * A foreign key that refers to a partitioned table has copies that refer to its partitions: these
- * say nothing more.
+ * Returns whether it is a copy: a foreign key that refers to a partitioned table has such, which
+ * refer to its partitions and say nothing more.
  */
 static bool
 is_copy(const ProposeTable *table, const ProposeForeignKey *foreign)
@@ -254,7 +254,7 @@ has_same(const List *list, const ProposeForeignKey *foreign)
 	return false;
 }
 
-/* Those that each of the partitions has; they hold for all rows of the table. */
+/* Returns those that each of the partitions has; they hold for all rows of the table. */
 static List *
 foreign_keys_of_partitions(const ProposeTable *table)
 {

@@ -13,10 +13,10 @@
 
 #include "models/propose/propose.h"
 
-/* Bytes of one value that may make an item too large. */
+/* A value of so many bytes may make an item too large. */
 #define LARGE_VALUE (300 * 1024)
 
-/* In whatever schema it is, and whatever the search_path. */
+/* Returns whether a type is citext, in whatever schema it is, and whatever the search_path. */
 static bool
 is_citext(Oid type)
 {
@@ -25,7 +25,7 @@ is_citext(Oid type)
 	return OidIsValid(extension) && getExtensionOfObject(TypeRelationId, type) == extension;
 }
 
-/* Whether values that SQL holds for equal may differ as text. */
+/* Returns whether values that SQL holds for equal may differ as text. */
 static bool
 has_loose_equality(const ProposeColumn *column)
 {
@@ -66,7 +66,7 @@ warn_of_column(ProposeTable *table, const ProposeColumn *column)
 			column->name);
 }
 
-/* Whether an owner may be named, and no foreign key before says so. */
+/* Returns whether an owner may be named, and no foreign key before says so. */
 static bool
 may_be_owned(const ProposeTable *table, const ProposeForeignKey *foreign)
 {
@@ -126,7 +126,7 @@ warn_of_table(ProposeTable *table)
 					   "It is empty, so widths of numbers are those of their types.");
 }
 
-/* Remarks on all tables. */
+/* Adds remarks on all tables. */
 void
 propose_cautions(Proposal *proposal)
 {

@@ -36,10 +36,10 @@ append_line(StringInfo out, const char *begin, const char *text)
 	appendStringInfoChar(out, '\n');
 }
 
-static char *print(const char *format, va_list *args) pg_attribute_printf(1, 0);
+static char *comment_print(const char *format, va_list *args) pg_attribute_printf(1, 0);
 
 static char *
-print(const char *format, va_list *args)
+comment_print(const char *format, va_list *args)
 {
 	StringInfoData text;
 
@@ -65,7 +65,7 @@ propose_comment(StringInfo out, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	append_line(out, "-- ", print(format, &args));
+	append_line(out, "-- ", comment_print(format, &args));
 	va_end(args);
 }
 
@@ -77,7 +77,7 @@ propose_remark(List **remarks, bool question, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	*remark = (ProposeRemark){question, print(format, &args)};
+	*remark = (ProposeRemark){question, comment_print(format, &args)};
 	va_end(args);
 	*remarks = lappend(*remarks, remark);
 }

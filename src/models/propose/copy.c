@@ -11,7 +11,7 @@
 
 #include "models/propose/propose.h"
 
-/* Of one parent. */
+/* So many columns of one parent are copied at most. */
 #define MAX_COPIES 2
 
 static bool
@@ -47,8 +47,8 @@ is_name_like(const ProposeColumn *column, bool whole)
 }
 
 /*
- * "reports_to" of reports_to, "artist" of artist_id, "Artist" of ArtistId; or the parent's name, if
- * the column only repeats the name of the one that it refers to.
+ * Returns "reports_to" of reports_to, "artist" of artist_id, "Artist" of ArtistId; or the parent's
+ * name, if the column only repeats the name of the one that it refers to.
  */
 static const char *
 stem(const ProposeTable *table, const ProposeForeignKey *foreign)

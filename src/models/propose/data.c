@@ -15,7 +15,7 @@
 #include "models/propose/propose.h"
 #include "server/sql.h"
 
-/* What is asked of a column, in this order, then about each delimiter. */
+/* These are asked of a column, in this order, then about each delimiter. */
 enum
 {
 	ASK_COUNT,
@@ -36,7 +36,7 @@ enum
  * Statements
  */
 
-/* Parts of aggregates; $ stands for the column. */
+/* Appends parts of aggregates, in which $ stands for the column. */
 static void
 append_for(StringInfo sql, const char *pattern, const char *column)
 {

@@ -10,17 +10,17 @@
 
 #include "models/propose/propose.h"
 
-/* Digits that a padded number has beyond those of the largest one that was seen. */
+/* A padded number has so many digits more than the largest one that was seen. */
 #define SPARE_DIGITS 3
 
-/* Bytes of a value that leave room for the rest of a key: all keys together have about 2,690. */
+/* A value of more bytes leaves too little for the rest of a key: all keys have about 2,690. */
 #define LONG_VALUE 900
 
 /*
  * Widths of numbers
  */
 
-/* Digits that a number of the column can have. */
+/* Returns the number of digits that a number of the column can have. */
 static int
 type_digits(const ProposeColumn *column)
 {
@@ -31,7 +31,7 @@ type_digits(const ProposeColumn *column)
 	return atoi(value_sort_format(&column->value));
 }
 
-/* 0: its values are not padded. */
+/* Returns the width to pad values to; 0: they are not padded. */
 static int
 width_of(const ProposeColumn *column)
 {
@@ -195,7 +195,7 @@ add_literal(ProposeKey *key, const char *literal)
 	return add_part(key, literal, -1, NULL);
 }
 
-/* "E#<a>#<b>", or "E" without columns. */
+/* Appends "E#<a>#<b>" to a key, or "E" without columns. */
 static ProposeKey *
 add_columns(const Proposal *proposal, ProposeKey *key, const char *prefix,
 			const ProposeTable *table, int n, const int *columns, bool sorted)
@@ -226,7 +226,7 @@ propose_head_key(const ProposeEntity *entity)
 	return add_literal(NIL, psprintf("#%s", entity->prefix));
 }
 
-/* The same key of the rows that refer to it; NIL if the foreign key does not have all of it. */
+/* Returns the key of the rows that refer to it; NIL if the foreign key does not have all of it. */
 static ProposeKey *
 as_referred(const ProposeKey *key, const ProposeForeignKey *foreign)
 {
@@ -303,7 +303,7 @@ propose_child_key(const Proposal *proposal, const ProposeEntity *entity,
 	return add_rest(proposal, NIL, entity, foreign);
 }
 
-/* The table's key.  Below an owner that is itself in a collection, if the row has its key. */
+/* Sets the table's key: below an owner that is itself in a collection, if the row has its key. */
 static void
 set_keys(const Proposal *proposal, ProposeEntity *entity)
 {
@@ -345,7 +345,7 @@ propose_keys(Proposal *proposal)
 		set_keys(proposal, lfirst(cell));
 }
 
-/* Remarks on numbers that no key sorts by value. */
+/* Adds remarks on numbers that no key sorts by value. */
 void
 propose_remark_unpadded(ProposeEntity *entity)
 {
@@ -405,7 +405,7 @@ propose_key_has(const ProposeKey *key, int column)
 	return false;
 }
 
-/* Whether all rows have the key: none of its columns can be NULL. */
+/* Returns whether all rows have the key: none of its columns can be NULL. */
 static bool
 is_required(const ProposeTable *table, const ProposeKey *key)
 {
@@ -421,7 +421,7 @@ is_required(const ProposeTable *table, const ProposeKey *key)
 	return true;
 }
 
-/* Whether all items of an entity are in an index, in which some are. */
+/* Returns whether all items of an entity are in an index, in which some are. */
 bool
 propose_place_has_all(const ProposeEntity *entity, int i)
 {

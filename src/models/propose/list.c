@@ -9,7 +9,7 @@
 
 #include "models/propose/propose.h"
 
-/* Children of one row, and the bytes of all of them, up to which a list is offered. */
+/* A list is offered for so many children of one row, and so many bytes of all of them. */
 #define MAX_CHILDREN 50
 #define MAX_LIST_BYTES 16384
 
@@ -27,7 +27,7 @@ is_referred_to(const Proposal *proposal, const ProposeTable *table)
 	return false;
 }
 
-/* The one foreign key of a table that nothing refers to; NULL: it has several, or none. */
+/* Returns the one foreign key of a table that nothing refers to; NULL: it has several, or none. */
 static const ProposeForeignKey *
 only_parent(const Proposal *proposal, const ProposeTable *table)
 {

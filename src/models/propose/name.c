@@ -23,7 +23,7 @@ clipped(const char *name, const char *suffix)
 
 typedef bool (*IsTaken)(const Proposal *proposal, const char *name);
 
-/* The name, or the first of name2, name3, … that is free. */
+/* Returns the name, or the first of name2, name3, … that is free. */
 static const char *
 free_name(const Proposal *proposal, const char *name, IsTaken is_taken)
 {
@@ -68,7 +68,7 @@ is_prefix(const Proposal *proposal, const char *prefix)
 	return false;
 }
 
-/* Tables of one name in several schemas: all of them are called by both. */
+/* Returns whether several schemas have tables of that name: all are then called by both names. */
 static bool
 name_is_shared(const Proposal *proposal, const ProposeTable *table)
 {
@@ -127,7 +127,7 @@ is_view_of(const ProposeEntity *entity, const char *name)
 	return false;
 }
 
-/* Whether a relation or a type of that name is in the schema, or will be. */
+/* Returns whether a relation or a type of that name is in the schema, or will be. */
 static bool
 is_view(const Proposal *proposal, const char *name)
 {
@@ -274,7 +274,7 @@ any_attribute_begins(const Proposal *proposal, const char *name, bool whole)
 	return false;
 }
 
-/* A name that no attribute has, or begins with. */
+/* Returns a name that no attribute has, or begins with. */
 static const char *
 unused_name(const Proposal *proposal, const char *name, bool whole)
 {

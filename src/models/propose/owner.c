@@ -33,7 +33,7 @@ is_within_key(const ProposeTable *table, const ProposeForeignKey *foreign)
 	return true;
 }
 
-/* Where the first of its columns is in the key. */
+/* Returns where the first of its columns is in the key. */
 static int
 first_in_key(const ProposeTable *table, const ProposeForeignKey *foreign)
 {
@@ -50,7 +50,7 @@ first_in_key(const ProposeTable *table, const ProposeForeignKey *foreign)
 	return first;
 }
 
-/* The more columns the closer: a line of an order belongs to the order, not to the customer. */
+/* Returns whether a is closer than b: with more columns it is a line's order, not its customer. */
 static bool
 is_closer(const ProposeTable *table, const ProposeForeignKey *a, const ProposeForeignKey *b)
 {
@@ -194,7 +194,7 @@ set_named_owners(const Proposal *proposal, Jsonb *owners)
  * All of them
  */
 
-/* Tables that own each other in a circle: the first one gets a collection of its own. */
+/* Gives the first of tables that own each other in a circle a collection of its own. */
 static void
 break_circle(const Proposal *proposal, ProposeEntity *entity)
 {

@@ -13,7 +13,7 @@
 
 #include "models/propose/propose.h"
 
-/* In which index the collections with some literal at their beginning are. */
+/* A Habit says in which index the collections with some literal at their beginning are. */
 typedef struct Habit
 {
 	const char *prefix;
@@ -55,7 +55,7 @@ make_place(ProposePurpose purpose, const ProposeForeignKey *foreign, ProposeKey 
 	return place;
 }
 
-/* Whether whoever knows the key of a row can make the key of its item. */
+/* Returns whether whoever knows the key of a row can make the key of its item. */
 static bool
 is_found_by_key(const ProposeEntity *entity)
 {
@@ -116,7 +116,7 @@ places_of(const Proposal *proposal, const ProposeEntity *entity)
  * Which index
  */
 
-/* The lowest index that the entity is not in; one that other places want only if need be. */
+/* Returns the lowest index that the entity is not in, of those that others want only if need be. */
 static int
 free_index(const ProposeEntity *entity, const List *habits, const List *places)
 {
@@ -196,8 +196,8 @@ put_places(Proposal *proposal, ProposeEntity *entity, List *places, List *habits
 }
 
 /*
- * Whether the items of its owner are elsewhere in the table: then one Query could read both if they
- * were in one index.
+ * Returns whether the items of its owner are elsewhere in the table: then one Query could read both
+ * if they were in one index.
  */
 static bool
 wants_join(const ProposeEntity *entity)
@@ -235,7 +235,7 @@ compare_counts(const ListCell *a, const ListCell *b)
 	return first < second ? -1 : first > second;
 }
 
-/* What all entities need, as lists of an entity and its places; sets the number of indexes. */
+/* Lists the needs of all entities, each as entity and places; sets the number of indexes. */
 static List *
 list_needs(Proposal *proposal)
 {

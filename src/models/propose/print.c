@@ -106,7 +106,7 @@ attribute_json(const char *before, const char *name, const char *type, bool requ
 	return json.text->data;
 }
 
-/* Attributes that are offered. */
+/* Appends the attributes that are offered. */
 static void
 append_options(StringInfo out, const ProposeEntity *entity)
 {
@@ -124,7 +124,7 @@ append_options(StringInfo out, const ProposeEntity *entity)
 										   "L jsonb", false));
 }
 
-/* Whether an item of the entity links two others. */
+/* Returns the foreign key to the other side if an item of the entity links two others. */
 static const ProposeForeignKey *
 other_side(const ProposeEntity *entity)
 {
@@ -255,7 +255,7 @@ print_entity(const Proposal *proposal, const ProposeEntity *entity)
 	return out.data;
 }
 
-/* A table that becomes no entity, as a comment. */
+/* Prints a table that becomes no entity, as a comment. */
 static char *
 print_left_out(const ProposeTable *table)
 {
@@ -331,7 +331,7 @@ print_views(const Proposal *proposal, List *texts)
  * All of it
  */
 
-/* What a person calls after all that, as comments. */
+/* Prints what a person calls after all that, as comments. */
 static char *
 print_calls(const Proposal *proposal)
 {

@@ -35,7 +35,7 @@ set_target(Proposal *proposal, text *target)
 					   relation);
 }
 
-/* A table whose rows nothing identifies becomes no entity. */
+/* Makes entities; a table whose rows nothing identifies becomes none. */
 static void
 make_entities(Proposal *proposal)
 {
@@ -71,7 +71,7 @@ read_all(Proposal *proposal, ArrayType *sources)
 }
 
 static void
-choose(Proposal *proposal, Jsonb *owners)
+proposal_choose(Proposal *proposal, Jsonb *owners)
 {
 	make_entities(proposal);
 	propose_names(proposal);
@@ -101,7 +101,7 @@ dyn_propose_migration(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, 1, "sources");
 	set_target(proposal, target);
 	read_all(proposal, PG_GETARG_ARRAYTYPE_P(1));
-	choose(proposal, owners);
+	proposal_choose(proposal, owners);
 	return_texts(fcinfo, list_concat(propose_print(proposal), asked_print(proposal, queries)));
 	return (Datum) 0;
 }

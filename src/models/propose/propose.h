@@ -48,13 +48,13 @@
 
 #include "models/value/value.h"
 
-/* The global indexes that a table may have. */
+/* A table may have so many global indexes. */
 #define PROPOSE_MAX_INDEXES 20
 
-/* Candidates for the character between the parts of a key, the usual one first. */
+/* The character between the parts of a key is chosen from these, the usual one first. */
 #define PROPOSE_DELIMITERS "#|~/^!"
 
-/* What the values of a column are, as far as they were looked at. */
+/* ProposeData is what the values of a column are, as far as they were looked at. */
 typedef struct ProposeData
 {
 	double filled; /* the part of the rows where it is not NULL */
@@ -107,7 +107,7 @@ typedef struct ProposeForeignKey
 	double most;
 } ProposeForeignKey;
 
-/* A line before the statement that it is about. */
+/* A ProposeRemark is a line before the statement that it is about. */
 typedef struct ProposeRemark
 {
 	bool question;
@@ -139,7 +139,7 @@ typedef struct ProposeTable
 	struct ProposeEntity *entity; /* NULL: nothing identifies its rows */
 } ProposeTable;
 
-/* A literal, or an attribute. */
+/* A ProposePart is a literal, or an attribute. */
 typedef struct ProposePart
 {
 	const char *literal; /* or NULL */
@@ -147,7 +147,7 @@ typedef struct ProposePart
 	const char *format; /* or NULL */
 } ProposePart;
 
-/* The template of a key: ProposeParts. */
+/* A ProposeKey is the template of a key, a list of ProposeParts. */
 typedef List ProposeKey;
 
 typedef enum ProposePurpose
@@ -157,7 +157,7 @@ typedef enum ProposePurpose
 	PLACE_JOIN /* beside its owner, whose items the table keeps elsewhere */
 } ProposePurpose;
 
-/* Where the items of an entity are in an index. */
+/* A ProposePlace says where the items of an entity are in an index. */
 typedef struct ProposePlace
 {
 	ProposePurpose purpose;
@@ -166,7 +166,7 @@ typedef struct ProposePlace
 	ProposeKey *sort;
 } ProposePlace;
 
-/* A column of a parent, as an attribute of the items that refer to it. */
+/* A ProposeCopy is a column of a parent, as an attribute of the items that refer to it. */
 typedef struct ProposeCopy
 {
 	const ProposeForeignKey *foreign;
@@ -174,7 +174,7 @@ typedef struct ProposeCopy
 	const char *attribute;
 } ProposeCopy;
 
-/* Rows of another table, as an attribute of the items that they refer to. */
+/* A ProposeList is rows of another table, as an attribute of the items that they refer to. */
 typedef struct ProposeList
 {
 	const struct ProposeEntity *child;

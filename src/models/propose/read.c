@@ -19,7 +19,7 @@
 #include "models/propose/propose.h"
 #include "server/sql.h"
 
-/* Pages that are read of a table: 32 MB. */
+/* So many pages are read of a table: 32 MB. */
 #define SAMPLE_PAGES 4096
 
 /* Runs a statement that returns one row, which stays in SPI_tuptable. */
@@ -35,7 +35,7 @@ propose_execute(const char *sql, int nargs, Oid *types, Datum *values)
 		elog(ERROR, "a statement about a source has " UINT64_FORMAT " rows", rows);
 }
 
-/* The same, about the rows of a table. */
+/* Does the same with a statement about the rows of a table. */
 void
 propose_execute_on(const ProposeTable *table, const char *sql)
 {

@@ -29,7 +29,7 @@ attribute_size(const ProposeColumn *column, int name_length)
 								  width + ATTRIBUTE_OVERHEAD);
 }
 
-/* The part of the items that have the key is returned in *filled. */
+/* Returns the size of a key, and in *filled the part of the items that have it. */
 static double
 key_size(const ProposeEntity *entity, const ProposeKey *key, double *filled)
 {
@@ -53,7 +53,7 @@ key_size(const ProposeEntity *entity, const ProposeKey *key, double *filled)
 	return size;
 }
 
-/* The attributes, the columns, and the entry of an index. */
+/* Adds up the attributes, the columns, and the entry of an index. */
 static double
 place_size(const Proposal *proposal, const ProposeEntity *entity, const ProposePlace *place,
 		   double table_key)
@@ -101,7 +101,7 @@ pretty(double bytes)
 	return psprintf("%.1f GB", bytes / 1024 / 1024 / 1024);
 }
 
-/* Remarks on the size of the table of items, and on what is to be saved. */
+/* Adds remarks on the size of the table of items, and on what is to be saved. */
 void
 propose_size(Proposal *proposal)
 {

@@ -33,7 +33,7 @@
 #include "server/compat.h"
 #include "server/errors.h"
 
-/* A table of a schema, when the schema was listed.  It is not locked, and may be gone since. */
+/* A ListedTable is not locked: it was in the schema when that was listed, and may be gone. */
 typedef struct ListedTable
 {
 	Oid relid;
@@ -141,8 +141,8 @@ try_lock_all(const List *tables)
 }
 
 /*
- * Who waits for a table holds no other one of the schema: a session that has locked it may be about
- * to drop those.
+ * Locks all tables, and holds none while it waits for another one of the schema: a session that has
+ * locked that may be about to drop them.
  */
 static void
 lock_all(const List *tables)
@@ -198,7 +198,7 @@ add_schema(List *relids, const char *name)
 	return relids;
 }
 
-/* "schema.*", or NULL. */
+/* Returns the schema of "schema.*", or NULL. */
 static char *
 schema_of_all(const char *name)
 {
@@ -211,7 +211,7 @@ schema_of_all(const char *name)
 	return list_length(names) == 1 ? strVal(linitial(names)) : NULL;
 }
 
-/* What a foreign table or a view shows may depend on the user; partitions may be foreign tables. */
+/* Returns whether rows may depend on the user: those of a view, or a foreign table or partition. */
 static bool
 depends_on_reader(Relation rel)
 {

@@ -30,7 +30,7 @@ write_step_attributes(JsonWriter *json, const ProposeTable *table)
 		json_write_end(json);
 }
 
-/* {"column of the parent": "column"}, or the other way round of children. */
+/* Writes {"column of the parent": "column"}, or the other way round of children. */
 static void
 write_on(JsonWriter *json, const ProposeForeignKey *foreign, const ProposeTable *table,
 		 bool of_children)
@@ -47,7 +47,7 @@ write_on(JsonWriter *json, const ProposeForeignKey *foreign, const ProposeTable 
 	json_write_end(json);
 }
 
-/* All that is copied from the parent of one foreign key. */
+/* Writes all that is copied from the parent of one foreign key. */
 static void
 write_parent(JsonWriter *json, const ProposeEntity *entity, const ProposeForeignKey *foreign)
 {
@@ -92,7 +92,7 @@ parents_json(const ProposeEntity *entity)
 	return json.text->data;
 }
 
-/* The columns of a child but those that refer to the parent. */
+/* Writes the columns of a child but those that refer to the parent. */
 static void
 write_values(JsonWriter *json, const ProposeList *list)
 {
@@ -156,7 +156,7 @@ children_json(const ProposeEntity *entity)
 	return json.text->data;
 }
 
-/* A step without the brace at its end. */
+/* Returns a step without the brace at its end. */
 static char *
 step_json(const ProposeEntity *entity, const char *before)
 {

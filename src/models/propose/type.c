@@ -70,7 +70,7 @@ choose_in_key(ProposeTable *table, ProposeColumn *column, Oid base)
 }
 
 static void
-choose(ProposeTable *table, ProposeColumn *column)
+type_choose(ProposeTable *table, ProposeColumn *column)
 {
 	Oid base = getBaseType(column->type);
 	ItemType type = value_item_type(column->type);
@@ -144,7 +144,7 @@ propose_types(Proposal *proposal)
 	for (int i = 0; i < proposal->ntables; i++)
 	{
 		for (int k = 0; k < proposal->tables[i].ncolumns; k++)
-			choose(&proposal->tables[i], &proposal->tables[i].columns[k]);
+			type_choose(&proposal->tables[i], &proposal->tables[i].columns[k]);
 	}
 }
 

@@ -20,7 +20,7 @@
 
 static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/* By long division, a digit from the right at a time. */
+/* Encodes by long division, a digit from the right at a time. */
 static void
 encode(const unsigned char bytes[KSUID_BYTES], char out[KSUID_LENGTH])
 {
@@ -43,7 +43,7 @@ encode(const unsigned char bytes[KSUID_BYTES], char out[KSUID_LENGTH])
 	}
 }
 
-/* False if it is none. */
+/* Decodes a KSUID; returns false if the text is none. */
 static bool
 decode(ItemSpan text, unsigned char bytes[KSUID_BYTES])
 {
@@ -120,7 +120,7 @@ dyn_ksuid(PG_FUNCTION_ARGS)
 	return ksuid_datum(text);
 }
 
-/* The first or last one of a second. */
+/* Returns the first or last KSUID of a second. */
 static Datum
 bound(TimestampTz at, int fill)
 {

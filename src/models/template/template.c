@@ -17,10 +17,10 @@
 
 #define MAX_WIDTH ITEM_NUMBER_DIGITS
 
-/* Twice what a key holds, as names of attributes may be long: work and memory grow with the square. */
+/* This is twice what a key holds, as names may be long: work and memory grow with the square. */
 #define MAX_TEMPLATE 4096
 
-/* What a part of a timestamp looks like: 0 is a digit. */
+/* A part of a timestamp looks like this, where 0 is a digit. */
 static const char timestamp_form[] = "0000-00-00T00:00:00";
 static const int unit_lengths[] = {0, 4, 7, 10, 13, 16, 19};
 static const char *const unit_names[] = {"", "year", "month", "day", "hour", "minute", "second"};
@@ -57,7 +57,7 @@ add_part(Template *t)
 	return &t->parts[t->nparts++];
 }
 
-/* A literal up to the next placeholder, with "<<" as "<"; returns where it ends. */
+/* Parses a literal up to the next placeholder, with "<<" as "<"; returns where it ends. */
 static const char *
 parse_literal(Template *t, const char *p, const char *end)
 {
@@ -114,7 +114,7 @@ parse_format(Template *t, TemplatePart *part, ItemSpan format)
 	}
 }
 
-/* A name, or several with dots between. */
+/* Parses a name, or several with dots between. */
 static void
 parse_path(Template *t, TemplatePart *part, ItemSpan names)
 {
@@ -136,7 +136,7 @@ parse_path(Template *t, TemplatePart *part, ItemSpan names)
 	}
 }
 
-/* From behind "<" on; returns what follows ">". */
+/* Parses a placeholder from behind "<" on; returns what follows ">". */
 static const char *
 parse_placeholder(Template *t, const char *p, const char *end)
 {
@@ -155,7 +155,7 @@ parse_placeholder(Template *t, const char *p, const char *end)
 	return close + 1;
 }
 
-/* What stands beside each placeholder. */
+/* Tells each placeholder what stands beside it. */
 static void
 link_parts(Template *t)
 {
@@ -216,7 +216,7 @@ add_digit(Template *t)
 		step_add(step, (unsigned char) c);
 }
 
-/* One byte or more, but those that no value may hold. */
+/* Adds steps for one byte or more, but those that no value may hold. */
 static void
 add_free(Template *t, const TemplatePart *part)
 {
@@ -338,7 +338,7 @@ wrong_type(ItemSpan value, const char *wanted)
 					wanted);
 }
 
-/* Digits of a number that is padded, or subtracted from as many nines. */
+/* Renders the digits of a number that is padded, or subtracted from as many nines. */
 static const char *
 render_padded(const TemplatePart *part, ItemSpan value, StringInfo out)
 {
@@ -373,7 +373,7 @@ two_digits(const char *p)
 	return (p[0] - '0') * 10 + p[1] - '0';
 }
 
-/* How many characters of a string are those of a timestamp from its beginning on; 0: it is none. */
+/* Returns how many characters a string has of a timestamp from its beginning on; 0: none. */
 static int
 timestamp_length(ItemSpan s)
 {
@@ -391,7 +391,7 @@ timestamp_length(ItemSpan s)
 	return n;
 }
 
-/* Whether what follows the seconds says UTC, or nothing: digits after a point, and a Z. */
+/* Returns whether what follows the seconds says UTC, or nothing: digits after a point, and a Z. */
 static bool
 is_utc_end(const char *p, const char *end)
 {
@@ -466,7 +466,7 @@ render_unit(const TemplatePart *part, ItemSpan value, StringInfo out)
 	return wrong_type(value, "S or N");
 }
 
-/* Whether a literal is first found behind a text, and not within it. */
+/* Returns whether a literal is first found behind a text, and not within it. */
 static bool
 literal_ends(ItemSpan text, ItemSpan literal)
 {
@@ -489,7 +489,7 @@ is_in_number(char c)
 }
 
 /*
- * Of a text without a form of its own: whether it could be taken for more than the placeholder.  It
+ * Checks whether a text without a form of its own could be taken for more than the placeholder.  It
  * is what is written of the given one, which messages show.
  */
 static const char *
@@ -515,7 +515,7 @@ check_free(const TemplatePart *part, ItemSpan text, ItemSpan given)
 	return NULL;
 }
 
-/* Whether the value is a number, which has nothing in it that is beside the placeholder. */
+/* Returns whether the value is a number, which has nothing in it that is beside the placeholder. */
 static bool
 is_number_beside(const TemplatePart *part, ItemSpan value)
 {
@@ -637,7 +637,7 @@ template_render(const Template *t, ItemSpan attributes, StringInfo out,
  * Comparing
  */
 
-/* Where steps may begin besides at one: behind all that may be left out. */
+/* Marks where steps may begin besides at one: behind all that may be left out. */
 static void
 mark_from(const Template *t, bool *marked, int i)
 {
@@ -690,8 +690,8 @@ steps_meet(const TemplateStep *a, const TemplateStep *b)
 }
 
 /*
- * Whether step i of one and step k of the other can be reached by the same bytes: from left to
- * right and from above, each step is left once for all ways that lead to it.
+ * Returns whether step i of one and step k of the other can be reached by the same bytes: from left
+ * to right and from above, each step is left once for all ways that lead to it.
  */
 bool
 template_overlaps(const Template *a, const Template *b)

@@ -46,7 +46,7 @@ typedef enum TemplateUnit
 	TEMPLATE_SECOND
 } TemplateUnit;
 
-/* A literal, or a placeholder where the path is not empty. */
+/* A TemplatePart is a literal, or a placeholder where the path is not empty. */
 typedef struct TemplatePart
 {
 	ItemSpan literal; /* of a placeholder: the one after it, if another placeholder follows that */
@@ -62,7 +62,7 @@ typedef struct TemplatePart
 	char after;
 } TemplatePart;
 
-/* A set of bytes, one of which comes next in a rendered key, once or any number of times. */
+/* A TemplateStep is a set of bytes, one of which comes next in a key, once or repeatedly. */
 typedef struct TemplateStep
 {
 	uint64 bytes[4];
@@ -79,7 +79,7 @@ typedef struct Template
 	TemplateStep *steps;
 } Template;
 
-/* All in the current memory context; what is wrong is ERRCODE_DYN_VALIDATION. */
+/* All results are in the current memory context; what is wrong is ERRCODE_DYN_VALIDATION. */
 extern Template *template_parse(ItemSpan text);
 
 /*
@@ -90,23 +90,23 @@ extern Template *template_parse(ItemSpan text);
 extern bool template_render(const Template *t, ItemSpan attributes, StringInfo out,
 							const TemplatePart **missing);
 
-/* The same without an error: NULL, or what is wrong, as a message. */
+/* Renders without an error: returns NULL, or what is wrong, as a message. */
 extern const char *template_try_render(const Template *t, ItemSpan attributes, StringInfo out,
 									   const TemplatePart **missing);
 
-/* What one placeholder renders of its value: NULL, or what is wrong with it. */
+/* Renders what one placeholder makes of its value; returns NULL, or what is wrong with it. */
 extern const char *template_render_value(const TemplatePart *part, ItemSpan value, StringInfo out);
 
-/* The value of a placeholder in an item's attributes. */
+/* Finds the value of a placeholder in an item's attributes. */
 extern bool template_find(const TemplatePart *part, ItemSpan attributes, ItemSpan *value);
 
-/* Whether a string has the form that it renders. */
+/* Returns whether a string has the form that it renders. */
 extern bool template_fits(const Template *t, ItemSpan string);
 
-/* Whether some string has the form of both. */
+/* Returns whether some string has the form of both. */
 extern bool template_overlaps(const Template *a, const Template *b);
 
-/* Whether different values of the attributes make different keys: nothing is cut or changed. */
+/* Returns whether different attributes make different keys: nothing is cut or changed. */
 extern bool template_is_injective(const Template *t);
 
 /* ksuid.c: 27 characters each, not terminated */

@@ -12,7 +12,7 @@
 #include "server/call_site.h"
 #include "server/errors.h"
 
-/* What a call site needs again. */
+/* A CallSite keeps what a call site needs again. */
 typedef struct CallSite
 {
 	ValueType type;
@@ -40,8 +40,9 @@ type_argument(FunctionCallInfo fcinfo, int i)
 }
 
 /*
- * With a constant type, as in views, it is in the memory of the expression: a statement for one row has many
- * call sites, and for each a memory context costs more than the call.
+ * Makes a site's state, with a constant type, as in views, in the memory of the expression: a
+ * statement for one row has many call sites, and for each a memory context costs more than the
+ * call.
  */
 static CallSite *
 make_site(FunctionCallInfo fcinfo, ItemType type)

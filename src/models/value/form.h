@@ -30,7 +30,7 @@ typedef enum ValueKind
 	VALUE_OUTPUT /* by the functions of the type */
 } ValueKind;
 
-/* A type without its domains. */
+/* A ValueForm is a type without its domains. */
 typedef struct ValueForm
 {
 	ValueKind kind;
@@ -41,19 +41,19 @@ typedef struct ValueForm
 	Oid element; /* of an array */
 } ValueForm;
 
-/* An error unless the two types go together. */
+/* Raises an error unless the two types go together. */
 extern void value_form(const ValueType *type, ValueForm *form);
 
-/* An error if no value is of the type of SQL, a pseudo-type. */
+/* Raises an error if no value is of the type of SQL, a pseudo-type. */
 extern void value_type_require_values(const ValueType *type);
 extern void value_element_type(const ValueForm *form, ValueType *type);
 
-/* Days since 2000: of 1970, and of the years that ISO 8601 has. */
+/* These are days since 2000: of 1970, and of the years that ISO 8601 has. */
 #define VALUE_EPOCH_DAYS INT64CONST(10957)
 #define VALUE_FIRST_DAY (-730119) /* 0001-01-01 */
 #define VALUE_LAST_DAY 2921939 /* 9999-12-31 */
 
-/* Timestamps with as many digits of the second as are printed. */
+/* Texts of scalars are no longer; timestamps print so many digits of the second as that returns. */
 #define VALUE_MAX_TEXT 64
 extern int value_timestamp_digits(const ValueForm *form);
 

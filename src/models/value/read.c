@@ -84,7 +84,7 @@ value_reader(const ValueType *type)
  * Types that are left to their own functions
  */
 
-/* By the input function, or the constraints of the domain. */
+/* Calls the input function, or checks the constraints of the domain. */
 static bool
 call_type(ValueReader *reader, char *text, Datum *value, struct Node *escontext)
 {
@@ -161,7 +161,7 @@ by_type(ValueReader *reader, char *text, bool lenient, Datum *value)
  * Numbers
  */
 
-/* The place of the first digit that is not 0 before the point; 0 and less are behind it. */
+/* Returns the place of the first digit that is not 0 before the point; 0 and less are behind it. */
 static int
 leading_place(const char *number)
 {
@@ -176,7 +176,7 @@ leading_place(const char *number)
 	return PG_INT32_MIN;
 }
 
-/* Rounded, as a cast does it, if it then has no more digits than the type. */
+/* Reads a number, rounded as a cast does it, if it then has no more digits than the type. */
 static bool
 read_numeric(const ValueReader *reader, ItemSpan number, Datum *value)
 {
@@ -214,7 +214,7 @@ read_float(const ValueReader *reader, ItemSpan number, Datum *value)
 	return true;
 }
 
-/* Seconds since 1970, as microseconds since 2000. */
+/* Converts seconds since 1970 to microseconds since 2000. */
 static bool
 seconds_to_timestamp(ItemSpan number, Timestamp *value)
 {
@@ -314,7 +314,7 @@ read_number(const ValueReader *reader, ItemSpan number, Datum *value)
  * Timestamps and dates in ISO 8601
  */
 
-/* Digits of a fixed number; false if there are fewer. */
+/* Takes the digits of a fixed number; returns false if there are fewer. */
 static bool
 take_digits(const char **p, const char *end, int digits, int *number)
 {
@@ -339,7 +339,7 @@ take_char(const char **p, const char *end, char c)
 	return true;
 }
 
-/* Days since 2000. */
+/* Takes a date as days since 2000. */
 static bool
 take_date(const char **p, const char *end, int64 *days)
 {
@@ -356,7 +356,7 @@ take_date(const char **p, const char *end, int64 *days)
 	return true;
 }
 
-/* A point and digits, of which six count. */
+/* Takes a point and digits, of which six count. */
 static bool
 take_fraction(const char **p, const char *end, int *microseconds)
 {
@@ -393,7 +393,7 @@ take_time(const char **p, const char *end, int64 *microseconds)
 	return hour < 24 && minute < 60 && second < 60;
 }
 
-/* Nothing, "Z", "+01:00", "-0130" or "+01", east of UTC. */
+/* Takes nothing, "Z", "+01:00", "-0130" or "+01", east of UTC. */
 static bool
 take_zone(const char **p, const char *end, bool *given, int64 *microseconds)
 {
@@ -422,7 +422,7 @@ take_zone(const char **p, const char *end, bool *given, int64 *microseconds)
 	return *p == end && hour < 16 && minute < 60;
 }
 
-/* Without a time it is midnight, without a zone UTC; of type timestamp it may have none but UTC. */
+/* Reads a timestamp, by default midnight in UTC; for type timestamp no other zone is allowed. */
 static bool
 read_timestamp(const ValueReader *reader, ItemSpan s, Datum *value)
 {
@@ -597,7 +597,7 @@ read_string(ValueReader *reader, ItemSpan s, bool lenient, Datum *value)
  * JSON, lists and sets
  */
 
-/* Whether json and jsonb can hold a value: U+0000 is nothing that they have. */
+/* Returns whether json and jsonb can hold a value: U+0000 is nothing that they have. */
 static bool
 is_json(ItemSpan value)
 {
@@ -648,7 +648,7 @@ read_json(const ValueReader *reader, ItemSpan value, Datum *json)
 	return true;
 }
 
-/* An array in the making. */
+/* An ArrayWork is an array in the making. */
 typedef struct ArrayWork
 {
 	int ndims;
@@ -658,7 +658,7 @@ typedef struct ArrayWork
 	bool *nulls;
 } ArrayWork;
 
-/* As deep as the first elements are lists: elements of arrays are none, but for JSON. */
+/* Measures as deep as the first elements are lists: array elements are none, but for JSON. */
 static bool
 measure_list(const ValueReader *reader, ItemSpan value, ArrayWork *work)
 {

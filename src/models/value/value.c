@@ -19,7 +19,7 @@
 #include "models/value/form.h"
 #include "server/errors.h"
 
-/* The SQL type that is used if only DynamoDB's type is given. */
+/* Returns the SQL type that is used if only DynamoDB's type is given. */
 static Oid
 own_type(ItemType type)
 {
@@ -56,8 +56,9 @@ fail_type(ItemSpan text, const char *message, const char *hint)
 }
 
 /*
- * Of arrays alone.  The two vectors subscript like arrays, but code that has them expects one
- * dimension that begins at 0, and no NULLs: what an array could be is not for it.
+ * Returns the type of an array's elements.  The two vectors subscript like arrays, but code that
+ * has them expects one dimension that begins at 0, and no NULLs: what an array could be is not for
+ * it.
  */
 static Oid
 element_of_base(Oid base)
@@ -96,7 +97,7 @@ item_type_of_base(Oid base)
 	}
 }
 
-/* The type below domains.  None of those whose OID the server's catalogs assign by hand is a domain. */
+/* Returns the type below domains, which have no OID that the server's catalogs assign by hand. */
 static Oid
 base_of(Oid sql, int32 *typmod)
 {
@@ -115,7 +116,7 @@ value_item_type(Oid sql)
 	return item_type_of_base(base_of(sql, &typmod));
 }
 
-/* The way of a type of SQL by itself. */
+/* Returns the kind of a type of SQL by itself. */
 static ValueKind
 kind_of_base(Oid base)
 {
@@ -161,8 +162,8 @@ kind_of_base(Oid base)
 }
 
 /*
- * Which go together.  Writers take a Datum for what its kind says, and readers make one, so a pair that
- * is not here would take bytes of one type for another's.
+ * These say which go together.  Writers take a Datum for what its kind says, and readers make one,
+ * so a pair that is not here would take bytes of one type for another's.
  */
 #define KIND(kind) (1 << (kind))
 #define KINDS_OF_NUMBERS \
@@ -190,7 +191,7 @@ static const struct
 	[ITEM_BS] = {KIND(VALUE_LIST), "A set is an array of what its elements are."},
 };
 
-/* NULL, or what the type of DynamoDB's can be of types of SQL's. */
+/* Returns NULL, or what the type of DynamoDB's can be of types of SQL's. */
 static const char *
 mismatch(ItemType type, Oid base, ValueKind kind)
 {
@@ -262,7 +263,7 @@ value_form(const ValueType *type, ValueForm *form)
 		form->kind = VALUE_OUTPUT;
 }
 
-/* Of numeric with a precision; one with digits after the point has none. */
+/* Returns the format of numeric with a precision; one with digits after the point has none. */
 static const char *
 numeric_sort_format(int32 typmod)
 {
@@ -302,7 +303,7 @@ value_sort_format(const ValueType *type)
 	return "010";
 }
 
-/* How the elements of an array are stored. */
+/* Returns how the elements of an array are stored. */
 void
 value_element_type(const ValueForm *form, ValueType *type)
 {

@@ -45,40 +45,40 @@ typedef struct ValueType
 	int32 typmod;
 } ValueType;
 
-/* "N integer"; what is wrong is ERRCODE_DYN_VALIDATION.  Types of SQL are looked up by search_path. */
+/* Parses "N integer", looking types up by search_path; raises ERRCODE_DYN_VALIDATION. */
 extern void value_type_parse(ItemSpan text, ValueType *type);
 
 /*
- * As declarations store it: "N integer", "S public.mood": the type with its schema, unless that is
- * pg_catalog.
+ * Prints it as declarations store it: "N integer", "S public.mood": the type with its schema,
+ * unless that is pg_catalog.
  */
 extern char *value_type_print(const ValueType *type);
 
-/* How a type of SQL is stored by default: N, S, B, BOOL, L, M. */
+/* Returns how a type of SQL is stored by default: N, S, B, BOOL, L, M. */
 extern ItemType value_item_type(Oid sql);
 
-/* Whether all values of the type of DynamoDB's are of it, but for strings with U+0000. */
+/* Returns whether all values of the type of DynamoDB's are of it, but for strings with U+0000. */
 extern bool value_type_is_open(const ValueType *type);
 
-/* The format of a placeholder under which numbers of a type sort by value; NULL: they have none. */
+/* Returns the placeholder's format under which a type's numbers sort by value, or NULL. */
 extern const char *value_sort_format(const ValueType *type);
 
 /*
- * A way from SQL values of a type to attributes, made once and used for many: *converter lives in
- * the memory context that it was made in.  It is an error if the two types do not go together: no
- * value of one is ever taken for one of the other.
+ * A ValueWriter is a way from SQL values of a type to attributes, made once and used for many:
+ * *converter lives in the memory context that it was made in.  It is an error if the two types do
+ * not go together: no value of one is ever taken for one of the other.
  */
 typedef struct ValueWriter ValueWriter;
 extern ValueWriter *value_writer(const ValueType *type);
 
-/* After item_build_name() or item_build_element(). False: it is absent, and nothing was built. */
+/* A value that is not absent is written after item_build_name() or item_build_element(). */
 extern bool value_is_absent(const ValueWriter *writer, Datum value);
 extern void value_write(ValueWriter *writer, ItemBuilder *b, Datum value);
 
 /*
- * And back.  False: it is NULL, or not of the type and lenient was asked for.  Before PostgreSQL 17
- * that may take a subtransaction, where the type is none of those that are converted by hand; in a parallel
- * query it is the type's own error then.
+ * A ValueReader is the way back.  False: it is NULL, or not of the type and lenient was asked for.
+ * Before PostgreSQL 17 that may take a subtransaction, where the type is none of those that are
+ * converted by hand; in a parallel query it is the type's own error then.
  */
 typedef struct ValueReader ValueReader;
 extern ValueReader *value_reader(const ValueType *type);

@@ -112,7 +112,7 @@ numeric_payload(ValueWriter *writer, const ItemBuilder *b, Datum value)
 	return number_span(writer, b, item_number_from_numeric(numeric, writer->number));
 }
 
-/* The shortest text that is read back as the same number, whatever extra_float_digits is. */
+/* Returns the shortest text that reads back as the same number, for any extra_float_digits. */
 static ItemSpan
 float_payload(ValueWriter *writer, const ItemBuilder *b, Datum value)
 {
@@ -138,7 +138,7 @@ put_digits(char *p, int value, int digits)
 	return p + digits;
 }
 
-/* Days since 2000, of years with four digits. */
+/* Checks days since 2000, of years with four digits. */
 static void
 check_days(const ItemBuilder *b, int64 days)
 {
@@ -255,7 +255,7 @@ bytes_payload(const ValueWriter *writer, Datum value)
 	return span;
 }
 
-/* Whether the session's settings print values as any other session reads them, and always alike. */
+/* Returns whether the settings print values always alike, as any other session reads them. */
 static bool
 prints_portably(void)
 {
@@ -270,7 +270,7 @@ set_locally(const char *name, const char *value)
 							 false);
 }
 
-/* Ranges of timestamps, intervals, floats: what a type prints may depend on settings. */
+/* Prints ranges of timestamps, intervals and floats: what a type prints may depend on settings. */
 static char *
 portable_output(ValueWriter *writer, Datum value)
 {
@@ -353,7 +353,7 @@ write_json(const ValueWriter *writer, ItemBuilder *b, Datum value)
 	item_build_jsonb(b, JsonbPGetDatum(jsonb));
 }
 
-/* The elements of one dimension of an array, from *elements on, which it moves. */
+/* Writes the elements of one dimension of an array, from *elements on, which it moves. */
 static void
 write_dimension(ValueWriter *writer, ItemBuilder *b, const int *dims, int ndims, Datum **elements,
 				bool **nulls)

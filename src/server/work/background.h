@@ -7,11 +7,11 @@
 
 #include "postmaster/bgworker.h"
 
-/* The caller */
+/* The caller uses this. */
 extern void background_describe(BackgroundWorker *worker, const char *type, const char *function,
 								Datum argument);
 
-/* The worker */
+/* The worker uses these. */
 extern void background_start(void);
 extern void background_connect(Oid database, Oid session_user, Oid role);
 extern void background_settings(const char *const (*values)[2], int n);

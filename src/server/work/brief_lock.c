@@ -19,7 +19,7 @@
 #include "server/work/brief_lock.h"
 
 /*
- * How long a lock is waited for, and then left alone, in milliseconds.  The deadlock check, which
+ * A lock is waited for so long, and then left alone, in milliseconds.  The deadlock check, which
  * also cancels an autovacuum that is in the way, has to come before.
  */
 #define LOCK_PATIENCE 300
@@ -53,7 +53,7 @@ work_sleep(long milliseconds)
  * One attempt
  */
 
-/* An attempt at locks of relations, or at one lock that is named by its tag. */
+/* A Wait is an attempt at locks of relations, or at one lock that is named by its tag. */
 typedef struct Wait
 {
 	List *relids;
@@ -98,10 +98,10 @@ lock_impatiently(void *arg)
 }
 
 /*
- * Whether the locks were not to be had now.  Some may be what another session waits for that holds
- * others, as a transaction does that reads a view after its table, or waits for our snapshot, as
- * CREATE INDEX CONCURRENTLY does.  That is no deadlock any more when the attempt, and the caller's
- * transaction, has let go of all that it has.
+ * Returns whether the locks were not to be had now.  Some may be what another session waits for
+ * that holds others, as a transaction does that reads a view after its table, or waits for our
+ * snapshot, as CREATE INDEX CONCURRENTLY does.  That is no deadlock any more when the attempt, and
+ * the caller's transaction, has let go of all that it has.
  */
 static bool
 is_in_use(const ErrorData *error)
@@ -221,7 +221,7 @@ brief_lock_blockers(List *relids, LOCKMODE mode)
 }
 
 pg_noreturn static void
-fail(List *relids, LOCKMODE mode)
+brief_lock_fail(List *relids, LOCKMODE mode)
 {
 	char *blockers = brief_lock_blockers(relids, mode);
 	Oid blocked = linitial_oid(relids);
@@ -264,7 +264,7 @@ brief_lock_all(List *relids, LOCKMODE mode)
 		long left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), end);
 
 		if (left <= 0)
-			fail(relids, mode);
+			brief_lock_fail(relids, mode);
 		work_sleep(Min(left, LOCK_PAUSE));
 	}
 }

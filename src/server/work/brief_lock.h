@@ -16,21 +16,21 @@
 /* Sleep, but let the session be cancelled. */
 extern void work_sleep(long milliseconds);
 
-/* One attempt at a lock until the transaction ends; false if it is not to be had soon. */
+/* Makes one attempt at a lock until the transaction ends; false if it is not to be had soon. */
 extern bool brief_lock_try(Oid relid, LOCKMODE mode);
 extern bool brief_lock_try_all(List *relids, LOCKMODE mode);
 extern bool brief_lock_try_tag(const LOCKTAG *tag, LOCKMODE mode);
 
 /*
- * Attempts until the lock is there; an error after lock_timeout, or after 20 seconds if that is 0.
- * The caller has checked the user's rights.  The relation may be gone.
+ * Attempts until the lock is there; raises an error after lock_timeout, or after 20 seconds if that
+ * is 0.  The caller has checked the user's rights.  The relation may be gone.
  */
 extern void brief_lock(Oid relid, LOCKMODE mode);
 
-/* The same of several relations: while one of them is not to be had, none is held. */
+/* Does the same for several relations: while one of them is not to be had, none is held. */
 extern void brief_lock_all(List *relids, LOCKMODE mode);
 
-/* A sentence that names the processes in the way; NULL if there are none any more. */
+/* Returns a sentence that names the processes in the way; NULL if there are none any more. */
 extern char *brief_lock_blockers(List *relids, LOCKMODE mode);
 
 #endif

@@ -63,7 +63,7 @@ job_commit(Job *job)
  * Locks
  */
 
-/* A chunk of a job.  Number 0 stands for the job itself, and id 0 for the right to begin jobs. */
+/* Sets the tag of a chunk; number 0 stands for the job, and id 0 for the right to begin jobs. */
 static void
 set_tag(LOCKTAG *tag, int64 id, int64 number)
 {
@@ -124,7 +124,7 @@ job_leave(Job *job)
  * Statements
  */
 
-/* A column of the first row found, copied into the job's memory context; NULL for NULL. */
+/* Returns a column of the first row found, copied into the job's memory context; NULL for NULL. */
 static ArrayType *
 result_array(const Job *job, int column)
 {
@@ -209,7 +209,7 @@ insert_job(Job *job, const char *fingerprint, ArrayType *steps)
 				  lengthof(types), types, values, NULL);
 }
 
-/* False: another session has finished the job just now. */
+/* Finds the job; returns false if another session has finished it just now. */
 static bool
 find_job(Job *job, const char *fingerprint, Oid *role)
 {
@@ -286,7 +286,7 @@ enter_job(Job *job, const char *fingerprint, ArrayType *steps, bool restart)
 		restart_job(job);
 }
 
-/* The names of steps as text[]; NULL for the only one of a job without any. */
+/* Returns the names of steps as text[]; NULL for the only one of a job without any. */
 static ArrayType *
 step_array(const List *names)
 {
@@ -422,7 +422,7 @@ count_chunk(const Job *job)
 	return number;
 }
 
-/* Where the next chunk begins; false if there is none. */
+/* Finds where the next chunk begins; returns false if there is none. */
 static bool
 find_end(const Job *job, int step, ArrayType **end)
 {
@@ -682,9 +682,9 @@ job_total(Job *job, JobTotal *total)
 	SPI_freetuptable(SPI_tuptable);
 }
 
-/* One line for the step that is being worked on, from the view that dyn_jobs reads too. */
+/* Prints a line on the step that is worked on, read from the view so that both show the same. */
 static void
-tell(const Job *job)
+tell_step(const Job *job)
 {
 	Oid types[] = {INT8OID};
 	Datum values[] = {Int64GetDatum(job->id)};
@@ -719,5 +719,5 @@ void
 job_tell(Job *job)
 {
 	if (progress_is_due(&job->told))
-		tell(job);
+		tell_step(job);
 }

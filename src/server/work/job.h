@@ -54,7 +54,7 @@ typedef struct Job
 	int64 claimed; /* the number of the chunk that the session has locked; 0: none */
 } Job;
 
-/* Keys after lower (NULL: from the beginning) up to and with upper (NULL: to the end). */
+/* A JobChunk has the keys after lower, if not NULL, up to and with upper, or the end if NULL. */
 typedef struct JobChunk
 {
 	Job *job;
@@ -64,7 +64,7 @@ typedef struct JobChunk
 	ArrayType *upper;
 } JobChunk;
 
-/* What a job has done, in all sessions. */
+/* A JobTotal is what a job has done, in all sessions. */
 typedef struct JobTotal
 {
 	int64 done;
@@ -73,8 +73,9 @@ typedef struct JobTotal
 } JobTotal;
 
 /*
- * Where a chunk that begins after lower (NULL: the beginning) ends, as text[] in the current memory
- * context; NULL: it is the last one.  It runs while the job is locked, under an active snapshot.
+ * Returns where a chunk that begins after lower (NULL: the beginning) ends, as text[] in the
+ * current context; NULL: it is the last one.  It runs while the job is locked, under an active
+ * snapshot.
  */
 typedef ArrayType *(*JobCut)(int step, ArrayType *lower, void *arg);
 
@@ -94,14 +95,14 @@ extern void job_leave(Job *job);
 /* Commits. */
 extern void job_commit(Job *job);
 
-/* Rows that a step is expected to have, for progress; the first time counts.  Does not commit. */
+/* Sets the rows that a step may have, for progress; the first time counts.  Does not commit. */
 extern void job_expect(Job *job, int step, int64 rows);
 
 /* Commits.  False: all chunks of the step are done, or others are at work on them. */
 extern bool job_claim(Job *job, int step, JobCut cut, void *arg, JobChunk *chunk);
 
 /*
- * Used when there is nothing to claim: waits for the sessions that work on the step, and takes a
+ * Serves when there is nothing to claim: waits for the sessions that work on the step, and takes a
  * chunk that one of them leaves unfinished.  If wait is false, sessions at work are an error.
  * False: all chunks of the step are done.  Commits.
  */
@@ -129,7 +130,7 @@ extern void job_problem(Job *job, int step, const char *what, const char *row, c
 
 extern void job_total(Job *job, JobTotal *total);
 
-/* A NOTICE about progress, if the last one is some seconds old: rows, rate, time left. */
+/* Raises a NOTICE about progress, if the last one is some seconds old: rows, rate, time left. */
 extern void job_tell(Job *job);
 
 #endif

@@ -29,28 +29,28 @@
 #include "server/work/background.h"
 #include "server/work/visit.h"
 
-/* Seconds after which a launcher is started again that has ended. */
+/* A launcher that has ended is started again after so many seconds. */
 #define RESTART_LAUNCHER 10
 
-/* Milliseconds: before a database is visited again that has more; or that is locked as a whole. */
+/* A database is visited again after so many ms if it has more, or if it is locked as a whole. */
 #define SOON 100
 #define LATER 1000
 
-/* Milliseconds between two looks at which databases there are, and for a free worker. */
+/* The launcher looks which databases there are, and for a free worker, every so many ms. */
 #define LOOK_AGAIN 1000
 
-/* Milliseconds: after a visit's begin, before it gets help. */
+/* A visit gets help so many milliseconds after its begin. */
 #define HELP_AFTER 500
 
-/* Milliseconds: at most so long a worker's start is waited for. */
+/* A worker's start is waited for so many milliseconds at most. */
 #define WAIT_FOR_START (60 * 1000)
 
-/* Milliseconds after which the end of a visit is not held against those before. */
+/* After so many milliseconds the end of a visit is not held against those before. */
 #define SETTLED (60 * 1000)
 
 /*
- * Seconds that a relation, or a database, is left alone at most after failures that have taken the
- * server down; these cost everybody more, so they begin with more, too.
+ * A relation, or a database, is left alone for so many seconds at most after failures that have
+ * taken the server down; these cost everybody more, so they begin with more, too.
  */
 #define CRASH_INTERVALS 4 /* after the first one */
 #define MAX_CRASH_BACK_OFF (24 * 60 * 60)
@@ -64,7 +64,7 @@ typedef struct TargetKey
 	Oid database;
 } TargetKey;
 
-/* A database, for a service. */
+/* A Target is a database, for a service. */
 typedef struct Target
 {
 	TargetKey key;
@@ -81,7 +81,7 @@ typedef struct Target
 	bool crashed; /* the last of these has ended the server */
 } Target;
 
-/* A visit that runs, by its slot. */
+/* A Running is a visit that runs, by its slot. */
 typedef struct Running
 {
 	BackgroundWorkerHandle *handle; /* NULL: none */
@@ -96,7 +96,7 @@ static Running *running; /* max_worker_processes */
 static int nrunning[MAX_SERVICES];
 static bool told[MAX_SERVICES]; /* that there is no free worker */
 
-/* What was going on when the server went down, until it is noted. */
+/* These were going on when the server went down, and are kept until they are noted. */
 static Trace crashed[MAX_CRASHED];
 static int ncrashed = 0;
 
@@ -113,8 +113,8 @@ service_register(const Service *service)
 }
 
 /*
- * Milliseconds that a database, or a relation in it, is left alone after failures: an interval, and
- * twice as long after each.
+ * Returns the milliseconds that a database, or a relation in it, is left alone after failures: an
+ * interval, and twice as long after each.
  */
 int64
 service_back_off(const Service *service, int failures, bool after_crash)
@@ -155,7 +155,7 @@ is_about(const Trace *trace, const Target *target)
 	return trace->service == target->key.service && trace->database == target->key.database;
 }
 
-/* At the launcher's start. */
+/* Adds what the server went down with, at the launcher's start. */
 static void
 add_crashes(Target *target)
 {
@@ -190,7 +190,7 @@ forget_crashes(const Target *target)
 	trace_keep(crashed, ncrashed);
 }
 
-/* A database that is new is to be visited at once. */
+/* Lists a database; one that is new is to be visited at once. */
 static void
 list_target(TargetKey key)
 {
@@ -208,8 +208,8 @@ list_target(TargetKey key)
 }
 
 /*
- * All that can be connected to.  Templates are databases like others here, as for autovacuum; one
- * that DROP DATABASE has left half done has a connection limit of its own.
+ * Returns all databases that can be connected to.  Templates are databases like others here, as for
+ * autovacuum; one that DROP DATABASE has left half done has a connection limit of its own.
  */
 static List *
 all_databases(void)
@@ -272,7 +272,7 @@ list_targets(void)
 	forget_unlisted();
 }
 
-/* What sessions have asked for. */
+/* Hears what sessions have asked for. */
 static void
 hear_requests(void)
 {
@@ -289,7 +289,7 @@ hear_requests(void)
 			target->wanted = TimestampTzPlusMilliseconds(now, service_of(target)->patience);
 }
 
-/* In milliseconds. */
+/* Returns the pause in milliseconds. */
 static int64
 pause_after(const Target *target)
 {
@@ -307,7 +307,7 @@ pause_after(const Target *target)
 	return service_back_off(service_of(target), target->failures, target->crashed);
 }
 
-/* Whether a visit of a database has relations that another one could begin with. */
+/* Returns whether a visit of a database has relations that another one could begin with. */
 static bool
 can_be_helped(const Target *target)
 {
@@ -346,7 +346,7 @@ due_time(Target *target, TimestampTz now)
 	return Max(Max(due, TimestampTzPlusMilliseconds(target->begun, HELP_AFTER)), now);
 }
 
-/* As far as its service is concerned. */
+/* Returns whether a database may be visited, as far as its service is concerned. */
 static bool
 may_be_visited(const Target *target)
 {
@@ -357,7 +357,7 @@ may_be_visited(const Target *target)
 		   (service->max_workers == NULL || nrunning[target->key.service] < *service->max_workers);
 }
 
-/* The one that has been due for the longest time, and since when; NULL if there is none. */
+/* Returns the target that has been due for the longest time, and since when; NULL if none is. */
 static Target *
 next_target(TimestampTz now, TimestampTz *since)
 {
@@ -383,7 +383,7 @@ next_target(TimestampTz now, TimestampTz *since)
  * Visits
  */
 
-/* max_worker_processes if there is none. */
+/* Returns a free slot, or max_worker_processes if there is none. */
 static int
 free_slot(void)
 {
@@ -394,7 +394,7 @@ free_slot(void)
 	return slot;
 }
 
-/* One that is at work makes up for it, and will have ended soon. */
+/* Reports that no worker is free; one that is at work makes up for it, and will have ended soon. */
 static void
 tell_no_worker(int service)
 {
@@ -414,7 +414,7 @@ set_waits(const Target *target, bool waits)
 		service_of(target)->waits(target->key.database, waits);
 }
 
-/* Whatever is due now, for any service, has no worker. */
+/* Reports that whatever is due now, for any service, has no worker. */
 static void
 tell_no_workers(TimestampTz now)
 {
@@ -446,7 +446,7 @@ start_worker(const Visit *visit)
 	return started ? handle : NULL;
 }
 
-/* False if there is no worker to be had. */
+/* Begins a visit; returns false if there is no worker to be had. */
 static bool
 begin_visit(Target *target, int slot)
 {
@@ -485,7 +485,7 @@ count_failures(int before, const Visit *visit, TimestampTz now)
 	return before + 1;
 }
 
-/* What came out of a visit. */
+/* Takes what came out of a visit. */
 static void
 take_answer(Target *target, Visit *visit)
 {
@@ -556,7 +556,7 @@ look_after_visits(void)
 	}
 }
 
-/* Whether there are visits that have to end. */
+/* Returns whether there are visits that have to end. */
 static bool
 is_busy(void)
 {
@@ -608,7 +608,7 @@ begin_visits(void)
 	return LOOK_AGAIN;
 }
 
-/* The same. */
+/* Does one round, and returns how many milliseconds to wait then. */
 static long
 do_round(void)
 {
@@ -628,7 +628,7 @@ do_round(void)
 }
 
 static void
-start(void)
+launcher_start(void)
 {
 	HASHCTL control = {.keysize = sizeof(TargetKey), .entrysize = sizeof(Target)};
 
@@ -639,7 +639,7 @@ start(void)
 	shared_register_launcher(MyLatch);
 }
 
-/* Entry point of the launcher, which is connected to no database. */
+/* This is the entry point of the launcher, which is connected to no database. */
 void
 dyn_launcher_main(Datum unused)
 {
@@ -648,7 +648,7 @@ dyn_launcher_main(Datum unused)
 	background_start();
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
 	background_settings(NULL, 0);
-	start();
+	launcher_start();
 	context = AllocSetContextCreate(TopMemoryContext, "dynamo_table launcher's round",
 									ALLOCSET_SMALL_SIZES);
 	for (;;)

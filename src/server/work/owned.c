@@ -46,7 +46,7 @@ owned_table(const char *name)
 	return relid;
 }
 
-/* The functions of the extension's own triggers; no other role may create triggers with them. */
+/* The extension's own triggers have these; no other role may create triggers with them. */
 static const char *const own_functions[] = {"access_key_role", "access_key_changed"};
 
 static bool
@@ -139,7 +139,7 @@ rights_give_back(const RightsBefore *before)
 	AtEOXact_GUC(false, before->nest);
 }
 
-/* rights_take() of the owner of a table in DYN_INTERNAL, to change that table and no other. */
+/* Takes the rights of the owner of a table in DYN_INTERNAL, to change that table and no other. */
 void
 owned_begin(const char *name, RightsBefore *before)
 {

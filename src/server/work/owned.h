@@ -8,9 +8,9 @@
 #include "server/extension.h"
 
 /*
- * The session acts with the rights of a role and no others, so that code of that role does no harm,
- * and with the search_path pg_catalog, pg_temp.  flags: SECURITY_NOFORCE_RLS, or 0.  An error gives
- * the rights back by ending the transaction or subtransaction.
+ * These let the session act with the rights of a role and no others, so that code of that role does
+ * no harm, and with the search_path pg_catalog, pg_temp.  flags: SECURITY_NOFORCE_RLS, or 0.  An
+ * error gives the rights back by ending the transaction or subtransaction.
  */
 typedef struct RightsBefore
 {
@@ -22,7 +22,7 @@ typedef struct RightsBefore
 extern void rights_take(Oid role, int flags, RightsBefore *before);
 extern void rights_give_back(const RightsBefore *before);
 
-/* The owner of a relation; InvalidOid: it is gone. */
+/* Returns the owner of a relation; InvalidOid: it is gone. */
 extern Oid rights_owner(Oid relid);
 
 extern Oid owned_table(const char *name);

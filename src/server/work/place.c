@@ -20,19 +20,19 @@
 
 int dyn_max_index_workers;
 
-/* In the place of a role, which it cannot be. */
+/* This stands in the place of a role, which it cannot be. */
 #define ANY_ROLE PG_UINT32_MAX
 
 /* Others have less in this field. */
 #define FIRST_PLACE 0xFF000000
 
-/* Where many ask at a time, each finds places taken that are not for a moment. */
+/* Attempts are repeated: where many ask at a time, each finds places taken for a moment only. */
 #define PLACE_PAUSE 50
 #define PLACE_ATTEMPTS 4
 
 static Place own; /* for as long as the process lasts */
 
-/* One of n that this session does not have either. */
+/* Locks one of n places that this session does not have either. */
 static bool
 lock_one(LOCKTAG *tag, Oid role, int n)
 {
@@ -82,7 +82,7 @@ place_try(Oid role, Place *place)
 	return false;
 }
 
-/* If it is taken. */
+/* Leaves a place if it is taken. */
 void
 place_leave(Place *place)
 {

@@ -7,7 +7,7 @@
 
 #include "storage/lock.h"
 
-/* One that a session has, as locks. */
+/* A Place is one that a session has, as locks. */
 typedef struct Place
 {
 	bool taken;

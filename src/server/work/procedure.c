@@ -23,13 +23,13 @@
 #include "server/work/brief_lock.h"
 #include "server/work/procedure.h"
 
-/* Milliseconds between two attempts at a lock that others queue behind. */
+/* So many milliseconds are between two attempts at a lock that others queue behind. */
 #define LOCK_PAUSE 700
 
-/* How often the user is told who is in the way. */
+/* The user is told so often who is in the way, in milliseconds. */
 #define TELL_BLOCKED 10000
 
-/* How long a procedure that has the turn may take to end. */
+/* A procedure that has the turn may take so long to end. */
 #define TURN_PAUSE 50
 #define TURN_ATTEMPTS 20
 
@@ -107,7 +107,7 @@ set_turn_tag(LOCKTAG *tag, Oid relid)
 	SET_LOCKTAG_ADVISORY(*tag, MyDatabaseId, 0, relid, PROCEDURE_LOCK_CLASS);
 }
 
-/* False: another session has it. */
+/* Takes the turn; returns false if another session has it. */
 static bool
 try_turn(Oid relid, bool session)
 {
@@ -193,7 +193,7 @@ procedure_next_transaction(Procedure *procedure)
 		procedure->begun(procedure);
 }
 
-/* By its OID: it may have been renamed, and it may be gone. */
+/* Opens the table by its OID: it may have been renamed, and it may be gone. */
 static Relation
 open_locked(const Procedure *procedure)
 {
@@ -219,7 +219,7 @@ procedure_open(Procedure *procedure, LOCKMODE mode)
 	return open_locked(procedure);
 }
 
-/* What is locked together, in the order of a reader's locks. */
+/* Returns what is locked together, in the order of a reader's locks. */
 static List *
 wanted_locks(const Procedure *procedure)
 {

@@ -27,12 +27,12 @@
 #include "utils/relcache.h"
 
 /*
- * The class of the extension's advisory locks; SQL functions have the classes 1 and 2.  Jobs and
+ * The extension's advisory locks have this class; SQL functions have the classes 1 and 2.  Jobs and
  * migrations have classes of their own.
  */
 #define PROCEDURE_LOCK_CLASS 0x4459
 
-/* What a procedure that works on one table knows from one transaction to the next. */
+/* A Procedure is what one that works on a table knows from one transaction to the next. */
 typedef struct Procedure
 {
 	const char *name; /* of what the user called */

@@ -36,17 +36,17 @@
 #include "nodes/pg_list.h"
 #include "storage/lwlock.h"
 
-/* Milliseconds that a visit may take, and after which its worker is ended. */
+/* A visit may take so many milliseconds, and its worker is ended after the second. */
 #define VISIT_STAY 4000
 #define VISIT_OVERSTAY 4500
 
-/* Milliseconds: no visit that is asked for waits longer, even if the clock is set back. */
+/* No visit that is asked for waits more milliseconds, even if the clock is set back. */
 #define MAX_PATIENCE 5000
 
-/* At most so many workers of a service that is not resident are in one database. */
+/* At most so many workers of a service that is not resident visit one database. */
 #define MAX_VISITORS 8
 
-/* What a visit has found; later ones ask for more. */
+/* A VisitAnswer is what a visit has found; later ones ask for more. */
 typedef enum VisitAnswer
 {
 	VISIT_SILENT, /* it could not say */
@@ -55,7 +55,7 @@ typedef enum VisitAnswer
 	VISIT_MORE /* it had to leave before */
 } VisitAnswer;
 
-/* A relation whose work has ended its worker. */
+/* A Culprit is a relation whose work has ended its worker. */
 typedef struct Culprit
 {
 	Oid relid;

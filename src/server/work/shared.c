@@ -85,7 +85,7 @@ shared_add(Size (*size)(void), void (*start)(void))
 	parts[nparts++] = (Part){size, start};
 }
 
-/* The kind of locks that a part may initialize. */
+/* Returns the kind of locks that a part may initialize. */
 int
 shared_tranche(void)
 {
@@ -153,7 +153,7 @@ service_notice(const Service *service, const char *what)
  * What is asked for
  */
 
-/* The caller is the launcher, and is woken by this latch from now on; NULL: it ends. */
+/* Registers the caller as the launcher, woken by this latch from now on; NULL: it ends. */
 void
 shared_register_launcher(Latch *latch)
 {
@@ -189,7 +189,7 @@ end_of_transaction(XactEvent event, void *arg)
 }
 
 /*
- * Has this database visited when the transaction has committed, for all services that are not
+ * Lets this database be visited when the transaction has committed, for all services that are not
  * resident.  If the transaction is prepared, the launcher notices by itself, after the probe
  * interval.
  */

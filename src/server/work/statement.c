@@ -42,15 +42,15 @@
 #define MESSAGE_DONE 'Z'
 #define MAX_SETTING 256
 
-/* Milliseconds between two looks whether there is a place. */
+/* So many milliseconds are between two looks whether there is a place. */
 #define PLACE_PAUSE 200
 
-/* What matters to the statements that are run, and is the caller's to choose. */
+/* These matter to the statements that are run, and are the caller's to choose. */
 static const char *const settings[] = {"maintenance_work_mem", "max_parallel_maintenance_workers",
 									   "default_tablespace",   "vacuum_cost_delay",
 									   "vacuum_cost_limit",    "default_transaction_read_only"};
 
-/* At the start of the segment; the queue follows the statement. */
+/* A WorkerRequest is at the start of the segment; the queue follows the statement. */
 typedef struct WorkerRequest
 {
 	Oid database;
@@ -99,7 +99,7 @@ make_request(const char *sql)
 	return segment;
 }
 
-/* NULL if there is no free slot. */
+/* Starts the worker; returns NULL if there is no free slot. */
 static BackgroundWorkerHandle *
 start_worker(const Procedure *procedure, dsm_segment *segment)
 {
@@ -113,7 +113,7 @@ start_worker(const Procedure *procedure, dsm_segment *segment)
 	return RegisterDynamicBackgroundWorker(&worker, &handle) ? handle : NULL;
 }
 
-/* Not to be interrupted: the session that waits here has been interrupted already. */
+/* Stops the worker, not to be interrupted: the session that waits was interrupted already. */
 static void
 stop_worker(int code, Datum arg)
 {
@@ -177,7 +177,7 @@ listen_to_worker(const Procedure *procedure, shm_mq_handle *queue)
 						errhint("See the server's log, and call %s again.", procedure->name)));
 }
 
-/* In a place. */
+/* Runs the statement in a worker, while the session has a place. */
 static bool
 run_in_worker(const Procedure *procedure, const char *sql)
 {
@@ -242,7 +242,7 @@ await_place(const Procedure *procedure, Place *place)
 	}
 }
 
-/* Whether this is a background worker that runs such statements by itself, and the one that comes next. */
+/* These say whether this background worker runs such statements itself, and which comes next. */
 static bool runs_statements = false;
 static char *next_statement = NULL;
 
@@ -257,7 +257,7 @@ statement_runs_here(void)
 	return runs_statements;
 }
 
-/* The same, where there is no other way but to run the statement by hand.  Waits for a place. */
+/* Waits for a place and runs the statement, which could otherwise only be run by hand. */
 void
 statement_run(const Procedure *procedure, Place *place, const char *sql)
 {
@@ -291,7 +291,7 @@ connect_as_caller(const WorkerRequest *request)
 	CommitTransactionCommand();
 }
 
-/* As the server runs a statement that comes alone. */
+/* Runs a statement as the server runs one that comes alone. */
 static void
 run_statement(const char *sql)
 {
@@ -358,9 +358,9 @@ statement_call(const char *sql, char **statement)
 }
 
 /*
- * Entry point of the background worker that runs one statement for a session, with that session's
- * role and settings.  handle names the shared memory that holds the statement and a queue for the
- * messages.
+ * This is the entry point of the background worker that runs one statement for a session, with that
+ * session's role and settings.  handle names the shared memory that holds the statement and a queue
+ * for the messages.
  */
 void
 dyn_statement_main(Datum handle)

@@ -11,14 +11,14 @@
 #include "server/work/place.h"
 #include "server/work/procedure.h"
 
-/* The type of such workers, in pg_stat_activity. */
+/* Such workers have this type in pg_stat_activity. */
 #define STATEMENT_WORKER "dynamo_table index"
 
-/* In a procedure */
+/* These are called in a procedure. */
 extern bool statement_try(const Procedure *procedure, Place *place, const char *sql);
 extern void statement_run(const Procedure *procedure, Place *place, const char *sql);
 
-/* In a background worker */
+/* These are called in a background worker. */
 extern void statement_run_here(const char *sql);
 extern bool statement_call(const char *sql, char **statement);
 extern bool statement_runs_here(void);

@@ -21,7 +21,7 @@
 
 #include "server/work/service.h"
 
-/* Whether it is "name=value", and the value is off. */
+/* Returns whether it is "name=value", and the value is off. */
 static bool
 switches_off(const char *setting, const char *name)
 {

@@ -12,7 +12,7 @@
 
 #include "server/work/tid_plan.h"
 
-/* What is planned until the end, which an error must not prevent. */
+/* Has all that is planned until the end use TIDs; an error must not prevent the end. */
 void
 tid_plan_begin(PlanSwitches *before)
 {

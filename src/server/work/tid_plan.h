@@ -5,7 +5,7 @@
 #ifndef DYNAMO_TABLE_SERVER_WORK_TID_PLAN_H
 #define DYNAMO_TABLE_SERVER_WORK_TID_PLAN_H
 
-/* The planner's switches as they were. */
+/* PlanSwitches are the planner's switches as they were. */
 typedef struct PlanSwitches
 {
 	bool seqscan;

@@ -23,10 +23,10 @@
 
 #include "server/work/visit.h"
 
-/* Where files of extensions are that belong to no backup, and are not removed by a crash. */
+/* Files of extensions are there that belong to no backup, and are not removed by a crash. */
 #define TRACE_FILE PG_STAT_TMP_DIR "/dynamo_table.visits"
 
-/* Kept open by each process that writes it. */
+/* Each process that writes the file keeps it open. */
 static int file = -1;
 
 static bool

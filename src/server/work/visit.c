@@ -44,16 +44,14 @@ visit_end_work(Visit *visit)
 
 static Visit current;
 
-/* Whatever ends the worker but a crash. */
+/* Clears the trace, whatever ends the worker but a crash. */
 static void
 end_trace(int code, Datum arg)
 {
 	trace_write(&current, InvalidOid, InvalidOid);
 }
 
-/*
- * Entry point of the worker.  Its argument is the number of its visit.
- */
+/* This is the entry point of the worker.  Its argument is the number of its visit. */
 void
 dyn_visit_main(Datum number)
 {

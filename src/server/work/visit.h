@@ -7,7 +7,7 @@
 
 #include "server/work/service.h"
 
-/* Of databases that are to be visited.  One that shares its set is visited, too. */
+/* So many sets have the databases to visit; one that shares its set is visited, too. */
 #define WANTED_SETS 256
 
 /* launcher.c: the services that are registered, by their numbers */

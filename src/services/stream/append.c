@@ -36,7 +36,7 @@ typedef struct Target
 } Target;
 
 static void
-begin(Target *target, Oid partition)
+rows_begin(Target *target, Oid partition)
 {
 	target->rel = table_open(partition, RowExclusiveLock);
 	target->estate = CreateExecutorState();
@@ -49,7 +49,7 @@ begin(Target *target, Oid partition)
 
 /* Logical decoding leaves the row out, in any session. */
 static void
-add(Target *target, TupleTableSlot *row)
+rows_add(Target *target, TupleTableSlot *row)
 {
 	MemoryContext old = MemoryContextSwitchTo(GetPerTupleMemoryContext(target->estate));
 
@@ -64,7 +64,7 @@ add(Target *target, TupleTableSlot *row)
 }
 
 static void
-end(Target *target)
+rows_end(Target *target)
 {
 	ExecDropSingleTupleTableSlot(target->slot);
 	FreeBulkInsertState(target->bulk);
@@ -83,7 +83,7 @@ require_same_row(Relation rel, TupleDesc row)
 							   RelationGetRelationName(rel))));
 }
 
-/* Whether it is of a transaction that could not be decoded to its end; both come in the order of commits. */
+/* Returns whether a row's transaction was not decoded to its end; both come in commits' order. */
 static bool
 is_torn(const List *spots, TupleTableSlot *row, int *next)
 {
@@ -98,7 +98,7 @@ is_torn(const List *spots, TupleTableSlot *row, int *next)
 	return *next < list_length(spots) && ((StreamSpot *) list_nth(spots, *next))->lsn == lsn;
 }
 
-/* In a transaction that has a snapshot. */
+/* Appends the round's rows in a transaction that has a snapshot. */
 void
 stream_append(Oid partition, StreamDecoder *decoder)
 {
@@ -106,16 +106,16 @@ stream_append(Oid partition, StreamDecoder *decoder)
 	Target target;
 	int torn = 0;
 
-	begin(&target, partition);
+	rows_begin(&target, partition);
 	require_same_row(target.rel, decoder->row);
 	while (tuplestore_gettupleslot(decoder->round.tuples, true, false, row))
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (!is_torn(decoder->round.torn, row, &torn))
-			add(&target, row);
+			rows_add(&target, row);
 	}
 	ExecDropSingleTupleTableSlot(row);
-	end(&target);
+	rows_end(&target);
 }
 
 /* Tell listeners, when the transaction commits, which tables have new records. */

@@ -32,11 +32,11 @@
 
 #define MAGIC 0x64796e31
 
-/* Deaths at one spot until the table's changes are passed over, and until the whole transaction is. */
+/* After so many deaths at one spot the table's changes are passed over, and the transaction. */
 #define TRIES_FOR_TABLE 3
 #define TRIES_FOR_TRANSACTION 5
 
-/* Milliseconds between the beginnings of two collectors of which the first died: at first, at most. */
+/* So many milliseconds at least and at most pass after a death until the next collector begins. */
 #define MIN_PAUSE 1000
 #define MAX_PAUSE (60 * 1000)
 
@@ -53,7 +53,7 @@ open_file(int flags)
 						 flags | PG_BINARY);
 }
 
-/* A file that is incomplete, or has another form, is ignored. */
+/* Reads the file, which is ignored if it is incomplete, or has another form. */
 static void
 read_file(int file, StreamAttemptState *state)
 {
@@ -86,9 +86,7 @@ close_file(StreamAttempt *attempt)
  * Deaths
  */
 
-/*
- * Milliseconds that a background worker has to wait, since each crash restarts the whole cluster.
- */
+/* Returns the milliseconds that a worker has to wait, as each crash restarts the whole cluster. */
 long
 stream_attempt_pause(void)
 {
@@ -108,7 +106,7 @@ stream_attempt_pause(void)
 		now, TimestampTzPlusMilliseconds(Min(state.began, now), pause));
 }
 
-/* The previous collector did not say that it has ended. */
+/* Notes that the previous collector did not say that it has ended. */
 static void
 note_death(StreamAttemptState *state)
 {
@@ -131,8 +129,8 @@ end_at_exit(int code, Datum arg)
 }
 
 /*
- * On an immediate shutdown or after another process has crashed: that is no crash of this
- * collector.  Nothing may be called here that is not safe in a handler of signals.
+ * Ends the attempt on an immediate shutdown or after another process has crashed: that is no crash
+ * of this collector.  Nothing may be called here that is not safe in a handler of signals.
  */
 static void
 quit(SIGNAL_ARGS)
@@ -149,14 +147,14 @@ quit(SIGNAL_ARGS)
 	_exit(2);
 }
 
-/* For a background worker; sessions report errors to their clients instead. */
+/* Serves a background worker; sessions report errors to their clients instead. */
 void
 stream_attempt_worker_init(void)
 {
 	pqsignal(SIGQUIT, quit);
 }
 
-/* The slot is acquired. */
+/* Begins an attempt, with the slot acquired. */
 void
 stream_attempt_begin(StreamAttempt *attempt)
 {
@@ -184,7 +182,7 @@ stream_attempt_begin(StreamAttempt *attempt)
 	write_file(attempt);
 }
 
-/* What comes is decoded now; InvalidXLogRecPtr: no transaction is. */
+/* Notes that what comes is decoded now; InvalidXLogRecPtr: no transaction is. */
 void
 stream_attempt_at(StreamAttempt *attempt, XLogRecPtr lsn, Oid relid)
 {
@@ -197,7 +195,7 @@ stream_attempt_at(StreamAttempt *attempt, XLogRecPtr lsn, Oid relid)
 	write_file(attempt);
 }
 
-/* Of the transaction that is decoded. */
+/* Returns whether a table's changes are passed over in the transaction that is decoded. */
 bool
 stream_attempt_passes_table(const StreamAttempt *attempt, Oid relid)
 {
@@ -221,7 +219,7 @@ stream_attempt_passes_transaction(const StreamAttempt *attempt, XLogRecPtr lsn)
 			   (OidIsValid(state->blamed.relid) ? TRIES_FOR_TRANSACTION : TRIES_FOR_TABLE);
 }
 
-/* Errors that another attempt may not meet are no reason to skip anything. */
+/* Returns whether another attempt may not meet the error, which is no reason to skip anything. */
 static bool
 is_of_the_moment(int sqlstate)
 {
@@ -237,14 +235,14 @@ is_of_the_moment(int sqlstate)
 	}
 }
 
-/* Decoding ends with an error. */
+/* Notes that decoding ends with an error. */
 void
 stream_attempt_fail(StreamAttempt *attempt, int sqlstate)
 {
 	attempt->failed = !XLogRecPtrIsInvalid(attempt->spot.lsn) && !is_of_the_moment(sqlstate);
 }
 
-/* Everything that existed when the collector began has been collected. */
+/* Notes that everything that existed when the collector began has been collected. */
 void
 stream_attempt_went_well(StreamAttempt *attempt)
 {
@@ -256,7 +254,7 @@ stream_attempt_went_well(StreamAttempt *attempt)
 	write_file(attempt);
 }
 
-/* Also after an error, and when the process is told to end. */
+/* Ends the attempt, also after an error, and when the process is told to end. */
 void
 stream_attempt_end(StreamAttempt *attempt)
 {

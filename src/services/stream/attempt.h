@@ -8,14 +8,14 @@
 #include "access/xlogdefs.h"
 #include "datatype/timestamp.h"
 
-/* A transaction, by where its commit begins in the WAL, and the table whose change is decoded in it, or InvalidOid. */
+/* A StreamSpot is where a transaction's commit begins in the WAL, and a table or InvalidOid. */
 typedef struct StreamSpot
 {
 	XLogRecPtr lsn;
 	Oid relid;
 } StreamSpot;
 
-/* The file's contents. */
+/* A StreamAttemptState is the file's contents. */
 typedef struct StreamAttemptState
 {
 	uint32 magic;

@@ -16,7 +16,7 @@
 #include "server/compat.h"
 #include "services/stream/subject.h"
 
-/* What the WAL has of a row. */
+/* A StreamRow is what the WAL has of a row. */
 typedef struct StreamRow
 {
 	HeapTuple tuple; /* NULL: nothing */
@@ -28,8 +28,8 @@ typedef struct StreamRow
 } StreamRow;
 
 /*
- * Written once for a table, so that the log tells of such items.  A table's owner can store bytes
- * of another type after dropping the table's constraint.
+ * Writes once for a table to the log that it has such items.  A table's owner can store bytes of
+ * another type after dropping the table's constraint.
  */
 static void
 complain_of_item(const StreamPlugin *plugin, StreamSubject *subject)
@@ -51,7 +51,7 @@ is_placeholder(const DynItem *item)
 	return VARSIZE_ANY_EXHDR(item) > 0 && *VARDATA_ANY(item) == ITEM_FORMAT_PLACEHOLDER;
 }
 
-/* What comes from the WAL is checked before it is looked at. */
+/* Reads a row; what comes from the WAL is checked before it is looked at. */
 static void
 read_row(const StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc, HeapTuple tuple,
 		 StreamRow *row)
@@ -122,7 +122,7 @@ key_of_column(const StreamSubject *subject, int i, TupleDesc desc, HeapTuple tup
 	return true;
 }
 
-/* By the item, or else by the columns. */
+/* Reads the keys by the item, or else by the columns. */
 static bool
 read_keys(const StreamSubject *subject, TupleDesc desc, StreamRow *row)
 {
@@ -146,7 +146,7 @@ same_keys(const StreamSubject *subject, const StreamRow *a, const StreamRow *b)
 	return true;
 }
 
-/* NULL: what a trigger's arguments call keys are none together. */
+/* Returns the keys; NULL: what a trigger's arguments call keys are none together. */
 static const DynItem *
 build_keys(const StreamSubject *subject, const StreamRow *row)
 {
@@ -165,8 +165,8 @@ build_keys(const StreamSubject *subject, const StreamRow *row)
 }
 
 /*
- * The shard of a partition key.  Records are read by shard for as long as they are kept, and parents of shards are known
- * by it, so this never changes.
+ * Returns the shard of a partition key.  Records are read by shard for as long as they are kept,
+ * and parents of shards are known by it, so this never changes.
  */
 static int
 shard_of(const StreamSubject *subject, ItemSpan partition)
@@ -298,7 +298,7 @@ stream_release(StreamPlugin *plugin)
 	forget_held(plugin);
 }
 
-/* key: the row that has the keys.  The images are those that the WAL has. */
+/* Records an item; key is the row that has the keys.  The images are those that the WAL has. */
 static void
 record_item(StreamPlugin *plugin, StreamSubject *subject, StreamEvent event, const StreamRow *key,
 			const DynItem *new, const DynItem *old, bool expired)
@@ -329,7 +329,7 @@ record_item(StreamPlugin *plugin, StreamSubject *subject, StreamEvent event, con
 		deliver(plugin, subject, &record);
 }
 
-/* Written once for a table or its partition; the remedy is to change its replica identity. */
+/* Writes once for a table or its partition; the remedy is to change its replica identity. */
 static void
 leave_out(StreamPlugin *plugin, StreamSubject *subject)
 {
@@ -349,7 +349,7 @@ leave_out(StreamPlugin *plugin, StreamSubject *subject)
  */
 
 static void
-insert(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc, StreamRow *row)
+change_insert(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc, StreamRow *row)
 {
 	if (row->item == NULL)
 		return;
@@ -360,8 +360,8 @@ insert(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc, StreamRow *
 }
 
 /*
- * Where the columns may belong to another item, which is only possible in a table without its
- * trigger.
+ * Returns whether the columns may belong to another item, which is only possible in a table without
+ * its trigger.
  */
 static bool
 is_moved(const StreamSubject *subject, TupleDesc desc, StreamRow *old, const StreamRow *new)
@@ -370,7 +370,8 @@ is_moved(const StreamSubject *subject, TupleDesc desc, StreamRow *old, const Str
 }
 
 static void
-update(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc, StreamRow *old, StreamRow *new)
+change_update(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc, StreamRow *old,
+			  StreamRow *new)
 {
 	if (new->item == NULL || (old->item != NULL && same_item(old->item, new->item)))
 		return;
@@ -390,7 +391,7 @@ update(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc, StreamRow *
 	record_item(plugin, subject, STREAM_INSERT, new, new->item, NULL, false);
 }
 
-/* Seconds since 1970. */
+/* Returns a time as seconds since 1970. */
 static double
 unix_time(TimestampTz time)
 {
@@ -398,7 +399,7 @@ unix_time(TimestampTz time)
 		   (double) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY;
 }
 
-/* Whether the removed item had expired: judged by the item, if the WAL has it. */
+/* Returns whether the removed item had expired, judged by the item, if the WAL has it. */
 static bool
 is_expired(const StreamPlugin *plugin, const StreamSubject *subject, const StreamRow *old)
 {
@@ -430,7 +431,7 @@ remove_item(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc, Stream
 		leave_out(plugin, subject);
 }
 
-/* Whether a change takes the held record back: both are of no item then. */
+/* Returns whether a change takes the held record back: both are of no item then. */
 static bool
 takes_back(StreamPlugin *plugin, const StreamSubject *subject, const ReorderBufferChange *change,
 		   const StreamRow *old)
@@ -461,10 +462,10 @@ stream_change(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc,
 	switch (change->action)
 	{
 		case REORDER_BUFFER_CHANGE_INSERT:
-			insert(plugin, subject, desc, &new);
+			change_insert(plugin, subject, desc, &new);
 			break;
 		case REORDER_BUFFER_CHANGE_UPDATE:
-			update(plugin, subject, desc, &old, &new);
+			change_update(plugin, subject, desc, &old, &new);
 			break;
 		case REORDER_BUFFER_CHANGE_DELETE:
 			remove_item(plugin, subject, desc, &old);
@@ -474,7 +475,7 @@ stream_change(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc,
 	}
 }
 
-/* The table lost all items, or those of a partition; each open shard is told. */
+/* Tells each open shard that the table lost all items, or those of a partition. */
 void
 stream_truncate(StreamPlugin *plugin, StreamSubject *subject, bool part)
 {

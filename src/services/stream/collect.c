@@ -42,7 +42,7 @@
 #define IDLE_TIME 1000
 #define IDLE_BYTES (16 * 1024 * 1024)
 
-/* Milliseconds between two looks for what has expired: at least, at most. */
+/* So many milliseconds at least and at most are between two looks for what has expired. */
 #define MIN_TRIM_PAUSE 1000
 #define MAX_TRIM_PAUSE 60000
 
@@ -93,7 +93,7 @@ read_state(StreamCollector *collector)
 	state->records_at = DatumGetTimestampTz(owned_value(3));
 }
 
-/* Only who has the slot changes it; if it was changed all the same, what was decoded is not what is missing. */
+/* Writes the state; raises an error if it has changed, which only who has the slot may do. */
 static void
 write_state(StreamCollector *collector, const StreamState *next)
 {
@@ -163,8 +163,8 @@ make_safe(StreamCollector *collector)
  */
 
 /*
- * The time, but that never goes back.  It goes on where it was if the clock is set back, so that there are
- * new partitions and old ones expire.
+ * Returns the time, but never goes back.  It goes on where it was if the clock is set back, so that
+ * there are new partitions and old ones expire.
  */
 static TimestampTz
 steady_time(const StreamState *state, TimestampTz now)
@@ -184,7 +184,7 @@ is_to_be_noted(const StreamCollector *collector, TimestampTz now)
 		   (decoder->others && TimestampDifferenceExceeds(collector->noted, now, IDLE_TIME));
 }
 
-/* Readers of what was passed over are told so, as of any gap. */
+/* Writes the gaps, so that readers of what was passed over are told so, as of any gap. */
 static void
 write_gaps(const StreamRound *round, TimestampTz noticed)
 {
@@ -262,7 +262,7 @@ store_round(StreamCollector *collector, const StreamState *next)
 		collector->help.running = InvalidXLogRecPtr;
 }
 
-/* Whatever those before died of is behind. */
+/* Notes that whatever earlier collectors died of is behind. */
 static void
 note_success(StreamDecoder *decoder, XLogRecPtr limit)
 {
@@ -307,8 +307,8 @@ stream_collect_round(StreamCollector *collector, XLogRecPtr limit, bool note)
 }
 
 /*
- * What is not for a round: drop what has expired, now and then, confirm what was not safe yet, and let standbys take
- * the slot over, and look which shards of distributed tables are here.
+ * Does what is not for a round: drop what has expired, now and then, confirm what was not safe yet,
+ * let standbys take the slot over, and look which shards of distributed tables are here.
  */
 void
 stream_collect_rest(StreamCollector *collector)
@@ -365,8 +365,8 @@ open_decoder(StreamCollector *collector)
 }
 
 /*
- * In a transaction that sees what was committed before, connected to nothing; the schema and the functions for
- * transactions are set.  False if another session collects.
+ * Opens the collector in a transaction that sees what was committed before, connected to nothing;
+ * the schema and the functions for transactions are set.  False if another session collects.
  */
 bool
 stream_collector_open(StreamCollector *collector)
@@ -389,7 +389,7 @@ stream_collector_open(StreamCollector *collector)
 }
 
 static void
-leave(StreamCollector *collector)
+collect_leave(StreamCollector *collector)
 {
 	collector->decoder = NULL;
 	session_origin = collector->origin;
@@ -405,15 +405,15 @@ void
 stream_collector_close(StreamCollector *collector)
 {
 	stream_decoder_close(collector->decoder);
-	leave(collector);
+	collect_leave(collector);
 }
 
-/* After an error, if it is open. */
+/* Abandons the collector after an error, if it is open. */
 void
 stream_collector_abandon(StreamCollector *collector)
 {
 	if (collector->decoder == NULL)
 		return;
 	stream_decoder_abandon(collector->decoder);
-	leave(collector);
+	collect_leave(collector);
 }

@@ -8,7 +8,7 @@
 #include "server/compat.h"
 #include "services/stream/decoder.h"
 
-/* A span of time whose records are in one partition; the upper bound is exclusive. */
+/* A StreamPartition has the records of a span of time, whose upper bound is exclusive. */
 typedef struct StreamPartition
 {
 	Oid relid;
@@ -16,7 +16,7 @@ typedef struct StreamPartition
 	TimestampTz upper;
 } StreamPartition;
 
-/* The database's row of stream_state. */
+/* A StreamState is the database's row of stream_state. */
 typedef struct StreamState
 {
 	XLogRecPtr collected;
@@ -25,14 +25,14 @@ typedef struct StreamState
 	TimestampTz last_commit;
 } StreamState;
 
-/* That what was collected before a place is safe as soon as all the WAL up to another is. */
+/* A StreamSafety says up to where the WAL has to be stored until what was collected is safe. */
 typedef struct StreamSafety
 {
 	XLogRecPtr collected; /* Invalid: nothing to be confirmed */
 	XLogRecPtr stored;
 } StreamSafety;
 
-/* For standbys that cannot take the slot over before it has moved on. */
+/* A StreamHelp is for standbys that cannot take the slot over before it has moved on. */
 typedef struct StreamHelp
 {
 	TimestampTz given;

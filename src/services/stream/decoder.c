@@ -47,7 +47,7 @@ decoder_of(LogicalDecodingContext *decoding)
 	return ((StreamPlugin *) decoding->output_plugin_private)->deliver_arg;
 }
 
-/* A transaction of this database is decoded from here on. */
+/* Begins a transaction of this database, which is decoded from here on. */
 static void
 begin_transaction(LogicalDecodingContext *decoding, ReorderBufferTXN *txn)
 {
@@ -84,7 +84,7 @@ add_spot(StreamDecoder *decoder, List **spots, XLogRecPtr lsn, Oid relid)
 	MemoryContextSwitchTo(old);
 }
 
-/* Once for a transaction and a table; InvalidOid: for all tables. */
+/* Passes over a table once for a transaction; InvalidOid: over all tables. */
 static void
 pass_over(StreamDecoder *decoder, XLogRecPtr lsn, Oid relid)
 {
@@ -95,7 +95,7 @@ pass_over(StreamDecoder *decoder, XLogRecPtr lsn, Oid relid)
 		add_spot(decoder, &round->passed, lsn, relid);
 }
 
-/* Whether collectors have died at changes of the table in this transaction; or this one will have. */
+/* Returns whether collectors have died at the table's changes here, or this one will have. */
 static bool
 passes(StreamDecoder *decoder, const ReorderBufferTXN *txn, Oid relid)
 {
@@ -215,7 +215,7 @@ store_record(StreamDecoder *decoder, const StreamRecord *record)
 	tuplestore_putvalues(round->tuples, decoder->row, values, nulls);
 }
 
-/* The context of the plugin, and the subtransaction that it runs in, end before the round does. */
+/* Keeps a record, as the plugin's context and subtransaction end before the round does. */
 static void
 take_record(StreamPlugin *plugin, const StreamRecord *record)
 {
@@ -252,7 +252,7 @@ take_end(StreamPlugin *plugin, Oid relid, int64 stream, int generation)
 	MemoryContextSwitchTo(old);
 }
 
-/* Once for a table. */
+/* Notes a loss once for a table. */
 static void
 take_loss(StreamPlugin *plugin, Oid relid)
 {
@@ -320,7 +320,7 @@ is_of_others(const StreamDecoder *decoder)
 		   !is_own(decoder, XLogRecGetXid(reader));
 }
 
-/* What a transaction writes is no reason for the next one. */
+/* Notes a transaction, which is no reason for the next one. */
 void
 stream_decoder_leave_out(StreamDecoder *decoder, TransactionId xid)
 {
@@ -341,7 +341,7 @@ is_undecodable(const StreamDecoder *decoder, XLogRecPtr lsn)
 		   decoder->attempt.spot.lsn == lsn;
 }
 
-/* What was taken of it before must not be stored. */
+/* Drops what was taken of a torn transaction before, which must not be stored. */
 static void
 tear(StreamDecoder *decoder, XLogRecPtr lsn, const StreamRound *before)
 {
@@ -385,7 +385,7 @@ decode_record(StreamDecoder *decoder)
 	PG_END_TRY();
 }
 
-/* A transaction at which collectors die is forgotten by its commit, as if it were another database's. */
+/* Decodes a record; the commit at which collectors die is taken for another database's. */
 static void
 process_record(StreamDecoder *decoder)
 {
@@ -401,7 +401,7 @@ process_record(StreamDecoder *decoder)
 	decoding->fast_forward = false;
 }
 
-/* False if the next one is not there as a whole. */
+/* Reads a record; returns false if the next one is not there as a whole. */
 static bool
 read_record(StreamDecoder *decoder)
 {
@@ -458,8 +458,8 @@ read_round(StreamDecoder *decoder, XLogRecPtr limit)
 }
 
 /*
- * In a transaction that has no XID, read until a place or until there is enough for a round.  All records
- * get the same time of collection.
+ * Reads until a place or until there is enough for a round, in a transaction that has no XID.  All
+ * records get the same time of collection.
  */
 void
 stream_decoder_read(StreamDecoder *decoder, XLogRecPtr limit, TimestampTz collected)
@@ -486,7 +486,7 @@ stream_decoder_read(StreamDecoder *decoder, XLogRecPtr limit, TimestampTz collec
 	decoder->historic = false;
 }
 
-/* Before the transaction ends, or it would tell of a file that was left open. */
+/* Ends a round before the transaction ends, or it would tell of a file that was left open. */
 void
 stream_decoder_end_round(StreamDecoder *decoder)
 {
@@ -511,8 +511,8 @@ start_decoding(XLogRecPtr from)
 }
 
 /*
- * In a transaction that has no XID; the slot is acquired, and is to be read from the place up to
- * which all was collected, at which it is or behind.
+ * Opens decoding in a transaction that has no XID; the slot is acquired, and is to be read from the
+ * place up to which all was collected, at which it is or behind.
  */
 static void
 open_decoding(StreamDecoder *decoder, XLogRecPtr collected)
@@ -574,7 +574,7 @@ stream_decoder_open(XLogRecPtr collected, TupleDesc row)
 	return decoder;
 }
 
-/* At the end of a round that was stored. */
+/* Closes the decoder at the end of a round that was stored. */
 void
 stream_decoder_close(StreamDecoder *decoder)
 {
@@ -585,7 +585,7 @@ stream_decoder_close(StreamDecoder *decoder)
 	MemoryContextDelete(decoder->context);
 }
 
-/* After an error, in whatever state that has left it. */
+/* Abandons the decoder after an error, in whatever state that has left it. */
 void
 stream_decoder_abandon(StreamDecoder *decoder)
 {

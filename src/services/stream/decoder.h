@@ -12,7 +12,7 @@
 #include "services/stream/attempt.h"
 #include "services/stream/stream.h"
 
-/* What one round has read: transactions as a whole, in the order of their commits. */
+/* A StreamRound is what one round has read: transactions as a whole, in the order of commits. */
 typedef struct StreamRound
 {
 	TimestampTz collected; /* of its records */
@@ -28,7 +28,7 @@ typedef struct StreamRound
 	List *lost; /* of StreamSpot: last changes of tables that the WAL does not have */
 } StreamRound;
 
-/* A shard of a distributed table as its first record in the round has it. */
+/* A StreamPlaced is a shard of a distributed table as its first record in the round has it. */
 typedef struct StreamPlaced
 {
 	Oid relid;
@@ -41,7 +41,7 @@ typedef struct StreamPlaced
 	XLogRecPtr lsn;
 } StreamPlaced;
 
-/* A generation of a stream's shards that was closed in the round. */
+/* A StreamEnd is a generation of a stream's shards that was closed in the round. */
 typedef struct StreamEnd
 {
 	Oid relid;
@@ -50,7 +50,7 @@ typedef struct StreamEnd
 	StreamPlace place;
 } StreamEnd;
 
-/* More than are written between two looks at an otherwise idle WAL. */
+/* These are more than are written between two looks at an otherwise idle WAL. */
 #define DECODER_OWN 4
 
 typedef struct StreamDecoder

@@ -26,7 +26,7 @@
 #include "services/stream/service.h"
 #include "services/stream/stream.h"
 
-/* Without the lock, a worker that collects would fail at tables that are gone. */
+/* Makes a worker leave the slot: without the lock it would fail at tables that are gone. */
 static void
 leave_slot(void)
 {

@@ -33,8 +33,8 @@
 #include "services/stream/stream.h"
 
 /*
- * The lock that a change of the stream needs: the strongest if the replica identity changes too.
- * view: of one that is to be enabled; -1: it is to be disabled.
+ * Returns the lock that a change of the stream needs: the strongest if the replica identity changes
+ * too.  view is that of one that is to be enabled, or -1.
  */
 LOCKMODE
 stream_lock_mode(ItemSpan name, int view)
@@ -61,7 +61,7 @@ check_table(Relation rel)
 																			  : "unlogged")));
 }
 
-/* Whether its stream has the shards of the table, and each is collected where it is. */
+/* Returns whether its stream has the shards of the table, and each is collected where it is. */
 static bool
 is_distributed(ItemSpan name)
 {
@@ -91,9 +91,9 @@ check_nodes(ItemSpan name, int shards)
 }
 
 /*
- * For the owner of a table: the slot cannot be replaced or removed until the transaction ends.  So
- * no stream is without a slot, and a stream that is disabled when the slot is replaced was disabled
- * before the new slot begins.
+ * Keeps the slot for the owner of a table: it cannot be replaced or removed until the transaction
+ * ends.  So no stream is without a slot, and a stream that is disabled when the slot is replaced
+ * was disabled before the new slot begins.
  */
 static void
 keep_slot(ItemSpan name)
@@ -110,7 +110,7 @@ keep_slot(ItemSpan name)
 				 errhint("Try again when it is done.")));
 }
 
-/* Past streams that cannot have records any more; the last one is always described. */
+/* Forgets past streams that cannot have records any more; the last one is always described. */
 static void
 forget_expired(DynSettings *settings)
 {
@@ -125,8 +125,9 @@ forget_expired(DynSettings *settings)
 }
 
 /*
- * Labels of a table grow, even if the clock is set back.  A gap concerns the streams with labels
- * before it was noticed, so this one gets a later label than all that there are.
+ * Returns a new label: those of a table grow even if the clock is set back.  A gap concerns the
+ * streams with labels before it was noticed, so this one gets a later label than all that there
+ * are.
  */
 static int64
 new_label(const DynSettings *settings)
@@ -242,8 +243,8 @@ stream_enable(ItemSpan name, DynStreamView view, int shards, bool if_not_exists)
 }
 
 /*
- * The same where open shards are closed.  The mark comes before the catalogs change: its decoding must find
- * these shards in them.
+ * Writes the settings where open shards are closed.  The mark comes before the catalogs change: its
+ * decoding must find these shards in them.
  */
 static void
 write_closing(Relation rel, const DynShape *shape, const char *identity)

@@ -18,7 +18,7 @@
 #include "server/work/owned.h"
 #include "services/stream/stream.h"
 
-/* Connected to SPI.  Those before it have ended too; the first end that is written stays. */
+/* Writes that a generation and those before it have ended, unless that is written; uses SPI. */
 void
 stream_end_write(Oid relid, int64 label, int generation, StreamPlace place, TimestampTz collected)
 {

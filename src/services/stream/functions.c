@@ -19,19 +19,19 @@
 #include "services/stream/collect.h"
 #include "services/stream/service.h"
 
-/* Milliseconds between two looks at a collector that may have gone. */
+/* So many milliseconds are between two looks at a collector that may have gone. */
 #define LOOK_AGAIN 200
 
-/* Between two looks whether the lock is free. */
+/* So many milliseconds are between two looks whether the lock is free. */
 #define LOOK_FOR_LOCK 10
 
 static void
-begin(void)
+collect_begin(void)
 {
 }
 
 static void
-commit(void)
+collect_commit(void)
 {
 	procedure_commit(NULL);
 }
@@ -45,7 +45,7 @@ connect_to_collect(FunctionCallInfo fcinfo)
 	stream_require_replication("dyn_collect_streams()");
 }
 
-/* Also what this session has committed without waiting for the disk. */
+/* Returns the end of the WAL, with what this session has committed without waiting for the disk. */
 static XLogRecPtr
 end_of_wal(void)
 {
@@ -67,7 +67,7 @@ collect_all(StreamCollector *collector, XLogRecPtr target)
 }
 
 static uint64
-collect(StreamCollector *collector, XLogRecPtr target)
+collect_here(StreamCollector *collector, XLogRecPtr target)
 {
 	uint64 records = 0;
 
@@ -85,7 +85,7 @@ collect(StreamCollector *collector, XLogRecPtr target)
 	return records;
 }
 
-/* False if the collector has ended before it got there, or its progress is not known. */
+/* Waits; returns false if the collector ended before it got there, or its progress is not known. */
 static bool
 wait_for_other(XLogRecPtr target, StreamProgress *progress)
 {
@@ -114,12 +114,12 @@ collect_or_wait(StreamCollector *collector, XLogRecPtr target)
 		before.records = 0;
 		(void) stream_collector_progress(&before, false);
 		if (stream_collector_open(collector))
-			return collect(collector, target);
+			return collect_here(collector, target);
 		if (wait_for_other(target, &after))
 			/* another collector than before counts from zero */
 			return after.records - Min(before.records, after.records);
 		/* no snapshot is kept meanwhile, and what is committed meanwhile is seen */
-		commit();
+		collect_commit();
 		work_sleep(LOOK_FOR_LOCK);
 	}
 }
@@ -140,11 +140,11 @@ PG_FUNCTION_INFO_V1(dyn_collect_streams);
 Datum
 dyn_collect_streams(PG_FUNCTION_ARGS)
 {
-	StreamCollector collector = {.begin = begin, .commit = commit};
+	StreamCollector collector = {.begin = collect_begin, .commit = collect_commit};
 	uint64 records;
 
 	connect_to_collect(fcinfo);
-	commit();
+	collect_commit();
 	records = collect_or_wait(&collector, end_of_wal());
 	SPI_finish();
 	return make_result(records);

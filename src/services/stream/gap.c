@@ -12,8 +12,9 @@
 #include "services/stream/stream.h"
 
 /*
- * Connected to SPI.  What was committed from one place to before another one is in no stream that has a label
- * before the time; relid: of one table alone, InvalidOid: of any.  Two shards of a table may have the same gap.
+ * Writes a gap; needs SPI.  What was committed from one place to before another one is in no stream
+ * that has a label before the time; relid: of one table alone, InvalidOid: of any.  Two shards of a
+ * table may have the same gap.
  */
 void
 stream_gap_write(XLogRecPtr after, XLogRecPtr before, TimestampTz noticed, Oid relid)
@@ -30,10 +31,10 @@ stream_gap_write(XLogRecPtr after, XLogRecPtr before, TimestampTz noticed, Oid r
 }
 
 /*
- * Connected to SPI.  Changes of a table, the last of which was committed at a place, are not in the WAL.
- * The gap comes behind that transaction, of which there may be records.  One that the table has got of
- * late moves there: a table whose changes are left out all the time has not many gaps, and readers get
- * what is stored up to there before they are told.
+ * Writes a gap, or moves one; needs SPI.  Changes of a table, the last of which was committed at a
+ * place, are not in the WAL.  The gap comes behind that transaction, of which there may be records.
+ * One that the table has got of late moves there: a table whose changes are left out all the time
+ * has not many gaps, and readers get what is stored up to there before they are told.
  */
 void
 stream_gap_move(XLogRecPtr lsn, TimestampTz noticed, Oid relid)

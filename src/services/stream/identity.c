@@ -26,7 +26,7 @@ needs_old_row(DynStreamView view)
 	return view == DYN_STREAM_OLD_IMAGE || view == DYN_STREAM_NEW_AND_OLD_IMAGES;
 }
 
-/* The identity that is set if the present one does not suffice. */
+/* Returns the identity that is set if the present one does not suffice. */
 static char
 identity_for(Relation rel, DynStreamView view)
 {
@@ -70,7 +70,7 @@ stream_identity_suffices(Relation rel, DynStreamView view)
 	}
 }
 
-/* As the settings have it.  Without its index, an identity by index is as good as none. */
+/* Returns the identity as the settings have it; one by index is as good as none without it. */
 static ItemSpan
 current_identity(Relation rel)
 {
@@ -88,7 +88,7 @@ current_identity(Relation rel)
 }
 
 static char *
-alter(Relation rel, const char *identity)
+identity_alter(Relation rel, const char *identity)
 {
 	return psprintf("ALTER TABLE %s REPLICA IDENTITY %s",
 					quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
@@ -96,7 +96,7 @@ alter(Relation rel, const char *identity)
 					identity);
 }
 
-/* The statement that makes it suffice, for settings that remember what it was; NULL: it does. */
+/* Returns the statement that makes it suffice, and notes what it was; NULL: it does. */
 const char *
 stream_identity_change(Relation rel, DynStreamView view, DynSettings *settings)
 {
@@ -104,10 +104,10 @@ stream_identity_change(Relation rel, DynStreamView view, DynSettings *settings)
 	if (stream_identity_suffices(rel, view))
 		return NULL;
 	settings->identity = current_identity(rel);
-	return alter(rel, identity_word(identity_for(rel, view)));
+	return identity_alter(rel, identity_word(identity_for(rel, view)));
 }
 
-/* Whether the table still has the index. */
+/* Returns whether the table still has the index. */
 static bool
 has_index(Relation rel, const char *name)
 {
@@ -117,8 +117,8 @@ has_index(Relation rel, const char *name)
 }
 
 /*
- * The statement that brings back what the settings remember; NULL: none is stored, or the identity
- * was changed since.
+ * Returns the statement that brings back what the settings remember; NULL: none is stored, or the
+ * identity was changed since.
  */
 const char *
 stream_identity_restore(Relation rel, DynStreamView view, const DynSettings *settings)
@@ -131,16 +131,16 @@ stream_identity_restore(Relation rel, DynStreamView view, const DynSettings *set
 	if (strncmp(identity, INDEX, strlen(INDEX)) == 0)
 	{
 		if (has_index(rel, index))
-			return alter(rel, psprintf("USING INDEX %s", quote_identifier(index)));
+			return identity_alter(rel, psprintf("USING INDEX %s", quote_identifier(index)));
 		ereport(NOTICE, (errmsg("replica identity of table \"%s\" is DEFAULT now",
 								RelationGetRelationName(rel)),
 						 errdetail("It was index \"%s\", which is gone.", index)));
-		return alter(rel, identity_word(REPLICA_IDENTITY_DEFAULT));
+		return identity_alter(rel, identity_word(REPLICA_IDENTITY_DEFAULT));
 	}
 	for (const char *known = "dfn"; *known != '\0'; known++)
 	{
 		if (strcmp(identity, identity_word(*known)) == 0)
-			return alter(rel, identity);
+			return identity_alter(rel, identity);
 	}
 	return NULL;
 }

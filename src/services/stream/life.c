@@ -37,7 +37,7 @@
 #include "services/stream/service.h"
 #include "services/stream/stream.h"
 
-/* What a procedure knows. */
+/* A Life is what a procedure knows. */
 typedef struct Life
 {
 	const char *procedure;
@@ -59,7 +59,7 @@ typedef struct Streams
 	List *closed; /* of ClosedShards */
 } Streams;
 
-/* Generations of a stream's shards, up to this one. */
+/* ClosedShards are the generations of a stream's shards up to this one. */
 typedef struct ClosedShards
 {
 	Oid relid;
@@ -117,7 +117,7 @@ survey_streams(Streams *streams)
 
 /* Calls one of the server's functions as the caller, who needs REPLICATION for it. */
 static Datum
-call(const char *sql, int nargs)
+life_call(const char *sql, int nargs)
 {
 	Oid types[] = {NAMEOID, NAMEOID};
 	Datum values[] = {DirectFunctionCall1(namein, CStringGetDatum(stream_slot_name())),
@@ -131,18 +131,18 @@ call(const char *sql, int nargs)
 static XLogRecPtr
 make_slot(bool failover)
 {
-	return DatumGetLSN(call(failover ? "SELECT lsn FROM "
-									   "pg_catalog.pg_create_logical_replication_slot($1, $2, "
-									   "false, false, true)"
-									 : "SELECT lsn FROM "
-									   "pg_catalog.pg_create_logical_replication_slot($1, $2)",
-							2));
+	return DatumGetLSN(life_call(failover ? "SELECT lsn FROM "
+											"pg_catalog.pg_create_logical_replication_slot($1, $2, "
+											"false, false, true)"
+										  : "SELECT lsn FROM "
+											"pg_catalog.pg_create_logical_replication_slot($1, $2)",
+								 2));
 }
 
 static void
 drop_slot(void)
 {
-	call("SELECT pg_catalog.pg_drop_replication_slot($1)", 1);
+	life_call("SELECT pg_catalog.pg_drop_replication_slot($1)", 1);
 }
 
 /*
@@ -161,7 +161,7 @@ truncate_records(void)
 				  NULL, NULL);
 }
 
-/* All that was collected, also of another database, of which this is a copy. */
+/* Removes all that was collected, also of another database, of which this is a copy. */
 static void
 clear_tables(void)
 {
@@ -176,8 +176,8 @@ clear_tables(void)
 }
 
 /*
- * What was committed from one place to before another one is lost to all streams that there are, and closed shards have
- * no records behind it.
+ * Writes that what was committed from one place to before another one is lost to all streams that
+ * there are, and closed shards have no records behind it.
  */
 static void
 write_gap(XLogRecPtr after, XLogRecPtr before)
@@ -203,7 +203,7 @@ write_gap(XLogRecPtr after, XLogRecPtr before)
 	}
 }
 
-/* All before the place was collected, as far as it ever will be. */
+/* Writes that all before the place was collected, as far as it ever will be. */
 static void
 write_state(XLogRecPtr collected)
 {
@@ -251,7 +251,7 @@ take_life(void)
 }
 
 static void
-look(Life *life)
+life_look(Life *life)
 {
 	procedure_commit(NULL);
 	stream_look(&life->slot);
@@ -262,28 +262,28 @@ look(Life *life)
  * meanwhile.  check: whether there is anything to do; act: called with the slot locked.
  */
 static void
-work(Life *life, bool (*check)(Life *life), void (*act)(Life *life))
+life_work(Life *life, bool (*check)(Life *life), void (*act)(Life *life))
 {
-	look(life);
+	life_look(life);
 	if (!check(life))
 		return;
 	stream_take_slot();
 	life->has_slot = true;
-	look(life);
+	life_look(life);
 	if (check(life))
 		act(life);
 	procedure_commit(NULL);
 }
 
 static Datum
-run(FunctionCallInfo fcinfo, Life *life, bool (*check)(Life *life), void (*act)(Life *life))
+life_run(FunctionCallInfo fcinfo, Life *life, bool (*check)(Life *life), void (*act)(Life *life))
 {
 	check_call(fcinfo, life);
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	take_life();
 	PG_TRY();
 	{
-		work(life, check, act);
+		life_work(life, check, act);
 	}
 	PG_FINALLY();
 	{
@@ -347,7 +347,7 @@ check_reset(Life *life)
 }
 
 static void
-reset(Life *life)
+life_reset(Life *life)
 {
 	XLogRecPtr after = life->slot.collected;
 	bool failover = life->failover >= 0 ? life->failover > 0 : life->slot.failover;
@@ -414,7 +414,7 @@ dyn_setup_streams(PG_FUNCTION_ARGS)
 {
 	Life life = {.procedure = "dyn_setup_streams", .failover = argument_flag(fcinfo, 0, false)};
 
-	return run(fcinfo, &life, check_set_up, set_up);
+	return life_run(fcinfo, &life, check_set_up, set_up);
 }
 
 /* dyn_reset_streams(failover) */
@@ -425,7 +425,7 @@ dyn_reset_streams(PG_FUNCTION_ARGS)
 	Life life = {.procedure = "dyn_reset_streams",
 				 .failover = PG_ARGISNULL(0) ? -1 : PG_GETARG_BOOL(0)};
 
-	return run(fcinfo, &life, check_reset, reset);
+	return life_run(fcinfo, &life, check_reset, life_reset);
 }
 
 /* dyn_teardown_streams(force) */
@@ -437,5 +437,5 @@ dyn_teardown_streams(PG_FUNCTION_ARGS)
 				 .failover = -1,
 				 .force = argument_flag(fcinfo, 0, false)};
 
-	return run(fcinfo, &life, check_tear_down, tear_down);
+	return life_run(fcinfo, &life, check_tear_down, tear_down);
 }

@@ -24,7 +24,7 @@
 #include "server/work/procedure.h"
 #include "services/stream/stream.h"
 
-/* How long a process that decodes may take to release the slot when it is told to. */
+/* A process that decodes may take so long to release the slot when it is told to. */
 #define LEAVE_PAUSE 50
 #define LEAVE_ATTEMPTS 200
 #define LEAVE_REMINDER 20
@@ -35,7 +35,7 @@ set_tag(LOCKTAG *tag, StreamLock lock)
 	SET_LOCKTAG_ADVISORY(*tag, MyDatabaseId, (uint32) lock, 0, PROCEDURE_LOCK_CLASS);
 }
 
-/* For the rest of the session, or the transaction; false if another session has the lock. */
+/* Locks for the rest of the session, or the transaction; false if another session has the lock. */
 bool
 stream_try_lock(StreamLock lock, LOCKMODE mode, bool session)
 {
@@ -45,7 +45,7 @@ stream_try_lock(StreamLock lock, LOCKMODE mode, bool session)
 	return LockAcquire(&tag, mode, session, true) != LOCKACQUIRE_NOT_AVAIL;
 }
 
-/* One that is the session's. */
+/* Releases a lock that is the session's. */
 void
 stream_unlock(StreamLock lock, LOCKMODE mode)
 {
@@ -55,7 +55,7 @@ stream_unlock(StreamLock lock, LOCKMODE mode)
 	LockRelease(&tag, mode, true);
 }
 
-/* The process that has the lock; 0: none.  Only the extension's code takes it. */
+/* Returns the process that has the lock; 0: none.  Only the extension's code takes it. */
 static int
 stream_slot_holder(void)
 {
@@ -106,14 +106,14 @@ try_take_slot(bool session)
 	return false;
 }
 
-/* For the rest of the transaction, from a worker that has it, if one has. */
+/* Takes the slot for the rest of the transaction, from a worker that has it, if one has. */
 void
 stream_take_slot_from_worker(void)
 {
 	(void) try_take_slot(false);
 }
 
-/* For the rest of the session, or an error. */
+/* Takes the slot for the rest of the session, or raises an error. */
 void
 stream_take_slot(void)
 {

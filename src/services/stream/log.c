@@ -41,7 +41,7 @@
 #include "server/work/owned.h"
 #include "services/stream/read.h"
 
-/* Columns of the index of stream_records. */
+/* These are the columns of the index of stream_records. */
 enum
 {
 	INDEX_RELATION = 1,
@@ -51,7 +51,7 @@ enum
 	INDEX_SHARD
 };
 
-/* stream_gaps, stream_trimmed, stream_ends, stream_placements, stream_state */
+/* These are the columns of stream_gaps, _trimmed, _ends, _placements and _state. */
 enum
 {
 	GAP_AFTER = 1,
@@ -179,7 +179,7 @@ add_key(LogKeys *keys, AttrNumber column, StrategyNumber strategy, RegProcedure 
 	ScanKeyInit(&keys->keys[keys->n++], column, strategy, procedure, value);
 }
 
-/* (lsn, ordinal) > place, or another comparison */
+/* Adds the keys for (lsn, ordinal) > place, or another comparison. */
 static void
 add_place(LogKeys *keys, StrategyNumber strategy, StreamPlace place)
 {
@@ -205,7 +205,7 @@ make_stream_keys(LogKeys *keys, Oid relid, int64 stream)
 	add_key(keys, INDEX_STREAM, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(stream));
 }
 
-/* In the order of the index's columns. */
+/* Makes the keys in the order of the index's columns. */
 static void
 make_keys(LogKeys *keys, const StreamScan *scan)
 {
@@ -218,7 +218,7 @@ make_keys(LogKeys *keys, const StreamScan *scan)
 				Int16GetDatum((int16) scan->shard));
 }
 
-/* What is open of a partition. */
+/* An OpenPartition is what is open of a partition. */
 typedef struct OpenPartition
 {
 	Relation rel;
@@ -291,7 +291,7 @@ read_record(const StreamScan *scan, TupleTableSlot *slot, StreamRecord *record)
 	record->old_image = image_of(slot, RECORD_OLD_IMAGE);
 }
 
-/* False: the callback wants no more. */
+/* Scans a partition; returns false if the callback wants no more. */
 static bool
 scan_partition(const OpenPartition *partition, const StreamScan *scan, MemoryContext context,
 			   StreamRecordCallback callback, void *arg)
@@ -312,7 +312,7 @@ scan_partition(const OpenPartition *partition, const StreamScan *scan, MemoryCon
 	return more;
 }
 
-/* In order; false if the callback has ended it. */
+/* Scans the records in order; returns false if the callback has ended it. */
 bool
 stream_log_scan(const StreamLog *log, const StreamScan *scan, StreamRecordCallback callback,
 				void *arg)
@@ -335,7 +335,7 @@ stream_log_scan(const StreamLog *log, const StreamScan *scan, StreamRecordCallba
 	return more;
 }
 
-/* The place of a stream's last record up to a place; false if there is none. */
+/* Finds the place of a stream's last record up to a place; returns false if there is none. */
 bool
 stream_log_last(const StreamLog *log, Oid relid, int64 stream, StreamPlace bound,
 				StreamPlace *place)
@@ -365,7 +365,7 @@ stream_log_last(const StreamLog *log, Oid relid, int64 stream, StreamPlace bound
  * What is known of their completeness
  */
 
-/* The rows of a small table that have a key, or all: calls back for each. */
+/* This is called for the rows of a small table that have a key, or for all. */
 typedef void (*RowCallback)(HeapTuple row, TupleDesc desc, void *arg);
 
 static void
@@ -412,8 +412,8 @@ read_trimmed(HeapTuple row, TupleDesc desc, void *arg)
 }
 
 /*
- * The place of the last record of a stream that was dropped, or behind that of an older stream of the
- * relation, if there are any, and whether or not the snapshot shows that.
+ * Returns the place of the last record of a stream that was dropped, or behind that of an older
+ * stream of the relation, if there are any, and whether or not the snapshot shows that.
  */
 StreamPlace
 stream_log_floor(const StreamLog *log, Oid relid, int64 stream)
@@ -453,7 +453,7 @@ read_gap(HeapTuple row, TupleDesc desc, void *arg)
 		DatumGetTimestampTz(heap_getattr(row, GAP_NOTICED, desc, &isnull));
 }
 
-/* All gaps, of whichever streams. */
+/* Returns all gaps, of whichever streams. */
 int
 stream_log_gaps(const StreamLog *log, StreamGap **gaps)
 {
@@ -471,8 +471,8 @@ read_collected(HeapTuple row, TupleDesc desc, void *arg)
 }
 
 /*
- * All commits before this place have been collected, in this database and not in one that it is a copy of;
- * Invalid if nothing was set up.
+ * Returns the place before which all commits have been collected, in this database and not in one
+ * that it is a copy of; Invalid if nothing was set up.
  */
 XLogRecPtr
 stream_log_collected(const StreamLog *log)
@@ -509,7 +509,7 @@ read_end(HeapTuple row, TupleDesc desc, void *arg)
 						DatumGetTimestampTz(heap_getattr(row, END_COLLECTED, desc, &isnull))};
 }
 
-/* Of which generations of a stream's shards all records have been collected, and it says so. */
+/* Returns the ends of those generations of shards whose records have all been collected. */
 void
 stream_log_ends(const StreamLog *log, Oid relid, int64 stream,
 				StreamClosing ends[DYN_MAX_GENERATIONS])
@@ -551,7 +551,7 @@ read_placement(HeapTuple row, TupleDesc desc, void *arg)
 						  DatumGetTimestampTz(heap_getattr(row, PLACEMENT_BEGAN, desc, &isnull))};
 }
 
-/* The shards of a distributed table's stream that this node has, or had. */
+/* Returns the shards of a distributed table's stream that this node has, or had. */
 int
 stream_log_placements(const StreamLog *log, Oid distributed, int64 stream, StreamPlacedRow **rows)
 {

@@ -31,8 +31,8 @@ typedef struct NodeCall
 } NodeCall;
 
 /*
- * Milliseconds since 1970: the shard that comes after another has a larger one, and so have its sequence
- * numbers.
+ * Returns milliseconds since 1970: the shard that comes after another has a larger one, and so have
+ * its sequence numbers.
  */
 static int64
 epoch_of(const StreamPlacedRow *row)

@@ -41,7 +41,7 @@ is_true(uint64 row, int column)
 }
 
 static uint64
-execute(const char *sql, int nargs, Oid *types, Datum *values)
+nodes_execute(const char *sql, int nargs, Oid *types, Datum *values)
 {
 	return sql_execute(sql, nargs, types, values, NULL, false, 0);
 }
@@ -52,10 +52,10 @@ execute_with_text(const char *sql, const char *argument)
 	Oid types[] = {TEXTOID};
 	Datum values[] = {CStringGetTextDatum(argument)};
 
-	return execute(sql, 1, types, values);
+	return nodes_execute(sql, 1, types, values);
 }
 
-/* The same on each node, whatever its search_path. */
+/* Returns a table's name as all nodes read it, whatever the search_path is. */
 static char *
 table_literal(Oid relid)
 {
@@ -72,7 +72,7 @@ fail_node(const char *node, const char *message)
 					errdetail_internal("%s", message == NULL ? "" : message)));
 }
 
-/* The error that a node has answered is raised here. */
+/* Raises the error that a node has answered. */
 static void
 check_answer(const char *answer)
 {
@@ -166,7 +166,7 @@ find_parents(StreamNodeShard *shards, int n)
 	}
 }
 
-/* All of a stream, in the order in which they began.  Raises an error if a node cannot be asked. */
+/* Returns a stream's shards, in the order in which they began; all nodes have to answer. */
 int
 stream_nodes_shards(const StreamTarget *target, StreamNodeShard **shards)
 {
@@ -208,18 +208,19 @@ stream_nodes_shards(const StreamTarget *target, StreamNodeShard **shards)
  * One node
  */
 
-/* What the node of a shard answers; connected to SPI. */
+/* Asks the node of a shard and returns its answer; connected to SPI. */
 static char *
-ask(const StreamPlacement *placement, char *command)
+nodes_ask(const StreamPlacement *placement, char *command)
 {
 	Oid types[] = {INT4OID, TEXTOID};
 	Datum values[] = {Int32GetDatum(placement->node), CStringGetTextDatum(command)};
 
-	if (execute("SELECT r.node_name, r.success, r.result FROM pg_catalog.pg_dist_node n,"
-				" pg_catalog.master_run_on_worker(ARRAY[n.nodename], ARRAY[n.nodeport], ARRAY[$2],"
-				" false) r WHERE n.groupid OPERATOR(pg_catalog.=) $1"
-				" AND n.noderole OPERATOR(pg_catalog.=) 'primary'::pg_catalog.noderole",
-				lengthof(types), types, values) != 1)
+	if (nodes_execute(
+			"SELECT r.node_name, r.success, r.result FROM pg_catalog.pg_dist_node n,"
+			" pg_catalog.master_run_on_worker(ARRAY[n.nodename], ARRAY[n.nodeport], ARRAY[$2],"
+			" false) r WHERE n.groupid OPERATOR(pg_catalog.=) $1"
+			" AND n.noderole OPERATOR(pg_catalog.=) 'primary'::pg_catalog.noderole",
+			lengthof(types), types, values) != 1)
 		dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND,
 				  "Requested resource not found: Shard does not exist");
 	if (!is_true(0, 2) || field_or_null(0, 3) == NULL)
@@ -227,7 +228,7 @@ ask(const StreamPlacement *placement, char *command)
 	return field(0, 3);
 }
 
-/* The place in the WAL of a shard's node after which comes what commits from now on. */
+/* Returns the place in the WAL of a shard's node after which comes what commits from now on. */
 char *
 stream_nodes_position(const StreamPlacement *placement)
 {
@@ -236,12 +237,13 @@ stream_nodes_position(const StreamPlacement *placement)
 
 	SPI_connect();
 	position = MemoryContextStrdup(
-		context, ask(placement, psprintf("SELECT %s.dyn_stream_position()", extension_schema())));
+		context,
+		nodes_ask(placement, psprintf("SELECT %s.dyn_stream_position()", extension_schema())));
 	SPI_finish();
 	return position;
 }
 
-/* A page of records of a shard, from after a position: TRIM_HORIZON, or a sequence number. */
+/* Reads a page of records of a shard, from after a position: TRIM_HORIZON, or a sequence number. */
 void
 stream_nodes_read(const StreamTarget *target, const StreamPlacement *placement, ItemSpan position,
 				  int64 max_records, StreamNodePage *page)
@@ -250,13 +252,13 @@ stream_nodes_read(const StreamTarget *target, const StreamPlacement *placement, 
 	char *answer;
 
 	SPI_connect();
-	answer = ask(placement,
-				 psprintf("SELECT " DYN_INTERNAL ".stream_node_records(%s, " INT64_FORMAT
-						  ", %u::pg_catalog.oid, %s, " INT64_FORMAT ", %s, %s)",
-						  table_literal(target->relid), target->stream.label, placement->relid,
-						  quote_literal_cstr(pnstrdup(position.data, position.len)), max_records,
-						  quote_literal_cstr(pnstrdup(target->table.data, target->table.len)),
-						  quote_literal_cstr(dyn_arn_region())));
+	answer = nodes_ask(
+		placement, psprintf("SELECT " DYN_INTERNAL ".stream_node_records(%s, " INT64_FORMAT
+							", %u::pg_catalog.oid, %s, " INT64_FORMAT ", %s, %s)",
+							table_literal(target->relid), target->stream.label, placement->relid,
+							quote_literal_cstr(pnstrdup(position.data, position.len)), max_records,
+							quote_literal_cstr(pnstrdup(target->table.data, target->table.len)),
+							quote_literal_cstr(dyn_arn_region())));
 	check_answer(answer);
 	execute_with_text("SELECT a.j OPERATOR(pg_catalog.->>) 'records', a.j OPERATOR(pg_catalog.->>) "
 					  "'position', a.j OPERATOR(pg_catalog.->>) 'ended'"
@@ -283,11 +285,12 @@ stream_nodes_require(Oid relid)
 	uint64 nodes;
 
 	SPI_connect();
-	if (execute("SELECT FROM pg_catalog.pg_dist_shard s"
-				" JOIN pg_catalog.pg_dist_placement p ON p.shardid OPERATOR(pg_catalog.=) s.shardid"
-				" WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass"
-				" GROUP BY s.shardid HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1",
-				1, types, values) > 0)
+	if (nodes_execute(
+			"SELECT FROM pg_catalog.pg_dist_shard s"
+			" JOIN pg_catalog.pg_dist_placement p ON p.shardid OPERATOR(pg_catalog.=) s.shardid"
+			" WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass"
+			" GROUP BY s.shardid HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1",
+			1, types, values) > 0)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("table \"%s\" cannot have a change stream", get_rel_name(relid)),
 						errdetail("Its shards have replicas, so each change is made at several "

@@ -9,10 +9,10 @@
 
 #include "services/stream/read.h"
 
-/* The most bytes of keys and images in a page of records. */
+/* A page of records has no more bytes of keys and images than this. */
 #define STREAM_PAGE_BYTES (1024 * 1024)
 
-/* Which shard it is: of all there have ever been, and on which node. */
+/* A StreamPlacement says which shard it is, of all there have ever been, and on which node. */
 typedef struct StreamPlacement
 {
 	int node; /* Citus' group of it */

@@ -52,7 +52,7 @@ read_bool(const DefElem *option)
 	return value;
 }
 
-/* The end of a name, at the next comma outside quotes. */
+/* Returns the end of a name, at the next comma outside quotes. */
 static char *
 name_end(char *at)
 {
@@ -100,7 +100,7 @@ read_tables(const DefElem *option)
 	}
 }
 
-/* Where in an option an error of the parser of names was. */
+/* Names the option in an error of the parser of names. */
 static void
 name_option(void *arg)
 {
@@ -127,7 +127,7 @@ read_option(StreamOptions *options, const DefElem *option)
 						errhint("Known options are: tables, view-type, format, only-streams.")));
 }
 
-/* What is read lives in the current memory context. */
+/* Reads the options into the current memory context. */
 void
 stream_options_read(StreamOptions *options, List *given)
 {

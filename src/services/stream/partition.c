@@ -54,7 +54,7 @@ read_bound(List *datums, TimestampTz otherwise)
 	return DatumGetTimestampTz(castNode(Const, datum->value)->constvalue);
 }
 
-/* False if it is none any more, or the default one, which we never make. */
+/* Reads a partition; false if it is none any more, or the default one, which we never make. */
 static bool
 read_partition(Oid relid, StreamPartition *partition)
 {
@@ -107,7 +107,7 @@ partition_width(void)
 	return width * USECS_PER_SEC;
 }
 
-/* The span of the width that a time is in, less what other partitions have of it. */
+/* Chooses the span of the width that a time is in, less what other partitions have of it. */
 static void
 choose_bounds(List *partitions, TimestampTz time, StreamPartition *partition)
 {
@@ -128,7 +128,7 @@ choose_bounds(List *partitions, TimestampTz time, StreamPartition *partition)
 	}
 }
 
-/* As a table, whose row type has the name as well. */
+/* Returns whether a name is taken as that of a table, whose row type has the name as well. */
 static bool
 is_taken(const char *name)
 {
@@ -138,7 +138,7 @@ is_taken(const char *name)
 		   SearchSysCacheExists2(TYPENAMENSP, CStringGetDatum(name), ObjectIdGetDatum(schema));
 }
 
-/* By the lower bound, in UTC; with a number behind it if others have taken that. */
+/* Names a partition by the lower bound, in UTC, with a number if others have taken that. */
 static char *
 choose_name(TimestampTz lower)
 {
@@ -167,7 +167,7 @@ qualified(const char *name)
 }
 
 static void
-execute(const char *sql)
+partition_execute(const char *sql)
 {
 	(void) owned_execute(STREAM_RECORDS_TABLE, sql, 0, NULL, NULL, NULL);
 }
@@ -186,7 +186,8 @@ revoke_rights(Oid relid, const char *table)
 	SPITupleTable *found = SPI_tuptable;
 
 	for (uint64 i = 0; i < n; i++)
-		execute(psprintf("REVOKE ALL ON %s FROM %s CASCADE", table, sql_text(found, i, 1)));
+		partition_execute(
+			psprintf("REVOKE ALL ON %s FROM %s CASCADE", table, sql_text(found, i, 1)));
 }
 
 /* Both bounds are whole seconds. */
@@ -197,20 +198,20 @@ create_partition(StreamPartition *partition)
 	const char *table = qualified(name);
 	const char *records = qualified(STREAM_RECORDS_TABLE);
 
-	execute(psprintf("CREATE TABLE %s (LIKE %s INCLUDING STORAGE INCLUDING COMPRESSION)"
-					 " USING heap",
-					 table, records));
+	partition_execute(psprintf("CREATE TABLE %s (LIKE %s INCLUDING STORAGE INCLUDING COMPRESSION)"
+							   " USING heap",
+							   table, records));
 	CommandCounterIncrement();
 	partition->relid = owned_table(name);
 	revoke_rights(partition->relid, table);
-	execute(psprintf("ALTER TABLE %s ENABLE ROW LEVEL SECURITY", table));
+	partition_execute(psprintf("ALTER TABLE %s ENABLE ROW LEVEL SECURITY", table));
 	/* no lock that keeps readers out */
-	execute(
+	partition_execute(
 		psprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (to_timestamp(" INT64_FORMAT
 				 ")) TO (to_timestamp(" INT64_FORMAT "))",
 				 records, table, (int64) timestamptz_to_time_t(partition->lower),
 				 (int64) timestamptz_to_time_t(partition->upper)));
-	execute(psprintf("ALTER EXTENSION dynamo_table ADD TABLE %s", table));
+	partition_execute(psprintf("ALTER EXTENSION dynamo_table ADD TABLE %s", table));
 }
 
 static bool
@@ -220,8 +221,8 @@ contains(const StreamPartition *partition, TimestampTz time)
 }
 
 /*
- * The partition for a time, which is made if there is none; one that was found before is looked at
- * first.  In a transaction that is connected to SPI.
+ * Finds the partition for a time, or makes it; one that was found before is looked at first.  It
+ * needs a transaction that is connected to SPI.
  */
 void
 stream_partition_for(TimestampTz time, StreamPartition *partition)
@@ -248,8 +249,9 @@ stream_partition_for(TimestampTz time, StreamPartition *partition)
  */
 
 /*
- * By the clock; but what was collected while the clock was ahead, and since it was set back, by the time that
- * goes on from there, or it would stay until the clock is there again.
+ * Returns whether it has expired by the clock; but what was collected while the clock was ahead,
+ * and since it was set back, by the time that goes on from there: else it stayed until the clock is
+ * there again.
  */
 static bool
 has_expired(const StreamPartition *partition, TimestampTz time)
@@ -310,12 +312,13 @@ drop_partition(const char *name)
 {
 	const char *table = qualified(name);
 
-	execute(psprintf("ALTER EXTENSION dynamo_table DROP TABLE %s", table));
-	execute(psprintf("DROP TABLE %s", table));
+	partition_execute(psprintf("ALTER EXTENSION dynamo_table DROP TABLE %s", table));
+	partition_execute(psprintf("DROP TABLE %s", table));
 }
 
 /*
- * What no stream can ask for.  Gaps stay: a reader may come from before any of them, and there are few.
+ * Removes what no stream asks for.  Gaps stay: a reader may come from before any of them, and there
+ * are few.
  */
 static void
 forget_what_is_over(void)

@@ -19,7 +19,7 @@
 #include "server/mark.h"
 #include "services/stream/subject.h"
 
-/* As often as the server itself does it. */
+/* The server itself tells progress as often. */
 #define CHANGES_BETWEEN_PROGRESS 100
 
 extern PGDLLEXPORT void _PG_output_plugin_init(OutputPluginCallbacks *callbacks);
@@ -37,7 +37,7 @@ print_record(StreamPlugin *plugin, const StreamRecord *record)
 	OutputPluginWrite(decoding, true);
 }
 
-/* What collectors write, and what Citus copies with citus.enable_change_data_capture. */
+/* Filters out what collectors write, and what Citus copies for enable_change_data_capture. */
 static bool
 filter_by_origin(LogicalDecodingContext *ctx, OriginId origin)
 {
@@ -45,7 +45,7 @@ filter_by_origin(LogicalDecodingContext *ctx, OriginId origin)
 }
 
 static void
-startup(LogicalDecodingContext *ctx, OutputPluginOptions *options, bool is_init)
+plugin_startup(LogicalDecodingContext *ctx, OutputPluginOptions *options, bool is_init)
 {
 	StreamPlugin *plugin = palloc0(sizeof(StreamPlugin));
 
@@ -66,7 +66,7 @@ startup(LogicalDecodingContext *ctx, OutputPluginOptions *options, bool is_init)
  */
 
 static void
-begin(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
+plugin_begin(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 {
 	StreamPlugin *plugin = ctx->output_plugin_private;
 
@@ -80,7 +80,7 @@ begin(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 }
 
 static void
-commit(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr commit_lsn)
+plugin_commit(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr commit_lsn)
 {
 	StreamPlugin *plugin = ctx->output_plugin_private;
 
@@ -89,7 +89,7 @@ commit(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr commit_lsn
 	OutputPluginUpdateProgress(ctx, plugin->place.ordinal == 0);
 }
 
-/* What gives no output could otherwise take longer than wal_sender_timeout. */
+/* Tells progress, since what gives no output could take longer than wal_sender_timeout. */
 static void
 tell_progress(StreamPlugin *plugin)
 {
@@ -142,7 +142,7 @@ close_shards(StreamPlugin *plugin, const StreamSubject *subject)
 		plugin->close(plugin, subject->named, subject->stream, subject->generation);
 }
 
-/* What marks say of the stream of a table. */
+/* Takes what marks say of the stream of a table. */
 static void
 take_mark(StreamPlugin *plugin, const DynMark *mark)
 {
@@ -172,8 +172,8 @@ begin_mark(StreamPlugin *plugin, const DynMark *mark)
 }
 
 static void
-message(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn, bool transactional,
-		const char *prefix, Size size, const char *text)
+plugin_message(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn,
+			   bool transactional, const char *prefix, Size size, const char *text)
 {
 	StreamPlugin *plugin = ctx->output_plugin_private;
 	MemoryContext old;
@@ -195,7 +195,7 @@ message(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn, bool
 	MemoryContextSwitchTo(old);
 }
 
-/* Whether the decoded change is between such marks of the table or of its partitioned table. */
+/* Returns whether the change is between such marks of the table or of its partitioned table. */
 bool
 stream_is_marked(const StreamPlugin *plugin, const StreamSubject *subject, DynMarkKind kind)
 {
@@ -216,7 +216,7 @@ stream_is_marked(const StreamPlugin *plugin, const StreamSubject *subject, DynMa
  */
 
 /*
- * Whether Citus copies items from another node, or from a shard that it splits.  With
+ * Returns whether Citus copies items from another node, or from a shard that it splits.  With
  * citus.enable_change_data_capture, the changes of these copies have an origin, which is no other
  * node's; no other change of a shard has one, since a distributed table cannot be subscribed to.
  */
@@ -282,11 +282,11 @@ truncate_tables(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, int nrelatio
 void
 _PG_output_plugin_init(OutputPluginCallbacks *callbacks)
 {
-	callbacks->startup_cb = startup;
-	callbacks->begin_cb = begin;
+	callbacks->startup_cb = plugin_startup;
+	callbacks->begin_cb = plugin_begin;
 	callbacks->change_cb = change_row;
 	callbacks->truncate_cb = truncate_tables;
-	callbacks->commit_cb = commit;
-	callbacks->message_cb = message;
+	callbacks->commit_cb = plugin_commit;
+	callbacks->message_cb = plugin_message;
 	callbacks->filter_by_origin_cb = filter_by_origin;
 }

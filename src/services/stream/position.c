@@ -17,7 +17,7 @@
 #define AFTER_WORD "AFTER_SEQUENCE_NUMBER "
 #define AT_WORD "AT_SEQUENCE_NUMBER "
 
-/* Whatever commits from now on has its commit record here or behind.  A standby is where its replay is. */
+/* Returns a place before which nothing commits any more; on a standby that of the replay. */
 XLogRecPtr
 stream_wal_position(void)
 {
@@ -58,7 +58,7 @@ fail_position(ItemSpan text)
 			 errhint("AT_SEQUENCE_NUMBER or AFTER_SEQUENCE_NUMBER may stand before the number.")));
 }
 
-/* Whether a text begins with a word; goes behind it. */
+/* Returns whether a text begins with a word; goes behind it. */
 static bool
 skip_word(ItemSpan *text, const char *word)
 {

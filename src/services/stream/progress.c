@@ -27,7 +27,7 @@
 #include "services/stream/service.h"
 #include "services/stream/stream.h"
 
-/* Milliseconds between two looks of a session that cannot be woken. */
+/* So many milliseconds are between two looks of a session that cannot be woken. */
 #define LOOK_AGAIN 50
 
 typedef struct Collector
@@ -49,7 +49,7 @@ typedef struct Shared
 static Shared *shared = NULL; /* if the library is preloaded */
 static Collector *mine = NULL;
 
-/* What it takes of shared memory. */
+/* Returns what it takes of shared memory. */
 Size
 stream_progress_size(void)
 {
@@ -57,7 +57,7 @@ stream_progress_size(void)
 					mul_size(max_replication_slots, sizeof(Collector)));
 }
 
-/* Where it is. */
+/* Finds or makes it in shared memory. */
 void
 stream_progress_start(void)
 {
@@ -123,7 +123,7 @@ find_entry(Oid database)
 	return NULL;
 }
 
-/* In the place of one that is not at work, if need be; NULL only if there are more than slots. */
+/* Makes an entry, in place of an idle one if need be; NULL only if there are more than slots. */
 static Collector *
 make_entry(Oid database)
 {
@@ -155,7 +155,7 @@ stream_collector_leaves(void)
 	ConditionVariableBroadcast(&shared->moved);
 }
 
-/* In the launcher: a database's collector has to wait for a free worker, or not any more. */
+/* Notes in the launcher that a database's collector waits for a free worker, or not any more. */
 void
 stream_collector_waits(Oid database, bool waits)
 {
@@ -168,7 +168,7 @@ stream_collector_waits(Oid database, bool waits)
 	shared_unlock();
 }
 
-/* In a worker that ends with an error. */
+/* Notes the error with which a worker ends. */
 void
 stream_collector_fails(const char *error)
 {
@@ -215,7 +215,7 @@ stream_collector_enters(XLogRecPtr reached)
 	mine = collector;
 }
 
-/* All before a place in the WAL has been collected and committed, and so many records with it. */
+/* Notes that all before a place in the WAL is collected and committed, and so many records. */
 void
 stream_collector_reaches(XLogRecPtr reached, uint64 records)
 {
@@ -237,8 +237,8 @@ stream_collector_reaches(XLogRecPtr reached, uint64 records)
 }
 
 /*
- * How far this database's collector is, and what keeps it from its work; false if none is at work.  It
- * may be asked to look at once.
+ * Returns how far this database's collector is, and what keeps it from its work; false if none is
+ * at work.  It may be asked to look at once.
  */
 bool
 stream_collector_progress(StreamProgress *progress, bool wake)
@@ -260,7 +260,7 @@ stream_collector_progress(StreamProgress *progress, bool wake)
 	return works;
 }
 
-/* Until some collector has come further, or for some time. */
+/* Waits until some collector has come further, or for some time. */
 void
 stream_wait_for_progress(int milliseconds)
 {

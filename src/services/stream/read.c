@@ -34,8 +34,8 @@ raise_place(StreamPlace *place, StreamPlace other)
 }
 
 /*
- * The place after which the stream has its records: after what was dropped of it, and after whatever
- * older streams of the table have had, for what was changed between two streams is in neither.
+ * Returns the place after which the stream has its records: after what was dropped of it, and after
+ * what older streams of the table have had, for what was changed between two streams is in neither.
  */
 static StreamPlace
 find_floor(const StreamLog *log, const StreamTarget *target)
@@ -54,8 +54,8 @@ find_floor(const StreamLog *log, const StreamTarget *target)
 }
 
 /*
- * The part of a stream that a read is of: a shard has records only while its generation was the
- * newest one.
+ * A ReadSpan is the part of a stream that a read is of: a shard has records only while its
+ * generation was the newest one.
  */
 typedef struct ReadSpan
 {
@@ -65,8 +65,8 @@ typedef struct ReadSpan
 } ReadSpan;
 
 /*
- * What is known of the ends of a stream's shards.  An end was written together with the last records before
- * it; or all was taken down, and nothing is collected any more.
+ * Finds what is known of the ends of a stream's shards.  An end was written together with the last
+ * records before it; or all was taken down, and nothing is collected any more.
  */
 static void
 find_ends(const StreamLog *log, const StreamTarget *target, StreamClosing ends[DYN_MAX_GENERATIONS])
@@ -83,7 +83,7 @@ find_ends(const StreamLog *log, const StreamTarget *target, StreamClosing ends[D
 	}
 }
 
-/* shard: -1: all of the stream, which ends with its newest shards. */
+/* Finds the span of a shard; -1: all of the stream, which ends with its newest shards. */
 static ReadSpan
 find_span(const StreamTarget *target, int shard, const StreamClosing ends[DYN_MAX_GENERATIONS])
 {
@@ -99,8 +99,8 @@ find_span(const StreamTarget *target, int shard, const StreamClosing ends[DYN_MA
 }
 
 /*
- * A gap concerns the streams that existed when it was noticed, and those of which that is not
- * known.
+ * Returns whether a gap concerns the stream: it does if the stream existed when it was noticed, or
+ * that is not known.
  */
 static bool
 gap_concerns(const StreamGap *gap, const StreamTarget *target)
@@ -115,7 +115,7 @@ gap_concerns(const StreamGap *gap, const StreamTarget *target)
 		   !stream_label_is_plausible(target->stream.label);
 }
 
-/* Where TRIM_HORIZON is: behind gaps that are older than what is kept. */
+/* Finds where TRIM_HORIZON is: behind gaps that are older than what is kept. */
 static StreamPlace
 find_horizon(const StreamTarget *target, StreamPlace floor, const StreamGap *gaps, int ngaps)
 {
@@ -129,7 +129,7 @@ find_horizon(const StreamTarget *target, StreamPlace floor, const StreamGap *gap
 	return floor;
 }
 
-/* The first gap behind a place and not behind the end, or NULL. */
+/* Returns the first gap behind a place and not behind the end, or NULL. */
 static const StreamGap *
 find_gap(const StreamTarget *target, StreamPlace after, StreamPlace end, const StreamGap *gaps,
 		 int ngaps)
@@ -145,7 +145,7 @@ find_gap(const StreamTarget *target, StreamPlace after, StreamPlace end, const S
 	return first;
 }
 
-/* A place that was never reached here is one of another server, or of a future that a restore has taken back. */
+/* Raises an error for a place never reached here, of another server or a time that was undone. */
 static void
 check_future(StreamPlace after)
 {
@@ -156,7 +156,7 @@ check_future(StreamPlace after)
 						errhint("Begin again, with a copy of the table.")));
 }
 
-/* Outside of what is read there is nothing that a reader could miss. */
+/* Finds where to start; outside of what is read there is nothing that a reader could miss. */
 static StreamPlace
 find_start(const StreamLog *log, const StreamTarget *target, const StreamPosition *position,
 		   const ReadSpan *span, const StreamGap *gaps, int ngaps)
@@ -187,7 +187,7 @@ typedef struct ReadProgress
 	bool full;
 } ReadProgress;
 
-/* A page that has no room for a record ends before it, but has one. */
+/* Takes a record; a page that has no room for one ends before it, but has one. */
 static bool
 take_record(const StreamRecord *record, void *arg)
 {
@@ -241,7 +241,7 @@ read_log(const StreamLog *log, const StreamTarget *target, ReadProgress *progres
 	result->ended = !progress->full && gap == NULL && span.ended;
 }
 
-/* At once, whatever there is; the caller's rights were checked. */
+/* Reads at once, whatever there is; the caller's rights were checked. */
 void
 stream_read(const StreamTarget *target, const StreamRead *read, StreamRecordCallback callback,
 			void *arg, StreamReadResult *result)
@@ -290,8 +290,8 @@ find_generation(const StreamLog *log, const StreamTarget *target, int i, StreamP
 }
 
 /*
- * The generations of a stream's shards.  One is there when the end of the one before was collected: from
- * then on the parents of its shards can be read to their end.
+ * Returns the generations of a stream's shards.  One is there when the end of the one before was
+ * collected: from then on the parents of its shards can be read to their end.
  */
 void
 stream_generations(const StreamTarget *target, StreamGeneration generations[DYN_MAX_GENERATIONS])

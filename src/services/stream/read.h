@@ -10,14 +10,14 @@
 #include "catalog/definition/stream_shards.h"
 #include "services/stream/stream.h"
 
-/* Where a read begins. */
+/* A StreamPosition says where a read begins. */
 typedef struct StreamPosition
 {
 	bool horizon; /* at the oldest record that is left */
 	StreamPlace after; /* otherwise after this place */
 } StreamPosition;
 
-/* A stream that the caller may read. */
+/* A StreamTarget is a stream that the caller may read. */
 typedef struct StreamTarget
 {
 	Oid relid;
@@ -46,7 +46,7 @@ typedef struct StreamReadResult
 		ended; /* there will be no more: the shard, or the stream, was closed, and that is collected */
 } StreamReadResult;
 
-/* False: no more.  The record lives until the callback returns. */
+/* It returns false if it wants no more.  The record lives until the callback returns. */
 typedef bool (*StreamRecordCallback)(const StreamRecord *record, void *arg);
 
 /* position.c */
@@ -68,7 +68,7 @@ extern void stream_check_reader(Relation rel);
  * log.c
  */
 
-/* What was collected, as one snapshot shows it. */
+/* A StreamLog is what was collected, as one snapshot shows it. */
 typedef struct StreamLog
 {
 	Relation records; /* partitioned */
@@ -79,7 +79,7 @@ typedef struct StreamLog
 	Snapshot newest; /* for what must be seen even where the snapshot is an old one */
 } StreamLog;
 
-/* Where changes were not collected. */
+/* A StreamGap says where changes were not collected. */
 typedef struct StreamGap
 {
 	XLogRecPtr after;
@@ -88,7 +88,7 @@ typedef struct StreamGap
 	Oid relid; /* InvalidOid: of any table */
 } StreamGap;
 
-/* The end of a generation of shards, if it was collected. */
+/* A StreamClosing is the end of a generation of shards, if it was collected. */
 typedef struct StreamClosing
 {
 	bool known;
@@ -96,7 +96,7 @@ typedef struct StreamClosing
 	TimestampTz time; /* of its collection, as records have it */
 } StreamClosing;
 
-/* Of one relation and stream, from after a place. */
+/* A StreamScan is of one relation and stream, from after a place. */
 typedef struct StreamScan
 {
 	Oid relid;
@@ -115,7 +115,7 @@ extern bool stream_log_last(const StreamLog *log, Oid relid, int64 stream, Strea
 extern StreamPlace stream_log_floor(const StreamLog *log, Oid relid, int64 stream);
 extern int stream_log_gaps(const StreamLog *log, StreamGap **gaps);
 extern XLogRecPtr stream_log_collected(const StreamLog *log);
-/* A shard of a distributed table that is, or was, on this node. */
+/* A StreamPlacedRow is a shard of a distributed table that is, or was, on this node. */
 typedef struct StreamPlacedRow
 {
 	Oid relid;
@@ -134,7 +134,7 @@ extern void stream_log_ends(const StreamLog *log, Oid relid, int64 stream,
 extern void stream_read(const StreamTarget *target, const StreamRead *read,
 						StreamRecordCallback callback, void *arg, StreamReadResult *result);
 
-/* A generation of a stream's shards, which begin and end alike. */
+/* A StreamGeneration is one of a stream's shards, which begin and end alike. */
 typedef struct StreamGeneration
 {
 	bool listed; /* it has begun, and not all of it has expired */

@@ -26,10 +26,10 @@
 
 #define NO_JSON (-1)
 
-/* By their StreamFormat */
+/* These are the names of each StreamFormat. */
 static const char *const formats[] = {"dynamodb", "plain", NULL};
 
-/* The longest sleep between two looks, whatever it is that may wake us. */
+/* This is the longest sleep between two looks, whatever it is that may wake us. */
 #define MAX_SLEEP 1000
 
 typedef struct ReadCall
@@ -73,7 +73,7 @@ shard_number(int64 shard)
 	return shard < 0 || shard > INT_MAX ? INT_MAX : (int) shard;
 }
 
-/* table_name, start_position, shard, stream, max_records, max_wait, format */
+/* Reads the arguments table_name, start_position, shard, stream, max_records, max_wait, format. */
 static void
 get_call(FunctionCallInfo fcinfo, ReadCall *call)
 {
@@ -189,7 +189,7 @@ put_record(const StreamRecord *record, void *arg)
 }
 
 static int64
-look(ReadCall *call)
+read_look(ReadCall *call)
 {
 	StreamReadResult result;
 	DynTable *table;
@@ -221,7 +221,7 @@ dyn_read_stream(PG_FUNCTION_ARGS)
 	get_call(fcinfo, &call);
 	InitMaterializedSRF(fcinfo, 0);
 	call.result = (ReturnSetInfo *) fcinfo->resultinfo;
-	while (look(&call) == 0)
+	while (read_look(&call) == 0)
 	{
 		long left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), start + call.wait);
 

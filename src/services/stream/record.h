@@ -16,7 +16,7 @@
 #include "catalog/definition/table_settings.h"
 #include "item/item.h"
 
-/* The channel that the collector notifies; the payload is the table's name, quoted and with its schema. */
+/* The collector notifies this channel, with the table's name, quoted and with its schema. */
 #define STREAM_CHANNEL "dynamo_table_stream"
 
 typedef enum StreamEvent
@@ -64,7 +64,7 @@ typedef struct StreamRecord
 	const char *region; /* of the request that another node has sent on; NULL: that of ARNs here */
 } StreamRecord;
 
-/* How a record is written. */
+/* A StreamFormat says how a record is written. */
 typedef enum StreamFormat
 {
 	STREAM_TYPED, /* images as DynamoDB JSON, in the shape of events for functions */

@@ -20,7 +20,7 @@
 #define PLACED_LSN_DIGITS 17
 #define PLACED_ORDINAL_DIGITS 9
 
-/* With zeros in front.  Each record is printed by this, and format strings take a multiple of its time. */
+/* Writes digits with zeros in front, for each record: format strings take several times as long. */
 static void
 write_digits(char *digits, int n, uint64 value)
 {
@@ -42,7 +42,7 @@ stream_sequence_print(StreamPlace place, char text[STREAM_SEQUENCE_LENGTH + 1])
 	return text;
 }
 
-/* So many digits, all of them. */
+/* Reads so many digits, all of them. */
 static bool
 read_digits(const char *digits, int n, uint64 *value)
 {
@@ -67,7 +67,7 @@ stream_sequence_parse(ItemSpan text, StreamPlace *place)
 		   read_digits(text.data + 1 + LSN_DIGITS, ORDINAL_DIGITS, &place->ordinal);
 }
 
-/* The same for a shard with an epoch, or, if that is 0, without one. */
+/* Prints likewise for a shard with an epoch, or, if that is 0, without one. */
 char *
 stream_sequence_print_in(int64 epoch, StreamPlace place, char text[STREAM_SEQUENCE_MAX + 1])
 {

@@ -29,12 +29,12 @@
 #include "services/stream/collect.h"
 #include "services/stream/service.h"
 
-/* What it commits can be collected again. */
+/* The worker has these settings: what it commits can be collected again. */
 static const char *const settings[][2] = {{"lock_timeout", "0"}, {"synchronous_commit", "off"}};
 
 /*
- * Milliseconds between two looks at the WAL: for so long after there were records, then for so long, and then
- * twice as many each time, up to dynamo_table.stream_poll_interval.
+ * So many milliseconds are between two looks at the WAL: for so long after there were records, then
+ * for so long, and then twice as many each time, up to dynamo_table.stream_poll_interval.
  */
 #define BUSY_PAUSE 1
 #define BUSY_TIME 1000
@@ -48,7 +48,7 @@ static const char *const settings[][2] = {{"lock_timeout", "0"}, {"synchronous_c
 #define REST 3
 #define MAX_REST 10
 
-/* Milliseconds between two checks whether a session needs the database for itself. */
+/* So many milliseconds are between two checks whether a session needs the database for itself. */
 #define LOOK_AROUND 1000
 
 typedef struct Worker
@@ -61,19 +61,19 @@ typedef struct Worker
 } Worker;
 
 static void
-begin(void)
+collector_begin(void)
 {
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
 }
 
 static void
-commit(void)
+collector_commit(void)
 {
 	CommitTransactionCommand();
 }
 
-/* By the clock, which may have been set back: then it is as if the last time were now. */
+/* Returns whether so much time is over; if the clock was set back, it counts from now. */
 static bool
 is_over(TimestampTz *last, int milliseconds)
 {
@@ -87,7 +87,7 @@ is_over(TimestampTz *last, int milliseconds)
  * Leaving
  */
 
-/* A session that copies or renames the database waits five seconds for others to leave it. */
+/* Returns whether a session needs the database alone, which waits five seconds for others. */
 static bool
 is_unwanted(Worker *worker)
 {
@@ -96,13 +96,13 @@ is_unwanted(Worker *worker)
 	if (!is_over(&worker->looked, LOOK_AROUND))
 		return false;
 	worker->looked = GetCurrentTimestamp();
-	begin();
+	collector_begin();
 	unwanted = background_is_locked(MyDatabaseId) || service_is_switched_off(&stream_service);
-	commit();
+	collector_commit();
 	return unwanted;
 }
 
-/* Whether the worker has to stop; default_transaction_read_only is a reason too. */
+/* Returns whether the worker has to stop; default_transaction_read_only is a reason too. */
 static bool
 is_to_leave(Worker *worker)
 {
@@ -133,7 +133,7 @@ wait_for_wal(Worker *worker)
 	worker->rest = 0;
 }
 
-/* True if there may be more. */
+/* Collects something; returns true if there may be more. */
 static bool
 collect_some(Worker *worker)
 {
@@ -166,7 +166,7 @@ collect_until_told(Worker *worker)
 		CHECK_FOR_INTERRUPTS();
 }
 
-/* What stops it is known to dyn_stream_slots, even where nothing can be written. */
+/* Notes what stops it for dyn_stream_slots, even where nothing can be written. */
 static void
 tell_failure(void)
 {
@@ -178,19 +178,19 @@ tell_failure(void)
 		stream_collector_fails(error->message);
 }
 
-/* False if there is nothing to do here, or another process is collecting. */
+/* Opens the collector; false if there is nothing to do here, or another process is collecting. */
 static bool
 open_collector(StreamCollector *collector)
 {
 	bool opened;
 
-	begin();
+	collector_begin();
 	opened = extension_installed() && stream_collector_open(collector);
-	commit();
+	collector_commit();
 	return opened;
 }
 
-/* Those before died, perhaps with the whole cluster; a call of dyn_collect_streams() may come in between.  False: leave. */
+/* Waits after deaths, while dyn_collect_streams() may be called; returns false to leave. */
 static bool
 wait_after_death(Worker *worker)
 {
@@ -206,7 +206,7 @@ wait_after_death(Worker *worker)
 }
 
 static void
-collect(Worker *worker)
+collector_collect(Worker *worker)
 {
 	PG_TRY();
 	{
@@ -230,9 +230,9 @@ collect(Worker *worker)
  * but that nothing can be written, which may be over at any time.
  */
 static VisitAnswer
-visit(Visit *visit)
+collector_visit(Visit *visit)
 {
-	Worker worker = {.collector = {.begin = begin, .commit = commit}};
+	Worker worker = {.collector = {.begin = collector_begin, .commit = collector_commit}};
 
 	background_settings(settings, lengthof(settings));
 	/*
@@ -245,7 +245,7 @@ visit(Visit *visit)
 	if (!dyn_stream_collector)
 		return VISIT_NOTHING;
 	if (wait_after_death(&worker))
-		collect(&worker);
+		collector_collect(&worker);
 	return DefaultXactReadOnly ? VISIT_DONE : VISIT_SILENT;
 }
 
@@ -253,7 +253,7 @@ visit(Visit *visit)
  * Databases
  */
 
-/* A slot that is being created, or that another process has acquired, cannot be used. */
+/* Returns whether it is a slot of streams that can be acquired, and sets *database to its own. */
 static bool
 is_free(ReplicationSlot *slot, Oid *database)
 {
@@ -269,7 +269,7 @@ is_free(ReplicationSlot *slot, Oid *database)
 	return found && strcmp(NameStr(name), psprintf(STREAM_SLOT, *database)) == 0;
 }
 
-/* Those with a free slot. */
+/* Returns the databases with a free slot. */
 static List *
 databases(void)
 {
@@ -288,7 +288,7 @@ databases(void)
 	return found;
 }
 
-/* Seconds until a collector is followed by another at least, and by one that looks whether it is switched on again. */
+/* So many seconds after a collector another begins, or a look whether it is switched on. */
 static const int interval = 1;
 static const int probe_interval = 10;
 
@@ -302,4 +302,4 @@ const Service stream_service = {.worker = "dynamo_table stream collector",
 								.max_back_off = 60,
 								.databases = databases,
 								.waits = stream_collector_waits,
-								.visit = visit};
+								.visit = collector_visit};

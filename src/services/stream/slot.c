@@ -18,7 +18,7 @@
 #include "server/work/owned.h"
 #include "services/stream/stream.h"
 
-/* As the view names them, by StreamSlotState. */
+/* The view names the states so, by StreamSlotState. */
 static const char *const state_names[] = {
 	"wal_level too low", "plugin not allowed", "not set up", "standby",
 	"slot missing",      "slot lost",          "slot ahead", "ready"};
@@ -77,7 +77,7 @@ stream_look(StreamSlot *slot)
 	SPI_freetuptable(SPI_tuptable);
 }
 
-/* What is wrong, and what helps. */
+/* A SlotProblem says what is wrong, and what helps. */
 typedef struct SlotProblem
 {
 	char *message;
@@ -135,8 +135,8 @@ stream_require_slot(void)
 }
 
 /*
- * For enabling a stream, perhaps by a request: a client of DynamoDB sees only the message, and
- * would repeat for ever a request that failed with no exception of DynamoDB's.
+ * Requires the slot for enabling a stream, perhaps by a request: a client of DynamoDB sees only the
+ * message, and would repeat for ever a request that failed with no exception of DynamoDB's.
  */
 void
 stream_require_slot_to_enable(void)

@@ -25,7 +25,7 @@
 #include "server/compat.h"
 #include "services/stream/collect.h"
 
-/* Milliseconds. */
+/* These are milliseconds. */
 #define MIN_PAUSE 2000
 #define MAX_PAUSE (60 * 60 * 1000)
 
@@ -57,14 +57,14 @@ a_standby_waits(void)
 	return found;
 }
 
-/* Other sessions write, so the slot moves on anyway. */
+/* Resets the help, as other sessions write and the slot moves on anyway. */
 void
 stream_help_reset(StreamHelp *help)
 {
 	help->pause = MIN_PAUSE;
 }
 
-/* The slot is acquired. */
+/* Helps standbys, with the slot acquired. */
 void
 stream_help_standbys(StreamHelp *help)
 {

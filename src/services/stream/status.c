@@ -25,7 +25,7 @@
 #include "services/stream/service.h"
 #include "services/stream/stream.h"
 
-/* A name that finds the table, whose relation is called so. */
+/* Returns a name that finds the table, whose relation is called so. */
 static ItemSpan
 table_name(const DynListed *listed, const char *relation)
 {

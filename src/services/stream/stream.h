@@ -58,7 +58,7 @@
 #define STREAM_ENDS_TABLE "stream_ends"
 #define STREAM_PLACEMENTS_TABLE "stream_placements"
 
-/* The columns of stream_records, from 0 on. */
+/* These are the columns of stream_records, from 0 on. */
 enum
 {
 	RECORD_RELATION,
@@ -116,7 +116,7 @@ typedef enum StreamSlotState
 	STREAM_READY
 } StreamSlotState;
 
-/* What it says instead of ready if no worker collects: there is no free one, or the last one has failed. */
+/* It says this instead of ready if no worker collects: none is free, or the last one failed. */
 #define STREAM_WAITS "no free worker"
 #define STREAM_FAILS "failing"
 

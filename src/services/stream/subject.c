@@ -33,7 +33,7 @@
 #include "server/invalidate.h"
 #include "services/stream/subject.h"
 
-/* Invalid entries that are kept at most from one transaction to the next. */
+/* So many invalid entries are kept at most from one transaction to the next. */
 #define MAX_INVALID 64
 
 typedef struct StreamSubjects
@@ -44,7 +44,7 @@ typedef struct StreamSubjects
 	bool partitions; /* any entry is of a partition */
 } StreamSubjects;
 
-/* Of the decoding context that there is; a callback cannot be unregistered. */
+/* These are of the decoding context that there is; a callback cannot be unregistered. */
 static StreamSubjects *current = NULL;
 
 /*
@@ -93,7 +93,7 @@ relation_changed(Oid relid)
 static Subscriber subscriber = {.relation_changed = relation_changed, .schemas = true};
 
 static void
-forget(void *arg)
+subject_forget(void *arg)
 {
 	if (current == arg)
 		current = NULL;
@@ -115,13 +115,13 @@ stream_subjects_create(StreamPlugin *plugin)
 	subjects->context = context;
 	subjects->entries = hash_create("dynamo_table stream subjects", 16, &ctl,
 									HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	*callback = (MemoryContextCallback){.func = forget, .arg = subjects};
+	*callback = (MemoryContextCallback){.func = subject_forget, .arg = subjects};
 	MemoryContextRegisterResetCallback(context, callback);
 	invalidation_subscribe(&subscriber);
 	current = plugin->subjects = subjects;
 }
 
-/* Between transactions: let go of tables that may be gone. */
+/* Lets go of tables that may be gone, between transactions. */
 void
 stream_subjects_clear(StreamSubjects *subjects)
 {
@@ -220,8 +220,8 @@ parse_arguments(StreamSubject *subject, DynSettings *settings, Relation rel)
 }
 
 /*
- * The same, with an error as its message.  Parsing takes nothing but memory, so the transaction is
- * sound after an error in it; other errors than its own go on.
+ * Parses the arguments likewise, with an error as its message.  Parsing takes nothing but memory,
+ * so the transaction is sound after an error in it; other errors than its own go on.
  */
 static const char *
 try_arguments(StreamSubject *subject, DynSettings *settings, Relation rel, volatile bool *found)
@@ -266,7 +266,7 @@ has_cloned_trigger(Relation rel)
 	return false;
 }
 
-/* The partitioned table whose trigger a partition has got; the table itself if it is none. */
+/* Returns the partitioned table whose trigger a partition has; the table itself if it is none. */
 static Oid
 trigger_origin(Relation rel)
 {
@@ -326,7 +326,7 @@ read_stream(StreamSubject *subject, const StreamOptions *options, const DynSetti
 	return true;
 }
 
-/* What the table is called, unless it was renamed since it got a name that is no relation's. */
+/* Returns the table's name, unless it was renamed since it got one that is no relation's. */
 static ItemSpan
 table_name(const DynSettings *settings, const char *relation)
 {
@@ -413,7 +413,7 @@ fill_subject(StreamPlugin *plugin, StreamSubject *subject, Relation rel)
 	MemoryContextSwitchTo(old);
 }
 
-/* For each change, so by the name alone. */
+/* Returns by the name alone, since it is called for each change, whether there may be one. */
 static bool
 may_have_definition(Relation rel)
 {
@@ -428,7 +428,7 @@ may_have_definition(Relation rel)
 	return false;
 }
 
-/* What is known of a relation that is being decoded; NULL if its changes give no records. */
+/* Returns what is known of a relation that is decoded; NULL if its changes give no records. */
 StreamSubject *
 stream_subject(StreamPlugin *plugin, Relation rel)
 {

@@ -9,7 +9,7 @@
 #include "server/mark.h"
 #include "services/stream/plugin.h"
 
-/* An entry of the cache.  A pointer to one is good for one change. */
+/* A StreamSubject is an entry of the cache.  A pointer to one is good for one change. */
 typedef struct StreamSubject
 {
 	Oid relid; /* hash key */

@@ -47,7 +47,7 @@ stream_check_reader(Relation rel)
 						errdetail("Records hold whole items, which no policy is applied to.")));
 }
 
-/* The same as a boolean, for lists; the relation may be gone. */
+/* Returns the same as a boolean, for lists; the relation may be gone. */
 bool
 stream_may_read(Oid relid)
 {
@@ -57,7 +57,7 @@ stream_may_read(Oid relid)
 		   check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED;
 }
 
-/* The stream with a label, the latest one for 0; NULL if there is none that is kept. */
+/* Returns the stream with a label, the latest one for 0; NULL if there is none that is kept. */
 const DynStream *
 stream_find(const DynSettings *settings, int64 label)
 {
@@ -71,7 +71,7 @@ stream_find(const DynSettings *settings, int64 label)
 	return NULL;
 }
 
-/* stream: one of the table's. */
+/* Sets the target to a stream, which is one of the table's. */
 void
 stream_set_target(StreamTarget *target, const DynTable *table, const DynStream *stream,
 				  ItemSpan name)

@@ -38,11 +38,11 @@
 #include "server/work/owned.h"
 #include "services/stream/collect.h"
 
-/* Milliseconds between two looks: at Citus' catalogs, and at whether there are any. */
+/* So many milliseconds are between two looks at Citus' catalogs, and at whether there are any. */
 #define PAUSE 1000
 #define PAUSE_WITHOUT 60000
 
-/* What a shard that has ended is kept for, in times of the retention: its records expire by partitions. */
+/* An ended shard is kept for so many times the retention: its records expire by partitions. */
 #define KEPT 2
 
 #define HERE "(SELECT g.groupid FROM pg_catalog.pg_dist_local_group g)"
@@ -65,7 +65,7 @@
 	" AND EXISTS (SELECT FROM pg_catalog.pg_constraint k" \
 	" WHERE k.conrelid = t.oid AND k.conname = '" DEFINITION_CONSTRAINT "')"
 
-/* Those that have no end, and whether they have left: to another node, or to the shards of a split. */
+/* This selects shards that have no end, and whether they left: to another node, or in a split. */
 #define SHARDS_NOTED \
 	"SELECT o.relation, o.stream, o.distributed, o.leaving," \
 	" (EXISTS (SELECT FROM pg_catalog.pg_dist_placement p WHERE p.shardid = o.shard)" \
@@ -139,7 +139,7 @@ note_shard(const SPITupleTable *rows, uint64 row, Oid relid, int64 label)
 				  lengthof(types), types, values, NULL);
 }
 
-/* A table that is locked is looked at again. */
+/* Notes the shards that are here; a table that is locked is looked at again. */
 static void
 note_shards(List **streams)
 {
@@ -191,7 +191,7 @@ note_leaving(Oid relid, int64 label, XLogRecPtr place)
 				  lengthof(types), types, values, NULL);
 }
 
-/* collected: all that ends before this place was. */
+/* Ends shards; all that ends before the place was collected. */
 static void
 end_shards(List **streams, XLogRecPtr collected)
 {
@@ -232,7 +232,7 @@ forget_shards(void)
 }
 
 static void
-watch(void *arg)
+watch_shards(void *arg)
 {
 	const StreamCollector *collector = arg;
 	List *streams = NIL;
@@ -246,7 +246,7 @@ watch(void *arg)
 
 /* A table may be dropped while it is looked at; then another look is taken. */
 static void
-tell(ErrorData *error)
+watch_tell(ErrorData *error)
 {
 	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION)
 		ReThrowError(error);
@@ -256,7 +256,7 @@ tell(ErrorData *error)
 	FreeErrorData(error);
 }
 
-/* In a transaction of its own, when it is time. */
+/* Watches in a transaction of its own, when it is time. */
 void
 stream_watch(StreamCollector *collector)
 {
@@ -276,10 +276,10 @@ stream_watch(StreamCollector *collector)
 		(void) extension_lock(true);
 		session_origin = DoNotReplicateId;
 		PushActiveSnapshot(GetTransactionSnapshot());
-		error = attempt(watch, collector);
+		error = attempt(watch_shards, collector);
 		PopActiveSnapshot();
 		if (error != NULL)
-			tell(error);
+			watch_tell(error);
 		session_origin = collector->origin;
 		stream_decoder_leave_out(collector->decoder, GetTopTransactionIdIfAny());
 	}
@@ -287,10 +287,10 @@ stream_watch(StreamCollector *collector)
 }
 
 /*
- * A shard that was here between two looks is noted by its records.  It is one of the table that Citus
- * has it for, if that is in the same schema and its owner's own; so no other role can add a shard to a
- * table.  One that Citus has forgotten has been split since, or dropped with its table: then readers of
- * the table that has the name are told that changes are missing.
+ * Notes by its records a shard that was here between two looks.  It is one of the table that Citus
+ * has it for, if that is in the same schema and its owner's own; so no other role can add a shard
+ * to a table.  One that Citus has forgotten has been split since, or dropped with its table: then
+ * readers of the table that has the name are told that changes are missing.
  */
 static void
 note_records(const StreamPlaced *placed)
@@ -329,7 +329,7 @@ note_records(const StreamPlaced *placed)
 	stream_gap_write(placed->lsn, placed->lsn + 1, GetCurrentTimestamp(), distributed);
 }
 
-/* In the transaction that stores them, connected to SPI. */
+/* Watches the round's shards in the transaction that stores them, connected to SPI. */
 void
 stream_watch_records(StreamCollector *collector, const StreamRound *round)
 {
@@ -344,7 +344,7 @@ stream_watch_records(StreamCollector *collector, const StreamRound *round)
 	}
 }
 
-/* The relations that listeners know: for a shard, its table.  Connected to SPI. */
+/* Returns the relations that listeners know: for a shard, its table.  Connected to SPI. */
 List *
 stream_watch_tables(const StreamCollector *collector, List *relids)
 {

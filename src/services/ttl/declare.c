@@ -76,7 +76,7 @@ shape_with(Relation rel, const DynTable *table, ItemSpan attribute, DynIndexStat
 	return shape;
 }
 
-/* Whether a table could be declared, before a lock is taken for it. */
+/* Checks whether a table could be declared, before a lock is taken for it. */
 void
 ttl_check_declaration(Relation rel, const DynTable *table, ItemSpan attribute)
 {

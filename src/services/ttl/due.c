@@ -22,14 +22,14 @@
 #include "server/compat.h"
 #include "services/ttl/ttl.h"
 
-/* Where items are looked for that no index has. */
+/* Items that no index has are looked for in so many last blocks and rows. */
 #define LAST_BLOCKS 64
 #define LAST_ROWS 1000
 
 /*
- * Whether a table has items that expire and a btree that can be read: of a partitioned table, the
- * partitions have, and of one that Citus distributes, the shards; an unlogged one has no files on a
- * standby.
+ * Returns whether a table has items that expire and a btree that can be read: of a partitioned
+ * table, the partitions have, and of one that Citus distributes, the shards; an unlogged one has no
+ * files on a standby.
  */
 bool
 ttl_has_items(Relation rel, const DynTable *table)
@@ -40,8 +40,8 @@ ttl_has_items(Relation rel, const DynTable *table)
 }
 
 /*
- * The items whose time is not before one and before another, in the order of time; at most limit.
- * Without an array they are counted.  The caller has a snapshot.
+ * Finds the items whose time is not before one and before another, in the order of time; at most
+ * limit.  Without an array they are counted.  The caller has a snapshot.
  */
 int
 ttl_find_due(Relation rel, const DynTable *table, Datum from, Datum to, TtlDue *due, int limit)
@@ -75,7 +75,7 @@ ttl_find_due(Relation rel, const DynTable *table, Datum from, Datum to, TtlDue *
 	return n;
 }
 
-/* Whether an item has the attribute, and it is no number.  Large items, which are elsewhere, are not read. */
+/* Returns whether an item has the attribute and it is no number; does not read large items. */
 static bool
 is_other_type(const DynTable *table, TupleTableSlot *slot)
 {
@@ -93,7 +93,7 @@ is_other_type(const DynTable *table, TupleTableSlot *slot)
 	return item_find(&attributes, table->settings.ttl, &value) && expiry_is_never(value);
 }
 
-/* Of the last rows of the table, since no index has them: most often they are the newest. */
+/* Counts them among the last rows, since no index has them: most often they are the newest. */
 static int
 count_other_types(Relation rel, const DynTable *table)
 {
@@ -123,8 +123,8 @@ count_other_types(Relation rel, const DynTable *table)
 }
 
 /*
- * How many items have a time that will not come: numbers beyond the farthest, at most limit, and other
- * types among the last rows.  The caller has a snapshot.
+ * Returns how many items have a time that will not come: numbers beyond the farthest, at most
+ * limit, and other types among the last rows.  The caller has a snapshot.
  */
 int
 ttl_count_never(Relation rel, const DynTable *table, int limit)

@@ -20,7 +20,7 @@
 #include "services/ttl/service.h"
 #include "services/ttl/ttl.h"
 
-/* What dyn_enable_ttl() is to make. */
+/* Wanted is what dyn_enable_ttl() is to make. */
 typedef struct Wanted
 {
 	ItemSpan table;
@@ -37,7 +37,7 @@ tell_who_sweeps(const char *table)
 		psprintf("expired items of table \"%s\" are removed by dyn_sweep_ttl only", table));
 }
 
-/* Whether all that is wanted is another choice about expired items. */
+/* Returns whether all that is wanted is another choice about expired items. */
 static bool
 only_hides(const DynTable *table, const Wanted *wanted)
 {
@@ -54,7 +54,7 @@ read_wanted(FunctionCallInfo fcinfo)
 					PG_ARGISNULL(2) ? -1 : PG_GETARG_BOOL(2), argument_flag(fcinfo, 3, false)};
 }
 
-/* Whether time to live is as it is wanted, and is not to be enabled again. */
+/* Returns whether time to live is as it is wanted, and is not to be enabled again. */
 static bool
 is_there(const IndexBuild *work, const DynTable *table, const Wanted *wanted)
 {

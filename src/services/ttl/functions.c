@@ -27,8 +27,8 @@
 #include "services/ttl/ttl.h"
 
 /*
- * A role that may delete items may remove the expired ones.  No other privilege is needed, since
- * the owner's rights are used.
+ * Returns whether the role may sweep: one that may delete items may remove the expired ones.  No
+ * other privilege is needed, since the owner's rights are used.
  */
 static bool
 may_sweep(Oid relid)
@@ -58,7 +58,7 @@ named_table(text *name)
 	return table->relid;
 }
 
-/* In milliseconds. */
+/* Returns the budget in milliseconds. */
 static int
 get_budget(Interval *interval)
 {
@@ -108,7 +108,7 @@ tell_locked(const TtlSweep *sweep)
 							 name == NULL ? "?" : name)));
 }
 
-/* What is left of the budget after what was used of it; -1: nothing. */
+/* Returns what is left of the budget after what was used of it; -1: nothing. */
 static int
 rest_of_budget(const TtlLimits *limits, TimestampTz start)
 {
@@ -124,8 +124,8 @@ rest_of_budget(const TtlLimits *limits, TimestampTz start)
  */
 
 /*
- * The call for each node; NULL if the table is gone.  Citus makes it there as the current user, in a
- * session of its own, so that it can commit.
+ * Returns the call for each node; NULL if the table is gone.  Citus makes it there as the current
+ * user, in a session of its own, so that it can commit.
  */
 static char *
 nodes_call(Oid relid, const TtlLimits *limits)
@@ -141,7 +141,7 @@ nodes_call(Oid relid, const TtlLimits *limits)
 					limits->from_start ? "true" : "false");
 }
 
-/* Of one node: what it has removed, or why it could not, as a WARNING. */
+/* Returns what one node has removed; why it could not becomes a WARNING. */
 static int64
 read_answer(uint64 row, bool *failed)
 {
@@ -161,8 +161,8 @@ read_answer(uint64 row, bool *failed)
 }
 
 /*
- * Has each node sweep its shards.  The nodes work at the same time, each with the whole budget.  The
- * error of a node does not stop the others.
+ * Lets each node sweep its shards.  The nodes work at the same time, each with the whole budget.
+ * The error of a node does not stop the others.
  */
 static int64
 sweep_distributed(Oid relid, TtlLimits limits, bool alone)

@@ -23,10 +23,10 @@
 #include "services/ttl/service.h"
 #include "services/ttl/ttl.h"
 
-/* Dead entries that are not worth remembering a place for; dyn_ttl_tables has the number too. */
+/* For so few dead entries no place is remembered; dyn_ttl_tables has the number too. */
 #define FEW_DEAD 200
 
-/* Seconds after which a sweep is noted that has removed nothing. */
+/* A sweep that has removed nothing is noted after so many seconds. */
 #define NOTE_AFTER 60
 
 static bool
@@ -36,8 +36,8 @@ over(TimestampTz since, TimestampTz now, int seconds)
 }
 
 /*
- * A batch that was too large, or has an item that cannot be removed, is tried again in smaller
- * batches, until a sweep has finished.
+ * Returns the size of the next batch: one that was too large, or has an item that cannot be
+ * removed, is tried again in smaller batches, until a sweep has finished.
  */
 static int
 batch_after(int batch, int failures)
@@ -48,7 +48,7 @@ batch_after(int batch, int failures)
 }
 
 static void
-look(TtlSweep *sweep)
+run_look(TtlSweep *sweep)
 {
 	DynTable *table;
 	Relation rel = ttl_open(sweep, AccessShareLock, &table);
@@ -60,9 +60,9 @@ look(TtlSweep *sweep)
 	relation_close(rel, NoLock);
 }
 
-/* False if there is nothing to sweep. */
+/* Begins a sweep; returns false if there is nothing to sweep. */
 static bool
-begin(TtlSweep *sweep, TtlState *state)
+run_begin(TtlSweep *sweep, TtlState *state)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	DynTable *table;
@@ -107,7 +107,7 @@ count_failures(const TtlSweep *sweep, TtlState *state, TimestampTz now)
 }
 
 static void
-note(TtlSweep *sweep, TtlState *state)
+run_note(TtlSweep *sweep, TtlState *state)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	bool reread = sweep->from == 0 && state->dead > FEW_DEAD;
@@ -123,7 +123,7 @@ note(TtlSweep *sweep, TtlState *state)
 	ttl_write_state(state, sweep);
 }
 
-/* Of a sweep that was cut off by its error. */
+/* Notes the failure of a sweep that was cut off by its error. */
 void
 ttl_note_failure(TtlSweep *sweep)
 {
@@ -151,11 +151,11 @@ ttl_run(TtlSweep *sweep)
 	sweep->context = CurrentMemoryContext;
 	/* a table may be broken; a background worker, which has a back-off for that, goes on by itself */
 	if (!sweep->limits.background)
-		ttl_attempt(sweep, look);
-	if (sweep->error != NULL || !begin(sweep, &state))
+		ttl_attempt(sweep, run_look);
+	if (sweep->error != NULL || !run_begin(sweep, &state))
 		return;
 	ttl_sweep(sweep);
-	note(sweep, &state);
+	run_note(sweep, &state);
 	SPI_commit();
 	MemoryContextSwitchTo(sweep->context);
 }

@@ -37,17 +37,18 @@
 #include "services/ttl/service.h"
 #include "services/ttl/ttl.h"
 
-/* The least of a table's share, in milliseconds. */
+/* A table's share is so many milliseconds at least. */
 #define MIN_SHARE 100
 
 /*
- * Milliseconds that a table is not looked at without a look at what is remembered of its failures, which
- * may be forgotten meanwhile; and longer than which none is due later, unless the clock was set back.
+ * A table is not looked at for so many milliseconds without a look at what is known of its
+ * failures, which may be forgotten meanwhile; and none is due later than the second, unless the
+ * clock was set back.
  */
 #define MAX_TRUST (60 * 1000)
 #define MAX_WAIT (25 * 60 * 60 * INT64CONST(1000))
 
-/* A table that is due. */
+/* A Turn is a table that is due. */
 typedef struct Turn
 {
 	Oid owner;
@@ -68,7 +69,7 @@ typedef struct Worker
 	int nturns;
 } Worker;
 
-/* Where the extension is, and what there is to sweep. */
+/* Looks where the extension is, and what there is to sweep. */
 static void
 look_around(Worker *worker)
 {
@@ -88,7 +89,7 @@ look_around(Worker *worker)
 
 /* Without a name the table is gone. */
 static char *
-describe(Oid relid, MemoryContext context)
+service_describe(Oid relid, MemoryContext context)
 {
 	char *schema;
 	char *name;
@@ -106,7 +107,7 @@ describe(Oid relid, MemoryContext context)
  */
 
 static void
-tell(const TtlSweep *sweep, const char *name)
+service_tell(const TtlSweep *sweep, const char *name)
 {
 	char *database;
 
@@ -141,7 +142,7 @@ make_error(int code, char *message)
 	return error;
 }
 
-/* An error that has ended the transaction; what ends the worker does not come here. */
+/* Catches an error that has ended the transaction; what ends the worker does not come here. */
 static void
 catch_error(Worker *worker, TtlSweep *sweep)
 {
@@ -160,7 +161,7 @@ catch_error(Worker *worker, TtlSweep *sweep)
 }
 
 static void
-run(TtlSweep *sweep)
+service_run(TtlSweep *sweep)
 {
 	StartTransactionCommand();
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
@@ -171,7 +172,7 @@ run(TtlSweep *sweep)
 	CommitTransactionCommand();
 }
 
-/* With an end to it. */
+/* Runs the sweep with an end to it. */
 static void
 run_until_cancelled(Worker *worker, TtlSweep *sweep)
 {
@@ -179,7 +180,7 @@ run_until_cancelled(Worker *worker, TtlSweep *sweep)
 					  TimestampTzPlusMilliseconds(worker->visit->began, VISIT_STAY));
 	PG_TRY();
 	{
-		run(sweep);
+		service_run(sweep);
 	}
 	PG_CATCH();
 	{
@@ -192,7 +193,7 @@ run_until_cancelled(Worker *worker, TtlSweep *sweep)
 	QueryCancelPending = false;
 }
 
-/* When a table is due again: after a failure not before retry_at, or MAX_TRUST if that is sooner. */
+/* Returns when a table is due again: after a failure at retry_at, or MAX_TRUST if sooner. */
 static TimestampTz
 next_due_time(const TtlSweep *sweep)
 {
@@ -204,7 +205,7 @@ next_due_time(const TtlSweep *sweep)
 	return sweep->finished || sweep->absent || sweep->error != NULL ? next : now;
 }
 
-/* False if there is more to do. */
+/* Sweeps a table; returns false if there is more to do. */
 static bool
 sweep_table(Worker *worker, const Turn *turn, int share, MemoryContext context)
 {
@@ -214,7 +215,7 @@ sweep_table(Worker *worker, const Turn *turn, int share, MemoryContext context)
 								 .budget = share,
 								 .pause = dyn_ttl_pause,
 								 .background = true}};
-	char *name = describe(sweep.relid, context);
+	char *name = service_describe(sweep.relid, context);
 	TimestampTz due;
 
 	if (name == NULL)
@@ -224,7 +225,7 @@ sweep_table(Worker *worker, const Turn *turn, int share, MemoryContext context)
 	pgstat_report_activity(STATE_RUNNING, psprintf("sweeping expired items of %s", name));
 	run_until_cancelled(worker, &sweep);
 	if (sweep.error != NULL)
-		tell(&sweep, name);
+		service_tell(&sweep, name);
 	pgstat_report_activity(STATE_IDLE, NULL);
 	pgstat_report_stat(true);
 	visit_end_work(worker->visit);
@@ -237,12 +238,12 @@ sweep_table(Worker *worker, const Turn *turn, int share, MemoryContext context)
  * The visit
  */
 
-/* A table whose sweep ended a visit before. */
+/* Notes a table whose sweep ended a visit before. */
 static void
 note_culprit(Worker *worker, Culprit culprit)
 {
 	TtlSweep sweep = {.relid = culprit.relid, .crashed = culprit.crashed};
-	char *name = describe(sweep.relid, worker->context);
+	char *name = service_describe(sweep.relid, worker->context);
 
 	if (name == NULL)
 		return;
@@ -251,7 +252,7 @@ note_culprit(Worker *worker, Culprit culprit)
 				   pstrdup(culprit.crashed ? "the server went down during its sweep"
 										   : "the background worker ended before its sweep"));
 	note_failure(worker, &sweep);
-	tell(&sweep, name);
+	service_tell(&sweep, name);
 }
 
 static void
@@ -277,7 +278,7 @@ compare_turns(const void *a, const void *b)
 	return x->relid < y->relid ? -1 : x->relid > y->relid;
 }
 
-/* What is due now. */
+/* Finds what is due now. */
 static void
 find_turns(Worker *worker)
 {
@@ -304,7 +305,7 @@ find_turns(Worker *worker)
 	worker->visit->left = worker->nturns;
 }
 
-/* The first table that is left of the owner who comes after the last one; NULL if there is none. */
+/* Returns the first table left of the owner who comes after the last one; NULL: there is none. */
 static Turn *
 next_turn(Worker *worker)
 {
@@ -335,7 +336,7 @@ take_turn(Worker *worker, Turn *turn)
 	return ttl_claim(turn->relid, now, TimestampTzPlusMilliseconds(now, 2 * VISIT_OVERSTAY));
 }
 
-/* False if there is more to do. */
+/* Sweeps the tables that are due; returns false if there is more to do. */
 static bool
 sweep_tables(Worker *worker)
 {
@@ -363,7 +364,7 @@ sweep_tables(Worker *worker)
 }
 
 static VisitAnswer
-visit(Visit *visit)
+service_visit(Visit *visit)
 {
 	Worker worker = {.visit = visit};
 	/* default_transaction_read_only stops it, but not for long */
@@ -396,4 +397,4 @@ const Service ttl_service = {.worker = "dynamo_table ttl worker",
 							 .interval = &dyn_ttl_interval,
 							 .probe_interval = &dyn_ttl_probe_interval,
 							 .max_back_off = 300,
-							 .visit = visit};
+							 .visit = service_visit};

@@ -83,8 +83,8 @@ ttl_write_state(const TtlState *state, const TtlSweep *sweep)
 }
 
 /*
- * Of a table whose time to live begins, and of those that are gone; these may wait for another
- * such table.  At the higher isolation levels even SKIP LOCKED meets conflicts.
+ * Removes the state of a table whose time to live begins, and of those that are gone; these may
+ * wait for another such table.  At the higher isolation levels even SKIP LOCKED meets conflicts.
  */
 void
 ttl_forget_state(const DynTable *table)

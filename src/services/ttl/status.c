@@ -45,7 +45,7 @@ open_readable(Oid relid, DynListed *listed)
 	return false;
 }
 
-/* What holds the items on this node: the table itself, or its shards. */
+/* Returns what holds the items on this node: the table itself, or its shards. */
 static ArrayType *
 parts_of(Oid relid, List *shards)
 {
@@ -97,8 +97,8 @@ dyn_ttl_list(PG_FUNCTION_ARGS)
 }
 
 /*
- * For roles that may see the state of all tables policies are not applied: a count and a time
- * disclose no items.
+ * Returns whether rows may be counted: for roles that may see the state of all tables policies are
+ * not applied, since a count and a time disclose no items.
  */
 static bool
 may_count(Relation rel)
@@ -107,9 +107,7 @@ may_count(Relation rel)
 		   check_enable_rls(RelationGetRelid(rel), InvalidOid, true) != RLS_ENABLED;
 }
 
-/*
- * How many are due, since when the first is, and how many never will be; false if there is nothing to say.
- */
+/* Counts how many are due, since when the first is, and how many never will be. */
 static bool
 count_due(Oid relid, int64 from, int *count, int64 *oldest, int *never)
 {

@@ -43,7 +43,7 @@
 #include "server/work/tid_plan.h"
 #include "services/ttl/ttl.h"
 
-/* Entries that are read at once: each reading may have to pass all that went before. */
+/* So many entries are read at once: each reading may have to pass all that went before. */
 #define DUE_AT_ONCE 20000
 
 /*
@@ -70,7 +70,7 @@ keep_shard(TtlSweep *sweep, bool wait)
 	return !sweep->absent;
 }
 
-/* NULL if there is nothing to sweep, or no longer. */
+/* Opens the table; returns NULL if there is nothing to sweep, or no longer. */
 Relation
 ttl_open(TtlSweep *sweep, LOCKMODE mode, DynTable **table)
 {
@@ -120,7 +120,7 @@ keep_error(TtlSweep *sweep)
 	RollbackAndReleaseCurrentSubTransaction();
 }
 
-/* Errors that end the caller's statement are not caught. */
+/* Returns whether an error ends the caller's statement, and so is not caught. */
 static bool
 ends_statement(const ErrorData *error)
 {
@@ -166,8 +166,8 @@ compare_places(const void *a, const void *b)
 }
 
 /*
- * Which items are due.  Where there are none any more, a dead entry costs a look at a page of the
- * table, unless an earlier look has marked it.
+ * Finds which items are due.  Where there are none any more, a dead entry costs a look at a page of
+ * the table, unless an earlier look has marked it.
  */
 static void
 find_due(TtlSweep *sweep)
@@ -228,7 +228,7 @@ forget_plan(TtlSweep *sweep)
 	sweep->plan = NULL;
 }
 
-/* Kept for the sweep, as long as the table has its name. */
+/* Returns the plan, which is kept for the sweep as long as the table has its name. */
 static SPIPlanPtr
 removal_plan(TtlSweep *sweep, const DynTable *table)
 {
@@ -329,8 +329,8 @@ goes_on(const TtlSweep *sweep)
 #define MAX_SKIPPED 10
 
 /*
- * After a step that has failed, half of its items come next, until one is left whose fault it is: that is
- * left out.  A step that has gone well lets the next be larger.
+ * Lets half of the items come next after a step that has failed, until one is left whose fault it
+ * is: that is left out.  A step that has gone well lets the next be larger.
  */
 static void
 set_batch(TtlSweep *sweep)
@@ -377,7 +377,7 @@ remove_due(TtlSweep *sweep)
 }
 
 static void
-run(TtlSweep *sweep)
+sweep_run(TtlSweep *sweep)
 {
 	int64 before;
 	bool all;
@@ -397,7 +397,7 @@ run(TtlSweep *sweep)
 	sweep->finished = all && sweep->ndue < DUE_AT_ONCE;
 }
 
-/* From sweep->from on.  The caller is in a transaction that has done nothing, and is so afterwards. */
+/* Sweeps from sweep->from on, in a transaction that has done nothing, and leaves one such. */
 void
 ttl_sweep(TtlSweep *sweep)
 {
@@ -412,7 +412,7 @@ ttl_sweep(TtlSweep *sweep)
 	sweep->problem = NULL;
 	PG_TRY();
 	{
-		run(sweep);
+		sweep_run(sweep);
 	}
 	PG_FINALLY();
 	{

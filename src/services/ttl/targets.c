@@ -17,8 +17,8 @@ append_target(List *targets, Oid relid, const DynLocalShard *shard)
 }
 
 /*
- * What there is to sweep of tables (TtlTarget *), in the current memory context: those that Citus
- * does not distribute, and the shards on this node of the others.  The caller has an active
+ * Returns what there is to sweep of tables (TtlTarget *), in the current memory context: those that
+ * Citus does not distribute, and the shards on this node of the others.  The caller has an active
  * snapshot.
  */
 List *

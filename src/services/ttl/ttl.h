@@ -35,14 +35,14 @@
 #include "catalog/local_shards.h"
 #include "catalog/table.h"
 
-/* An item that was due when the index was read. */
+/* A TtlDue is an item that was due when the index was read. */
 typedef struct TtlDue
 {
 	ItemPointerData tid;
 	int64 second; /* of its time, rounded down */
 } TtlDue;
 
-/* What a sweep may do. */
+/* A TtlLimits says what a sweep may do. */
 typedef struct TtlLimits
 {
 	int batch; /* items that a transaction removes */
@@ -53,7 +53,7 @@ typedef struct TtlLimits
 	bool nowait; /* leave a table that is locked */
 } TtlLimits;
 
-/* One sweep of one table. */
+/* A TtlSweep is one sweep of one table. */
 typedef struct TtlSweep
 {
 	Oid relid;

@@ -26,14 +26,14 @@ typedef struct Due
 /* All workers share it, by the lock of services. */
 static Due (*dues)[DUE_ENTRIES] = NULL;
 
-/* What it takes of shared memory. */
+/* Returns what it takes of shared memory. */
 Size
 ttl_turns_size(void)
 {
 	return DUE_SETS * sizeof(*dues);
 }
 
-/* Where it is. */
+/* Finds or makes it in shared memory. */
 void
 ttl_turns_start(void)
 {
@@ -50,7 +50,7 @@ due_set(Oid relid)
 	return dues[murmurhash32(MyDatabaseId ^ murmurhash32(relid)) % DUE_SETS];
 }
 
-/* NULL if nothing is remembered of the table. */
+/* Returns what is remembered of the table, or NULL if nothing is. */
 static Due *
 find_due(Oid relid)
 {
@@ -62,7 +62,7 @@ find_due(Oid relid)
 	return NULL;
 }
 
-/* In the place of the one that is due first, if need be. */
+/* Remembers a table, in the place of the one that is due first, if need be. */
 static void
 remember_due(Oid relid, TimestampTz time)
 {
@@ -82,7 +82,7 @@ remember_due(Oid relid, TimestampTz time)
 	*due = (Due){MyDatabaseId, relid, time};
 }
 
-/* 0 if nothing is remembered of the table. */
+/* Returns when the table is due, or 0 if nothing is remembered of it. */
 TimestampTz
 ttl_due_time(Oid relid)
 {
