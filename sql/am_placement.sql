@@ -73,7 +73,8 @@ SELECT dyn_create_table('app', 'pk S', 'sk N');
 SELECT dyn_describe_table('app') -> 'Placement' AS placement;
 SELECT dyn_alter_table('app', '{"placement": false}');
 SELECT dyn_describe_table('app') -> 'Placement' AS placement;
-SELECT tgargs FROM (SELECT regexp_replace(pg_get_triggerdef(oid), '.*dynamo_internal.derive_keys', '') AS tgargs FROM pg_trigger WHERE tgrelid = 'app'::regclass AND tgname = '~dynamo_keys') t;
+SELECT tgargs FROM (SELECT regexp_replace(pg_get_triggerdef(oid), '.*dynamo_internal.derive_keys', '') AS tgargs FROM pg_trigger WHERE tgrelid =
+	'app'::regclass AND tgname = '~dynamo_keys') t;
 CREATE FUNCTION fill(items text) RETURNS numeric LANGUAGE plpgsql AS $$
 BEGIN
   EXECUTE format('TRUNCATE %I', items);
@@ -93,7 +94,8 @@ SELECT fill('app') < 20 AS together;
 -- plain puts and the pages that collections are on
 TRUNCATE app;
 SELECT count(dyn_put('app', jsonb_build_object('pk', pk::text, 'sk', sk, 'v', v)::dyn_item, return_values => 'ALL_OLD')) FROM source;
-SELECT count(*) AS collections, sum(items) AS items, sum(pages) < 50 * 20 AS together, min(ideal_pages) >= 4 AND max(ideal_pages) <= 6 AS ideal FROM dyn_collection_pages('app', 1000);
+SELECT count(*) AS collections, sum(items) AS items, sum(pages) < 50 * 20 AS together, min(ideal_pages) >= 4 AND max(ideal_pages) <= 6 AS ideal
+	FROM dyn_collection_pages('app', 1000);
 SELECT count(*) BETWEEN 1 AND 5 AS collections FROM dyn_collection_pages('app', 5);
 VACUUM FULL app;
 SELECT sum(pages)::float / sum(ideal_pages) < 1.5 AS sorted FROM dyn_collection_pages('app', 1000);

@@ -2,7 +2,8 @@
 SELECT dyn_create_table('tab', 'p S', 'n N', global_indexes => '{"GSI": {"partition_key": "g S"}}');
 SELECT dyn_create_table('other', 'p S', 'n N');
 CREATE FUNCTION key(p text, n int) RETURNS dyn_item LANGUAGE sql IMMUTABLE AS $$ SELECT jsonb_build_object('p', p, 'n', n)::dyn_item $$;
-CREATE FUNCTION keys(p text, first int, last int) RETURNS dyn_item[] LANGUAGE sql AS $$ SELECT array_agg(key(p, i) ORDER BY i) FROM generate_series(first, last) i $$;
+CREATE FUNCTION keys(p text, first int, last int) RETURNS dyn_item[] LANGUAGE sql AS $$ SELECT array_agg(key(p, i) ORDER BY i)
+	FROM generate_series(first, last) i $$;
 CREATE FUNCTION why(call text, OUT state text, OUT message text, OUT detail text) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE 'SELECT ' || call;

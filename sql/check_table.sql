@@ -3,7 +3,8 @@
 \pset format unaligned
 SET client_min_messages = warning;
 CREATE FUNCTION damage(relation text, items int DEFAULT 100) RETURNS SETOF text LANGUAGE sql AS $$
-	SELECT regexp_replace(regexp_replace(concat_ws(' | ', object, problem, 'key ' || key::text, 'at ' || place::text) || E'\n    ' || advice, '\(\d+,\d+\)', '(…)', 'g'), 'pg_temp_\d+', 'pg_temp', 'g')
+	SELECT regexp_replace(regexp_replace(concat_ws(' | ', object, problem, 'key ' || key::text, 'at ' || place::text) || E'\n    ' || advice, '\(\d+,\d+\)',
+		'(…)', 'g'), 'pg_temp_\d+', 'pg_temp', 'g')
 	FROM dyn_check_table(relation, items) WITH ORDINALITY ORDER BY object = 'item', key::text, ordinality $$;
 -- what the advice of all rows says, done
 CREATE PROCEDURE follow_advice(relation text) LANGUAGE plpgsql AS $$
@@ -15,9 +16,11 @@ BEGIN
 END $$;
 
 -- as they were made: keys of all types, indexes of all kinds, settings, names that need quotes
-SELECT dyn_create_table('app', 'pk S', 'sk N', global_indexes => '{"GSI1": {"partition_key": "g S", "sort_key": "h N"}, "Several": {"partition_key": ["a S", "b N"], "sort_key": ["c B"]}, "Inverted": {"partition_key": "sk N", "sort_key": "pk S"}}',
+SELECT dyn_create_table('app', 'pk S', 'sk N', global_indexes => '{"GSI1": {"partition_key": "g S", "sort_key": "h N"},
+	"Several": {"partition_key": ["a S", "b N"], "sort_key": ["c B"]}, "Inverted": {"partition_key": "sk N", "sort_key": "pk S"}}',
 	local_indexes => '{"LSI1": {"sort_key": "l B"}}');
-SELECT count(dyn_put('app', jsonb_build_object('pk', 'p' || i % 7, 'sk', i, 'g', CASE WHEN i % 2 = 0 THEN 'g' || i END, 'h', i, 'a', 'a', 'b', i, 'until', 4000000000 + i, 'big', repeat('x', i * 10)) - CASE WHEN i % 2 = 0 THEN '' ELSE 'g' END)) FROM generate_series(1, 300) i;
+SELECT count(dyn_put('app', jsonb_build_object('pk', 'p' || i % 7, 'sk', i, 'g', CASE WHEN i % 2 = 0 THEN 'g' || i END, 'h', i, 'a', 'a', 'b', i, 'until',
+	4000000000 + i, 'big', repeat('x', i * 10)) - CASE WHEN i % 2 = 0 THEN '' ELSE 'g' END)) FROM generate_series(1, 300) i;
 CALL dyn_enable_ttl('app', 'until');
 SELECT dyn_create_table('Odd-na.mes', 'item B', '~ttl S', global_indexes => '{"an.index": {"partition_key": "ctid S"}}');
 SELECT dyn_put('Odd-na.mes', '{"item":{"B":"AAE="},"~ttl":{"S":"a\u0000b\u0001"},"ctid":{"S":"x"}}');
@@ -25,7 +28,8 @@ SELECT dyn_create_table('single', 'pk N');
 SELECT dyn_put('single', '{"pk":{"N":"-1e-130"}}'), dyn_put('single', '{"pk":{"N":"0"}}');
 SELECT dyn_create_entity('single', 'E', '{"pk": "<Id>"}', '{"Id": "N"}'), dyn_enforce_entities('single');
 CREATE TEMP TABLE scratch (LIKE app INCLUDING ALL) USING dynamo_table;
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON scratch FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', 'sk N', '{"name": "GSI1", "type": "global", "partition_key": ["g S"], "sort_key": ["h N"]}');
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON scratch FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', 'sk N',
+	'{"name": "GSI1", "type": "global", "partition_key": ["g S"], "sort_key": ["h N"]}');
 SELECT damage('app'), damage('Odd-na.mes'), damage('single');
 -- its constraint covers more than its trigger derives, and the trigger is not ALWAYS
 SELECT damage('scratch');
@@ -67,20 +71,24 @@ CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON single FOR EACH ROW EXE
 SELECT damage('single');
 CREATE OR REPLACE TRIGGER "~dynamo_keys" AFTER INSERT ON single FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk N');
 SELECT damage('single');
-CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE OF item ON single FOR EACH ROW WHEN (NEW.pk > 0) EXECUTE FUNCTION dynamo_internal.derive_keys('pk N');
+CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE OF item ON single FOR EACH ROW
+	WHEN (NEW.pk > 0) EXECUTE FUNCTION dynamo_internal.derive_keys('pk N');
 SELECT damage('single');
 CALL follow_advice('single');
 SELECT damage('single');
 -- arguments: none, of another type, too many, objects that are none, settings that are none
 CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON single FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys();
 SELECT damage('single');
-CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON single FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk X', '{"name": 1', '{"settings": {"ttl_attribute": 5}}', 'more');
+CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON single FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk X', '{"name": 1',
+	'{"settings": {"ttl_attribute": 5}}', 'more');
 SELECT damage('single');
 CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON single FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
 SELECT damage('single');
-CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON single FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk N', '{"settings": {"ttl_attribute": "t"}}');
+CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON single FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk N',
+	'{"settings": {"ttl_attribute": "t"}}');
 SELECT damage('single');
-CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON single FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk N', '{"name": "GSI1", "type": "global", "partition_key": ["g S"]}', '{"name": "GSI1", "type": "global", "partition_key": ["g S"]}');
+CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON single FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk N',
+	'{"name": "GSI1", "type": "global", "partition_key": ["g S"]}', '{"name": "GSI1", "type": "global", "partition_key": ["g S"]}');
 SELECT damage('single');
 CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON single FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk N');
 ALTER TABLE single ENABLE ALWAYS TRIGGER "~dynamo_keys";
@@ -192,21 +200,28 @@ SELECT pk, sk FROM app WHERE sk IN (7, 8);
 CREATE FUNCTION bytes(text) RETURNS bytea LANGUAGE sql IMMUTABLE AS $$ SELECT decode($1, 'hex') $$;
 CREATE TABLE raw (pk text COLLATE "C" PRIMARY KEY, item bytea NOT NULL);
 INSERT INTO raw SELECT 'valid', substr(dynamo_internal.item_send('{"pk":{"S":"valid"}}'), 2);
-INSERT INTO raw SELECT 'k' || n, bytes(h) FROM unnest(ARRAY['', '10', '11', '1009', '1000', '10ff', '10097f', '100901ffffffff', '1039ffffffffffffffff', '10290100000002000000', '1001616263', '1002ff', '100a0178170100ff7f017903']) WITH ORDINALITY AS b(h, n);
+INSERT INTO raw SELECT 'k' || n, bytes(h) FROM unnest(ARRAY['', '10', '11', '1009', '1000', '10ff', '10097f', '100901ffffffff', '1039ffffffffffffffff',
+	'10290100000002000000', '1001616263', '1002ff', '100a0178170100ff7f017903']) WITH ORDINALITY AS b(h, n);
 INSERT INTO raw SELECT 'long', bytes('1009' || repeat('ff', 20000));
-INSERT INTO raw SELECT 'm' || i, set_byte(b, i, 255) FROM (SELECT substr(dynamo_internal.item_send('{"pk":{"S":"abc"},"n":{"N":"-12.5"},"l":{"L":[{"SS":["a","b"]},{"M":{"x":{"BOOL":true}}}]}}'), 2) b) s, generate_series(0, length(b) - 1) i;
-INSERT INTO raw SELECT 't' || i, substr(b, 1, i) FROM (SELECT substr(dynamo_internal.item_send('{"pk":{"S":"abc"},"n":{"N":"-12.5"},"l":{"L":[{"SS":["a","b"]},{"M":{"x":{"BOOL":true}}}]}}'), 2) b) s, generate_series(0, length(b) - 1) i;
+INSERT INTO raw SELECT 'm' || i, set_byte(b, i, 255)
+	FROM (SELECT substr(dynamo_internal.item_send('{"pk":{"S":"abc"},"n":{"N":"-12.5"},"l":{"L":[{"SS":["a","b"]},{"M":{"x":{"BOOL":true}}}]}}'), 2) b) s,
+	generate_series(0, length(b) - 1) i;
+INSERT INTO raw SELECT 't' || i, substr(b, 1, i)
+	FROM (SELECT substr(dynamo_internal.item_send('{"pk":{"S":"abc"},"n":{"N":"-12.5"},"l":{"L":[{"SS":["a","b"]},{"M":{"x":{"BOOL":true}}}]}}'), 2) b) s,
+	generate_series(0, length(b) - 1) i;
 CREATE CAST (bytea AS dyn_item) WITHOUT FUNCTION;
 ALTER TABLE raw ALTER item TYPE dyn_item USING item::dyn_item;
 DROP CAST (bytea AS dyn_item);
 SELECT damage('raw', 3);
 CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON raw FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
 ALTER TABLE raw ENABLE ALWAYS TRIGGER "~dynamo_keys";
-SELECT object, problem, count(*), count(key), min(key::text) AS first, count(DISTINCT place) AS places FROM dyn_check_table('raw', NULL) GROUP BY 1, 2 ORDER BY 3;
+SELECT object, problem, count(*), count(key), min(key::text) AS first, count(DISTINCT place) AS places FROM dyn_check_table('raw', NULL) GROUP BY 1, 2
+	ORDER BY 3;
 SELECT count(*) FROM raw;
 -- what the advice says, by places
 DO $$ DECLARE bad record; BEGIN
-	FOR bad IN SELECT substring(advice FROM 'DELETE.*;') AS statement FROM dyn_check_table('raw', NULL) WHERE problem ~ 'bytes' LOOP EXECUTE bad.statement; END LOOP;
+	FOR bad IN SELECT substring(advice FROM 'DELETE.*;') AS statement FROM dyn_check_table('raw', NULL)
+		WHERE problem ~ 'bytes' LOOP EXECUTE bad.statement; END LOOP;
 END $$;
 CALL follow_advice('raw');
 CALL follow_advice('raw');
@@ -215,7 +230,8 @@ SELECT damage('raw');
 DROP TABLE raw;
 
 -- partitions: what is wrong says where
-CREATE TABLE whole (item dyn_item NOT NULL, pk text COLLATE "C" NOT NULL, sk numeric NOT NULL, PRIMARY KEY (pk, sk), CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, '{"pk S","sk N"}', pk, sk))) PARTITION BY HASH (pk);
+CREATE TABLE whole (item dyn_item NOT NULL, pk text COLLATE "C" NOT NULL, sk numeric NOT NULL, PRIMARY KEY (pk, sk),
+	CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, '{"pk S","sk N"}', pk, sk))) PARTITION BY HASH (pk);
 CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON whole FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', 'sk N');
 CREATE TABLE part0 PARTITION OF whole FOR VALUES WITH (MODULUS 2, REMAINDER 0) USING dynamo_table;
 CREATE TABLE part1 PARTITION OF whole FOR VALUES WITH (MODULUS 2, REMAINDER 1) USING dynamo_table;

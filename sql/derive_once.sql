@@ -1,10 +1,12 @@
 -- A call derives the columns of a row once, and looks for each attribute once.  Servers with assertions count it.
-SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"g1": {"partition_key": "a S", "sort_key": "b S"}, "g2": {"partition_key": "c S", "sort_key": "d S"}, "g3": {"partition_key": "e S", "sort_key": "f N"}}');
+SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"g1": {"partition_key": "a S", "sort_key": "b S"},
+	"g2": {"partition_key": "c S", "sort_key": "d S"}, "g3": {"partition_key": "e S", "sort_key": "f N"}}');
 CREATE FUNCTION counters() RETURNS bigint[] LANGUAGE sql AS $$
 	SELECT array_agg(n[1]::bigint) FROM regexp_matches(coalesce(current_setting('dynamo_table.derive_counters', true), ''), '\d+', 'g') n $$;
 -- what a call adds to the counters, or as expected where nothing counts or statements of SQL write
 CREATE FUNCTION added(before bigint[], expected bigint[]) RETURNS bigint[] LANGUAGE sql AS $$
-	SELECT CASE WHEN coalesce(current_setting('dynamo_table.derive_counters', true), '') = '' OR NOT current_setting('dynamo_table.direct_store')::bool THEN expected
+	SELECT CASE WHEN coalesce(current_setting('dynamo_table.derive_counters', true), '') = '' OR NOT current_setting('dynamo_table.direct_store')::bool
+		THEN expected
 		ELSE (SELECT array_agg(c - b) FROM unnest(counters(), before) u(c, b)) END $$;
 \set item '{"pk":{"S":"p"},"sk":{"S":"s"},"a":{"S":"1"},"b":{"S":"2"},"c":{"S":"3"},"d":{"S":"4"},"e":{"S":"5"},"f":{"N":"6"}}'
 SELECT dyn_put('app', :'item');
@@ -22,7 +24,8 @@ SELECT coalesce(counters(), '{}') AS before \gset
 SELECT dyn_batch_write('app', ARRAY[:'item', replace(:'item', '"p"', '"r"')]::dyn_item[]);
 SELECT added(:'before', '{2,16}') AS batch;
 SELECT coalesce(counters(), '{}') AS before \gset
-SELECT dyn_transact(format('[{"Put": {"TableName": "app", "Item": %s}}, {"Put": {"TableName": "app", "Item": %s}}]', :'item', replace(:'item', '"p"', '"t"'))::json);
+SELECT dyn_transact(format('[{"Put": {"TableName": "app", "Item": %s}}, {"Put": {"TableName": "app", "Item": %s}}]', :'item',
+	replace(:'item', '"p"', '"t"'))::json);
 SELECT added(:'before', '{2,16}') AS transaction;
 -- what users add to a table needs none of that, as long as it does not rewrite the item; enforcement looks for more, but derives nothing
 ALTER TABLE app ADD COLUMN made timestamptz DEFAULT now(), ADD CHECK (pk <> '');

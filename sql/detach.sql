@@ -24,7 +24,8 @@ CREATE TABLE identity AS SELECT oid, relowner, relacl, relname, relrowsecurity F
 
 -- a dry run changes nothing
 SELECT regexp_replace(dyn_detach('left', dry_run => true), '[0-9]+ bytes', 'N bytes') AS plan;
-SELECT amname, a.atttypid::regtype FROM pg_class c JOIN pg_am m ON m.oid = relam JOIN pg_attribute a ON attrelid = c.oid AND attname = 'item' WHERE relname = 'left';
+SELECT amname, a.atttypid::regtype FROM pg_class c JOIN pg_am m ON m.oid = relam JOIN pg_attribute a ON attrelid = c.oid AND attname = 'item' WHERE relname =
+	'left';
 SELECT count(*) FROM dyn_scan('left');
 
 -- plain JSON
@@ -40,7 +41,8 @@ SELECT provider, label FROM pg_seclabel WHERE objoid = '"left"'::regclass;
 SELECT attname FROM pg_attribute WHERE attrelid = '"left"'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum;
 -- each row
 SELECT count(*) AS same FROM "left" JOIN plain USING (pk, sk, item);
-SELECT count(*) AS same FROM "left" l JOIN before b USING (pk, sk, seen) WHERE l."GSI1PK" IS NOT DISTINCT FROM b."GSI1PK" AND l."At" IS NOT DISTINCT FROM b."At";
+SELECT count(*) AS same FROM "left" l JOIN before b USING (pk, sk, seen) WHERE l."GSI1PK" IS NOT DISTINCT FROM b."GSI1PK" AND l."At" IS NOT DISTINCT
+	FROM b."At";
 SELECT item FROM "left" WHERE sk = 1;
 -- it is read and written as any table
 INSERT INTO "left" (pk, sk, item) VALUES ('new', 1, '{"pk": "new", "sk": 1}');
@@ -70,13 +72,15 @@ SELECT item, pg_typeof(item), item::text::dyn_item ->> 'pk' AS again FROM exact 
 DROP TABLE exact, before;
 
 -- typed columns by entity, and the views of entities over them
-SELECT dyn_create_table('shop', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}, "ByEmail": {"partition_key": "Email S"}}');
+SELECT dyn_create_table('shop', 'pk S', 'sk S',
+	global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}, "ByEmail": {"partition_key": "Email S"}}');
 SELECT dyn_create_entity('shop', 'Customer', '{"pk": "CUST#<Email>", "sk": "CUST"}',
 	'{"Email": "S text", "Name": "S text", "Since": {"type": "S timestamptz(3)", "stored": "s"}, "Tags": "SS text[]", "Photo": "B bytea", "Age": "N integer", "Key": "S text"}');
 SELECT dyn_create_entity('shop', 'Order', '{"pk": "CUST#<Email>", "sk": "ORDER#<Number:05>", "GSI1PK": "STATUS#<Status>", "GSI1SK": "<At>"}',
 	'{"Email": "S text", "Number": "N integer", "Status": "S text", "At": "S text", "Lines": "L jsonb", "Key": "S uuid", "item": "S text", "Paid": "BOOL"}');
 SELECT dyn_create_entity('shop', 'Note', '{"pk": "NOTE#<Id>", "sk": "NOTE"}', '{"Id": "S text", "Text": "S text"}', type_attribute => NULL);
-SELECT dyn_create_access_pattern('shop', 'orders', 'Query', '{"KeyConditionExpression": "pk = :pk", "ExpressionAttributeValues": {":pk": {"S": "CUST#<Email>"}}}', 'Order', notes => e'a\n; DROP TABLE shop');
+SELECT dyn_create_access_pattern('shop', 'orders', 'Query',
+	'{"KeyConditionExpression": "pk = :pk", "ExpressionAttributeValues": {":pk": {"S": "CUST#<Email>"}}}', 'Order', notes => e'a\n; DROP TABLE shop');
 SELECT dyn_enforce_entities('shop');
 SELECT dyn_put_entity('shop', 'Customer', '{"Email": {"S": "a@x"}, "Name": {"S": "Ada"}, "Since": {"S": "2024-05-01T10:00:00.123Z"}, "Tags": {"SS": ["v", "w"]}, "Age": {"N": "36"}, "Key": {"S": "k"},
 	"more": {"M": {"a": {"L": [{"N": "1"}]}}}}');
@@ -167,17 +171,25 @@ SELECT dyn_create_table('changed', 'pk S');
 SELECT dyn_create_entity('changed', 'E', '{"pk": "E#<Id>"}', '{"Id": "S text", "N": "N integer"}');
 SELECT dyn_create_entity_view('changed', 'E');
 SELECT dyn_put_entity('changed', 'E', '{"Id": "1", "N": 5}'::jsonb);
-CREATE OR REPLACE VIEW "E" AS SELECT dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS "Id", dynamo_internal.attribute(t.item, 'N', 'N', NULL::integer) AS "N"
-	FROM changed t WHERE dynamo_internal.is_entity(t.item, '{"entity": "E", "type_attribute": "Type", "type": "E", "keys": {"pk": "E#<Id>"}, "attributes": {"Id": "S"}}', t.pk) AND t.pk > 'A';
+CREATE OR REPLACE VIEW "E" AS SELECT dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS "Id",
+	dynamo_internal.attribute(t.item, 'N', 'N', NULL::integer) AS "N"
+	FROM changed t WHERE dynamo_internal.is_entity(t.item,
+		'{"entity": "E", "type_attribute": "Type", "type": "E", "keys": {"pk": "E#<Id>"}, "attributes": {"Id": "S"}}', t.pk) AND t.pk > 'A';
 SELECT line FROM dyn_detach('changed', 'columns', true) line WHERE line LIKE '-- Refused%';
-CREATE OR REPLACE VIEW "E" AS SELECT dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS "Id", dynamo_internal.attribute(t.item, 'N', 'N', NULL::integer) AS "N"
-	FROM changed t WHERE dynamo_internal.is_entity('{"pk":{"S":"E#1"},"Id":{"S":"1"},"Type":{"S":"E"}}', '{"entity": "E", "type_attribute": "Type", "type": "E", "keys": {"pk": "E#<Id>"}, "attributes": {"Id": "S"}}', t.pk);
+CREATE OR REPLACE VIEW "E" AS SELECT dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS "Id",
+	dynamo_internal.attribute(t.item, 'N', 'N', NULL::integer) AS "N"
+	FROM changed t WHERE dynamo_internal.is_entity('{"pk":{"S":"E#1"},"Id":{"S":"1"},"Type":{"S":"E"}}',
+		'{"entity": "E", "type_attribute": "Type", "type": "E", "keys": {"pk": "E#<Id>"}, "attributes": {"Id": "S"}}', t.pk);
 SELECT line FROM dyn_detach('changed', 'columns', true) line WHERE line LIKE '-- Refused%';
-CREATE OR REPLACE VIEW "E" AS SELECT dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS "Id", dynamo_internal.attribute(t.item, 'N', 'N', NULL::integer) AS "N"
-	FROM changed t WHERE dynamo_internal.is_entity(t.item, '{"entity": "E", "type_attribute": "Type", "type": "E", "keys": {"pk": "E#<Id>"}, "attributes": {"Id": "S"}}', t.pk) LIMIT 1;
+CREATE OR REPLACE VIEW "E" AS SELECT dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS "Id",
+	dynamo_internal.attribute(t.item, 'N', 'N', NULL::integer) AS "N"
+	FROM changed t WHERE dynamo_internal.is_entity(t.item,
+		'{"entity": "E", "type_attribute": "Type", "type": "E", "keys": {"pk": "E#<Id>"}, "attributes": {"Id": "S"}}', t.pk) LIMIT 1;
 SELECT line FROM dyn_detach('changed', 'columns', true) line WHERE line LIKE '-- Refused%';
-CREATE OR REPLACE VIEW "E" AS SELECT dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS "Id", dynamo_internal.attribute(t.item, 'N', 'N', NULL::integer) AS "N"
-	FROM changed t WHERE dynamo_internal.is_entity(t.item, '{"entity": "E", "type_attribute": "Type", "type": "E", "keys": {"pk": "E#<Id>"}, "attributes": {"Id": "S"}}', t.pk);
+CREATE OR REPLACE VIEW "E" AS SELECT dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS "Id",
+	dynamo_internal.attribute(t.item, 'N', 'N', NULL::integer) AS "N"
+	FROM changed t WHERE dynamo_internal.is_entity(t.item,
+		'{"entity": "E", "type_attribute": "Type", "type": "E", "keys": {"pk": "E#<Id>"}, "attributes": {"Id": "S"}}', t.pk);
 SELECT count(*) > 0 AS done FROM dyn_detach('changed', 'columns');
 TABLE "E";
 DROP TABLE changed CASCADE;
@@ -194,7 +206,8 @@ SELECT count(*) > 0 AS done FROM dyn_detach('target');
 DROP TABLE target, source;
 
 -- temporary tables
-CREATE TEMPORARY TABLE passing (item dyn_item NOT NULL, pk text COLLATE "C" PRIMARY KEY, CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, '{"pk S"}', pk))) USING dynamo_table;
+CREATE TEMPORARY TABLE passing (item dyn_item NOT NULL, pk text COLLATE "C" PRIMARY KEY,
+	CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, '{"pk S"}', pk))) USING dynamo_table;
 CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON passing FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
 ALTER TABLE passing ENABLE ALWAYS TRIGGER "~dynamo_keys";
 SELECT dyn_put('passing', '{"pk": "a"}'::jsonb);
@@ -203,7 +216,8 @@ TABLE passing;
 DROP TABLE passing;
 -- a domain as the type of the item; foreign keys stay
 CREATE DOMAIN small_item AS dyn_item CHECK (dyn_size(VALUE) < 5000);
-CREATE TABLE referred (item small_item NOT NULL, pk text COLLATE "C" PRIMARY KEY, CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, '{"pk S"}', pk))) USING dynamo_table;
+CREATE TABLE referred (item small_item NOT NULL, pk text COLLATE "C" PRIMARY KEY,
+	CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, '{"pk S"}', pk))) USING dynamo_table;
 CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON referred FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
 ALTER TABLE referred ENABLE ALWAYS TRIGGER "~dynamo_keys";
 SELECT dyn_put('referred', '{"pk": "a"}'::jsonb);
@@ -215,7 +229,8 @@ TABLE referred;
 DROP TABLE refers, referred;
 DROP DOMAIN small_item;
 -- partitioned tables are refused
-CREATE TABLE parts (item dyn_item NOT NULL, pk text COLLATE "C" NOT NULL, PRIMARY KEY (pk), CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, '{"pk S"}', pk))) PARTITION BY HASH (pk);
+CREATE TABLE parts (item dyn_item NOT NULL, pk text COLLATE "C" NOT NULL, PRIMARY KEY (pk),
+	CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, '{"pk S"}', pk))) PARTITION BY HASH (pk);
 CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parts FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
 SELECT dyn_detach('parts', dry_run => true);
 DROP TABLE parts;
@@ -240,7 +255,8 @@ SELECT dyn_put_entity('written', 'Customer', '{"Id": "1", "Name": "Ada", "Tags":
 SELECT dyn_put_entity('written', 'Customer', '{"Id": "2", "Name": "Bo"}'::jsonb);
 SELECT dyn_create_entity_view('written', 'Customer');
 -- 16 and later print columns without the table's alias where there is one table
-SELECT regexp_replace(substring(pg_get_viewdef('"Customer"'::regclass) FROM 'WHERE (.*);'), '([(]|, )(t[.])?(item|pk|sk)([,)])', '\1t.\3\4', 'g') AS is_customer,
+SELECT regexp_replace(substring(pg_get_viewdef('"Customer"'::regclass) FROM 'WHERE (.*);'), '([(]|, )(t[.])?(item|pk|sk)([,)])', '\1t.\3\4', 'g')
+	AS is_customer,
 	$$dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS "Id"$$ AS id,
 	$$unnest(dynamo_internal.attribute(t.item, 'Tags', 'L', NULL::text[])) WITH ORDINALITY u (element, "position")$$ AS tags \gset
 SELECT replace(:'is_customer', 't.sk)', 't.g)') AS swapped \gset
@@ -253,8 +269,10 @@ CREATE VIEW w_lock AS SELECT :id FROM written t WHERE :is_customer FOR UPDATE;
 CREATE VIEW w_only AS SELECT :id FROM ONLY written t WHERE :is_customer ORDER BY 1 LIMIT 1;
 CREATE VIEW w_cross AS SELECT :id, u.element FROM written t, :tags WHERE :is_customer;
 CREATE VIEW w_collation AS SELECT dynamo_internal.attribute(t.item, 'Id', 'S', t.sk) AS "Id" FROM written t WHERE :is_customer;
-CREATE VIEW w_inside AS WITH c AS (SELECT :id FROM written t WHERE :is_customer) SELECT pk, (SELECT max("Id") FROM c) AS last FROM written o WHERE EXISTS (SELECT FROM written t WHERE :is_customer AND t.pk = o.pk);
-CREATE VIEW w_group WITH (security_barrier) AS SELECT 'C#' || dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS key, count(*) FROM written t GROUP BY 1;
+CREATE VIEW w_inside AS WITH c AS (SELECT :id FROM written t WHERE :is_customer) SELECT pk, (SELECT max("Id") FROM c) AS last FROM written o
+	WHERE EXISTS (SELECT FROM written t WHERE :is_customer AND t.pk = o.pk);
+CREATE VIEW w_group WITH (security_barrier) AS SELECT 'C#' || dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS key, count(*) FROM written t
+	GROUP BY 1;
 -- not if they need an item for more
 CREATE VIEW w_item AS SELECT :id, t.item IS NULL AS lacks FROM written t WHERE :is_customer;
 CREATE VIEW w_outer AS SELECT :id, (SELECT dyn_size(t.item)) AS size FROM written t WHERE :is_customer;
@@ -267,10 +285,13 @@ DROP VIEW w_item, w_outer, w_check;
 CREATE VIEW w_column AS SELECT :id FROM written t WHERE :swapped;
 SELECT dyn_detach('written', 'columns');
 DROP VIEW w_column;
-CREATE VIEW w_bad AS SELECT :id FROM written t WHERE dynamo_internal.is_entity(t.item, '{"entity": "Customer", "keys": {"pk": "<Id><Id>"}, "attributes": {"Id": "S"}}', t.pk);
+CREATE VIEW w_bad AS SELECT :id FROM written t WHERE dynamo_internal.is_entity(t.item,
+	'{"entity": "Customer", "keys": {"pk": "<Id><Id>"}, "attributes": {"Id": "S"}}', t.pk);
 SELECT dyn_detach('written', 'columns');
 DROP VIEW w_bad;
-SELECT string_agg(format('CREATE TABLE before_%s AS TABLE %1$s', relname), '; ') AS copies, string_agg(format('SELECT %L AS view, (SELECT count(*) FROM %1$I) AS rows, (SELECT count(*) FROM (TABLE %1$I EXCEPT ALL TABLE before_%1$s) d) AS others', relname), ' UNION ALL ' ORDER BY relname) AS compare
+SELECT string_agg(format('CREATE TABLE before_%s AS TABLE %1$s', relname), '; ') AS copies,
+	string_agg(format('SELECT %L AS view, (SELECT count(*) FROM %1$I) AS rows, (SELECT count(*) FROM (TABLE %1$I EXCEPT ALL TABLE before_%1$s) d) AS others',
+	relname), ' UNION ALL ' ORDER BY relname) AS compare
 	FROM pg_class WHERE relname ~ '^w_' AND relkind = 'v' \gset
 :copies;
 SELECT count(*) > 0 AS done FROM dyn_detach('written', 'columns');

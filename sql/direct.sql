@@ -47,7 +47,8 @@ SET ROLE dyn_direct;
 SELECT * FROM reads('app');
 RESET ROLE;
 REVOKE dyn_direct_group FROM dyn_direct;
-CREATE FUNCTION reads_as_owner(relation text) RETURNS SETOF text LANGUAGE sql SECURITY DEFINER AS $$ SELECT i->>'sk' FROM dyn_query(relation, 'pk = :p', vals => '{":p":{"S":"a"}}') i $$;
+CREATE FUNCTION reads_as_owner(relation text) RETURNS SETOF text LANGUAGE sql SECURITY DEFINER AS $$ SELECT i->>'sk'
+	FROM dyn_query(relation, 'pk = :p', vals => '{":p":{"S":"a"}}') i $$;
 SET ROLE dyn_direct;
 SELECT why('app');
 SELECT string_agg(i, ' ') FROM reads_as_owner('app') i;
@@ -81,7 +82,8 @@ DROP RULE forget ON app;
 -- partitions: the whole by a statement, each for itself
 CREATE TABLE parted (LIKE app INCLUDING ALL) PARTITION BY HASH (pk);
 CREATE TABLE part PARTITION OF parted FOR VALUES WITH (MODULUS 1, REMAINDER 0) USING dynamo_table;
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parted FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', 'sk N', '{"name": "GSI1", "type": "global", "partition_key": ["g B"], "projection": "KEYS_ONLY"}');
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parted FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', 'sk N',
+	'{"name": "GSI1", "type": "global", "partition_key": ["g B"], "projection": "KEYS_ONLY"}');
 INSERT INTO parted SELECT * FROM app;
 SELECT * FROM reads('parted');
 SELECT * FROM reads('part');
@@ -153,7 +155,8 @@ BEGIN
 	scans := scans + pg_stat_get_xact_numscans('app_pkey'::regclass);
 	fetched := fetched + pg_stat_get_xact_tuples_fetched('app_pkey'::regclass);
 END $$;
-SELECT scans.*, call FROM unnest(ARRAY[$$SELECT dyn_get('app', '{"pk":{"S":"a"},"sk":{"N":"2"}}')$$, $$SELECT dyn_query('app', 'pk = :p', vals => '{":p":{"S":"a"}}')$$]) call,
+SELECT scans.*, call FROM unnest(ARRAY[$$SELECT dyn_get('app', '{"pk":{"S":"a"},"sk":{"N":"2"}}')$$,
+	$$SELECT dyn_query('app', 'pk = :p', vals => '{":p":{"S":"a"}}')$$]) call,
   unnest(ARRAY['on', 'off']) setting, scans(setting, call);
 
 DROP TABLE app, parted;

@@ -112,7 +112,8 @@ END $$;
 CREATE FUNCTION all_errors() RETURNS TABLE (call text, store text, error text) LANGUAGE sql AS $$
 	SELECT * FROM (VALUES ($c$SELECT dyn_put('app', '{"pk":{"S":"n"}}')$c$), ($c$SELECT dyn_put('app', '{"pk":{"S":"a"},"n":{"N":"1"}}')$c$),
 		($c$SELECT dyn_put('app', '{"pk":{"S":"n"}}', 'attribute_not_exists(pk)')$c$), ($c$SELECT dyn_put('app', '{"pk":{"S":"a"}}', return_values => 'ALL_OLD')$c$),
-		($c$SELECT dyn_update('app', '{"pk":{"S":"a"}}', 'SET n = :n', vals => '{":n":{"N":"1"}}')$c$), ($c$SELECT dyn_update('app', '{"pk":{"S":"n"}}', 'SET n = :n', vals => '{":n":{"N":"1"}}')$c$),
+		($c$SELECT dyn_update('app', '{"pk":{"S":"a"}}', 'SET n = :n', vals => '{":n":{"N":"1"}}')$c$),
+		($c$SELECT dyn_update('app', '{"pk":{"S":"n"}}', 'SET n = :n', vals => '{":n":{"N":"1"}}')$c$),
 		($c$SELECT dyn_batch_write('app', ARRAY['{"pk":{"S":"n"}}', '{"pk":{"S":"n2"}}']::dyn_item[])$c$)) v (call), errors(call) $$;
 SELECT dyn_put('app', '{"pk":{"S":"a"}}');
 CREATE TRIGGER rekey BEFORE INSERT ON app FOR EACH ROW EXECUTE FUNCTION rekey();
@@ -157,7 +158,8 @@ SELECT * FROM all_errors();
 SELECT * FROM errors($c$SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"pk":{"S":"n"}}}}]')$c$);
 SELECT * FROM errors($c$SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"pk":{"S":"n"}}, "ConditionExpression": "attribute_not_exists(pk)"}}]')$c$);
 SELECT * FROM errors($c$SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"pk":{"S":"a"}}, "ConditionExpression": "attribute_not_exists(pk)"}}]')$c$);
-SELECT * FROM errors($c$SELECT dyn_transact('[{"Update": {"TableName": "app", "Key": {"pk":{"S":"n"}}, "UpdateExpression": "SET n = :n", "ExpressionAttributeValues": {":n":{"N":"1"}}}}]')$c$);
+SELECT * FROM errors($c$SELECT dyn_transact('[{"Update": {"TableName": "app", "Key": {"pk":{"S":"n"}}, "UpdateExpression": "SET n = :n",
+	"ExpressionAttributeValues": {":n":{"N":"1"}}}}]')$c$);
 SELECT * FROM errors($c$SELECT dyn_import_lines('app', '{"Item":{"pk":{"S":"n"}}}', on_conflict => 'keep')$c$);
 DROP TRIGGER suppress ON app;
 

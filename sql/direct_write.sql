@@ -13,7 +13,8 @@ DECLARE
 		$c$dyn_update(%L, '{"pk":{"S":"a"},"sk":{"N":"1"}}', 'SET g = :g', vals => '{":g":{"N":"1"}}')$c$,
 		$c$dyn_delete(%L, '{"pk":{"S":"a"},"sk":{"N":"2"}}', return_values => 'ALL_OLD')$c$,
 		$c$dyn_delete(%L, '{"pk":{"S":"a"},"sk":{"N":"3"}}', 'attribute_exists(nothing)')$c$,
-		$c$dyn_batch_write(%L, ARRAY['{"pk":{"S":"a"},"sk":{"N":"4"},"g":{"S":"x"}}', '{"pk":{"S":"a"},"sk":{"N":"1"},"g":{"S":"x"}}']::dyn_item[], ARRAY['{"pk":{"S":"a"},"sk":{"N":"3"}}']::dyn_item[])$c$];
+		$c$dyn_batch_write(%L, ARRAY['{"pk":{"S":"a"},"sk":{"N":"4"},"g":{"S":"x"}}', '{"pk":{"S":"a"},"sk":{"N":"1"},"g":{"S":"x"}}']::dyn_item[],
+			ARRAY['{"pk":{"S":"a"},"sk":{"N":"3"}}']::dyn_item[])$c$];
 BEGIN
 	FOREACH call IN ARRAY calls LOOP
 		call := format(call, relation);
@@ -25,7 +26,8 @@ BEGIN
 		call := regexp_replace(call, '\(.*', '');
 		RETURN NEXT;
 	END LOOP;
-	EXECUTE format('SELECT string_agg(concat(item->>''sk'', '' '', pk, '' '', sk, '' '', g, '' '', item->>''n''), '', '' ORDER BY sk) FROM %I', relation) INTO result;
+	EXECUTE format('SELECT string_agg(concat(item->>''sk'', '' '', pk, '' '', sk, '' '', g, '' '', item->>''n''), '', '' ORDER BY sk) FROM %I',
+		relation) INTO result;
 	call := 'rows';
 	RETURN NEXT;
 	SELECT string_agg(i->>'sk', ', ') FROM dyn_query(relation, 'g = :g', vals => '{":g":{"S":"x"}}', index_name => 'GSI1') i INTO result;
@@ -63,7 +65,8 @@ CREATE TABLE alone AS SELECT * FROM write_all('app');
 TABLE alone;
 SELECT write_store('app');
 -- what differs from a table of items alone
-CREATE FUNCTION differences(relation text) RETURNS TABLE (call text, result text) LANGUAGE sql AS $$ SELECT * FROM write_all(relation) EXCEPT TABLE alone ORDER BY 1, 2 $$;
+CREATE FUNCTION differences(relation text) RETURNS TABLE (call text, result text) LANGUAGE sql AS $$ SELECT * FROM write_all(relation) EXCEPT TABLE alone
+	ORDER BY 1, 2 $$;
 SELECT same_by_statements('app'), write_store('app');
 
 -- a trigger of the user's, before and after the row and the statement
@@ -121,12 +124,14 @@ SELECT * FROM differences('app');
 
 -- an index of the table's own keys is the primary key's btree, which has one entry for each row
 CREATE EXTENSION pageinspect;
-SELECT dyn_create_table('same', 'pk S', 'sk N', global_indexes => '{"GSI1":{"partition_key":"pk S","sort_key":"sk N"},"GSI2":{"partition_key":"g S"},"GSI3":{"partition_key":"g S"}}');
+SELECT dyn_create_table('same', 'pk S', 'sk N',
+	global_indexes => '{"GSI1":{"partition_key":"pk S","sort_key":"sk N"},"GSI2":{"partition_key":"g S"},"GSI3":{"partition_key":"g S"}}');
 SELECT count(*) FROM pg_index WHERE indrelid = 'same'::regclass;
 SELECT write_store('same');
 SELECT dyn_put('same', jsonb_build_object('pk', 'a', 'sk', i, 'g', 'g' || i)) FROM generate_series(1, 3) i;
 SELECT dyn_update('same', '{"pk":{"S":"a"},"sk":{"N":"1"}}', 'SET g = :g', vals => '{":g":{"S":"x"}}');
-SELECT indexrelid::regclass, (SELECT count(*) FROM bt_page_items(indexrelid::regclass::text, 1)) AS entries FROM pg_index WHERE indrelid = 'same'::regclass ORDER BY 1;
+SELECT indexrelid::regclass, (SELECT count(*) FROM bt_page_items(indexrelid::regclass::text, 1)) AS entries FROM pg_index WHERE indrelid = 'same'::regclass
+	ORDER BY 1;
 DROP TABLE same;
 DROP EXTENSION pageinspect;
 
@@ -219,7 +224,8 @@ BEGIN;
 SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"N":"1"},"g":{"S":"x"}}');
 SAVEPOINT s;
 SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"N":"2"},"g":{"S":"x"}}'), dyn_delete('app', '{"pk":{"S":"a"},"sk":{"N":"1"}}', return_values => 'ALL_OLD'),
-	dyn_put('app', '{"pk":{"S":"a"},"sk":{"N":"1"},"g":{"S":"y"}}', return_values => 'ALL_OLD'), dyn_update('app', '{"pk":{"S":"a"},"sk":{"N":"2"}}', 'SET g = :g', vals => '{":g":{"S":"y"}}', return_values => 'ALL_NEW');
+	dyn_put('app', '{"pk":{"S":"a"},"sk":{"N":"1"},"g":{"S":"y"}}', return_values => 'ALL_OLD'),
+		dyn_update('app', '{"pk":{"S":"a"},"sk":{"N":"2"}}', 'SET g = :g', vals => '{":g":{"S":"y"}}', return_values => 'ALL_NEW');
 SELECT i->>'sk' FROM dyn_query('app', 'g = :g', vals => '{":g":{"S":"y"}}', index_name => 'GSI1') i;
 ROLLBACK TO s;
 SELECT dyn_query('app', 'pk = :p', vals => '{":p":{"S":"a"}}');

@@ -29,7 +29,8 @@ SET allow_system_table_mods = on;
 
 -- a function that hides one of Citus' is not called
 CREATE SCHEMA evil;
-CREATE FUNCTION evil.create_distributed_table(regclass, text, colocate_with text, shard_count int) RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'evil'; END $$;
+CREATE FUNCTION evil.create_distributed_table(regclass, text, colocate_with text, shard_count int) RETURNS void LANGUAGE plpgsql
+	AS $$ BEGIN RAISE EXCEPTION 'evil'; END $$;
 SET search_path = evil, pg_catalog, public;
 SELECT dyn_distribute_table('app');
 RESET search_path;
@@ -183,12 +184,16 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
   RETURN SQLSTATE || ' ' || SQLERRM;
 END $$;
-SELECT c, try(c) FROM (VALUES (1, '''["pk S"]''::text IS NOT NULL'), (2, '''["pk S"]''::text IS NULL'), (3, '5 IS NOT NULL'), (4, '''["pk S"]''::jsonb IS NOT NULL'),
-  (5, 'NULL::text IS NOT NULL'), (6, 'ROW(''["pk S"]''::text) IS NOT NULL'), (7, 'shout() IS NOT NULL'), (8, '(''["pk S"]'' || ''''::text) IS NOT NULL'), (9, 'pk IS NOT NULL'),
+SELECT c, try(c) FROM (VALUES (1, '''["pk S"]''::text IS NOT NULL'), (2, '''["pk S"]''::text IS NULL'), (3, '5 IS NOT NULL'),
+	(4, '''["pk S"]''::jsonb IS NOT NULL'),
+  (5, 'NULL::text IS NOT NULL'), (6, 'ROW(''["pk S"]''::text) IS NOT NULL'), (7, 'shout() IS NOT NULL'), (8, '(''["pk S"]'' || ''''::text) IS NOT NULL'),
+  (9, 'pk IS NOT NULL'),
   (10, 'true'), (11, '''["pk S"]''::name IS NOT NULL'), (12, '''["pk S"]''::bytea IS NOT NULL'), (13, '(''["pk S"]''::text IS NOT NULL) AND true'),
-  (20, '''''::text IS NOT NULL'), (21, '''[]''::text IS NOT NULL'), (22, '''{}''::text IS NOT NULL'), (23, '''["pk S"''::text IS NOT NULL'), (24, '''["pk S"] x''::text IS NOT NULL'),
+  (20, '''''::text IS NOT NULL'), (21, '''[]''::text IS NOT NULL'), (22, '''{}''::text IS NOT NULL'), (23, '''["pk S"''::text IS NOT NULL'),
+  (24, '''["pk S"] x''::text IS NOT NULL'),
   (25, '''[1]''::text IS NOT NULL'), (26, '''[["pk S"]]''::text IS NOT NULL'), (27, '''["pk"]''::text IS NOT NULL'), (28, '''["pk N"]''::text IS NOT NULL'),
-  (29, '''["pk S", "{}"]''::text IS NOT NULL'), (30, '''["pk S", "x"]''::text IS NOT NULL'), (31, '''["pk S\u0000"]''::text IS NOT NULL'), (32, '''["pk S", "{\"settings\": 1}"]''::text IS NOT NULL')) x(n, c) ORDER BY n;
+  (29, '''["pk S", "{}"]''::text IS NOT NULL'), (30, '''["pk S", "x"]''::text IS NOT NULL'), (31, '''["pk S\u0000"]''::text IS NOT NULL'),
+  (32, '''["pk S", "{\"settings\": 1}"]''::text IS NOT NULL')) x(n, c) ORDER BY n;
 SELECT try('''' || repeat('[', 100000) || '''::text IS NOT NULL');
 SELECT dyn_request('ListTables', '{}');
 SELECT object, problem FROM dyn_check_table('forged');
@@ -260,7 +265,8 @@ SELECT count(*) FILTER (WHERE result = 'inserted') FROM insert_all();
 UPDATE pg_catalog.pg_dist_placement SET groupid = 0;
 ALTER TABLE third_102008 DROP CONSTRAINT dynamo_shard;
 SELECT object, problem, advice FROM dyn_check_table('third_102008') WHERE object LIKE '%dynamo_shard%';
-SELECT dynamo_internal.shard_takes('third_102008'::regclass, 'a'::text), dynamo_internal.shard_takes(0, 'a'::text), dynamo_internal.shard_takes('third_102008'::regclass, '(1,2)'::point);
+SELECT dynamo_internal.shard_takes('third_102008'::regclass, 'a'::text), dynamo_internal.shard_takes(0, 'a'::text),
+	dynamo_internal.shard_takes('third_102008'::regclass, '(1,2)'::point);
 -- one of another owner, or with another number, is none
 ALTER TABLE third_102008 OWNER TO distribute_owner;
 SELECT dyn_get('third_102008', '{"pk":{"S":"a"}}');

@@ -13,7 +13,8 @@ EXCEPTION WHEN OTHERS THEN
   RETURN coalesce(dyn_error_name(SQLSTATE), SQLSTATE) || ': ' || SQLERRM;
 END $$;
 CREATE FUNCTION status(name text) RETURNS text LANGUAGE sql AS $$
-  SELECT string_agg(concat_ws(' ', i ->> 'IndexName', i ->> 'IndexStatus'), ', ') FROM dyn_describe_table(name) t, jsonb_array_elements(t -> 'GlobalSecondaryIndexes') i $$;
+  SELECT string_agg(concat_ws(' ', i ->> 'IndexName', i ->> 'IndexStatus'), ', ') FROM dyn_describe_table(name) t,
+    jsonb_array_elements(t -> 'GlobalSecondaryIndexes') i $$;
 
 SET ROLE dyn_cascade_owner;
 SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"City": {"partition_key": "city S", "sort_key": "n N"}, "Line": {"partition_key": "g S"}}');
@@ -84,7 +85,8 @@ DROP TABLE other;
 SELECT dyn_create_table('alone', 'pk S', global_indexes => '{"G": {"partition_key": "g S"}}');
 CREATE POLICY by_g ON alone USING (g > 'a');
 CREATE TRIGGER on_g AFTER UPDATE ON alone FOR EACH ROW WHEN (NEW.g IS NULL) EXECUTE FUNCTION nothing();
-ALTER TABLE alone ADD parent text COLLATE "C" REFERENCES alone, ADD serial int GENERATED ALWAYS AS IDENTITY, ADD length int GENERATED ALWAYS AS (length(g)) STORED;
+ALTER TABLE alone ADD parent text COLLATE "C" REFERENCES alone, ADD serial int GENERATED ALWAYS AS IDENTITY, ADD length int GENERATED ALWAYS
+	AS (length(g)) STORED;
 CREATE RULE note AS ON UPDATE TO alone WHERE NEW.g = 'never' DO ALSO SELECT 1;
 SELECT dyn_drop_table('alone');
 

@@ -18,11 +18,14 @@ SELECT dyn_create_entity('hub', 'Issue', '{"PK": "REPO#<Owner>#<Name>", "SK": "I
 SELECT dyn_create_entity('hub', 'PullRequest', '{"PK": "PR#<Owner>#<Name>#<Number:07>", "SK": "PR#<Owner>#<Name>#<Number:07>",
 		"GSI1PK": "REPO#<Owner>#<Name>", "GSI1SK": "PR#<Number:07>"}', '{"Owner": "S", "Name": "S", "Number": "N integer"}');
 SELECT dyn_create_entity('hub', 'Star', '{"PK": "REPO#<Owner>#<Name>", "SK": "STAR#<User>"}', '{"Owner": "S", "Name": "S", "User": "S"}');
-SELECT dyn_create_entity('hub', 'Reaction', '{"PK": "<Kind>REACTION#<Owner>#<Name>#<Number:07>#<User>", "SK": "<Kind>REACTION#<Owner>#<Name>#<Number:07>#<User>"}',
+SELECT dyn_create_entity('hub', 'Reaction', '{"PK": "<Kind>REACTION#<Owner>#<Name>#<Number:07>#<User>",
+	"SK": "<Kind>REACTION#<Owner>#<Name>#<Number:07>#<User>"}',
 	'{"Kind": "S", "Owner": "S", "Name": "S", "Number": "N integer", "User": "S", "Reactions": "SS"}');
 -- M07: users and organizations share their names on purpose, which is told all the same
-SELECT dyn_create_entity('hub', 'User', '{"PK": "ACCOUNT#<Name>", "SK": "ACCOUNT#<Name>", "GSI3PK": "ACCOUNT#<Name>", "GSI3SK": "ACCOUNT#<Name>"}', '{"Name": "S", "Organizations": "M"}');
-SELECT dyn_create_entity('hub', 'Organization', '{"PK": "ACCOUNT#<Name>", "SK": "ACCOUNT#<Name>", "GSI3PK": "ACCOUNT#<Name>", "GSI3SK": "ACCOUNT#<Name>"}', '{"Name": "S"}');
+SELECT dyn_create_entity('hub', 'User', '{"PK": "ACCOUNT#<Name>", "SK": "ACCOUNT#<Name>", "GSI3PK": "ACCOUNT#<Name>", "GSI3SK": "ACCOUNT#<Name>"}',
+	'{"Name": "S", "Organizations": "M"}');
+SELECT dyn_create_entity('hub', 'Organization', '{"PK": "ACCOUNT#<Name>", "SK": "ACCOUNT#<Name>", "GSI3PK": "ACCOUNT#<Name>", "GSI3SK": "ACCOUNT#<Name>"}',
+	'{"Name": "S"}');
 SELECT dyn_create_entity('hub', 'Membership', '{"PK": "ACCOUNT#<Org>", "SK": "MEMBERSHIP#<User>"}', '{"Org": "S", "User": "S"}');
 SELECT dyn_create_entity('hub', 'Gist', '{"PK": "ACCOUNT#<User>", "SK": "#GIST#<Id>"}', '{"User": "S", "Id": {"type": "S", "default": "ksuid"}}');
 SELECT entity, type_attribute, type_value FROM dyn_entities('hub');
@@ -40,7 +43,8 @@ SELECT dyn_entity_keys('hub', 'Reaction', jsonb '{"Kind": "xREACTION#", "Owner":
 
 -- M09, M12, M14: what is stored has all attributes, keys, the type, and short names
 SELECT dyn_entity_item('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 1, "Status": "OPEN", "Title": "T", "extra": [1, null]}');
-SELECT dyn_put_entity('hub', 'Issue', jsonb_build_object('Owner', 'o', 'Name', 'n', 'Number', i, 'Status', CASE WHEN i IN (2, 4) THEN 'CLOSED' ELSE 'OPEN' END, 'Title', 'T' || i))
+SELECT dyn_put_entity('hub', 'Issue', jsonb_build_object('Owner', 'o', 'Name', 'n', 'Number', i, 'Status', CASE WHEN i IN (2, 4) THEN 'CLOSED'
+	ELSE 'OPEN' END, 'Title', 'T' || i))
 	FROM generate_series(1, 12) i;
 SELECT dyn_put_entity('hub', 'Repo', jsonb '{"Owner": "o", "Name": "n", "UpdatedAt": "2024-05-01T00:00:00Z"}');
 SELECT dyn_put_entity('hub', 'Repo', jsonb '{"Owner": "f", "Name": "n", "Original": "o", "UpdatedAt": "2024-04-01T00:00:00Z"}');
@@ -63,8 +67,10 @@ SELECT dyn_delete_entity('hub', 'User', jsonb '{"Name": "acme"}');
 SELECT dyn_put_entity('hub', 'User', jsonb '{"Name": "acme"}', 'attribute_not_exists(PK)');
 
 -- M25: the repository between its issues: open ones forward, newest first; closed ones backward, newest first
-SELECT i ->> 'Type', i ->> 'Number' FROM dyn_query('hub', 'GSI4PK = :p AND GSI4SK >= :r', index_name => 'GSI4', max_items => 4, vals => '{":p":{"S":"REPO#o#n"},":r":{"S":"#REPO#"}}') i;
-SELECT i ->> 'Type', i ->> 'Number' FROM dyn_query('hub', 'GSI4PK = :p AND GSI4SK <= :r', index_name => 'GSI4', forward => false, vals => '{":p":{"S":"REPO#o#n"},":r":{"S":"#REPO#o#n"}}') i;
+SELECT i ->> 'Type', i ->> 'Number' FROM dyn_query('hub', 'GSI4PK = :p AND GSI4SK >= :r', index_name => 'GSI4', max_items => 4,
+	vals => '{":p":{"S":"REPO#o#n"},":r":{"S":"#REPO#"}}') i;
+SELECT i ->> 'Type', i ->> 'Number' FROM dyn_query('hub', 'GSI4PK = :p AND GSI4SK <= :r', index_name => 'GSI4', forward => false,
+	vals => '{":p":{"S":"REPO#o#n"},":r":{"S":"#REPO#o#n"}}') i;
 -- the original before its forks
 SELECT i ->> 'Owner', i ->> 'GSI2SK' FROM dyn_query('hub', 'GSI2PK = :p', index_name => 'GSI2', vals => '{":p":{"S":"REPO#o#n"}}') i;
 -- M12: the items of a type
@@ -73,45 +79,54 @@ SELECT count(*) FROM dyn_scan('hub', filter => '#t = :t', names => '{"#t": "Type
 SELECT i ->> 'SK' FROM dyn_query('hub', 'PK = :p AND begins_with(SK, :s)', vals => '{":p":{"S":"REPO#o#n"},":s":{"S":"STAR#"}}') i;
 
 -- Updates speak of the names that are declared, and keys are made anew in the same step.
-SELECT dyn_update_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 3}', 'SET #s = :c, Title = :t', '#s = :o AND Title = :old', '{"#s": "Status"}',
+SELECT dyn_update_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 3}', 'SET #s = :c, Title = :t', '#s = :o AND Title = :old',
+	'{"#s": "Status"}',
 	'{":c":{"S":"CLOSED"},":o":{"S":"OPEN"},":t":{"S":"New"},":old":{"S":"T3"}}', 'ALL_NEW');
 SELECT dyn_get('hub', '{"PK":{"S":"REPO#o#n"},"SK":{"S":"ISSUE#0000003"}}');
 SELECT dyn_update_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 3}', 'SET Title = :t', vals => '{":t":{"S":"Newer"}}', return_values => r)
 	FROM unnest(ARRAY['UPDATED_OLD', 'ALL_OLD', 'UPDATED_NEW']) r;
 -- a status without a template: the item leaves the index
-SELECT dyn_update_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 3}', 'SET #s = :c', names => '{"#s": "Status"}', vals => '{":c":{"S":"DRAFT"}}');
+SELECT dyn_update_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 3}', 'SET #s = :c', names => '{"#s": "Status"}',
+	vals => '{":c":{"S":"DRAFT"}}');
 SELECT i ? 'GSI4SK' FROM dyn_get('hub', '{"PK":{"S":"REPO#o#n"},"SK":{"S":"ISSUE#0000003"}}') i;
 -- no expression: what is there, with the keys that it should have
 SELECT dyn_update('hub', '{"PK":{"S":"REPO#o#n"},"SK":{"S":"ISSUE#0000005"}}', 'SET GSI4SK = :x', vals => '{":x":{"S":"wrong"}}');
 SELECT dyn_update_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 5}');
 SELECT i ->> 'GSI4SK' FROM dyn_get('hub', '{"PK":{"S":"REPO#o#n"},"SK":{"S":"ISSUE#0000005"}}') i;
 -- where there is none it makes one of what is given, without defaults
-SELECT dyn_update_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 20}', 'SET #s = :c', names => '{"#s": "Status"}', vals => '{":c":{"S":"OPEN"}}', return_values => 'ALL_NEW');
+SELECT dyn_update_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 20}', 'SET #s = :c', names => '{"#s": "Status"}',
+	vals => '{":c":{"S":"OPEN"}}', return_values => 'ALL_NEW');
 SELECT dyn_get('hub', '{"PK":{"S":"REPO#o#n"},"SK":{"S":"ISSUE#0000020"}}');
 SELECT dyn_update_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 21}', 'SET Title = :c', vals => '{":c":{"S":"OPEN"}}');
 SELECT dyn_update_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 21}', 'REMOVE Title', return_values => 'ALL_NEW');
 -- what is made is not to be set, and the place of an item does not change
 SELECT dyn_update_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 1}', 'SET GSI4SK = :x', vals => '{":x":{"S":"x"}}');
-SELECT dyn_update_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 1}', 'SET #t = :x', names => '{"#t": "Type"}', vals => '{":x":{"S":"x"}}');
+SELECT dyn_update_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 1}', 'SET #t = :x', names => '{"#t": "Type"}',
+	vals => '{":x":{"S":"x"}}');
 SELECT dyn_update_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 1}', 'SET SK = :x', vals => '{":x":{"S":"x"}}');
-SELECT dyn_update_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 1}', 'SET #n = :x', names => '{"#n": "Number"}', vals => '{":x":{"N":"2"}}');
+SELECT dyn_update_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 1}', 'SET #n = :x', names => '{"#n": "Number"}',
+	vals => '{":x":{"N":"2"}}');
 SELECT dyn_update_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 1}', 'REMOVE #n', names => '{"#n": "Number"}');
 SELECT dyn_update_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 1}', 'SET t = :x', vals => '{":x":{"S":"x"}}');
 SELECT dyn_update_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 1}', 'SET Title = :x', vals => '{":x":{"N":"1"}}');
-SELECT dyn_update_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 1}', 'SET Title = :x', 'Title = :x', vals => '{":x":{"S":"x"}}', return_values_on_condition_check_failure => 'ALL_OLD');
+SELECT dyn_update_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 1}', 'SET Title = :x', 'Title = :x', vals => '{":x":{"S":"x"}}',
+	return_values_on_condition_check_failure => 'ALL_OLD');
 
 -- deletes, with a condition and what was there
 SELECT dyn_delete_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 1}', 'Title = :x', vals => '{":x":{"S":"x"}}');
-SELECT dyn_delete_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 1}', 'Title = :x', vals => '{":x":{"S":"T1"}}', return_values => 'ALL_OLD');
+SELECT dyn_delete_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 1}', 'Title = :x', vals => '{":x":{"S":"T1"}}',
+	return_values => 'ALL_OLD');
 SELECT dyn_delete_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 1}', return_values => 'ALL_OLD');
 -- puts, with what was there
-SELECT dyn_put_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 2, "Status": "OPEN"}', 'Title = :x', vals => '{":x":{"S":"T2"}}', return_values => 'ALL_OLD');
+SELECT dyn_put_entity('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 2, "Status": "OPEN"}', 'Title = :x', vals => '{":x":{"S":"T2"}}',
+	return_values => 'ALL_OLD');
 
 -- defaults are filled by puts; the KSUID is in the key
 SELECT dyn_put_entity('hub', 'Gist', jsonb '{"User": "u"}');
 SELECT i ->> 'SK' = '#GIST#' || (i ->> 'Id'), abs(extract(epoch FROM clock_timestamp() - dyn_ksuid_time(i ->> 'Id'))) < 60
 	FROM dyn_query('hub', 'PK = :p', vals => '{":p":{"S":"ACCOUNT#u"}}') i;
-SELECT (i ->> 'UpdatedAt')::timestamptz = date_trunc('second', now()), i ->> 'UpdatedAt' ~ '^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$', i ->> 'GSI3SK' = '#' || (i ->> 'UpdatedAt')
+SELECT (i ->> 'UpdatedAt')::timestamptz = date_trunc('second', now()), i ->> 'UpdatedAt' ~ '^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$', i ->> 'GSI3SK' = '#' ||
+	(i ->> 'UpdatedAt')
 	FROM dyn_entity_item('hub', 'Repo', jsonb '{"Owner": "o", "Name": "m"}') i;
 
 -- what is refused in items: types, values of types, what is missing, what is made otherwise

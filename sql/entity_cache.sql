@@ -23,8 +23,10 @@ SELECT "Id", "Text" FROM notes;
 
 -- more than are kept, also while those that have fallen out are in use: 256, and the two of the view that the session has written to
 CREATE FUNCTION ours(i int) RETURNS text AS $$ SELECT format('{"entity": "e", "keys": {"pk": "A%s#<a>"}, "attributes": {"a": "N"}}', i) $$ LANGUAGE sql;
-SELECT count(*), bool_and(dynamo_internal.is_entity(format('{"pk":{"S":"A%s#1"},"a":{"N":"1"}}', i)::dyn_item, ours(i), 0)), bool_or(dynamo_internal.is_entity(format('{"pk":{"S":"A%s#1"},"a":{"N":"1"}}', i)::dyn_item, ours(i + 1), 0)) FROM generate_series(1, 300) i;
-SELECT count(*) FROM notes, generate_series(1, 300) i WHERE dynamo_internal.is_entity('{"pk":{"S":"A0#1"},"a":{"N":"1"}}', ours(0), 0) AND NOT dynamo_internal.is_entity('{"pk":{"S":"A0#1"},"a":{"N":"1"}}', ours(i), 0);
+SELECT count(*), bool_and(dynamo_internal.is_entity(format('{"pk":{"S":"A%s#1"},"a":{"N":"1"}}', i)::dyn_item, ours(i), 0)),
+	bool_or(dynamo_internal.is_entity(format('{"pk":{"S":"A%s#1"},"a":{"N":"1"}}', i)::dyn_item, ours(i + 1), 0)) FROM generate_series(1, 300) i;
+SELECT count(*) FROM notes, generate_series(1, 300) i WHERE dynamo_internal.is_entity('{"pk":{"S":"A0#1"},"a":{"N":"1"}}', ours(0), 0)
+	AND NOT dynamo_internal.is_entity('{"pk":{"S":"A0#1"},"a":{"N":"1"}}', ours(i), 0);
 SELECT kept();
 -- an error keeps nothing
 SELECT dynamo_internal.is_entity('{"pk":{"S":"A"}}', '{"entity": "e", "keys": {"pk": "<b>"}, "attributes": {"a": "N"}}', 0);
@@ -48,12 +50,14 @@ SELECT kept();
 \c
 CREATE FUNCTION parsed() RETURNS bigint AS $$ SELECT count(*) FROM pg_backend_memory_contexts WHERE name = 'dynamo_table declaration' $$ LANGUAGE sql;
 SELECT dyn_create_access_pattern('cached', 'note', 'GetItem', '{"Key": {"pk": {"S": "OWNER#<owner>"}, "sk": {"S": "MEMO#<id:05>"}}}');
-SELECT dyn_create_access_pattern('cached', 'notes', 'Query', '{"KeyConditionExpression": "pk = :pk", "ExpressionAttributeValues": {":pk": {"S": "OWNER#<owner>"}}}');
+SELECT dyn_create_access_pattern('cached', 'notes', 'Query',
+	'{"KeyConditionExpression": "pk = :pk", "ExpressionAttributeValues": {":pk": {"S": "OWNER#<owner>"}}}');
 \set parameters '{"owner": {"S": "00000000-0000-0000-0000-00000000000a"}, "id": {"N": "7"}}'
 SELECT parsed();
 SELECT n, dyn_run_access_pattern('cached', 'note', :'parameters')->>'Text' AS text FROM generate_series(1, 3) n;
 SELECT parsed();
-SELECT dyn_get_entity('cached', 'Note', '{"Owner": {"S": "00000000-0000-0000-0000-00000000000a"}, "Id": {"N": "7"}}')->>'Text' AS text FROM generate_series(1, 2);
+SELECT dyn_get_entity('cached', 'Note', '{"Owner": {"S": "00000000-0000-0000-0000-00000000000a"}, "Id": {"N": "7"}}')->>'Text' AS text
+	FROM generate_series(1, 2);
 SELECT parsed();
 SELECT dyn_drop_access_pattern('cached', 'notes');
 SELECT dyn_run_access_pattern('cached', 'note', :'parameters')->>'Text' AS text;

@@ -3,20 +3,25 @@
 SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}}');
 SELECT * FROM dyn_check_entities('app');
 SELECT dyn_create_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#"}', '{"OrgId":"S","Name":{"type":"S","required":true}}');
-SELECT dyn_create_entity('app', 'User', '{"pk":"ORG#<OrgId>","sk":"USER#<UserId>","GSI1PK":"USER#<UserId>","GSI1SK":"<Email>"}', '{"OrgId":"S","UserId":"S uuid","Age":"N integer","Email":"S"}');
+SELECT dyn_create_entity('app', 'User', '{"pk":"ORG#<OrgId>","sk":"USER#<UserId>","GSI1PK":"USER#<UserId>","GSI1SK":"<Email>"}',
+	'{"OrgId":"S","UserId":"S uuid","Age":"N integer","Email":"S"}');
 -- without a type attribute: by the form of the keys
 SELECT dyn_create_entity('app', 'Link', '{"pk":"LINK#<A>","sk":"LINK#<B>"}', '{"A":"S","B":"N"}', type_attribute => NULL);
 SELECT dyn_create_entity('app', 'Any', '{"pk":"LINK#<A>","sk":"<B>"}', '{"A":"S","B":"S"}', type_attribute => NULL);
 SELECT dyn_drop_entity('app', 'Any');
-SELECT count(*) FROM (VALUES ('Org', '{"OrgId":"1","Name":"n"}'::jsonb), ('Link', '{"A":"a","B":1}'), ('User', '{"OrgId":"1","UserId":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","Email":"a@x"}'),
+SELECT count(*) FROM (VALUES ('Org', '{"OrgId":"1","Name":"n"}'::jsonb), ('Link', '{"A":"a","B":1}'),
+	('User', '{"OrgId":"1","UserId":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","Email":"a@x"}'),
   ('User', '{"OrgId":"1","UserId":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a12"}')) v (e, a), dyn_put_entity('app', e, a);
 SELECT * FROM dyn_check_entities('app');
-SELECT count(*) FROM (VALUES ('{"pk":{"S":"else"},"sk":{"S":"x"}}'::dyn_item), ('{"pk":{"S":"ORG#2"},"sk":{"S":"#METADATA#"},"OrgId":{"S":"2"},"Name":{"S":"x"}}'),
-  ('{"pk":{"S":"ORG#3"},"sk":{"S":"#METADATA#"},"Type":{"S":"Org"},"OrgId":{"S":"3"}}'), ('{"pk":{"S":"ORG#4"},"sk":{"S":"#METADATA#"},"Type":{"S":"Org"},"OrgId":{"S":"5"},"Name":{"N":"1"}}'),
+SELECT count(*) FROM (VALUES ('{"pk":{"S":"else"},"sk":{"S":"x"}}'::dyn_item),
+	('{"pk":{"S":"ORG#2"},"sk":{"S":"#METADATA#"},"OrgId":{"S":"2"},"Name":{"S":"x"}}'),
+  ('{"pk":{"S":"ORG#3"},"sk":{"S":"#METADATA#"},"Type":{"S":"Org"},"OrgId":{"S":"3"}}'),
+  ('{"pk":{"S":"ORG#4"},"sk":{"S":"#METADATA#"},"Type":{"S":"Org"},"OrgId":{"S":"5"},"Name":{"N":"1"}}'),
   ('{"pk":{"S":"ORG#1"},"sk":{"S":"USER#a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a13"},"Type":{"S":"User"},"OrgId":{"S":"1"},"UserId":{"S":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a13"},"Age":{"N":"1.5"},"Email":{"S":"m"},"GSI1PK":{"S":"USER#x"},"GSI1SK":{"S":"m"}}'),
   ('{"pk":{"S":"ORG#1"},"sk":{"S":"USER#a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a14"},"Type":{"S":"User"},"OrgId":{"S":"1"},"UserId":{"S":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a14"},"GSI1SK":{"S":"left over"}}'),
   ('{"pk":{"S":"ORG#1"},"sk":{"S":"USER#A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A15"},"Type":{"S":"User"},"OrgId":{"S":"1"},"UserId":{"S":"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A15"},"GSI1PK":{"S":"USER#A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A15"}}'),
-  ('{"pk":{"S":"LINK#b"},"sk":{"S":"LINK#2"},"Type":{"S":"Org"},"A":{"S":"b"},"B":{"N":"2"}}'), ('{"pk":{"S":"LINK#c"},"sk":{"S":"LINK#3"},"A":{"S":"c"},"B":{"N":"4"}}')) v (item), dyn_put('app', item);
+  ('{"pk":{"S":"LINK#b"},"sk":{"S":"LINK#2"},"Type":{"S":"Org"},"A":{"S":"b"},"B":{"N":"2"}}'),
+  ('{"pk":{"S":"LINK#c"},"sk":{"S":"LINK#3"},"A":{"S":"c"},"B":{"N":"4"}}')) v (item), dyn_put('app', item);
 SELECT * FROM dyn_check_entities('app');
 SELECT problem FROM dyn_check_entities('app', 2);
 SELECT problem, count(*) FROM dyn_check_entities('app') GROUP BY 1 ORDER BY 1;
@@ -24,9 +29,11 @@ SELECT * FROM dyn_check_entities('app', 0);
 SELECT * FROM dyn_check_entities('app', NULL);
 SELECT * FROM dyn_check_entities('nope');
 -- views that are older than what is declared
-SELECT dyn_create_entity_view('app', 'Org'), dyn_create_entity_view('app', 'User'), dyn_create_entity_view('app', 'User', 'by_email', index_name => 'GSI1'), dyn_create_entity_view('app', 'Link');
+SELECT dyn_create_entity_view('app', 'Org'), dyn_create_entity_view('app', 'User'), dyn_create_entity_view('app', 'User', 'by_email', index_name => 'GSI1'),
+	dyn_create_entity_view('app', 'Link');
 SELECT count(*) FROM dyn_check_entities('app') WHERE key IS NULL;
-SELECT dyn_create_entity('app', 'User', '{"pk":"ORG#<OrgId>","sk":"USER#<UserId>","GSI1PK":"U#<UserId>","GSI1SK":"<Email>"}', '{"OrgId":"S","UserId":"S uuid","Age":"N integer","Email":"S"}');
+SELECT dyn_create_entity('app', 'User', '{"pk":"ORG#<OrgId>","sk":"USER#<UserId>","GSI1PK":"U#<UserId>","GSI1SK":"<Email>"}',
+	'{"OrgId":"S","UserId":"S uuid","Age":"N integer","Email":"S"}');
 SELECT dyn_drop_entity('app', 'Link');
 SELECT key, entity, problem, detail FROM dyn_check_entities('app') WHERE key IS NULL;
 -- pages of it, and no more than is asked for

@@ -4,8 +4,10 @@ SELECT dyn_create_table('shop', 'PK S', 'SK S', global_indexes => '{"GSI1": {"pa
 -- nothing to enforce yet
 SELECT dyn_enforce_entities('shop');
 SELECT dyn_enforce_entities('shop', false);
-SELECT dyn_create_entity('shop', 'Customer', '{"PK": "CUSTOMER#<Id>", "SK": "CUSTOMER#<Id>"}', '{"Id": "S", "Age": "N smallint", "Name": {"type": "S", "stored": "n"}}');
-SELECT dyn_create_entity('shop', 'Order', '{"PK": "CUSTOMER#<Id>", "SK": "ORDER#<No:05>", "GSI1PK": [{"when": {"Open": true}, "template": "OPEN"}], "GSI1SK": [{"when": {"Open": true}, "template": "<No:05>"}]}',
+SELECT dyn_create_entity('shop', 'Customer', '{"PK": "CUSTOMER#<Id>", "SK": "CUSTOMER#<Id>"}',
+	'{"Id": "S", "Age": "N smallint", "Name": {"type": "S", "stored": "n"}}');
+SELECT dyn_create_entity('shop', 'Order', '{"PK": "CUSTOMER#<Id>", "SK": "ORDER#<No:05>", "GSI1PK": [{"when": {"Open": true},
+	"template": "OPEN"}], "GSI1SK": [{"when": {"Open": true}, "template": "<No:05>"}]}',
 	'{"Id": "S", "No": "N integer", "Open": "BOOL", "Total": {"type": "N numeric(8,2)", "required": true}}');
 SELECT dyn_create_entity('shop', 'Marker', '{"PK": "EMAIL#<Email>", "SK": "EMAIL#<Email>"}', '{"Email": "S"}', type_attribute => NULL);
 -- off by default
@@ -30,7 +32,8 @@ SELECT dyn_put('shop', jsonb '{"PK": "EMAIL#a#b", "SK": "EMAIL#a#b", "Email": "a
 -- of one, and wrong in it: a key, an index key, a type, a value, a name, something missing
 SELECT dyn_put('shop', jsonb '{"PK": "CUSTOMER#bob", "SK": "CUSTOMER#ann", "Type": "Customer", "Id": "bob"}');
 SELECT dyn_put('shop', jsonb '{"PK": "CUSTOMER#bob", "SK": "ORDER#00001", "Type": "Order", "Id": "bob", "No": 1, "Total": 1, "Open": true}');
-SELECT dyn_put('shop', jsonb '{"PK": "CUSTOMER#bob", "SK": "ORDER#00001", "Type": "Order", "Id": "bob", "No": 1, "Total": 1, "GSI1PK": "OPEN", "GSI1SK": "00002"}');
+SELECT dyn_put('shop', jsonb '{"PK": "CUSTOMER#bob", "SK": "ORDER#00001", "Type": "Order", "Id": "bob", "No": 1, "Total": 1,
+	"GSI1PK": "OPEN", "GSI1SK": "00002"}');
 SELECT dyn_put('shop', jsonb '{"PK": "CUSTOMER#bob", "SK": "CUSTOMER#bob", "Type": "Customer", "Id": "bob", "Age": 70000}');
 SELECT dyn_put('shop', jsonb '{"PK": "CUSTOMER#bob", "SK": "CUSTOMER#bob", "Type": "Customer", "Id": "bob", "Age": "7", "Name": "Bob"}');
 SELECT dyn_put('shop', jsonb '{"PK": "CUSTOMER#bob", "SK": "ORDER#1", "Type": "Order", "Id": "bob", "No": 1}');
@@ -46,14 +49,16 @@ UPDATE shop SET item = jsonb '{"PK": "CUSTOMER#bob", "SK": "CUSTOMER#bob"}' WHER
 SELECT dyn_update('shop', jsonb '{"PK": "CUSTOMER#bob", "SK": "CUSTOMER#bob"}', 'SET Age = :a', vals => '{":a":{"S":"old"}}');
 SELECT dyn_update('shop', jsonb '{"PK": "CUSTOMER#bob", "SK": "CUSTOMER#bob"}', 'SET Age = :a', vals => '{":a":{"N":"8"}}', return_values => 'ALL_NEW');
 SELECT dyn_update('shop', jsonb '{"PK": "CUSTOMER#new", "SK": "CUSTOMER#new"}', 'SET Age = :a', vals => '{":a":{"N":"8"}}');
-SELECT dyn_batch_write('shop', ARRAY['{"PK":{"S":"CUSTOMER#cid"},"SK":{"S":"CUSTOMER#cid"},"Type":{"S":"Customer"},"Id":{"S":"cid"}}', '{"PK":{"S":"a"},"SK":{"S":"d"}}']::dyn_item[]);
+SELECT dyn_batch_write('shop', ARRAY['{"PK":{"S":"CUSTOMER#cid"},"SK":{"S":"CUSTOMER#cid"},"Type":{"S":"Customer"},"Id":{"S":"cid"}}',
+	'{"PK":{"S":"a"},"SK":{"S":"d"}}']::dyn_item[]);
 SELECT dyn_transact('[{"Put": {"TableName": "shop", "Item": {"PK":{"S":"CUSTOMER#cid"},"SK":{"S":"CUSTOMER#cid"},"Type":{"S":"Customer"},"Id":{"S":"cid"}}}},
 	{"Put": {"TableName": "shop", "Item": {"PK":{"S":"a"},"SK":{"S":"d"}}}}]');
 SELECT dyn_transact('[{"Put": {"TableName": "shop", "Item": {"PK":{"S":"CUSTOMER#cid"},"SK":{"S":"CUSTOMER#cid"},"Type":{"S":"Customer"},"Id":{"S":"cid"}}}}]');
 SELECT dyn_request('PutItem', '{"TableName": "shop", "Item": {"PK":{"S":"a"},"SK":{"S":"e"}}}');
 -- absence that is kept by a placeholder is no item; deletes and conditions go on
 SELECT dyn_delete('shop', jsonb '{"PK": "none", "SK": "none"}', 'attribute_not_exists(PK)');
-SELECT dyn_transact('[{"ConditionCheck": {"TableName": "shop", "Key": {"PK":{"S":"none"},"SK":{"S":"none"}}, "ConditionExpression": "attribute_not_exists(PK)"}}]');
+SELECT dyn_transact('[{"ConditionCheck": {"TableName": "shop", "Key": {"PK":{"S":"none"},"SK":{"S":"none"}},
+	"ConditionExpression": "attribute_not_exists(PK)"}}]');
 SELECT dyn_delete('shop', jsonb '{"PK": "x", "SK": "y"}', return_values => 'ALL_OLD');
 -- the replica role writes no other items; who disables triggers has decided for himself
 SET session_replication_role = replica;
@@ -111,7 +116,9 @@ CREATE SCHEMA kinds;
 CREATE TYPE kinds.mood AS ENUM ('good', 'bad');
 CREATE DOMAIN kinds.even AS integer CHECK (VALUE % 2 = 0);
 SET search_path = kinds, public;
-SELECT dyn_create_entity('shop', 'Typed', '{"PK": "T#<Id>", "SK": "T"}', '{"Id": "S", "Mood": "S mood", "Even": "N even", "Net": "S inet", "When": "S timestamptz", "Moods": "SS mood[]", "Evens": "L even[]", "Code": "S varchar(3)"}');
+SELECT dyn_create_entity('shop', 'Typed', '{"PK": "T#<Id>", "SK": "T"}',
+	'{"Id": "S", "Mood": "S mood", "Even": "N even", "Net": "S inet", "When": "S timestamptz", "Moods": "SS mood[]", "Evens": "L even[]",
+	"Code": "S varchar(3)"}');
 RESET search_path;
 SELECT attributes FROM dyn_entities('shop');
 SELECT dyn_enforce_entities('shop');
@@ -121,7 +128,8 @@ CREATE DOMAIN evil.text AS pg_catalog.text CHECK (VALUE = 'evil');
 CREATE DOMAIN evil.timestamptz AS pg_catalog.text CHECK (VALUE = 'evil');
 CREATE FUNCTION evil.model_check() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
 SET search_path = evil, public, pg_catalog;
-SELECT dyn_put_entity('public.shop', 'Typed', jsonb '{"Id": "1", "Mood": "good", "Even": 2, "Net": "10.0.0.0/8", "When": "2024-05-01T00:00:00Z", "Evens": [2, null, 4], "Code": "äöü"}');
+SELECT dyn_put_entity('public.shop', 'Typed', jsonb '{"Id": "1", "Mood": "good", "Even": 2, "Net": "10.0.0.0/8",
+	"When": "2024-05-01T00:00:00Z", "Evens": [2, null, 4], "Code": "äöü"}');
 SELECT dyn_put_entity('public.shop', 'Typed', jsonb_build_object('Id', '2') || v) FROM (VALUES (jsonb '{"Mood": "evil"}')) v(v);
 SELECT dyn_put_entity('public.shop', 'Typed', jsonb '{"Id": "2", "Even": 3}');
 SELECT dyn_put_entity('public.shop', 'Typed', jsonb '{"Id": "2", "Net": "ten"}');

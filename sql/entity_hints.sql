@@ -3,7 +3,9 @@
 SELECT dyn_create_table('app', 'PK S', 'SK S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK N"}}');
 SELECT dyn_put_entity('app', 'Session', '{}'::jsonb);
 CREATE DOMAIN day AS date;
-SELECT dyn_create_entity('app', 'Session', '{"PK": "USER#<User>", "SK": "SESSION#<No:03>"}', '{"User": "S", "No": "N integer", "ExpiresAt": "N timestamptz", "At": "S timestamptz(3)", "Local": "S timestamp", "Day": "S date", "Days": "N day", "Id": "S uuid",
+SELECT dyn_create_entity('app', 'Session', '{"PK": "USER#<User>", "SK": "SESSION#<No:03>"}',
+	'{"User": "S", "No": "N integer", "ExpiresAt": "N timestamptz", "At": "S timestamptz(3)", "Local": "S timestamp", "Day": "S date",
+	"Days": "N day", "Id": "S uuid",
 	"Tags": "SS", "Codes": "NS", "Hashes": "BS", "Picture": "B", "Ok": "BOOL", "Doc": "M", "List": "L", "Nothing": "NULL", "Small": "N smallint", "Total": {"type": "N", "required": true}, "Short": {"type": "S", "stored": "s"}}');
 CREATE FUNCTION put(more jsonb) RETURNS dyn_item LANGUAGE sql AS $$ SELECT dyn_put_entity('app', 'Session', '{"User": "a", "No": 1, "Total": 1}' || more) $$;
 -- times and dates, and what makes them
@@ -32,11 +34,14 @@ SELECT put('{"Codes": [1]}');
 SELECT put('{"Hashes": ["AAE="]}');
 SELECT put('{"Picture": "AAE="}');
 SELECT put('{"Nothing": 1}');
-SELECT dyn_put_entity('app', 'Session', '{"User": {"S": "a"}, "No": {"N": "2"}, "Total": {"N": "1"}, "Tags": {"SS": ["a"]}, "Codes": {"NS": ["7"]}, "Hashes": {"BS": ["AAE="]}, "Picture": {"B": "AAE="}, "Doc": {"M": {"a": {"N": "7"}}}, "List": {"L": [{"N": "7"}]}}');
+SELECT dyn_put_entity('app', 'Session', '{"User": {"S": "a"}, "No": {"N": "2"}, "Total": {"N": "1"}, "Tags": {"SS": ["a"]},
+	"Codes": {"NS": ["7"]}, "Hashes": {"BS": ["AAE="]}, "Picture": {"B": "AAE="}, "Doc": {"M": {"a": {"N": "7"}}}, "List": {"L": [{"N": "7"}]}}');
 -- also in updates and transactions
 SELECT dyn_update_entity('app', 'Session', '{"User": "a", "No": 2}'::jsonb, 'SET ExpiresAt = :t', vals => '{":t": "now"}'::jsonb);
-SELECT dyn_transact('[{"DeleteEntity": {"TableName": "app", "Entity": "Session", "Attributes": {"User": {"S": "a"}, "No": {"N": "7"}}}}, {"PutEntity": {"TableName": "app", "Entity": "Session", "Attributes": {"User": {"S": "a"}, "No": {"N": "1"}, "ExpiresAt": {"S": "now"}}}}]');
-SELECT dyn_transact('[{"UpdateEntity": {"TableName": "app", "Entity": "Session", "Attributes": {"User": {"S": "a"}, "No": {"N": "2"}}, "UpdateExpression": "SET ExpiresAt = :t", "ExpressionAttributeValues": {":t": {"S": "now"}}}}]');
+SELECT dyn_transact('[{"DeleteEntity": {"TableName": "app", "Entity": "Session", "Attributes": {"User": {"S": "a"}, "No": {"N": "7"}}}},
+	{"PutEntity": {"TableName": "app", "Entity": "Session", "Attributes": {"User": {"S": "a"}, "No": {"N": "1"}, "ExpiresAt": {"S": "now"}}}}]');
+SELECT dyn_transact('[{"UpdateEntity": {"TableName": "app", "Entity": "Session", "Attributes": {"User": {"S": "a"}, "No": {"N": "2"}},
+	"UpdateExpression": "SET ExpiresAt = :t", "ExpressionAttributeValues": {":t": {"S": "now"}}}}]');
 SELECT dyn_batch_write('app', entities => '[{"PutEntity": {"Entity": "Session", "Attributes": {"User": {"N": "7"}}}}]');
 -- names, and what is missing
 SELECT dyn_put_entity('app', 'Session', '{"User": "a", "No": 1, "total": 1}'::jsonb);

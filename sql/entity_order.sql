@@ -52,9 +52,11 @@ SELECT dyn_create_entity('tab', 'Bad', '{"pk": "L#<m>", "sk": "#"}', '{"m": "N\u
 SELECT dyn_create_entity('tab', 'Bad', '{"pk": "L#<m>", "sk": "#"}', ''::text);
 SELECT dyn_create_entity('tab', 'Bad', '{"pk": "L#<m>", "sk": "#"}', NULL);
 -- a label by hand
-SECURITY LABEL FOR dynamo_table ON TABLE tab IS '{"entities": [{"attributes": {"z": "S", "z": "S", "m": "N", "a": "S"}, "entity": "E", "keys": {"pk": "L#<m>", "sk": "#"}}]}';
+SECURITY LABEL FOR dynamo_table ON TABLE tab IS '{"entities": [{"attributes": {"z": "S", "z": "S", "m": "N", "a": "S"}, "entity": "E",
+	"keys": {"pk": "L#<m>", "sk": "#"}}]}';
 SELECT columns(dyn_create_entity_view('tab', 'E'));
-SECURITY LABEL FOR dynamo_table ON TABLE tab IS '{"entities": [{"attributes": {"z": "S", "a": "S", "m": "N"}, "entity": "E", "keys": {"pk": "L#<m>", "sk": "#"}}]}';
+SECURITY LABEL FOR dynamo_table ON TABLE tab IS '{"entities": [{"attributes": {"z": "S", "a": "S", "m": "N"}, "entity": "E",
+	"keys": {"pk": "L#<m>", "sk": "#"}}]}';
 SELECT columns(dyn_create_entity_view('tab', 'E', 'second'));
 SECURITY LABEL FOR dynamo_table ON TABLE tab IS '{"entities": [{"attributes": ["z"], "entity": "E", "keys": {"pk": "L#<m>", "sk": "#"}}]}';
 SELECT columns(dyn_create_entity_view('tab', 'E', 'third'));

@@ -15,10 +15,12 @@ SELECT object FROM objects
        AND NOT EXISTS (SELECT FROM pg_type t WHERE objid IN (t.typinput, t.typoutput, t.typreceive, t.typsend))
  ORDER BY 1;
 
--- C functions, or calls of these that were parsed when they were made (but for the one that catches errors), with labels that go together, nobody else's rights, no setting; what is random writes nothing, nor does what tries what may fail
+-- C functions, or calls of these that were parsed when they were made (but for the one that catches errors), with labels that go
+-- together, nobody else's rights, no setting; what is random writes nothing, nor does what tries what may fail
 SELECT p.oid::regprocedure, l.lanname, p.provolatile, p.proparallel, p.prosecdef, p.proconfig
   FROM objects JOIN pg_proc p ON classid = 'pg_proc'::regclass AND objid = p.oid JOIN pg_language l ON l.oid = p.prolang
- WHERE l.lanname <> 'c' AND p.prosqlbody IS NULL OR p.prosecdef OR p.proconfig IS NOT NULL OR (p.proparallel = 'u') <> (p.provolatile = 'v' AND p.proname <> 'dyn_ksuid' OR p.proname IN ('dyn_check_entities', 'dyn_check_table', 'tables')) ORDER BY 1;
+ WHERE l.lanname <> 'c' AND p.prosqlbody IS NULL OR p.prosecdef OR p.proconfig IS NOT NULL
+ 	OR (p.proparallel = 'u') <> (p.provolatile = 'v' AND p.proname <> 'dyn_ksuid' OR p.proname IN ('dyn_check_entities', 'dyn_check_table', 'tables')) ORDER BY 1;
 
 -- the item layer is pure
 SELECT count(*) > 30 AS some, bool_and(provolatile = 'i' AND proparallel = 's') AS pure

@@ -74,7 +74,8 @@ SELECT table_name FROM dyn_tables WHERE schema_name IN ('first_calls', 'other Sc
 
 -- values are cast as those of jsonb are
 SELECT v::numeric, v::integer, v::bigint, v::double precision FROM unnest('{"{\"N\": \"2.5\"}","{\"N\": \"-7\"}","{\"NULL\": true}",NULL}'::dyn_value[]) v;
-SELECT ('{"pk": {"S": "a"}, "yes": {"BOOL": true}, "no": {"BOOL": false}}'::dyn_item -> 'yes')::boolean AS yes, ('{"no": {"BOOL": false}}'::dyn_item -> 'no')::boolean AS no;
+SELECT ('{"pk": {"S": "a"}, "yes": {"BOOL": true}, "no": {"BOOL": false}}'::dyn_item -> 'yes')::boolean AS yes,
+	('{"no": {"BOOL": false}}'::dyn_item -> 'no')::boolean AS no;
 SELECT count(*) FROM app WHERE (item -> 'sk')::int > 3;
 SELECT '{"S": "7"}'::dyn_value::integer;
 SELECT '{"N": "7"}'::dyn_value::boolean;
@@ -105,7 +106,8 @@ RESET ROLE;
 -- ItemCount: a small table is counted with its indexes, for those who may count
 SELECT dyn_create_table('counted', 'pk S', global_indexes => '{"G": {"partition_key": "g S"}}');
 ALTER TABLE counted SET (autovacuum_enabled = false);
-CREATE VIEW counts AS SELECT d -> 'ItemCount' AS items, d #> '{GlobalSecondaryIndexes,0,ItemCount}' AS in_index FROM dyn_describe_table('first_calls.counted') d;
+CREATE VIEW counts AS SELECT d -> 'ItemCount' AS items, d #> '{GlobalSecondaryIndexes,0,ItemCount}' AS in_index
+	FROM dyn_describe_table('first_calls.counted') d;
 SELECT * FROM counts;
 INSERT INTO counted (item) VALUES ('{"pk":{"S":"a"}}'), ('{"pk":{"S":"b"},"g":{"S":"x"}}'), ('{"pk":{"S":"c"}}');
 SELECT * FROM counts;

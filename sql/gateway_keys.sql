@@ -98,7 +98,8 @@ UPDATE dynamo_internal.access_key SET role = 'regress_key_new' WHERE role = 'reg
 SELECT key_id, role_name, role = role_name::regrole AS role FROM dynamo_internal.gateway_keys() ORDER BY key_id;
 -- whatever OID is written
 UPDATE dynamo_internal.access_key SET role = 'regress_key_new', role_oid = 'regress_key_tenant'::regrole WHERE key_id = 'REGRESS7';
-INSERT INTO dynamo_internal.access_key (key_id, role, role_oid, encrypted_secret) VALUES ('REGRESS8', 'regress_key_nobody', 'regress_key_tenant'::regrole, '\x08');
+INSERT INTO dynamo_internal.access_key (key_id, role, role_oid, encrypted_secret)
+	VALUES ('REGRESS8', 'regress_key_nobody', 'regress_key_tenant'::regrole, '\x08');
 SELECT key_id, role_name, role = role_name::regrole AS role FROM dynamo_internal.gateway_keys() ORDER BY key_id;
 SELECT key_id, role, state FROM dyn_access_keys ORDER BY key_id;
 -- nor does its owner keep what a role has become
@@ -118,9 +119,11 @@ SELECT extconfig FROM pg_extension WHERE extname = 'dynamo_table';
 -- Export and import: keys of roles whose keys the caller may create, whatever is written in the export.
 DELETE FROM dynamo_internal.access_key;
 SELECT dyn_export_access_keys();
-SELECT dyn_create_access_key('REGRESS1', 'regress_key_tenant', '\x0102'), dyn_create_access_key('REGRESS4', 'regress_key_other', '\x5c27'), dyn_create_access_key('REGRESS6', '"regress ""key"', '\x06');
+SELECT dyn_create_access_key('REGRESS1', 'regress_key_tenant', '\x0102'), dyn_create_access_key('REGRESS4', 'regress_key_other', '\x5c27'),
+	dyn_create_access_key('REGRESS6', '"regress ""key"', '\x06');
 SELECT dyn_alter_access_key('REGRESS4', false, '2001-01-01 00:00+00');
-INSERT INTO dynamo_internal.access_key (key_id, role, encrypted_secret) VALUES ('REGRESS5', 'regress_key_super', '\x05'), ('REGRESS8', 'regress_key_nobody', '\x08');
+INSERT INTO dynamo_internal.access_key (key_id, role, encrypted_secret) VALUES ('REGRESS5', 'regress_key_super', '\x05'),
+	('REGRESS8', 'regress_key_nobody', '\x08');
 SET timezone = 'UTC';
 SELECT jsonb_pretty(dyn_export_access_keys() #- '{0,cluster}' #- '{1,cluster}' #- '{2,cluster}' #- '{0,role_oid}' #- '{1,role_oid}' #- '{2,role_oid}');
 SELECT dyn_export_access_keys() AS all_keys \gset
@@ -142,7 +145,8 @@ RESET ROLE;
 SET bytea_output = 'escape';
 SELECT dyn_import_access_keys(:'all_keys'), dyn_import_access_keys('[]');
 RESET bytea_output;
-SELECT key_id, role, role_oid, encrypted_secret, enabled, valid_until FROM before WHERE key_id NOT IN ('REGRESS5', 'REGRESS8') EXCEPT SELECT key_id, role, role_oid, encrypted_secret, enabled, valid_until FROM dynamo_internal.access_key;
+SELECT key_id, role, role_oid, encrypted_secret, enabled, valid_until FROM before WHERE key_id NOT IN ('REGRESS5', 'REGRESS8') EXCEPT SELECT key_id, role,
+	role_oid, encrypted_secret, enabled, valid_until FROM dynamo_internal.access_key;
 SELECT count(*) FROM dynamo_internal.access_key;
 SELECT dyn_import_access_keys(:'all_keys');
 DELETE FROM dynamo_internal.access_key;

@@ -12,12 +12,15 @@ CREATE FUNCTION arn(region text) RETURNS text LANGUAGE sql AS $$ SELECT format('
 CREATE FUNCTION get(table_name text) RETURNS text LANGUAGE sql AS $$ SELECT format('{"TableName":"%s","Key":{"pk":{"S":"a"}}}', table_name) $$;
 
 -- answers
-SELECT region, arns(dynamo_internal.request_as('regress_region', 'DescribeTable', '{"TableName":"app"}', region)) FROM unnest(ARRAY['eu-west-1', '', 'local']) region;
-SELECT arns(dynamo_internal.request_as('regress_region', 'DescribeTable', '{"TableName":"app"}')) AS none, arns(dyn_request('DescribeTable', '{"TableName":"app"}')) AS sql;
+SELECT region, arns(dynamo_internal.request_as('regress_region', 'DescribeTable', '{"TableName":"app"}', region))
+	FROM unnest(ARRAY['eu-west-1', '', 'local']) region;
+SELECT arns(dynamo_internal.request_as('regress_region', 'DescribeTable', '{"TableName":"app"}')) AS none,
+	arns(dyn_request('DescribeTable', '{"TableName":"app"}')) AS sql;
 
 -- names: ARNs of the region, and of "local", where nothing was known; those of another one are not ours
 SELECT region, dynamo_internal.request_as('regress_region', operation, request, 'eu-west-1')
-  FROM unnest(ARRAY['eu-west-1', 'local']) region, LATERAL (VALUES ('GetItem', get(arn(region))), ('ListTagsOfResource', json_build_object('ResourceArn', arn(region))::text),
+  FROM unnest(ARRAY['eu-west-1', 'local']) region, LATERAL (VALUES ('GetItem', get(arn(region))),
+    ('ListTagsOfResource', json_build_object('ResourceArn', arn(region))::text),
   ('ExecuteStatement', json_build_object('Statement', format('SELECT * FROM "%s"."by" WHERE a = ''x''', arn(region)))::text)) v (operation, request);
 SELECT get(arn('us-east-1')) AS other, json_build_object('ResourceArn', arn('us-east-1')) AS other_resource, get(arn('eu-west-1')) AS ours \gset
 SELECT dynamo_internal.request_as('regress_region', 'GetItem', :'other', 'eu-west-1');

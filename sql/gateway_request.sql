@@ -49,14 +49,16 @@ SELECT put(4294967295);
 SELECT put('regress_nobody');
 SELECT put('none');
 SELECT put('pg_monitor');
-SELECT dynamo_internal.request_as(NULL, 'ListTables', '{}'), dynamo_internal.request_as('regress_tenant', NULL, '{}'), dynamo_internal.request_as('regress_tenant', 'ListTables', NULL);
+SELECT dynamo_internal.request_as(NULL, 'ListTables', '{}'), dynamo_internal.request_as('regress_tenant', NULL, '{}'),
+	dynamo_internal.request_as('regress_tenant', 'ListTables', NULL);
 
 -- requests and errors are those of dyn_request
 SELECT dynamo_internal.request_as('regress_tenant', 'GetItem', '{"TableName":"app","Key":{"pk":{"S":"a"}}}');
 SELECT dynamo_internal.request_as('regress_tenant', 'Nothing', '{}');
 SELECT dynamo_internal.request_as('regress_tenant', 'GetItem', '{"TableName":');
 SELECT dynamo_internal.request_as('regress_tenant', 'GetItem', '{"TableName":"nothing","Key":{"pk":{"S":"a"}}}');
-SELECT dynamo_internal.request_as('regress_tenant', 'PutItem', '{"TableName":"app","Item":{"pk":{"S":"a"}},"ConditionExpression":"attribute_not_exists(pk)","ReturnValuesOnConditionCheckFailure":"ALL_OLD"}');
+SELECT dynamo_internal.request_as('regress_tenant', 'PutItem',
+	'{"TableName":"app","Item":{"pk":{"S":"a"}},"ConditionExpression":"attribute_not_exists(pk)","ReturnValuesOnConditionCheckFailure":"ALL_OLD"}');
 PREPARE request AS SELECT dynamo_internal.request_as($1, $2, $3);
 SELECT parameter_types FROM pg_prepared_statements WHERE name = 'request';
 EXECUTE request ('regress_tenant', 'GetItem', '{"TableName":"app","Key":{"pk":{"S":"a"}}}');

@@ -9,8 +9,10 @@ SELECT dyn_query('mov', 'Genre = :g AND Actor = :g', vals => '{":g": {"S": "Dram
 SELECT dyn_query('mov', 'movie = :g', vals => '{":g": {"S": "Drama"}}', index_name => 'Inverted');
 -- an index that cannot be queried yet is none of them
 BEGIN;
-SELECT dyn_request('UpdateTable', '{"TableName": "mov", "AttributeDefinitions": [{"AttributeName": "Part", "AttributeType": "S"}], "GlobalSecondaryIndexUpdates":
-	[{"Create": {"IndexName": "Roles", "KeySchema": [{"AttributeName": "Part", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}}]}') IS NOT NULL AS declared;
+SELECT dyn_request('UpdateTable', '{"TableName": "mov", "AttributeDefinitions": [{"AttributeName": "Part", "AttributeType": "S"}],
+	"GlobalSecondaryIndexUpdates":
+	[{"Create": {"IndexName": "Roles", "KeySchema": [{"AttributeName": "Part", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}}]}') IS NOT NULL
+	AS declared;
 SELECT dyn_query('mov', 'Part = :g', vals => '{":g": {"S": "Drama"}}');
 ROLLBACK;
 -- a key with other attributes
@@ -44,7 +46,8 @@ SELECT dyn_create_table('t', 'PK S', global_indexes => '{"GSI1": {"partition_key
 SELECT dyn_create_table('t', 'PK S', 'SK S', local_indexes => '{"LSI1": {"partition_key": "PK S", "sort_key": "LSI1SK S"}}');
 
 -- entities
-SELECT dyn_create_entity('mov', 'Film', '{"Actor": "FILM#<Code:upper>#ACTOR", "Movie": "<Part>"}', '{"Code": "S", "Part": "S", "Title": {"type": "S", "required": true}}');
+SELECT dyn_create_entity('mov', 'Film', '{"Actor": "FILM#<Code:upper>#ACTOR", "Movie": "<Part>"}',
+	'{"Code": "S", "Part": "S", "Title": {"type": "S", "required": true}}');
 SELECT dyn_put_entity('mov', 'Film', jsonb '{"Code": "x#y", "Part": "1", "Title": "T"}');
 SELECT dyn_put_entity('mov', 'Film', jsonb '{"Code": "xy", "Part": "1", "title": "T"}');
 SELECT dyn_put_entity('mov', 'Film', jsonb '{"code": "xy", "Part": "1", "Title": "T"}');

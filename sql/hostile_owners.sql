@@ -49,8 +49,10 @@ BEGIN
 	FOREACH statement IN ARRAY ARRAY[
 		'WITH w AS (SELECT v FROM shared.theirs) SELECT FROM w WHERE EXISTS (SELECT FROM shared.theirs UNION ALL SELECT FROM shared.theirs)',
 		'SELECT FROM shared.first', 'DELETE FROM shared.theirs WHERE EXISTS (SELECT FROM shared.first)', 'WITH w AS (SELECT FROM shared.first) SELECT FROM w',
-		'SELECT FROM (SELECT FROM shared.first) w', 'SELECT public.gain() FROM shared.theirs', 'SELECT FROM public.gain()', 'SELECT FROM shared.theirs WHERE id OPERATOR(public.<->) 1', 'CALL public.gain(1)',
-		'SELECT FROM shared.theirs WHERE dyn_to_value(v, ''S'') IS NOT NULL', 'INSERT INTO shared.first SELECT * FROM shared.theirs', 'SELECT (SELECT id FROM shared.first) FROM shared.theirs'] LOOP
+		'SELECT FROM (SELECT FROM shared.first) w', 'SELECT public.gain() FROM shared.theirs', 'SELECT FROM public.gain()',
+		'SELECT FROM shared.theirs WHERE id OPERATOR(public.<->) 1', 'CALL public.gain(1)',
+		'SELECT FROM shared.theirs WHERE dyn_to_value(v, ''S'') IS NOT NULL', 'INSERT INTO shared.first SELECT * FROM shared.theirs',
+		'SELECT (SELECT id FROM shared.first) FROM shared.theirs'] LOOP
 		BEGIN
 			EXECUTE format('/* of relation %s */ %s', 'shared.theirs'::regclass::oid, statement);
 			RAISE WARNING 'passes: %', statement;
@@ -72,7 +74,8 @@ DROP TABLE detached CASCADE;
 CREATE FUNCTION nearer(dyn_item, dyn_item) RETURNS bool LANGUAGE sql AS 'SELECT gain() = 1';
 CREATE OPERATOR ? (FUNCTION = nearer, LEFTARG = dyn_item, RIGHTARG = dyn_item);
 CREATE OPERATOR -> (FUNCTION = nearer, LEFTARG = dyn_item, RIGHTARG = dyn_item);
-CREATE FUNCTION dyn_migration_items(text) RETURNS TABLE (step text, source_row text, key dyn_item, item dyn_item, problem text) LANGUAGE sql AS 'SELECT NULL, NULL, NULL::dyn_item, NULL::dyn_item, NULL WHERE gain() = 1';
+CREATE FUNCTION dyn_migration_items(text) RETURNS TABLE (step text, source_row text, key dyn_item, item dyn_item, problem text) LANGUAGE sql
+	AS 'SELECT NULL, NULL, NULL::dyn_item, NULL::dyn_item, NULL WHERE gain() = 1';
 CREATE TABLE numbers AS SELECT i AS id FROM generate_series(1, 3) i;
 ALTER TABLE numbers ADD PRIMARY KEY (id);
 SELECT dyn_create_table('counted', 'pk S') \g /dev/null
@@ -110,7 +113,8 @@ CREATE TABLE eve.mine (id int PRIMARY KEY, parent int);
 SELECT dyn_create_table('eve.items', 'pk S') \g /dev/null
 SELECT dyn_create_entity('eve.items', 'Order', '{"pk": "ORDER#<Id>"}', '{"Id": "N integer", "Name": "S"}') \g /dev/null
 SELECT dyn_create_migration('eve.items', 'shop', '[{"entity": "Order", "from": "eve.mine", "attributes": {"Id": "id"}, "parents": {"p": {"from": "shop.parents", "on": {"id": "parent"}, "attributes": {"Name": "name"}}}}]') \g /dev/null
-CREATE TRIGGER "~dynamo_follow_x" AFTER INSERT ON eve.mine REFERENCING NEW TABLE AS n FOR EACH STATEMENT EXECUTE FUNCTION dynamo_internal.migration_changed('shop');
+CREATE TRIGGER "~dynamo_follow_x" AFTER INSERT ON eve.mine REFERENCING NEW TABLE
+	AS n FOR EACH STATEMENT EXECUTE FUNCTION dynamo_internal.migration_changed('shop');
 INSERT INTO eve.mine VALUES (1, 1);
 DROP TABLE eve.mine, eve.items;
 SET ROLE regress_victim;
@@ -141,7 +145,8 @@ CREATE TABLE eve.rows (id int PRIMARY KEY, name text);
 SELECT dyn_create_table('eve.items', 'pk S') \g /dev/null
 SELECT dyn_create_entity('eve.items', 'One', '{"pk": "ONE#<Id>"}', '{"Id": "N integer", "Name": "S"}') \g /dev/null
 SELECT dyn_create_migration('eve.items', 'query', '[{"entity": "One", "query": "SELECT id, name FROM eve.rows WHERE ''{1}''::eve.told[] IS NOT NULL", "key": ["id"], "attributes": {"Id": "id", "Name": "name"}}]') \g /dev/null
-SELECT dyn_create_migration('eve.items', 'expression', '[{"entity": "One", "from": "eve.rows", "attributes": {"Id": "id", "Name": "name || (''{1}''::eve.told[])::text"}}]') \g /dev/null
+SELECT dyn_create_migration('eve.items', 'expression',
+	'[{"entity": "One", "from": "eve.rows", "attributes": {"Id": "id", "Name": "name || (''{1}''::eve.told[])::text"}}]') \g /dev/null
 SET ROLE regress_victim;
 SELECT count(*) FROM dyn_preview_migration('query');
 SELECT count(*) FROM dyn_migration_items('query');
@@ -177,7 +182,8 @@ SELECT dyn_create_table('viewed.items', 'pk S') \g /dev/null
 SELECT dyn_create_entity('viewed.items', 'One', '{"pk": "ONE#<Id>"}', '{"Id": "S"}') \g /dev/null
 SET ROLE regress_eve;
 CREATE VIEW viewed."One" AS SELECT dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS "Id" FROM viewed.items t
-	WHERE dynamo_internal.is_entity(t.item, '{"entity": "One", "type_attribute": "Type", "type": "One", "keys": {"pk": "ONE#<Id>"}, "attributes": {"Id": "S"}}', t.pk);
+	WHERE dynamo_internal.is_entity(t.item, '{"entity": "One", "type_attribute": "Type", "type": "One", "keys": {"pk": "ONE#<Id>"}, "attributes": {"Id": "S"}}',
+		t.pk);
 CREATE FUNCTION viewed.gain() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM public.gain(); RETURN NEW; END $$;
 CREATE TRIGGER a INSTEAD OF INSERT ON viewed."One" FOR EACH ROW EXECUTE FUNCTION viewed.gain();
 SET ROLE regress_victim;
@@ -192,7 +198,8 @@ DROP SCHEMA viewed CASCADE;
 SET ROLE regress_eve;
 CREATE TABLE eve.long (item dyn_item NOT NULL, pk text COLLATE "C" PRIMARY KEY);
 DO $$ BEGIN
-	EXECUTE format('CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON eve.long FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys(%L, %L)', '{"ttl_attribute": "a"}', repeat('x', 2000000));
+	EXECUTE format('CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON eve.long FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys(%L, %L)',
+		'{"ttl_attribute": "a"}', repeat('x', 2000000));
 END $$;
 SET search_path = eve, public;
 SELECT item ->> 'TableNames' FROM dyn_request('ListTables', '{}') AS r, LATERAL (SELECT r::jsonb AS item) x;

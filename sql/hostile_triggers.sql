@@ -31,21 +31,32 @@ END $$;
 CREATE FUNCTION attempts(argument text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN
 	CALL forge('forged', 'pk S', argument);
-	RETURN QUERY SELECT DISTINCT attempt(statement) FROM unnest(ARRAY['SELECT item FROM forged', 'INSERT INTO forged (item) VALUES (''{"pk":{"S":"b"}}'')', 'SELECT dyn_get(''forged'', ''{"pk":{"S":"a"}}'')',
-		'SELECT dyn_put(''forged'', ''{"pk":{"S":"c"}}'')', 'SELECT dyn_describe_table(''forged'')', 'SELECT dyn_request(''DescribeTable'', ''{"TableName": "forged"}'')',
-		'SELECT dyn_request(''DescribeTimeToLive'', ''{"TableName": "forged"}'')', 'SELECT dyn_request(''ListTagsOfResource'', ''{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/forged"}'')',
+	RETURN QUERY SELECT DISTINCT attempt(statement) FROM unnest(ARRAY['SELECT item FROM forged', 'INSERT INTO forged (item) VALUES (''{"pk":{"S":"b"}}'')',
+		'SELECT dyn_get(''forged'', ''{"pk":{"S":"a"}}'')',
+		'SELECT dyn_put(''forged'', ''{"pk":{"S":"c"}}'')', 'SELECT dyn_describe_table(''forged'')',
+		'SELECT dyn_request(''DescribeTable'', ''{"TableName": "forged"}'')',
+		'SELECT dyn_request(''DescribeTimeToLive'', ''{"TableName": "forged"}'')',
+		'SELECT dyn_request(''ListTagsOfResource'', ''{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/forged"}'')',
 		'SELECT dyn_request(''ListTables'', ''{}'')', 'SELECT dyn_request(''ListStreams'', ''{}'')', 'SELECT * FROM dyn_ttl_tables', 'SELECT * FROM dyn_streams',
 		'SELECT dyn_entities(''forged'')', 'SELECT dyn_table_chart(''forged'')']) statement ORDER BY 1;
 END $$;
-SELECT a, o FROM unnest(ARRAY['{"settings": {"ttl_attribute": ""}}', '{"settings": {"ttl_attribute": "a\u0000b"}}', '{"settings": {"ttl_attribute": ["v"]}}', '{"settings": {"ttl_attribute": "v", "ttl_status": "LATER"}}',
-	'{"settings": {"ttl_attribute": "v"}}', '{"settings": 1}', '{"settings": {}, "more": 1}', '{"settings":', '{"settings": {"shards": 1}}', '{"settings": {"streams": [1]}}',
-	'{"settings": {"streams": [{"label": 99999999999999999, "view_type": "KEYS_ONLY", "shards": 1}]}}', '{"settings": {"streams": [{"label": 1, "view_type": "ALL", "shards": 1}]}}',
-	'{"settings": {"streams": [{"label": 1.5, "view_type": "KEYS_ONLY", "shards": 1}]}}', '{"settings": {"streams": [{"view_type": "KEYS_ONLY"}]}}', '{"settings": {"read_capacity_units": -1}}',
-	'{"settings": {"created": "now"}}', '{"settings": {"tags": ["a"]}}', '{"settings": {"tags": {"a": 1}}}', '{"settings": {"name": {"a": "b"}}}', '{"settings": {"billing_mode": "FREE"}}',
-	'{"name": "Idx"}', '{"name": "Idx", "type": "global"}', '{"name": "Idx", "type": "global", "partition_key": [["v N"]]}', '{"name": "Idx", "type": "global", "partition_key": "v M"}',
+SELECT a, o FROM unnest(ARRAY['{"settings": {"ttl_attribute": ""}}', '{"settings": {"ttl_attribute": "a\u0000b"}}', '{"settings": {"ttl_attribute": ["v"]}}',
+	'{"settings": {"ttl_attribute": "v", "ttl_status": "LATER"}}',
+	'{"settings": {"ttl_attribute": "v"}}', '{"settings": 1}', '{"settings": {}, "more": 1}', '{"settings":', '{"settings": {"shards": 1}}',
+	'{"settings": {"streams": [1]}}',
+	'{"settings": {"streams": [{"label": 99999999999999999, "view_type": "KEYS_ONLY", "shards": 1}]}}',
+	'{"settings": {"streams": [{"label": 1, "view_type": "ALL", "shards": 1}]}}',
+	'{"settings": {"streams": [{"label": 1.5, "view_type": "KEYS_ONLY", "shards": 1}]}}', '{"settings": {"streams": [{"view_type": "KEYS_ONLY"}]}}',
+	'{"settings": {"read_capacity_units": -1}}',
+	'{"settings": {"created": "now"}}', '{"settings": {"tags": ["a"]}}', '{"settings": {"tags": {"a": 1}}}', '{"settings": {"name": {"a": "b"}}}',
+	'{"settings": {"billing_mode": "FREE"}}',
+	'{"name": "Idx"}', '{"name": "Idx", "type": "global"}', '{"name": "Idx", "type": "global", "partition_key": [["v N"]]}',
+	'{"name": "Idx", "type": "global", "partition_key": "v M"}',
 	'{"name": "Idx", "type": "global", "partition_key": "v N"}', '{"name": "Idx", "type": "local", "partition_key": "pk S", "sort_key": ["a S", "b S"]}',
-	'{"name": "Idx", "type": "global", "partition_key": ["a S", "b S", "c S", "d S", "e S"]}', '{"name": "Idx", "type": "global", "partition_key": "v N", "projection": "INCLUDE"}',
-	'{"name": "Idx", "type": "global", "partition_key": "v N", "read_capacity_units": "1"}', '{"name": "", "type": "global", "partition_key": "v N"}', 'x', '']) a, attempts(a) o;
+	'{"name": "Idx", "type": "global", "partition_key": ["a S", "b S", "c S", "d S", "e S"]}',
+	'{"name": "Idx", "type": "global", "partition_key": "v N", "projection": "INCLUDE"}',
+	'{"name": "Idx", "type": "global", "partition_key": "v N", "read_capacity_units": "1"}', '{"name": "", "type": "global", "partition_key": "v N"}', 'x',
+	'']) a, attempts(a) o;
 SELECT attempts('{"settings": {"ttl_attribute": "' || repeat('x', 300) || '"}}');
 
 -- the neighbour's lists have what is not broken
@@ -81,11 +92,13 @@ INSERT INTO other VALUES (repeat('x', 100), 'a');
 CREATE VIEW plain AS SELECT item, pk FROM honest;
 CREATE TRIGGER t INSTEAD OF INSERT OR UPDATE OR DELETE ON plain FOR EACH ROW EXECUTE FUNCTION dynamo_internal.entity_view_change();
 INSERT INTO plain VALUES ('{"pk":{"S":"z"}}', 'z');
-CREATE VIEW bad AS SELECT dynamo_internal.attribute(t.item, 'v', 'N', NULL::numeric) AS v FROM honest t WHERE dynamo_internal.is_entity(t.item, '[garbage', t.pk);
+CREATE VIEW bad AS SELECT dynamo_internal.attribute(t.item, 'v', 'N', NULL::numeric) AS v FROM honest t
+	WHERE dynamo_internal.is_entity(t.item, '[garbage', t.pk);
 CREATE TRIGGER t INSTEAD OF INSERT OR UPDATE OR DELETE ON bad FOR EACH ROW EXECUTE FUNCTION dynamo_internal.entity_view_change();
 INSERT INTO bad VALUES (1);
 SELECT * FROM bad;
-CREATE VIEW elsewhere AS SELECT dynamo_internal.attribute(t.item, 'v', 'N', NULL::numeric) AS v FROM (SELECT '{}'::dyn_item AS item, 'a' COLLATE "C" AS pk OFFSET 0) t
+CREATE VIEW elsewhere AS SELECT dynamo_internal.attribute(t.item, 'v', 'N', NULL::numeric) AS v
+	FROM (SELECT '{}'::dyn_item AS item, 'a' COLLATE "C" AS pk OFFSET 0) t
 	WHERE dynamo_internal.is_entity(t.item, '{"entity":"X","keys":{"pk":"A"},"attributes":{}}', t.pk);
 CREATE TRIGGER t INSTEAD OF INSERT OR UPDATE OR DELETE ON elsewhere FOR EACH ROW EXECUTE FUNCTION dynamo_internal.entity_view_change();
 INSERT INTO elsewhere VALUES (1);

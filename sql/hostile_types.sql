@@ -47,13 +47,15 @@ CREATE TEMP TABLE attempts AS
 		(VALUES (1, 'S'), (2, 'N'), (3, 'B'), (4, 'BOOL'), (5, 'NULL'), (6, 'L'), (7, 'M'), (8, 'SS'), (9, 'NS'), (10, 'BS')) c (place, code),
 		(VALUES ('read', 'SELECT dynamo_internal.attribute(''{"a":{"S":"1"}}'', ''a'', %1$L, NULL::%2$s)::text'),
 			('write', 'SELECT dyn_to_value(%3$L::%2$s, %1$L)'),
-			('key', 'SELECT dynamo_internal.entity_key(NULL::text, ''{"entity":"X","keys":{"pk":"<a>"},"attributes":{"a":"%1$s"}}'', 1, false, %3$L::%2$s)')) w (way, statement);
+			('key', 'SELECT dynamo_internal.entity_key(NULL::text, ''{"entity":"X","keys":{"pk":"<a>"},"attributes":{"a":"%1$s"}}'', 1, false, %3$L::%2$s)')) w (way,
+			statement);
 -- templates have attributes of some types only, and a NULL is nothing that can be written
 SELECT DISTINCT outcome FROM attempts WHERE outcome NOT IN ('ok', 'no')
 	AND NOT (way = 'key' AND outcome LIKE 'YD001 invalid entity %') AND NOT (code = 'NULL' AND outcome LIKE 'YD001 an attribute cannot be a value%')
 	AND NOT (code IN ('L', 'M') AND outcome LIKE 'YD001 an attribute cannot be JSON that is no %') ORDER BY 1;
 SELECT sql, code, string_agg(way || ': ' || outcome, ', ' ORDER BY way) FROM attempts
-	WHERE NOT (way = 'key' AND outcome LIKE 'YD001 invalid entity %') GROUP BY sql, code HAVING count(*) FILTER (WHERE outcome = 'no') NOT IN (0, count(*)) ORDER BY 1, 2;
+	WHERE NOT (way = 'key' AND outcome LIKE 'YD001 invalid entity %') GROUP BY sql, code HAVING count(*) FILTER (WHERE outcome = 'no') NOT IN (0, count(*))
+		ORDER BY 1, 2;
 SELECT sql, string_agg(code, ' ' ORDER BY place) FROM attempts WHERE way = 'read' AND outcome <> 'no' GROUP BY number, sql ORDER BY number;
 DROP TABLE attempts;
 
@@ -99,7 +101,8 @@ SELECT current_setting('server_version_num')::int < 190000 AS other_strings \gse
 SET standard_conforming_strings = off;
 SET escape_string_warning = off;
 \endif
-SELECT dyn_create_migration('hostile_items', 'shift', $$[{"entity":"Row","from":"hostile_source","attributes":{"Id":"id","N1":"7","T1":"'\\' || ') AS integer), CAST((name --'"}}]$$);
+SELECT dyn_create_migration('hostile_items', 'shift',
+	$$[{"entity":"Row","from":"hostile_source","attributes":{"Id":"id","N1":"7","T1":"'\\' || ') AS integer), CAST((name --'"}}]$$);
 SELECT problem, item ->> 'T1' FROM dyn_preview_migration('shift');
 RESET standard_conforming_strings;
 SELECT problem, item ->> 'T1' FROM dyn_preview_migration('shift');

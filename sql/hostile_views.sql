@@ -41,17 +41,23 @@ SELECT "Id", "Amount" FROM "Entry" ORDER BY 1;
 
 -- made by hand, with the function and the trigger of such views
 SELECT dyn_create_entity('ledger', 'Entry', '{"pk":"ENTRY#<Id>"}', '{"Id":"S","Amount":"N"}');
-CREATE VIEW by_hand AS SELECT dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS "Id", dynamo_internal.attribute(t.item, 'Amount', 'N', NULL::text) AS "Amount"
-	FROM ledger t WHERE dynamo_internal.is_entity(t.item, '{"entity": "Entry", "type_attribute": "Type", "type": "Entry", "keys": {"pk": "ENTRY#<Id>"}, "attributes": {"Id": "S"}}', t.pk);
+CREATE VIEW by_hand AS SELECT dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS "Id", dynamo_internal.attribute(t.item, 'Amount', 'N', NULL::text)
+	AS "Amount"
+	FROM ledger t WHERE dynamo_internal.is_entity(t.item,
+		'{"entity": "Entry", "type_attribute": "Type", "type": "Entry", "keys": {"pk": "ENTRY#<Id>"}, "attributes": {"Id": "S"}}', t.pk);
 CREATE TRIGGER t INSTEAD OF INSERT OR UPDATE OR DELETE ON by_hand FOR EACH ROW EXECUTE FUNCTION dynamo_internal.entity_view_change();
 INSERT INTO by_hand VALUES ('6', repeat('abc', 100));
 SELECT * FROM by_hand;
-CREATE OR REPLACE VIEW by_hand AS SELECT dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS "Id", dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS "Amount"
-	FROM ledger t WHERE dynamo_internal.is_entity(t.item, '{"entity": "Entry", "type_attribute": "Type", "type": "Entry", "keys": {"pk": "ENTRY#<Id>"}, "attributes": {"Id": "S"}}', t.pk);
+CREATE OR REPLACE VIEW by_hand AS SELECT dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS "Id",
+	dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS "Amount"
+	FROM ledger t WHERE dynamo_internal.is_entity(t.item,
+		'{"entity": "Entry", "type_attribute": "Type", "type": "Entry", "keys": {"pk": "ENTRY#<Id>"}, "attributes": {"Id": "S"}}', t.pk);
 INSERT INTO by_hand VALUES ('6', '7');
 UPDATE by_hand SET "Amount" = 'x';
-CREATE OR REPLACE VIEW by_hand AS SELECT dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS "Id", dynamo_internal.attribute(t.item, 'Amount', 'N', NULL::numeric)::text AS "Amount"
-	FROM ledger t WHERE dynamo_internal.is_entity(t.item, '{"entity": "Entry", "type_attribute": "Type", "type": "Entry", "keys": {"pk": "ENTRY#<Id>"}, "attributes": {"Id": "S"}}', t.pk);
+CREATE OR REPLACE VIEW by_hand AS SELECT dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS "Id",
+	dynamo_internal.attribute(t.item, 'Amount', 'N', NULL::numeric)::text AS "Amount"
+	FROM ledger t WHERE dynamo_internal.is_entity(t.item,
+		'{"entity": "Entry", "type_attribute": "Type", "type": "Entry", "keys": {"pk": "ENTRY#<Id>"}, "attributes": {"Id": "S"}}', t.pk);
 INSERT INTO by_hand VALUES ('6', '7');
 INSERT INTO by_hand VALUES ('6') RETURNING *;
 SELECT item FROM ledger WHERE pk = 'ENTRY#6';

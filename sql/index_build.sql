@@ -1,7 +1,8 @@
 -- A global secondary index comes to a table with items, and goes again: I05, I10, I25.
 \set SHOW_CONTEXT never
 SELECT dyn_create_table('app', 'pk S', 'sk S');
-SELECT count(*) FILTER (WHERE dyn_put('app', jsonb_build_object('pk', 'p' || i % 10, 'sk', 's' || i, 'GSI1PK', 'g' || i % 3, 'GSI1SK', i)) IS NULL) FROM generate_series(1, 900) i;
+SELECT count(*) FILTER (WHERE dyn_put('app', jsonb_build_object('pk', 'p' || i % 10, 'sk', 's' || i, 'GSI1PK', 'g' || i % 3, 'GSI1SK', i)) IS NULL)
+	FROM generate_series(1, 900) i;
 SELECT count(*) FILTER (WHERE dyn_put('app', jsonb_build_object('pk', 'sparse', 'sk', 's' || i, 'GSI1PK', 'g' || i)) IS NULL) FROM generate_series(1, 50) i;
 
 -- items whose attributes cannot be keys are left out
@@ -9,12 +10,14 @@ SELECT dyn_put('app', '{"pk":{"S":"bad"},"sk":{"S":"type"},"GSI1PK":{"N":"1"},"G
 SELECT dyn_put('app', '{"pk":{"S":"bad"},"sk":{"S":"both"},"GSI1PK":{"BOOL":true},"GSI1SK":{"S":"1"}}');
 SELECT dyn_put('app', '{"pk":{"S":"bad"},"sk":{"S":"empty"},"GSI1PK":{"S":""},"GSI1SK":{"N":"1"}}');
 SELECT dyn_put('app', jsonb_build_object('pk', 'bad', 'sk', 'long', 'GSI1PK', repeat('x', 2049), 'GSI1SK', 1));
-SELECT dyn_put('app', jsonb_build_object('pk', 'bad', 'sk', string_agg(md5(i::text), ''), 'GSI1PK', string_agg(md5('x' || i), '') || string_agg(md5('y' || i), ''), 'GSI1SK', 1)) FROM generate_series(1, 31) i;
+SELECT dyn_put('app', jsonb_build_object('pk', 'bad', 'sk', string_agg(md5(i::text), ''), 'GSI1PK', string_agg(md5('x' || i), '') ||
+	string_agg(md5('y' || i), ''), 'GSI1SK', 1)) FROM generate_series(1, 31) i;
 CALL dyn_create_index('app', 'GSI1', 'GSI1PK S', 'GSI1SK N');
 \d app
 SELECT count(*), count(DISTINCT "GSI1PK"), sum("GSI1SK") FROM app WHERE "GSI1PK" IS NOT NULL AND "GSI1SK" IS NOT NULL;
 SELECT count(*) FROM app WHERE item ->> 'GSI1PK' = 'g1' AND item ? 'GSI1SK';
-SELECT left(key ->> 'sk', 5) AS sk, (SELECT count(*) FROM json_object_keys(key::json)) AS keys, index_name, attribute, reason FROM dyn_index_violations('app') ORDER BY key ->> 'sk', attribute;
+SELECT left(key ->> 'sk', 5) AS sk, (SELECT count(*) FROM json_object_keys(key::json)) AS keys, index_name, attribute, reason FROM dyn_index_violations('app')
+	ORDER BY key ->> 'sk', attribute;
 SELECT count(*) FROM dyn_index_violations('app', 'GSI1');
 SELECT * FROM dyn_index_violations('app', 'GSI2');
 SELECT * FROM dyn_index_violations('nothing');
@@ -104,7 +107,8 @@ CALL dyn_drop_index('app', 'Inverted');
 \d app
 
 -- several attributes
-SELECT count(*) FILTER (WHERE dyn_put('app', jsonb_build_object('pk', 'm' || i, 'sk', 's', 'a', 'a' || i % 2, 'b', i % 3, 'c', 'c' || i % 5) || CASE WHEN i < 50 THEN '{"d":"d"}' ELSE '{}' END::jsonb) IS NULL) FROM generate_series(1, 60) i;
+SELECT count(*) FILTER (WHERE dyn_put('app', jsonb_build_object('pk', 'm' || i, 'sk', 's', 'a', 'a' || i % 2, 'b', i % 3, 'c', 'c' || i % 5) || CASE
+	WHEN i < 50 THEN '{"d":"d"}' ELSE '{}' END::jsonb) IS NULL) FROM generate_series(1, 60) i;
 CALL dyn_create_index('app', 'Several', ARRAY['a S', 'b N'], ARRAY['c S', 'd S']);
 \d "app_Several"
 SELECT count(*) FROM app WHERE a = 'a1' AND b = 2 AND c IS NOT NULL AND d IS NOT NULL;
@@ -135,7 +139,8 @@ SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'app'::regclass ORDER
 
 -- what a crash can leave: half of the declaration, rows without columns, a btree that is not valid
 UPDATE pg_index SET indisvalid = false WHERE indexrelid = '"app_GSI1"'::regclass;
-CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON app FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', 'sk S', '{"name": "GSI1", "type": "global", "status": "CREATING", "partition_key": ["GSI1PK S"], "sort_key": ["GSI1SK N"]}');
+CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON app FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', 'sk S',
+	'{"name": "GSI1", "type": "global", "status": "CREATING", "partition_key": ["GSI1PK S"], "sort_key": ["GSI1SK N"]}');
 ALTER TABLE app DISABLE TRIGGER "~dynamo_keys", DROP CONSTRAINT dynamo_keys;
 UPDATE app SET "GSI1PK" = NULL WHERE sk > 's5';
 UPDATE app SET "GSI1PK" = 'wrong' WHERE pk = 'sparse';
@@ -151,8 +156,10 @@ DROP TABLE app;
 -- two of them at once, one of which was interrupted: the constraint is proved when nothing is unfinished any more
 SELECT dyn_create_table('two', 'pk S');
 SELECT count(*) FILTER (WHERE dyn_put('two', jsonb_build_object('pk', i::text, 'g', 'x', 'h', 'y', 'until', 4000000000)) IS NULL) FROM generate_series(1, 3) i;
-CREATE VIEW two_state AS SELECT convalidated, (SELECT regexp_replace(pg_get_triggerdef(oid), '^.*dynamo_internal.derive_keys', '') FROM pg_trigger WHERE tgrelid = conrelid AND tgname = '~dynamo_keys') ~ 'CREATING' AS unfinished,
-	(SELECT count(*) FROM pg_attribute WHERE attrelid = conrelid AND attnum > 0 AND NOT attisdropped) AS columns FROM pg_constraint WHERE conrelid = 'two'::regclass AND contype = 'c';
+CREATE VIEW two_state AS SELECT convalidated, (SELECT regexp_replace(pg_get_triggerdef(oid), '^.*dynamo_internal.derive_keys', '') FROM pg_trigger
+	WHERE tgrelid = conrelid AND tgname = '~dynamo_keys') ~ 'CREATING' AS unfinished,
+	(SELECT count(*) FROM pg_attribute WHERE attrelid = conrelid AND attnum > 0 AND NOT attisdropped) AS columns FROM pg_constraint WHERE conrelid =
+	'two'::regclass AND contype = 'c';
 CALL dyn_enable_ttl('two', 'until');
 CALL dyn_create_index('two', 'GSI2', 'h S');
 CREATE FUNCTION two_stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'stop'; END $$;
@@ -171,7 +178,8 @@ ALTER TABLE two ENABLE TRIGGER stop;
 CALL dyn_create_index('two', 'GSI2', 'h S');
 ALTER TABLE two DISABLE TRIGGER stop;
 DO $$ BEGIN
-	EXECUTE (SELECT regexp_replace(replace(pg_get_triggerdef(oid), 'CREATE TRIGGER', 'CREATE OR REPLACE TRIGGER'), '("ttl_attribute": "until")', '\1, "ttl_status": "DELETING"')
+	EXECUTE (SELECT regexp_replace(replace(pg_get_triggerdef(oid), 'CREATE TRIGGER', 'CREATE OR REPLACE TRIGGER'), '("ttl_attribute": "until")',
+		'\1, "ttl_status": "DELETING"')
 		FROM pg_trigger WHERE tgrelid = 'two'::regclass AND tgname = '~dynamo_keys');
 END $$;
 CALL dynamo_internal.resume_ttl('two'::regclass);
@@ -182,7 +190,8 @@ DROP TABLE two CASCADE;
 DROP FUNCTION two_stop;
 
 -- limits; local indexes
-SELECT dyn_create_table('many', 'pk S', 'sk S', global_indexes => (SELECT jsonb_object_agg('GSI' || i, '{"partition_key":"x S"}'::jsonb) FROM generate_series(1, 20) i), local_indexes => '{"LSI1":{"sort_key":"l S"}}');
+SELECT dyn_create_table('many', 'pk S', 'sk S', global_indexes => (SELECT jsonb_object_agg('GSI' || i, '{"partition_key":"x S"}'::jsonb)
+	FROM generate_series(1, 20) i), local_indexes => '{"LSI1":{"sort_key":"l S"}}');
 CALL dyn_create_index('many', 'GSI21', 'x S');
 \echo :SQLSTATE
 CALL dyn_drop_index('many', 'LSI1');

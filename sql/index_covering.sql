@@ -7,24 +7,30 @@ SELECT dyn_create_table('bad', 'pk S', global_indexes => '{"G": {"partition_key"
 SELECT dyn_create_table('bad', 'pk S', global_indexes => '{"ttl": {"partition_key": "~ttl_item S", "covering": true}}');
 SELECT min_val, max_val FROM pg_settings WHERE name = 'dynamo_table.covering_entry_limit';
 SELECT dyn_create_table('cover', 'pk S', 'sk N',
-  global_indexes => '{"Whole": {"partition_key": "a S", "sort_key": "b N", "covering": true}, "Computed": {"partition_key": "a S", "sort_key": "b N", "covering": true},
+  global_indexes => '{"Whole": {"partition_key": "a S", "sort_key": "b N", "covering": true}, "Computed": {"partition_key": "a S",
+    "sort_key": "b N", "covering": true},
     "Two": {"partition_key": "a S", "projection": "INCLUDE", "non_key_attributes": ["c", "d", "pk", "a"], "covering": true}, "Keys": {"partition_key": "b N", "projection": "KEYS_ONLY", "covering": true},
     "Plain": {"partition_key": "a S", "sort_key": "b N"}}',
   local_indexes => '{"Local": {"sort_key": "b N", "projection": "INCLUDE", "non_key_attributes": ["d"], "covering": true}}');
 SELECT attname, format_type(atttypid, NULL) AS type, attstattarget FROM pg_attribute WHERE attrelid = 'cover'::regclass AND attname LIKE '~%' ORDER BY 1;
-SELECT relname, reloptions FROM pg_class WHERE oid = 'cover'::regclass OR oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = 'cover'::regclass) ORDER BY 1;
+SELECT relname, reloptions FROM pg_class WHERE oid = 'cover'::regclass OR oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = 'cover'::regclass)
+	ORDER BY 1;
 SELECT conrelid::regclass FROM pg_constraint WHERE conname = 'dynamo_keys' AND convalidated;
 
 -- items of every size around the limit, of bytes that compress and of bytes that do not
 CREATE FUNCTION covering_noise(seed int, n int) RETURNS text LANGUAGE sql IMMUTABLE AS
   $$ SELECT left(string_agg(sha512((seed || '/' || i)::bytea)::text, ''), n) FROM generate_series(0, n / 100) i $$;
-SELECT count(dyn_put('cover', jsonb_build_object('pk', 'p' || i % 10, 'sk', i, 'a', 'a' || i % 3, 'b', i / 2.0, 'c', CASE WHEN i % 2 = 0 THEN i END, 'd', left('d' || i, i % 5 + 1),
+SELECT count(dyn_put('cover', jsonb_build_object('pk', 'p' || i % 10, 'sk', i, 'a', 'a' || i % 3, 'b', i / 2.0, 'c', CASE WHEN i % 2 = 0 THEN i END, 'd',
+	left('d' || i, i % 5 + 1),
   'pad', CASE WHEN i % 4 = 0 THEN repeat('pad', i) ELSE covering_noise(i, i * 2 + i % 7) END)::dyn_item)) FROM generate_series(1, 700) i;
 SELECT count(dyn_put('cover', jsonb_build_object('pk', 'p' || i, 'sk', i, 'd', i)::dyn_item)) FROM generate_series(1, 50) i;
-INSERT INTO cover(item) SELECT format('{"pk":{"S":"long"},"sk":{"N":"%s"},"a":{"S":"%s"},"b":{"N":"1"},"d":{"NULL":true}}', i, repeat('k', i))::dyn_item FROM generate_series(700, 1000, 3) i;
+INSERT INTO cover(item) SELECT format('{"pk":{"S":"long"},"sk":{"N":"%s"},"a":{"S":"%s"},"b":{"N":"1"},"d":{"NULL":true}}', i, repeat('k', i))::dyn_item
+	FROM generate_series(700, 1000, 3) i;
 -- what is short is carried, and what is long is not, unless it compresses
-SELECT octet_length(item::text) < 900 AS short, count(*) FILTER (WHERE "~Whole_item" IS NOT NULL) > 0 AS carried, count(*) FILTER (WHERE "~Whole_item" IS NULL) > 0 AS not_carried,
-  count(*) FILTER (WHERE "~Two_item" IS NULL) AS part_not_carried FROM cover WHERE a IS NOT NULL AND b IS NOT NULL AND octet_length(a) < 700 GROUP BY 1 ORDER BY 1;
+SELECT octet_length(item::text) < 900 AS short, count(*) FILTER (WHERE "~Whole_item" IS NOT NULL) > 0 AS carried,
+	count(*) FILTER (WHERE "~Whole_item" IS NULL) > 0 AS not_carried,
+  count(*) FILTER (WHERE "~Two_item" IS NULL) AS part_not_carried FROM cover WHERE a IS NOT NULL AND b IS NOT NULL AND octet_length(a) < 700 GROUP BY 1
+    ORDER BY 1;
 
 CREATE FUNCTION covering_expected(which text) RETURNS SETOF text LANGUAGE sql STABLE AS $$
   SELECT (CASE which WHEN 'Two' THEN (SELECT jsonb_object_agg(key, value) FROM jsonb_each(item::text::jsonb) WHERE key IN ('pk', 'sk', 'a', 'c', 'd'))
@@ -42,7 +48,8 @@ BEGIN
       n := cardinality(seen);
       SELECT count(*) INTO too_much FROM (SELECT unnest(seen) EXCEPT ALL SELECT covering_expected(index_name)) x;
       SELECT count(*) INTO too_little FROM (SELECT covering_expected(index_name) EXCEPT ALL SELECT unnest(seen)) x;
-      SELECT too_much + count(*) INTO too_much FROM (SELECT i::text::jsonb::text FROM generate_series(0, 2) s, dyn_scan('cover', index_name, segment => s, total_segments => 3) i
+      SELECT too_much + count(*) INTO too_much FROM (SELECT i::text::jsonb::text FROM generate_series(0, 2) s,
+        dyn_scan('cover', index_name, segment => s, total_segments => 3) i
         EXCEPT ALL SELECT unnest(seen)) x;
       RETURN NEXT;
     END LOOP;
@@ -63,11 +70,14 @@ SELECT index_only FROM dyn_explain('cover', 'a = :a', 'Two', filter => 'attribut
 SELECT index_only FROM dyn_explain('cover', 'pk = :p', 'Local', filter => 'attribute_exists(c)', vals => '{":p":{"S":"p1"}}');
 SELECT index_only FROM dyn_explain('cover', 'pk = :p', 'Local', select_mode => 'ALL_ATTRIBUTES', vals => '{":p":{"S":"p1"}}');
 SELECT index_only FROM dyn_explain('cover', 'a = :a', 'Two', select_mode => 'COUNT', vals => '{":a":{"S":"a1"}}');
-SELECT index_only, rows_skipped > 0 AS skipped FROM unnest(ARRAY['SELECT * FROM cover.Whole WHERE a = ''a1''', 'SELECT c FROM cover.Two WHERE a = ''a1''', 'SELECT a FROM cover.Plain WHERE a = ''a1''', 'SELECT * FROM cover.Plain WHERE a = ''a1''', 'DELETE FROM cover WHERE pk = ''p1'' AND sk = 1']) s, dyn_explain_statement(s);
+SELECT index_only, rows_skipped > 0 AS skipped FROM unnest(ARRAY['SELECT * FROM cover.Whole WHERE a = ''a1''', 'SELECT c FROM cover.Two WHERE a = ''a1''',
+	'SELECT a FROM cover.Plain WHERE a = ''a1''', 'SELECT * FROM cover.Plain WHERE a = ''a1''', 'DELETE FROM cover WHERE pk = ''p1'' AND sk = 1']) s,
+	dyn_explain_statement(s);
 SELECT i FROM dyn_query('cover', 'a = :a AND b = :b', 'Whole', projection => 'pk, sk, d', vals => '{":a":{"S":"a1"},":b":{"N":"1"}}') i;
 SET dynamo_table.direct_store = off;
 -- plans read the column from the index alone
-SELECT index_name, index_only, store, rows_skipped FROM unnest(ARRAY['Whole', 'Computed', 'Two', 'Plain']) i, dyn_explain('cover', 'a = :a', i, vals => '{":a":{"S":"a1"}}');
+SELECT index_name, index_only, store, rows_skipped FROM unnest(ARRAY['Whole', 'Computed', 'Two', 'Plain']) i,
+	dyn_explain('cover', 'a = :a', i, vals => '{":a":{"S":"a1"}}');
 RESET dynamo_table.direct_store;
 
 -- writes: whatever plain SQL gives for the column, it is the item's
@@ -76,8 +86,10 @@ INSERT INTO cover (item, "~Whole_item") VALUES ('{"pk":{"S":"new"},"sk":{"N":"1"
 COPY cover (item) FROM stdin;
 {"pk":{"S":"new"},"sk":{"N":"2"},"a":{"S":"a1"},"b":{"N":"3"},"c":{"S":"c"}}
 \.
-SELECT count(dyn_update('cover', jsonb_build_object('pk', 'p' || i % 10, 'sk', i), 'SET d = :d ADD n :one', vals => '{":d":{"S":"changed"},":one":{"N":"1"}}')) FROM generate_series(1, 700, 13) i;
-SELECT count(dyn_update('cover', jsonb_build_object('pk', 'p' || i % 10, 'sk', i), 'SET #p = :d, b = :b', names => '{"#p": "pad"}', vals => jsonb_build_object(':d', repeat('x', i), ':b', i))) FROM generate_series(3, 700, 29) i;
+SELECT count(dyn_update('cover', jsonb_build_object('pk', 'p' || i % 10, 'sk', i), 'SET d = :d ADD n :one',
+	vals => '{":d":{"S":"changed"},":one":{"N":"1"}}')) FROM generate_series(1, 700, 13) i;
+SELECT count(dyn_update('cover', jsonb_build_object('pk', 'p' || i % 10, 'sk', i), 'SET #p = :d, b = :b', names => '{"#p": "pad"}',
+	vals => jsonb_build_object(':d', repeat('x', i), ':b', i))) FROM generate_series(3, 700, 29) i;
 SELECT count(dyn_update('cover', jsonb_build_object('pk', 'p' || i % 10, 'sk', i), 'REMOVE a')) FROM generate_series(5, 700, 31) i;
 SELECT count(dyn_delete('cover', jsonb_build_object('pk', 'p' || i % 10, 'sk', i))) FROM generate_series(7, 700, 37) i;
 SELECT * FROM covering_differences();
@@ -98,10 +110,12 @@ RESET session_replication_role;
 SELECT * FROM covering_differences();
 
 -- updates of what is not carried stay HOT
-SELECT dyn_create_table('covering_hot', 'pk S', fillfactor => 50, global_indexes => '{"G": {"partition_key": "a S", "projection": "INCLUDE", "non_key_attributes": ["c"], "covering": true}}');
+SELECT dyn_create_table('covering_hot', 'pk S', fillfactor => 50,
+	global_indexes => '{"G": {"partition_key": "a S", "projection": "INCLUDE", "non_key_attributes": ["c"], "covering": true}}');
 SELECT dyn_create_table('covering_warm', 'pk S', fillfactor => 50, global_indexes => '{"G": {"partition_key": "a S", "covering": true}}');
 INSERT INTO covering_hot (item) SELECT format('{"pk":{"S":"%s"},"a":{"S":"a"},"c":{"N":"1"},"n":{"N":"0"}}', i)::dyn_item FROM generate_series(1, 100) i;
-INSERT INTO covering_warm (item) SELECT CASE WHEN i % 2 = 0 THEN dyn_apply(item, 'REMOVE a') ELSE item END FROM covering_hot, LATERAL (SELECT (item ->> 'pk')::int AS i) x;
+INSERT INTO covering_warm (item) SELECT CASE WHEN i % 2 = 0 THEN dyn_apply(item, 'REMOVE a') ELSE item END FROM covering_hot,
+	LATERAL (SELECT (item ->> 'pk')::int AS i) x;
 BEGIN;
 SELECT count(dyn_update('covering_hot', jsonb_build_object('pk', i::text), 'ADD n :one', vals => '{":one":{"N":"1"}}')) FROM generate_series(1, 100) i;
 SELECT count(dyn_update('covering_warm', jsonb_build_object('pk', i::text), 'ADD n :one', vals => '{":one":{"N":"1"}}')) FROM generate_series(1, 100) i;
@@ -119,10 +133,12 @@ CALL dyn_create_index('covering_filled', 'Rare', 'r S', covering => true);
 CALL dyn_create_index('covering_filled', 'Chosen', 'a S', 'b N', covering => true);
 CALL dyn_create_index('covering_filled', 'Part', ARRAY['a S'], projection => 'INCLUDE', non_key_attributes => '{d}', covering => true);
 SELECT attname FROM pg_attribute WHERE attrelid = 'covering_filled'::regclass AND attname LIKE '~%' AND NOT attisdropped ORDER BY 1;
-SELECT count(*) = count("~Chosen_item") AS all_carried, count(*) FILTER (WHERE octet_length(item::text) > 2000) AS longer FROM covering_filled WHERE a IS NOT NULL AND b IS NOT NULL AND octet_length(item::text) < 500;
+SELECT count(*) = count("~Chosen_item") AS all_carried, count(*) FILTER (WHERE octet_length(item::text) > 2000) AS longer FROM covering_filled
+	WHERE a IS NOT NULL AND b IS NOT NULL AND octet_length(item::text) < 500;
 SELECT count(*) FROM dyn_check_table('covering_filled');
 CREATE EXTENSION IF NOT EXISTS amcheck;
-SELECT c.relname, bt_index_check(c.oid, true) FROM pg_index i JOIN pg_class c ON c.oid = indexrelid WHERE indrelid IN ('covering_filled'::regclass, 'cover'::regclass) ORDER BY indrelid, 1;
+SELECT c.relname, bt_index_check(c.oid, true) FROM pg_index i JOIN pg_class c ON c.oid = indexrelid
+	WHERE indrelid IN ('covering_filled'::regclass, 'cover'::regclass) ORDER BY indrelid, 1;
 SELECT count(*) FROM (SELECT i::text FROM dyn_scan('covering_filled', 'Dense') i EXCEPT ALL SELECT i::text FROM dyn_scan('covering_filled', 'Chosen') i) x;
 REINDEX INDEX "covering_filled_Dense";
 VACUUM FULL covering_filled;
@@ -135,7 +151,8 @@ SELECT attname FROM pg_attribute WHERE attrelid = 'covering_filled'::regclass AN
 SET dynamo_table.covering_indexes = on;
 SELECT dyn_request('CreateTable', '{"TableName": "asked", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST",
   "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "a", "AttributeType": "S"}],
-  "GlobalSecondaryIndexes": [{"IndexName": "GSI", "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}]}') IS NOT NULL AS made;
+  "GlobalSecondaryIndexes": [{"IndexName": "GSI", "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}]}') IS
+    NOT NULL AS made;
 SELECT pg_get_indexdef('"asked_GSI"'::regclass) ~ 'INCLUDE' AS covering;
 DROP TABLE asked, cover, covering_hot, covering_warm, covering_filled;
 DROP FUNCTION covering_differences, covering_expected, covering_noise;

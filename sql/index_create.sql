@@ -17,7 +17,8 @@ SELECT i ->> 'IndexName' AS name, i ->> 'IndexStatus' AS status FROM jsonb_array
 
 -- names that are no identifiers, and names that are taken
 SELECT dyn_create_table('names', 'item S', 'ctid N', global_indexes => jsonb_build_object(
-  'idx.' || repeat('x', 70), jsonb_build_object('partition_key', repeat('a', 100) || ' S', 'sort_key', 'xmin N'), 'UPPER', '{"partition_key": "Customer Id S"}'::jsonb));
+  'idx.' || repeat('x', 70), jsonb_build_object('partition_key', repeat('a', 100) || ' S', 'sort_key', 'xmin N'), 'UPPER',
+  '{"partition_key": "Customer Id S"}'::jsonb));
 \d names
 CREATE TABLE taken_gsi1 ();
 SELECT dyn_create_table('taken', 'p S', global_indexes => '{"gsi1": {"partition_key": "a S"}}');
@@ -38,26 +39,37 @@ EXCEPTION WHEN OTHERS THEN
   GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
   RETURN SQLSTATE || ' ' || SQLERRM || coalesce(' / ' || nullif(detail, ''), '');
 END $$;
-SELECT left(definition::text, 90) AS definition, try(jsonb_build_object('GSI', definition)) FROM (VALUES ('"x"'::jsonb), ('{}'), ('{"partition_key": null}'), ('{"partition_key": 1}'), ('{"partition_key": "a"}'),
-  ('{"partition_key": "a BOOL"}'), ('{"partition_key": "a SS"}'), ('{"partition_key": []}'), ('{"partition_key": ["a S", 1]}'), ('{"partition_key": "a S", "sort_key": "a S"}'),
+SELECT left(definition::text, 90) AS definition, try(jsonb_build_object('GSI', definition))
+	FROM (VALUES ('"x"'::jsonb), ('{}'), ('{"partition_key": null}'), ('{"partition_key": 1}'), ('{"partition_key": "a"}'),
+  ('{"partition_key": "a BOOL"}'), ('{"partition_key": "a SS"}'), ('{"partition_key": []}'), ('{"partition_key": ["a S", 1]}'),
+  ('{"partition_key": "a S", "sort_key": "a S"}'),
   ('{"partition_key": "a S", "sort_key": "a N"}'), ('{"partition_key": "pk N"}'), ('{"partition_key": ["a S", "b S", "c S", "d S", "e S"]}'),
-  ('{"partition_key": ["a S", "b S", "c S", "d S"], "sort_key": ["e S", "f S", "g S", "h S"]}'), ('{"partition_key": "a S", "sort_key": ["e S", "f S", "g S", "h S", "i S"]}'),
+  ('{"partition_key": ["a S", "b S", "c S", "d S"], "sort_key": ["e S", "f S", "g S", "h S"]}'),
+  ('{"partition_key": "a S", "sort_key": ["e S", "f S", "g S", "h S", "i S"]}'),
   ('{"partition_key": "a S", "projection": "SOME"}'), ('{"partition_key": "a S", "projection": 1}'), ('{"partition_key": "a S", "projection": "INCLUDE"}'),
   ('{"partition_key": "a S", "projection": "INCLUDE", "non_key_attributes": []}'), ('{"partition_key": "a S", "non_key_attributes": ["b"]}'),
-  ('{"partition_key": "a S", "projection": "INCLUDE", "non_key_attributes": ["b", "c", "b"]}'), ('{"partition_key": "a S", "projection": "INCLUDE", "non_key_attributes": [""]}'),
-  ('{"partition_key": "a S", "projection": "INCLUDE", "non_key_attributes": "b"}'), ('{"partition_key": "a S", "sortkey": "b S"}'), ('{"partition_key": "a S", "status": "CREATING"}'),
+  ('{"partition_key": "a S", "projection": "INCLUDE", "non_key_attributes": ["b", "c", "b"]}'),
+  ('{"partition_key": "a S", "projection": "INCLUDE", "non_key_attributes": [""]}'),
+  ('{"partition_key": "a S", "projection": "INCLUDE", "non_key_attributes": "b"}'), ('{"partition_key": "a S", "sortkey": "b S"}'),
+  ('{"partition_key": "a S", "status": "CREATING"}'),
   (jsonb_build_object('partition_key', repeat('a', 256) || ' S')), (jsonb_build_object('partition_key', repeat('a', 255) || ' S'))) v (definition);
-SELECT left(name, 10) AS name, left(try(jsonb_build_object(name, '{"partition_key": "a S"}'::jsonb)), 60) AS try FROM unnest(ARRAY['', 'ab', 'abc', 'a b', 'a"b', 'é__', repeat('x', 255), repeat('x', 256)]) name;
-SELECT try('[]'), try('{"GSI": {"partition_key": "a S"}, "other": {"partition_key": "a N"}}') AS two_types, try('{"same": {"partition_key": "a S"}}', '{"same": {"sort_key": "a S"}}') AS i25;
+SELECT left(name, 10) AS name, left(try(jsonb_build_object(name, '{"partition_key": "a S"}'::jsonb)), 60) AS try
+	FROM unnest(ARRAY['', 'ab', 'abc', 'a b', 'a"b', 'é__', repeat('x', 255), repeat('x', 256)]) name;
+SELECT try('[]'), try('{"GSI": {"partition_key": "a S"}, "other": {"partition_key": "a N"}}') AS two_types,
+	try('{"same": {"partition_key": "a S"}}', '{"same": {"sort_key": "a S"}}') AS i25;
 -- I04, L07
 SELECT try(NULL, '{"LSI": {"sort_key": "a S"}}', NULL) AS hash_only, try(NULL, '{"LSI": {"partition_key": "pk S", "sort_key": "a S"}}') AS partition_key,
        try(NULL, '{"LSI": {}}') AS no_sort_key, try(NULL, '{"LSI": {"sort_key": ["a S", "b S"]}}') AS two, try(NULL, '{"LSI": {"sort_key": "pk S"}}') AS pk;
-SELECT n, try(NULL, (SELECT jsonb_object_agg('LSI' || i, jsonb_build_object('sort_key', 'a' || i || ' S')) FROM generate_series(1, n) i)) AS l07 FROM unnest(ARRAY[5, 6]) n;
+SELECT n, try(NULL, (SELECT jsonb_object_agg('LSI' || i, jsonb_build_object('sort_key', 'a' || i || ' S')) FROM generate_series(1, n) i)) AS l07
+	FROM unnest(ARRAY[5, 6]) n;
 -- L08, L09
-SELECT n, try((SELECT jsonb_object_agg('GSI' || i, jsonb_build_object('partition_key', 'a' || i || ' S')) FROM generate_series(1, n) i)) AS l08 FROM unnest(ARRAY[20, 21]) n;
+SELECT n, try((SELECT jsonb_object_agg('GSI' || i, jsonb_build_object('partition_key', 'a' || i || ' S')) FROM generate_series(1, n) i)) AS l08
+	FROM unnest(ARRAY[20, 21]) n;
 SELECT n, try((SELECT jsonb_object_agg('GSI' || i, jsonb_build_object('partition_key', 'a' || i || ' S', 'projection', 'INCLUDE', 'non_key_attributes',
-    (SELECT jsonb_agg('n' || j) FROM generate_series(1, CASE WHEN i = 1 THEN 60 ELSE n END) j))) FROM generate_series(1, 2) i)) AS l09 FROM unnest(ARRAY[40, 41]) n;
-SELECT try((SELECT jsonb_object_agg('GSI' || i, jsonb_build_object('partition_key', (SELECT jsonb_agg('a' || i || '_' || j || ' S') FROM generate_series(1, 4) j),
+    (SELECT jsonb_agg('n' || j) FROM generate_series(1, CASE WHEN i = 1 THEN 60 ELSE n END) j))) FROM generate_series(1, 2) i)) AS l09
+    FROM unnest(ARRAY[40, 41]) n;
+SELECT try((SELECT jsonb_object_agg('GSI' || i, jsonb_build_object('partition_key',
+	(SELECT jsonb_agg('a' || i || '_' || j || ' S') FROM generate_series(1, 4) j),
     'sort_key', (SELECT jsonb_agg('b' || i || '_' || j || ' S') FROM generate_series(1, 4) j))) FROM generate_series(1, 13) i)) AS columns;
 \set VERBOSITY default
 
@@ -70,7 +82,8 @@ CREATE INDEX ON plain (a, n, p) WHERE a IS NOT NULL AND n IS NOT NULL;
 CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON plain FOR EACH ROW
   EXECUTE FUNCTION dynamo_internal.derive_keys('p S', '{"name": "GSI", "type": "global", "partition_key": "a S", "sort_key": "n N"}');
 CREATE FUNCTION status(t text) RETURNS text LANGUAGE sql AS
-  $$ SELECT string_agg(format('%s %s', i ->> 'IndexName', i ->> 'IndexStatus'), ', ' ORDER BY i ->> 'IndexName') FROM jsonb_array_elements(dyn_describe_table(t) -> 'GlobalSecondaryIndexes') i $$;
+  $$ SELECT string_agg(format('%s %s', i ->> 'IndexName', i ->> 'IndexStatus'), ', ' ORDER BY i ->> 'IndexName')
+    FROM jsonb_array_elements(dyn_describe_table(t) -> 'GlobalSecondaryIndexes') i $$;
 SELECT status('plain');
 INSERT INTO plain (item) VALUES ('{"p":{"S":"1"},"a":{"S":"x"},"n":{"N":"2.50"}}') RETURNING *;
 -- which btrees will do
@@ -123,9 +136,12 @@ EXCEPTION WHEN OTHERS THEN
   GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
   RETURN SQLSTATE || ' ' || SQLERRM || coalesce(' / ' || nullif(detail, ''), '');
 END $$;
-SELECT a, define('pk S', 'sk S', a) FROM unnest(ARRAY['{"name": "one", "type": "global", "partition_key": ["a S"]}', '', 'x', '{', '{}', '{"name": "one"}', '{"name": "one", "type": "global"}',
-  '{"name": "one", "type": "other", "partition_key": "a S"}', '{"name": 1, "type": "global", "partition_key": "a S"}', '{"name": "one", "type": "global", "partition_key": ["b S"]}',
-  '{"name": "one", "type": "global", "partition_key": ["a N"]}', '{"name": "one", "type": "global", "partition_key": ["item S"]}', '{"name": "one", "type": "global", "partition_key": ["a S", "pk N"]}',
+SELECT a, define('pk S', 'sk S', a) FROM unnest(ARRAY['{"name": "one", "type": "global", "partition_key": ["a S"]}', '', 'x', '{', '{}', '{"name": "one"}',
+	'{"name": "one", "type": "global"}',
+  '{"name": "one", "type": "other", "partition_key": "a S"}', '{"name": 1, "type": "global", "partition_key": "a S"}',
+  '{"name": "one", "type": "global", "partition_key": ["b S"]}',
+  '{"name": "one", "type": "global", "partition_key": ["a N"]}', '{"name": "one", "type": "global", "partition_key": ["item S"]}',
+  '{"name": "one", "type": "global", "partition_key": ["a S", "pk N"]}',
   '{"name": "one", "type": "global", "partition_key": ["a S"], "status": "x"}', '{"name": "one", "type": "global", "partition_key": ["a S"], "x": 1}', '[]']) a;
 SELECT define('pk S', '{"name": "one", "type": "global", "partition_key": ["a S"]}');
 

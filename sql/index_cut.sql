@@ -51,7 +51,8 @@ SELECT 'CALL dyn_create_index(''app'', ''City'', ''city S'')', format('CALL cut_
 DROP TRIGGER refuse ON app;
 -- and a creation that is cut off when all is filled in
 SELECT format('CALL cut_at(%s)', n), 'CALL dyn_create_index(''app'', ''City'', ''city S'')', 'SELECT * FROM state()',
-    'CALL cut_at(0)', 'CALL dyn_create_index(''app'', ''City'', ''city S'')', 'SELECT * FROM state()', 'CALL dyn_drop_index(''app'', ''City'')' FROM generate_series(1, 5) n \gexec
+    'CALL cut_at(0)', 'CALL dyn_create_index(''app'', ''City'', ''city S'')', 'SELECT * FROM state()', 'CALL dyn_drop_index(''app'', ''City'')'
+    FROM generate_series(1, 5) n \gexec
 
 -- time to live
 SELECT 'CALL dyn_enable_ttl(''app'', ''until'')', format('CALL cut_at(%s)', n), 'CALL dyn_disable_ttl(''app'')', 'SELECT * FROM state()',
@@ -79,7 +80,8 @@ CREATE FUNCTION ttl(enabled bool) RETURNS text LANGUAGE sql AS $$
 CREATE FUNCTION city(change text) RETURNS text LANGUAGE sql AS $$
   SELECT format('CALL ask(''UpdateTable'', ''{"GlobalSecondaryIndexUpdates": [%s]}'')', change) $$;
 CREATE FUNCTION create_city() RETURNS text LANGUAGE sql AS $$
-  SELECT replace(city('{"Create": {"IndexName": "City", "KeySchema": [{"AttributeName": "city", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}}'),
+  SELECT replace(city('{"Create": {"IndexName": "City", "KeySchema": [{"AttributeName": "city", "KeyType": "HASH"}],
+    "Projection": {"ProjectionType": "ALL"}}}'),
     '{"Global', '{"AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "city", "AttributeType": "S"}], "Global') $$;
 \set ECHO none
 SELECT ttl(true), 'CALL await()', format('CALL cut_at(%s)', n), ttl(false), 'CALL await()',

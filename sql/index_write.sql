@@ -6,7 +6,8 @@ SELECT dyn_create_table('app', 'pk S', 'sk S',
 CREATE VIEW entries AS SELECT pk, sk, "GSI1PK" AS gpk, "GSI1SK" AS gsk, n, b, l FROM app ORDER BY pk, sk;
 
 -- I06, I07, I19, I20: in, moved, out, overwritten
-SELECT dyn_put('app', '{"pk":{"S":"1"},"sk":{"S":"a"}}'), dyn_put('app', '{"pk":{"S":"1"},"sk":{"S":"b"},"GSI1PK":{"S":"x"},"GSI1SK":{"S":"y"},"n":{"N":"1.50"},"b":{"B":"AAE="},"l":{"S":"z"}}'),
+SELECT dyn_put('app', '{"pk":{"S":"1"},"sk":{"S":"a"}}'), dyn_put('app',
+	'{"pk":{"S":"1"},"sk":{"S":"b"},"GSI1PK":{"S":"x"},"GSI1SK":{"S":"y"},"n":{"N":"1.50"},"b":{"B":"AAE="},"l":{"S":"z"}}'),
        dyn_put('app', '{"pk":{"S":"1"},"sk":{"S":"c"},"GSI1PK":{"S":"only this"}}');
 TABLE entries;
 SELECT dyn_update('app', '{"pk":{"S":"1"},"sk":{"S":"a"}}', 'SET GSI1PK = :a, n = :n', vals => '{":a":{"S":"new"},":n":{"N":"-7"}}');
@@ -76,7 +77,8 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
   RETURN SQLSTATE || ' ' || SQLERRM;
 END $$;
-SELECT put('GSI1PK', noise(2048)), put('GSI1PK', noise(2049)), put('l', repeat('x', 1024)), put('l', repeat('x', 1025)), put('GSI1PK', noise(2048), 'GSI1SK', repeat('x', 1024)) AS compressible,
+SELECT put('GSI1PK', noise(2048)), put('GSI1PK', noise(2049)), put('l', repeat('x', 1024)), put('l', repeat('x', 1025)),
+	put('GSI1PK', noise(2048), 'GSI1SK', repeat('x', 1024)) AS compressible,
        put('GSI1PK', noise(2048), 'GSI1SK', noise(1024)) AS together, put('l', repeat('é', 512)), put('l', repeat('é', 513));
 SELECT dyn_put('app', jsonb_build_object('pk', repeat('x', 1025), 'sk', 'a')) AS sort_key_of_inverted;
 
@@ -85,21 +87,25 @@ SELECT dyn_put('app', '{"pk":{"S":"7"},"sk":{"S":"a"},"GSI1PK":{"S":"a\u0000b"},
 SELECT encode(gpk::bytea, 'escape'), encode(l::bytea, 'hex') FROM entries WHERE pk = '7';
 
 -- items that were there before an index may be updated in everything else, and keep out of it
-CREATE TABLE old (item dyn_item NOT NULL, p text COLLATE "C" PRIMARY KEY, CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, '{p S}', p))) USING dynamo_table;
+CREATE TABLE old (item dyn_item NOT NULL, p text COLLATE "C" PRIMARY KEY,
+	CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, '{p S}', p))) USING dynamo_table;
 CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON old FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('p S');
-INSERT INTO old (item) SELECT jsonb_build_object('p', p, 'n', 0, 'a', a)::dyn_item FROM (VALUES ('type', '1'::jsonb), ('empty', '""'), ('long', to_jsonb(repeat('x', 1025))), ('good', '"x"'), ('large', to_jsonb(noise(1000)))) v (p, a);
+INSERT INTO old (item) SELECT jsonb_build_object('p', p, 'n', 0, 'a', a)::dyn_item
+	FROM (VALUES ('type', '1'::jsonb), ('empty', '""'), ('long', to_jsonb(repeat('x', 1025))), ('good', '"x"'), ('large', to_jsonb(noise(1000)))) v (p, a);
 UPDATE old SET item = item::jsonb || jsonb_build_object('b', noise(2000)) WHERE p = 'large';
 ALTER TABLE old ADD a text COLLATE "C", ADD b text COLLATE "C", DROP CONSTRAINT dynamo_keys;
 ALTER TABLE old ADD CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, '{p S,b S,a S}', p, b, a)) NOT VALID;
 CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON old FOR EACH ROW
   EXECUTE FUNCTION dynamo_internal.derive_keys('p S', '{"name": "GSI", "type": "global", "partition_key": "b S", "sort_key": "a S", "status": "CREATING"}');
 SELECT p, dynamo_internal.keys_missing(tableoid, item, b, a), dynamo_internal.keys_match(item, '{p S,b S,a S}', p, b, a) FROM old ORDER BY p;
-SELECT dyn_update('old', jsonb_build_object('p', p), 'ADD n :one', vals => '{":one":{"N":"1"}}', return_values => 'UPDATED_NEW') FROM unnest(ARRAY['type', 'empty', 'long', 'good', 'large']) p;
+SELECT dyn_update('old', jsonb_build_object('p', p), 'ADD n :one', vals => '{":one":{"N":"1"}}', return_values => 'UPDATED_NEW')
+	FROM unnest(ARRAY['type', 'empty', 'long', 'good', 'large']) p;
 SELECT p, length(a) AS a, length(b) AS b, dynamo_internal.keys_missing(tableoid, item, b, a) FROM old ORDER BY p;
 ALTER TABLE old VALIDATE CONSTRAINT dynamo_keys;
 SELECT dyn_update('old', '{"p":{"S":"type"}}', 'ADD a :one', vals => '{":one":{"N":"1"}}');
 SELECT dyn_update('old', '{"p":{"S":"large"}}', 'SET b = :b', vals => jsonb_build_object(':b', noise(1999)));
-SELECT dyn_update('old', '{"p":{"S":"type"}}', 'SET a = :s', vals => '{":s":{"S":"repaired"}}'), dyn_update('old', '{"p":{"S":"large"}}', 'SET b = :s', vals => '{":s":{"S":"small"}}');
+SELECT dyn_update('old', '{"p":{"S":"type"}}', 'SET a = :s', vals => '{":s":{"S":"repaired"}}'),
+	dyn_update('old', '{"p":{"S":"large"}}', 'SET b = :s', vals => '{":s":{"S":"small"}}');
 SELECT dyn_put('old', '{"p":{"S":"empty"},"a":{"S":""},"n":{"N":"1"}}');
 SELECT dyn_put('old', '{"p":{"S":"empty"},"a":{"S":""},"n":{"N":"1"}}', 'attribute_exists(p)');
 SELECT p, length(a) AS a, length(b) AS b FROM old ORDER BY p;
@@ -130,7 +136,8 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
   RETURN SQLSTATE || ' ' || SQLERRM;
 END $$;
-SELECT put_local(250000, 'x'), put_local(250000, 'l'), put_local(204000, 'l'), put_local(250000, 'k'), put_local(250000, 'i'), put_local(136000, 'l', 'i'), put_local(137000, 'l', 'i');
+SELECT put_local(250000, 'x'), put_local(250000, 'l'), put_local(204000, 'l'), put_local(250000, 'k'), put_local(250000, 'i'), put_local(136000, 'l', 'i'),
+	put_local(137000, 'l', 'i');
 -- by hand: pk 3 and sk 3 bytes, big 3 + n; l 2; the copy the same
 SELECT put_local(204800 - 11, 'l') AS limit, put_local(204800 - 10, 'l') AS above;
 INSERT INTO local (item) VALUES (jsonb_build_object('pk', 'p', 'sk', 't', 'l', 'l', 'big', repeat('x', 204800)));

@@ -35,7 +35,8 @@ CREATE TABLE wide AS SELECT jsonb_object_agg('attr' || i, i)::dyn_item AS item F
 SELECT count(*) FILTER (WHERE item ->> ('attr' || i) = i::text), count(*) FILTER (WHERE item ? ('attr' || i)), count(*) FROM wide, generate_series(0, 1000) i;
 
 -- equality and hashing
-SELECT a = b AS eq, a <> b AS ne, dynamo_internal.item_hash(a) = dynamo_internal.item_hash(b) AS hash, dynamo_internal.item_hash_extended(a, 7) = dynamo_internal.item_hash_extended(b, 7) AS extended
+SELECT a = b AS eq, a <> b AS ne, dynamo_internal.item_hash(a) = dynamo_internal.item_hash(b) AS hash, dynamo_internal.item_hash_extended(a, 7) =
+	dynamo_internal.item_hash_extended(b, 7) AS extended
   FROM (VALUES ('{"a":{"NS":["2","1.0"]},"b":{"S":"x"}}'::dyn_item, '{"b":{"S":"x"},"a":{"NS":["1","2"]}}'::dyn_item),
                ('{"a":{"S":"x"}}', '{"a":{"S":"y"}}'), ('{"a":{"S":"x"}}', '{"a":{"B":"eA=="}}'), ('{"a":{"S":"x"}}', '{}')) v (a, b);
 CREATE TABLE eq (id int, item dyn_item);
@@ -56,8 +57,11 @@ INSERT INTO parts SELECT item FROM eq;
 SELECT count(*) > 0 AS both FROM parts_0 UNION ALL SELECT count(*) > 0 FROM parts_1;
 
 -- order: types, then numbers by value, strings and binary by bytes
-SELECT v FROM (VALUES ('{"S":"b"}'::dyn_value), ('{"N":"10"}'), ('{"N":"9.5"}'), ('{"N":"-3"}'), ('{"N":"-20"}'), ('{"S":"B"}'), ('{"S":"é"}'), ('{"B":"/w=="}'), ('{"B":"AA=="}'), ('{"S":""}'), ('{"N":"0"}')) v (v) ORDER BY v;
-SELECT a < b AS lt, a <= b AS le, a > b AS gt, a >= b AS ge, dynamo_internal.item_cmp(a, b) <> 0 AS ne FROM (VALUES ('{"a":{"N":"9"}}'::dyn_item, '{"a":{"N":"10"}}'::dyn_item), ('{"a":{"N":"10"}}', '{"a":{"N":"9"}}'), ('{"a":{"N":"1"}}', '{"a":{"N":"1.0"}}')) v (a, b);
+SELECT v FROM (VALUES ('{"S":"b"}'::dyn_value), ('{"N":"10"}'), ('{"N":"9.5"}'), ('{"N":"-3"}'), ('{"N":"-20"}'), ('{"S":"B"}'), ('{"S":"é"}'),
+	('{"B":"/w=="}'), ('{"B":"AA=="}'), ('{"S":""}'), ('{"N":"0"}')) v (v) ORDER BY v;
+SELECT a < b AS lt, a <= b AS le, a > b AS gt, a >= b AS ge, dynamo_internal.item_cmp(a, b) <> 0 AS ne
+	FROM (VALUES ('{"a":{"N":"9"}}'::dyn_item, '{"a":{"N":"10"}}'::dyn_item), ('{"a":{"N":"10"}}', '{"a":{"N":"9"}}'),
+	('{"a":{"N":"1"}}', '{"a":{"N":"1.0"}}')) v (a, b);
 SELECT count(DISTINCT item), count(DISTINCT item -> 'k') FROM eq;
 CREATE TABLE once (item dyn_item UNIQUE);
 INSERT INTO once VALUES ('{"a":{"N":"1"}}');
@@ -72,7 +76,9 @@ RESET enable_seqscan; RESET enable_bitmapscan;
 SELECT row(1, item) < row(1, '{"k":{"N":"3"}}'::dyn_item) AS rows FROM eq WHERE id IN (2, 3) ORDER BY id;
 
 -- a number beside an attribute
-SELECT count(*) FILTER (WHERE item -> 'k' > 97) AS gt, count(*) FILTER (WHERE item -> 'k' >= 97.0) AS ge, count(*) FILTER (WHERE item -> 'k' < 2) AS lt, count(*) FILTER (WHERE item -> 'k' <= 2::bigint) AS le, count(*) FILTER (WHERE item -> 'k' = 2) AS eq, count(*) FILTER (WHERE item -> 'k' <> 2) AS ne, count(*) FILTER (WHERE item -> 'none' > 2) AS absent FROM eq;
+SELECT count(*) FILTER (WHERE item -> 'k' > 97) AS gt, count(*) FILTER (WHERE item -> 'k' >= 97.0) AS ge, count(*) FILTER (WHERE item -> 'k' < 2) AS lt,
+	count(*) FILTER (WHERE item -> 'k' <= 2::bigint) AS le, count(*) FILTER (WHERE item -> 'k' = 2) AS eq, count(*) FILTER (WHERE item -> 'k' <> 2) AS ne,
+	count(*) FILTER (WHERE item -> 'none' > 2) AS absent FROM eq;
 SELECT '{"a":{"S":"5"}}'::dyn_item -> 'a' > 3;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT FROM eq WHERE item -> 'k' > 3;
 

@@ -42,7 +42,8 @@ SELECT (why('{"a":1,"a":2}', 'json::dyn_item')).*;
 SELECT '{"a":"\u0000"}'::json::dyn_item;
 
 -- values
-SELECT i, (why(i, 'dyn_value')).* FROM unnest(ARRAY['', '{}', '5', '"x"', '[]', '{"S":"x"}', '{"S":"x"}x', '{"S":"x","N":"1"}', '{"Q":"x"}', '{"L":[{"S":5}]}']) i;
+SELECT i, (why(i, 'dyn_value')).* FROM unnest(ARRAY['', '{}', '5', '"x"', '[]', '{"S":"x"}', '{"S":"x"}x', '{"S":"x","N":"1"}', '{"Q":"x"}',
+	'{"L":[{"S":5}]}']) i;
 
 -- an item from text needs the cast: no parameter is guessed at
 CREATE TABLE params (item dyn_item);

@@ -152,7 +152,8 @@ SELECT jsonb_build_object('a', repeat('x', 409600))::dyn_item;
 SELECT json_build_object('a', repeat('x', 409600))::dyn_item;
 SELECT ('{"a":{"S":"' || repeat('x', 5000000) || '"}}')::dyn_item;
 SELECT ('{"a":{"L":[' || repeat('{"NULL":true},', 2000000) || '{"NULL":true}]}}')::dyn_item;
-SELECT dynamo_internal.item_in(('{' || string_agg('"a' || i || '":{"S":"' || repeat('x', 100) || '"}', ',' ORDER BY i) || '}')::cstring) FROM generate_series(1, 50000) i;
+SELECT dynamo_internal.item_in(('{' || string_agg('"a' || i || '":{"S":"' || repeat('x', 100) || '"}', ',' ORDER BY i) || '}')::cstring)
+	FROM generate_series(1, 50000) i;
 
 -- K23 names
 SELECT dyn_size(('{"' || repeat('n', 65535) || '":{"S":""}}')::dyn_item) AS k23;

@@ -1,16 +1,20 @@
 -- "For items where …, set …": a backfill of new attributes and keys; docs/semantics.md, M29.
 \set SHOW_CONTEXT never
 SELECT dyn_create_table('app', 'PK S', 'SK S');
-INSERT INTO app (item) SELECT jsonb_build_object('PK', 'POST#' || lpad(i::text, 3, '0'), 'SK', 'POST#' || lpad(i::text, 3, '0'), 'Type', 'Post', 'Seq', i) FROM generate_series(1, 100) i;
-INSERT INTO app (item) SELECT jsonb_build_object('PK', 'POST#' || lpad((i % 10)::text, 3, '0'), 'SK', 'LIKE#' || i, 'Type', 'Like') FROM generate_series(1, 50) i;
+INSERT INTO app (item) SELECT jsonb_build_object('PK', 'POST#' || lpad(i::text, 3, '0'), 'SK', 'POST#' || lpad(i::text, 3, '0'), 'Type', 'Post', 'Seq', i)
+	FROM generate_series(1, 100) i;
+INSERT INTO app (item) SELECT jsonb_build_object('PK', 'POST#' || lpad((i % 10)::text, 3, '0'), 'SK', 'LIKE#' || i, 'Type', 'Like')
+	FROM generate_series(1, 50) i;
 CALL dyn_create_index('app', 'GSI1', 'GSI1PK S', 'GSI1SK S');
 
 -- 15.4: decorate the posts, and only these; attributes may be taken from keys
-CALL dyn_backfill('app', filter => '#t = :post AND attribute_not_exists(GSI1PK)', update => 'SET GSI1PK = PK, GSI1SK = SK', names => '{"#t": "Type"}', vals => '{":post":{"S":"Post"}}');
+CALL dyn_backfill('app', filter => '#t = :post AND attribute_not_exists(GSI1PK)', update => 'SET GSI1PK = PK, GSI1SK = SK', names => '{"#t": "Type"}',
+	vals => '{":post":{"S":"Post"}}');
 SELECT count(*), count("GSI1PK"), count(*) FILTER (WHERE "GSI1PK" = pk AND "GSI1SK" = sk) FROM (SELECT *, "PK" AS pk, "SK" AS sk FROM app) a;
 -- again: nothing is left, and nothing is written
 SELECT sum(xmin::text::bigint) AS before FROM app \gset
-CALL dyn_backfill('app', filter => '#t = :post AND attribute_not_exists(GSI1PK)', update => 'SET GSI1PK = PK, GSI1SK = SK', names => '{"#t": "Type"}', vals => '{":post":{"S":"Post"}}');
+CALL dyn_backfill('app', filter => '#t = :post AND attribute_not_exists(GSI1PK)', update => 'SET GSI1PK = PK, GSI1SK = SK', names => '{"#t": "Type"}',
+	vals => '{":post":{"S":"Post"}}');
 CALL dyn_backfill('app', filter => '#t = :post', update => 'SET GSI1PK = PK, GSI1SK = SK', names => '{"#t": "Type"}', vals => '{":post":{"S":"Post"}}');
 SELECT sum(xmin::text::bigint) = :before AS unchanged FROM app;
 
@@ -65,7 +69,8 @@ INSERT INTO users (item) VALUES ('{"PK":{"S":"USER#ana"},"Username":{"S":"ana"}}
 CALL dyn_backfill('users', 'SET Birthdate = :b', 'attribute_not_exists(Birthdate)', vals => '{":b":{"S":"1988"}}');
 SELECT item FROM users ORDER BY "PK";
 SELECT dyn_create_table('odd', 'p B', 's N');
-INSERT INTO odd (item) SELECT dyn_item(format('{"p":{"B":"%s"},"s":{"N":"%s"}}', encode(decode(lpad(to_hex(i % 7), 2, '0') || '00ff', 'hex'), 'base64'), (i - 50) * 1.5)::text) FROM generate_series(1, 100) i;
+INSERT INTO odd (item) SELECT dyn_item(format('{"p":{"B":"%s"},"s":{"N":"%s"}}', encode(decode(lpad(to_hex(i % 7), 2, '0') || '00ff', 'hex'), 'base64'),
+	(i - 50) * 1.5)::text) FROM generate_series(1, 100) i;
 CALL dyn_backfill('odd', 'ADD n :one', NULL, vals => '{":one":{"N":"1"}}', batch_size => 1);
 SELECT count(*), sum((item ->> 'n')::int) FROM odd;
 SELECT dyn_create_table('nul', 'p S', 's S');
@@ -124,7 +129,8 @@ SELECT count(*) FROM dyn_jobs;
 RESET ROLE;
 
 -- a job that is not finished belongs to who began it; the table's owner can begin it anew
-CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW."PK" = 'POST#060' THEN RAISE SQLSTATE '53000' USING MESSAGE = 'out of something'; END IF; RETURN NEW; END $$;
+CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW."PK" = 'POST#060' THEN RAISE SQLSTATE '53000' USING MESSAGE =
+	'out of something'; END IF; RETURN NEW; END $$;
 CREATE TRIGGER stop BEFORE UPDATE ON app FOR EACH ROW EXECUTE FUNCTION stop();
 SET ROLE job_writer;
 CALL dyn_backfill('app', 'SET Gone = :g', 'attribute_exists(Seq)', vals => '{":g":{"BOOL":true}}', batch_size => 10);

@@ -11,11 +11,13 @@ CREATE FUNCTION label(t regclass) RETURNS jsonb LANGUAGE sql STABLE AS $$ SELECT
 SELECT label('app') IS NULL AS nothing;
 SELECT dyn_create_entity('app', 'Org', '{"pk": "ORG#<Id>", "sk": "ORG#<Id>"}', '{"Id": "S"}');
 SELECT dyn_create_entity('app', 'User', '{"pk": "ORG#<Org>", "sk": "USER#<Name>"}', '{"Org": "S", "Name": "S"}');
-SELECT dyn_create_access_pattern('app', 'users of an org', 'Query', '{"KeyConditionExpression": "pk = :pk", "ExpressionAttributeValues": {":pk": {"S": "ORG#<Org>"}}}', 'User');
+SELECT dyn_create_access_pattern('app', 'users of an org', 'Query',
+	'{"KeyConditionExpression": "pk = :pk", "ExpressionAttributeValues": {":pk": {"S": "ORG#<Org>"}}}', 'User');
 SELECT jsonb_pretty(label('app'));
 SELECT count(*) AS triggers FROM pg_trigger WHERE tgrelid = 'app'::regclass;
 -- what is there stays as it is written, and in its order; a member that is not known is kept
-SECURITY LABEL FOR dynamo_table ON TABLE app IS '{"later": {"b": 1.50, "a": [1]}, "entities": [{"entity": "Org", "keys": {"pk": "ORG#<Id>", "sk": "ORG#<Id>"}, "attributes": {"Id": "S"}}]}';
+SECURITY LABEL FOR dynamo_table ON TABLE app IS
+	'{"later": {"b": 1.50, "a": [1]}, "entities": [{"entity": "Org", "keys": {"pk": "ORG#<Id>", "sk": "ORG#<Id>"}, "attributes": {"Id": "S"}}]}';
 SELECT dyn_create_entity('app', 'User', '{"pk": "ORG#<Org>", "sk": "USER#<Name>"}', '{"Org": "S", "Name": "S"}');
 SELECT label FROM pg_seclabels WHERE objoid = 'app'::regclass;
 SELECT dyn_drop_entity('app', 'Org'), dyn_drop_entity('app', 'User');
@@ -74,7 +76,8 @@ SELECT label FROM pg_seclabels WHERE objoid = 'app'::regclass;
 SELECT entity FROM dyn_entities('app');
 
 -- a label that means nothing stops the calls that need it, and no other
-SECURITY LABEL FOR dynamo_table ON TABLE app IS '{"entities": [{"entity": "Org", "keys": 1}, {}], "access_patterns": [{"pattern": "a"}], "migrations": [{"migration": "m", "steps": 1}]}';
+SECURITY LABEL FOR dynamo_table ON TABLE app IS
+	'{"entities": [{"entity": "Org", "keys": 1}, {}], "access_patterns": [{"pattern": "a"}], "migrations": [{"migration": "m", "steps": 1}]}';
 SELECT dyn_put('app', jsonb '{"pk": "a", "sk": "b", "g": "c"}');
 SELECT count(*) FROM dyn_query('app', 'g = :g', vals => '{":g": {"S": "c"}}', index_name => 'GSI1');
 SELECT dyn_describe_table('app') ->> 'TableName' AS described;
@@ -102,8 +105,10 @@ BEGIN
 	EXECUTE format('SECURITY LABEL FOR dynamo_table ON TABLE app IS %L', format('{"settings": %s}', settings));
 	RETURN QUERY SELECT attempt($s$SELECT dyn_describe_table('app')$s$), attempt($s$SELECT dyn_put('app', jsonb '{"pk": "a", "sk": "b"}')$s$);
 END $$;
-SELECT s, a.* FROM unnest(ARRAY['{}', '{"billing_mode": "FREE"}', '{"billing_mode": 1}', '{"created": "now"}', '{"created": 1e100}', '{"read_capacity_units": -1}', '{"read_capacity_units": 1e30}', '{"deletion_protection": 1}', '{"table_class": ""}',
-	'{"tags": ["a"]}', '{"tags": {"a": 1}}', '{"tags": {}}', '{"global_indexes": []}', '{"global_indexes": {"GSI1": 1}}', '{"global_indexes": {"GSI1": {"read_capacity_units": "1"}}}', '{"global_indexes": {"gone": {"read_capacity_units": 1}}}', '{"unknown": 1}']) s, attempts(s) a;
+SELECT s, a.* FROM unnest(ARRAY['{}', '{"billing_mode": "FREE"}', '{"billing_mode": 1}', '{"created": "now"}', '{"created": 1e100}',
+	'{"read_capacity_units": -1}', '{"read_capacity_units": 1e30}', '{"deletion_protection": 1}', '{"table_class": ""}',
+	'{"tags": ["a"]}', '{"tags": {"a": 1}}', '{"tags": {}}', '{"global_indexes": []}', '{"global_indexes": {"GSI1": 1}}',
+	'{"global_indexes": {"GSI1": {"read_capacity_units": "1"}}}', '{"global_indexes": {"gone": {"read_capacity_units": 1}}}', '{"unknown": 1}']) s, attempts(s) a;
 SELECT object, problem FROM dyn_check_table('app');
 SELECT dyn_drop_table('app');
 SECURITY LABEL FOR dynamo_table ON TABLE app IS '{"later": 1, "settings": {"deletion_protection": true}}';
@@ -134,7 +139,8 @@ SECURITY LABEL FOR dynamo_table ON TABLE plain IS '{"entities": []}';
 SELECT * FROM dyn_entities('plain');
 
 -- partitions have what is said of the whole
-CREATE TABLE whole (item dyn_item NOT NULL, pk text COLLATE "C" NOT NULL, PRIMARY KEY (pk), CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, '{"pk S"}', pk))) PARTITION BY HASH (pk);
+CREATE TABLE whole (item dyn_item NOT NULL, pk text COLLATE "C" NOT NULL, PRIMARY KEY (pk),
+	CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, '{"pk S"}', pk))) PARTITION BY HASH (pk);
 CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON whole FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
 CREATE TABLE part0 PARTITION OF whole FOR VALUES WITH (MODULUS 1, REMAINDER 0) USING dynamo_table;
 SELECT dyn_create_entity('whole', 'E', '{"pk": "E#<n>"}', '{"n": "N"}', NULL), dyn_enforce_entities('whole');

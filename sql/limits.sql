@@ -44,12 +44,14 @@ DROP TABLE pages;
 -- L10: batches and transactions
 SELECT dyn_create_table('several', 'pk S');
 CREATE FUNCTION actions(n int, kb int) RETURNS json LANGUAGE sql AS $$
-  SELECT json_agg(json_build_object('Put', json_build_object('TableName', 'several', 'Item', json_build_object('pk', json_build_object('S', i::text), 'x', json_build_object('S', repeat('x', kb * 1000)))))) FROM generate_series(1, n) i $$;
+  SELECT json_agg(json_build_object('Put', json_build_object('TableName', 'several', 'Item',
+    json_build_object('pk', json_build_object('S', i::text), 'x', json_build_object('S', repeat('x', kb * 1000)))))) FROM generate_series(1, n) i $$;
 SET dynamo_table.max_batch_get_keys = 2;
 SET dynamo_table.max_batch_writes = 3;
 SET dynamo_table.max_transaction_actions = 4;
 SELECT n, why(format('count(*) FROM dyn_batch_get(''several'', (SELECT array_agg(jsonb_build_object(''pk'', i::text)::dyn_item) FROM generate_series(1, %s) i))', n)) FROM unnest(ARRAY[2, 3]) n;
-SELECT n, why(format('dyn_batch_write(''several'', (SELECT array_agg(jsonb_build_object(''pk'', i::text)::dyn_item) FROM generate_series(1, %s) i))', n)) FROM unnest(ARRAY[3, 4]) n;
+SELECT n, why(format('dyn_batch_write(''several'', (SELECT array_agg(jsonb_build_object(''pk'', i::text)::dyn_item) FROM generate_series(1, %s) i))', n))
+	FROM unnest(ARRAY[3, 4]) n;
 SELECT n, why(format('dyn_transact(actions(%s, 0))', n)) FROM unnest(ARRAY[4, 5]) n;
 RESET dynamo_table.max_batch_get_keys;
 RESET dynamo_table.max_batch_writes;
@@ -67,9 +69,11 @@ DROP TABLE several;
 
 -- L07, L08, L09: indexes of a table
 CREATE FUNCTION indexes(n int, global boolean) RETURNS jsonb LANGUAGE sql AS $$
-  SELECT jsonb_object_agg('Index' || i, CASE WHEN global THEN jsonb_build_object('partition_key', 'g' || i || ' S') ELSE jsonb_build_object('sort_key', 'l' || i || ' S') END) FROM generate_series(1, n) i $$;
+  SELECT jsonb_object_agg('Index' || i, CASE WHEN global THEN jsonb_build_object('partition_key', 'g' || i || ' S')
+    ELSE jsonb_build_object('sort_key', 'l' || i || ' S') END) FROM generate_series(1, n) i $$;
 CREATE FUNCTION including(n int) RETURNS jsonb LANGUAGE sql AS $$
-  SELECT jsonb_object_agg('Index' || k, jsonb_build_object('partition_key', 'g S', 'projection', 'INCLUDE', 'non_key_attributes', (SELECT jsonb_agg('a' || i) FROM generate_series(1, n) i))) FROM generate_series(1, 2) k $$;
+  SELECT jsonb_object_agg('Index' || k, jsonb_build_object('partition_key', 'g S', 'projection', 'INCLUDE', 'non_key_attributes',
+    (SELECT jsonb_agg('a' || i) FROM generate_series(1, n) i))) FROM generate_series(1, 2) k $$;
 SELECT n, why(format('dyn_create_table(%L, ''pk S'', ''sk S'', local_indexes => indexes(%s, false))', 'local_' || n, n)) FROM unnest(ARRAY[5, 6]) n;
 SELECT n, why(format('dyn_create_table(%L, ''pk S'', ''sk S'', global_indexes => indexes(%s, true))', 'global_' || n, n)) FROM unnest(ARRAY[20, 21]) n;
 SELECT n, why(format('dyn_create_table(%L, ''pk S'', ''sk S'', global_indexes => including(%s))', 'including_' || n, n)) FROM unnest(ARRAY[50, 51]) n;
@@ -100,7 +104,8 @@ DROP TABLE local_5, local_6, global_20, global_21, including_50, including_51;
 SELECT dyn_create_table('coll', 'pk S', 'sk N', local_indexes => '{"All": {"sort_key": "l N"}, "Keys": {"sort_key": "m N", "projection": "KEYS_ONLY"}}');
 SELECT dyn_create_table('free', 'pk S', 'sk N', global_indexes => '{"All": {"partition_key": "pk S", "sort_key": "l N"}}');
 CREATE FUNCTION item(sk int, kb int, local boolean DEFAULT false) RETURNS dyn_item LANGUAGE sql AS $$
-  SELECT CASE WHEN local THEN jsonb_build_object('pk', 'a', 'sk', sk, 'l', 1, 'x', repeat('x', kb * 1000)) ELSE jsonb_build_object('pk', 'a', 'sk', sk, 'x', repeat('x', kb * 1000)) END $$;
+  SELECT CASE WHEN local THEN jsonb_build_object('pk', 'a', 'sk', sk, 'l', 1, 'x', repeat('x', kb * 1000))
+    ELSE jsonb_build_object('pk', 'a', 'sk', sk, 'x', repeat('x', kb * 1000)) END $$;
 SET dynamo_table.item_collection_size_limit = '1MB';
 SELECT sk, why(format('dyn_put(''coll'', item(%s, 300))', sk)) FROM generate_series(1, 4) sk;
 SELECT count(*) FROM coll;
@@ -111,7 +116,8 @@ SELECT sk, why(format('dyn_put(''free'', item(%s, 390))', sk)) FROM generate_ser
 SELECT why('dyn_update(''coll'', ''{"pk":"a","sk":1}''::jsonb, ''SET l = :l'', vals => ''{":l":1}''::jsonb)');
 SELECT why('dyn_update(''coll'', ''{"pk":"a","sk":1}''::jsonb, ''SET m = :l'', vals => ''{":l":1}''::jsonb)');
 SELECT dyn_request('UpdateItem', '{"TableName":"coll","Key":{"pk":{"S":"a"},"sk":{"N":"1"}},"UpdateExpression":"SET m = :l","ExpressionAttributeValues":{":l":{"N":"2"}},"ReturnItemCollectionMetrics":"SIZE"}');
-SELECT sk, why(format('dyn_put(''coll'', jsonb_build_object(''pk'', ''copies'', ''sk'', %s, ''l'', 1, ''x'', repeat(''x'', 150000)))', sk)) FROM generate_series(1, 4) sk;
+SELECT sk, why(format('dyn_put(''coll'', jsonb_build_object(''pk'', ''copies'', ''sk'', %s, ''l'', 1, ''x'', repeat(''x'', 150000)))', sk))
+	FROM generate_series(1, 4) sk;
 -- all writes of one statement
 SELECT why('dyn_put(''coll'', jsonb_build_object(''pk'', ''c'', ''sk'', i, ''x'', repeat(''x'', 300000))) FROM generate_series(1, 3) i');
 SELECT why('dyn_put(''coll'', jsonb_build_object(''pk'', ''d'', ''sk'', i, ''x'', repeat(''x'', 300000))) FROM generate_series(1, 4) i');

@@ -10,13 +10,17 @@ SET ROLE rights_owner;
 CREATE TABLE hostile.ran (call text, what text, who name);
 GRANT ALL ON hostile.ran TO PUBLIC;
 GRANT USAGE ON SCHEMA hostile TO PUBLIC;
-CREATE FUNCTION hostile.write(what text) RETURNS void LANGUAGE sql AS $$ INSERT INTO hostile.ran VALUES (current_setting('test.call', true), what, current_user) $$;
+CREATE FUNCTION hostile.write(what text) RETURNS void LANGUAGE sql AS $$ INSERT INTO hostile.ran
+	VALUES (current_setting('test.call', true), what, current_user) $$;
 -- what says of itself that it is immutable may run wherever an expression is evaluated, or planned
-CREATE FUNCTION hostile.note(what text, anything anyelement) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM hostile.write(what); RETURN true; END $$;
-CREATE FUNCTION hostile.fired() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM hostile.write('trigger ' || TG_NAME), set_config('test.left', 'behind', false); RETURN coalesce(NEW, OLD); END $$;
+CREATE FUNCTION hostile.note(what text, anything anyelement) RETURNS boolean LANGUAGE plpgsql IMMUTABLE
+	AS $$ BEGIN PERFORM hostile.write(what); RETURN true; END $$;
+CREATE FUNCTION hostile.fired() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM hostile.write('trigger ' || TG_NAME),
+	set_config('test.left', 'behind', false); RETURN coalesce(NEW, OLD); END $$;
 CREATE FUNCTION hostile.constant() RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM hostile.write('planned expression'); RETURN 'x'; END $$;
 SELECT dyn_create_table('victim', 'pk S', 'sk S');
-SELECT count(dyn_put('victim', jsonb_build_object('pk', 'P#' || i, 'sk', 'S', 'a', 'A' || i, 'Type', 'Thing', 'Id', i::text, 'expires', 1))) FROM generate_series(1, 5) i;
+SELECT count(dyn_put('victim', jsonb_build_object('pk', 'P#' || i, 'sk', 'S', 'a', 'A' || i, 'Type', 'Thing', 'Id', i::text, 'expires', 1)))
+	FROM generate_series(1, 5) i;
 SELECT dyn_create_entity('victim', 'Thing', '{"pk":"P#<Id>","sk":"S"}', '{"Id":"S","a":"S"}'), dyn_create_entity_view('victim', 'Thing');
 RESET ROLE;
 GRANT rights_owner TO CURRENT_USER;
@@ -36,7 +40,8 @@ RESET ROLE;
 TRUNCATE hostile.ran;
 
 -- maintenance: nothing runs as the superuser who calls
-CREATE VIEW said AS SELECT call, string_agg(DISTINCT what, ', ' ORDER BY what) FILTER (WHERE who = 'rights_owner') AS as_owner, string_agg(DISTINCT what || ' as ' || who, ', ') FILTER (WHERE who <> 'rights_owner') AS as_others
+CREATE VIEW said AS SELECT call, string_agg(DISTINCT what, ', ' ORDER BY what) FILTER (WHERE who = 'rights_owner') AS as_owner,
+	string_agg(DISTINCT what || ' as ' || who, ', ') FILTER (WHERE who <> 'rights_owner') AS as_others
 	FROM hostile.ran GROUP BY call ORDER BY call;
 SET test.call = 'dyn_create_index';
 CALL dyn_create_index('victim', 'I', 'a S');
@@ -60,7 +65,8 @@ SET ROLE rights_owner;
 CREATE TABLE hostile.rows (id text PRIMARY KEY, a text);
 INSERT INTO hostile.rows VALUES ('m1', 'x');
 CREATE FUNCTION hostile.value(text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN PERFORM hostile.write('expression of a step'); RETURN $1; END $$;
-SELECT dyn_create_migration('victim', 'rights', '[{"entity": "Thing", "from": "hostile.rows", "attributes": {"a": "hostile.value(a)"}, "where": "hostile.note(''condition of a step'', a)"},
+SELECT dyn_create_migration('victim', 'rights', '[{"entity": "Thing", "from": "hostile.rows", "attributes": {"a": "hostile.value(a)"},
+	"where": "hostile.note(''condition of a step'', a)"},
 	{"name": "query", "entity": "Thing", "query": "SELECT id || ''q'' AS id, hostile.value(a) AS a FROM hostile.rows", "key": ["id"]}]');
 RESET ROLE;
 SET test.call = 'dyn_preview_migration';

@@ -53,7 +53,8 @@ CREATE TABLE public.before AS SELECT ctid AS place, xmin AS writer, pk, sk FROM 
 CALL public.dyn_migrate('shop', batch_size => 2);
 SELECT count(*) FROM public.before b JOIN shop.clothes c ON c.ctid = b.place AND c.xmin = b.writer;
 DROP TABLE public.before;
-SELECT dense_rank() OVER (ORDER BY job) AS run, kind, name, relation, number, step, state, rows_done, rows_skipped, rows_expected, percent, problems, sessions, pids, followed FROM public.dyn_jobs;
+SELECT dense_rank() OVER (ORDER BY job) AS run, kind, name, relation, number, step, state, rows_done, rows_skipped, rows_expected, percent, problems,
+	sessions, pids, followed FROM public.dyn_jobs;
 RESET search_path;
 
 -- D18: customers and orders, one of which belongs to nobody
@@ -62,7 +63,8 @@ CREATE TABLE shop.orders (order_id int PRIMARY KEY, customer_id int, total numer
 INSERT INTO shop.customers VALUES (741, 'Ada'), (742, 'Grace');
 INSERT INTO shop.orders VALUES (11578, 741, 12.50, '2024-05-01 12:00+02'), (11579, 910, 3, '2024-05-02 12:00+02');
 SELECT dyn_create_table('crm', 'pk S', 'sk S');
-SELECT dyn_create_entity('crm', 'Customer', '{"pk": "CUSTOMER#<CustomerId>", "sk": "#PROFILE"}', '{"CustomerId": {"type": "N integer"}, "Name": {"type": "S text"}}');
+SELECT dyn_create_entity('crm', 'Customer', '{"pk": "CUSTOMER#<CustomerId>", "sk": "#PROFILE"}',
+	'{"CustomerId": {"type": "N integer"}, "Name": {"type": "S text"}}');
 SELECT dyn_create_entity('crm', 'Order', '{"pk": "CUSTOMER#<CustomerId>", "sk": "ORDER#<OrderId>"}', '{"CustomerId": {"type": "N integer"},
 	"OrderId": {"type": "N integer"}, "CustomerName": {"type": "S text"}, "Total": {"type": "N numeric"}, "At": {"type": "S timestamptz(0)"}}');
 SELECT dyn_create_migration('crm', 'crm', '[{"entity": "Customer", "from": "shop.customers"},
@@ -87,7 +89,8 @@ CALL dyn_migrate('crm');
 SELECT step, state, rows_done FROM dyn_jobs WHERE job = (SELECT max(job) FROM dyn_jobs WHERE name = 'crm');
 
 -- a query as the source
-SELECT dyn_create_entity('crm', 'Month', '{"pk": "MONTH#<Month>", "sk": "#TOTAL"}', '{"Month": {"type": "S text"}, "Total": {"type": "N numeric"}, "Orders": {"type": "N bigint"}}');
+SELECT dyn_create_entity('crm', 'Month', '{"pk": "MONTH#<Month>", "sk": "#TOTAL"}',
+	'{"Month": {"type": "S text"}, "Total": {"type": "N numeric"}, "Orders": {"type": "N bigint"}}');
 SELECT dyn_create_migration('crm', 'months', '[{"entity": "Month", "query": "SELECT to_char(at, ''YYYY-MM'') AS month, sum(total) AS total, count(*) AS orders FROM shop.orders GROUP BY 1",
 	"key": ["month"]}]');
 CALL dyn_migrate('months');
@@ -100,7 +103,8 @@ SELECT * FROM dyn_verify_migration('months');
 CREATE TABLE shop.places (country text COLLATE "C", n int, v text, PRIMARY KEY (country, n));
 INSERT INTO shop.places SELECT c, n, c || n FROM unnest(ARRAY['de', 'a b', 'it''s', 'ü']) c, generate_series(-2, 2) n;
 SELECT dyn_create_table('places', 'pk S', 'sk S');
-SELECT dyn_create_entity('places', 'Place', '{"pk": "<Country>", "sk": "N#<N>"}', '{"Country": {"type": "S text"}, "N": {"type": "N integer"}, "V": {"type": "S text"}}');
+SELECT dyn_create_entity('places', 'Place', '{"pk": "<Country>", "sk": "N#<N>"}',
+	'{"Country": {"type": "S text"}, "N": {"type": "N integer"}, "V": {"type": "S text"}}');
 SELECT dyn_create_migration('places', 'places', '[{"entity": "Place", "from": "shop.places"}]');
 CALL dyn_migrate('places', batch_size => 1);
 SELECT * FROM dyn_verify_migration('places');

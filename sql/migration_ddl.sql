@@ -14,7 +14,8 @@ CREATE TABLE md."Order ""lines""" (id int PRIMARY KEY, "Order's" int REFERENCES 
 SET ROLE regress_target;
 SELECT dyn_create_table('md''s.it"ems', 'pk S', 'sk S');
 SELECT dyn_create_entity('md''s.it"ems', 'Customer', '{"pk": "CUSTOMER#<Id>", "sk": "#"}', '{"Id": "N integer", "Name": "S", "Spare": "S"}');
-SELECT dyn_create_entity('md''s.it"ems', 'Order', '{"pk": "ORDER#<Id>", "sk": "#"}', '{"Id": "N integer", "CustomerName": "S", "Total": "N numeric", "Note": "S", "Products": "L text[]"}');
+SELECT dyn_create_entity('md''s.it"ems', 'Order', '{"pk": "ORDER#<Id>", "sk": "#"}',
+	'{"Id": "N integer", "CustomerName": "S", "Total": "N numeric", "Note": "S", "Products": "L text[]"}');
 SELECT dyn_create_migration('md''s.it"ems', e'm\n''d', '[{"entity": "Customer", "from": "md.customers", "attributes": {"Spare": "upper(spare)"}},
 	{"entity": "Order", "from": "md.orders", "attributes": {"Total": "total * 2"},
 		"parents": {"c": {"from": "md.customers", "on": {"id": "customer_id"}, "attributes": {"CustomerName": "name"}}},

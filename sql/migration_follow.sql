@@ -9,10 +9,13 @@ CREATE TABLE fw.orders (id int PRIMARY KEY, customer_id int, code text UNIQUE NO
 CREATE TABLE fw.lines (id int PRIMARY KEY, order_id int, product text);
 CREATE TABLE fw.order_tags (order_id int REFERENCES fw.orders, tag_id int REFERENCES fw.tags, PRIMARY KEY (order_id, tag_id));
 SELECT dyn_create_table('fwt', 'pk S', 'sk S');
-SELECT dyn_create_entity('fwt', 'Customer', '{"pk": "CUSTOMER#<CustomerId>", "sk": "#"}', '{"CustomerId": {"type": "N integer"}, "Name": {"type": "S text"}, "Orders": {"type": "N integer"}}');
-SELECT dyn_create_entity('fwt', 'Order', '{"pk": "ORDER#<Code>", "sk": "#"}', '{"Code": {"type": "S text"}, "CustomerId": {"type": "N integer"}, "CustomerName": {"type": "S text"}, "Total": {"type": "N numeric"},
+SELECT dyn_create_entity('fwt', 'Customer', '{"pk": "CUSTOMER#<CustomerId>", "sk": "#"}',
+	'{"CustomerId": {"type": "N integer"}, "Name": {"type": "S text"}, "Orders": {"type": "N integer"}}');
+SELECT dyn_create_entity('fwt', 'Order', '{"pk": "ORDER#<Code>", "sk": "#"}',
+	'{"Code": {"type": "S text"}, "CustomerId": {"type": "N integer"}, "CustomerName": {"type": "S text"}, "Total": {"type": "N numeric"},
 	"Products": {"type": "L text[]"}, "Tags": {"type": "SS text[]"}, "Boss": {"type": "S text"}}');
-SELECT dyn_create_entity('fwt', 'Line', '{"pk": "LINES#<OrderId:05>", "sk": "LINE#<Id:05>"}', '{"OrderId": {"type": "N integer"}, "Id": {"type": "N integer"}, "Product": {"type": "S text"}}');
+SELECT dyn_create_entity('fwt', 'Line', '{"pk": "LINES#<OrderId:05>", "sk": "LINE#<Id:05>"}',
+	'{"OrderId": {"type": "N integer"}, "Id": {"type": "N integer"}, "Product": {"type": "S text"}}');
 SELECT dyn_create_migration('fwt', 'fw', '[
 	{"entity": "Line", "from": "fw.lines"},
 	{"entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id"},
@@ -30,7 +33,8 @@ SELECT dyn_follow_migration('fw');
 SELECT DISTINCT followed FROM dyn_jobs WHERE name = 'fw';
 SELECT dyn_create_migration('fwt', 'fw', '[]');
 CREATE FUNCTION fw.shows(OUT item dyn_item) RETURNS SETOF dyn_item LANGUAGE sql AS 'SELECT item FROM fwt ORDER BY pk, sk';
-CREATE FUNCTION fw.wrong(OUT step text, OUT source_row text, OUT difference text) RETURNS SETOF record LANGUAGE sql AS $$ SELECT step, source_row, difference FROM dyn_verify_migration('fw') $$;
+CREATE FUNCTION fw.wrong(OUT step text, OUT source_row text, OUT difference text) RETURNS SETOF record LANGUAGE sql AS $$ SELECT step, source_row, difference
+	FROM dyn_verify_migration('fw') $$;
 INSERT INTO fw.customers VALUES (1, 'Ada'), (2, 'Grace');
 INSERT INTO fw.orders VALUES (10, 1, 'A', 5), (11, 2, 'B', 1.5), (12, NULL, 'C', NULL);
 INSERT INTO fw.lines VALUES (1, 10, 'apple'), (2, 10, 'pear'), (3, 11, 'fig');
@@ -124,7 +128,8 @@ SELECT * FROM fw.wrong();
 ALTER TABLE fwt RENAME TO fwt2;
 INSERT INTO fw.orders VALUES (32, 1, 'renamed', 4);
 ALTER TABLE fwt2 RENAME TO fwt;
-SELECT dyn_create_entity('fwt', 'Customer', '{"pk": "CUSTOMER#<CustomerId>", "sk": "#"}', '{"CustomerId": {"type": "N integer"}, "Name": {"type": "S text", "stored": "n"}, "Orders": {"type": "N integer"}}');
+SELECT dyn_create_entity('fwt', 'Customer', '{"pk": "CUSTOMER#<CustomerId>", "sk": "#"}',
+	'{"CustomerId": {"type": "N integer"}, "Name": {"type": "S text", "stored": "n"}, "Orders": {"type": "N integer"}}');
 UPDATE fw.customers SET name = 'Ada L.' WHERE id = 1;
 SELECT item FROM fwt WHERE pk = 'CUSTOMER#1';
 ALTER TABLE fw.orders ADD COLUMN more int, DROP COLUMN boss;
@@ -139,13 +144,16 @@ SELECT count(*) FROM pg_trigger WHERE tgname LIKE '~dynamo_follow%';
 ALTER TABLE fw.rows RENAME TO lines;
 SELECT dyn_create_migration('fwt', 'no', '[{"entity": "Customer", "query": "SELECT id AS customer_id FROM fw.customers", "key": ["customer_id"]}]');
 SELECT dyn_follow_migration('no');
-SELECT dyn_create_migration('fwt', 'no', '[{"entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id", "Orders": "(SELECT count(*) FROM fw.orders o WHERE o.customer_id = src.id)"}}]');
+SELECT dyn_create_migration('fwt', 'no', '[{"entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id",
+	"Orders": "(SELECT count(*) FROM fw.orders o WHERE o.customer_id = src.id)"}}]');
 SELECT dyn_follow_migration('no');
 SELECT dyn_create_migration('fwt', 'no', '[{"entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id", "Name": "random()::text"}}]');
 SELECT dyn_follow_migration('no');
-SELECT dyn_create_migration('fwt', 'no', '[{"entity": "Customer", "from": "fw.orders", "attributes": {"CustomerId": "id"}}, {"name": "Again", "entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id"}}]');
+SELECT dyn_create_migration('fwt', 'no', '[{"entity": "Customer", "from": "fw.orders", "attributes": {"CustomerId": "id"}},
+	{"name": "Again", "entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id"}}]');
 SELECT dyn_follow_migration('no');
-SELECT dyn_create_migration('fwt', 'no', '[{"entity": "Order", "from": "fw.orders", "attributes": {"Total": "total"}, "parents": {"c": {"from": "fw.customers", "on": {"id": "customer_id"}, "attributes": {"Code": "name"}}}}]');
+SELECT dyn_create_migration('fwt', 'no', '[{"entity": "Order", "from": "fw.orders", "attributes": {"Total": "total"},
+	"parents": {"c": {"from": "fw.customers", "on": {"id": "customer_id"}, "attributes": {"Code": "name"}}}}]');
 SELECT dyn_follow_migration('no');
 SELECT dyn_create_entity('fwt', 'Upper', '{"pk": "UPPER#<Code:upper>", "sk": "#"}', '{"Code": {"type": "S text"}}');
 SELECT dyn_create_migration('fwt', 'no', '[{"entity": "Upper", "from": "fw.orders"}]');

@@ -13,7 +13,8 @@ CREATE INDEX ON fc.films (country);
 CREATE INDEX ON fc.payments (rental_id);
 CREATE INDEX ON fc."in ventory" ("film ""id");
 SELECT dyn_create_table('fct', 'pk S');
-SELECT dyn_create_entity('fct', 'Rental', '{"pk": "RENTAL#<Id:05>"}', '{"Id": {"type": "N integer"}, "Title": {"type": "S text", "required": true}, "Country": {"type": "S text"},
+SELECT dyn_create_entity('fct', 'Rental', '{"pk": "RENTAL#<Id:05>"}',
+	'{"Id": {"type": "N integer"}, "Title": {"type": "S text", "required": true}, "Country": {"type": "S text"},
 	"Clerk": {"type": "S text"}, "Boss": {"type": "S text"}, "Payments": {"type": "N bigint"}, "Kinds": {"type": "SS text[]"}}');
 SELECT dyn_create_migration('fct', 'fc', '[{"entity": "Rental", "from": "fc.rentals",
 	"parents": {"i": {"from": "fc.\"in ventory\"", "on": {"id": "copy"},
@@ -22,10 +23,12 @@ SELECT dyn_create_migration('fct', 'fc', '[{"entity": "Rental", "from": "fc.rent
 		"s": {"from": "fc.staff", "on": {"id": "clerk"}, "attributes": {"Clerk": "name"}, "parents": {"s": {"from": "fc.staff", "on": {"id": "boss"}, "attributes": {"Boss": "s.name"}, "orphans": "skip"}}}},
 	"children": {"Payments": {"from": "fc.payments", "on": {"rental_id": "id"}, "as": "count"},
 		"Kinds": {"from": "fc.payments", "on": {"rental_id": "id"}, "join": {"fc.kinds": {"kind": "kind"}}, "as": "set", "value": "kinds.label"}}}]');
-SELECT jsonb_pretty(m::jsonb -> 0 -> 'parents') FROM (SELECT label::jsonb -> 'migrations' -> 0 -> 'steps' FROM pg_seclabels WHERE objoid = 'fct'::regclass) AS l (m);
+SELECT jsonb_pretty(m::jsonb -> 0 -> 'parents') FROM (SELECT label::jsonb -> 'migrations' -> 0 -> 'steps' FROM pg_seclabels WHERE objoid = 'fct'::regclass)
+	AS l (m);
 SELECT dyn_follow_migration('fc');
 CREATE FUNCTION fc.shows(OUT item dyn_item) RETURNS SETOF dyn_item LANGUAGE sql AS 'SELECT item FROM fct ORDER BY pk';
-CREATE FUNCTION fc.wrong(OUT source_row text, OUT difference text) RETURNS SETOF record LANGUAGE sql AS $$ SELECT source_row, difference FROM dyn_verify_migration('fc') $$;
+CREATE FUNCTION fc.wrong(OUT source_row text, OUT difference text) RETURNS SETOF record LANGUAGE sql AS $$ SELECT source_row, difference
+	FROM dyn_verify_migration('fc') $$;
 -- all rows come before those that they refer to
 BEGIN;
 INSERT INTO fc.payments VALUES (1, 1, 5, 'card'), (2, 1, 6, 'cash'), (3, 2, 7, 'card');
@@ -138,8 +141,10 @@ SELECT dyn_unfollow_migration('fc');
 CREATE TABLE fc.p (n numeric PRIMARY KEY, v text NOT NULL);
 CREATE TABLE fc.q (t char(5) PRIMARY KEY, v text);
 CREATE TABLE fc.s (id int PRIMARY KEY, n int, t text, u char(8));
-SELECT dyn_create_entity('fct', 'S', '{"pk": "S#<Id>"}', '{"Id": {"type": "N integer"}, "N": {"type": "S text", "required": true}, "T": {"type": "S text"}, "U": {"type": "S text"}}');
-SELECT dyn_create_migration('fct', 'fs', '[{"entity": "S", "from": "fc.s", "parents": {"p": {"from": "fc.p", "on": {"n": "n"}, "attributes": {"N": "v"}}, "q": {"from": "fc.q", "on": {"t": "t"}, "attributes": {"T": "v"}},
+SELECT dyn_create_entity('fct', 'S', '{"pk": "S#<Id>"}',
+	'{"Id": {"type": "N integer"}, "N": {"type": "S text", "required": true}, "T": {"type": "S text"}, "U": {"type": "S text"}}');
+SELECT dyn_create_migration('fct', 'fs', '[{"entity": "S", "from": "fc.s", "parents": {"p": {"from": "fc.p", "on": {"n": "n"},
+	"attributes": {"N": "v"}}, "q": {"from": "fc.q", "on": {"t": "t"}, "attributes": {"T": "v"}},
 	"u": {"from": "fc.q", "on": {"t": "u"}, "attributes": {"U": "v"}}}}]');
 SELECT dyn_follow_migration('fs');
 INSERT INTO fc.s VALUES (1, 1, 'a', 'b'), (2, 2, 'b', 'a'), (3, 3, 'c', NULL);
@@ -152,8 +157,10 @@ SELECT source_row, difference FROM dyn_verify_migration('fs');
 CALL dyn_migrate('fs');
 SELECT what, source_row, problem FROM dyn_job_problems WHERE name = 'fs';
 -- what a declaration may not be
-SELECT dyn_create_migration('fct', 'no', '[{"entity": "S", "from": "fc.s", "parents": {"p": {"from": "fc.p", "on": {"n": "n"}, "parents": {"q": {"from": "fc.q", "on": {"t": "t"}}}}}}]');
-SELECT dyn_create_migration('fct', 'no', '[{"entity": "S", "from": "fc.s", "parents": {"p": {"from": "fc.p", "on": {"n": "n"}, "parents": {"q": {"from": "fc.q", "on": {"v": "v"}}}}}}]');
+SELECT dyn_create_migration('fct', 'no', '[{"entity": "S", "from": "fc.s", "parents": {"p": {"from": "fc.p", "on": {"n": "n"},
+	"parents": {"q": {"from": "fc.q", "on": {"t": "t"}}}}}}]');
+SELECT dyn_create_migration('fct', 'no', '[{"entity": "S", "from": "fc.s", "parents": {"p": {"from": "fc.p", "on": {"n": "n"},
+	"parents": {"q": {"from": "fc.q", "on": {"v": "v"}}}}}}]');
 SELECT dyn_create_migration('fct', 'no', '[{"entity": "S", "from": "fc.s", "parents": {"p": {"from": "fc.p", "on": {"n": "n"}, "parents": {"q": []}}}}]');
 SELECT dyn_create_migration('fct', 'no', '[{"entity": "S", "from": "fc.s", "parents": {"p": {"from": "fc.p", "on": {"n": "n"}, "parents": []}}}]');
 DROP SCHEMA fc CASCADE;

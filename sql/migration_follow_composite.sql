@@ -1,4 +1,5 @@
--- Following tables with composite keys: foreign keys that name columns in another order than the parent's key, MATCH FULL, keys that are partly NULL, and parents and children that several columns find (M27)
+-- Following tables with composite keys: foreign keys that name columns in another order than the parent's key, MATCH FULL, keys
+-- that are partly NULL, and parents and children that several columns find (M27)
 \pset format unaligned
 SET client_min_messages = error;
 CREATE SCHEMA fc;
@@ -16,10 +17,16 @@ CREATE TABLE fc.staff (s int, n numeric, lcode text, lzone bigint, boss_s int, b
 CREATE TABLE fc.works (s int, n numeric, zone int, nr int, code text, hours int, PRIMARY KEY (s, n, nr, zone, code),
 	FOREIGN KEY (n, s) REFERENCES fc.staff (n, s) ON UPDATE CASCADE ON DELETE CASCADE);
 SELECT dyn_create_table('fct', 'pk S', 'sk S');
-SELECT dyn_create_entity('fct', 'Land', '{"pk": "LAND#<Code>#<Zone>", "sk": "#"}', '{"Code": {"type": "S text"}, "Zone": {"type": "N bigint"}, "Name": {"type": "S text"}, "Towns": {"type": "L text[]"}, "Staff": {"type": "N bigint"}}');
-SELECT dyn_create_entity('fct', 'Town', '{"pk": "LAND#<Code>#<Zone>", "sk": "TOWN#<Nr:02>"}', '{"Code": {"type": "S text"}, "Zone": {"type": "N integer"}, "Nr": {"type": "N integer"}, "Name": {"type": "S text"}, "Land": {"type": "S text"}, "Shops": {"type": "L text[]"}, "Hours": {"type": "L integer[]"}, "Workers": {"type": "L text[]"}}');
-SELECT dyn_create_entity('fct', 'Shop', '{"pk": "SHOP#<Id>", "sk": "#"}', '{"Id": {"type": "N integer"}, "Label": {"type": "S text"}, "Town": {"type": "S text"}, "Land": {"type": "S text"}}');
-SELECT dyn_create_entity('fct', 'Staff', '{"pk": "STAFF#<S>#<N>", "sk": "#"}', '{"S": {"type": "N integer"}, "N": {"type": "N numeric"}, "Label": {"type": "S text"}, "Land": {"type": "S text"}, "Boss": {"type": "S text"}, "BossLand": {"type": "S text"}, "Reports": {"type": "L text[]"}}');
+SELECT dyn_create_entity('fct', 'Land', '{"pk": "LAND#<Code>#<Zone>", "sk": "#"}',
+	'{"Code": {"type": "S text"}, "Zone": {"type": "N bigint"}, "Name": {"type": "S text"}, "Towns": {"type": "L text[]"}, "Staff": {"type": "N bigint"}}');
+SELECT dyn_create_entity('fct', 'Town', '{"pk": "LAND#<Code>#<Zone>", "sk": "TOWN#<Nr:02>"}',
+	'{"Code": {"type": "S text"}, "Zone": {"type": "N integer"}, "Nr": {"type": "N integer"}, "Name": {"type": "S text"},
+	"Land": {"type": "S text"}, "Shops": {"type": "L text[]"}, "Hours": {"type": "L integer[]"}, "Workers": {"type": "L text[]"}}');
+SELECT dyn_create_entity('fct', 'Shop', '{"pk": "SHOP#<Id>", "sk": "#"}',
+	'{"Id": {"type": "N integer"}, "Label": {"type": "S text"}, "Town": {"type": "S text"}, "Land": {"type": "S text"}}');
+SELECT dyn_create_entity('fct', 'Staff', '{"pk": "STAFF#<S>#<N>", "sk": "#"}',
+	'{"S": {"type": "N integer"}, "N": {"type": "N numeric"}, "Label": {"type": "S text"}, "Land": {"type": "S text"},
+	"Boss": {"type": "S text"}, "BossLand": {"type": "S text"}, "Reports": {"type": "L text[]"}}');
 SELECT dyn_create_entity('fct', 'Work', '{"pk": "WORK#<Zone>#<Nr>#<Code>", "sk": "BY#<S:02>#<N>"}', '{"S": {"type": "N integer"}, "N": {"type": "N numeric"}, "Zone": {"type": "N integer"}, "Nr": {"type": "N integer"}, "Code": {"type": "S text"}, "Hours": {"type": "N integer"}, "Town": {"type": "S text"}, "Land": {"type": "S text"}, "Who": {"type": "S text"}, "Boss": {"type": "S text"}}');
 SELECT dyn_create_migration('fct', 'fc', '[
  {"entity": "Land", "from": "fc.lands", "attributes": {"Code": "code", "Zone": "zone", "Name": "name"}, "children": {"Towns": {"from": "fc.towns", "on": {"code": "code", "zone": "zone"}, "as": "list", "value": "towns.name", "order": ["nr"]}, "Staff": {"from": "fc.staff", "on": {"lzone": "zone", "lcode": "code"}, "as": "count"}}},
@@ -36,7 +43,8 @@ SELECT dyn_create_migration('fct', 'fc', '[
      "w": {"from": "fc.staff", "on": {"n": "n", "s": "s"}, "attributes": {"Who": "label"}, "parents": {"b": {"from": "fc.staff", "on": {"s": "boss_s", "n": "boss_n"}, "attributes": {"Boss": "label"}}}}}}]');
 SELECT dyn_follow_migration('fc');
 CREATE FUNCTION fc.shows(OUT item dyn_item) RETURNS SETOF dyn_item LANGUAGE sql AS 'SELECT item FROM fct ORDER BY pk, sk';
-CREATE FUNCTION fc.wrong(OUT step text, OUT source_row text, OUT difference text) RETURNS SETOF record LANGUAGE sql AS $$ SELECT step, source_row, difference FROM dyn_verify_migration('fc') $$;
+CREATE FUNCTION fc.wrong(OUT step text, OUT source_row text, OUT difference text) RETURNS SETOF record LANGUAGE sql AS $$ SELECT step, source_row, difference
+	FROM dyn_verify_migration('fc') $$;
 INSERT INTO fc.lands VALUES ('a', 1, 'A1'), ('a', 2, 'A2'), ('b', 1, 'B1');
 INSERT INTO fc.towns VALUES (1, 'a', 1, 'First'), (2, 'a', 1, 'Second'), (1, 'b', 1, 'Third');
 COPY fc.shops FROM STDIN;

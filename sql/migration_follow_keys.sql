@@ -7,15 +7,19 @@ CREATE TABLE fk.orders (id int PRIMARY KEY, customer_id int REFERENCES fk.custom
 CREATE TABLE fk.lines (id int PRIMARY KEY, order_id int REFERENCES fk.orders ON UPDATE CASCADE ON DELETE CASCADE, product text);
 CREATE TABLE fk.places (id int PRIMARY KEY, code text UNIQUE NOT NULL, kind text, part text);
 SELECT dyn_create_table('fkt', 'pk S', 'sk S');
-SELECT dyn_create_entity('fkt', 'Order', '{"pk": "CUSTOMER#<CustomerId>", "sk": "ORDER#<Id:05>"}', '{"CustomerId": {"type": "N integer"}, "Id": {"type": "N integer"}, "Note": {"type": "S text"}, "CustomerName": {"type": "S text"}, "Products": {"type": "L text[]"}}');
-SELECT dyn_create_entity('fkt', 'Place', '{"pk": "PLACE#<Code>", "sk": [{"when": {"Kind": "a"}, "template": "A#<Part>"}, {"template": "B#"}]}', '{"Code": {"type": "S text"}, "Kind": {"type": "S text"}, "Part": {"type": "S text"}}');
+SELECT dyn_create_entity('fkt', 'Order', '{"pk": "CUSTOMER#<CustomerId>", "sk": "ORDER#<Id:05>"}',
+	'{"CustomerId": {"type": "N integer"}, "Id": {"type": "N integer"}, "Note": {"type": "S text"}, "CustomerName": {"type": "S text"},
+	"Products": {"type": "L text[]"}}');
+SELECT dyn_create_entity('fkt', 'Place', '{"pk": "PLACE#<Code>", "sk": [{"when": {"Kind": "a"}, "template": "A#<Part>"}, {"template": "B#"}]}',
+	'{"Code": {"type": "S text"}, "Kind": {"type": "S text"}, "Part": {"type": "S text"}}');
 SELECT dyn_create_migration('fkt', 'fk', '[
 	{"entity": "Order", "from": "fk.orders", "parents": {"c": {"from": "fk.customers", "on": {"id": "customer_id"}, "attributes": {"CustomerName": "name"}}},
 		"children": {"Products": {"from": "fk.lines", "on": {"order_id": "id"}, "as": "list", "value": "product"}}},
 	{"entity": "Place", "from": "fk.places"}]');
 SELECT dyn_follow_migration('fk');
 CREATE FUNCTION fk.shows(OUT item dyn_item) RETURNS SETOF dyn_item LANGUAGE sql AS 'SELECT item FROM fkt ORDER BY pk, sk';
-CREATE FUNCTION fk.wrong(OUT step text, OUT source_row text, OUT difference text) RETURNS SETOF record LANGUAGE sql AS $$ SELECT step, source_row, difference FROM dyn_verify_migration('fk') $$;
+CREATE FUNCTION fk.wrong(OUT step text, OUT source_row text, OUT difference text) RETURNS SETOF record LANGUAGE sql AS $$ SELECT step, source_row, difference
+	FROM dyn_verify_migration('fk') $$;
 INSERT INTO fk.customers VALUES (1, 'Ada'), (2, 'Grace');
 INSERT INTO fk.orders VALUES (1, 1, 'x'), (2, 1, 'y');
 INSERT INTO fk.lines VALUES (1, 1, 'apple'), (2, 2, 'pear');

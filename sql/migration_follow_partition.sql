@@ -15,19 +15,25 @@ ALTER TABLE fp.orders_2 ATTACH PARTITION fp.orders_2_eu FOR VALUES IN ('eu');
 CREATE TABLE fp.orders_2_rest PARTITION OF fp.orders_2 DEFAULT;
 ALTER TABLE fp.orders ATTACH PARTITION fp.orders_2 FOR VALUES FROM ('2024-02-01') TO ('2024-03-01');
 SELECT dyn_create_table('fpt', 'pk S', 'sk S');
-SELECT dyn_create_entity('fpt', 'Customer', '{"pk": "CUSTOMER#<Region>#<Id>", "sk": "#"}', '{"Region": {"type": "S text"}, "Id": {"type": "N integer"}, "Name": {"type": "S text"}, "Orders": {"type": "N bigint"}}');
-SELECT dyn_create_entity('fpt', 'Order', '{"pk": "ORDER#<Id>", "sk": "<Day>#<Region>"}', '{"Id": {"type": "N integer"}, "Region": "S", "Day": {"type": "S date"}, "Total": {"type": "N numeric"}, "Name": {"type": "S text"}}');
-SELECT dyn_create_entity('fpt', 'February', '{"pk": "EU#<Id>", "sk": "<Day>#<Region>"}', '{"Id": {"type": "N integer"}, "Region": "S", "Day": {"type": "S date"}, "Total": {"type": "N numeric"}}');
-SELECT dyn_create_entity('fpt', 'Some', '{"pk": "SOME#<Id>", "sk": "<Day>#<Region>"}', '{"Id": {"type": "N integer"}, "Region": "S", "Day": {"type": "S date"}, "Total": {"type": "N numeric"}}');
+SELECT dyn_create_entity('fpt', 'Customer', '{"pk": "CUSTOMER#<Region>#<Id>", "sk": "#"}',
+	'{"Region": {"type": "S text"}, "Id": {"type": "N integer"}, "Name": {"type": "S text"}, "Orders": {"type": "N bigint"}}');
+SELECT dyn_create_entity('fpt', 'Order', '{"pk": "ORDER#<Id>", "sk": "<Day>#<Region>"}',
+	'{"Id": {"type": "N integer"}, "Region": "S", "Day": {"type": "S date"}, "Total": {"type": "N numeric"}, "Name": {"type": "S text"}}');
+SELECT dyn_create_entity('fpt', 'February', '{"pk": "EU#<Id>", "sk": "<Day>#<Region>"}',
+	'{"Id": {"type": "N integer"}, "Region": "S", "Day": {"type": "S date"}, "Total": {"type": "N numeric"}}');
+SELECT dyn_create_entity('fpt', 'Some', '{"pk": "SOME#<Id>", "sk": "<Day>#<Region>"}',
+	'{"Id": {"type": "N integer"}, "Region": "S", "Day": {"type": "S date"}, "Total": {"type": "N numeric"}}');
 SELECT dyn_create_migration('fpt', 'fp', '[
 	{"entity": "Customer", "from": "fp.customers", "children": {"Orders": {"from": "fp.orders", "on": {"region": "region", "customer": "id"}, "as": "count"}}},
 	{"entity": "Order", "from": "fp.orders", "parents": {"c": {"from": "fp.customers", "on": {"region": "region", "id": "customer"}, "attributes": {"Name": "name"}}}},
 	{"entity": "February", "from": "fp.orders_2", "attributes": {"Total": "total * 2"}},
 	{"entity": "Some", "from": "fp.orders_2_eu"}]');
 SELECT dyn_follow_migration('fp');
-SELECT tgrelid::regclass, count(*), string_agg(DISTINCT tgenabled::text, '') FROM pg_trigger WHERE tgname LIKE '~dynamo_follow%' GROUP BY 1 ORDER BY 1::text COLLATE "C";
+SELECT tgrelid::regclass, count(*), string_agg(DISTINCT tgenabled::text, '') FROM pg_trigger WHERE tgname LIKE '~dynamo_follow%' GROUP BY 1
+	ORDER BY 1::text COLLATE "C";
 CREATE FUNCTION fp.shows(OUT item dyn_item) RETURNS SETOF dyn_item LANGUAGE sql AS 'SELECT item FROM fpt ORDER BY pk, sk';
-CREATE FUNCTION fp.wrong(OUT source_row text, OUT difference text) RETURNS SETOF record LANGUAGE sql AS $$ SELECT source_row, difference FROM dyn_verify_migration('fp') $$;
+CREATE FUNCTION fp.wrong(OUT source_row text, OUT difference text) RETURNS SETOF record LANGUAGE sql AS $$ SELECT source_row, difference
+	FROM dyn_verify_migration('fp') $$;
 -- by the parent, by a partition, by one in between
 INSERT INTO fp.customers VALUES ('eu', 1, 'Ada'), ('us', 1, 'Grace');
 INSERT INTO fp.orders VALUES (1, '2024-01-05', 'eu', 1, 5), (2, '2024-02-05', 'eu', 1, 6), (3, '2024-02-06', 'us', 1, 7);
@@ -47,7 +53,8 @@ SELECT * FROM fp.shows();
 SELECT * FROM fp.wrong();
 DELETE FROM fp.orders WHERE id = 5;
 DELETE FROM fp.orders_2_eu WHERE id = 6;
-MERGE INTO fp.orders o USING (VALUES (1), (7)) AS v (id) ON o.id = v.id WHEN MATCHED THEN UPDATE SET day = '2024-01-02' WHEN NOT MATCHED THEN INSERT VALUES (v.id, '2024-02-02', 'eu', 1, 3);
+MERGE INTO fp.orders o USING (VALUES (1), (7)) AS v (id) ON o.id = v.id WHEN MATCHED THEN UPDATE SET day = '2024-01-02' WHEN NOT MATCHED THEN INSERT
+	VALUES (v.id, '2024-02-02', 'eu', 1, 3);
 INSERT INTO fp.orders VALUES (7, '2024-02-02', 'eu', 1, 3) ON CONFLICT (id, day, region) DO UPDATE SET total = 4;
 SELECT * FROM fp.wrong();
 -- partitions come with triggers, and go without
@@ -99,7 +106,8 @@ SELECT dyn_unfollow_migration('fp');
 SELECT dyn_follow_migration('fp');
 COMMIT;
 SELECT * FROM fp.wrong();
-SELECT c.relname FROM pg_class c WHERE relnamespace = 'fp'::regnamespace AND relispartition AND relkind IN ('r', 'p') AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = c.oid AND tgname LIKE '~dynamo_follow_truncate%') ORDER BY 1;
+SELECT c.relname FROM pg_class c WHERE relnamespace = 'fp'::regnamespace AND relispartition AND relkind IN ('r', 'p')
+	AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = c.oid AND tgname LIKE '~dynamo_follow_truncate%') ORDER BY 1;
 TRUNCATE fp.orders_3;
 TRUNCATE fp.orders_6_eu;
 -- what becomes of a whole partition is told

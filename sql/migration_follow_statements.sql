@@ -10,8 +10,11 @@ CREATE INDEX ON fs.lines (order_id);
 CREATE TABLE fs.things (id int PRIMARY KEY, code text NOT NULL UNIQUE DEFERRABLE, v text);
 CREATE TABLE fs.paths (path int[] PRIMARY KEY, up int[] REFERENCES fs.paths, v text);
 SELECT dyn_create_table('fst', 'pk S', 'sk S');
-SELECT dyn_create_entity('fst', 'Order', '{"pk": "CUSTOMER#<CustomerId>", "sk": "ORDER#<Id:05>"}', '{"CustomerId": {"type": "N integer"}, "Id": {"type": "N integer"}, "Total": {"type": "N numeric"}, "Note": {"type": "S text"}, "CustomerName": {"type": "S text"}, "Products": {"type": "L text[]"}}');
-SELECT dyn_create_entity('fst', 'Thing', '{"pk": "THING#<Id>", "sk": "#"}', '{"Id": {"type": "N integer"}, "Code": {"type": "S text"}, "V": {"type": "S text"}}');
+SELECT dyn_create_entity('fst', 'Order', '{"pk": "CUSTOMER#<CustomerId>", "sk": "ORDER#<Id:05>"}',
+	'{"CustomerId": {"type": "N integer"}, "Id": {"type": "N integer"}, "Total": {"type": "N numeric"}, "Note": {"type": "S text"},
+	"CustomerName": {"type": "S text"}, "Products": {"type": "L text[]"}}');
+SELECT dyn_create_entity('fst', 'Thing', '{"pk": "THING#<Id>", "sk": "#"}',
+	'{"Id": {"type": "N integer"}, "Code": {"type": "S text"}, "V": {"type": "S text"}}');
 SELECT dyn_create_entity('fst', 'Code', '{"pk": "CODE#<Code>", "sk": "#"}', '{"Code": {"type": "S text"}, "V": {"type": "S text"}}');
 SELECT dyn_create_entity('fst', 'Path', '{"pk": "PATH#<Path>", "sk": "#"}', '{"Path": {"type": "S text"}, "V": {"type": "S text"}, "Up": {"type": "S text"}}');
 SELECT dyn_create_migration('fst', 'fs', '[
@@ -22,7 +25,8 @@ SELECT dyn_create_migration('fst', 'fs', '[
 	{"entity": "Path", "from": "fs.paths", "attributes": {"Path": "array_to_string(path, ''.'')", "V": "v"}, "parents": {"u": {"from": "fs.paths", "on": {"path": "up"}, "attributes": {"Up": "v"}}}}]');
 SELECT dyn_follow_migration('fs');
 CREATE FUNCTION fs.shows(OUT item dyn_item) RETURNS SETOF dyn_item LANGUAGE sql AS 'SELECT item FROM fst ORDER BY pk, sk';
-CREATE FUNCTION fs.wrong(OUT step text, OUT source_row text, OUT difference text) RETURNS SETOF record LANGUAGE sql AS $$ SELECT step, source_row, difference FROM dyn_verify_migration('fs') $$;
+CREATE FUNCTION fs.wrong(OUT step text, OUT source_row text, OUT difference text) RETURNS SETOF record LANGUAGE sql AS $$ SELECT step, source_row, difference
+	FROM dyn_verify_migration('fs') $$;
 -- how often the triggers are called
 CREATE FUNCTION fs.calls(statement text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
@@ -32,7 +36,8 @@ BEGIN
 		IF line LIKE 'Trigger ~dynamo_follow%' THEN RETURN NEXT regexp_replace(line, ' [0-9a-f]{8}', ''); END IF;
 	END LOOP;
 END $$;
-SELECT tgname ~ '^~dynamo_follow_[a-z_]+ [0-9a-f]{8}$' AS named, regexp_replace(tgname, ' .*', '') AS kind, tgenabled, tgtype & 1 AS row, tgoldtable, tgnewtable FROM pg_trigger WHERE tgrelid = 'fs.orders'::regclass AND tgname LIKE '~dynamo%' ORDER BY tgname;
+SELECT tgname ~ '^~dynamo_follow_[a-z_]+ [0-9a-f]{8}$' AS named, regexp_replace(tgname, ' .*', '') AS kind, tgenabled, tgtype & 1 AS row, tgoldtable,
+	tgnewtable FROM pg_trigger WHERE tgrelid = 'fs.orders'::regclass AND tgname LIKE '~dynamo%' ORDER BY tgname;
 SELECT fs.calls('INSERT INTO fs.customers SELECT i, ''c'' || i FROM generate_series(1, 3) i');
 SELECT fs.calls('INSERT INTO fs.orders SELECT i, 1 + i % 3, i, NULL FROM generate_series(1, 4) i');
 SELECT fs.calls('INSERT INTO fs.lines SELECT i, 1 + i % 4, ''p'' || i FROM generate_series(1, 8) i');
@@ -43,12 +48,14 @@ SELECT * FROM fs.wrong();
 INSERT INTO fs.orders VALUES (4, 2, 40, 'again'), (5, 2, 50, 'new') ON CONFLICT (id) DO UPDATE SET note = excluded.note, customer_id = excluded.customer_id;
 INSERT INTO fs.orders VALUES (4, 1, 40, 'no'), (6, 3, 60, 'yes') ON CONFLICT DO NOTHING;
 MERGE INTO fs.orders o USING (VALUES (1, 'merged'), (2, NULL), (7, 'also')) AS v (id, note) ON o.id = v.id
-	WHEN MATCHED AND v.note IS NULL THEN DELETE WHEN MATCHED THEN UPDATE SET note = v.note, customer_id = 3 WHEN NOT MATCHED THEN INSERT VALUES (v.id, 1, 70, v.note);
+	WHEN MATCHED AND v.note IS NULL THEN DELETE WHEN MATCHED THEN UPDATE SET note = v.note, customer_id = 3 WHEN NOT MATCHED THEN INSERT
+		VALUES (v.id, 1, 70, v.note);
 COPY fs.orders FROM stdin;
 8	1	80	copied
 9	2	90	copied
 \.
-WITH gone AS (DELETE FROM fs.orders WHERE id = 8 RETURNING *), changed AS (UPDATE fs.orders SET note = 'cte' WHERE id IN (3, 9)) INSERT INTO fs.orders SELECT id + 10, customer_id, total, 'moved' FROM gone;
+WITH gone AS (DELETE FROM fs.orders WHERE id = 8 RETURNING *), changed
+	AS (UPDATE fs.orders SET note = 'cte' WHERE id IN (3, 9)) INSERT INTO fs.orders SELECT id + 10, customer_id, total, 'moved' FROM gone;
 SELECT item FROM fst WHERE pk LIKE 'CUSTOMER%' ORDER BY pk, sk;
 SELECT * FROM fs.wrong();
 -- cascades, to two levels

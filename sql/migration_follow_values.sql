@@ -5,13 +5,19 @@ CREATE SCHEMA fv;
 CREATE TYPE fv.mood AS ENUM ('sad', 'ha#ppy', 'Ä "x"');
 CREATE TABLE fv.flags (id int, active boolean, mood fv.mood, day date, at timestamptz, PRIMARY KEY (id, active, mood, day, at));
 SELECT dyn_create_table('fvt', 'pk S', 'sk S');
-SELECT dyn_create_entity('fvt', 'Flag', '{"pk": "FLAG#<Id>", "sk": "<Active>|<Mood>|<Day>|<At>"}', '{"Id": "N integer", "Active": "BOOL", "Mood": "S fv.mood", "Day": "S date", "At": "S timestamptz"}');
-SELECT dyn_create_entity('fvt', 'Text', '{"pk": "TEXT#<Id>", "sk": "<Active>|<Mood>|<Day>|<At>"}', '{"Id": "S", "Active": "S", "Mood": "S", "Day": "S", "At": "S"}');
-SELECT dyn_create_entity('fvt', 'Number', '{"pk": "NUMBER#<Id>", "sk": "<Active:01>|<Mood>|<Day>|<At>"}', '{"Id": "N bigint", "Active": "N integer", "Mood": "S fv.mood", "Day": "S date", "At": "S timestamptz"}');
-SELECT dyn_create_migration('fvt', 'fv', '[{"entity": "Flag", "from": "fv.flags"}, {"entity": "Text", "from": "fv.flags"}, {"entity": "Number", "from": "fv.flags"}]');
+SELECT dyn_create_entity('fvt', 'Flag', '{"pk": "FLAG#<Id>", "sk": "<Active>|<Mood>|<Day>|<At>"}',
+	'{"Id": "N integer", "Active": "BOOL", "Mood": "S fv.mood", "Day": "S date", "At": "S timestamptz"}');
+SELECT dyn_create_entity('fvt', 'Text', '{"pk": "TEXT#<Id>", "sk": "<Active>|<Mood>|<Day>|<At>"}',
+	'{"Id": "S", "Active": "S", "Mood": "S", "Day": "S", "At": "S"}');
+SELECT dyn_create_entity('fvt', 'Number', '{"pk": "NUMBER#<Id>", "sk": "<Active:01>|<Mood>|<Day>|<At>"}',
+	'{"Id": "N bigint", "Active": "N integer", "Mood": "S fv.mood", "Day": "S date", "At": "S timestamptz"}');
+SELECT dyn_create_migration('fvt', 'fv', '[{"entity": "Flag", "from": "fv.flags"}, {"entity": "Text", "from": "fv.flags"},
+	{"entity": "Number", "from": "fv.flags"}]');
 SELECT dyn_follow_migration('fv');
-CREATE FUNCTION fv.wrong(OUT source_row text, OUT difference text) RETURNS SETOF record LANGUAGE sql AS $$ SELECT source_row, difference FROM dyn_verify_migration('fv') $$;
-INSERT INTO fv.flags VALUES (1, true, 'sad', '2024-01-02', '2024-01-02 03:04:05.6+02'), (1, false, 'sad', '2024-01-02', '2024-01-02 03:04:05+02'), (2, true, 'ha#ppy', '2024-01-03', 'epoch');
+CREATE FUNCTION fv.wrong(OUT source_row text, OUT difference text) RETURNS SETOF record LANGUAGE sql AS $$ SELECT source_row, difference
+	FROM dyn_verify_migration('fv') $$;
+INSERT INTO fv.flags VALUES (1, true, 'sad', '2024-01-02', '2024-01-02 03:04:05.6+02'), (1, false, 'sad', '2024-01-02', '2024-01-02 03:04:05+02'),
+	(2, true, 'ha#ppy', '2024-01-03', 'epoch');
 SELECT item FROM fvt ORDER BY pk, sk;
 SELECT * FROM fv.wrong();
 SET TimeZone = 'Asia/Tokyo';
@@ -39,7 +45,8 @@ CREATE TABLE fv.documents (id int PRIMARY KEY, j jsonb, k json);
 SELECT dyn_create_entity('fvt', 'Document', '{"pk": "DOCUMENT#<Id:02>", "sk": "#"}', '{"Id": "N integer", "J": "S jsonb", "K": "S json"}');
 SELECT dyn_create_migration('fvt', 'fd', '[{"entity": "Document", "from": "fv.documents"}]');
 SELECT dyn_follow_migration('fd');
-INSERT INTO fv.documents VALUES (1, '[1, "a", {"b": null}]', '[1, 1.0, 1e3]'), (2, '"x"', '"x"'), (3, 'null', 'null'), (4, NULL, NULL), (5, '12.50', '{"b": 1, "b": 2}'), (6, 'true', ' { "z" : "\u0000" } '), (7, '{}', '[]'),
+INSERT INTO fv.documents VALUES (1, '[1, "a", {"b": null}]', '[1, 1.0, 1e3]'), (2, '"x"', '"x"'), (3, 'null', 'null'), (4, NULL, NULL),
+	(5, '12.50', '{"b": 1, "b": 2}'), (6, 'true', ' { "z" : "\u0000" } '), (7, '{}', '[]'),
 	(8, '1e200', '1234567890123456789012345678901234567890');
 INSERT INTO fv.documents SELECT 9, (repeat('[', 100) || repeat(']', 100))::jsonb, (repeat('{"a":', 100) || '1' || repeat('}', 100))::json;
 UPDATE fv.documents SET j = k::jsonb WHERE id < 4;
@@ -48,7 +55,8 @@ INSERT INTO fv.documents SELECT 10, jsonb_build_object('a', repeat('x', 500000))
 SELECT item ->> 'Id' AS id, left(item ->> 'J', 50) AS j, left(item ->> 'K', 50) AS k FROM fvt WHERE pk LIKE 'DOCUMENT#%' ORDER BY pk;
 SELECT difference FROM dyn_verify_migration('fd');
 SELECT dyn_create_entity_view('fvt', 'Document', 'document_items');
-SELECT id, v."J" IS NOT DISTINCT FROM d.j AS j, v."K"::text IS NOT DISTINCT FROM d.k::text AS k FROM fv.documents d LEFT JOIN document_items v ON v."Id" = d.id ORDER BY id;
+SELECT id, v."J" IS NOT DISTINCT FROM d.j AS j, v."K"::text IS NOT DISTINCT FROM d.k::text AS k FROM fv.documents d LEFT JOIN document_items v ON v."Id" =
+	d.id ORDER BY id;
 SELECT "Id" FROM document_items WHERE jsonb_typeof("J") = 'object' ORDER BY 1;
 SELECT key FROM dyn_check_entities('fvt');
 SELECT dyn_unfollow_migration('fd');

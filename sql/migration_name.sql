@@ -94,7 +94,8 @@ SELECT dyn_create_entity('mno.more', 'Row', '{"pk": "ROW#<Id>"}', '{"Id": "N int
 SELECT dyn_create_migration('mno.more', 'shop', '[{"entity": "Row", "from": "mno.rows"}]');
 SELECT dyn_create_migration('mno.more', 'shop2', '[{"entity": "Row", "from": "mno.rows"}]');
 DO $$ BEGIN
-	EXECUTE format('SECURITY LABEL FOR dynamo_table ON TABLE mno.more IS %L', (SELECT replace(label, 'shop2', 'shop') FROM pg_seclabels WHERE objoid = 'mno.more'::regclass));
+	EXECUTE format('SECURITY LABEL FOR dynamo_table ON TABLE mno.more IS %L',
+		(SELECT replace(label, 'shop2', 'shop') FROM pg_seclabels WHERE objoid = 'mno.more'::regclass));
 END $$;
 SELECT dyn_drop_migration('shop');
 DROP TABLE mno.more;

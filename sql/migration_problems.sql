@@ -6,7 +6,8 @@ CREATE TABLE trouble.users (id int PRIMARY KEY, name text, email text, born date
 INSERT INTO trouble.users VALUES (1, 'ada', 'ADA@x', '2000-01-01', 1), (2, 'a#b', 'b@x', NULL, 2), (3, NULL, 'ada@x', NULL, 0), (4, 'd', 'Ada@x', NULL, 'NaN'),
 	(5, 'e', 'e@x', NULL, 5), (6, 'f', '', NULL, 6);
 SELECT dyn_create_table('people', 'pk S', 'sk S');
-SELECT dyn_create_entity('people', 'User', '{"pk": "USER#<Name>", "sk": "#"}', '{"Name": {"type": "S text"}, "Id": {"type": "N integer"}, "N": {"type": "N numeric"}, "Inverse": {"type": "N numeric"}}');
+SELECT dyn_create_entity('people', 'User', '{"pk": "USER#<Name>", "sk": "#"}',
+	'{"Name": {"type": "S text"}, "Id": {"type": "N integer"}, "N": {"type": "N numeric"}, "Inverse": {"type": "N numeric"}}');
 SELECT dyn_create_migration('people', 'users', '[{"entity": "User", "from": "trouble.users", "attributes": {"Inverse": "1 / n"}}]');
 SELECT source_row, item IS NOT NULL AS makes_item, problem FROM dyn_preview_migration('users', 1);
 CALL dyn_migrate('users', batch_size => 2);
@@ -36,7 +37,8 @@ SELECT what, source_row, problem FROM dyn_job_problems WHERE name = 'emails' ORD
 CREATE TABLE trouble.admins (name text PRIMARY KEY);
 INSERT INTO trouble.admins VALUES ('e'), ('g');
 DELETE FROM people;
-SELECT dyn_create_migration('people', 'two', '[{"entity": "User", "from": "trouble.users", "where": "id = 5"}, {"name": "Admins", "entity": "User", "from": "trouble.admins"}]');
+SELECT dyn_create_migration('people', 'two', '[{"entity": "User", "from": "trouble.users", "where": "id = 5"}, {"name": "Admins",
+	"entity": "User", "from": "trouble.admins"}]');
 CALL dyn_migrate('two');
 SELECT item FROM people ORDER BY pk;
 SELECT step, what, source_row, problem FROM dyn_job_problems WHERE name = 'two' ORDER BY source_row;
@@ -63,9 +65,12 @@ SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "query": "DELETE
 SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "query": "SELECT * FROM trouble.users"}]');
 SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "query": "SELECT * FROM users", "key": ["id"]}]');
 SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "from": "trouble.users"}, {"entity": "User", "from": "trouble.admins"}]');
-SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "from": "trouble.users", "parents": {"p": {"from": "trouble.users", "on": {"email": "email"}}}}]');
-SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "from": "trouble.users", "children": {"N": {"from": "trouble.admins", "on": {"name": "name"}, "as": "list", "value": "name"}}}]');
-SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "from": "trouble.users", "children": {"N": {"from": "trouble.admins", "on": {"name": "name"}, "as": "bag"}}}]');
+SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "from": "trouble.users", "parents": {"p": {"from": "trouble.users",
+	"on": {"email": "email"}}}}]');
+SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "from": "trouble.users", "children": {"N": {"from": "trouble.admins",
+	"on": {"name": "name"}, "as": "list", "value": "name"}}}]');
+SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "from": "trouble.users", "children": {"N": {"from": "trouble.admins",
+	"on": {"name": "name"}, "as": "bag"}}}]');
 SELECT dyn_create_migration('nothing', 'm', '[]');
 SELECT dyn_drop_migration('nothing');
 CALL dyn_migrate('nothing');

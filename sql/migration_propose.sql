@@ -29,7 +29,8 @@ INSERT INTO book SELECT 'B' || i, 'Title ' || i, i * 7, i * 1.25, ARRAY['tag' ||
 INSERT INTO book_author SELECT 'B' || i, i % 20 + 1, 1 FROM generate_series(1, 40) i;
 INSERT INTO book_author SELECT 'B' || i, (i + 7) % 20 + 1, 2 FROM generate_series(1, 40, 3) i;
 INSERT INTO copy SELECT 'B' || i, n, n % 3 + 1 FROM generate_series(1, 40) i, generate_series(1, 3) n;
-INSERT INTO repair SELECT 'B' || i, 1, n, timestamptz '2024-01-01 10:00+00' + n * interval '1 day', 'spine' FROM generate_series(1, 40, 4) i, generate_series(1, 2) n;
+INSERT INTO repair SELECT 'B' || i, 1, n, timestamptz '2024-01-01 10:00+00' + n * interval '1 day', 'spine' FROM generate_series(1, 40, 4) i,
+	generate_series(1, 2) n;
 INSERT INTO member SELECT i, 'Member ' || i, i % 5 > 0 FROM generate_series(1, 15) i;
 INSERT INTO loan SELECT i, i % 15 + 1, 'B' || i % 40 + 1, i % 3 + 1, nullif(i % 13, 0), CASE WHEN i % 2 = 0 THEN i % 12 + 1 END FROM generate_series(1, 100) i;
 INSERT INTO fine SELECT i, i * 5, i * 0.5 FROM generate_series(1, 20) i;
@@ -93,9 +94,11 @@ SELECT dyn_propose_migration('x', '{library.*}', '{"loan": ["member"]}');
 SELECT dyn_propose_migration('x', '{library.*}', '{"loan": "lender"}');
 SELECT dyn_propose_migration('x', '{library.*}', '{"loan": "author"}');
 -- an owner that a row may lack is for a person to decide
-SELECT line FROM dyn_propose_migration('x', '{library.*}', '{"loan": "staff", "branch": "staff"}') p, regexp_split_to_table(p, '\n') line WHERE line ~ '^-- [?] [^"]';
+SELECT line FROM dyn_propose_migration('x', '{library.*}', '{"loan": "staff", "branch": "staff"}') p, regexp_split_to_table(p, '\n') line
+	WHERE line ~ '^-- [?] [^"]';
 UPDATE branch SET head_id = 1;
-SELECT line FROM dyn_propose_migration('x', '{library.*}', '{"branch": "staff"}') p, regexp_split_to_table(p, '\n') line WHERE line ~ 'head_id (is|may be) NULL';
+SELECT line FROM dyn_propose_migration('x', '{library.*}', '{"branch": "staff"}') p, regexp_split_to_table(p, '\n') line
+	WHERE line ~ 'head_id (is|may be) NULL';
 CREATE ROLE propose_reader;
 GRANT USAGE ON SCHEMA library TO propose_reader;
 GRANT SELECT ON book, author TO propose_reader;

@@ -7,7 +7,8 @@ SET search_path = asked, public;
 
 CREATE TABLE customer (customer_id int PRIMARY KEY, name text NOT NULL, city text, since date NOT NULL);
 CREATE TABLE staff (staff_id int PRIMARY KEY, name text NOT NULL, manager_id int REFERENCES staff);
-CREATE TABLE orders (order_id int PRIMARY KEY, customer_id int NOT NULL REFERENCES customer, staff_id int REFERENCES staff, placed timestamptz NOT NULL, open boolean NOT NULL);
+CREATE TABLE orders (order_id int PRIMARY KEY, customer_id int NOT NULL REFERENCES customer, staff_id int REFERENCES staff, placed timestamptz NOT NULL,
+	open boolean NOT NULL);
 CREATE TABLE line (order_id int REFERENCES orders, line_no int, product_id int NOT NULL, amount int NOT NULL, PRIMARY KEY (order_id, line_no));
 CREATE TABLE product (product_id int PRIMARY KEY, title text NOT NULL, price numeric(8,2) NOT NULL);
 ALTER TABLE line ADD FOREIGN KEY (product_id) REFERENCES product;
@@ -26,7 +27,8 @@ INSERT INTO line SELECT o, n, n, o * n FROM generate_series(1, 3) o, generate_se
 -- Comments and statements of the access patterns alone: they are the last rows.
 CREATE FUNCTION asked(VARIADIC queries text[]) RETURNS SETOF text LANGUAGE sql AS $$
 	SELECT text FROM dyn_propose_migration('asked_items', '{customer,staff,orders,line,product,tag,product_tag}', queries => queries) WITH ORDINALITY AS p(text, i)
-	WHERE i >= (SELECT max(i) FROM dyn_propose_migration('asked_items', '{customer,staff,orders,line,product,tag,product_tag}', queries => queries) WITH ORDINALITY AS p(text, i)
+	WHERE i >= (SELECT max(i) FROM dyn_propose_migration('asked_items', '{customer,staff,orders,line,product,tag,product_tag}',
+		queries => queries) WITH ORDINALITY AS p(text, i)
 		WHERE text LIKE '-- Access patterns, from%')
 $$;
 
@@ -97,7 +99,8 @@ SELECT asked('SELEC 1', '-- nothing', 'SELECT 1; SELECT 2', 'SELECT * FROM nowhe
 SELECT dyn_propose_migration('asked_items', '{customer}', queries => ARRAY['SELECT 1', NULL]);
 
 -- Nothing breaks out of a comment.
-SELECT asked(E'SELECT *\n\tFROM customer\r\n-- x\n;\\echo broken\n', E'SELECT "a\nDROP TABLE customer;\u0085\u2028\u202Eb" FROM customer', E'SELECT 1 FROM customer -- \x1b[31m');
+SELECT asked(E'SELECT *\n\tFROM customer\r\n-- x\n;\\echo broken\n', E'SELECT "a\nDROP TABLE customer;\u0085\u2028\u202Eb" FROM customer',
+	E'SELECT 1 FROM customer -- \x1b[31m');
 SELECT count(*) FROM asked(E'SELECT *\n\tFROM customer\r\n-- x\n;\\echo broken\n', E'SELECT "a\nDROP TABLE customer;\u0085\u2028\u202Eb" FROM customer') AS line
 	WHERE rtrim(line, E'\n') ~ '(^|\n)(?!--)';
 
@@ -111,7 +114,8 @@ SELECT asked('SELECT loud(1) FROM customer WHERE customer_id = loud(1)', 'SELECT
 	'SELECT extract(year FROM since), date_trunc(''day'', since), interval ''1 day'', ''a'' || ''b'', ''x'' FROM customer WHERE customer_id = 1 AND city = ANY (''{a,b}'')');
 BEGIN;
 SELECT count(*) FROM asked('DELETE FROM customer WHERE customer_id = loud(1)', 'SELECT * FROM elsewhere WHERE id = loud(2)');
-SELECT relation::regclass, mode FROM pg_locks WHERE pid = pg_backend_pid() AND (mode = 'RowExclusiveLock' OR relation = 'elsewhere'::regclass) AND relation >= 16384;
+SELECT relation::regclass, mode FROM pg_locks WHERE pid = pg_backend_pid() AND (mode = 'RowExclusiveLock' OR relation = 'elsewhere'::regclass) AND relation >=
+	16384;
 ROLLBACK;
 SELECT count(*) FROM customer;
 
@@ -121,7 +125,8 @@ GRANT USAGE ON SCHEMA asked TO asked_reader;
 GRANT SELECT ON customer, orders TO asked_reader;
 GRANT SELECT ON order_lines TO asked_reader;
 SET ROLE asked_reader;
-SELECT text FROM dyn_propose_migration('asked_items', '{customer,orders}', queries => ARRAY['SELECT * FROM line', 'SELECT * FROM orders JOIN line USING (order_id)',
+SELECT text FROM dyn_propose_migration('asked_items', '{customer,orders}',
+	queries => ARRAY['SELECT * FROM line', 'SELECT * FROM orders JOIN line USING (order_id)',
 	'DELETE FROM customer', 'SELECT * FROM customer WHERE customer_id = 1', 'SELECT * FROM order_lines WHERE id = 1']) text
 	WHERE text LIKE '-- Access%';
 RESET ROLE;
@@ -149,7 +154,8 @@ CALL dyn_migrate('asked_items');
 SELECT dyn_access_pattern_chart('asked_items');
 
 SELECT item FROM dyn_run_access_pattern('asked_items', 'customer_by_customer_id', '{"customer_id": {"N": "1"}}') AS item;
-SELECT item->>'Type' AS type, item->>'line_no' AS line_no FROM dyn_run_access_pattern('asked_items', 'orders_and_line_by_order_id', '{"order_id": {"N": "2"}}') AS item;
+SELECT item->>'Type' AS type, item->>'line_no' AS line_no FROM dyn_run_access_pattern('asked_items', 'orders_and_line_by_order_id',
+	'{"order_id": {"N": "2"}}') AS item;
 SELECT item->>'order_id' AS order_id FROM dyn_run_access_pattern('asked_items', 'orders_by_customer_id_backward', '{"customer_id": {"N": "1"}}') AS item;
 SELECT item->>'order_id' AS order_id FROM dyn_run_access_pattern('asked_items', 'orders_by_customer_id_where_open_placed',
 	'{"customer_id": {"N": "1"}, "open": {"BOOL": true}, "placed_from": {"S": "2024-01-01T00:00:00Z"}, "placed_to": {"S": "2025-01-01T00:00:00Z"}}') AS item;
@@ -159,7 +165,8 @@ SELECT item->>'name' AS name FROM dyn_run_access_pattern('asked_items', 'staff_b
 
 -- pg_stat_statements that is not loaded with the server
 CREATE EXTENSION pg_stat_statements SCHEMA asked;
-SELECT text ~ '^-- Access patterns, from pg_stat_statements:\n-- It cannot be read: .* must be loaded via .*\n$' FROM dyn_propose_migration('asked_items', '{customer}') AS text
+SELECT text ~ '^-- Access patterns, from pg_stat_statements:\n-- It cannot be read: .* must be loaded via .*\n$'
+	FROM dyn_propose_migration('asked_items', '{customer}') AS text
 	WHERE text LIKE '-- Access%';
 DROP EXTENSION pg_stat_statements;
 DROP SCHEMA asked CASCADE;

@@ -10,7 +10,8 @@ CREATE TABLE secret (v text);
 INSERT INTO secret VALUES ('hidden');
 GRANT SELECT ON secret TO regress_proposer;
 CREATE FUNCTION told(target text, sources text[]) RETURNS SETOF text LANGUAGE sql AS $$
-	SELECT line FROM public.dyn_propose_migration(target, sources, NULL, ARRAY[]::text[]) p, regexp_split_to_table(p, '\n') line WHERE line ~ '^-- ([?]|[a-z_]+: |Size)' OR line ~ 'dyn_create_entity[(]' $$;
+	SELECT line FROM public.dyn_propose_migration(target, sources, NULL, ARRAY[]::text[]) p, regexp_split_to_table(p, '\n') line
+		WHERE line ~ '^-- ([?]|[a-z_]+: |Size)' OR line ~ 'dyn_create_entity[(]' $$;
 SET ROLE regress_mallory;
 -- what a view, a policy, an index, a statistics object and a constraint call tells who runs it, and what it may do
 CREATE FUNCTION pt.gain(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$

@@ -7,7 +7,8 @@ INSERT INTO mr.rows SELECT i, 'v' || i FROM generate_series(1, 20) i;
 SELECT dyn_create_table('mrt', 'pk S', 'sk S');
 SELECT dyn_create_entity('mrt', 'Row', '{"pk": "ROW#<Id>", "sk": "#"}', '{"Id": {"type": "N integer"}, "V": {"type": "S text"}}');
 SELECT dyn_create_migration('mrt', 'mr', '[{"entity": "Row", "from": "mr.rows"}]');
-CREATE FUNCTION mr.stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF new.pk = 'ROW#11' THEN RAISE EXCEPTION 'stop' USING errcode = 'io_error'; END IF; RETURN new; END $$;
+CREATE FUNCTION mr.stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF new.pk = 'ROW#11' THEN RAISE EXCEPTION 'stop' USING errcode =
+	'io_error'; END IF; RETURN new; END $$;
 CREATE TRIGGER stop BEFORE INSERT ON mrt FOR EACH ROW EXECUTE FUNCTION mr.stop();
 \set VERBOSITY terse
 CALL dyn_migrate('mr', batch_size => 5);
@@ -35,7 +36,8 @@ CALL dyn_migrate('mr', batch_size => 5);
 SELECT source_row, difference FROM dyn_verify_migration('mr');
 SELECT dyn_unfollow_migration('mr');
 -- functions that refuse a row, with long messages
-CREATE FUNCTION mr.checked(text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN IF length($1) > 100 THEN RAISE EXCEPTION 'too long: %', $1; END IF; RETURN $1; END $$;
+CREATE FUNCTION mr.checked(text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN IF length($1) > 100 THEN RAISE EXCEPTION 'too long: %',
+	$1; END IF; RETURN $1; END $$;
 INSERT INTO mr.rows VALUES (21, repeat('long', 100000));
 SELECT dyn_create_migration('mrt', 'mr', '[{"entity": "Row", "from": "mr.rows", "attributes": {"V": "mr.checked(v)"}}]');
 CALL dyn_migrate('mr');

@@ -5,7 +5,8 @@ CREATE SCHEMA vf;
 CREATE TABLE vf.t (id int PRIMARY KEY, v text, n int);
 INSERT INTO vf.t SELECT i, 'v' || i, i FROM generate_series(1, 2500) i;
 SELECT dyn_create_table('vft', 'pk S', 'sk S');
-SELECT dyn_create_entity('vft', 'T', '{"pk": "T#<Id>", "sk": "#"}', '{"Id": {"type": "N integer"}, "V": {"type": "S text"}, "N": {"type": "N integer", "stored": "n"}}');
+SELECT dyn_create_entity('vft', 'T', '{"pk": "T#<Id>", "sk": "#"}',
+	'{"Id": {"type": "N integer"}, "V": {"type": "S text"}, "N": {"type": "N integer", "stored": "n"}}');
 SELECT dyn_create_migration('vft', 'vf', '[{"entity": "T", "from": "vf.t", "where": "n > 0"}]');
 SELECT count(*) FROM dyn_verify_migration('vf');
 CALL dyn_migrate('vf');

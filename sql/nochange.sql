@@ -51,8 +51,10 @@ SELECT * FROM tries(ARRAY[
 	$$dyn_update('app', '{"pk":{"S":"a"},"sk":{"N":"1"}}', 'SET n = n, g = if_not_exists(g, :g)', vals => '{":g":{"S":"z"}}')$$,
 	$$dyn_update('app', '{"pk":{"S":"a"},"sk":{"N":"1"}}', 'SET n = :n', vals => '{":n":{"N":"5.00"}}', return_values => 'UPDATED_NEW')$$,
 	$$dyn_update('app', '{"pk":{"S":"a"},"sk":{"N":"1"}}', 'SET n = :n', vals => '{":n":{"N":"5"}}', return_values => 'UPDATED_OLD')$$,
-	$$dyn_update('app', '{"pk":{"S":"a"},"sk":{"N":"1"}}', 'ADD s :s, n :n DELETE ns :ns REMOVE nothing, m.x, m.b[7]', vals => '{":s":{"SS":["x"]},":n":{"N":"0"},":ns":{"NS":["3"]}}', return_values => 'ALL_NEW') = item FROM app WHERE sk = 1$$,
-	$$dyn_update('app', '{"pk":{"S":"a"},"sk":{"N":"1"}}', 'SET m.a = m.a', 'n = :n', vals => '{":n":{"N":"5"}}', return_values => 'ALL_OLD') = item FROM app WHERE sk = 1$$,
+	$$dyn_update('app', '{"pk":{"S":"a"},"sk":{"N":"1"}}', 'ADD s :s, n :n DELETE ns :ns REMOVE nothing, m.x, m.b[7]',
+		vals => '{":s":{"SS":["x"]},":n":{"N":"0"},":ns":{"NS":["3"]}}', return_values => 'ALL_NEW') = item FROM app WHERE sk = 1$$,
+	$$dyn_update('app', '{"pk":{"S":"a"},"sk":{"N":"1"}}', 'SET m.a = m.a', 'n = :n', vals => '{":n":{"N":"5"}}', return_values => 'ALL_OLD') = item FROM app
+		WHERE sk = 1$$,
 	$$dyn_update('app', '{"pk":{"S":"a"},"sk":{"N":"1"}}', 'SET m.a = m.a', 'n = :n', vals => '{":n":{"N":"6"}}')$$,
 	$$dyn_update('app', '{"pk":{"S":"a"},"sk":{"N":"1"}}', 'SET m.x.y = :n', vals => '{":n":{"N":"6"}}')$$,
 	$$dyn_update('app', '{"pk":{"S":"a"},"sk":{"N":"1"}}')$$,
@@ -64,14 +66,16 @@ SELECT * FROM tries(ARRAY[
 
 -- several items: each for itself
 CREATE TEMP TABLE places AS SELECT sk, ctid AS place FROM app;
-SELECT dyn_batch_write('app', ARRAY['{"pk":{"S":"a"},"sk":{"N":"2"}}', '{"pk":{"S":"a"},"sk":{"N":"3"},"n":{"N":"1"}}', '{"pk":{"S":"a"},"sk":{"N":"4"}}']::dyn_item[] || (SELECT item FROM app WHERE sk = 1));
+SELECT dyn_batch_write('app', ARRAY['{"pk":{"S":"a"},"sk":{"N":"2"}}', '{"pk":{"S":"a"},"sk":{"N":"3"},"n":{"N":"1"}}',
+	'{"pk":{"S":"a"},"sk":{"N":"4"}}']::dyn_item[] || (SELECT item FROM app WHERE sk = 1));
 SELECT sk, app.ctid = place AS kept FROM app LEFT JOIN places USING (sk) ORDER BY sk;
 TRUNCATE places;
 INSERT INTO places SELECT sk, ctid FROM app;
 SELECT dyn_transact(jsonb_build_array(
 	jsonb_build_object('Put', jsonb_build_object('TableName', 'app', 'Item', '{"pk":{"S":"a"},"sk":{"N":"2.0"}}'::jsonb)),
 	jsonb_build_object('Put', jsonb_build_object('TableName', 'app', 'Item', '{"pk":{"S":"a"},"sk":{"N":"3"},"n":{"N":"2"}}'::jsonb)),
-	jsonb_build_object('Put', jsonb_build_object('TableName', 'app', 'Item', '{"pk":{"S":"a"},"sk":{"N":"4"}}'::jsonb, 'ConditionExpression', 'attribute_exists(pk)')),
+	jsonb_build_object('Put', jsonb_build_object('TableName', 'app', 'Item', '{"pk":{"S":"a"},"sk":{"N":"4"}}'::jsonb, 'ConditionExpression',
+		'attribute_exists(pk)')),
 	jsonb_build_object('Update', jsonb_build_object('TableName', 'app', 'Key', '{"pk":{"S":"a"},"sk":{"N":"1"}}'::jsonb, 'UpdateExpression', 'SET n = n')))::json);
 SELECT sk, app.ctid = place AS kept FROM app LEFT JOIN places USING (sk) ORDER BY sk;
 SELECT * FROM tries(ARRAY[
@@ -85,12 +89,16 @@ SELECT * FROM tries(ARRAY[
 -- dyn_request: answers and capacity are those of a write
 SELECT * FROM tries(ARRAY[
 	$$dyn_request('PutItem', json_build_object('TableName', 'app', 'Item', item::text::json, 'ReturnConsumedCapacity', 'INDEXES')) FROM app WHERE sk = 2$$,
-	$$dyn_request('PutItem', json_build_object('TableName', 'app', 'Item', item::text::json, 'ReturnValues', 'ALL_OLD', 'ReturnConsumedCapacity', 'INDEXES', 'ReturnItemCollectionMetrics', 'SIZE')) FROM app WHERE sk = 3$$,
-	$$dyn_request('PutItem', json_build_object('TableName', 'app', 'Item', item::text::json, 'Expected', '{"n":{"Value":{"N":"2"}}}'::json)) FROM app WHERE sk = 3$$,
+	$$dyn_request('PutItem', json_build_object('TableName', 'app', 'Item', item::text::json, 'ReturnValues', 'ALL_OLD', 'ReturnConsumedCapacity', 'INDEXES',
+		'ReturnItemCollectionMetrics', 'SIZE')) FROM app WHERE sk = 3$$,
+	$$dyn_request('PutItem', json_build_object('TableName', 'app', 'Item', item::text::json, 'Expected', '{"n":{"Value":{"N":"2"}}}'::json)) FROM app WHERE sk =
+		3$$,
 	$$dyn_request('UpdateItem', '{"TableName":"app","Key":{"pk":{"S":"a"},"sk":{"N":"1"}},"UpdateExpression":"SET n = n","ReturnValues":"UPDATED_NEW","ReturnConsumedCapacity":"INDEXES"}')$$,
 	$$dyn_request('UpdateItem', '{"TableName":"app","Key":{"pk":{"S":"a"},"sk":{"N":"3"}},"AttributeUpdates":{"n":{"Action":"PUT","Value":{"N":"2"}},"x":{"Action":"DELETE"}},"ReturnValues":"ALL_NEW"}')$$,
-	$$dyn_request('BatchWriteItem', json_build_object('RequestItems', json_build_object('app', json_agg(json_build_object('PutRequest', json_build_object('Item', item::text::json)))), 'ReturnConsumedCapacity', 'TOTAL')) FROM app$$,
-	$$dyn_request('TransactWriteItems', json_build_object('TransactItems', json_agg(json_build_object('Put', json_build_object('TableName', 'app', 'Item', item::text::json))), 'ReturnConsumedCapacity', 'TOTAL')) FROM app$$]);
+	$$dyn_request('BatchWriteItem', json_build_object('RequestItems', json_build_object('app',
+		json_agg(json_build_object('PutRequest', json_build_object('Item', item::text::json)))), 'ReturnConsumedCapacity', 'TOTAL')) FROM app$$,
+	$$dyn_request('TransactWriteItems', json_build_object('TransactItems',
+		json_agg(json_build_object('Put', json_build_object('TableName', 'app', 'Item', item::text::json))), 'ReturnConsumedCapacity', 'TOTAL')) FROM app$$]);
 
 -- large items: compressed, and in TOAST
 SELECT dyn_create_table('large', 'pk S');
@@ -215,11 +223,13 @@ END $$;
 CREATE TRIGGER a BEFORE UPDATE ON app FOR EACH ROW WHEN (NEW.sk = 2) EXECUTE FUNCTION note();
 CREATE TEMP TABLE here AS SELECT pk, ctid AS place FROM noted UNION ALL SELECT 'app ' || sk, ctid FROM app;
 SELECT dyn_put('app', item) FROM app WHERE sk = 2;
-SELECT here.pk, place = coalesce(noted.ctid, app.ctid) AS kept FROM here LEFT JOIN noted USING (pk) LEFT JOIN app ON here.pk = 'app ' || app.sk ORDER BY here.pk;
+SELECT here.pk, place = coalesce(noted.ctid, app.ctid) AS kept FROM here LEFT JOIN noted USING (pk) LEFT JOIN app ON here.pk = 'app ' || app.sk
+	ORDER BY here.pk;
 DROP TRIGGER a ON app;
 -- and so are those of a rule
 CREATE RULE also AS ON UPDATE TO app DO ALSO UPDATE noted SET item = item WHERE pk = 'sql';
-SELECT try($$dyn_update('app', '{"pk":{"S":"a"},"sk":{"N":"2"}}', 'REMOVE nothing')$$, 'noted'), try($$dyn_update('app', '{"pk":{"S":"a"},"sk":{"N":"2"}}', 'REMOVE nothing')$$);
+SELECT try($$dyn_update('app', '{"pk":{"S":"a"},"sk":{"N":"2"}}', 'REMOVE nothing')$$, 'noted'),
+	try($$dyn_update('app', '{"pk":{"S":"a"},"sk":{"N":"2"}}', 'REMOVE nothing')$$);
 DROP RULE also ON app;
 DROP TABLE noted;
 -- where the derive trigger does not fire, nothing is kept

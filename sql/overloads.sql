@@ -5,11 +5,13 @@ SELECT dyn_create_table('app', 'pk S', 'n N');
 
 -- requests
 SELECT dyn_request('PutItem', '{"TableName": "app", "Item": {"pk": {"S": "a"}, "n": {"N": "1.0"}}}');
-SELECT dyn_request('PutItem', json_build_object('TableName', 'app', 'Item', json_build_object('pk', json_build_object('S', 'a'), 'n', json_build_object('N', '2'))));
+SELECT dyn_request('PutItem', json_build_object('TableName', 'app', 'Item',
+	json_build_object('pk', json_build_object('S', 'a'), 'n', json_build_object('N', '2'))));
 SELECT dyn_request('PutItem', jsonb_build_object('TableName', 'app', 'Item', '{"pk": {"S": "a"}, "n": {"N": "3"}}'::jsonb));
 PREPARE request AS SELECT dyn_request('GetItem', $1);
 EXECUTE request ('{"TableName": "app", "Key": {"pk": {"S": "a"}, "n": {"N": "1"}}}');
-SELECT pg_typeof(dyn_request('GetItem', r::jsonb)), dyn_request('GetItem', r::jsonb) -> 'Item' AS item FROM (VALUES ('{"TableName": "app", "Key": {"pk": {"S": "a"}, "n": {"N": "2"}}}')) v (r);
+SELECT pg_typeof(dyn_request('GetItem', r::jsonb)), dyn_request('GetItem', r::jsonb) -> 'Item' AS item
+	FROM (VALUES ('{"TableName": "app", "Key": {"pk": {"S": "a"}, "n": {"N": "2"}}}')) v (r);
 SELECT dyn_request('GetItem', NULL), dyn_request('GetItem', NULL::json), dyn_request('GetItem', NULL::jsonb);
 -- a name that occurs twice is an error but in jsonb, which has dropped it before
 SELECT dyn_request('GetItem', '{"TableName": "app", "TableName": "app", "Key": {"pk": {"S": "a"}, "n": {"N": "3"}}}');
@@ -25,7 +27,9 @@ SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"n": {"N": "1"}, "pk
 ROLLBACK;
 SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"pk": {"S": "t"}, "n": {"N": "1"}}}}]');
 SELECT dyn_transact(jsonb_build_array(jsonb_build_object('Delete', '{"TableName": "app", "Key": {"pk": {"S": "a"}, "n": {"N": "3"}}}'::jsonb)));
-SELECT dyn_transact_get(g::text), dyn_transact_get(g::json), dyn_transact_get(g::jsonb) FROM (VALUES ('[{"Get": {"TableName": "app", "Key": {"pk": {"S": "t"}, "n": {"N": "1"}}}}, {"Get": {"TableName": "app", "Key": {"pk": {"S": "a"}, "n": {"N": "3"}}}}]')) v (g);
+SELECT dyn_transact_get(g::text), dyn_transact_get(g::json), dyn_transact_get(g::jsonb)
+	FROM (VALUES ('[{"Get": {"TableName": "app", "Key": {"pk": {"S": "t"}, "n": {"N": "1"}}}}, {"Get": {"TableName": "app",
+	"Key": {"pk": {"S": "a"}, "n": {"N": "3"}}}}]')) v (g);
 SELECT * FROM dyn_transact_get('[{"Get": {"TableName": "app", "Key": {"pk": {"S": "t"}, "n": {"N": "1"}}}}]') i;
 SELECT dyn_transact(NULL);
 SELECT dyn_transact('{}'::jsonb);
@@ -46,7 +50,8 @@ SELECT dyn_batch_get('app', '{"{\"pk\":{\"S\":\"b\"},\"n\":{\"N\":\"3\"}}"}');
 PREPARE keys AS SELECT dyn_batch_get('app', $1);
 EXECUTE keys ('[{"pk": {"S": "b"}, "n": {"N": "3"}}]');
 -- the casts
-SELECT '[{"pk": "x", "n": [1, {"a": null}]}, {}]'::json::dyn_item[], '[{"pk": "x", "n": [1, {"a": null}]}, {}]'::jsonb::dyn_item[], '[]'::json::dyn_item[], '[]'::jsonb::dyn_item[];
+SELECT '[{"pk": "x", "n": [1, {"a": null}]}, {}]'::json::dyn_item[], '[{"pk": "x", "n": [1, {"a": null}]}, {}]'::jsonb::dyn_item[], '[]'::json::dyn_item[],
+	'[]'::jsonb::dyn_item[];
 SELECT dyn_batch_get('app', NULL::text);
 SELECT dyn_batch_get('app', NULL::jsonb);
 SELECT dyn_batch_get('app', '[]');

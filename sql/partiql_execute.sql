@@ -2,13 +2,16 @@
 \set SHOW_CONTEXT never
 CREATE SCHEMA partiql;
 SET search_path = partiql, public;
-SELECT dyn_create_table('app', 'pk S', 'sk N', global_indexes => '{"byKind":{"partition_key":"kind S","sort_key":"sk N","projection":"INCLUDE","non_key_attributes":["v"]}}', local_indexes => '{"byRank":{"sort_key":"rank N","projection":"KEYS_ONLY"}}');
+SELECT dyn_create_table('app', 'pk S', 'sk N',
+	global_indexes => '{"byKind":{"partition_key":"kind S","sort_key":"sk N","projection":"INCLUDE","non_key_attributes":["v"]}}',
+	local_indexes => '{"byRank":{"sort_key":"rank N","projection":"KEYS_ONLY"}}');
 
 -- writes: rows are what RETURNING asks for
 SELECT dyn_execute('INSERT INTO app VALUE {''pk'': ''a'', ''sk'': 1, ''kind'': ''x'', ''v'': <<''p'', ''q''>>, ''rank'': 9}');
 SELECT dyn_execute('INSERT INTO app VALUE {''pk'': ''a'', ''sk'': 1}');
 SELECT dyn_execute('UPDATE app SET v = set_add(v, <<''r''>>) SET n = 1 REMOVE rank WHERE pk = ''a'' AND sk = 1');
-SELECT dyn_execute('UPDATE app SET n = n + 1 WHERE pk = ''a'' AND sk = 1 RETURNING ' || clause || ' *') FROM unnest(ARRAY['ALL OLD', 'ALL NEW', 'MODIFIED OLD', 'MODIFIED NEW']) clause;
+SELECT dyn_execute('UPDATE app SET n = n + 1 WHERE pk = ''a'' AND sk = 1 RETURNING ' || clause || ' *')
+	FROM unnest(ARRAY['ALL OLD', 'ALL NEW', 'MODIFIED OLD', 'MODIFIED NEW']) clause;
 SELECT dyn_execute('FROM app WHERE pk = ''a'' AND sk = 1 SET v = <<''p''>> REMOVE gone RETURNING MODIFIED NEW *');
 SELECT dyn_execute('UPDATE app SET n = 50 WHERE pk = ''nobody'' AND sk = 1');
 SELECT dyn_execute('UPDATE app SET n = 5 WHERE pk = ''a'' AND sk = 1 AND n > 100');
@@ -29,17 +32,22 @@ SELECT dyn_execute('');
 
 -- parameters of each type: as text
 SELECT dyn_execute('INSERT INTO app VALUE {''pk'': ?, ''sk'': ?, ''kind'': ?, ''b'': ?, ''bool'': ?, ''null'': ?, ''l'': ?, ''m'': ?, ''ss'': ?, ''ns'': ?, ''bs'': ?}',
-	'[{"S": "p"}, {"N": "12345678901234567890123456789012345678"}, {"S": "it''s ? \u0000 \"x\""}, {"B": "AAH/"}, {"BOOL": true}, {"NULL": true}, {"L": [{"N": "1"}, {"S": ""}]}, {"M": {"a b": {"N": "1E-130"}}}, {"SS": ["b", "a"]}, {"NS": ["1.0", "2"]}, {"BS": ["AA==", "AQ=="]}]');
+	'[{"S": "p"}, {"N": "12345678901234567890123456789012345678"}, {"S": "it''s ? \u0000 \"x\""}, {"B": "AAH/"}, {"BOOL": true},
+	{"NULL": true}, {"L": [{"N": "1"}, {"S": ""}]}, {"M": {"a b": {"N": "1E-130"}}}, {"SS": ["b", "a"]}, {"NS": ["1.0", "2"]}, {"BS": ["AA==", "AQ=="]}]');
 SELECT item FROM app;
 -- and so they find what they have made, in conditions of all kinds
 SELECT count(*) FROM dyn_execute('SELECT * FROM app WHERE pk = ? AND sk = ? AND kind = ? AND b = ? AND "bool" = ? AND "null" = ? AND l = ? AND m = ? AND ss = ? AND ns = ? AND bs = ?',
-	'[{"S": "p"}, {"N": "12345678901234567890123456789012345678.0"}, {"S": "it''s ? \u0000 \"x\""}, {"B": "AAH/"}, {"BOOL": true}, {"NULL": true}, {"L": [{"N": "1.0"}, {"S": ""}]}, {"M": {"a b": {"N": "1E-130"}}}, {"SS": ["a", "b"]}, {"NS": ["2", "1"]}, {"BS": ["AQ==", "AA=="]}]');
+	'[{"S": "p"}, {"N": "12345678901234567890123456789012345678.0"}, {"S": "it''s ? \u0000 \"x\""}, {"B": "AAH/"}, {"BOOL": true},
+	{"NULL": true}, {"L": [{"N": "1.0"}, {"S": ""}]}, {"M": {"a b": {"N": "1E-130"}}}, {"SS": ["a", "b"]}, {"NS": ["2", "1"]}, {"BS": ["AQ==", "AA=="]}]');
 -- as json and jsonb, plain
-SELECT dyn_execute('UPDATE app SET kind = ?, l = ?, n = ?, t = ?, nil = ? WHERE pk = ? AND sk = ? RETURNING MODIFIED NEW *', '["z", [1.50, {"N": "0", "M": null}, []], -98765432109876543210987654321098765432, "\u0000", null, "p", 12345678901234567890123456789012345678]'::json);
-SELECT dyn_execute('UPDATE app SET kind = ?, l = ?, n = ?, t = ?, nil = ? WHERE pk = ? AND sk = ? RETURNING MODIFIED NEW *', jsonb_build_array('y', ARRAY[1.50], -98765432109876543210987654321098765432, true, null, 'p', 12345678901234567890123456789012345678));
+SELECT dyn_execute('UPDATE app SET kind = ?, l = ?, n = ?, t = ?, nil = ? WHERE pk = ? AND sk = ? RETURNING MODIFIED NEW *',
+	'["z", [1.50, {"N": "0", "M": null}, []], -98765432109876543210987654321098765432, "\u0000", null, "p", 12345678901234567890123456789012345678]'::json);
+SELECT dyn_execute('UPDATE app SET kind = ?, l = ?, n = ?, t = ?, nil = ? WHERE pk = ? AND sk = ? RETURNING MODIFIED NEW *',
+	jsonb_build_array('y', ARRAY[1.50], -98765432109876543210987654321098765432, true, null, 'p', 12345678901234567890123456789012345678));
 -- as values, of items or of SQL
 SELECT dyn_execute('SELECT kind FROM app WHERE pk = ? AND sk = ?', ARRAY[item -> 'pk', item -> 'sk']) FROM app;
-SELECT dyn_execute('UPDATE app SET day = ?, n = ? WHERE pk = ? AND sk = ? RETURNING MODIFIED NEW *', ARRAY[dyn_to_value(date '2026-01-02'), dyn_to_value(1.0), '{"S":"p"}', item -> 'sk']) FROM app WHERE pk = 'p';
+SELECT dyn_execute('UPDATE app SET day = ?, n = ? WHERE pk = ? AND sk = ? RETURNING MODIFIED NEW *',
+	ARRAY[dyn_to_value(date '2026-01-02'), dyn_to_value(1.0), '{"S":"p"}', item -> 'sk']) FROM app WHERE pk = 'p';
 -- as the text form of an array, as drivers send arrays without a type
 SELECT dyn_execute('SELECT kind FROM app WHERE pk = ? AND kind = ?', '{"{\"S\":\"p\"}","{\"S\":\"y\"}"}');
 SELECT dyn_execute('SELECT kind FROM app WHERE pk = ''p''', p) FROM unnest(ARRAY[' [ ] ', '{}', NULL]) p;
@@ -66,11 +74,16 @@ EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 	RETURN concat_ws(' | ', SQLSTATE, message, nullif(detail, ''), nullif(hint, ''));
 END $$;
-SELECT p, why(format('dyn_execute(''SELECT * FROM app WHERE pk = ?'', %L)', p)) FROM unnest(ARRAY['', ' ', '[', 'x', '"x"', '7', 'null', '[1]', '["x"]', '[null]', '[{}]', '[{"S": 1}]', '[{"S": "a"}] x', '[{"S": "a", "N": "1"}]', '[{"N": ""}]', '[{"N": "1E126"}]', '[{"NULL": false}]',
+SELECT p, why(format('dyn_execute(''SELECT * FROM app WHERE pk = ?'', %L)', p))
+	FROM unnest(ARRAY['', ' ', '[', 'x', '"x"', '7', 'null', '[1]', '["x"]', '[null]', '[{}]', '[{"S": 1}]', '[{"S": "a"}] x', '[{"S": "a", "N": "1"}]',
+	'[{"N": ""}]', '[{"N": "1E126"}]', '[{"NULL": false}]',
 	'[{"SS": ["a", "a"]}]', '[{"SS": []}]', '[{"B": "?"}]', '{NULL}', '{"x"}', '{', '{{"{\"S\":\"a\"}"},{"{\"S\":\"b\"}"}}', '[]']) p;
 SELECT left(why(format('dyn_execute(''SELECT * FROM app WHERE pk = ?'', %L)', repeat('[{"L":', 40))), 80);
-SELECT p, why(format('dyn_execute(''SELECT * FROM app WHERE pk = ?'', %L::jsonb)', p)), why(format('dyn_execute(''SELECT * FROM app WHERE pk = ?'', %L::json)', p)) FROM unnest(ARRAY['"p"', '{}', '[]', '[{"S": "p"}]', '[{"M": {}}]', '[{"": 1}]', '[1e126]']) p;
-SELECT p, why(format('dyn_execute(''SELECT * FROM app WHERE pk = ?'', %L::dyn_value[])', p)) FROM unnest(ARRAY['{NULL}', '{"{\"S\":1}"}', '{}', '{"{\"N\":\"1\"}"}']) p;
+SELECT p, why(format('dyn_execute(''SELECT * FROM app WHERE pk = ?'', %L::jsonb)', p)),
+	why(format('dyn_execute(''SELECT * FROM app WHERE pk = ?'', %L::json)', p))
+	FROM unnest(ARRAY['"p"', '{}', '[]', '[{"S": "p"}]', '[{"M": {}}]', '[{"": 1}]', '[1e126]']) p;
+SELECT p, why(format('dyn_execute(''SELECT * FROM app WHERE pk = ?'', %L::dyn_value[])', p))
+	FROM unnest(ARRAY['{NULL}', '{"{\"S\":1}"}', '{}', '{"{\"N\":\"1\"}"}']) p;
 SELECT why('dyn_execute(''SELECT * FROM app WHERE pk = ?'', (SELECT format(''[%s]'', string_agg(''{"S":"a"}'', '','')) FROM generate_series(1, 10000)))');
 SELECT why(format('dyn_execute(%L)', 'SELECT * FROM app WHERE pk = ''' || repeat('x', 8200) || ''''));
 -- NULL arguments
@@ -83,7 +96,8 @@ SELECT dyn_execute('SELECT kind FROM app', return_values_on_condition_check_fail
 DELETE FROM app;
 
 -- reads
-SELECT dyn_execute('INSERT INTO app VALUE {''pk'': ?, ''sk'': ?, ''kind'': ?, ''rank'': ?, ''v'': ?}', jsonb_build_array(p, s, 'k' || s % 2, -s, p || s)) FROM unnest(ARRAY['a', 'b', 'c']) p, generate_series(1, 6) s;
+SELECT dyn_execute('INSERT INTO app VALUE {''pk'': ?, ''sk'': ?, ''kind'': ?, ''rank'': ?, ''v'': ?}', jsonb_build_array(p, s, 'k' || s % 2, -s, p || s))
+	FROM unnest(ARRAY['a', 'b', 'c']) p, generate_series(1, 6) s;
 SELECT dyn_execute('SELECT pk, sk FROM app WHERE pk IN [''c'', ''a''] AND sk BETWEEN 2 AND 3 ORDER BY pk DESC, sk');
 SELECT dyn_execute('SELECT pk, sk FROM app.byKind WHERE kind = ''k1'' AND sk > 3');
 SELECT dyn_execute('SELECT v, rank FROM app.byRank WHERE pk = ''a'' AND rank < -4');
@@ -95,7 +109,8 @@ SELECT dyn_execute('SELECT sk FROM app.byKind WHERE kind = ''k1''', consistent_r
 
 -- pages
 SELECT items, item_count, scanned_count, next_token IS NULL AS last FROM dyn_execute_page('SELECT sk FROM app WHERE pk = ''a'' AND rank < -2', page_size => 3);
-CREATE FUNCTION pages(statement text, parameters text, page_size bigint, OUT pages int, OUT counts bigint[], OUT scanned bigint[], OUT same boolean) LANGUAGE plpgsql AS $$
+CREATE FUNCTION pages(statement text, parameters text, page_size bigint, OUT pages int, OUT counts bigint[], OUT scanned bigint[],
+	OUT same boolean) LANGUAGE plpgsql AS $$
 DECLARE
 	page record;
 	found dyn_item[] := '{}';
@@ -113,7 +128,9 @@ BEGIN
 	END LOOP;
 	same := found = ARRAY(SELECT dyn_execute(statement, parameters));
 END $$;
-SELECT statement, p.* FROM unnest(ARRAY['SELECT * FROM app', 'SELECT * FROM app WHERE sk > 3', 'SELECT sk FROM app WHERE pk = ?', 'SELECT sk FROM app WHERE pk IN [?, ''c''] AND sk > 2 ORDER BY pk DESC', 'SELECT * FROM app.byKind WHERE kind = ''k0'' AND v > ''b''', 'SELECT * FROM app WHERE pk = ? AND pk = ''z''']) statement, pages(statement, '[{"S":"a"}]', 4) p;
+SELECT statement, p.* FROM unnest(ARRAY['SELECT * FROM app', 'SELECT * FROM app WHERE sk > 3', 'SELECT sk FROM app WHERE pk = ?',
+	'SELECT sk FROM app WHERE pk IN [?, ''c''] AND sk > 2 ORDER BY pk DESC', 'SELECT * FROM app.byKind WHERE kind = ''k0'' AND v > ''b''',
+	'SELECT * FROM app WHERE pk = ? AND pk = ''z''']) statement, pages(statement, '[{"S":"a"}]', 4) p;
 -- a token is that of its statement, its parameters and this database
 SELECT next_token AS token FROM dyn_execute_page('SELECT sk FROM app WHERE pk = ?', '["a"]'::jsonb, page_size => 2) \gset
 SELECT items FROM dyn_execute_page('SELECT sk FROM app WHERE pk = ?', '[{"S":"a"}]', page_size => 9, next_token => :'token');
@@ -216,19 +233,25 @@ SET search_path = partiql, public;
 SELECT dyn_create_table('shop', 'pk S', 'sk S');
 SELECT dyn_create_entity('shop', 'Order', '{"pk": "C#<Customer>", "sk": "O#<Id>"}', '{"Customer": "S", "Id": "S", "Total": "N"}');
 SELECT dyn_enforce_entities('shop');
-SELECT dyn_execute('INSERT INTO shop VALUE {''pk'': ?, ''sk'': ?, ''Customer'': ''1'', ''Id'': ''7'', ''Total'': 3, ''Type'': ''Order''}', '["C#1", "O#7"]'::jsonb);
-SELECT why($$dyn_execute('INSERT INTO shop VALUE {''pk'': ?, ''sk'': ?, ''Customer'': ''2'', ''Id'': ''7'', ''Total'': 3, ''Type'': ''Order''}', '["C#1", "O#8"]'::jsonb)$$);
+SELECT dyn_execute('INSERT INTO shop VALUE {''pk'': ?, ''sk'': ?, ''Customer'': ''1'', ''Id'': ''7'', ''Total'': 3, ''Type'': ''Order''}',
+	'["C#1", "O#7"]'::jsonb);
+SELECT why($$dyn_execute('INSERT INTO shop VALUE {''pk'': ?, ''sk'': ?, ''Customer'': ''2'', ''Id'': ''7'', ''Total'': 3, ''Type'': ''Order''}',
+	'["C#1", "O#8"]'::jsonb)$$);
 SELECT why($$dyn_execute('UPDATE shop SET Total = ''much'' WHERE pk = ''C#1'' AND sk = ''O#7''')$$);
 SELECT dyn_execute('UPDATE shop SET Total = Total + ? WHERE pk = ''C#1'' AND sk = ''O#7'' RETURNING ALL NEW *', '[0.5]'::jsonb);
 
 -- T14: a parameter is the value of an attribute, and has 31 levels, as text and as a value of SQL
 SELECT dyn_create_table('deep', 'pk S');
 CREATE FUNCTION nested(n int) RETURNS text LANGUAGE sql RETURN repeat('{"L":[', n) || '{"S":"x"}' || repeat(']}', n);
-SELECT n, why(format('dyn_execute(%L, %L)', format('INSERT INTO deep VALUE {''pk'': ''text %s'', ''v'': ?}', n), format('[%s]', nested(n)))) FROM generate_series(31, 32) n;
-SELECT n, why(format('dyn_execute(%L, %L)', format('INSERT INTO deep VALUE {''pk'': ''array %s'', ''v'': ?}', n), ARRAY[nested(n)])) FROM generate_series(31, 32) n;
+SELECT n, why(format('dyn_execute(%L, %L)', format('INSERT INTO deep VALUE {''pk'': ''text %s'', ''v'': ?}', n), format('[%s]', nested(n))))
+	FROM generate_series(31, 32) n;
+SELECT n, why(format('dyn_execute(%L, %L)', format('INSERT INTO deep VALUE {''pk'': ''array %s'', ''v'': ?}', n), ARRAY[nested(n)]))
+	FROM generate_series(31, 32) n;
 SELECT n, why(format('dyn_execute(%L, ARRAY[%L::dyn_value])', 'UPDATE deep SET v = ? WHERE pk = ''text 31''', nested(n))) FROM generate_series(31, 32) n;
-SELECT n, why(format('dyn_request(%L, %L)', 'ExecuteStatement', format('{"Statement":"INSERT INTO deep VALUE {''pk'': ''request %s'', ''v'': ?}","Parameters":[%s]}', n, nested(n)))) FROM generate_series(31, 32) n;
-SELECT n, why(format('dyn_request(%L, %L)', 'UpdateItem', format('{"TableName":"deep","Key":{"pk":{"S":"legacy %s"}},"AttributeUpdates":{"v":{"Value":%s}}}', n, nested(n)))) FROM generate_series(31, 32) n;
+SELECT n, why(format('dyn_request(%L, %L)', 'ExecuteStatement',
+	format('{"Statement":"INSERT INTO deep VALUE {''pk'': ''request %s'', ''v'': ?}","Parameters":[%s]}', n, nested(n)))) FROM generate_series(31, 32) n;
+SELECT n, why(format('dyn_request(%L, %L)', 'UpdateItem', format('{"TableName":"deep","Key":{"pk":{"S":"legacy %s"}},"AttributeUpdates":{"v":{"Value":%s}}}',
+	n, nested(n)))) FROM generate_series(31, 32) n;
 -- what is stored can be read as text again
 SELECT pk, item::text::dyn_item = item AS same FROM deep ORDER BY pk;
 DROP SCHEMA partiql CASCADE;

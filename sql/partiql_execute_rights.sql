@@ -20,15 +20,21 @@ CREATE FUNCTION each(role text, rights text, OUT what text, OUT partiql text, OU
 DECLARE
 	called text;
 	calls text[] := ARRAY[
-		['get', 'dyn_execute(''SELECT * FROM app WHERE pk = ''''a'''' AND sk = 1'')', 'dyn_query(''app'', ''pk = :p AND sk = :s'', vals => ''{":p":{"S":"a"},":s":{"N":"1"}}'')'],
+		['get', 'dyn_execute(''SELECT * FROM app WHERE pk = ''''a'''' AND sk = 1'')',
+		'dyn_query(''app'', ''pk = :p AND sk = :s'', vals => ''{":p":{"S":"a"},":s":{"N":"1"}}'')'],
 		['query', 'dyn_execute(''SELECT * FROM app WHERE pk = ''''a'''''')', 'dyn_query(''app'', ''pk = :p'', vals => ''{":p":{"S":"a"}}'')'],
-		['index', 'dyn_execute(''SELECT * FROM app.byKind WHERE kind = ''''k'''''')', 'dyn_query(''app'', ''kind = :p'', index_name => ''byKind'', vals => ''{":p":{"S":"k"}}'')'],
+		['index', 'dyn_execute(''SELECT * FROM app.byKind WHERE kind = ''''k'''''')',
+		'dyn_query(''app'', ''kind = :p'', index_name => ''byKind'', vals => ''{":p":{"S":"k"}}'')'],
 		['scan', 'dyn_execute(''SELECT * FROM app'')', 'dyn_scan(''app'')'],
 		['page', 'dyn_execute_page(''SELECT * FROM app'')', 'dyn_scan_page(''app'')'],
 		['explain', 'dyn_explain_statement(''SELECT * FROM app'')', 'dyn_explain(''app'')'],
-		['insert', 'dyn_execute(''INSERT INTO app VALUE {''''pk'''': ''''n'''', ''''sk'''': 1}'')', 'generate_series(1, 1) i WHERE dyn_put(''app'', ''{"pk":{"S":"n"},"sk":{"N":"1"}}'', condition => ''attribute_not_exists(pk)'') IS NOT NULL'],
-		['update', 'dyn_execute(''UPDATE app SET n = 1 WHERE pk = ''''a'''' AND sk = 1 RETURNING ALL NEW *'')', 'generate_series(1, 1) i WHERE dyn_update(''app'', ''{"pk":{"S":"a"},"sk":{"N":"1"}}'', ''SET n = :n'', condition => ''attribute_exists(pk)'', vals => ''{":n":{"N":"1"}}'', return_values => ''ALL_NEW'') IS NOT NULL'],
-		['delete', 'dyn_execute(''DELETE FROM app WHERE pk = ''''a'''' AND sk = 1 RETURNING ALL OLD *'')', 'generate_series(1, 1) i WHERE dyn_delete(''app'', ''{"pk":{"S":"a"},"sk":{"N":"1"}}'', return_values => ''ALL_OLD'') IS NOT NULL']];
+		['insert', 'dyn_execute(''INSERT INTO app VALUE {''''pk'''': ''''n'''', ''''sk'''': 1}'')',
+		'generate_series(1, 1) i WHERE dyn_put(''app'', ''{"pk":{"S":"n"},"sk":{"N":"1"}}'', condition => ''attribute_not_exists(pk)'') IS NOT NULL'],
+		['update', 'dyn_execute(''UPDATE app SET n = 1 WHERE pk = ''''a'''' AND sk = 1 RETURNING ALL NEW *'')',
+		'generate_series(1, 1) i WHERE dyn_update(''app'', ''{"pk":{"S":"a"},"sk":{"N":"1"}}'', ''SET n = :n'',
+		condition => ''attribute_exists(pk)'', vals => ''{":n":{"N":"1"}}'', return_values => ''ALL_NEW'') IS NOT NULL'],
+		['delete', 'dyn_execute(''DELETE FROM app WHERE pk = ''''a'''' AND sk = 1 RETURNING ALL OLD *'')',
+		'generate_series(1, 1) i WHERE dyn_delete(''app'', ''{"pk":{"S":"a"},"sk":{"N":"1"}}'', return_values => ''ALL_OLD'') IS NOT NULL']];
 BEGIN
 	BEGIN
 		EXECUTE rights;
@@ -58,8 +64,11 @@ SELECT count(dyn_put('app', jsonb_build_object('pk', p, 'sk', s, 'kind', 'k'))) 
 RESET ROLE;
 
 -- privileges: of others and of columns
-SELECT rights, e.* FROM unnest(ARRAY['SELECT 1', 'GRANT SELECT ON app TO regress_partiql_user', 'GRANT SELECT, INSERT ON app TO regress_partiql_user', 'GRANT SELECT, INSERT, UPDATE ON app TO regress_partiql_user', 'GRANT SELECT, DELETE ON app TO regress_partiql_user',
-	'GRANT INSERT, UPDATE, DELETE ON app TO regress_partiql_user', 'GRANT SELECT (pk, sk) ON app TO regress_partiql_user', 'GRANT SELECT (item, pk, sk, kind), UPDATE (item, kind) ON app TO regress_partiql_user']) WITH ORDINALITY r (rights, i), each('regress_partiql_user', rights) e ORDER BY i;
+SELECT rights, e.* FROM unnest(ARRAY['SELECT 1', 'GRANT SELECT ON app TO regress_partiql_user', 'GRANT SELECT, INSERT ON app TO regress_partiql_user',
+	'GRANT SELECT, INSERT, UPDATE ON app TO regress_partiql_user', 'GRANT SELECT, DELETE ON app TO regress_partiql_user',
+	'GRANT INSERT, UPDATE, DELETE ON app TO regress_partiql_user', 'GRANT SELECT (pk, sk) ON app TO regress_partiql_user',
+	'GRANT SELECT (item, pk, sk, kind), UPDATE (item, kind) ON app TO regress_partiql_user']) WITH ORDINALITY r (rights, i),
+	each('regress_partiql_user', rights) e ORDER BY i;
 SELECT * FROM each('regress_partiql_owner', 'REVOKE SELECT ON app FROM regress_partiql_owner');
 -- no table is told about to who has no rights on it, and no lock is waited for
 SET ROLE regress_partiql_user;
@@ -107,7 +116,9 @@ SHOW dynamo_table.partiql_scans;
 SELECT dyn_execute('SELECT pk, sk FROM app');
 SELECT dyn_execute('SELECT pk, sk FROM app WHERE sk = 1');
 SELECT dyn_execute('SELECT pk, sk FROM app.byKind WHERE kind > ''a''');
-SELECT why(format('%s(%L)', f, s)) FROM unnest(ARRAY['dyn_execute', 'dyn_execute_page', 'dyn_explain_statement']) f, unnest(ARRAY['SELECT pk FROM app WHERE pk = ''a'' OR sk = 1', 'SELECT pk FROM app WHERE pk > ''a''', 'SELECT pk FROM app WHERE pk IN [''a'', ''b''] AND sk = 1', 'SELECT pk FROM app.byKind WHERE kind = ''k''',
+SELECT why(format('%s(%L)', f, s)) FROM unnest(ARRAY['dyn_execute', 'dyn_execute_page', 'dyn_explain_statement']) f,
+	unnest(ARRAY['SELECT pk FROM app WHERE pk = ''a'' OR sk = 1', 'SELECT pk FROM app WHERE pk > ''a''',
+	'SELECT pk FROM app WHERE pk IN [''a'', ''b''] AND sk = 1', 'SELECT pk FROM app.byKind WHERE kind = ''k''',
 	'SELECT pk FROM app WHERE pk = ''a'' AND pk = ''b''', 'UPDATE app SET n = 1 WHERE pk = ''a'' AND sk = 1 RETURNING ALL NEW *']) s;
 SELECT dyn_request('ExecuteStatement', '{"Statement": "SELECT pk FROM app WHERE sk = 1"}');
 SELECT dyn_request('ExecuteStatement', '{"Statement": "SELECT sk FROM app WHERE pk = ''b'' AND n = 1"}');
@@ -123,12 +134,14 @@ ALTER ROLE regress_partiql_user SET dynamo_table.partiql_scans = on;
 ALTER ROLE regress_partiql_user RESET dynamo_table.partiql_scans;
 RESET ALL;
 SHOW dynamo_table.partiql_scans;
-CREATE FUNCTION pg_temp.allowed() RETURNS bigint LANGUAGE sql SET dynamo_table.partiql_scans = on AS $$ SELECT count(*) FROM dyn_execute('SELECT pk FROM app') $$;
+CREATE FUNCTION pg_temp.allowed() RETURNS bigint LANGUAGE sql SET dynamo_table.partiql_scans = on AS $$ SELECT count(*)
+	FROM dyn_execute('SELECT pk FROM app') $$;
 \c - :me
 \set SHOW_CONTEXT never
 -- a function of an administrator may, for the one statement that needs it
 SET search_path = partiql_rights, public;
-CREATE FUNCTION counted() RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = partiql_rights, public SET dynamo_table.partiql_scans = on AS $$ SELECT count(*) FROM dyn_execute('SELECT pk FROM app') $$;
+CREATE FUNCTION counted() RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = partiql_rights, public SET dynamo_table.partiql_scans = on
+	AS $$ SELECT count(*) FROM dyn_execute('SELECT pk FROM app') $$;
 SELECT setdatabase, setconfig FROM pg_db_role_setting WHERE setrole = 'regress_partiql_user'::regrole;
 \c - regress_partiql_user
 SELECT counted();

@@ -1,12 +1,17 @@
 -- dyn_explain_statement(): what PartiQL statements read and write; pages are bounded, since their number depends on the server.
 CREATE SCHEMA partiql_explain;
 SET search_path = partiql_explain, public;
-SELECT dyn_create_table('app', 'pk S', 'sk N', global_indexes => '{"byKind":{"partition_key":"kind S","sort_key":"sk N","projection":"ALL"},"keys":{"partition_key":"kind S","projection":"KEYS_ONLY"}}', local_indexes => '{"byRank":{"sort_key":"rank N","projection":"KEYS_ONLY"}}');
-SELECT count(dyn_put('app', jsonb_build_object('pk', p, 'sk', s, 'kind', 'k' || s % 2, 'rank', -s, 'v', repeat('x', 100)))) FROM unnest(ARRAY['a', 'b', 'c']) p, generate_series(1, 100) s;
+SELECT dyn_create_table('app', 'pk S', 'sk N',
+	global_indexes => '{"byKind":{"partition_key":"kind S","sort_key":"sk N","projection":"ALL"},"keys":{"partition_key":"kind S","projection":"KEYS_ONLY"}}',
+	local_indexes => '{"byRank":{"sort_key":"rank N","projection":"KEYS_ONLY"}}');
+SELECT count(dyn_put('app', jsonb_build_object('pk', p, 'sk', s, 'kind', 'k' || s % 2, 'rank', -s, 'v', repeat('x', 100))))
+	FROM unnest(ARRAY['a', 'b', 'c']) p, generate_series(1, 100) s;
 VACUUM ANALYZE app;
 CREATE FUNCTION accesses(statement text, parameters text DEFAULT NULL, max_items bigint DEFAULT NULL, page_size bigint DEFAULT NULL)
-	RETURNS TABLE (action text, index text, postgres_index regclass, range text, direction text, condition text, items text, few_pages boolean, index_only boolean) LANGUAGE sql AS $$
-	SELECT action, index_name, postgres_index, range, direction, condition, items_returned || '/' || items_read, pages_read <= items_read + 10, index_only FROM dyn_explain_statement(statement, parameters, max_items, page_size) $$;
+	RETURNS TABLE (action text, index text, postgres_index regclass, range text, direction text, condition text, items text, few_pages boolean,
+		index_only boolean) LANGUAGE sql AS $$
+	SELECT action, index_name, postgres_index, range, direction, condition, items_returned || '/' || items_read, pages_read <= items_read + 10, index_only
+		FROM dyn_explain_statement(statement, parameters, max_items, page_size) $$;
 -- one read, of the table
 SELECT * FROM accesses('SELECT * FROM app WHERE pk = ?', '[{"S":"a"}]');
 SELECT * FROM accesses('SELECT * FROM app WHERE pk = ''a'' AND sk = 5');
@@ -40,8 +45,10 @@ SELECT * FROM accesses('SELECT * FROM app WHERE pk IN [''a'', ''b'', ''c''] AND 
 SELECT * FROM accesses('SELECT * FROM app WHERE pk IN [''a'', ''b'', ''c'']', page_size => 100);
 SELECT * FROM accesses('SELECT * FROM app WHERE v = ''y''', page_size => 1);
 -- where the next page begins
-SELECT range, items_read FROM dyn_execute_page('SELECT sk FROM app WHERE pk IN [''a'', ''b'']', page_size => 130) p, dyn_explain_statement('SELECT sk FROM app WHERE pk IN [''a'', ''b'']', next_token => p.next_token);
-SELECT range, items_read FROM dyn_execute_page('SELECT sk FROM app', page_size => 130) p, dyn_explain_statement('SELECT sk FROM app', page_size => 10, next_token => p.next_token);
+SELECT range, items_read FROM dyn_execute_page('SELECT sk FROM app WHERE pk IN [''a'', ''b'']', page_size => 130) p,
+	dyn_explain_statement('SELECT sk FROM app WHERE pk IN [''a'', ''b'']', next_token => p.next_token);
+SELECT range, items_read FROM dyn_execute_page('SELECT sk FROM app', page_size => 130) p,
+	dyn_explain_statement('SELECT sk FROM app', page_size => 10, next_token => p.next_token);
 -- parameters as values and as plain JSON
 SELECT range FROM dyn_explain_statement('SELECT * FROM app WHERE pk = ? AND sk < ?', ARRAY[dyn_to_value('it''s'::text), dyn_to_value(7.50)]);
 SELECT range FROM dyn_explain_statement('SELECT * FROM app WHERE pk = ? AND sk < ?', '["it''s", 7.50]'::jsonb);
@@ -82,8 +89,11 @@ SELECT dyn_explain('SELECT * FROM app');
 SELECT range FROM dyn_explain('app', 'pk = :p', vals => '{":p":"a"}'::jsonb);
 
 -- which store serves it, and why not the direct one
-CREATE FUNCTION stores(statement text) RETURNS text LANGUAGE sql AS $$ SELECT action || ': ' || store || coalesce(', ' || store_reason, '') FROM dyn_explain_statement(statement) LIMIT 1 $$;
-CREATE VIEW statements AS SELECT * FROM unnest(ARRAY['SELECT sk FROM app WHERE pk = ''a'' AND sk = 1', 'SELECT sk FROM app.byKind WHERE kind = ''k0'' AND sk = 2', 'INSERT INTO app VALUE {''pk'': ''a'', ''sk'': 1}', 'UPDATE app SET n = 1 WHERE pk = ''a'' AND sk = 1', 'DELETE FROM app WHERE pk = ''a'' AND sk = 1']) s;
+CREATE FUNCTION stores(statement text) RETURNS text LANGUAGE sql AS $$ SELECT action || ': ' || store || coalesce(', ' || store_reason, '')
+	FROM dyn_explain_statement(statement) LIMIT 1 $$;
+CREATE VIEW statements AS SELECT * FROM unnest(ARRAY['SELECT sk FROM app WHERE pk = ''a'' AND sk = 1',
+	'SELECT sk FROM app.byKind WHERE kind = ''k0'' AND sk = 2', 'INSERT INTO app VALUE {''pk'': ''a'', ''sk'': 1}',
+	'UPDATE app SET n = 1 WHERE pk = ''a'' AND sk = 1', 'DELETE FROM app WHERE pk = ''a'' AND sk = 1']) s;
 SET dynamo_table.direct_store = on;
 SELECT stores(s) FROM statements;
 SET dynamo_table.direct_store = off;

@@ -13,12 +13,15 @@ CREATE ROLE dyn_pq_reader;
 CREATE ROLE dyn_pq_writer;
 CREATE ROLE dyn_pq_owner;
 CREATE TABLE statements (n int PRIMARY KEY, statement text);
-INSERT INTO statements SELECT ordinality, s FROM unnest(ARRAY['SELECT sk FROM app WHERE pk = ''a'' AND sk = ''1''', 'SELECT sk FROM app WHERE pk = ''a''', 'SELECT sk FROM app WHERE x > 0', 'SELECT sk FROM app.i WHERE g = ''g''',
-  'INSERT INTO app VALUE {''pk'': ''new'', ''sk'': ''1''}', 'INSERT INTO app VALUE {''pk'': ''a'', ''sk'': ''2''}', 'UPDATE app SET x = 9 WHERE pk = ''a'' AND sk = ''2'' RETURNING ALL NEW *', 'UPDATE app SET x = 9 WHERE pk = ''a'' AND sk = ''1'' RETURNING MODIFIED OLD *',
+INSERT INTO statements SELECT ordinality, s FROM unnest(ARRAY['SELECT sk FROM app WHERE pk = ''a'' AND sk = ''1''', 'SELECT sk FROM app WHERE pk = ''a''',
+	'SELECT sk FROM app WHERE x > 0', 'SELECT sk FROM app.i WHERE g = ''g''',
+  'INSERT INTO app VALUE {''pk'': ''new'', ''sk'': ''1''}', 'INSERT INTO app VALUE {''pk'': ''a'', ''sk'': ''2''}',
+  'UPDATE app SET x = 9 WHERE pk = ''a'' AND sk = ''2'' RETURNING ALL NEW *', 'UPDATE app SET x = 9 WHERE pk = ''a'' AND sk = ''1'' RETURNING MODIFIED OLD *',
   'DELETE FROM app WHERE pk = ''a'' AND sk = ''2'' RETURNING ALL OLD *', 'DELETE FROM app WHERE pk = ''a'' AND sk = ''1'' AND x = 5']) WITH ORDINALITY s(s);
 GRANT SELECT ON statements TO dyn_pq_reader, dyn_pq_writer, dyn_pq_owner;
 SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"i": {"partition_key": "g S"}}');
-SELECT run(format('INSERT INTO app VALUE {''pk'': ''a'', ''sk'': ''%s'', ''x'': %s, ''g'': ''g'', ''owner'': ''%s''}', i, i, CASE i % 2 WHEN 1 THEN 'dyn_pq_owner' ELSE 'another' END)) FROM generate_series(1, 4) i;
+SELECT run(format('INSERT INTO app VALUE {''pk'': ''a'', ''sk'': ''%s'', ''x'': %s, ''g'': ''g'', ''owner'': ''%s''}', i, i, CASE i % 2 WHEN 1
+	THEN 'dyn_pq_owner' ELSE 'another' END)) FROM generate_series(1, 4) i;
 
 -- privileges: none, to read, to write
 SET ROLE dyn_pq_reader;
@@ -58,7 +61,8 @@ SELECT run('DELETE FROM app WHERE pk = ''a'' AND sk = ''2'' RETURNING ALL OLD *'
 SELECT split_part(run('INSERT INTO app VALUE {''pk'': ''a'', ''sk'': ''2'', ''owner'': ''dyn_pq_owner''}'), ' / ', 1);
 SELECT split_part(run('INSERT INTO app VALUE {''pk'': ''new'', ''sk'': ''1'', ''owner'': ''another''}'), ' / ', 1);
 SELECT split_part(run('UPDATE app SET owner = ''another'' WHERE pk = ''a'' AND sk = ''1'''), ' / ', 1);
-SELECT run('INSERT INTO app VALUE {''pk'': ''new'', ''sk'': ''1'', ''owner'': ''dyn_pq_owner''}'), run('UPDATE app SET x = 8 WHERE pk = ''a'' AND sk = ''3'' RETURNING MODIFIED NEW *'), run('DELETE FROM app WHERE pk = ''a'' AND sk = ''1'' AND x = 1');
+SELECT run('INSERT INTO app VALUE {''pk'': ''new'', ''sk'': ''1'', ''owner'': ''dyn_pq_owner''}'),
+	run('UPDATE app SET x = 8 WHERE pk = ''a'' AND sk = ''3'' RETURNING MODIFIED NEW *'), run('DELETE FROM app WHERE pk = ''a'' AND sk = ''1'' AND x = 1');
 RESET ROLE;
 SELECT item FROM app ORDER BY pk, sk;
 

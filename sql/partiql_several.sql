@@ -29,7 +29,9 @@ SELECT batch($$SELECT * FROM other WHERE pk = 'a'$$, $$SELECT n FROM other WHERE
 SELECT batch($$SLECT$$, $$INSERT INTO other VALUE {'pk': 'b'}$$, $$DELETE FROM other WHERE pk = 'b'$$);
 SELECT batch($$INSERT INTO other VALUE {'pk': 'b'}$$, $$SELECT * FROM other WHERE pk = 'a'$$), batch($$SLECT$$, $$SELECT n FROM other WHERE pk = 'a'$$);
 SELECT n, left(request('BatchExecuteStatement', list('Statements', VARIADIC (SELECT array_agg(format($$SELECT * FROM other WHERE pk = '%s'$$, i)) FROM generate_series(1, n) i))), 100) FROM unnest(ARRAY[25, 26]) n;
-SELECT request('BatchExecuteStatement', r) FROM unnest(ARRAY['{}', '{"Statements":null}', '{"Statements":[]}', '{"Statements":[{}]}', '{"Statements":[{"Statement":""}]}', '{"Statements":[{"Statement":5}]}', '{"Statements":{"Statement":"x"}}', '{"Statements":[{"Statement":"x","Parameters":[]}]}',
+SELECT request('BatchExecuteStatement', r) FROM unnest(ARRAY['{}', '{"Statements":null}', '{"Statements":[]}', '{"Statements":[{}]}',
+	'{"Statements":[{"Statement":""}]}', '{"Statements":[{"Statement":5}]}', '{"Statements":{"Statement":"x"}}',
+	'{"Statements":[{"Statement":"x","Parameters":[]}]}',
   '{"Statements":[{"Statement":"SELECT * FROM other WHERE pk = ?","Parameters":[{"N":"x"}]},{"Statement":"SELECT * FROM other WHERE pk = ?"},{"Statement":"SELECT n FROM other WHERE pk = ?","Parameters":[{"S":"a"},{"NULL":true}]}]}', '{"Statements":[{"Statement":"SELECT * FROM other WHERE pk = ?","Parameters":[{"S":5}]}]}']) r;
 
 -- an error that DynamoDB does not have ends the batch, and nothing is left of it
@@ -71,8 +73,10 @@ SELECT tx($$SELECT * FROM other WHERE pk = 'a'$$, $$SELECT * FROM tab WHERE pk =
 -- errors of the text are of the whole
 SELECT s, tx($$DELETE FROM nope WHERE pk = 'a'$$, s) FROM unnest(ARRAY[$$DELETE FROM other WHERE$$, $$UPDATE other SET n = upper(n) WHERE pk = 'a'$$, $$DELETE FROM other WHERE pk = 'a' RETURNING ALL OLD *$$, $$DELETE FROM nope WHERE pk = 'a' RETURNING ALL OLD *$$, $$DELETE FROM other.x WHERE pk = 'a'$$, $$SELECT * FROM other WHERE pk = 'a'$$, $$DELETE FROM other WHERE pk = ?$$]) s;
 SELECT s, tx($$SELECT * FROM other WHERE pk = 'a'$$, s) FROM unnest(ARRAY[$$SELECT * FROM other$$, $$SELECT * FROM tab WHERE pk = 'a'$$, $$SELECT * FROM tab.ByG WHERE g = 'x'$$, $$SELECT * FROM other WHERE pk = 'a' OR pk = 'a'$$, $$SELECT * FROM other WHERE pk = 'b' AND n = 1$$, $$SELECT nope FROM tab WHERE pk = 'a' AND sk = 1$$]) s;
-SELECT request('ExecuteTransaction', r) FROM unnest(ARRAY['{}', '{"TransactStatements":[]}', '{"TransactStatements":[{}]}', '{"TransactStatements":[{"Statement":"x","Parameters":[{"N":"x"}]}]}', '{"TransactStatements":[{"Statement":"x"}],"ClientRequestToken":""}',
-  '{"TransactStatements":[{"Statement":"UPDATE other SET n = 7 WHERE pk = ''a'' AND n > 5","ReturnValuesOnConditionCheckFailure":"ALL_OLD"}]}', '{"TransactStatements":[{"Statement":"INSERT INTO other VALUE {''pk'':''a''}","ReturnValuesOnConditionCheckFailure":"ALL_OLD"}]}']) r;
+SELECT request('ExecuteTransaction', r) FROM unnest(ARRAY['{}', '{"TransactStatements":[]}', '{"TransactStatements":[{}]}',
+	'{"TransactStatements":[{"Statement":"x","Parameters":[{"N":"x"}]}]}', '{"TransactStatements":[{"Statement":"x"}],"ClientRequestToken":""}',
+  '{"TransactStatements":[{"Statement":"UPDATE other SET n = 7 WHERE pk = ''a'' AND n > 5","ReturnValuesOnConditionCheckFailure":"ALL_OLD"}]}',
+  '{"TransactStatements":[{"Statement":"INSERT INTO other VALUE {''pk'':''a''}","ReturnValuesOnConditionCheckFailure":"ALL_OLD"}]}']) r;
 SELECT n, left(request('ExecuteTransaction', list('TransactStatements', VARIADIC (SELECT array_agg(format($$DELETE FROM other WHERE pk = 'x%s'$$, i)) FROM generate_series(1, n) i))), 100) FROM unnest(ARRAY[100, 101]) n;
 SELECT item FROM tab ORDER BY pk, sk;
 SELECT item FROM other ORDER BY pk;

@@ -4,7 +4,8 @@ SELECT dyn_create_table('projects', 'PK S', 'SK S', global_indexes => '{"project
   "filter-by-name": {"partition_key": "PK S", "sort_key": "data S"}, "on-hold": {"partition_key": "isOnHold S"}}');
 SELECT dyn_create_entity('projects', 'Organization', '{"PK":"ORG#<orgId>","SK":"#METADATA#<orgId>","data":"ORG#<name>"}',
   '{"orgId":"S","name":"S","tier":"S"}');
-SELECT dyn_create_entity('projects', 'Project', '{"PK":"ORG#<orgId>","SK":"PRO#<type>#<projectId>","data":[{"when":{"unlisted":null},"template":"PRO#<name>"}]}',
+SELECT dyn_create_entity('projects', 'Project',
+	'{"PK":"ORG#<orgId>","SK":"PRO#<type>#<projectId>","data":[{"when":{"unlisted":null},"template":"PRO#<name>"}]}',
   '{"orgId":"S","projectId":"S","type":"S","name":"S","isOnHold":"S","unlisted":"BOOL"}');
 SELECT dyn_create_entity('projects', 'Employee', '{"PK":"ORG#<orgId>","SK":"EMP#<employeeId>","data":"EMP#<name>"}',
   '{"orgId":"S","employeeId":"S","name":"S","email":"S","born":"S date"}');
@@ -23,45 +24,67 @@ SELECT count(*) FROM (VALUES
   ('ProjectEmployee', '{"orgId":"1","projectId":"100","employeeId":"200","employee":"Manoj Fernando","project":"Project X","joined":"2020-01-02"}'),
   ('ProjectEmployee', '{"orgId":"1","projectId":"101","employeeId":"200","employee":"Manoj Fernando","project":"Project Y","joined":"2020-02-03"}'),
   ('ProjectEmployee', '{"orgId":"1","projectId":"100","employeeId":"201","employee":"John Doe","project":"Project X","joined":"2020-03-04"}'),
-  ('ProjectEmployee', '{"orgId":"1","projectId":"101","employeeId":"202","employee":"Jane Doe","project":"Project Y","joined":"2020-04-05"}')) v (e, a), dyn_put_entity('projects', e, a);
+  ('ProjectEmployee', '{"orgId":"1","projectId":"101","employeeId":"202","employee":"Jane Doe","project":"Project Y","joined":"2020-04-05"}')) v (e, a),
+  dyn_put_entity('projects', e, a);
 
 SELECT dyn_create_access_pattern('projects', 'create_organization', 'PutItem', '{"Item":{"PK":{"S":"ORG#<orgId>"},"SK":{"S":"#METADATA#<orgId>"},"Type":{"S":"Organization"},"orgId":{"S":"<orgId>"},"name":{"S":"<name>"},"data":{"S":"ORG#<name>"}},
   "ConditionExpression":"attribute_not_exists(PK)"}', 'Organization', 'E01: refused if it is there');
-SELECT dyn_create_access_pattern('projects', 'get_organization', 'GetItem', '{"Key":{"PK":{"S":"ORG#<orgId>"},"SK":{"S":"#METADATA#<orgId>"}}}', 'Organization', 'E02');
-SELECT dyn_create_access_pattern('projects', 'set_tier', 'UpdateItem', '{"Key":{"PK":{"S":"ORG#<orgId>"},"SK":{"S":"#METADATA#<orgId>"}},"UpdateExpression":"SET #t = :t","ExpressionAttributeNames":{"#t":"tier"},
+SELECT dyn_create_access_pattern('projects', 'get_organization', 'GetItem', '{"Key":{"PK":{"S":"ORG#<orgId>"},"SK":{"S":"#METADATA#<orgId>"}}}',
+	'Organization', 'E02');
+SELECT dyn_create_access_pattern('projects', 'set_tier', 'UpdateItem',
+	'{"Key":{"PK":{"S":"ORG#<orgId>"},"SK":{"S":"#METADATA#<orgId>"}},"UpdateExpression":"SET #t = :t","ExpressionAttributeNames":{"#t":"tier"},
   "ExpressionAttributeValues":{":t":{"S":"<tier>"}},"ReturnValues":"ALL_NEW"}', 'Organization', 'E03');
-SELECT dyn_create_access_pattern('projects', 'drop_organization', 'DeleteItem', '{"Key":{"PK":{"S":"ORG#<orgId>"},"SK":{"S":"#METADATA#<orgId>"}},"ReturnValues":"ALL_OLD"}', 'Organization', 'E04');
-SELECT dyn_create_access_pattern('projects', 'projects', 'Query', '{"KeyConditionExpression":"PK = :o AND begins_with(SK, :s)","ExpressionAttributeValues":{":o":{"S":"ORG#<orgId>"},":s":{"S":"PRO#"}}}', 'Project', 'E05');
-SELECT dyn_create_access_pattern('projects', 'employees', 'Query', '{"KeyConditionExpression":"PK = :o AND begins_with(SK, :s)","ExpressionAttributeValues":{":o":{"S":"ORG#<orgId>"},":s":{"S":"EMP#"}}}', 'Employee', 'E06');
-SELECT dyn_create_access_pattern('projects', 'projects_and_employees', 'Query', '{"KeyConditionExpression":"PK = :o AND SK BETWEEN :a AND :b","ExpressionAttributeValues":{":o":{"S":"ORG#<orgId>"},":a":{"S":"EMP#"},":b":{"S":"PRO#~"}}}', 'Project, Employee', 'E07');
-SELECT dyn_create_access_pattern('projects', 'organization_by_name', 'Query', '{"IndexName":"filter-by-name","KeyConditionExpression":"PK = :o AND #data = :n","ExpressionAttributeNames":{"#data":"data"},
+SELECT dyn_create_access_pattern('projects', 'drop_organization', 'DeleteItem',
+	'{"Key":{"PK":{"S":"ORG#<orgId>"},"SK":{"S":"#METADATA#<orgId>"}},"ReturnValues":"ALL_OLD"}', 'Organization', 'E04');
+SELECT dyn_create_access_pattern('projects', 'projects', 'Query',
+	'{"KeyConditionExpression":"PK = :o AND begins_with(SK, :s)","ExpressionAttributeValues":{":o":{"S":"ORG#<orgId>"},":s":{"S":"PRO#"}}}', 'Project', 'E05');
+SELECT dyn_create_access_pattern('projects', 'employees', 'Query',
+	'{"KeyConditionExpression":"PK = :o AND begins_with(SK, :s)","ExpressionAttributeValues":{":o":{"S":"ORG#<orgId>"},":s":{"S":"EMP#"}}}', 'Employee', 'E06');
+SELECT dyn_create_access_pattern('projects', 'projects_and_employees', 'Query',
+	'{"KeyConditionExpression":"PK = :o AND SK BETWEEN :a AND :b","ExpressionAttributeValues":{":o":{"S":"ORG#<orgId>"},":a":{"S":"EMP#"},":b":{"S":"PRO#~"}}}',
+	'Project, Employee', 'E07');
+SELECT dyn_create_access_pattern('projects', 'organization_by_name', 'Query',
+	'{"IndexName":"filter-by-name","KeyConditionExpression":"PK = :o AND #data = :n","ExpressionAttributeNames":{"#data":"data"},
   "ExpressionAttributeValues":{":o":{"S":"ORG#<orgId>"},":n":{"S":"ORG#<name>"}}}', 'Organization', 'E08');
 SELECT dyn_create_access_pattern('projects', 'project', 'GetItem', '{"Key":{"PK":{"S":"ORG#<orgId>"},"SK":{"S":"PRO#<type>#<projectId>"}}}', 'Project', 'E09');
-SELECT dyn_create_access_pattern('projects', 'projects_by_name', 'Query', '{"IndexName":"filter-by-name","KeyConditionExpression":"PK = :o AND begins_with(#data, :n)","ExpressionAttributeNames":{"#data":"data"},
+SELECT dyn_create_access_pattern('projects', 'projects_by_name', 'Query',
+	'{"IndexName":"filter-by-name","KeyConditionExpression":"PK = :o AND begins_with(#data, :n)","ExpressionAttributeNames":{"#data":"data"},
   "ExpressionAttributeValues":{":o":{"S":"ORG#<orgId>"},":n":{"S":"PRO#<name>"}}}', 'Project', 'E10: not those that are unlisted');
-SELECT dyn_create_access_pattern('projects', 'team', 'Query', '{"KeyConditionExpression":"PK = :p","ExpressionAttributeValues":{":p":{"S":"ORG#<orgId>#PRO#<projectId>"}},"ProjectionExpression":"employee"}', 'ProjectEmployee', 'E11');
-SELECT dyn_create_access_pattern('projects', 'projects_of_type', 'Query', '{"KeyConditionExpression":"PK = :o AND begins_with(SK, :s)","ExpressionAttributeValues":{":o":{"S":"ORG#<orgId>"},":s":{"S":"PRO#<type>"}}}', 'Project', 'E12, E13');
-SELECT dyn_create_access_pattern('projects', 'on_hold', 'Scan', '{"IndexName":"on-hold","ProjectionExpression":"#n","ExpressionAttributeNames":{"#n":"name"}}', 'Project', 'E14: a sparse index');
-SELECT dyn_create_access_pattern('projects', 'on_hold_by_filter', 'Query', '{"KeyConditionExpression":"PK = :o AND begins_with(SK, :s)","FilterExpression":"attribute_exists(isOnHold)",
+SELECT dyn_create_access_pattern('projects', 'team', 'Query',
+	'{"KeyConditionExpression":"PK = :p","ExpressionAttributeValues":{":p":{"S":"ORG#<orgId>#PRO#<projectId>"}},"ProjectionExpression":"employee"}',
+	'ProjectEmployee', 'E11');
+SELECT dyn_create_access_pattern('projects', 'projects_of_type', 'Query',
+	'{"KeyConditionExpression":"PK = :o AND begins_with(SK, :s)","ExpressionAttributeValues":{":o":{"S":"ORG#<orgId>"},":s":{"S":"PRO#<type>"}}}', 'Project',
+	'E12, E13');
+SELECT dyn_create_access_pattern('projects', 'on_hold', 'Scan',
+	'{"IndexName":"on-hold","ProjectionExpression":"#n","ExpressionAttributeNames":{"#n":"name"}}', 'Project', 'E14: a sparse index');
+SELECT dyn_create_access_pattern('projects', 'on_hold_by_filter', 'Query',
+	'{"KeyConditionExpression":"PK = :o AND begins_with(SK, :s)","FilterExpression":"attribute_exists(isOnHold)",
   "ExpressionAttributeValues":{":o":{"S":"ORG#<orgId>"},":s":{"S":"PRO#"}}}', 'Project', 'E15: reads all projects');
-SELECT dyn_create_access_pattern('projects', 'set_email', 'UpdateItem', '{"Key":{"PK":{"S":"ORG#<orgId>"},"SK":{"S":"EMP#<employeeId>"}},"UpdateExpression":"SET email = :e","ConditionExpression":"attribute_exists(PK)",
+SELECT dyn_create_access_pattern('projects', 'set_email', 'UpdateItem',
+	'{"Key":{"PK":{"S":"ORG#<orgId>"},"SK":{"S":"EMP#<employeeId>"}},"UpdateExpression":"SET email = :e","ConditionExpression":"attribute_exists(PK)",
   "ExpressionAttributeValues":{":e":{"S":"<email>"}},"ReturnValues":"UPDATED_NEW"}', 'Employee', 'E16');
 SELECT dyn_create_access_pattern('projects', 'projects_of_employee', 'Query', '{"IndexName":"project-employee-index","KeyConditionExpression":"SK = :e",
-  "ExpressionAttributeValues":{":e":{"S":"ORG#<orgId>#EMP#<employeeId>"}},"ProjectionExpression":"#p","ExpressionAttributeNames":{"#p":"project"}}', 'ProjectEmployee', 'E17: the index turned round');
-SELECT dyn_create_access_pattern('projects', 'employees_by_name', 'Query', '{"IndexName":"filter-by-name","KeyConditionExpression":"PK = :o AND begins_with(#data, :n)","ExpressionAttributeNames":{"#data":"data"},
+  "ExpressionAttributeValues":{":e":{"S":"ORG#<orgId>#EMP#<employeeId>"}},"ProjectionExpression":"#p","ExpressionAttributeNames":{"#p":"project"}}',
+    'ProjectEmployee', 'E17: the index turned round');
+SELECT dyn_create_access_pattern('projects', 'employees_by_name', 'Query',
+	'{"IndexName":"filter-by-name","KeyConditionExpression":"PK = :o AND begins_with(#data, :n)","ExpressionAttributeNames":{"#data":"data"},
   "ExpressionAttributeValues":{":o":{"S":"ORG#<orgId>"},":n":{"S":"EMP#<name>"}}}', 'Employee', 'E18');
-SELECT dyn_create_access_pattern('projects', 'move_project', 'TransactWriteItems', '{"TransactItems":[{"Delete":{"Key":{"PK":{"S":"ORG#<orgId>"},"SK":{"S":"PRO#<type>#<projectId>"}},"ConditionExpression":"attribute_exists(PK)"}},
+SELECT dyn_create_access_pattern('projects', 'move_project', 'TransactWriteItems',
+	'{"TransactItems":[{"Delete":{"Key":{"PK":{"S":"ORG#<orgId>"},"SK":{"S":"PRO#<type>#<projectId>"}},"ConditionExpression":"attribute_exists(PK)"}},
   {"Put":{"Item":{"PK":{"S":"ORG#<orgId>"},"SK":{"S":"PRO#<new>#<projectId>"},"Type":{"S":"Project"},"orgId":{"S":"<orgId>"},"type":{"S":"<new>"},"projectId":{"S":"<projectId>"},"name":{"S":"<name>"},"data":{"S":"PRO#<name>"}}}}]}', 'Project', 'E09: the type is part of the key');
 SELECT dyn_create_access_pattern('projects', 'two_organizations', 'TransactGetItems', '{"TransactItems":[{"Get":{"Key":{"PK":{"S":"ORG#<one>"},"SK":{"S":"#METADATA#<one>"}}}},{"Get":{"TableName":"projects","Key":{"PK":{"S":"ORG#<other>"},"SK":{"S":"#METADATA#<other>"}}}}]}', 'Organization');
 
 -- M01: the chart
 SELECT dyn_access_pattern_chart('projects');
 SELECT dyn_access_pattern_chart('projects', 'markdown');
-SELECT entity, access_pattern, operation, index_name, parameters FROM dyn_access_patterns('projects') WHERE access_pattern LIKE '%by_name' OR access_pattern = 'move_project';
+SELECT entity, access_pattern, operation, index_name, parameters FROM dyn_access_patterns('projects') WHERE access_pattern LIKE '%by_name' OR access_pattern =
+	'move_project';
 
 -- M13: each by its name
 CREATE FUNCTION run(pattern text, parameters jsonb) RETURNS SETOF text LANGUAGE sql AS
-  $$SELECT coalesce(item ->> 'name', item ->> 'employee', item ->> 'project', item::text) FROM dyn_run_access_pattern('projects', pattern, parameters::dyn_item) item$$;
+  $$SELECT coalesce(item ->> 'name', item ->> 'employee', item ->> 'project', item::text)
+    FROM dyn_run_access_pattern('projects', pattern, parameters::dyn_item) item$$;
 SELECT run('get_organization', '{"orgId":"1"}');
 SELECT run('projects', '{"orgId":"1"}');
 SELECT run('employees', '{"orgId":"1"}');
@@ -96,7 +119,8 @@ SELECT run('projects', '{"orgId":"2"}');
 SELECT dyn_create_table('events', 'Device S', 'At N');
 SELECT count(*) FROM generate_series(1, 300) i, dyn_put('events', jsonb_build_object('Device', 'd', 'At', i, 'Pad', repeat('x', 10000)));
 SELECT dyn_create_access_pattern('events', 'since', 'Query', '{"KeyConditionExpression":"Device = :d AND #at >= :t","ExpressionAttributeNames":{"#at":"At"},"ExpressionAttributeValues":{":d":{"S":"<device>"},":t":{"N":"<since>"}}}');
-SELECT dyn_create_access_pattern('events', 'latest', 'Query', '{"KeyConditionExpression":"Device = :d","ExpressionAttributeValues":{":d":{"S":"<device>"}},"ScanIndexForward":false,"Limit":3}');
+SELECT dyn_create_access_pattern('events', 'latest', 'Query',
+	'{"KeyConditionExpression":"Device = :d","ExpressionAttributeValues":{":d":{"S":"<device>"}},"ScanIndexForward":false,"Limit":3}');
 SELECT dyn_create_access_pattern('events', 'tagged', 'Scan', '{"FilterExpression":"tags = :s OR #at = :n OR b = :b","ExpressionAttributeNames":{"#at":"At"},
   "ExpressionAttributeValues":{":s":{"SS":["<one>","<<two>","x<one>y"]},":n":{"NS":["<number>","<other>"]},":b":{"BS":["<bytes>"]}}}');
 SELECT count(*), min(item ->> 'At'), max((item ->> 'At')::int) FROM dyn_run_access_pattern('events', 'since', '{"device":"d","since":1}'::jsonb) item;
@@ -109,7 +133,8 @@ SELECT dyn_run_access_pattern('events', 'tagged', '{"one":{"S":"a"},"number":{"S
 
 -- M08: several items wanted from a table without a sort key
 SELECT dyn_create_table('sessions', 'Token S');
-SELECT dyn_create_access_pattern('sessions', 'sessions', 'Query', '{"KeyConditionExpression":"#t = :t","ExpressionAttributeNames":{"#t":"Token"},"ExpressionAttributeValues":{":t":{"S":"<t>"}}}');
+SELECT dyn_create_access_pattern('sessions', 'sessions', 'Query',
+	'{"KeyConditionExpression":"#t = :t","ExpressionAttributeNames":{"#t":"Token"},"ExpressionAttributeValues":{":t":{"S":"<t>"}}}');
 
 -- what is wrong with a pattern is said when it is declared
 SELECT dyn_create_access_pattern('projects', 'p', 'CreateTable', '{}');
@@ -120,14 +145,18 @@ SELECT dyn_create_access_pattern('projects', 'p', 'Scan', '{"TableName":"project
 SELECT dyn_create_access_pattern('projects', 'p', 'Scan', '{"IndexName":"nope"}');
 SELECT dyn_create_access_pattern('projects', 'p', 'Scan', '{"Nope":1}');
 SELECT dyn_create_access_pattern('projects', 'p', 'Query', '{}');
-SELECT dyn_create_access_pattern('projects', 'p', 'Query', '{"KeyConditionExpression":"PK = :o AND data = :d","ExpressionAttributeValues":{":o":{"S":"ORG#<orgId>"},":d":{"S":"x"}}}');
-SELECT dyn_create_access_pattern('projects', 'p', 'Query', '{"KeyConditionExpression":"PK = :o AND name = :d","ExpressionAttributeValues":{":o":{"S":"ORG#<orgId>"},":d":{"S":"x"}}}');
-SELECT dyn_create_access_pattern('projects', 'p', 'Query', '{"KeyConditionExpression":"PK = :o","ExpressionAttributeValues":{":o":{"S":"ORG#<orgId>"},":x":{"S":"x"}}}');
+SELECT dyn_create_access_pattern('projects', 'p', 'Query',
+	'{"KeyConditionExpression":"PK = :o AND data = :d","ExpressionAttributeValues":{":o":{"S":"ORG#<orgId>"},":d":{"S":"x"}}}');
+SELECT dyn_create_access_pattern('projects', 'p', 'Query',
+	'{"KeyConditionExpression":"PK = :o AND name = :d","ExpressionAttributeValues":{":o":{"S":"ORG#<orgId>"},":d":{"S":"x"}}}');
+SELECT dyn_create_access_pattern('projects', 'p', 'Query',
+	'{"KeyConditionExpression":"PK = :o","ExpressionAttributeValues":{":o":{"S":"ORG#<orgId>"},":x":{"S":"x"}}}');
 SELECT dyn_create_access_pattern('projects', 'p', 'Query', '{"KeyConditionExpression":"PK = :o","ExpressionAttributeValues":{":o":{"N":"<orgId>"}}}');
 SELECT dyn_create_access_pattern('projects', 'p', 'Query', '{"KeyConditionExpression":"PK = :o","ExpressionAttributeValues":{":o":{"S":"ORG#<orgId"}}}');
 SELECT dyn_create_access_pattern('projects', 'p', 'GetItem', '{"Key":{"PK":{"S":"ORG#<orgId>"}}}');
 SELECT dyn_create_access_pattern('projects', 'p', 'PutItem', '{"Item":{"PK":{"S":"ORG#<orgId>"}}}');
-SELECT dyn_create_access_pattern('projects', 'p', 'UpdateItem', '{"Key":{"PK":{"S":"a"},"SK":{"S":"b"}},"UpdateExpression":"SET SK = :s","ExpressionAttributeValues":{":s":{"S":"<s>"}}}');
+SELECT dyn_create_access_pattern('projects', 'p', 'UpdateItem',
+	'{"Key":{"PK":{"S":"a"},"SK":{"S":"b"}},"UpdateExpression":"SET SK = :s","ExpressionAttributeValues":{":s":{"S":"<s>"}}}');
 SELECT dyn_create_access_pattern('projects', 'p', 'TransactWriteItems', '{"TransactItems":[{"Put":{"Item":{"PK":{"S":"<a>"},"SK":{"S":"x"}}}},{"Get":{}}]}');
 SELECT dyn_create_access_pattern('projects', 'p', 'TransactGetItems', '{"TransactItems":[{"Get":{"Key":{"PK":{"S":"<a>"}}}}]}');
 SELECT count(*) FROM dyn_access_patterns('projects') WHERE access_pattern = 'p';
@@ -140,7 +169,8 @@ SELECT dyn_run_access_pattern('projects', 'projects', '{"orgId":null}'::jsonb);
 SELECT dyn_access_pattern_chart('projects', 'html');
 
 -- replaced, removed; the owner alone; by the rights of the caller
-SELECT dyn_create_access_pattern('projects', 'projects', 'Query', '{"KeyConditionExpression":"PK = :o","ExpressionAttributeValues":{":o":{"S":"ORG#<org>"}}}', notes => 'a|b <c> `d`');
+SELECT dyn_create_access_pattern('projects', 'projects', 'Query', '{"KeyConditionExpression":"PK = :o","ExpressionAttributeValues":{":o":{"S":"ORG#<org>"}}}',
+	notes => 'a|b <c> `d`');
 SELECT dyn_drop_access_pattern('projects', 'team');
 SELECT dyn_drop_access_pattern('projects', 'team');
 SELECT access_pattern, parameters, notes FROM dyn_access_patterns('projects') LIMIT 5;
@@ -159,7 +189,8 @@ RESET ROLE;
 -- a place to begin at is for the first of several pages
 SELECT dyn_create_table('pages', 'p S', 's N');
 SELECT count(dyn_put('pages', jsonb_build_object('p', 'x', 's', i, 'v', repeat('v', 10000)))) FROM generate_series(1, 300) i;
-SELECT dyn_create_access_pattern('pages', 'after', 'Query', '{"KeyConditionExpression":"p = :p","ExpressionAttributeValues":{":p":{"S":"x"}},"ExclusiveStartKey":{"p":{"S":"x"},"s":{"N":"<s>"}}}');
+SELECT dyn_create_access_pattern('pages', 'after', 'Query',
+	'{"KeyConditionExpression":"p = :p","ExpressionAttributeValues":{":p":{"S":"x"}},"ExclusiveStartKey":{"p":{"S":"x"},"s":{"N":"<s>"}}}');
 SELECT count(*), min((i ->> 's')::integer) FROM dyn_run_access_pattern('pages', 'after', '{"s":{"N":"10"}}') i;
 SELECT dyn_run_access_pattern('pages', 'after', '{"s":{"N":"10"},"t":{"N":"10"}}');
 DROP TABLE pages;

@@ -43,7 +43,8 @@ SELECT step, state, rows_done FROM dyn_jobs WHERE name = 'crm';
 -- so have problems
 INSERT INTO people VALUES (3000);
 SELECT dyn_drop_migration('crm');
-SELECT dyn_create_migration('app', 'crm', '[{"name": "everybody", "entity": "User", "from": "people", "attributes": {"Id": "CASE WHEN id < 3000 THEN id ELSE 1 / (id - 3000) END"}}]');
+SELECT dyn_create_migration('app', 'crm', '[{"name": "everybody", "entity": "User", "from": "people",
+	"attributes": {"Id": "CASE WHEN id < 3000 THEN id ELSE 1 / (id - 3000) END"}}]');
 CALL dyn_migrate('crm');
 SELECT step, what, source_row FROM dyn_job_problems WHERE name = 'crm';
 SELECT step, what, source_row FROM dyn_job_problems WHERE relation = 'app'::regclass;

@@ -15,10 +15,13 @@ SET search_path = backups, public;
 SET ROLE regress_backups;
 SELECT dyn_create_table('app', 'pk S'), dyn_create_table('other', 'pk S');
 GRANT SELECT, INSERT ON app TO regress_backups_other;
-CREATE FUNCTION update(enabled boolean, days int DEFAULT NULL) RETURNS json LANGUAGE sql AS $$ SELECT dyn_request('UpdateContinuousBackups', json_build_object('TableName', 'app',
+CREATE FUNCTION update(enabled boolean, days int DEFAULT NULL) RETURNS json LANGUAGE sql
+	AS $$ SELECT dyn_request('UpdateContinuousBackups', json_build_object('TableName', 'app',
   'PointInTimeRecoverySpecification', json_build_object('PointInTimeRecoveryEnabled', enabled, 'RecoveryPeriodInDays', days))) $$;
-CREATE FUNCTION described(name text DEFAULT 'app') RETURNS json LANGUAGE sql AS $$ SELECT dyn_request('DescribeContinuousBackups', json_build_object('TableName', name)) -> 'ContinuousBackupsDescription' $$;
-CREATE FUNCTION label() RETURNS text LANGUAGE sql AS $$ SELECT label::json -> 'settings' ->> 'recovery_days' FROM pg_seclabel WHERE objoid = 'backups.app'::regclass AND provider = 'dynamo_table' $$;
+CREATE FUNCTION described(name text DEFAULT 'app') RETURNS json LANGUAGE sql
+	AS $$ SELECT dyn_request('DescribeContinuousBackups', json_build_object('TableName', name)) -> 'ContinuousBackupsDescription' $$;
+CREATE FUNCTION label() RETURNS text LANGUAGE sql AS $$ SELECT label::json -> 'settings' ->> 'recovery_days' FROM pg_seclabel WHERE objoid =
+	'backups.app'::regclass AND provider = 'dynamo_table' $$;
 
 -- where WAL is archived, which it is not here: what is said of the table is not changed
 SHOW dynamo_table.continuous_backups;

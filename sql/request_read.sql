@@ -9,9 +9,11 @@ EXCEPTION WHEN OTHERS THEN
   GET STACKED DIAGNOSTICS d = PG_EXCEPTION_DETAIL, h = PG_EXCEPTION_HINT;
   RETURN concat_ws(' / ', coalesce(dyn_error_name(SQLSTATE), SQLSTATE) || ': ' || SQLERRM, nullif(d, ''), nullif(h, ''));
 END $$;
-SELECT dyn_create_table('mov', 'Actor S', 'Movie S', global_indexes => '{"MoviesIndex": {"partition_key": "Movie S", "sort_key": "Actor S"}, "Genres": {"partition_key": "Genre S", "projection": "KEYS_ONLY"}}',
+SELECT dyn_create_table('mov', 'Actor S', 'Movie S',
+	global_indexes => '{"MoviesIndex": {"partition_key": "Movie S", "sort_key": "Actor S"}, "Genres": {"partition_key": "Genre S", "projection": "KEYS_ONLY"}}',
                         local_indexes => '{"Years": {"sort_key": "Year N", "projection": "INCLUDE", "non_key_attributes": ["Role"]}}');
-SELECT dyn_put('mov', item) FROM (VALUES ('{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Cast Away"},"Role":{"S":"Chuck Noland"},"Year":{"N":"2000"},"Genre":{"S":"Drama"}}'::dyn_item),
+SELECT dyn_put('mov', item) FROM
+	(VALUES ('{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Cast Away"},"Role":{"S":"Chuck Noland"},"Year":{"N":"2000"},"Genre":{"S":"Drama"}}'::dyn_item),
   ('{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Toy Story"},"Role":{"S":"Woody"},"Year":{"N":"1995"},"Genre":{"S":"Children''s"}}'),
   ('{"Actor":{"S":"Tim Allen"},"Movie":{"S":"Toy Story"},"Role":{"S":"Buzz Lightyear"},"Year":{"N":"1995"},"Genre":{"S":"Children''s"}}'),
   ('{"Actor":{"S":"Natalie Portman"},"Movie":{"S":"Black Swan"},"Role":{"S":"Nina Sayers"},"Year":{"N":"2010"},"Genre":{"S":"Drama"}}')) v(item);
@@ -29,8 +31,11 @@ SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a
 SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"}},"ProjectionExpression":"Movie","Limit":1,"ExclusiveStartKey":{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Toy Story"}}}');
 SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"}},"ProjectionExpression":"Movie","ScanIndexForward":false,"ExclusiveStartKey":{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"D"}}}');
 SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a","FilterExpression":"Genre = :g","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"},":g":{"S":"Children''s"}},"Limit":1}');
-SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"}},"ExclusiveStartKey":' || k || '}') FROM unnest(ARRAY['{}', '{"Actor":{"S":"Tom Hanks"}}', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"x"}}', '{"Actor":{"S":"Tom Hanks"},"Movie":{"N":"1"}}']) k;
-SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"}},"Limit":' || l || '}') FROM unnest(ARRAY['0', '-1', '1.5', '"1"', '99999999999999999999']) l; -- L13
+SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"}},"ExclusiveStartKey":'
+	|| k || '}') FROM unnest(ARRAY['{}', '{"Actor":{"S":"Tom Hanks"}}', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"x"}}',
+	'{"Actor":{"S":"Tom Hanks"},"Movie":{"N":"1"}}']) k;
+SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"}},"Limit":' || l || '}')
+	FROM unnest(ARRAY['0', '-1', '1.5', '"1"', '99999999999999999999']) l; -- L13
 
 -- Q13, Q19, Q20, Q24, R02: indexes
 SELECT request('Query', '{"TableName":"mov","IndexName":"MoviesIndex","KeyConditionExpression":"Movie = :m","ExpressionAttributeValues":{":m":{"S":"Toy Story"}},"ProjectionExpression":"Actor","Limit":1}');
@@ -42,9 +47,12 @@ SELECT request('Query', '{"TableName":"mov","IndexName":"nope","KeyConditionExpr
 SELECT request('Query', '{"TableName":"mov","IndexName":"Genres","KeyConditionExpression":"Actor = :g","ExpressionAttributeValues":{":g":{"S":"Drama"}}}');
 
 -- Q17, I15, I16: Select
-SELECT i, s, p, request('Query', '{"TableName":"mov","KeyConditionExpression":"' || CASE i WHEN 'Genres' THEN 'Genre' ELSE 'Actor' END || ' = :a","ExpressionAttributeValues":{":a":{"S":"' || CASE i WHEN 'Genres' THEN 'Drama' ELSE 'Tom Hanks' END || '"}},"Limit":1'
-                        || CASE WHEN i <> '' THEN ',"IndexName":"' || i || '"' ELSE '' END || CASE WHEN s <> '' THEN ',"Select":"' || s || '"' ELSE '' END || CASE WHEN p <> '' THEN ',"ProjectionExpression":"' || p || '"' ELSE '' END || '}')
-  FROM unnest(ARRAY['', 'Genres', 'Years']) WITH ORDINALITY x(i, io), unnest(ARRAY['', 'ALL_ATTRIBUTES', 'ALL_PROJECTED_ATTRIBUTES', 'SPECIFIC_ATTRIBUTES', 'COUNT', 'count']) WITH ORDINALITY y(s, so), unnest(ARRAY['', 'Genre']) WITH ORDINALITY z(p, po)
+SELECT i, s, p, request('Query', '{"TableName":"mov","KeyConditionExpression":"' || CASE i WHEN 'Genres' THEN 'Genre' ELSE 'Actor' END ||
+	' = :a","ExpressionAttributeValues":{":a":{"S":"' || CASE i WHEN 'Genres' THEN 'Drama' ELSE 'Tom Hanks' END || '"}},"Limit":1'
+                        || CASE WHEN i <> '' THEN ',"IndexName":"' || i || '"' ELSE '' END || CASE WHEN s <> '' THEN ',"Select":"' || s || '"' ELSE '' END ||
+                          CASE WHEN p <> '' THEN ',"ProjectionExpression":"' || p || '"' ELSE '' END || '}')
+  FROM unnest(ARRAY['', 'Genres', 'Years']) WITH ORDINALITY x(i, io), unnest(ARRAY['', 'ALL_ATTRIBUTES', 'ALL_PROJECTED_ATTRIBUTES', 'SPECIFIC_ATTRIBUTES',
+    'COUNT', 'count']) WITH ORDINALITY y(s, so), unnest(ARRAY['', 'Genre']) WITH ORDINALITY z(p, po)
  WHERE p = '' OR s IN ('', 'ALL_ATTRIBUTES', 'SPECIFIC_ATTRIBUTES', 'COUNT') ORDER BY io, so, po;
 
 -- Q02, Q07, KC01: what is no query
@@ -52,7 +60,8 @@ SELECT request('Query', '{"TableName":"mov"}');
 SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Movie = :m","ExpressionAttributeValues":{":m":{"S":"x"}}}');
 SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :m AND Genre = :m","ExpressionAttributeValues":{":m":{"S":"x"}}}');
 SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :m","FilterExpression":"Movie = :m","ExpressionAttributeValues":{":m":{"S":"x"}}}');
-SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :m","ExpressionAttributeValues":{":m":{"S":"x"}},' || m || '}') FROM unnest(ARRAY['"Segment":0', '"Key":{}', '"ReturnValues":"NONE"', '"ScanIndexForward":"false"', '"IndexName":["x"]', '"UpdateExpression":"REMOVE a"']) m;
+SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :m","ExpressionAttributeValues":{":m":{"S":"x"}},' || m || '}')
+	FROM unnest(ARRAY['"Segment":0', '"Key":{}', '"ReturnValues":"NONE"', '"ScanIndexForward":"false"', '"IndexName":["x"]', '"UpdateExpression":"REMOVE a"']) m;
 SELECT request('Query', '{"TableName":"nope","KeyConditionExpression":"Actor = :m","ExpressionAttributeValues":{":m":{"S":"x"}}}');
 
 -- S01 to S08
@@ -63,8 +72,13 @@ SELECT request('Scan', '{"TableName":"mov","Select":"COUNT","ExclusiveStartKey":
 SELECT request('Scan', '{"TableName":"mov","IndexName":"Genres","Limit":3,"Select":"COUNT"}');
 SELECT request('Scan', '{"TableName":"mov","IndexName":"Genres","ConsistentRead":true}');
 SELECT sum((dyn_request('Scan', format('{"TableName":"mov","Segment":%s,"TotalSegments":4}', s)::json) ->> 'Count')::int) FROM generate_series(0, 3) s;
-SELECT request('Scan', '{"TableName":"mov",' || m || '}') FROM unnest(ARRAY['"ScanIndexForward":true', '"KeyConditionExpression":"Actor = :a"', '"Segment":0', '"TotalSegments":1', '"Segment":4,"TotalSegments":4', '"Segment":-1,"TotalSegments":4', '"Segment":0,"TotalSegments":0', '"Segment":0,"TotalSegments":1000001', '"Segment":4294967296,"TotalSegments":4294967297', '"Segment":"0","TotalSegments":4', '"Limit":0', '"Select":"SOME"']) m;
-SELECT count(*) FILTER (WHERE r LIKE '%another segment%') FROM (SELECT request('Scan', format('{"TableName":"mov","Segment":%s,"TotalSegments":4,"ExclusiveStartKey":{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"x"}}}', s)) FROM generate_series(0, 3) s) x(r); -- S07
+SELECT request('Scan', '{"TableName":"mov",' || m || '}') FROM unnest(ARRAY['"ScanIndexForward":true', '"KeyConditionExpression":"Actor = :a"', '"Segment":0',
+	'"TotalSegments":1', '"Segment":4,"TotalSegments":4', '"Segment":-1,"TotalSegments":4', '"Segment":0,"TotalSegments":0',
+	'"Segment":0,"TotalSegments":1000001', '"Segment":4294967296,"TotalSegments":4294967297', '"Segment":"0","TotalSegments":4', '"Limit":0',
+	'"Select":"SOME"']) m;
+SELECT count(*) FILTER (WHERE r LIKE '%another segment%') FROM (SELECT request('Scan',
+	format('{"TableName":"mov","Segment":%s,"TotalSegments":4,"ExclusiveStartKey":{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"x"}}}', s))
+	FROM generate_series(0, 3) s) x(r); -- S07
 SELECT request('Scan', '{"TableName":"mov","Segment":0,"TotalSegments":1,"Select":"COUNT"}');
 
 -- Q09, S03, F06: pages of 1 MB, before filter and projection

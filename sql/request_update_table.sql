@@ -10,10 +10,12 @@ EXCEPTION WHEN OTHERS THEN
   RETURN coalesce(dyn_error_name(SQLSTATE), SQLSTATE) || ': ' || SQLERRM;
 END $$;
 CREATE FUNCTION settings(name text) RETURNS text LANGUAGE sql AS $$
-  SELECT concat_ws(' ', t #>> '{BillingModeSummary,BillingMode}', t #>> '{ProvisionedThroughput,ReadCapacityUnits}', t #>> '{ProvisionedThroughput,WriteCapacityUnits}', t #>> '{TableClassSummary,TableClass}', t ->> 'DeletionProtectionEnabled')
+  SELECT concat_ws(' ', t #>> '{BillingModeSummary,BillingMode}', t #>> '{ProvisionedThroughput,ReadCapacityUnits}',
+    t #>> '{ProvisionedThroughput,WriteCapacityUnits}', t #>> '{TableClassSummary,TableClass}', t ->> 'DeletionProtectionEnabled')
     FROM dyn_describe_table(name) t $$;
 CREATE FUNCTION indexes(name text) RETURNS TABLE (index text, status text, filling bool, read int, write int, attributes text) LANGUAGE sql AS $$
-  SELECT i ->> 'IndexName', i ->> 'IndexStatus', (i ->> 'Backfilling')::bool, (i #>> '{ProvisionedThroughput,ReadCapacityUnits}')::int, (i #>> '{ProvisionedThroughput,WriteCapacityUnits}')::int,
+  SELECT i ->> 'IndexName', i ->> 'IndexStatus', (i ->> 'Backfilling')::bool, (i #>> '{ProvisionedThroughput,ReadCapacityUnits}')::int,
+    (i #>> '{ProvisionedThroughput,WriteCapacityUnits}')::int,
          (SELECT string_agg(a ->> 'AttributeName', ' ') FROM jsonb_array_elements(t -> 'AttributeDefinitions') a)
     FROM dyn_describe_table(name) t, jsonb_array_elements(t -> 'GlobalSecondaryIndexes') i $$;
 -- what a client does after UpdateTable; a commit between any two looks, since the build waits for all who look
@@ -44,22 +46,30 @@ SELECT attempt('{"TableName": "app"}');
 SELECT attempt('{"TableName": "nope", "TableClass": "STANDARD"}');
 SELECT attempt('{"TableName": "app", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 2}}');
 SELECT attempt('{"TableName": "app", "BillingMode": "PROVISIONED"}');
-SELECT attempt('{"TableName": "app", "BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 2}}'), settings('app');
+SELECT attempt('{"TableName": "app", "BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 2}}'),
+	settings('app');
 SELECT settings('app');
 SELECT attempt('{"TableName": "app", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 2}}');
-SELECT attempt('{"TableName": "app", "ProvisionedThroughput": {"ReadCapacityUnits": 3, "WriteCapacityUnits": 4}, "TableClass": "STANDARD_INFREQUENT_ACCESS", "DeletionProtectionEnabled": true}');
+SELECT attempt('{"TableName": "app", "ProvisionedThroughput": {"ReadCapacityUnits": 3, "WriteCapacityUnits": 4},
+	"TableClass": "STANDARD_INFREQUENT_ACCESS", "DeletionProtectionEnabled": true}');
 SELECT settings('app');
-SELECT attempt('{"TableName": "app", "StreamSpecification": {"StreamEnabled": true}}'), attempt('{"TableName": "app", "StreamSpecification": {"StreamEnabled": false}}');
+SELECT attempt('{"TableName": "app", "StreamSpecification": {"StreamEnabled": true}}'),
+	attempt('{"TableName": "app", "StreamSpecification": {"StreamEnabled": false}}');
 SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'app'::regclass AND tgname = '~dynamo_keys';
 
 -- what is wrong with an index
 SELECT attempt('{"TableName": "app", "GlobalSecondaryIndexUpdates": [{}]}');
-SELECT attempt('{"TableName": "app", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "city"}, "Update": {"IndexName": "city", "ProvisionedThroughput": {"ReadCapacityUnits": 3, "WriteCapacityUnits": 4}}}]}');
+SELECT attempt('{"TableName": "app", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "city"}, "Update": {"IndexName": "city",
+	"ProvisionedThroughput": {"ReadCapacityUnits": 3, "WriteCapacityUnits": 4}}}]}');
 SELECT attempt('{"TableName": "app", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "city"}}, {"Delete": {"IndexName": "other"}}]}');
-SELECT attempt('{"TableName": "app", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "city"}}, {"Update": {"IndexName": "city", "ProvisionedThroughput": {"ReadCapacityUnits": 3, "WriteCapacityUnits": 4}}}]}');
-SELECT attempt('{"TableName": "app", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "city"}}]}'), attempt('{"TableName": "app", "GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "city", "ProvisionedThroughput": {"ReadCapacityUnits": 3, "WriteCapacityUnits": 4}}}]}');
+SELECT attempt('{"TableName": "app", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "city"}}, {"Update": {"IndexName": "city",
+	"ProvisionedThroughput": {"ReadCapacityUnits": 3, "WriteCapacityUnits": 4}}}]}');
+SELECT attempt('{"TableName": "app", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "city"}}]}'),
+	attempt('{"TableName": "app", "GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "city",
+	"ProvisionedThroughput": {"ReadCapacityUnits": 3, "WriteCapacityUnits": 4}}}]}');
 CREATE FUNCTION create_index(attributes text, more text DEFAULT '', key text DEFAULT 'city') RETURNS text LANGUAGE sql AS $$
-  SELECT '{"TableName": "app"' || attributes || ', "GlobalSecondaryIndexUpdates": [{"Create": {"IndexName": "city", "KeySchema": [{"AttributeName": "' || key || '", "KeyType": "HASH"}, {"AttributeName": "n", "KeyType": "RANGE"}], "Projection": {"ProjectionType": "ALL"}' || more || '}}]}' $$;
+  SELECT '{"TableName": "app"' || attributes || ', "GlobalSecondaryIndexUpdates": [{"Create": {"IndexName": "city", "KeySchema": [{"AttributeName": "' ||
+    key || '", "KeyType": "HASH"}, {"AttributeName": "n", "KeyType": "RANGE"}], "Projection": {"ProjectionType": "ALL"}' || more || '}}]}' $$;
 \set attributes ', "AttributeDefinitions": [{"AttributeName": "city", "AttributeType": "S"}, {"AttributeName": "n", "AttributeType": "N"}]'
 \set units ', "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 6}'
 SELECT attempt(create_index('', :'units'));
@@ -67,7 +77,8 @@ SELECT attempt(create_index(', "AttributeDefinitions": [{"AttributeName": "city"
 SELECT attempt(create_index(', "AttributeDefinitions": [{"AttributeName": "city", "AttributeType": "S"}, {"AttributeName": "n", "AttributeType": "N"}, {"AttributeName": "x", "AttributeType": "N"}]', :'units'));
 SELECT attempt(create_index(', "AttributeDefinitions": [{"AttributeName": "city", "AttributeType": "S"}, {"AttributeName": "n", "AttributeType": "N"}, {"AttributeName": "pk", "AttributeType": "N"}]', :'units'));
 SELECT attempt(create_index(:'attributes'));
-SELECT attempt(create_index(', "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "B"}, {"AttributeName": "n", "AttributeType": "N"}]', :'units', 'pk'));
+SELECT attempt(create_index(', "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "B"}, {"AttributeName": "n", "AttributeType": "N"}]',
+	:'units', 'pk'));
 SELECT * FROM indexes('app');
 
 -- an index is created: first it is declared, then a worker fills it
@@ -81,27 +92,32 @@ SELECT dyn_request('UpdateTable', create_index(:'attributes', :'units')::json) #
 CALL await('app', 'city', 'ACTIVE');
 SELECT * FROM indexes('app');
 SELECT count(*) FROM dyn_query('app', 'city = :c', vals => '{":c": {"S": "c1"}}', index_name => 'city');
-SELECT settings('app'), tgenabled, pg_get_triggerdef(oid) ~ '"settings"' AS settings FROM pg_trigger WHERE tgrelid = 'app'::regclass AND tgname = '~dynamo_keys';
+SELECT settings('app'), tgenabled, pg_get_triggerdef(oid) ~ '"settings"' AS settings FROM pg_trigger WHERE tgrelid = 'app'::regclass AND tgname =
+	'~dynamo_keys';
 SELECT attempt(create_index(:'attributes', :'units'));
 CALL dynamo_internal.resume_index('app', 'city');
 CALL dynamo_internal.resume_index('app', 'nope');
 CALL dynamo_internal.resume_index('pg_class', 'city');
 
 -- its units
-SELECT attempt('{"TableName": "app", "GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "city", "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 6}}}]}');
-SELECT attempt('{"TableName": "app", "GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "city", "ProvisionedThroughput": {"ReadCapacityUnits": 7, "WriteCapacityUnits": 6}}}]}');
+SELECT attempt('{"TableName": "app", "GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "city",
+	"ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 6}}}]}');
+SELECT attempt('{"TableName": "app", "GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "city",
+	"ProvisionedThroughput": {"ReadCapacityUnits": 7, "WriteCapacityUnits": 6}}}]}');
 SELECT * FROM indexes('app');
 SELECT attempt('{"TableName": "app", "BillingMode": "PAY_PER_REQUEST"}');
 SELECT settings('app'), i.* FROM indexes('app') i;
 SELECT attempt('{"TableName": "app", "BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}}');
-SELECT attempt('{"TableName": "app", "GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "city", "ProvisionedThroughput": {"ReadCapacityUnits": 7, "WriteCapacityUnits": 6}}}]}');
+SELECT attempt('{"TableName": "app", "GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "city",
+	"ProvisionedThroughput": {"ReadCapacityUnits": 7, "WriteCapacityUnits": 6}}}]}');
 SELECT attempt('{"TableName": "app", "BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}, "GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "city", "ProvisionedThroughput": {"ReadCapacityUnits": 7, "WriteCapacityUnits": 6}}}]}');
 SELECT settings('app'), i.* FROM indexes('app') i;
 
 -- deleted, in a savepoint that is kept, with settings in the same request
 BEGIN;
 SAVEPOINT s;
-SELECT dyn_request('UpdateTable', '{"TableName": "app", "DeletionProtectionEnabled": false, "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "city"}}]}') #>> '{TableDescription,GlobalSecondaryIndexes,0,IndexStatus}' AS status;
+SELECT dyn_request('UpdateTable', '{"TableName": "app", "DeletionProtectionEnabled": false,
+	"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "city"}}]}') #>> '{TableDescription,GlobalSecondaryIndexes,0,IndexStatus}' AS status;
 RELEASE s;
 COMMIT;
 CALL await('app', 'city', 'gone');

@@ -11,7 +11,8 @@ EXCEPTION WHEN OTHERS THEN
 END $$;
 SELECT dyn_create_table('words_t', 'pk S');
 SELECT dyn_put('words_t', '{"pk":{"S":"a"}}');
-CREATE FUNCTION words_get(name text) RETURNS dyn_item LANGUAGE sql VOLATILE AS $$ SELECT dyn_get('words_t', '{"pk":{"S":"a"}}', projection => 'pk', names => jsonb_build_object(name, 'x')) $$;
+CREATE FUNCTION words_get(name text) RETURNS dyn_item LANGUAGE sql VOLATILE
+	AS $$ SELECT dyn_get('words_t', '{"pk":{"S":"a"}}', projection => 'pk', names => jsonb_build_object(name, 'x')) $$;
 -- a trigger that gets over another error, of the same kind, before it raises its own again
 CREATE FUNCTION words_raise() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -26,7 +27,8 @@ EXCEPTION WHEN OTHERS THEN
   RAISE;
 END $$;
 CREATE TRIGGER words_raise AFTER INSERT ON words_t FOR EACH ROW EXECUTE FUNCTION words_raise();
-SELECT s, request('PutItem', '{"TableName":"words_t","Item":{"pk":{"S":"b"}}}') FROM (VALUES ('on'), ('off')) stores (s), LATERAL set_config('dynamo_table.direct_store', s, false);
+SELECT s, request('PutItem', '{"TableName":"words_t","Item":{"pk":{"S":"b"}}}') FROM (VALUES ('on'), ('off')) stores (s),
+	LATERAL set_config('dynamo_table.direct_store', s, false);
 RESET dynamo_table.direct_store;
 -- one that raises an error of its own under the name of such an error
 CREATE OR REPLACE FUNCTION words_raise() RETURNS trigger LANGUAGE plpgsql AS $$

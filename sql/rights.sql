@@ -34,7 +34,8 @@ RESET enable_seqscan;
 SELECT "OrgId", "Name" FROM "Org" ORDER BY 1;
 BEGIN;
 SET LOCAL dynamo_table.direct_store = off;
-SELECT dyn_update('app', '{"pk":{"S":"ORG#2"},"sk":{"S":"ORG"}}', 'SET #n = :n', names => '{"#n": "Name"}', vals => '{":n":{"S":"two"}}', return_values => 'ALL_NEW');
+SELECT dyn_update('app', '{"pk":{"S":"ORG#2"},"sk":{"S":"ORG"}}', 'SET #n = :n', names => '{"#n": "Name"}', vals => '{":n":{"S":"two"}}',
+	return_values => 'ALL_NEW');
 COMMIT;
 -- nobody is told anything of it by what is internal
 SET ROLE regress_nobody;
@@ -49,7 +50,8 @@ SELECT dynamo_internal.entity_view_change();
 SELECT dynamo_internal.migration_changed();
 SELECT dynamo_internal.migration_truncated();
 -- operators, and what has no operator's name
-SELECT '{"a": {"N": "1"}}'::dyn_item < '{"a": {"N": "2"}}'::dyn_item AS lt, i <= i AS le, i > i AS gt, i >= i AS ge, greatest(i, i) = i AS eq FROM (SELECT '{}'::dyn_item) v (i);
+SELECT '{"a": {"N": "1"}}'::dyn_item < '{"a": {"N": "2"}}'::dyn_item AS lt, i <= i AS le, i > i AS gt, i >= i AS ge, greatest(i, i) = i AS eq
+	FROM (SELECT '{}'::dyn_item) v (i);
 SELECT v < v AS lt, v <= v AS le, v > v AS gt, v >= v AS ge, least(v, v) <> v AS ne FROM (SELECT '{"N": "1"}'::dyn_value) t (v);
 SELECT v = 1 AS eq, v <> 1 AS ne, v < 1 AS lt, v <= 1 AS le, v > 1 AS gt, v >= 1 AS ge FROM (SELECT '{"N": "1"}'::dyn_value OFFSET 0) t (v);
 -- what stands before pg_catalog on the search_path has no say
@@ -73,7 +75,8 @@ SELECT "Name" FROM "Org" WHERE "OrgId" OPERATOR(pg_catalog.=) '3';
 SELECT count(*) FROM public.dyn_check_entities('app');
 DROP SCHEMA hostile CASCADE;
 RESET search_path;
--- code of users in a table runs as the caller, who needs the right to execute it where a row is written; who may only delete asks for no lock on what is not there
+-- code of users in a table runs as the caller, who needs the right to execute it where a row is written; who may only delete
+-- asks for no lock on what is not there
 SET ROLE regress_rights_owner;
 SELECT public.dyn_create_table('rights.coded', 'pk S');
 SELECT public.dyn_put('rights.coded', '{"pk":{"S":"a"}}');

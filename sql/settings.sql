@@ -3,7 +3,8 @@
 CREATE SCHEMA settings;
 SET search_path = settings, public;
 CREATE FUNCTION arguments(relation regclass) RETURNS text LANGUAGE sql AS
-  $$ SELECT format('%s %s', regexp_replace(pg_get_triggerdef(oid), '.*dynamo_internal.derive_keys', ''), tgenabled) FROM pg_trigger WHERE tgrelid = relation AND tgname = '~dynamo_keys' $$;
+  $$ SELECT format('%s %s', regexp_replace(pg_get_triggerdef(oid), '.*dynamo_internal.derive_keys', ''), tgenabled) FROM pg_trigger WHERE tgrelid = relation
+    AND tgname = '~dynamo_keys' $$;
 
 -- none: the trigger is what it was before there were any
 SELECT dyn_create_table('app', 'pk S', global_indexes => '{"GSI1": {"partition_key": "a S"}}');
@@ -11,7 +12,8 @@ SELECT arguments('app');
 SELECT dyn_put('app', '{"pk":{"S":"1"},"a":{"S":"x"}}');
 
 -- some: the last argument; indexes stay what they are
-SELECT dyn_request('TagResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/app", "Tags": [{"Key": "b", "Value": "its"}, {"Key": "a", "Value": "x=y"}]}');
+SELECT dyn_request('TagResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/app", "Tags": [{"Key": "b", "Value": "its"},
+	{"Key": "a", "Value": "x=y"}]}');
 \set VERBOSITY terse
 CALL dyn_enable_ttl('app', 'expires');
 \set VERBOSITY default
@@ -51,7 +53,8 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
   RETURN coalesce(dyn_error_name(SQLSTATE), SQLSTATE) || ': ' || SQLERRM;
 END $$;
-SELECT a, write(a) FROM unnest(ARRAY['{"settings": {"placement": false}}', '{"settings":{}}', '{"settings": {"placement": 1}}', '{"settings": {"unknown": 1}}', '{"settings": 1}', '{"settings": {}, "more": 1}',
+SELECT a, write(a) FROM unnest(ARRAY['{"settings": {"placement": false}}', '{"settings":{}}', '{"settings": {"placement": 1}}',
+	'{"settings": {"unknown": 1}}', '{"settings": 1}', '{"settings": {}, "more": 1}',
   '{"settings": {"tags": ["a"]}}',
   '{"settings": ', '{ "settings": {}}', 'settings']) a;
 

@@ -1,7 +1,8 @@
 -- dyn_table_chart(): item collections as people draw them.
 \pset format unaligned
 \pset tuples_only on
-SELECT dyn_create_table('shop', 'PK S', 'SK S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}, "Few": {"partition_key": "Type S", "projection": "KEYS_ONLY"},
+SELECT dyn_create_table('shop', 'PK S', 'SK S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"},
+	"Few": {"partition_key": "Type S", "projection": "KEYS_ONLY"},
   "Places": {"partition_key": ["Country S", "City S"], "sort_key": "Number N"}}');
 SELECT dyn_table_chart('shop');
 SELECT count(dyn_put('shop', item)) FROM (VALUES
@@ -10,7 +11,8 @@ SELECT count(dyn_put('shop', item)) FROM (VALUES
   ('{"PK":"CUSTOMER#ada","SK":"ORDER#2023-01","Type":"Order","Total":7,"GSI1PK":"ORDER#2023-01","GSI1SK":"ORDER"}'),
   ('{"PK":"ITEM#1","SK":"ORDER#2023-01","Type":"Item","Title":"A long title that does not fit into what a value may take","GSI1PK":"ORDER#2023-01","GSI1SK":"ITEM#1"}'),
   ('{"PK":"ITEM#2","SK":"ORDER#2023-01","Type":"Item","Title":"漢字の題名","GSI1PK":"ORDER#2023-01","GSI1SK":"ITEM#2","Gift":true}'),
-  ('{"PK":"PLACE","SK":"b","Country":"UK","City":"London","Number":10}'), ('{"PK":"PLACE","SK":"a","Country":"UK","City":"London","Number":9.5}'), ('{"PK":"PLACE","SK":"c","Country":"UK","City":"Leeds","Number":1}')) v (item);
+  ('{"PK":"PLACE","SK":"b","Country":"UK","City":"London","Number":10}'), ('{"PK":"PLACE","SK":"a","Country":"UK","City":"London","Number":9.5}'),
+  ('{"PK":"PLACE","SK":"c","Country":"UK","City":"Leeds","Number":1}')) v (item);
 SELECT dyn_table_chart('shop');
 SELECT dyn_table_chart('shop', 'GSI1', max_attributes => 2);
 SELECT dyn_table_chart('shop', 'Few');
@@ -18,11 +20,13 @@ SELECT dyn_table_chart('shop', 'Places', max_attributes => 0);
 SELECT dyn_table_chart('shop', max_items => 3, max_attributes => 1, value_width => 10);
 SELECT dyn_table_chart('shop', value_width => 4, max_attributes => 1, max_items => 8);
 -- no line is wider than the terminal, whose widths of characters are those of the server
-CREATE FUNCTION columns_of(line text) RETURNS bigint LANGUAGE sql AS $$ SELECT sum(CASE WHEN c ~ '[　-鿿가-힣＀-￠😀-🙏]' THEN 2 WHEN c ~ '[\u0300-\u036f\u200d]' THEN 0 ELSE 1 END) FROM regexp_split_to_table(line, '') c $$;
+CREATE FUNCTION columns_of(line text) RETURNS bigint LANGUAGE sql AS $$ SELECT sum(CASE WHEN c ~ '[　-鿿가-힣＀-￠😀-🙏]' THEN 2 WHEN c ~ '[\u0300-\u036f\u200d]'
+	THEN 0 ELSE 1 END) FROM regexp_split_to_table(line, '') c $$;
 SELECT dyn_table_chart('shop', max_items => 5, width => 40);
 SELECT dyn_table_chart('shop', 'Places', width => 20);
 SELECT dyn_create_table('wide', 'p S', 's S');
-SELECT count(dyn_put('wide', jsonb_build_object('p', 'コレクション' || i % 3, 's', repeat('漢字', i), 'e', repeat('😀', i * 2), 'é' || repeat(U&'e\0301', i), repeat('x', i * 3), 'text', repeat('one two, ', i)))) FROM generate_series(1, 12) i;
+SELECT count(dyn_put('wide', jsonb_build_object('p', 'コレクション' || i % 3, 's', repeat('漢字', i), 'e', repeat('😀', i * 2), 'é' || repeat(U&'e\0301', i),
+	repeat('x', i * 3), 'text', repeat('one two, ', i)))) FROM generate_series(1, 12) i;
 SELECT dyn_table_chart('wide', max_items => 6, width => 48);
 SELECT w AS wider_than, line FROM generate_series(40, 120) w, dyn_table_chart('wide', width => w) line WHERE columns_of(line) > w;
 SELECT w AS wider_than, line FROM generate_series(30, 120) w, dyn_table_chart('shop', 'GSI1', width => w) line WHERE columns_of(line) > w;

@@ -67,15 +67,18 @@ SELECT dyn_get('mov', '{"Actor":{"S":"Tom"},"Movie":{"S":"x"}}'::text);
 -- K12 numbers are keys by value, K14 in the order of their values
 SELECT dyn_put('nums', ('{"p":{"S":"a"},"c":{"N":"' || n || '"}}')::dyn_item) FROM unnest(ARRAY['1', '1.00', '1e0', '01']) n;
 SELECT count(*) FROM nums;
-SELECT dyn_put('nums', ('{"p":{"S":"b"},"c":{"N":"' || n || '"}}')::dyn_item) FROM unnest(ARRAY['10', '9', '-1', '1.5', '2e1', '0', '-1e125', '1e-130', '9.9e125']) n;
+SELECT dyn_put('nums', ('{"p":{"S":"b"},"c":{"N":"' || n || '"}}')::dyn_item)
+	FROM unnest(ARRAY['10', '9', '-1', '1.5', '2e1', '0', '-1e125', '1e-130', '9.9e125']) n;
 SELECT item->>'c' AS number FROM nums WHERE p = 'b' ORDER BY c;
 -- K13 strings in the order of their UTF-8 bytes, K15 bytes unsigned
-SELECT dyn_put('mov', ('{"Actor":{"S":"order"},"Movie":{"S":"' || s || '"}}')::dyn_item) FROM unnest(ARRAY['b', 'B', 'a', '#x', '10', '9', 'é', '¿', 'z', '😀', '\uffff']) s;
+SELECT dyn_put('mov', ('{"Actor":{"S":"order"},"Movie":{"S":"' || s || '"}}')::dyn_item)
+	FROM unnest(ARRAY['b', 'B', 'a', '#x', '10', '9', 'é', '¿', 'z', '😀', '\uffff']) s;
 SELECT string_agg("Movie", ' ' ORDER BY "Movie") FROM mov WHERE "Actor" = 'order';
 SELECT dyn_put('bins', ('{"p":{"B":"AA=="},"c":{"B":"' || s || '"}}')::dyn_item) FROM unnest(ARRAY['gA==', 'fw==', 'AA==', 'fwA=']) s;
 SELECT c FROM bins ORDER BY p, c;
 -- K19 any string is a key, in its place: U+0000 before U+0001 before U+0002
-SELECT dyn_put('mov', ('{"Actor":{"S":"nul"},"Movie":{"S":"' || s || '"}}')::dyn_item) FROM unnest(ARRAY['a\u0000b', 'a\u0000', 'a', 'a\u0001', 'a\u0001\u0000', 'a\u0002', 'a\u0000\u0000', '\u0000', '\u0001', 'b']) s;
+SELECT dyn_put('mov', ('{"Actor":{"S":"nul"},"Movie":{"S":"' || s || '"}}')::dyn_item)
+	FROM unnest(ARRAY['a\u0000b', 'a\u0000', 'a', 'a\u0001', 'a\u0001\u0000', 'a\u0002', 'a\u0000\u0000', '\u0000', '\u0001', 'b']) s;
 SELECT item FROM mov WHERE "Actor" = 'nul' ORDER BY "Movie";
 SELECT dyn_get('mov', '{"Actor":{"S":"nul"},"Movie":{"S":"a\u0000b"}}');
 SELECT dyn_delete('mov', '{"Actor":{"S":"nul"},"Movie":{"S":"a\u0001\u0000"}}', return_values => 'ALL_OLD');

@@ -8,7 +8,8 @@ SET client_min_messages = error;
 SELECT dyn_distribute_table('app');
 RESET client_min_messages;
 CREATE FUNCTION key(pk text, sk int) RETURNS dyn_item LANGUAGE sql IMMUTABLE AS $$ SELECT jsonb_build_object('pk', pk, 'sk', sk)::dyn_item $$;
-CREATE FUNCTION item(pk text, sk int, kind text, n int) RETURNS dyn_item LANGUAGE sql IMMUTABLE AS $$ SELECT jsonb_build_object('pk', pk, 'sk', sk, 'kind', kind, 'n', n)::dyn_item $$;
+CREATE FUNCTION item(pk text, sk int, kind text, n int) RETURNS dyn_item LANGUAGE sql IMMUTABLE
+	AS $$ SELECT jsonb_build_object('pk', pk, 'sk', sk, 'kind', kind, 'n', n)::dyn_item $$;
 CREATE FUNCTION why(call text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE detail text;
 BEGIN
@@ -34,7 +35,8 @@ SELECT pk, sk, kind, n FROM app ORDER BY 1, 2;
 -- what stays as it is, is not written
 CREATE FUNCTION row_place() RETURNS SETOF text LANGUAGE sql AS $$ SELECT ctid::text FROM app WHERE pk = 'a' AND sk = 1 $$;
 SELECT row_place() AS before \gset
-SELECT dyn_put('app', item('a', 1, 'k', 2)), dyn_update('app', key('a', 1), 'SET n = n'), dyn_batch_write('app', ARRAY[item('a', 1, 'k', 2), item('a', 3, 'k', 2)]);
+SELECT dyn_put('app', item('a', 1, 'k', 2)), dyn_update('app', key('a', 1), 'SET n = n'),
+	dyn_batch_write('app', ARRAY[item('a', 1, 'k', 2), item('a', 3, 'k', 2)]);
 SELECT row_place() = :'before' AS unwritten;
 -- unless a column of it has not been filled yet, as before a backfill
 SET client_min_messages = warning;
@@ -49,16 +51,23 @@ RESET client_min_messages;
 
 -- ranges of more than a chunk, where many keys of an index are equal
 DELETE FROM app;
-SELECT count(dyn_batch_write('app', items)) FROM (SELECT array_agg(item('p' || i % 3, i, 'k', i / 1000)) AS items FROM generate_series(0, 2999) i GROUP BY i / 25) b;
+SELECT count(dyn_batch_write('app', items)) FROM (SELECT array_agg(item('p' || i % 3, i, 'k', i / 1000)) AS items FROM generate_series(0, 2999) i
+	GROUP BY i / 25) b;
 SELECT count(*), count(DISTINCT i ->> 'sk') FROM dyn_scan('app') i;
 SELECT count(*), count(DISTINCT i ->> 'sk') FROM generate_series(0, 2) s, dyn_scan('app', segment => s, total_segments => 3) i;
 SELECT forward, count(*), count(DISTINCT i ->> 'sk'), bool_and(later) AS in_order FROM (
-	SELECT forward, i, coalesce(CASE WHEN forward THEN (i ->> 'sk')::int > lag((i ->> 'sk')::int) OVER w ELSE (i ->> 'sk')::int < lag((i ->> 'sk')::int) OVER w END, true) AS later
-	FROM (VALUES (true), (false)) f(forward), dyn_query('app', 'pk = :p', vals => '{":p":{"S":"p1"}}', forward => forward) WITH ORDINALITY AS q(i, o) WINDOW w AS (PARTITION BY forward ORDER BY o)) s GROUP BY 1 ORDER BY 1;
-SELECT forward, count(*), count(DISTINCT i ->> 'sk') FROM (VALUES (true), (false)) f(forward), dyn_query('app', 'kind = :k', 'ByKind', vals => '{":k":{"S":"k"}}', forward => forward) i GROUP BY 1 ORDER BY 1;
-SELECT count(*), min((i ->> 'sk')::int), max((i ->> 'sk')::int) FROM dyn_query('app', 'kind = :k AND n = :n', 'ByKind', vals => '{":k":{"S":"k"},":n":{"N":"1"}}') i;
-SELECT i ->> 'sk' AS sk FROM dyn_query('app', 'pk = :p AND sk BETWEEN :a AND :b', vals => '{":p":{"S":"p1"},":a":{"N":"1"},":b":{"N":"10"}}', forward => false) i;
-SELECT i ->> 'sk' AS sk FROM dyn_query('app', 'pk = :p', filter => 'n > :a AND NOT contains(kind, :p)', vals => '{":p":{"S":"p1"},":a":{"N":"1"}}', max_items => 2) i;
+	SELECT forward, i, coalesce(CASE WHEN forward THEN (i ->> 'sk')::int > lag((i ->> 'sk')::int) OVER w
+		ELSE (i ->> 'sk')::int < lag((i ->> 'sk')::int) OVER w END, true) AS later
+	FROM (VALUES (true), (false)) f(forward), dyn_query('app', 'pk = :p', vals => '{":p":{"S":"p1"}}', forward => forward) WITH ORDINALITY AS q(i, o) WINDOW w
+		AS (PARTITION BY forward ORDER BY o)) s GROUP BY 1 ORDER BY 1;
+SELECT forward, count(*), count(DISTINCT i ->> 'sk') FROM (VALUES (true), (false)) f(forward),
+	dyn_query('app', 'kind = :k', 'ByKind', vals => '{":k":{"S":"k"}}', forward => forward) i GROUP BY 1 ORDER BY 1;
+SELECT count(*), min((i ->> 'sk')::int), max((i ->> 'sk')::int) FROM dyn_query('app', 'kind = :k AND n = :n', 'ByKind',
+	vals => '{":k":{"S":"k"},":n":{"N":"1"}}') i;
+SELECT i ->> 'sk' AS sk FROM dyn_query('app', 'pk = :p AND sk BETWEEN :a AND :b', vals => '{":p":{"S":"p1"},":a":{"N":"1"},":b":{"N":"10"}}',
+	forward => false) i;
+SELECT i ->> 'sk' AS sk FROM dyn_query('app', 'pk = :p', filter => 'n > :a AND NOT contains(kind, :p)', vals => '{":p":{"S":"p1"},":a":{"N":"1"}}',
+	max_items => 2) i;
 -- items of a size
 SELECT count(dyn_put('app', jsonb_build_object('pk', 'big', 'sk', i, 'x', repeat('x', 200000))::dyn_item)) FROM generate_series(1, 120) i;
 SELECT count(*), count(DISTINCT i ->> 'sk') FROM dyn_query('app', 'pk = :p', vals => '{":p":{"S":"big"}}', projection => 'sk') i;
@@ -96,7 +105,8 @@ SELECT token FROM dynamo_internal.shared_tokens ORDER BY 1;
 BEGIN;
 SELECT count(*) FROM dyn_transact_get('[{"Get":{"TableName":"app","Key":{"pk":{"S":"t"},"sk":{"N":"1"}}}}]') i;
 SELECT locktype FROM pg_locks WHERE relation = 'app'::regclass AND mode = 'RowShareLock';
-SELECT i FROM dyn_transact_get('[{"Get":{"TableName":"app","Key":{"pk":{"S":"t"},"sk":{"N":"2"}}}}, {"Get":{"TableName":"app","Key":{"pk":{"S":"gone"},"sk":{"N":"2"}}}}, {"Get":{"TableName":"local","Key":{"pk":{"S":"t"}}}}]') i;
+SELECT i FROM dyn_transact_get('[{"Get":{"TableName":"app","Key":{"pk":{"S":"t"},"sk":{"N":"2"}}}},
+	{"Get":{"TableName":"app","Key":{"pk":{"S":"gone"},"sk":{"N":"2"}}}}, {"Get":{"TableName":"local","Key":{"pk":{"S":"t"}}}}]') i;
 SELECT xmax = pg_current_xact_id()::xid AS locked FROM app WHERE pk = 't' AND sk = 2;
 SELECT xmax = pg_current_xact_id()::xid AS locked FROM local;
 SELECT count(DISTINCT relation) FROM pg_locks WHERE relation IN ('app'::regclass, 'local'::regclass) AND mode = 'RowExclusiveLock';
@@ -110,7 +120,8 @@ SELECT count(*) FROM dyn_transact_get('[{"Get":{"TableName":"app","Key":{"pk":{"
 SELECT count(*) FROM dyn_batch_get('app', ARRAY[key('t', 1), key('t', 2)]);
 RESET ROLE;
 BEGIN READ ONLY;
-SELECT why($$dyn_transact_get('[{"Get":{"TableName":"app","Key":{"pk":{"S":"t"},"sk":{"N":"2"}}}}, {"Get":{"TableName":"app","Key":{"pk":{"S":"t"},"sk":{"N":"1"}}}}]')$$);
+SELECT why($$dyn_transact_get('[{"Get":{"TableName":"app","Key":{"pk":{"S":"t"},"sk":{"N":"2"}}}},
+	{"Get":{"TableName":"app","Key":{"pk":{"S":"t"},"sk":{"N":"1"}}}}]')$$);
 COMMIT;
 
 -- row-level security: what a policy checks is written
@@ -124,7 +135,8 @@ SELECT why($$dyn_put('app', key('p2', 2))$$);
 SELECT why($$dyn_update('app', key('p2', 2), 'SET n = n')$$);
 SELECT why($$dyn_put('app', key('t', 3))$$);
 -- and what it hides is not there
-SELECT count(*), count(i) FROM dyn_transact_get('[{"Get":{"TableName":"app","Key":{"pk":{"S":"t"},"sk":{"N":"1"}}}}, {"Get":{"TableName":"app","Key":{"pk":{"S":"p2"},"sk":{"N":"2"}}}}, {"Get":{"TableName":"app","Key":{"pk":{"S":"p2"},"sk":{"N":"-1"}}}}]') i;
+SELECT count(*), count(i) FROM dyn_transact_get('[{"Get":{"TableName":"app","Key":{"pk":{"S":"t"},"sk":{"N":"1"}}}},
+	{"Get":{"TableName":"app","Key":{"pk":{"S":"p2"},"sk":{"N":"2"}}}}, {"Get":{"TableName":"app","Key":{"pk":{"S":"p2"},"sk":{"N":"-1"}}}}]') i;
 RESET ROLE;
 
 SET client_min_messages = warning;

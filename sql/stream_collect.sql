@@ -119,8 +119,10 @@ SELECT relation = :gone AS of_it, event, keys FROM dynamo_internal.stream_record
 -- a transaction that memory does not hold, and items out of line
 SELECT forget();
 SET work_mem = '64kB';
-INSERT INTO col_app (item) SELECT jsonb_build_object('pk', 'many', 'sk', to_char(i, 'FM00000'), 'pad', repeat(md5(i::text), 1 + i % 10)) FROM generate_series(1, 30000) i;
-INSERT INTO col_app (item) SELECT jsonb_build_object('pk', 'large', 'sk', i::text, 'pad', (SELECT string_agg(md5((i * 10000 + j)::text), '') FROM generate_series(1, 3000) j))
+INSERT INTO col_app (item) SELECT jsonb_build_object('pk', 'many', 'sk', to_char(i, 'FM00000'), 'pad', repeat(md5(i::text), 1 + i % 10))
+	FROM generate_series(1, 30000) i;
+INSERT INTO col_app (item) SELECT jsonb_build_object('pk', 'large', 'sk', i::text, 'pad',
+	(SELECT string_agg(md5((i * 10000 + j)::text), '') FROM generate_series(1, 3000) j))
 	FROM generate_series(1, 3) i;
 CALL dyn_collect_streams();
 RESET work_mem;
@@ -170,7 +172,8 @@ SELECT confirmed_flush_lsn >= :'here' AS moved FROM pg_replication_slots WHERE s
 DROP TABLE col_other;
 
 -- partitions: a span of time, members of the extension, nobody's but the owner's
-SELECT count(*) > 0 AS some, bool_and(d.refobjid IS NOT NULL) AS members, bool_and(NOT EXISTS (SELECT FROM aclexplode(c.relacl) a WHERE a.grantee <> c.relowner)) AS owned
+SELECT count(*) > 0 AS some, bool_and(d.refobjid IS NOT NULL) AS members,
+	bool_and(NOT EXISTS (SELECT FROM aclexplode(c.relacl) a WHERE a.grantee <> c.relowner)) AS owned
 	FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
 		LEFT JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
 	WHERE i.inhparent = 'dynamo_internal.stream_records'::regclass;
@@ -249,7 +252,8 @@ BEGIN
 	END LOOP;
 END $$;
 SELECT bool_and(collected > now() + '299 days') AS ahead, bool_and(growing) AS growing
-	FROM (SELECT collected, collected >= lag(collected, 1, collected) OVER (ORDER BY lsn, ordinal) AS growing FROM dynamo_internal.stream_records WHERE keys ->> 'pk' = 'ahead') r;
+	FROM (SELECT collected, collected >= lag(collected, 1, collected) OVER (ORDER BY lsn, ordinal) AS growing FROM dynamo_internal.stream_records
+		WHERE keys ->> 'pk' = 'ahead') r;
 SELECT pg_sleep(3.5);
 SELECT dyn_put('col_app', '{"pk":{"S":"ahead"},"sk":{"S":"last"}}');
 CALL dyn_collect_streams();

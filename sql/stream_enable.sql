@@ -23,11 +23,14 @@ END $$;
 CREATE FUNCTION masked(t text) RETURNS text LANGUAGE sql AS $$
   SELECT regexp_replace(regexp_replace(t, '\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}', 'LABEL', 'g'), '(?<=label": |disabled": )\d{13}', 'TIME', 'g') $$;
 CREATE FUNCTION identity(t regclass) RETURNS text LANGUAGE sql AS $$
-  SELECT relreplident::text || coalesce(' ' || (SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = t AND indisreplident), '') FROM pg_class WHERE oid = t $$;
+  SELECT relreplident::text || coalesce(' ' || (SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = t AND indisreplident), '') FROM pg_class
+    WHERE oid = t $$;
 CREATE FUNCTION argument(t regclass) RETURNS text LANGUAGE sql AS $$
   SELECT masked(substring(pg_get_triggerdef(oid) FROM '\(''.*\)$')) FROM pg_trigger WHERE tgrelid = t AND tgname = '~dynamo_keys' $$;
-CREATE FUNCTION streams(t regclass) RETURNS TABLE (relation regclass, stream_arn text, view_type text, shards int, status text, label_is_time bool, disabled bool, identity_suffices bool) LANGUAGE sql AS $$
-  SELECT s.relation, masked(s.stream_arn), s.view_type, s.shards, s.status, right(s.stream_arn, 23) = s.label AND to_char(s.enabled_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') = s.label,
+CREATE FUNCTION streams(t regclass) RETURNS TABLE (relation regclass, stream_arn text, view_type text, shards int, status text, label_is_time bool,
+	disabled bool, identity_suffices bool) LANGUAGE sql AS $$
+  SELECT s.relation, masked(s.stream_arn), s.view_type, s.shards, s.status, right(s.stream_arn, 23) = s.label
+    AND to_char(s.enabled_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') = s.label,
     s.disabled_at >= s.enabled_at, s.identity_suffices FROM dyn_streams s WHERE s.relation = t ORDER BY s.label $$;
 
 SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "g S"}}');
@@ -36,28 +39,34 @@ SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"par
 SELECT state, slot_name = 'dynamo_table_' || (SELECT oid FROM pg_database WHERE datname = current_database()) AS named, lag, lag_bytes FROM dyn_stream_slots;
 SELECT dyn_enable_stream('app', 'NEW_IMAGE');
 SELECT attempt($$ SELECT dyn_request('UpdateTable', '{"TableName": "app", "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}}') $$);
-SELECT attempt($$ SELECT dyn_request('CreateTable', '{"TableName": "created", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": [{"AttributeName": "a", "AttributeType": "S"}],
-  "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}], "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}}') $$), to_regclass('created');
+SELECT attempt($$ SELECT dyn_request('CreateTable',
+	'{"TableName": "created", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": [{"AttributeName": "a", "AttributeType": "S"}],
+  "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}], "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}}') $$),
+    to_regclass('created');
 SELECT count(*) FROM pg_replication_slots WHERE database = current_database();
 SELECT attempt('CALL dyn_setup_streams()');
 CALL dyn_setup_streams();
 SELECT state, wal_status, collected_lsn = confirmed_lsn AS collected_all, coalesce(failover, false) AS failover, active_pid FROM dyn_stream_slots;
-SELECT after_lsn = '0/0' AS first, before_lsn = collected_lsn AS before, noticed <= clock_timestamp() AS noticed FROM dynamo_internal.stream_gaps, dyn_stream_slots;
+SELECT after_lsn = '0/0' AS first, before_lsn = collected_lsn AS before, noticed <= clock_timestamp() AS noticed FROM dynamo_internal.stream_gaps,
+	dyn_stream_slots;
 
 -- ST04: the view types, and the replica identity that each needs
 SELECT masked(dyn_enable_stream('app', 'KEYS_ONLY')), identity('app'), argument('app');
 SELECT * FROM streams('app');
-SELECT masked((dyn_describe_table('app') - 'KeySchema' - 'AttributeDefinitions' - 'GlobalSecondaryIndexes' - 'ProvisionedThroughput' - 'BillingModeSummary')::text);
+SELECT masked((dyn_describe_table('app') - 'KeySchema' - 'AttributeDefinitions' - 'GlobalSecondaryIndexes' - 'ProvisionedThroughput' -
+	'BillingModeSummary')::text);
 -- ST10: enabled is enabled, whatever the view
 SELECT attempt($$ SELECT dyn_enable_stream('app', 'KEYS_ONLY') $$), attempt($$ SELECT dyn_enable_stream('arn:aws:dynamodb:x:1:table/app', 'NEW_IMAGE') $$);
 -- unless that one is wanted
-SELECT masked(dyn_enable_stream('app', 'KEYS_ONLY', if_not_exists => true)), dyn_enable_stream('app', 'KEYS_ONLY', 4, true) = dyn_describe_table('app') ->> 'LatestStreamArn' AS same;
+SELECT masked(dyn_enable_stream('app', 'KEYS_ONLY', if_not_exists => true)), dyn_enable_stream('app', 'KEYS_ONLY', 4, true) =
+	dyn_describe_table('app') ->> 'LatestStreamArn' AS same;
 SELECT dyn_enable_stream('app', if_not_exists => true);
 SELECT dyn_enable_stream('app', 'KEYS_ONLY', 2, true);
 SELECT dyn_disable_stream('app'), identity('app'), argument('app');
 SELECT attempt($$ SELECT dyn_disable_stream('app') $$), attempt($$ SELECT dyn_disable_stream('arn:aws:dynamodb:x:1:table/app') $$);
 SELECT * FROM streams('app');
-SELECT masked((dyn_describe_table('app') -> 'StreamSpecification')::text), masked(dyn_describe_table('app') ->> 'LatestStreamArn'), masked(dyn_describe_table('app') ->> 'LatestStreamLabel');
+SELECT masked((dyn_describe_table('app') -> 'StreamSpecification')::text), masked(dyn_describe_table('app') ->> 'LatestStreamArn'),
+	masked(dyn_describe_table('app') ->> 'LatestStreamLabel');
 SELECT masked(dyn_enable_stream('app', 'NEW_IMAGE', shards => 1)), identity('app'), argument('app');
 SELECT dyn_disable_stream('app');
 SET dynamo_table.stream_shards = 7;
@@ -69,9 +78,12 @@ SELECT * FROM streams('app');
 -- labels grow within a transaction too, which can be rolled back
 SELECT dyn_disable_stream('app');
 BEGIN;
-SELECT count(DISTINCT l) AS labels, bool_and(l COLLATE "C" > before) AS later FROM (SELECT max(label) AS before FROM dyn_streams WHERE relation = 'app'::regclass) b,
-  LATERAL (SELECT dyn_enable_stream('app', 'KEYS_ONLY') AS l UNION ALL SELECT dyn_disable_stream('app')::text UNION ALL SELECT dyn_enable_stream('app', 'KEYS_ONLY')) e WHERE l <> '';
-SELECT count(*) AS streams, bool_and(label COLLATE "C" > before COLLATE "C") AS growing FROM (SELECT label, lag(label, 1, '') OVER () AS before FROM dyn_streams WHERE relation = 'app'::regclass) s;
+SELECT count(DISTINCT l) AS labels, bool_and(l COLLATE "C" > before) AS later
+	FROM (SELECT max(label) AS before FROM dyn_streams WHERE relation = 'app'::regclass) b,
+  LATERAL (SELECT dyn_enable_stream('app', 'KEYS_ONLY') AS l UNION ALL SELECT dyn_disable_stream('app')::text
+    UNION ALL SELECT dyn_enable_stream('app', 'KEYS_ONLY')) e WHERE l <> '';
+SELECT count(*) AS streams, bool_and(label COLLATE "C" > before COLLATE "C") AS growing
+	FROM (SELECT label, lag(label, 1, '') OVER () AS before FROM dyn_streams WHERE relation = 'app'::regclass) s;
 ROLLBACK;
 SELECT count(*) AS streams, count(*) FILTER (WHERE status = 'ENABLED') AS enabled FROM dyn_streams WHERE relation = 'app'::regclass;
 SELECT count(DISTINCT label) AS labels FROM dyn_streams WHERE relation = 'app'::regclass;
@@ -79,7 +91,8 @@ SELECT count(DISTINCT label) AS labels FROM dyn_streams WHERE relation = 'app'::
 -- streams that cannot have records any more are dropped from the list at the next change, but not the last one
 CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON app FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', 'sk S',
   '{"name": "GSI1", "type": "global", "partition_key": ["g S"], "projection": "ALL"}',
-  '{"settings": {"streams": [{"label": 1700000000000, "view_type": "OLD_IMAGE", "shards": 2, "disabled": 1700000000001}, {"label": 1700000000005, "view_type": "KEYS_ONLY", "shards": 3, "disabled": 1700000000007}]}}');
+  '{"settings": {"streams": [{"label": 1700000000000, "view_type": "OLD_IMAGE", "shards": 2, "disabled": 1700000000001},
+  {"label": 1700000000005, "view_type": "KEYS_ONLY", "shards": 3, "disabled": 1700000000007}]}}');
 ALTER TABLE app ENABLE ALWAYS TRIGGER "~dynamo_keys";
 SELECT label, status, disabled_at AT TIME ZONE 'UTC' AS disabled_at FROM dyn_streams WHERE relation = 'app'::regclass;
 SELECT dyn_describe_table('app') ->> 'LatestStreamArn';
@@ -90,7 +103,8 @@ CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON app FOR EACH
   '{"name": "GSI1", "type": "global", "partition_key": ["g S"], "projection": "ALL"}',
   '{"settings": {"streams": [{"label": 4100000000000, "view_type": "OLD_IMAGE", "shards": 2, "disabled": 4100000000000}]}}');
 ALTER TABLE app ENABLE ALWAYS TRIGGER "~dynamo_keys";
-SELECT right(dyn_enable_stream('app', 'KEYS_ONLY'), 23), dyn_disable_stream('app'), substring(pg_get_triggerdef(oid) FROM '\{"settings.*\}') FROM pg_trigger WHERE tgrelid = 'app'::regclass AND tgname = '~dynamo_keys';
+SELECT right(dyn_enable_stream('app', 'KEYS_ONLY'), 23), dyn_disable_stream('app'), substring(pg_get_triggerdef(oid) FROM '\{"settings.*\}') FROM pg_trigger
+	WHERE tgrelid = 'app'::regclass AND tgname = '~dynamo_keys';
 BEGIN;
 INSERT INTO dynamo_internal.stream_gaps VALUES ('FFFFFFFF/0', 'FFFFFFFF/1', '2110-01-01 00:00:00.0005+00');
 SELECT right(dyn_enable_stream('app', 'KEYS_ONLY'), 23);
@@ -144,26 +158,34 @@ SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'tab'::regclass AND tgname = '~
 DROP TABLE tab;
 
 -- requests
-SELECT masked((d -> 'TableDescription' -> 'StreamSpecification')::text), masked(d #>> '{TableDescription,LatestStreamArn}'), masked(d #>> '{TableDescription,LatestStreamLabel}')
-FROM dyn_request('CreateTable', '{"TableName": "Created", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": [{"AttributeName": "a", "AttributeType": "S"}],
+SELECT masked((d -> 'TableDescription' -> 'StreamSpecification')::text), masked(d #>> '{TableDescription,LatestStreamArn}'),
+	masked(d #>> '{TableDescription,LatestStreamLabel}')
+FROM dyn_request('CreateTable', '{"TableName": "Created", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": [{"AttributeName": "a",
+	"AttributeType": "S"}],
   "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}], "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"}}') d;
-SELECT masked((d -> 'Table' -> 'StreamSpecification')::text), masked(d #>> '{Table,LatestStreamArn}'), identity('"Created"'), d #>> '{Table,TableStatus}' AS status FROM dyn_request('DescribeTable', '{"TableName": "Created"}') d;
+SELECT masked((d -> 'Table' -> 'StreamSpecification')::text), masked(d #>> '{Table,LatestStreamArn}'), identity('"Created"'), d #>> '{Table,TableStatus}'
+	AS status FROM dyn_request('DescribeTable', '{"TableName": "Created"}') d;
 CREATE FUNCTION update_stream(specification text, more text DEFAULT '') RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN masked(coalesce((dyn_request('UpdateTable', ('{"TableName": "Created", "StreamSpecification": ' || specification || more || '}')::json) #> '{TableDescription,StreamSpecification}')::text, 'none'));
+  RETURN masked(coalesce((dyn_request('UpdateTable', ('{"TableName": "Created", "StreamSpecification": ' || specification || more ||
+    '}')::json) #> '{TableDescription,StreamSpecification}')::text, 'none'));
 EXCEPTION WHEN OTHERS THEN
   RETURN coalesce(dyn_error_name(SQLSTATE), SQLSTATE) || ': ' || SQLERRM;
 END $$;
-SELECT s, update_stream(s) FROM unnest(ARRAY['{}', '{"StreamViewType": "KEYS_ONLY"}', '{"StreamEnabled": true}', '{"StreamEnabled": true, "StreamViewType": "ALL"}', '{"StreamEnabled": false, "StreamViewType": "KEYS_ONLY"}',
-  '{"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"}', '{"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}', '{"StreamEnabled": false}', '{"StreamEnabled": false}', '{"StreamEnabled": true, "StreamViewType": "OLD_IMAGE"}']) s;
+SELECT s, update_stream(s) FROM unnest(ARRAY['{}', '{"StreamViewType": "KEYS_ONLY"}', '{"StreamEnabled": true}',
+	'{"StreamEnabled": true, "StreamViewType": "ALL"}', '{"StreamEnabled": false, "StreamViewType": "KEYS_ONLY"}',
+  '{"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"}', '{"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}', '{"StreamEnabled": false}',
+  '{"StreamEnabled": false}', '{"StreamEnabled": true, "StreamViewType": "OLD_IMAGE"}']) s;
 SELECT view_type, status FROM streams('"Created"');
 SELECT identity('"Created"');
 -- with other settings: all or nothing
-SELECT update_stream('{"StreamEnabled": true, "StreamViewType": "OLD_IMAGE"}', ', "TableClass": "STANDARD"'), dyn_describe_table('Created') -> 'TableClassSummary';
+SELECT update_stream('{"StreamEnabled": true, "StreamViewType": "OLD_IMAGE"}', ', "TableClass": "STANDARD"'),
+	dyn_describe_table('Created') -> 'TableClassSummary';
 SELECT update_stream('{"StreamEnabled": false}', ', "TableClass": "STANDARD"'), dyn_describe_table('Created') -> 'TableClassSummary', identity('"Created"');
 SELECT dyn_request('TagResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/Created", "Tags": [{"Key": "streams", "Value": "1"}]}');
 SELECT substring(argument('"Created"') FROM '"streams.*');
-SELECT dyn_request('CreateTable', '{"TableName": "without", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": [{"AttributeName": "a", "AttributeType": "S"}],
+SELECT dyn_request('CreateTable', '{"TableName": "without", "BillingMode": "PAY_PER_REQUEST",
+	"AttributeDefinitions": [{"AttributeName": "a", "AttributeType": "S"}],
   "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}], "StreamSpecification": {"StreamEnabled": false}}') #>> '{TableDescription,LatestStreamArn}';
 DROP TABLE "Created", without;
 
@@ -232,13 +254,16 @@ SET search_path = stream_enable, public;
 -- whose settings are broken hinders nobody, and times that no label can have are broken
 RESET ROLE;
 SELECT dyn_create_table('broken', 'pk S');
-CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON broken FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', '{"settings": {"streams": [{"label": 1}]}}');
+CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON broken FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S',
+	'{"settings": {"streams": [{"label": 1}]}}');
 SELECT dyn_describe_table('broken');
 SELECT relation, status FROM dyn_streams ORDER BY relation::text;
-CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON broken FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', '{"settings": {"streams": [{"label": 253402300800000, "shards": 1}]}}');
+CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON broken FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S',
+	'{"settings": {"streams": [{"label": 253402300800000, "shards": 1}]}}');
 SELECT dyn_describe_table('broken');
 SELECT relation, status FROM dyn_streams ORDER BY relation::text;
-CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON broken FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', '{"settings": {"streams": [{"label": 253402300799999, "shards": 1, "disabled": 9223372036854775807}]}}');
+CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON broken FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S',
+	'{"settings": {"streams": [{"label": 253402300799999, "shards": 1, "disabled": 9223372036854775807}]}}');
 SELECT relation, status FROM dyn_streams ORDER BY relation::text;
 
 -- the slot goes when no stream is enabled any more
@@ -254,7 +279,8 @@ CALL dyn_teardown_streams();
 CALL dyn_reset_streams();
 RESET ROLE;
 SELECT state FROM dyn_stream_slots;
-SELECT (SELECT count(*) FROM dynamo_internal.stream_gaps) + (SELECT count(*) FROM dynamo_internal.stream_state) + (SELECT count(*) FROM pg_replication_slots WHERE database = current_database()) AS left_over;
+SELECT (SELECT count(*) FROM dynamo_internal.stream_gaps) + (SELECT count(*) FROM dynamo_internal.stream_state) + (SELECT count(*) FROM pg_replication_slots
+	WHERE database = current_database()) AS left_over;
 SELECT attempt($$ SELECT dyn_enable_stream('plain', 'KEYS_ONLY') $$);
 DROP SCHEMA stream_enable CASCADE;
 DROP ROLE regress_stream_owner, regress_stream_other, regress_stream_admin;

@@ -23,8 +23,10 @@ DO $$ DECLARE c name; BEGIN
   END LOOP;
 END $$;
 CREATE TABLE wrong (what text PRIMARY KEY, bytes bytea);
-INSERT INTO wrong VALUES ('empty', ''), ('one byte', '\x10'), ('no root', '\x1007'), ('unknown format', '\x2006'), ('flags', '\x1206'), ('map of nothing', '\x1007'),
-  ('a string', '\x1001616263'), ('a number', '\x1002ff0178'), ('offsets', '\x1007ff00'), ('placeholder', '\x1107'), ('zero type', '\x1000'), ('cut', '\x100701'),
+INSERT INTO wrong VALUES ('empty', ''), ('one byte', '\x10'), ('no root', '\x1007'), ('unknown format', '\x2006'), ('flags', '\x1206'),
+	('map of nothing', '\x1007'),
+  ('a string', '\x1001616263'), ('a number', '\x1002ff0178'), ('offsets', '\x1007ff00'), ('placeholder', '\x1107'), ('zero type', '\x1000'),
+  ('cut', '\x100701'),
   ('no number', '\x10070108016e02ff01781701'), ('long n', '\x100701ff' || '\x016e02'::bytea || decode(repeat('61', 252), 'hex'));
 -- each new, then valid, then invalid again, then removed
 INSERT INTO poisoned (pk, item) SELECT what, bytes::dyn_item FROM wrong;
@@ -33,10 +35,12 @@ UPDATE poisoned p SET item = w.bytes::dyn_item FROM wrong w WHERE p.pk = w.what 
 DELETE FROM poisoned WHERE pk <> 'long n';
 SELECT dyn_put('sound', '{"pk":{"S":"a"}}');
 CALL dyn_collect_streams() \gset
-SELECT keys ->> 'pk' AS pk, event_name, new_image ->> 'valid' AS new, old_image ->> 'valid' AS old, incomplete FROM dyn_read_stream('poisoned') ORDER BY 1, sequence_number;
+SELECT keys ->> 'pk' AS pk, event_name, new_image ->> 'valid' AS new, old_image ->> 'valid' AS old, incomplete FROM dyn_read_stream('poisoned') ORDER BY 1,
+	sequence_number;
 SELECT keys, event_name FROM dyn_read_stream('sound');
 -- the plugin itself, as pg_recvlogical has it
-SELECT data::json -> 'dynamodb' -> 'Keys' ->> 'pk' AS pk, data::json ->> 'eventName' AS event, count(*) FROM pg_logical_slot_get_changes('plugin', NULL, NULL) GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT data::json -> 'dynamodb' -> 'Keys' ->> 'pk' AS pk, data::json ->> 'eventName' AS event, count(*) FROM pg_logical_slot_get_changes('plugin', NULL, NULL)
+	GROUP BY 1, 2 ORDER BY 1, 2;
 
 -- a trigger's arguments: an attribute of time to live that is no number, keys that are none together, settings of any kind
 CREATE FUNCTION forge(name regclass, VARIADIC arguments text[]) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
@@ -56,10 +60,14 @@ DECLARE
   given text[];
 BEGIN
   FOREACH given SLICE 1 IN ARRAY ARRAY[
-    ['pk S', settings(', "ttl_attribute": "n"')], ['pk S', settings(', "ttl_attribute": ""')], ['pk S', settings(', "name": "poisoned\u0000"')], ['pk S', settings(', "tags": {"a": "b"}, "x": 1')],
-    ['pk S', settings('', ', "disabled": 1')], ['pk S', settings('', ', "disabled": -1')], ['pk S', settings('', ', "shards": 9999999999')], ['pk S', settings('', ', "label": 1e125')],
-    ['pk S', '{"settings": {}}'], ['pk S', '{"settings":'], ['pk S', '{"settings": ' || repeat('[', 5000)], ['pk S', '{"settings": ' || repeat('{"a":', 40) || '1' || repeat('}', 40) || '}'],
-    ['pk N', settings('')], ['pk', settings('')], ['', settings('')], [repeat('k', 70000) || ' S', settings('')], ['n S', settings('')], ['missing S', settings('')]] LOOP
+    ['pk S', settings(', "ttl_attribute": "n"')], ['pk S', settings(', "ttl_attribute": ""')], ['pk S', settings(', "name": "poisoned\u0000"')],
+    ['pk S', settings(', "tags": {"a": "b"}, "x": 1')],
+    ['pk S', settings('', ', "disabled": 1')], ['pk S', settings('', ', "disabled": -1')], ['pk S', settings('', ', "shards": 9999999999')],
+    ['pk S', settings('', ', "label": 1e125')],
+    ['pk S', '{"settings": {}}'], ['pk S', '{"settings":'], ['pk S', '{"settings": ' || repeat('[', 5000)],
+    ['pk S', '{"settings": ' || repeat('{"a":', 40) || '1' || repeat('}', 40) || '}'],
+    ['pk N', settings('')], ['pk', settings('')], ['', settings('')], [repeat('k', 70000) || ' S', settings('')], ['n S', settings('')],
+    ['missing S', settings('')]] LOOP
     PERFORM forge('poisoned', VARIADIC given);
     PERFORM change('poisoned');
   END LOOP;
@@ -76,9 +84,11 @@ END $$;
 INSERT INTO doubled (pk, sk, item) VALUES ('a', 'b', '{"pk":{"S":"a"}}'), ('a', 'c', '\x1007'::bytea::dyn_item);
 DELETE FROM doubled;
 -- marks that are none
-SELECT count(pg_logical_emit_message(true, 'dynamo_table', m)) FROM (VALUES (''), ('expiry'), ('expiry start'), ('expiry start 1'), ('expiry start 99999999999999999999 x'), (repeat('x', 99)), (repeat('x', 100)), (repeat('x', 5000)),
+SELECT count(pg_logical_emit_message(true, 'dynamo_table', m)) FROM (VALUES (''), ('expiry'), ('expiry start'), ('expiry start 1'),
+	('expiry start 99999999999999999999 x'), (repeat('x', 99)), (repeat('x', 100)), (repeat('x', 5000)),
   ('closing end ' || 'poisoned'::regclass::oid), (repeat('%s%n', 20))) v (m);
-SELECT count(pg_logical_emit_message(true, 'dynamo_table', m)) FROM (VALUES ('\x00'::bytea), ('\x657870697279'), ('\xff00ff'), ('\x65787069727920737461727420310020')) v (m);
+SELECT count(pg_logical_emit_message(true, 'dynamo_table', m)) FROM (VALUES ('\x00'::bytea), ('\x657870697279'), ('\xff00ff'),
+	('\x65787069727920737461727420310020')) v (m);
 -- the shard of a reference table of Citus, which has no bounds
 \set ECHO none
 \i test/sql/like_citus.sql

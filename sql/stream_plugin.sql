@@ -17,8 +17,10 @@ SELECT slot_name FROM pg_create_logical_replication_slot('plugin', 'dynamo_table
 
 -- What was committed since it was asked last: number in its transaction, event, table, keys, images, what else there is to say.
 CREATE FUNCTION show(data text) RETURNS text LANGUAGE sql AS $$
-SELECT concat_ws(' ', substring(d ->> 'SequenceNumber' FROM 22)::bigint, j ->> 'eventName', regexp_replace(j ->> 'eventSourceARN', '.*:table/', ''), d ->> 'Keys',
-  'new ' || (d ->> 'NewImage'), 'old ' || (d ->> 'OldImage'), CASE WHEN (d ->> 'Incomplete')::boolean THEN 'incomplete' END, 'by ' || (j #>> '{userIdentity,principalId}'),
+SELECT concat_ws(' ', substring(d ->> 'SequenceNumber' FROM 22)::bigint, j ->> 'eventName', regexp_replace(j ->> 'eventSourceARN', '.*:table/', ''),
+	d ->> 'Keys',
+  'new ' || (d ->> 'NewImage'), 'old ' || (d ->> 'OldImage'), CASE WHEN (d ->> 'Incomplete')::boolean THEN 'incomplete' END, 'by ' ||
+  (j #>> '{userIdentity,principalId}'),
   CASE WHEN d ->> 'StreamViewType' <> 'NEW_AND_OLD_IMAGES' THEN d ->> 'StreamViewType' END)
 FROM (SELECT data::json, data::json -> 'dynamodb') AS r (j, d) $$;
 CREATE FUNCTION peek(VARIADIC options text[] DEFAULT '{}') RETURNS SETOF text LANGUAGE sql AS
@@ -29,7 +31,8 @@ $$ SELECT show(data) FROM pg_logical_slot_get_changes('plugin', NULL, NULL, VARI
 CREATE FUNCTION settings(name text, settings json) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE arguments text;
 BEGIN
-  SELECT string_agg(quote_literal(a), ', ' ORDER BY n) INTO arguments FROM pg_trigger, LATERAL string_to_table(encode(tgargs, 'escape'), '\000') WITH ORDINALITY AS s (a, n)
+  SELECT string_agg(quote_literal(a), ', ' ORDER BY n) INTO arguments FROM pg_trigger,
+    LATERAL string_to_table(encode(tgargs, 'escape'), '\000') WITH ORDINALITY AS s (a, n)
     WHERE tgrelid = name::regclass AND tgname = '~dynamo_keys' AND a <> '' AND a NOT LIKE '{"settings":%';
   EXECUTE format('CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys(%s)',
     name::regclass, arguments || coalesce(', ' || quote_literal('{"settings":' || settings || '}'), ''));
@@ -42,13 +45,16 @@ SELECT dyn_update('app', '{"pk":{"S":"a"},"sk":{"N":"1"}}', 'SET v = :v', vals =
 SELECT dyn_delete('app', '{"pk":{"S":"a"},"sk":{"N":"1"}}');
 SELECT peek();
 SELECT regexp_replace(data, '(:)\d{10}(?=,)|\d{33}|[0-9a-f]{32}', '\1#', 'g') AS data FROM pg_logical_slot_peek_changes('plugin', NULL, NULL) LIMIT 1;
-SELECT abs((j #>> '{dynamodb,ApproximateCreationDateTime}')::numeric - extract(epoch FROM now())) < 600 AS time, j #>> '{dynamodb,SequenceNumber}' ~ '^1\d{32}$' AS sequence, j ->> 'eventID' ~ '^[0-9a-f]{32}$' AS id,
+SELECT abs((j #>> '{dynamodb,ApproximateCreationDateTime}')::numeric - extract(epoch FROM now())) < 600 AS time,
+	j #>> '{dynamodb,SequenceNumber}' ~ '^1\d{32}$' AS sequence, j ->> 'eventID' ~ '^[0-9a-f]{32}$' AS id,
   (substring(j #>> '{dynamodb,SequenceNumber}' FROM 2 FOR 20)::numeric + '0/0'::pg_lsn) > lsn AS "committed after it was written"
   FROM (SELECT data::json AS j, lsn FROM pg_logical_slot_peek_changes('plugin', NULL, NULL)) r;
 SELECT bool_and(data COLLATE "C" > before COLLATE "C") AS "in the order of text too", count(*)
-  FROM (SELECT data, lag(data) OVER (ORDER BY n) AS before FROM (SELECT data::json #>> '{dynamodb,SequenceNumber}', n FROM pg_logical_slot_peek_changes('plugin', NULL, NULL) WITH ORDINALITY AS c (lsn, xid, data, n)) r (data, n)) s WHERE before IS NOT NULL;
+  FROM (SELECT data, lag(data) OVER (ORDER BY n) AS before FROM (SELECT data::json #>> '{dynamodb,SequenceNumber}', n
+    FROM pg_logical_slot_peek_changes('plugin', NULL, NULL) WITH ORDINALITY AS c (lsn, xid, data, n)) r (data, n)) s WHERE before IS NOT NULL;
 -- decoded again, each is the same
-SELECT (SELECT array_agg(data) FROM pg_logical_slot_peek_changes('plugin', NULL, NULL)) = (SELECT array_agg(data) FROM pg_logical_slot_get_changes('plugin', NULL, NULL)) AS same;
+SELECT (SELECT array_agg(data) FROM pg_logical_slot_peek_changes('plugin', NULL, NULL)) =
+	(SELECT array_agg(data) FROM pg_logical_slot_get_changes('plugin', NULL, NULL)) AS same;
 SELECT get();
 -- what JSON can say and Postgres' json cannot
 SELECT dyn_put('app', '{"pk":{"S":"u\u0000"},"sk":{"N":"1"}}');
@@ -87,7 +93,8 @@ SELECT get();
 
 -- ST06, ST07: in the order of commits, and nothing that was rolled back
 SELECT dyn_put('app', format('{"pk":{"S":"k"},"sk":{"N":"1"},"v":{"N":"%s"}}', i)::dyn_item) FROM generate_series(1, 100) i \g /dev/null
-SELECT array_agg(substring(get FROM '"v":{"N":"(\d+)"') ORDER BY n) = array_agg(n::text ORDER BY n) AS ordered, count(*), max(substring(get FROM '^\d+')::int) AS last FROM get() WITH ORDINALITY g (get, n) WHERE get LIKE '% {"pk":{"S":"k"}%';
+SELECT array_agg(substring(get FROM '"v":{"N":"(\d+)"') ORDER BY n) = array_agg(n::text ORDER BY n) AS ordered, count(*), max(substring(get FROM '^\d+')::int)
+	AS last FROM get() WITH ORDINALITY g (get, n) WHERE get LIKE '% {"pk":{"S":"k"}%';
 BEGIN;
 SELECT dyn_put('app', '{"pk":{"S":"no"},"sk":{"N":"1"}}');
 ROLLBACK;
@@ -155,7 +162,8 @@ CALL dyn_enable_ttl('session', 'expires');
 CREATE FUNCTION companion() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DELETE FROM stream.session WHERE id = OLD.id || ' companion'; RETURN OLD; END $$;
 CREATE TRIGGER companion AFTER DELETE ON session FOR EACH ROW EXECUTE FUNCTION companion();
 CREATE PROCEDURE expire() LANGUAGE plpgsql AS $$ BEGIN
-  PERFORM dyn_put('session', jsonb_build_object('id', id, 'expires', floor(extract(epoch FROM clock_timestamp())) + after)) FROM (VALUES ('old', -60), ('old companion', 60)) v (id, after);
+  PERFORM dyn_put('session', jsonb_build_object('id', id, 'expires', floor(extract(epoch FROM clock_timestamp())) + after))
+    FROM (VALUES ('old', -60), ('old companion', 60)) v (id, after);
 END $$;
 CALL expire();
 SELECT regexp_replace(get, '\d{10}', '#', 'g') AS get FROM get();
@@ -177,7 +185,8 @@ SELECT true FROM unnest('{expiry,backfill,placeholder}'::text[]) kind, unnest(AR
   pg_logical_emit_message(true, 'dynamo_table', kind || ' start ' || 'other'::regclass::oid || signature) \g /dev/null
 UPDATE other SET item = '{"id":{"S":"forged"},"v":{"N":"2"}}' WHERE id = 'forged';
 DELETE FROM other WHERE id = 'forged';
-SELECT true FROM pg_logical_emit_message(true, 'dynamo_table', ''), pg_logical_emit_message(true, 'dynamo_table', '\x00ff'::bytea) b, pg_logical_emit_message(false, 'dynamo_table', 'x') c;
+SELECT true FROM pg_logical_emit_message(true, 'dynamo_table', ''), pg_logical_emit_message(true, 'dynamo_table', '\x00ff'::bytea) b,
+	pg_logical_emit_message(false, 'dynamo_table', 'x') c;
 COMMIT;
 SELECT get();
 SELECT slot_name FROM pg_create_logical_replication_slot('marks', 'test_decoding');
@@ -204,16 +213,20 @@ SELECT dyn_create_table('large', 'id S');
 INSERT INTO large (item) SELECT jsonb_build_object('id', 'x', 'small', 1, 'large', string_agg(md5(i::text), '')) FROM generate_series(1, 9600) i;
 SELECT md5(get), length(get) FROM get();
 SELECT dyn_update('large', '{"id":{"S":"x"}}', 'SET small = small + :one', vals => '{":one":{"N":"1"}}');
-SELECT length(j #>> '{NewImage,large,S}') AS large, j #>> '{NewImage,small,N}' AS new, j -> 'OldImage' AS old FROM (SELECT data::json -> 'dynamodb' FROM pg_logical_slot_get_changes('plugin', NULL, NULL)) r (j);
+SELECT length(j #>> '{NewImage,large,S}') AS large, j #>> '{NewImage,small,N}' AS new, j -> 'OldImage' AS old
+	FROM (SELECT data::json -> 'dynamodb' FROM pg_logical_slot_get_changes('plugin', NULL, NULL)) r (j);
 ALTER TABLE large REPLICA IDENTITY FULL;
 SELECT dyn_update('large', '{"id":{"S":"x"}}', 'SET small = small + :one', vals => '{":one":{"N":"1"}}');
-SELECT md5(j #>> '{OldImage,large,S}') = md5(j #>> '{NewImage,large,S}') AS same, length(j #>> '{OldImage,large,S}') AS large, j #>> '{NewImage,small,N}' AS new, j #>> '{OldImage,small,N}' AS old
+SELECT md5(j #>> '{OldImage,large,S}') = md5(j #>> '{NewImage,large,S}') AS same, length(j #>> '{OldImage,large,S}') AS large, j #>> '{NewImage,small,N}'
+	AS new, j #>> '{OldImage,small,N}' AS old
   FROM (SELECT data::json -> 'dynamodb' FROM pg_logical_slot_get_changes('plugin', NULL, NULL)) r (j);
 
 -- Plain SQL: further columns are nothing to items
-CREATE TABLE plain (item dyn_item NOT NULL, note text, "pk" text COLLATE "C" PRIMARY KEY, CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, ARRAY['pk S'], pk)));
+CREATE TABLE plain (item dyn_item NOT NULL, note text, "pk" text COLLATE "C" PRIMARY KEY,
+	CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, ARRAY['pk S'], pk)));
 CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON plain FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
-INSERT INTO plain SELECT jsonb_build_object('pk', i::text, 'large', (SELECT string_agg(md5(n::text), '') FROM generate_series(1, 1000 * i) n)), 'note' FROM generate_series(0, 1) AS i;
+INSERT INTO plain SELECT jsonb_build_object('pk', i::text, 'large', (SELECT string_agg(md5(n::text), '') FROM generate_series(1, 1000 * i) n)), 'note'
+	FROM generate_series(0, 1) AS i;
 SELECT count(*) FROM get();
 UPDATE plain SET note = 'out of line, and not' WHERE pk = '1';
 UPDATE plain SET note = 'inline' WHERE pk = '0';
@@ -261,7 +274,8 @@ SELECT settings('app', '{"streams": [{"label": 1700000000123, "view_type": "KEYS
 SELECT dyn_put('app', '{"pk":{"S":"s"},"sk":{"N":"1"},"v":{"N":"2"}}');
 BEGIN;
 SELECT dyn_put('app', '{"pk":{"S":"s"},"sk":{"N":"2"}}'), dyn_put('other', '{"id":{"S":"s"},"v":{"N":"1"}}');
-SELECT settings('app', '{"streams": [{"label": 1700000000123, "view_type": "KEYS_ONLY", "shards": 4, "disabled": 1700000000999}, {"label": 1800000000123, "view_type": "OLD_IMAGE", "shards": 3}]}');
+SELECT settings('app', '{"streams": [{"label": 1700000000123, "view_type": "KEYS_ONLY", "shards": 4, "disabled": 1700000000999},
+	{"label": 1800000000123, "view_type": "OLD_IMAGE", "shards": 3}]}');
 SELECT dyn_update('app', '{"pk":{"S":"s"},"sk":{"N":"1"}}', 'SET v = :v', vals => '{":v":{"N":"3"}}');
 COMMIT;
 TRUNCATE app;
@@ -293,20 +307,24 @@ ALTER SCHEMA "else,where" RENAME TO elsewhere;
 UPDATE elsewhere."Moved ""app""" SET item = '{"pk":{"S":"p"},"sk":{"N":"1"},"v":{"N":"6"}}' WHERE sk = 1;
 DROP SCHEMA elsewhere CASCADE;
 -- option tables, by the names that tables had
-SELECT 'else,where' AS tables, peek('tables', '"else,where"."Moved ""app"""') UNION ALL SELECT 'elsewhere', peek('tables', ' elsewhere."Moved ""app""" ') UNION ALL SELECT 'any', peek('tables', 'none,"Moved ""app""", OTHER');
+SELECT 'else,where' AS tables, peek('tables', '"else,where"."Moved ""app"""') UNION ALL SELECT 'elsewhere', peek('tables', ' elsewhere."Moved ""app""" ')
+	UNION ALL SELECT 'any', peek('tables', 'none,"Moved ""app""", OTHER');
 SELECT get();
 
 -- A partition's changes are those of the table that has the trigger
-CREATE TABLE parts (item dyn_item NOT NULL, pk text COLLATE "C" PRIMARY KEY, CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, ARRAY['pk S'], pk))) PARTITION BY RANGE (pk);
+CREATE TABLE parts (item dyn_item NOT NULL, pk text COLLATE "C" PRIMARY KEY,
+	CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, ARRAY['pk S'], pk))) PARTITION BY RANGE (pk);
 CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parts FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM ('a') TO ('m');
-CREATE TABLE parts_2 (pk text COLLATE "C" NOT NULL, dropped int, item dyn_item NOT NULL, CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, ARRAY['pk S'], pk)));
+CREATE TABLE parts_2 (pk text COLLATE "C" NOT NULL, dropped int, item dyn_item NOT NULL,
+	CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, ARRAY['pk S'], pk)));
 ALTER TABLE parts_2 DROP COLUMN dropped;
 ALTER TABLE parts ATTACH PARTITION parts_2 FOR VALUES FROM ('m') TO ('z');
 INSERT INTO parts (item, pk) VALUES ('{"pk":{"S":"b"}}', 'b'), ('{"pk":{"S":"n"}}', 'n');
 SELECT settings('parts', '{"streams": [{"label": 1700000000123, "view_type": "NEW_IMAGE", "shards": 1}]}');
 DELETE FROM parts WHERE pk = 'n';
-SELECT dyn_transact('[{"Delete":{"TableName":"parts","Key":{"pk":{"S":"q"}}}}, {"Update":{"TableName":"parts","Key":{"pk":{"S":"b"}},"UpdateExpression":"SET v = :v","ExpressionAttributeValues":{":v":{"N":"1"}}}}]');
+SELECT dyn_transact('[{"Delete":{"TableName":"parts","Key":{"pk":{"S":"q"}}}},
+	{"Update":{"TableName":"parts","Key":{"pk":{"S":"b"}},"UpdateExpression":"SET v = :v","ExpressionAttributeValues":{":v":{"N":"1"}}}}]');
 ALTER TABLE parts RENAME TO divided;
 INSERT INTO parts_1 (item) VALUES ('{"pk":{"S":"c"}}');
 TRUNCATE parts_1;
@@ -324,7 +342,8 @@ CREATE FUNCTION odd(step text, statement text) RETURNS void LANGUAGE plpgsql AS 
   EXECUTE format('INSERT INTO odd (item, pk) VALUES (%L, %L)', json_build_object('pk', json_build_object('S', step)), step);
 END $$;
 CREATE FUNCTION arguments(VARIADIC arguments text[]) RETURNS text LANGUAGE sql AS
-$$ SELECT 'CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON odd FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys(' || string_agg(quote_literal(a), ', ') || ')' FROM unnest(arguments) a $$;
+$$ SELECT 'CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON odd FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys(' ||
+	string_agg(quote_literal(a), ', ') || ')' FROM unnest(arguments) a $$;
 SELECT odd('no type', arguments('pk'));
 SELECT odd('fine 1', arguments('pk S'));
 SELECT odd('another type', arguments('pk N'));

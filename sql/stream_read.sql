@@ -26,9 +26,11 @@ CREATE FUNCTION label(name regclass, back int DEFAULT 0) RETURNS bigint LANGUAGE
   SELECT (extract(epoch FROM enabled_at) * 1000)::bigint FROM dyn_streams WHERE relation = name ORDER BY enabled_at DESC OFFSET back LIMIT 1 $$;
 CREATE FUNCTION record(name regclass, day int, place pg_lsn, ordinal bigint, event "char", shard int, new_item dyn_item, old_item dyn_item DEFAULT NULL,
                        is_expired boolean DEFAULT false, back int DEFAULT 0) RETURNS void LANGUAGE sql AS $$
-  INSERT INTO dynamo_internal.stream_records SELECT name, label(name, back), shard, event, is_expired, false, place, ordinal, '2001-01-01 10:00', '2001-01-01'::timestamptz + (day - 1) * interval '1 day',
+  INSERT INTO dynamo_internal.stream_records SELECT name, label(name, back), shard, event, is_expired, false, place, ordinal, '2001-01-01 10:00',
+    '2001-01-01'::timestamptz + (day - 1) * interval '1 day',
     coalesce(dyn_size(new_item), 0) + coalesce(dyn_size(old_item), 0), dyn_project(coalesce(new_item, old_item), 'pk, sk'), new_item, old_item $$;
-CREATE FUNCTION seq(place pg_lsn, ordinal int DEFAULT 0) RETURNS text LANGUAGE sql AS $$ SELECT '1' || lpad((place - '0/0')::text, 20, '0') || lpad(ordinal::text, 12, '0') $$;
+CREATE FUNCTION seq(place pg_lsn, ordinal int DEFAULT 0) RETURNS text LANGUAGE sql AS $$ SELECT '1' || lpad((place - '0/0')::text, 20, '0') ||
+	lpad(ordinal::text, 12, '0') $$;
 CREATE FUNCTION attempt(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   detail text;
@@ -50,7 +52,8 @@ SELECT record('app', 2, '0/400', 1, 'T', 0, NULL), record('app', 2, '0/400', 2, 
 \x
 SELECT * FROM dyn_read_stream('app');
 \x
-SELECT regexp_replace(regexp_replace(record::text, '"eventID":"[0-9a-f]{8}', '"eventID":"RELATION'), 'stream/[^"]*', 'stream/LABEL') AS record FROM dyn_read_stream('app', format => 'dynamodb');
+SELECT regexp_replace(regexp_replace(record::text, '"eventID":"[0-9a-f]{8}', '"eventID":"RELATION'), 'stream/[^"]*', 'stream/LABEL') AS record
+	FROM dyn_read_stream('app', format => 'dynamodb');
 SELECT record -> 'dynamodb' -> 'NewImage' AS plain FROM dyn_read_stream('app', max_records => 1, format => 'plain');
 
 -- positions
@@ -63,8 +66,10 @@ SELECT count(*) FROM dyn_read_stream('app', 'AT_SEQUENCE_NUMBER ' || seq('0/0'))
 SELECT count(*) FROM dyn_read_stream('app', 'LATEST');
 SELECT count(*) FROM dyn_read_stream('app', dyn_stream_position());
 SELECT dyn_stream_position() ~ '^1\d{32}$' AS sequence, dyn_stream_position() > seq('0/400') AS later;
-SELECT position, attempt(format('SELECT dyn_read_stream(''app'', %L)', position)) FROM (VALUES (''), ('latest'), ('TRIM_HORIZON '), ('0'), (substr(seq('0/100'), 2)), (seq('0/100') || '0'),
-  ('AT_SEQUENCE_NUMBER'), ('AT_SEQUENCE_NUMBER ' || substr(seq('0/100'), 2)), ('AFTER_SEQUENCE_NUMBER  ' || seq('0/100')), ('1' || repeat('9', 32)), ('2' || repeat('0', 32)),
+SELECT position, attempt(format('SELECT dyn_read_stream(''app'', %L)', position))
+	FROM (VALUES (''), ('latest'), ('TRIM_HORIZON '), ('0'), (substr(seq('0/100'), 2)), (seq('0/100') || '0'),
+  ('AT_SEQUENCE_NUMBER'), ('AT_SEQUENCE_NUMBER ' || substr(seq('0/100'), 2)), ('AFTER_SEQUENCE_NUMBER  ' || seq('0/100')), ('1' || repeat('9', 32)),
+  ('2' || repeat('0', 32)),
   ('1' || repeat('x', 32)), ('-' || repeat('1', 32)), (E'LATEST\n'), ('AT_SEQUENCE_NUMBER LATEST')) v (position);
 SELECT attempt('SELECT dyn_read_stream(''app'', NULL)'), attempt('SELECT dyn_read_stream(NULL)');
 -- one that this server has not reached would let a reader wait in silence
@@ -94,12 +99,15 @@ SELECT attempt('SELECT dyn_read_stream(''quiet'')'), attempt('SELECT dyn_read_st
 -- a stream by its label or its ARN
 SELECT count(*) FROM dyn_streams s, dyn_read_stream('app', stream => s.label) WHERE s.relation = 'app'::regclass;
 SELECT count(*) FROM dyn_streams s, dyn_read_stream('app', stream => s.stream_arn) WHERE s.relation = 'app'::regclass;
-SELECT attempt(format('SELECT dyn_read_stream(''app'', stream => %L)', stream)) FROM (VALUES (''), ('latest'), ('2001-01-01T00:00:00.000'), ('2001-02-30T00:00:00.000'), ('1900-01-01T00:00:00.000'),
+SELECT attempt(format('SELECT dyn_read_stream(''app'', stream => %L)', stream))
+	FROM (VALUES (''), ('latest'), ('2001-01-01T00:00:00.000'), ('2001-02-30T00:00:00.000'), ('1900-01-01T00:00:00.000'),
   ('arn:aws:dynamodb:local:0:table/app/stream/2001-01-01T00:00:00.000'), ('arn:aws:dynamodb:local:0:table/quiet/stream/2001-01-01T00:00:00.000'),
-  ('arn:aws:dynamodb:local:0:table/none/stream/2001-01-01T00:00:00.000'), ('arn:aws:dynamodb:local:0:table/app'), ('arn:aws:dynamodb:local:0:table/app/stream/')) v (stream);
+  ('arn:aws:dynamodb:local:0:table/none/stream/2001-01-01T00:00:00.000'), ('arn:aws:dynamodb:local:0:table/app'),
+  ('arn:aws:dynamodb:local:0:table/app/stream/')) v (stream);
 
 -- waiting: for so long at most, and for what is there not at all
-SELECT wait, attempt(format('SELECT dyn_read_stream(''app'', max_wait => %L)', wait)) FROM (VALUES ('-1 s'), ('61 s'), ('1 day'), ('1 mon'), ('1 mon -30 days'), ('60 s')) v (wait);
+SELECT wait, attempt(format('SELECT dyn_read_stream(''app'', max_wait => %L)', wait))
+	FROM (VALUES ('-1 s'), ('61 s'), ('1 day'), ('1 mon'), ('1 mon -30 days'), ('60 s')) v (wait);
 SELECT clock_timestamp() AS start \gset
 SELECT count(*) FROM dyn_read_stream('app', 'LATEST', max_wait => '100 ms');
 SELECT clock_timestamp() - :'start' >= interval '100 ms' AS waited;
@@ -114,7 +122,8 @@ COMMIT;
 -- nothing stays locked, so that partitions can be dropped while a reader's transaction goes on
 BEGIN;
 SELECT count(*) FROM dyn_read_stream('app');
-SELECT relation::regclass FROM pg_locks WHERE pid = pg_backend_pid() AND relation IN ('dynamo_internal.stream_records'::regclass, 'first'::regclass, 'second'::regclass, 'app'::regclass);
+SELECT relation::regclass FROM pg_locks WHERE pid = pg_backend_pid() AND relation IN ('dynamo_internal.stream_records'::regclass, 'first'::regclass,
+	'second'::regclass, 'app'::regclass);
 COMMIT;
 
 -- who may read: who may read all of the table, and all of its rows

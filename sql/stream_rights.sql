@@ -23,7 +23,8 @@ SET client_min_messages = warning;
 ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO PUBLIC, rights_reader;
 ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO rights_all;
 CREATE EXTENSION dynamo_table;
-SELECT count(*) > 6 AS some, bool_and(NOT EXISTS (SELECT FROM aclexplode(c.relacl) a WHERE a.grantee <> c.relowner)) AS owned, bool_and(relrowsecurity) AS secured
+SELECT count(*) > 6 AS some, bool_and(NOT EXISTS (SELECT FROM aclexplode(c.relacl) a WHERE a.grantee <> c.relowner)) AS owned, bool_and(relrowsecurity)
+	AS secured
 	FROM pg_depend d JOIN pg_class c ON c.oid = d.objid WHERE d.classid = 'pg_class'::regclass AND d.deptype = 'e' AND c.relkind IN ('r', 'p')
 		AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'dynamo_table');
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM PUBLIC, rights_reader, rights_all;
@@ -39,7 +40,8 @@ REVOKE ALL ON rights FROM rights_all;
 GRANT CREATE ON SCHEMA public, dynamo_internal TO rights_all;
 SELECT oid::regclass AS partition FROM pg_class WHERE relispartition AND relkind = 'r' \gset
 SET ROLE rights_all;
-SELECT (SELECT count(*) FROM dynamo_internal.stream_records), (SELECT count(*) FROM :partition), (SELECT count(*) FROM dynamo_internal.stream_secret), (SELECT count(*) FROM dynamo_internal.stream_state),
+SELECT (SELECT count(*) FROM dynamo_internal.stream_records), (SELECT count(*) FROM :partition), (SELECT count(*) FROM dynamo_internal.stream_secret),
+	(SELECT count(*) FROM dynamo_internal.stream_state),
 	(SELECT count(*) FROM dynamo_internal.stream_gaps), (SELECT count(*) FROM dynamo_internal.transact_tokens);
 INSERT INTO dynamo_internal.stream_secret VALUES ('x');
 INSERT INTO dynamo_internal.stream_gaps VALUES ('0/0', 'FFFFFFFF/0', now());
@@ -92,7 +94,8 @@ END $$;
 SET default_table_access_method = dynamo_table;
 CALL dyn_collect_streams();
 RESET default_table_access_method;
-SELECT inhrelid::regclass::text ~ '^dynamo_internal\.stream_records_\d{14}_1$' AS name, (SELECT amname FROM pg_am WHERE oid = relam), relowner = 'postgres'::regrole AS owned, relrowsecurity
+SELECT inhrelid::regclass::text ~ '^dynamo_internal\.stream_records_\d{14}_1$' AS name, (SELECT amname FROM pg_am WHERE oid = relam), relowner =
+	'postgres'::regrole AS owned, relrowsecurity
 	FROM pg_inherits JOIN pg_class c ON c.oid = inhrelid WHERE inhparent = 'dynamo_internal.stream_records'::regclass;
 SELECT keys FROM dyn_read_stream('rights');
 
@@ -107,7 +110,8 @@ END $$;
 SELECT forge('253402300800000');
 RESET ROLE;
 SELECT relation FROM dyn_streams WHERE status = 'ENABLED';
-SELECT json_array_length(dyn_request('ListStreams', '{"TableName":"rights"}') -> 'Streams') > 0 AS some, dyn_request('ListStreams', '{}')::text ~ 'forged' AS forged;
+SELECT json_array_length(dyn_request('ListStreams', '{"TableName":"rights"}') -> 'Streams') > 0 AS some, dyn_request('ListStreams', '{}')::text ~ 'forged'
+	AS forged;
 SELECT forge('253402300799999');
 SELECT relation, label FROM dyn_streams WHERE label > '9';
 SELECT 'dynamo_table_' || oid AS slot FROM pg_database WHERE datname = current_database() \gset

@@ -26,7 +26,8 @@ DECLARE
   arn text := (SELECT stream_arn FROM dyn_streams WHERE relation = name::regclass ORDER BY enabled_at DESC LIMIT 1);
   shard text := dyn_request('DescribeStream', json_build_object('StreamArn', arn)) #>> '{StreamDescription,Shards,0,ShardId}';
 BEGIN
-  INSERT INTO iterators VALUES (reader, dyn_request('GetShardIterator', json_build_object('StreamArn', arn, 'ShardId', shard, 'ShardIteratorType', kind, 'SequenceNumber', at)) ->> 'ShardIterator')
+  INSERT INTO iterators VALUES (reader, dyn_request('GetShardIterator',
+    json_build_object('StreamArn', arn, 'ShardId', shard, 'ShardIteratorType', kind, 'SequenceNumber', at)) ->> 'ShardIterator')
     ON CONFLICT ON CONSTRAINT iterators_pkey DO UPDATE SET iterator = EXCLUDED.iterator;
 END $$;
 CREATE FUNCTION get(who text, most int DEFAULT 1000) RETURNS SETOF json LANGUAGE plpgsql AS $$
@@ -46,9 +47,11 @@ SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"S":"1"},"v":{"N":"1"}}');
 SELECT dyn_update('app', '{"pk":{"S":"a"},"sk":{"S":"1"}}', 'SET v = :v', vals => '{":v":{"N":"2"}}');
 SELECT dyn_delete('app', '{"pk":{"S":"a"},"sk":{"S":"1"}}');
 CALL dyn_collect_streams() \gset
-SELECT r ->> 'eventName' AS event, (SELECT string_agg(k, ' ' ORDER BY k) FROM json_object_keys(r) k) AS members, (SELECT string_agg(k, ' ' ORDER BY k) FROM json_object_keys(r -> 'dynamodb') k) AS change,
+SELECT r ->> 'eventName' AS event, (SELECT string_agg(k, ' ' ORDER BY k) FROM json_object_keys(r) k) AS members,
+	(SELECT string_agg(k, ' ' ORDER BY k) FROM json_object_keys(r -> 'dynamodb') k) AS change,
   r ->> 'eventVersion' AS version, r ->> 'eventSource' AS source, length(r ->> 'eventID') AS id, r #>> '{dynamodb,SequenceNumber}' ~ '^1\d{32}$' AS sequence,
-  abs((r #>> '{dynamodb,ApproximateCreationDateTime}')::numeric - extract(epoch FROM now())) < 600 AS at, r #>> '{dynamodb,SizeBytes}' AS size, r #>> '{dynamodb,StreamViewType}' AS view
+  abs((r #>> '{dynamodb,ApproximateCreationDateTime}')::numeric - extract(epoch FROM now())) < 600 AS at, r #>> '{dynamodb,SizeBytes}' AS size,
+    r #>> '{dynamodb,StreamViewType}' AS view
   FROM get('a') r;
 -- ST08: another one has them too
 SELECT * FROM news('b');
@@ -83,7 +86,8 @@ SELECT dyn_put('app', '{"pk":{"S":"c"},"sk":{"S":"rolled back"}}');
 ROLLBACK TO s;
 COMMIT;
 CALL dyn_collect_streams() \gset
-SELECT count(*), array_agg(new::json #>> '{v,N}' ORDER BY n) = array_agg((n - 1)::text ORDER BY n) AS ordered FROM (SELECT new, row_number() OVER () AS n FROM news()) r WHERE n <= 101;
+SELECT count(*), array_agg(new::json #>> '{v,N}' ORDER BY n) = array_agg((n - 1)::text ORDER BY n) AS ordered
+	FROM (SELECT new, row_number() OVER () AS n FROM news()) r WHERE n <= 101;
 CALL dyn_collect_streams() \gset
 SELECT count(*) FROM news();
 SELECT count(*), count(DISTINCT sequence_number), count(*) FILTER (WHERE keys ->> 'sk' = 'rolled back') AS rolled_back FROM dyn_read_stream('app');
@@ -91,7 +95,8 @@ SELECT count(*), count(DISTINCT sequence_number), count(*) FILTER (WHERE keys ->
 -- ST12: a record of each item of a transaction, and of a batch; none of conditions
 SELECT dyn_transact('[{"Put":{"TableName":"app","Item":{"pk":{"S":"d"},"sk":{"S":"1"}}}},{"Put":{"TableName":"app","Item":{"pk":{"S":"d"},"sk":{"S":"2"}}}},{"Put":{"TableName":"app","Item":{"pk":{"S":"d"},"sk":{"S":"3"}}}},
   {"ConditionCheck":{"TableName":"app","Key":{"pk":{"S":"d"},"sk":{"S":"absent"}},"ConditionExpression":"attribute_not_exists(pk)"}},{"Delete":{"TableName":"app","Key":{"pk":{"S":"d"},"sk":{"S":"absent too"}}}}]');
-SELECT dyn_request('BatchWriteItem', '{"RequestItems":{"app":[{"PutRequest":{"Item":{"pk":{"S":"d"},"sk":{"S":"4"}}}},{"DeleteRequest":{"Key":{"pk":{"S":"d"},"sk":{"S":"1"}}}}]}}');
+SELECT dyn_request('BatchWriteItem',
+	'{"RequestItems":{"app":[{"PutRequest":{"Item":{"pk":{"S":"d"},"sk":{"S":"4"}}}},{"DeleteRequest":{"Key":{"pk":{"S":"d"},"sk":{"S":"1"}}}}]}}');
 CALL dyn_collect_streams() \gset
 SELECT event, keys FROM news() ORDER BY keys, event;
 -- of entities too: none of checks, of what is absent, and of an update that changes nothing
@@ -129,9 +134,11 @@ SELECT dyn_put('app', jsonb_build_object('pk', 'g', 'sk', '1', 'v', 1, 'large', 
 SELECT dyn_update('app', '{"pk":{"S":"g"},"sk":{"S":"1"}}', 'SET v = :v', vals => '{":v":{"N":"2"}}');
 SELECT dyn_delete('app', '{"pk":{"S":"g"},"sk":{"S":"1"}}');
 CALL dyn_collect_streams() \gset
-SELECT event, length(old::json #>> '{large,S}') AS old, old::json #>> '{v,N}' AS old_v, length(new::json #>> '{large,S}') AS new, new::json #>> '{v,N}' AS new_v FROM news();
+SELECT event, length(old::json #>> '{large,S}') AS old, old::json #>> '{v,N}' AS old_v, length(new::json #>> '{large,S}') AS new, new::json #>> '{v,N}'
+	AS new_v FROM news();
 -- a page ends where it would have more than 1 MB
-SELECT event, length(old::json #>> '{large,S}') AS old, old::json #>> '{v,N}' AS old_v, length(new::json #>> '{large,S}') AS new, new::json #>> '{v,N}' AS new_v FROM news();
+SELECT event, length(old::json #>> '{large,S}') AS old, old::json #>> '{v,N}' AS old_v, length(new::json #>> '{large,S}') AS new, new::json #>> '{v,N}'
+	AS new_v FROM news();
 
 -- ST04: view types; ST10: each in a stream of its own, enabled once
 SELECT dyn_enable_stream('app', 'KEYS_ONLY');

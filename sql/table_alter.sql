@@ -4,12 +4,15 @@ SET search_path = alter_table, public;
 \set VERBOSITY terse
 SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "g S"}, "GSI2": {"partition_key": "h S"}}');
 CREATE FUNCTION settings() RETURNS jsonb LANGUAGE sql AS $$
-	SELECT jsonb_strip_nulls(jsonb_build_object('billing', t #> '{BillingModeSummary,BillingMode}', 'units', t -> 'ProvisionedThroughput', 'protected', t -> 'DeletionProtectionEnabled',
-		'class', t #> '{TableClassSummary,TableClass}', 'placement', t -> 'Placement', 'tags', dyn_request('ListTagsOfResource', json_build_object('ResourceArn', t ->> 'TableArn')) -> 'Tags',
+	SELECT jsonb_strip_nulls(jsonb_build_object('billing', t #> '{BillingModeSummary,BillingMode}', 'units', t -> 'ProvisionedThroughput', 'protected',
+		t -> 'DeletionProtectionEnabled',
+		'class', t #> '{TableClassSummary,TableClass}', 'placement', t -> 'Placement', 'tags',
+		dyn_request('ListTagsOfResource', json_build_object('ResourceArn', t ->> 'TableArn')) -> 'Tags',
 		'indexes', (SELECT jsonb_object_agg(i ->> 'IndexName', i -> 'ProvisionedThroughput') FROM jsonb_array_elements(t -> 'GlobalSecondaryIndexes') i)))
 	FROM dyn_describe_table('app') t $$;
 SELECT settings();
-SELECT dyn_alter_table('app', '{"deletion_protection": true, "tags": {"team": "a", "stage": "b"}, "table_class": "STANDARD_INFREQUENT_ACCESS", "placement": false}');
+SELECT dyn_alter_table('app', '{"deletion_protection": true, "tags": {"team": "a", "stage": "b"},
+	"table_class": "STANDARD_INFREQUENT_ACCESS", "placement": false}');
 SELECT settings();
 -- what is not given stays
 SELECT dyn_alter_table('app', '{}'), dyn_alter_table('app', '{"tags": {}, "global_indexes": {}}');
@@ -26,8 +29,10 @@ SELECT settings();
 -- units of all, or of none
 SELECT dyn_alter_table('app', '{"billing_mode": "PROVISIONED"}');
 SELECT dyn_alter_table('app', '{"billing_mode": "PROVISIONED", "read_capacity_units": 5, "write_capacity_units": 6}');
-SELECT dyn_alter_table('app', '{"billing_mode": "PROVISIONED", "read_capacity_units": 5, "write_capacity_units": 6, "global_indexes": {"GSI1": {"read_capacity_units": 1, "write_capacity_units": 2}}}');
-SELECT dyn_alter_table('app', '{"billing_mode": "PROVISIONED", "read_capacity_units": 5, "write_capacity_units": 6, "global_indexes": {"GSI1": {"read_capacity_units": 1, "write_capacity_units": 2}, "GSI2": {"read_capacity_units": 3, "write_capacity_units": 4}}}');
+SELECT dyn_alter_table('app', '{"billing_mode": "PROVISIONED", "read_capacity_units": 5, "write_capacity_units": 6,
+	"global_indexes": {"GSI1": {"read_capacity_units": 1, "write_capacity_units": 2}}}');
+SELECT dyn_alter_table('app', '{"billing_mode": "PROVISIONED", "read_capacity_units": 5, "write_capacity_units": 6,
+	"global_indexes": {"GSI1": {"read_capacity_units": 1, "write_capacity_units": 2}, "GSI2": {"read_capacity_units": 3, "write_capacity_units": 4}}}');
 SELECT settings();
 SELECT dyn_alter_table('app', '{"write_capacity_units": 7, "global_indexes": {"GSI2": {"read_capacity_units": 30}}}');
 SELECT settings();

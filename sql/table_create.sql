@@ -48,11 +48,13 @@ END $$;
 SELECT name_it(name) FROM unnest(ARRAY['x', 'with space', 'drop table"', 'Straße/100%', 'a:b', E'two\nlines', '*', repeat('é', 40)]) name;
 SELECT dyn_request('ListTables', '{"Limit": 2, "ExclusiveStartTableName": "two\nlines"}');
 SELECT dyn_request('ListTables', json_build_object('Limit', 1, 'ExclusiveStartTableName', 'with'));
-SELECT dyn_get('arn:aws:dynamodb:x:1:table/' || name, '{"pk": {"S": "a"}}') IS NOT NULL AS there FROM unnest(ARRAY['x', '%78', 'Stra%C3%9Fe%2F100%25', 'Straße%2f100%25']) name;
+SELECT dyn_get('arn:aws:dynamodb:x:1:table/' || name, '{"pk": {"S": "a"}}') IS NOT NULL AS there
+	FROM unnest(ARRAY['x', '%78', 'Stra%C3%9Fe%2F100%25', 'Straße%2f100%25']) name;
 SELECT dyn_get('arn:aws:dynamodb:x:1:table/' || name, '{"pk": {"S": "a"}}') FROM unnest(ARRAY['Straße/100%']) name;
 SELECT dyn_get('arn:aws:dynamodb:x:1:table/x%7', '{"pk": {"S": "a"}}');
 SELECT dyn_get('arn:aws:dynamodb:x:1:table/%FF', '{"pk": {"S": "a"}}');
-SELECT dyn_request('CreateTable', '{"TableName": "with space", "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST"}');
+SELECT dyn_request('CreateTable', '{"TableName": "with space", "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+	"KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST"}');
 SELECT dyn_request('UpdateTable', '{"TableName": "with space", "DeletionProtectionEnabled": true}') -> 'TableDescription' ->> 'TableName' AS updated;
 SELECT dyn_request('TagResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/with%20space", "Tags": [{"Key": "a", "Value": "b"}]}');
 SELECT dyn_request('UpdateTable', '{"TableName": "with space", "DeletionProtectionEnabled": false}') -> 'TableDescription' ->> 'TableName' AS updated;

@@ -56,7 +56,8 @@ SELECT dyn_get('includes', jsonb_build_object('pk', repeat('x', 2048), 'sk', rep
 -- keys that are no constant are checked as well, and do not pile up in memory
 CREATE FUNCTION memory() RETURNS numeric LANGUAGE sql VOLATILE AS 'SELECT sum(used_bytes) FROM pg_backend_memory_contexts';
 SELECT count(*) FILTER (WHERE match), max(memory) - min(memory) < 1000000 AS stays
-  FROM (SELECT dynamo_internal.keys_match('{"pk":{"S":"a"}}', ARRAY['pk S', 'n' || i || ' S'], 'a'::text, NULL::text) AS match, CASE WHEN i % 20000 = 1 THEN memory() END AS memory FROM generate_series(1, 40001) i) m;
+  FROM (SELECT dynamo_internal.keys_match('{"pk":{"S":"a"}}', ARRAY['pk S', 'n' || i || ' S'], 'a'::text, NULL::text) AS match, CASE WHEN i % 20000 = 1
+    THEN memory() END AS memory FROM generate_series(1, 40001) i) m;
 
 DROP TABLE includes, numbers, nulls, domains;
 DROP DOMAIN small_item;
@@ -73,7 +74,8 @@ DROP TABLE swapped;
 
 -- a trigger's settings are its own, also while a call of ours runs
 SELECT dyn_create_table('settings', 'pk S');
-CREATE FUNCTION report_mode() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE 'plan_cache_mode is %', current_setting('plan_cache_mode'); SET plan_cache_mode = force_generic_plan; RETURN NEW; END $$;
+CREATE FUNCTION report_mode() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE 'plan_cache_mode is %', current_setting('plan_cache_mode');
+	SET plan_cache_mode = force_generic_plan; RETURN NEW; END $$;
 CREATE TRIGGER mode BEFORE INSERT ON settings FOR EACH ROW EXECUTE FUNCTION report_mode();
 SELECT dyn_put('settings', '{"pk":{"S":"a"}}');
 SHOW plan_cache_mode;

@@ -82,8 +82,10 @@ CREATE TABLE parted (item dyn_item NOT NULL, pk text COLLATE "C" NOT NULL, sk nu
 CREATE TABLE parted_0 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 0) USING dynamo_table;
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 1) USING dynamo_table;
 CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parted FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', 'sk N');
-SELECT dyn_put('parted', ('{"pk":{"S":"' || p || '"},"sk":{"N":"' || i || '"}}')::dyn_item, return_values => 'ALL_OLD') FROM generate_series(1, 2) i, unnest(ARRAY['a', 'b', 'c', 'd']) p;
-SELECT dyn_put('parted', '{"pk":{"S":"a"},"sk":{"N":"1"},"n":{"N":"5"}}', return_values => 'ALL_OLD'), dyn_delete('parted', '{"pk":{"S":"b"},"sk":{"N":"2"}}', return_values => 'ALL_OLD');
+SELECT dyn_put('parted', ('{"pk":{"S":"' || p || '"},"sk":{"N":"' || i || '"}}')::dyn_item, return_values => 'ALL_OLD') FROM generate_series(1, 2) i,
+	unnest(ARRAY['a', 'b', 'c', 'd']) p;
+SELECT dyn_put('parted', '{"pk":{"S":"a"},"sk":{"N":"1"},"n":{"N":"5"}}', return_values => 'ALL_OLD'),
+	dyn_delete('parted', '{"pk":{"S":"b"},"sk":{"N":"2"}}', return_values => 'ALL_OLD');
 SELECT dyn_get('parted', '{"pk":{"S":"a"},"sk":{"N":"1"}}');
 INSERT INTO parted (item) VALUES ('{"pk":{"S":"z"},"sk":{"N":"1"}}');
 INSERT INTO parted (item, pk, sk) VALUES ('{"pk":{"S":"z"},"sk":{"N":"1"}}', 'z', 1);

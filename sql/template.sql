@@ -33,9 +33,11 @@ SELECT dyn_render('<Name:upper>', '{"Name":{"S":"a\u0000b"}}');
 -- M24: the beginning of a timestamp, of text and of seconds
 SELECT u, dyn_render('<At:' || u || '>', jsonb '{"At": "2024-05-01T10:20:30.123456Z"}'), dyn_render('<At:' || u || '>', jsonb '{"At": 1714558830.9}')
 	FROM unnest(ARRAY['year', 'month', 'day', 'hour', 'minute', 'second']) u;
-SELECT dyn_render('<At:day>', jsonb '{"At": "2024-05-01"}'), dyn_render('<At:month>', jsonb '{"At": "2024-05"}'), dyn_render('<At:second>', jsonb '{"At": "2024-05-01T10:20:30"}'),
+SELECT dyn_render('<At:day>', jsonb '{"At": "2024-05-01"}'), dyn_render('<At:month>', jsonb '{"At": "2024-05"}'),
+	dyn_render('<At:second>', jsonb '{"At": "2024-05-01T10:20:30"}'),
 	dyn_render('<At:minute>', jsonb '{"At": "2024-05-01T10:20Z"}');
-SELECT dyn_render('<At:second>', jsonb '{"At": -0.5}'), dyn_render('<At:second>', jsonb '{"At": -62135596800}'), dyn_render('<At:second>', jsonb '{"At": 253402300799}');
+SELECT dyn_render('<At:second>', jsonb '{"At": -0.5}'), dyn_render('<At:second>', jsonb '{"At": -62135596800}'),
+	dyn_render('<At:second>', jsonb '{"At": 253402300799}');
 -- all the days of four centuries, as the server counts them
 SELECT count(*) FROM generate_series(timestamp '1803-01-01', '2203-12-31', '1 day') d
 	WHERE dyn_render('<At:day>', jsonb_build_object('At', extract(epoch FROM d))) <> to_char(d, 'YYYY-MM-DD');
@@ -58,7 +60,8 @@ SELECT dyn_render('ORG#<OrgId>', '{"OrgId":{"B":"AA=="}}');
 SELECT dyn_render('ORG#<A.Bee>', jsonb '{"A": {"Bee": [1]}}');
 SELECT dyn_render('<Country>:<City>', jsonb '{"Country": "UK", "City": "New York/#1"}') AS other_punctuation;
 -- letters between two parts: the first may not hold what could be taken for them
-SELECT dyn_render('<Kind>REACTION#<Owner>', jsonb '{"Kind": "ISSUE", "Owner": "o"}'), dyn_render('<Kind>REACTION#<Owner>', jsonb '{"Kind": "REACTIONRE", "Owner": "o"}');
+SELECT dyn_render('<Kind>REACTION#<Owner>', jsonb '{"Kind": "ISSUE", "Owner": "o"}'),
+	dyn_render('<Kind>REACTION#<Owner>', jsonb '{"Kind": "REACTIONRE", "Owner": "o"}');
 SELECT dyn_render('<Kind>REACTION#<Owner>', jsonb '{"Kind": "REACTION#", "Owner": "o"}');
 SELECT dyn_render('<A>aa<B>', jsonb '{"A": "xa", "B": "o"}');
 SELECT dyn_render('<A>.<B>', jsonb '{"A": 1.5, "B": 2}');
@@ -99,14 +102,18 @@ BEGIN
 EXCEPTION WHEN SQLSTATE 'YD001' THEN
 	RETURN NULL;
 END $$;
-CREATE TEMP TABLE strings AS WITH RECURSIVE s(s) AS (SELECT '' UNION ALL SELECT s || c FROM s, unnest(ARRAY['a', 'R', '#']) c WHERE length(s) < 4) SELECT s FROM s;
-CREATE TEMP TABLE rendered AS SELECT t, a.s AS a, b.s AS b, r FROM unnest(ARRAY['<A>#<B>', '#<A>##<B>', '<A>R<B>', '<A>aR<B>', '<A>aa<B>', 'R<A>a#<B>a', '#<A>R#<B>']) t, strings a, strings b,
+CREATE TEMP TABLE strings AS WITH RECURSIVE s(s) AS (SELECT '' UNION ALL SELECT s || c FROM s, unnest(ARRAY['a', 'R', '#']) c WHERE length(s) < 4) SELECT s
+	FROM s;
+CREATE TEMP TABLE rendered AS SELECT t, a.s AS a, b.s AS b, r FROM unnest(ARRAY['<A>#<B>', '#<A>##<B>', '<A>R<B>', '<A>aR<B>', '<A>aa<B>', 'R<A>a#<B>a',
+	'#<A>R#<B>']) t, strings a, strings b,
 	try_render(t, jsonb_build_object('A', a.s, 'B', b.s)) r WHERE length(a.s) < 4 AND length(b.s) < 3 AND r IS NOT NULL;
 SELECT t, count(*), count(*) = count(DISTINCT r) AS injective FROM rendered GROUP BY t ORDER BY t COLLATE "C";
 SELECT dyn_create_table('forms', 'PK S');
 SELECT dyn_create_entity('forms', 'E', '{"PK": "#<A>##<B>"}', '{"A": "S", "B": "S"}', NULL);
-SELECT count(*), count(*) FILTER (WHERE dyn_entity_attributes('forms', jsonb_build_object('PK', r)) IS NULL) AS not_recognised FROM rendered WHERE t = '#<A>##<B>';
+SELECT count(*), count(*) FILTER (WHERE dyn_entity_attributes('forms', jsonb_build_object('PK', r)) IS NULL) AS not_recognised FROM rendered WHERE t =
+	'#<A>##<B>';
 SELECT count(*), count(*) FILTER (WHERE dyn_entity_attributes('forms', jsonb_build_object('PK', x)) IS NOT NULL) AS recognised
-	FROM (SELECT a.s || b.s AS x FROM strings a, strings b UNION SELECT s FROM strings) x WHERE x NOT IN (SELECT r FROM rendered WHERE t = '#<A>##<B>') AND length(x) < 6;
+	FROM (SELECT a.s || b.s AS x FROM strings a, strings b UNION SELECT s FROM strings) x WHERE x NOT IN (SELECT r FROM rendered WHERE t = '#<A>##<B>')
+		AND length(x) < 6;
 DROP TABLE forms, rendered, strings;
 DROP FUNCTION try_render;

@@ -1,7 +1,8 @@
 -- Transactions through the typed functions: docs/semantics.md, X01 to X15, L10.
 SELECT dyn_create_table('tab', 'p S', 'sk S', global_indexes => '{"GSI": {"partition_key": "g S"}}');
 SELECT dyn_create_table('other', 'p S');
-CREATE FUNCTION key(p text, sk text DEFAULT 'a') RETURNS json LANGUAGE sql IMMUTABLE AS $$ SELECT json_build_object('p', json_build_object('S', p), 'sk', json_build_object('S', sk)) $$;
+CREATE FUNCTION key(p text, sk text DEFAULT 'a') RETURNS json LANGUAGE sql IMMUTABLE
+	AS $$ SELECT json_build_object('p', json_build_object('S', p), 'sk', json_build_object('S', sk)) $$;
 -- an action on the item p of tab; more are its other members
 CREATE FUNCTION act(kind text, p text, more jsonb DEFAULT '{}', item jsonb DEFAULT '{}') RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
 	SELECT jsonb_build_object(kind, jsonb_build_object('TableName', 'tab', CASE WHEN kind = 'Put' THEN 'Item' ELSE 'Key' END, key(p)::jsonb || item) || more)
@@ -34,7 +35,8 @@ SELECT dyn_transact('[
 SELECT state();
 SELECT count(*) FROM other;
 -- what drivers send, and what SQL builds
-SELECT dyn_transact(json_build_array(json_build_object('Put', json_build_object('TableName', 'tab', 'Item', '{"p":"built","sk":"a","l":[1,"x"]}'::jsonb::dyn_item::text::json))));
+SELECT dyn_transact(json_build_array(json_build_object('Put', json_build_object('TableName', 'tab', 'Item',
+	'{"p":"built","sk":"a","l":[1,"x"]}'::jsonb::dyn_item::text::json))));
 PREPARE by_text(text) AS SELECT dyn_transact($1::json);
 EXECUTE by_text('[{"Delete":{"TableName":"tab","Key":{"p":{"S":"built"},"sk":{"S":"a"}}}}]');
 
@@ -44,16 +46,23 @@ SELECT (why($$transact(NULL, act('ConditionCheck', 'upd'))$$)).*;
 -- X04, X05 all reasons, in order, with the item that is asked for
 DELETE FROM tab;
 SELECT transact(NULL, act('Put', 'one', item => '{"n":{"N":"1"}}'), act('Put', 'two', item => '{"n":{"S":"x"}}'));
-SELECT (why($$transact(NULL, act('Put', 'new'), act('Put', 'one', '{"ConditionExpression":"attribute_not_exists(p)"}'), act('Put', 'new2'), act('Delete', 'two', '{"ConditionExpression":"attribute_not_exists(p)","ReturnValuesOnConditionCheckFailure":"ALL_OLD"}'))$$)).*;
-SELECT (why($$transact(NULL, act('Update', 'none', '{"UpdateExpression":"REMOVE a","ConditionExpression":"attribute_exists(p)","ReturnValuesOnConditionCheckFailure":"ALL_OLD"}'))$$)).*;
-SELECT (why($$transact(NULL, act('ConditionCheck', 'one', '{"ConditionExpression":"n > :two","ExpressionAttributeValues":{":two":{"N":"2"}},"ReturnValuesOnConditionCheckFailure":"NONE"}'))$$)).*;
-SELECT (why($$transact(NULL, act('ConditionCheck', 'one', '{"ConditionExpression":"attribute_exists(p)","ReturnValuesOnConditionCheckFailure":"UPDATED_OLD"}'))$$)).*;
+SELECT (why($$transact(NULL, act('Put', 'new'), act('Put', 'one', '{"ConditionExpression":"attribute_not_exists(p)"}'), act('Put', 'new2'),
+	act('Delete', 'two', '{"ConditionExpression":"attribute_not_exists(p)","ReturnValuesOnConditionCheckFailure":"ALL_OLD"}'))$$)).*;
+SELECT (why($$transact(NULL, act('Update', 'none',
+	'{"UpdateExpression":"REMOVE a","ConditionExpression":"attribute_exists(p)","ReturnValuesOnConditionCheckFailure":"ALL_OLD"}'))$$)).*;
+SELECT (why($$transact(NULL, act('ConditionCheck', 'one',
+	'{"ConditionExpression":"n > :two","ExpressionAttributeValues":{":two":{"N":"2"}},"ReturnValuesOnConditionCheckFailure":"NONE"}'))$$)).*;
+SELECT (why($$transact(NULL, act('ConditionCheck', 'one',
+	'{"ConditionExpression":"attribute_exists(p)","ReturnValuesOnConditionCheckFailure":"UPDATED_OLD"}'))$$)).*;
 -- X04 what an update finds wrong: a missing operand, a bad path, a wrong type, an index key of another type, a large item, beside a failed condition
-SELECT (why($$transact(NULL, act('Update', 'none', '{"UpdateExpression":"SET n = n + :i","ExpressionAttributeValues":{":i":{"N":"1"}}}'), act('Update', 'one', '{"UpdateExpression":"SET m.a = :i","ExpressionAttributeValues":{":i":{"N":"1"}}}'),
-  act('Update', 'two', '{"UpdateExpression":"SET n = n + :i","ExpressionAttributeValues":{":i":{"N":"1"}}}'), act('Update', 'three', '{"UpdateExpression":"SET g = :i","ExpressionAttributeValues":{":i":{"N":"1"}}}'),
+SELECT (why($$transact(NULL, act('Update', 'none', '{"UpdateExpression":"SET n = n + :i","ExpressionAttributeValues":{":i":{"N":"1"}}}'),
+	act('Update', 'one', '{"UpdateExpression":"SET m.a = :i","ExpressionAttributeValues":{":i":{"N":"1"}}}'),
+  act('Update', 'two', '{"UpdateExpression":"SET n = n + :i","ExpressionAttributeValues":{":i":{"N":"1"}}}'),
+    act('Update', 'three', '{"UpdateExpression":"SET g = :i","ExpressionAttributeValues":{":i":{"N":"1"}}}'),
   act('Put', 'four', '{"ConditionExpression":"attribute_exists(p)"}'))$$)).*;
 SELECT transact(NULL, act('Put', 'large', item => jsonb_build_object('v', jsonb_build_object('S', repeat('x', 400000)))));
-SELECT (why($$transact(NULL, act('Update', 'large', jsonb_build_object('UpdateExpression', 'SET w = :w', 'ExpressionAttributeValues', jsonb_build_object(':w', jsonb_build_object('S', repeat('y', 20000))))))$$)).*;
+SELECT (why($$transact(NULL, act('Update', 'large', jsonb_build_object('UpdateExpression', 'SET w = :w', 'ExpressionAttributeValues',
+	jsonb_build_object(':w', jsonb_build_object('S', repeat('y', 20000))))))$$)).*;
 DELETE FROM tab WHERE p = 'large';
 SELECT state();
 
@@ -61,34 +70,43 @@ SELECT state();
 SELECT (why($$transact(NULL, act('Put', 'k'), act('Delete', 'j'), act('ConditionCheck', 'k', '{"ConditionExpression":"attribute_exists(p)"}'))$$)).*;
 SELECT (why($$transact(NULL, act('Put', 'k'), act('Put', 'k', '{"TableName":"public.tab"}'))$$)).*;
 -- X07, X08, L10 limits
-CREATE FUNCTION puts(n int, size int) RETURNS json LANGUAGE sql AS $$ SELECT json_agg(act('Put', 'b' || i, item => jsonb_build_object('v', jsonb_build_object('S', repeat('x', size))))) FROM generate_series(1, n) i $$;
+CREATE FUNCTION puts(n int, size int) RETURNS json LANGUAGE sql AS $$ SELECT json_agg(act('Put', 'b' || i,
+	item => jsonb_build_object('v', jsonb_build_object('S', repeat('x', size))))) FROM generate_series(1, n) i $$;
 SELECT (why('dyn_transact(puts(100, 0))')).*;
 SELECT (why('dyn_transact(puts(101, 0))')).*;
 SELECT (why($$dyn_transact('[]')$$)).*;
 SELECT (why('dyn_transact(puts(40, 100000))')).*;
 SELECT (why('dyn_transact(puts(50, 100000))')).*;
 -- it is the request that counts: deleting more than that is fine
-SELECT transact(NULL, VARIADIC (SELECT array_agg(act('Put', 'c' || i, item => jsonb_build_object('v', jsonb_build_object('S', repeat('x', 100000))))) FROM generate_series(1, 20) i));
+SELECT transact(NULL, VARIADIC (SELECT array_agg(act('Put', 'c' || i, item => jsonb_build_object('v', jsonb_build_object('S', repeat('x', 100000)))))
+	FROM generate_series(1, 20) i));
 SELECT transact(NULL, VARIADIC (SELECT array_agg(act('Delete', p)) FROM tab WHERE dyn_size(item) > 100000));
 DELETE FROM tab WHERE p LIKE 'b%';
 SELECT count(*) FROM tab;
 
 -- X13, X14 malformed requests
 SELECT (why(format('dyn_transact(%L)', bad))).* FROM (VALUES
- ('{}'), ('[1]'), ('[{}]'), ('[{"Get":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"S":"a"}}}}]'), ('[{"Put":{"TableName":"tab"}}]'), ('[{"Put":{"Item":{"p":{"S":"a"}}}}]'),
- ('[{"Delete":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"S":"a"}},"IndexName":"GSI"}}]'), ('[{"Delete":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"S":"a"}},"TableName":"tab"}}]'),
- ('[{"Delete":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"S":"a"}}}, "Put":{}}]'), ('[{"Delete":{"TableName":5,"Key":{"p":{"S":"a"},"sk":{"S":"a"}}}}]'), ('[{"Delete":{"TableName":"tab","Key":[]}}]'),
- ('[{"Update":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"S":"a"}}}}]'), ('[{"Delete":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"X":"a"}}}}]'), ('[{"Delete":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":"a"}}}]'),
+ ('{}'), ('[1]'), ('[{}]'), ('[{"Get":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"S":"a"}}}}]'), ('[{"Put":{"TableName":"tab"}}]'),
+ ('[{"Put":{"Item":{"p":{"S":"a"}}}}]'),
+ ('[{"Delete":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"S":"a"}},"IndexName":"GSI"}}]'),
+ ('[{"Delete":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"S":"a"}},"TableName":"tab"}}]'),
+ ('[{"Delete":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"S":"a"}}}, "Put":{}}]'), ('[{"Delete":{"TableName":5,"Key":{"p":{"S":"a"},"sk":{"S":"a"}}}}]'),
+ ('[{"Delete":{"TableName":"tab","Key":[]}}]'),
+ ('[{"Update":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"S":"a"}}}}]'), ('[{"Delete":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"X":"a"}}}}]'),
+ ('[{"Delete":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":"a"}}}]'),
  ('[{"Delete":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"S":"a"}},"ConditionExpression":"#a = :b","ExpressionAttributeNames":{"#a":1}}}]'),
  ('[{"Delete":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"S":"a"}},"ConditionExpression":"attribute_exists(#a)","ExpressionAttributeNames":{"#a":"p","#a":"p"}}}]'),
- ('[{"Delete":{"TableName":"t\u0000b","Key":{"p":{"S":"a"},"sk":{"S":"a"}}}}]'), ('[{"Delete":{"TableName":"none","Key":{"p":{"S":"a"},"sk":{"S":"a"}}}}]')) v (bad);
+ ('[{"Delete":{"TableName":"t\u0000b","Key":{"p":{"S":"a"},"sk":{"S":"a"}}}}]'),
+ ('[{"Delete":{"TableName":"none","Key":{"p":{"S":"a"},"sk":{"S":"a"}}}}]')) v (bad);
 SELECT (why('dyn_transact(NULL)')).*;
 -- of an expression, in whatever action, before anything is looked at
-SELECT (why($$transact(NULL, act('Put', 'one', '{"ConditionExpression":"attribute_not_exists(p)"}'), act('Update', 'z', '{"UpdateExpression":"SET a = :v","ExpressionAttributeValues":{":v":{"N":"1"},":u":{"N":"1"}}}'))$$)).*;
+SELECT (why($$transact(NULL, act('Put', 'one', '{"ConditionExpression":"attribute_not_exists(p)"}'),
+	act('Update', 'z', '{"UpdateExpression":"SET a = :v","ExpressionAttributeValues":{":v":{"N":"1"},":u":{"N":"1"}}}'))$$)).*;
 SELECT (why($$transact(NULL, act('Update', 'z', '{"UpdateExpression":"SET a = "}'))$$)).*;
 SELECT transact(NULL, act('Put', 'z'), act('Update', 'zz', '{"UpdateExpression":"SET a = :x"}'));
 -- of a key, an index key or an update of one: the reason of the first such action
-SELECT (why($$transact(NULL, act('Put', 'one', '{"ConditionExpression":"attribute_not_exists(p)"}'), act('Delete', 'x', item => '{"sk":{"N":"1"}}'), act('Delete', 'y', item => '{"sk":{"N":"1"}}'))$$)).*;
+SELECT (why($$transact(NULL, act('Put', 'one', '{"ConditionExpression":"attribute_not_exists(p)"}'), act('Delete', 'x', item => '{"sk":{"N":"1"}}'),
+	act('Delete', 'y', item => '{"sk":{"N":"1"}}'))$$)).*;
 SELECT (why($$transact(NULL, act('Delete', 'x', item => '{"more":{"N":"1"}}'))$$)).*;
 SELECT (why($$transact(NULL, act('Put', 'x'), act('Put', 'y', item => '{"g":{"N":"1"}}'))$$)).*;
 SELECT (why($$transact(NULL, act('Update', 'x', '{"UpdateExpression":"SET sk = :v","ExpressionAttributeValues":{":v":{"S":"1"}}}'))$$)).*;
@@ -111,10 +129,12 @@ SELECT count(*) FROM plain;
 SELECT state();
 
 -- X09 tokens
-CREATE FUNCTION add_one(token text) RETURNS boolean LANGUAGE sql AS $$ SELECT transact(token, act('Update', 'sum', '{"UpdateExpression":"ADD n :one","ExpressionAttributeValues":{":one":{"N":"1"}}}')) $$;
+CREATE FUNCTION add_one(token text) RETURNS boolean LANGUAGE sql AS $$ SELECT transact(token,
+	act('Update', 'sum', '{"UpdateExpression":"ADD n :one","ExpressionAttributeValues":{":one":{"N":"1"}}}')) $$;
 SELECT add_one('token'), add_one('token');
 SELECT add_one('token');
-SELECT dyn_transact('[{"Update":{"Key":{"sk":{"S":"a"},"p":{"S":"sum"}}, "ExpressionAttributeValues":{":one":{"N":"1.0"}}, "UpdateExpression":"ADD n :one", "TableName":"tab"}}]', 'token');
+SELECT dyn_transact('[{"Update":{"Key":{"sk":{"S":"a"},"p":{"S":"sum"}}, "ExpressionAttributeValues":{":one":{"N":"1.0"}},
+	"UpdateExpression":"ADD n :one", "TableName":"tab"}}]', 'token');
 SELECT item ->> 'n' AS n FROM tab WHERE p = 'sum';
 SELECT (why($$transact('token', act('Update', 'sum', '{"UpdateExpression":"ADD n :two","ExpressionAttributeValues":{":two":{"N":"1"}}}'))$$)).*;
 SELECT (why($$transact('token', act('Delete', 'sum'))$$)).*;
@@ -126,7 +146,8 @@ SELECT (why($$add_one('')$$)).*;
 SELECT add_one(repeat('ü', 36));
 SELECT (why($$add_one(repeat('x', 37))$$)).*;
 -- after ten minutes it is forgotten, and some call deletes it
-SELECT token, expires - now() > interval '9 minutes' AND expires - now() < interval '11 minutes' AS ten_minutes FROM dynamo_internal.transact_tokens ORDER BY token;
+SELECT token, expires - now() > interval '9 minutes' AND expires - now() < interval '11 minutes' AS ten_minutes FROM dynamo_internal.transact_tokens
+	ORDER BY token;
 UPDATE dynamo_internal.transact_tokens SET expires = now();
 SELECT add_one('token');
 SELECT token FROM dynamo_internal.transact_tokens;
@@ -134,7 +155,8 @@ SELECT transact('token', act('Delete', 'sum'));
 UPDATE dynamo_internal.transact_tokens SET expires = now();
 SELECT transact('token', act('Delete', 'sum'));
 -- a token is for the tables that it was used on, whatever they are called
-CREATE FUNCTION put(name text, token text) RETURNS boolean LANGUAGE sql AS $$ SELECT dyn_transact(format('[{"Put":{"TableName":"%s","Item":{"pk":{"S":"a"}}}}]', name)::json, token) $$;
+CREATE FUNCTION put(name text, token text) RETURNS boolean LANGUAGE sql
+	AS $$ SELECT dyn_transact(format('[{"Put":{"TableName":"%s","Item":{"pk":{"S":"a"}}}}]', name)::json, token) $$;
 SELECT dyn_create_table('one', 'pk S'), dyn_create_table('two', 'pk S');
 SELECT put('one', 'same'), put('one', 'same');
 TRUNCATE one;
@@ -203,10 +225,12 @@ CREATE TRIGGER tell_after AFTER INSERT OR UPDATE OR DELETE ON tab FOR EACH ROW E
 DELETE FROM tab WHERE NOT item ? 'n';
 ALTER TABLE tab ADD CHECK (item ? 'n'), ADD extra int NOT NULL DEFAULT 1;
 BEGIN;
-SELECT transact(NULL, act('Delete', 'd1'), act('Delete', 'sum'), act('ConditionCheck', 'd2', '{"ConditionExpression":"attribute_not_exists(p)"}'), act('Update', 'd3', '{"UpdateExpression":"REMOVE x"}'));
+SELECT transact(NULL, act('Delete', 'd1'), act('Delete', 'sum'), act('ConditionCheck', 'd2', '{"ConditionExpression":"attribute_not_exists(p)"}'),
+	act('Update', 'd3', '{"UpdateExpression":"REMOVE x"}'));
 SELECT state();
 -- the transaction that holds an item absent may make it
-SELECT transact(NULL, act('Put', 'd1', item => '{"n":{"N":"1"}}'), act('Update', 'd2', '{"UpdateExpression":"SET n = :n","ExpressionAttributeValues":{":n":{"N":"2"}}}'));
+SELECT transact(NULL, act('Put', 'd1', item => '{"n":{"N":"1"}}'), act('Update', 'd2',
+	'{"UpdateExpression":"SET n = :n","ExpressionAttributeValues":{":n":{"N":"2"}}}'));
 INSERT INTO tab (item) VALUES ('{"p":{"S":"d3"},"sk":{"S":"a"},"n":{"N":"3"}}');
 SELECT state();
 COMMIT;
@@ -238,7 +262,8 @@ SELECT (why($$dyn_transact_get('[]')$$)).*;
 SELECT (why($$dyn_transact_get((SELECT json_agg(act('Get', 'g' || i)) FROM generate_series(1, 101) i))$$)).*;
 SELECT count(*), count(i) FROM dyn_transact_get((SELECT json_agg(act('Get', 'g' || i)) FROM generate_series(1, 100) i)) i;
 ALTER TABLE tab DISABLE TRIGGER tell, DISABLE TRIGGER tell_after, DROP CONSTRAINT tab_item_check;
-SELECT transact(NULL, VARIADIC (SELECT array_agg(act('Put', 'g' || i, item => jsonb_build_object('v', jsonb_build_object('S', repeat('x', 400000))))) FROM generate_series(1, 10) i));
+SELECT transact(NULL, VARIADIC (SELECT array_agg(act('Put', 'g' || i, item => jsonb_build_object('v', jsonb_build_object('S', repeat('x', 400000)))))
+	FROM generate_series(1, 10) i));
 SELECT transact(NULL, act('Put', 'g11', item => jsonb_build_object('v', jsonb_build_object('S', repeat('x', 400000)))));
 SELECT count(i) FROM dyn_transact_get((SELECT json_agg(act('Get', 'g' || i)) FROM generate_series(1, 10) i)) i;
 SELECT (why($$dyn_transact_get((SELECT json_agg(act('Get', 'g' || i)) FROM generate_series(1, 11) i))$$)).*;

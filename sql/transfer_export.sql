@@ -19,12 +19,15 @@ SELECT dyn_create_table('empty', 'id S');
 SELECT count(*) FROM dyn_export('empty');
 
 -- by pages: of items, of bytes, with filters that leave whole pages out; each item once, in order
-SELECT written FROM dyn_import_lines('app', (SELECT string_agg(format('{"pk":{"S":"c%s"},"sk":{"N":"%s"},"v":{"S":"%s"}}', i % 3, i, repeat('x', i % 500)), e'\n') FROM generate_series(1, 4321) i));
+SELECT written FROM dyn_import_lines('app', (SELECT string_agg(format('{"pk":{"S":"c%s"},"sk":{"N":"%s"},"v":{"S":"%s"}}', i % 3, i, repeat('x', i % 500)),
+	e'\n') FROM generate_series(1, 4321) i));
 SET dynamo_table.max_page_size = 5000;
 SELECT count(*), count(DISTINCT line) FROM dyn_export('app') line;
 RESET dynamo_table.max_page_size;
 SELECT count(*), count(DISTINCT line) FROM dyn_export('app') line;
-SELECT bool_and(ordered) FROM (SELECT (p, s) > lag((p, s)) OVER (ORDER BY n) AS ordered FROM (SELECT (line::dyn_item ->> 'pk') COLLATE "C" AS p, (line::dyn_item ->> 'sk')::int AS s, n FROM dyn_export('app', wrapped => false) WITH ORDINALITY AS x (line, n)) l) y;
+SELECT bool_and(ordered) FROM (SELECT (p, s) > lag((p, s)) OVER (ORDER BY n) AS ordered
+	FROM (SELECT (line::dyn_item ->> 'pk') COLLATE "C" AS p, (line::dyn_item ->> 'sk')::int AS s, n FROM dyn_export('app', wrapped => false) WITH ORDINALITY
+	AS x (line, n)) l) y;
 SELECT line FROM dyn_export('app', filter => 'sk > :n', vals => '{":n": {"N": "4320"}}') line;
 SELECT count(*) FROM dyn_export('app', filter => 'sk > :n', vals => '{":n": {"N": "5000"}}') line;
 -- a caller that stops takes no more; several in one statement; its own snapshot

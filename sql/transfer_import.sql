@@ -12,7 +12,8 @@ EXCEPTION WHEN OTHERS THEN
 END $$;
 
 -- items, bare and as an export has them; blank lines, a byte order mark, lines that end with CR; the last line of a key wins
-SELECT * FROM dyn_import_lines('app', e'\ufeff{"Item":{"pk":{"S":"a"},"sk":{"N":"1"},"v":{"S":"first"}}}\r\n \t \n{"pk":{"S":"a"},"sk":{"N":"2"},"g":{"S":"x"}}\r\n\n'
+SELECT * FROM dyn_import_lines('app',
+	e'\ufeff{"Item":{"pk":{"S":"a"},"sk":{"N":"1"},"v":{"S":"first"}}}\r\n \t \n{"pk":{"S":"a"},"sk":{"N":"2"},"g":{"S":"x"}}\r\n\n'
 	'{"Item":{"pk":{"S":"a"},"sk":{"N":"1.0"},"v":{"L":[{"B":"AAE="},{"NULL":true}]}}}\n{"sk":{"N":"-3"},"pk":{"S":"\\u0000\\ud83d\\ude00"}}');
 SELECT item FROM app ORDER BY pk, sk;
 SELECT pk, sk FROM app WHERE g = 'x';
@@ -23,15 +24,18 @@ SELECT dyn_import_lines('APP', '');
 -- items with attributes that are named like the members around items
 SELECT dyn_create_table('odd', 'Item S');
 SELECT dyn_create_table('maps', 'k S');
-SELECT written FROM dyn_import_lines('odd', e'{"Item":{"S":"bare"}}\n{"Item":{"Item":{"S":"wrapped"}}}\n{"Item":{"S":"N"},"Keys":{"N":"5"}}\n{"Keys":{"M":{}},"Item":{"S":"keys first"}}');
+SELECT written FROM dyn_import_lines('odd',
+	e'{"Item":{"S":"bare"}}\n{"Item":{"Item":{"S":"wrapped"}}}\n{"Item":{"S":"N"},"Keys":{"N":"5"}}\n{"Keys":{"M":{}},"Item":{"S":"keys first"}}');
 SELECT item FROM odd ORDER BY "Item";
-SELECT written FROM dyn_import_lines('maps', e'{"Item":{"M":{"a":{"S":"x"}}},"k":{"S":"bare, a map"}}\n{"Item":{"M":{"S":"x"},"k":{"S":"wrapped, an attribute M"}}}\n'
+SELECT written FROM dyn_import_lines('maps',
+	e'{"Item":{"M":{"a":{"S":"x"}}},"k":{"S":"bare, a map"}}\n{"Item":{"M":{"S":"x"},"k":{"S":"wrapped, an attribute M"}}}\n'
 	'{"Item":{"M":{"M":{"M":{"S":"x"}}},"k":{"S":"wrapped, a map M"}}}\n{"Item":{"M":{"M":{"M":{"S":{"S":"x"}}}}},"k":{"S":"bare, a map M with a map"}}\n{"Item":{"M":{}},"k":{"S":"bare, an empty map"}}\n'
 	'{"NewImage":{"BOOL":true},"k":{"S":"bare, like a change"}}\n{"Metadata":{"M":{"WriteTimestampMicros":{"N":"1"}}},"k":{"S":"bare, like metadata"}}');
 SELECT item FROM maps ORDER BY k;
 
 -- changes of an incremental export; metadata in whatever form
-SELECT * FROM dyn_import_lines('app', e'{"Metadata":{"WriteTimestampMicros":{"N":"1"}},"Keys":{"pk":{"S":"a"},"sk":{"N":"1"}},"OldImage":{"pk":{"S":"a"},"sk":{"N":"1"}}}\n'
+SELECT * FROM dyn_import_lines('app',
+	e'{"Metadata":{"WriteTimestampMicros":{"N":"1"}},"Keys":{"pk":{"S":"a"},"sk":{"N":"1"}},"OldImage":{"pk":{"S":"a"},"sk":{"N":"1"}}}\n'
 	'{"Metadata":{"WriteTimestampMicros":1680109764000000},"Keys":{"pk":{"S":"a"},"sk":{"N":"7"}},"NewImage":{"pk":{"S":"a"},"sk":{"N":"7"}}}\n'
 	'{"Keys":{"pk":{"S":"a"},"sk":{"N":"2"}},"Metadata":{"WriteTimestampMicros":"3"},"OldImage":{"pk":{"S":"a"},"sk":{"N":"2"},"g":{"S":"x"}},"NewImage":{"pk":{"S":"a"},"sk":{"N":"2"},"g":{"S":"y"}}}\n'
 	'{"NewImage":{"pk":{"S":"b"},"sk":{"N":"1"}}}\n{"Keys":{"pk":{"S":"b"},"sk":{"N":"1"}}}\n{"Keys":{"pk":{"S":"never"},"sk":{"N":"1"}}}');
@@ -39,11 +43,16 @@ SELECT item FROM app WHERE pk IN ('a', 'b') ORDER BY pk, sk;
 
 -- what is wrong with a line: all of it is rolled back
 CREATE TABLE bad (n serial, line text);
-INSERT INTO bad (line) VALUES ('nonsense'), ('{"Item"'), ('{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}'), ('{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}} x'), ('{"Item":5}'), ('{"Item":{}}'), ('{}'), ('[]'), ('5'),
-	('{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}},"Rest":1}'), ('{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}},"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}'), ('{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}},"Keys":{"pk":{"S":"a"},"sk":{"N":"1"}}}'),
-	('{"Metadata":{}}'), ('{"Metadata":{"a":[1,'), ('{"Keys":{"pk":{"S":"a"}}}'), ('{"Keys":{"pk":{"S":"a"},"sk":{"N":"1"},"more":{"S":"x"}}}'), ('{"Item":{"pk":{"S":"a"},"sk":{"S":"1"}}}'), ('{"Item":{"pk":{"S":""},"sk":{"N":"1"}}}'),
-	('{"Item":{"pk":{"S":"a"},"sk":{"N":"one"}}}'), ('{"Item":{"pk":{"S":"a"},"sk":{"N":"1"},"g":{"N":"5"}}}'), ('{"pk":"plain","sk":1}'), (e'{"pk":{"S":"a\tb"},"sk":{"N":"1"}}'),
-	('{"Item":{"pk":{"S":"a"},"sk":{"N":"1"},"g":{"S":"' || repeat('x', 3000) || '"}}}'), ('{"Item":{"pk":{"S":"a"},"sk":{"N":"1"},"v":{"S":"' || repeat('x', 409600) || '"}}}');
+INSERT INTO bad (line) VALUES ('nonsense'), ('{"Item"'), ('{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}'), ('{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}} x'),
+	('{"Item":5}'), ('{"Item":{}}'), ('{}'), ('[]'), ('5'),
+	('{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}},"Rest":1}'), ('{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}},"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}'),
+	('{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}},"Keys":{"pk":{"S":"a"},"sk":{"N":"1"}}}'),
+	('{"Metadata":{}}'), ('{"Metadata":{"a":[1,'), ('{"Keys":{"pk":{"S":"a"}}}'), ('{"Keys":{"pk":{"S":"a"},"sk":{"N":"1"},"more":{"S":"x"}}}'),
+	('{"Item":{"pk":{"S":"a"},"sk":{"S":"1"}}}'), ('{"Item":{"pk":{"S":""},"sk":{"N":"1"}}}'),
+	('{"Item":{"pk":{"S":"a"},"sk":{"N":"one"}}}'), ('{"Item":{"pk":{"S":"a"},"sk":{"N":"1"},"g":{"N":"5"}}}'), ('{"pk":"plain","sk":1}'),
+	(e'{"pk":{"S":"a\tb"},"sk":{"N":"1"}}'),
+	('{"Item":{"pk":{"S":"a"},"sk":{"N":"1"},"g":{"S":"' || repeat('x', 3000) || '"}}}'),
+	('{"Item":{"pk":{"S":"a"},"sk":{"N":"1"},"v":{"S":"' || repeat('x', 409600) || '"}}}');
 SELECT n, w.* FROM bad, why(format('SELECT dyn_import_lines(''app'', %L)', e'{"pk":{"S":"z"},"sk":{"N":"1"}}\n\n' || line)) w ORDER BY n;
 SELECT count(*) FROM app WHERE pk = 'z';
 -- or they are skipped
@@ -54,18 +63,22 @@ SELECT items, written, skipped, jsonb_array_length(errors) AS told, errors -> 99
 SELECT pk, sk FROM app WHERE pk = 'z' ORDER BY sk;
 
 -- what is there: replaced, kept, or an error
-SELECT * FROM dyn_import_lines('app', e'{"pk":{"S":"z"},"sk":{"N":"1"},"v":{"S":"new"}}\n{"pk":{"S":"z"},"sk":{"N":"3"},"v":{"S":"one"}}\n{"pk":{"S":"z"},"sk":{"N":"3"},"v":{"S":"two"}}', on_conflict => 'keep');
+SELECT * FROM dyn_import_lines('app',
+	e'{"pk":{"S":"z"},"sk":{"N":"1"},"v":{"S":"new"}}\n{"pk":{"S":"z"},"sk":{"N":"3"},"v":{"S":"one"}}\n{"pk":{"S":"z"},"sk":{"N":"3"},"v":{"S":"two"}}',
+	on_conflict => 'keep');
 SELECT item FROM app WHERE pk = 'z' ORDER BY sk;
 SELECT * FROM why($$SELECT dyn_import_lines('app', e'{"pk":{"S":"z"},"sk":{"N":"4"}}\n{"pk":{"S":"z"},"sk":{"N":"1"}}', on_conflict => 'error')$$);
 SELECT * FROM why($$SELECT dyn_import_lines('app', e'{"pk":{"S":"z"},"sk":{"N":"4"}}\n{"pk":{"S":"z"},"sk":{"N":"4"}}', on_conflict => 'error')$$);
-SELECT * FROM dyn_import_lines('app', e'{"pk":{"S":"z"},"sk":{"N":"4"}}\n{"pk":{"S":"z"},"sk":{"N":"1"}}\n{"pk":{"S":"z"},"sk":{"N":"4"}}', on_conflict => 'error', on_error => 'skip');
+SELECT * FROM dyn_import_lines('app', e'{"pk":{"S":"z"},"sk":{"N":"4"}}\n{"pk":{"S":"z"},"sk":{"N":"1"}}\n{"pk":{"S":"z"},"sk":{"N":"4"}}',
+	on_conflict => 'error', on_error => 'skip');
 SELECT * FROM why($$SELECT dyn_import_lines('app', '{"Keys":{"pk":{"S":"z"},"sk":{"N":"1"}}}', on_conflict => 'keep')$$);
 SELECT count(*) FROM app WHERE pk = 'z';
 
 -- what only the write tells: the line is found
 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.item ->> 'v' = 'refused' THEN RAISE 'not this one' USING DETAIL = 'It is refused.'; END IF; RETURN NEW; END $$;
 CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON app FOR EACH ROW EXECUTE FUNCTION refuse();
-SELECT string_agg(format('{"pk":{"S":"t"},"sk":{"N":"%s"},"v":{"S":"%s"}}', i, CASE WHEN i IN (77, 500) THEN 'refused' ELSE 'fine' END), e'\n' ORDER BY i) AS lines FROM generate_series(1, 1000) i \gset
+SELECT string_agg(format('{"pk":{"S":"t"},"sk":{"N":"%s"},"v":{"S":"%s"}}', i, CASE WHEN i IN (77, 500) THEN 'refused' ELSE 'fine' END), e'\n' ORDER BY i)
+	AS lines FROM generate_series(1, 1000) i \gset
 SELECT * FROM why(format('SELECT dyn_import_lines(''app'', %L)', :'lines'));
 SELECT * FROM dyn_import_lines('app', :'lines', on_error => 'skip');
 SELECT count(*) FROM app WHERE pk = 't';
@@ -78,7 +91,8 @@ DROP TRIGGER cancel ON app;
 
 -- local indexes: their rules, and the limit of collections
 SELECT dyn_create_table('local', 'pk S', 'sk S', local_indexes => '{"LSI": {"sort_key": "l S"}}');
-SELECT string_agg(format('{"pk":{"S":"p"},"sk":{"S":"%s"},"l":{"S":"l"},"v":{"S":"%s"}}', i, repeat('x', 10000)), e'\n') AS lines FROM generate_series(1, 60) i \gset
+SELECT string_agg(format('{"pk":{"S":"p"},"sk":{"S":"%s"},"l":{"S":"l"},"v":{"S":"%s"}}', i, repeat('x', 10000)), e'\n') AS lines
+	FROM generate_series(1, 60) i \gset
 SET dynamo_table.item_collection_size_limit = 500;
 SELECT items, written, skipped, errors -> 0 ->> 'message' AS first FROM dyn_import_lines('local', :'lines', on_error => 'skip');
 SELECT * FROM why(format('SELECT dyn_import_lines(''local'', %L, on_conflict => ''keep'')', replace(:'lines', '"p"', '"q"')));
@@ -93,7 +107,8 @@ SELECT * FROM why($$SELECT dyn_import_lines('app', '', on_error => 'ignore')$$);
 
 -- the rows of a table, in batches with commits
 CREATE TABLE lines (line text);
-INSERT INTO lines SELECT CASE WHEN i % 100 = 0 THEN NULL ELSE format('{"Item":{"pk":{"S":"r%s"},"sk":{"N":"%s"},"v":{"S":"%s"}}}', i % 7, i, repeat('x', i % 1000)) END FROM generate_series(1, 5000) i;
+INSERT INTO lines SELECT CASE WHEN i % 100 = 0 THEN NULL ELSE format('{"Item":{"pk":{"S":"r%s"},"sk":{"N":"%s"},"v":{"S":"%s"}}}', i % 7, i,
+	repeat('x', i % 1000)) END FROM generate_series(1, 5000) i;
 CALL dyn_import('app', 'lines', batch_size => 100);
 CALL dyn_import('app', 'lines');
 CALL dyn_import('app', 'lines', on_conflict => 'keep');
@@ -101,7 +116,9 @@ SELECT count(*), sum(length(item ->> 'v')) FROM app WHERE pk LIKE 'r%';
 -- lines that are in TOAST; json and jsonb; domains; a temporary table
 CREATE DOMAIN json_line AS json;
 CREATE TEMPORARY TABLE other (id int, line json_line, note varchar, "B" jsonb);
-INSERT INTO other SELECT i, format('{"pk":{"S":"o"},"sk":{"N":"%s"},"v":{"S":"%s"}}', i, (SELECT string_agg(md5(i * 1000 + k || ''), '') FROM generate_series(1, 1000) k))::json, 'note', '{"Item": {"pk": {"S": "j"}, "sk": {"N": "1"}}}' FROM generate_series(1, 20) i;
+INSERT INTO other SELECT i, format('{"pk":{"S":"o"},"sk":{"N":"%s"},"v":{"S":"%s"}}', i,
+	(SELECT string_agg(md5(i * 1000 + k || ''), '') FROM generate_series(1, 1000) k))::json, 'note', '{"Item": {"pk": {"S": "j"}, "sk": {"N": "1"}}}'
+	FROM generate_series(1, 20) i;
 CALL dyn_import('app', 'other', 'line', batch_size => 1);
 CALL dyn_import('app', 'other', 'B');
 SELECT pk, count(*), max(length(item ->> 'v')) FROM app WHERE pk IN ('o', 'j') GROUP BY pk ORDER BY pk;
@@ -176,11 +193,13 @@ SELECT * FROM import_text(e'pk,sk,n,yes,bin,list,map,ss,ns,bs,unset\na,1,1.50,TR
 SELECT item FROM fmt ORDER BY pk;
 -- wrong records are named by the line where they begin
 SELECT result, e ->> 'line' AS line, e ->> 'message' AS message FROM import_text(e'pk,sk,n,l,s\nok,1,,,\na,1,x,,\na,x,,,\n,1,,,\na,1,,5,\na,1,,"[1],""w"":[2]",\na,1,,"[1",\na,1,,,5\na,1,,,"[1]"\na,1,,,"[""a"",""a""]"\na,1,,,[]\n'
-	'a,1\na,1,,,,\na"b,1,,,\n"a"b,1,,,\n"a\n\nb",x,,,\n"a",1,,"' || repeat('[', 5000) || e'",\na,\x01,,,\n"""",1,,,\nok,2,,,', types => '{"n": "N", "l": "L", "s": "SS"}', on_error => 'skip'), jsonb_array_elements(errors) e;
+	'a,1\na,1,,,,\na"b,1,,,\n"a"b,1,,,\n"a\n\nb",x,,,\n"a",1,,"' || repeat('[', 5000) || e'",\na,\x01,,,\n"""",1,,,\nok,2,,,',
+	types => '{"n": "N", "l": "L", "s": "SS"}', on_error => 'skip'), jsonb_array_elements(errors) e;
 SELECT pk, sk FROM fmt ORDER BY pk, sk;
 SELECT * FROM why($$SELECT import_text(e'pk,sk\na,1\nb,2\n"c\n,"",3\n')$$);
 SELECT * FROM why($$SELECT import_text(e'pk,sk\na,1\nb,x')$$);
-SELECT w.state, w.message, w.detail FROM unnest('{"","a,b","pk,sk,pk","pk,sk,,x","pk,\"s\"k","\"pk,sk","pk,sk,\"a\n\u001b[31m\"","pk;sk"}'::text[]) WITH ORDINALITY u (h, n), why(format('SELECT import_text(%L, ''csv'')', h)) w ORDER BY n;
+SELECT w.state, w.message, w.detail FROM unnest('{"","a,b","pk,sk,pk","pk,sk,,x","pk,\"s\"k","\"pk,sk","pk,sk,\"a\n\u001b[31m\"","pk;sk"}'::text[]) WITH
+	ORDINALITY u (h, n), why(format('SELECT import_text(%L, ''csv'')', h)) w ORDER BY n;
 SELECT w.message FROM why($$SELECT import_text(e'pk,sk,"a\n\t","a\n\t"')$$) w;
 SELECT w.message, w.hint FROM unnest('{"[]","5","{\"A\": \"N\"}","{\"sk\": \"S\"}","{\"A\\\"\\n\": \"n\"}","{\"A\\\"\\n\": \"NULL\"}","{\"A\\\"\\n\": 5}","{\"A\\\"\\n\": {\"S\": 1}}","{\"sk\": \"N\"}"}'::text[]) WITH ORDINALITY u (t, n), why(format('SELECT import_text(e''pk,sk,"A""\n"\nx,1,y'', types => %L)', t)) w ORDER BY n;
 SELECT * FROM why($$SELECT import_text('{"pk":"a","sk":1}', types => '{"n": "N"}')$$);
@@ -195,7 +214,9 @@ SELECT * FROM stored(e'{\n    "Items": [\n        {\n            "pk": {\n      
 SELECT * FROM stored('{"$metadata":{"httpStatusCode":200,"a":["]}"]},"Count":2,"Items":[{"pk":"a","sk":1,"m":{"S":5}},{"pk":"b","sk":2}],"LastEvaluatedKey":{"pk":"b"},"ScannedCount":-2.5e1}{"Items":[],"Count":0} {"Items":[{"sk":1,"pk":"c"}]}');
 SELECT * FROM stored(' [{"pk":{"S":"a"},"sk":{"N":"1"}}, {"Item":{"pk":{"S":"b"},"sk":{"N":"1"}}}]');
 SELECT result, errors FROM import_text('{"Items":[]}'), import_text('[]') AS i(r, e);
-SELECT result, e ->> 'item' AS item, e ->> 'message' AS message FROM import_text('{"Items":[{"pk":{"S":"a"},"sk":{"N":"1"}}, {"pk":{"S":"a"}}, 5, "x", null, [{}], {"pk":{"S":"a"},"sk":{"N":"x"}},' || repeat('[', 5000) || repeat(']', 5000) || ',{"pk":{"S":"b"},"sk":{"N":"1"}}]}', on_error => 'skip'), jsonb_array_elements(errors) e;
+SELECT result, e ->> 'item' AS item, e ->> 'message' AS message
+	FROM import_text('{"Items":[{"pk":{"S":"a"},"sk":{"N":"1"}}, {"pk":{"S":"a"}}, 5, "x", null, [{}], {"pk":{"S":"a"},"sk":{"N":"x"}},' || repeat('[', 5000) ||
+	repeat(']', 5000) || ',{"pk":{"S":"b"},"sk":{"N":"1"}}]}', on_error => 'skip'), jsonb_array_elements(errors) e;
 SELECT * FROM why($$SELECT import_text('{"Items":[{"pk":{"S":"a"},"sk":{"N":"1"}},{"pk":{"S":"b"},"sk":{"S":"1"}}]}')$$);
 -- cut in the middle, or wrong around the items: nothing can be skipped
 SELECT d, w.state, w.message, w.detail FROM unnest('{"{\"Items\":[{\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"1\"}},{\"pk\":{\"S\":","{\"Items\":[{\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"1\"}}","{\"Items\":[{\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"1\"}}]","{\"Items\":[","{","{\"Items\"","{\"Items\":","{\"Items\":[{\"a\\","{\"Items\":[}","{\"Items\":[,]}","{\"Items\":[{} {}]}",
@@ -217,11 +238,14 @@ SELECT result, errors FROM import_text(e'{"T":[\n{"DeleteRequest":{"Key":{"pk":{
 	'{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}},"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}]}', on_error => 'skip');
 SELECT * FROM why($$SELECT import_text(e'{"T":[\n{"DeleteRequest":{"Key":{"pk":{"S":"a"},"sk":{"N":"1"}}}}]}')$$);
 -- which table: nothing is written before all are known
-SELECT w.* FROM unnest(ARRAY['{"A":[{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}}],"B\u0001\"":[]}', '{"A":[{"PutRequest":{}}]' || (SELECT string_agg(format(',"T%s":[]', i), '' ORDER BY i) FROM generate_series(1, 30) i) || '}']) d,
+SELECT w.* FROM unnest(ARRAY['{"A":[{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}}],"B\u0001\"":[]}', '{"A":[{"PutRequest":{}}]' ||
+	(SELECT string_agg(format(',"T%s":[]', i), '' ORDER BY i) FROM generate_series(1, 30) i) || '}']) d,
 	unnest(ARRAY['NULL', quote_literal('none')]) t, why(format('SELECT dyn_import_lines(''fmt'', %L, from_table => %s)', d, t)) w;
 SELECT written FROM dyn_import_lines('fmt', '{"A":[{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}}],"B":[{"PutRequest":{"Item":{"pk":{"S":"b"},"sk":{"N":"1"}}}},{"PutRequest":{"Item":{"pk":{"S":"c"},"sk":{"N":"1"}}}}],"A":5}', from_table => 'B');
 SELECT item FROM fmt ORDER BY pk;
-SELECT w.* FROM unnest(ARRAY['{"Items":[]}', '[]', e'pk,sk', '{"pk":"a"}', '{"pk":{"S":"a"}}', '{"A":[{"PutRequest":{"Item":{"pk":{"S":"a"}}}}],"B":[', '{"A":[{"PutRequest":{}}]} x', '{"' || repeat('A', 1025) || '":[{"PutRequest":{}}]}']) d, why(format('SELECT dyn_import_lines(''fmt'', %L, from_table => ''A'')', d)) w;
+SELECT w.* FROM unnest(ARRAY['{"Items":[]}', '[]', e'pk,sk', '{"pk":"a"}', '{"pk":{"S":"a"}}', '{"A":[{"PutRequest":{"Item":{"pk":{"S":"a"}}}}],"B":[',
+	'{"A":[{"PutRequest":{}}]} x', '{"' || repeat('A', 1025) || '":[{"PutRequest":{}}]}']) d,
+	why(format('SELECT dyn_import_lines(''fmt'', %L, from_table => ''A'')', d)) w;
 -- Ion is known, and not read
 SELECT w.* FROM unnest(ARRAY[e'$ion_1_0 {Item:{pk:"a",sk:1.}}\n', e' \n$ion_1_0 {Item:']) d, why(format('SELECT dyn_import_lines(''fmt'', %L)', d)) w;
 
@@ -233,7 +257,8 @@ SELECT errors FROM dyn_import_lines('fmt', e'\t3\t\r\nb\t4\t"c""d"', delimiter =
 SELECT written FROM dyn_import_lines('fmt', e'"1",one\n2,two', header => 'sk,"pk"', types => '{"sk": "N"}');
 SELECT item FROM fmt ORDER BY pk;
 SELECT w.message FROM unnest(ARRAY['', 'ab', '"', e'\n', 'é']) d, why(format('SELECT dyn_import_lines(''fmt'', ''pk'', delimiter => %L)', d)) w;
-SELECT w.message FROM unnest(ARRAY['', 'pk', 'pk,sk,pk', e'pk,sk\nx,1', '"pk,sk', '"pk"x,sk']) h, why(format('SELECT dyn_import_lines(''fmt'', ''a,1'', header => %L)', h)) w;
+SELECT w.message FROM unnest(ARRAY['', 'pk', 'pk,sk,pk', e'pk,sk\nx,1', '"pk,sk', '"pk"x,sk']) h,
+	why(format('SELECT dyn_import_lines(''fmt'', ''a,1'', header => %L)', h)) w;
 SELECT w.message FROM unnest('{"delimiter => '','', format => ''json''","header => ''pk'', format => ''plain''","header => ''pk'', format => ''document''"}'::text[]) o, why(format('SELECT dyn_import_lines(''fmt'', ''a,1'', %s)', o)) w;
 
 -- under a condition: each line sees what those before it have left, and what does not meet it is skipped
@@ -244,7 +269,8 @@ SELECT * FROM dyn_import_lines('fmt', :'lines', condition => 'attribute_not_exis
 SELECT item FROM fmt ORDER BY pk;
 SELECT items, written, kept, skipped FROM dyn_import_lines('fmt', :'lines', condition => 'attribute_not_exists(pk)');
 SELECT items, written, kept, skipped FROM dyn_import_lines('fmt', :'lines', condition => 'attribute_exists(pk)');
-SELECT items, written, kept, skipped FROM dyn_import_lines('fmt', e'{"pk":"d","sk":1}\n{"pk":"d","sk":1,"v":1}\n{"pk":"d","sk":1,"v":2}', condition => 'attribute_not_exists(v)');
+SELECT items, written, kept, skipped FROM dyn_import_lines('fmt', e'{"pk":"d","sk":1}\n{"pk":"d","sk":1,"v":1}\n{"pk":"d","sk":1,"v":2}',
+	condition => 'attribute_not_exists(v)');
 SELECT item FROM fmt ORDER BY pk;
 SELECT w.message, w.hint FROM unnest('{"condition => ''pk =''","condition => ''pk = :x''","condition => ''attribute_exists(pk)'', on_conflict => ''keep''","condition => ''attribute_exists(pk)'', vals => ''{\":x\": {\"S\": \"x\"}}''","names => ''{\"#a\": \"a\"}''"}'::text[]) o,
 	why(format('SELECT dyn_import_lines(''fmt'', ''{"pk":"a","sk":1}'', %s)', o)) w;
@@ -266,7 +292,8 @@ CALL dyn_import('fmt', 'documents', on_error => 'skip');
 -- a body of BatchWriteItem as rows; what is refused goes to a table
 CREATE TABLE refused (n serial, line text);
 TRUNCATE documents;
-INSERT INTO documents VALUES ('{"A":[{"PutRequest":{"Item":{"pk":{"S":"h"},"sk":{"N":"1"}}}}]}'), ('{"B":[{"PutRequest":{"Item":{"pk":{"S":"i"},"sk":{"N":"1"}}}},{"DeleteRequest":{}},5]}');
+INSERT INTO documents VALUES ('{"A":[{"PutRequest":{"Item":{"pk":{"S":"h"},"sk":{"N":"1"}}}}]}'),
+	('{"B":[{"PutRequest":{"Item":{"pk":{"S":"i"},"sk":{"N":"1"}}}},{"DeleteRequest":{}},5]}');
 CALL dyn_import('fmt', 'documents', on_error => 'skip', refused => 'refused');
 CALL dyn_import('fmt', 'documents', on_error => 'skip', from_table => 'B', refused => 'refused');
 CALL dyn_import('fmt', 'documents', on_error => 'skip', from_table => 'A', condition => 'attribute_not_exists(pk)', refused => 'refused');
@@ -279,27 +306,35 @@ BEGIN
 	DROP TABLE IF EXISTS file;
 	CREATE TABLE file (note int, piece bytea);
 	ALTER TABLE file ALTER piece SET STORAGE EXTERNAL;
-	INSERT INTO file SELECT i, CASE WHEN i % 10 < 9 THEN substring(file FROM i / 10 * 9 * size + i % 10 * size + 1 FOR size) END FROM generate_series(0, length(file) / size / 9 * 10 + 20) i;
+	INSERT INTO file SELECT i, CASE WHEN i % 10 < 9 THEN substring(file FROM i / 10 * 9 * size + i % 10 * size + 1 FOR size) END
+		FROM generate_series(0, length(file) / size / 9 * 10 + 20) i;
 END $$;
 SET client_min_messages = warning;
-SELECT pieces(convert_to(e'\ufeffpk,sk,v\r\n', 'UTF8') || convert_to(string_agg(format(e'"é%s",%s,"%s\n""%s"""\r\n', i, i, i, repeat('ü', i % 50)), ''), 'UTF8'), 7) FROM generate_series(1, 1000) i;
+SELECT pieces(convert_to(e'\ufeffpk,sk,v\r\n', 'UTF8') || convert_to(string_agg(format(e'"é%s",%s,"%s\n""%s"""\r\n', i, i, i, repeat('ü', i % 50)), ''),
+	'UTF8'), 7) FROM generate_series(1, 1000) i;
 TRUNCATE fmt;
 CALL dyn_import('fmt', 'file', batch_size => 60);
 SELECT count(*), sum(sk), bool_and(pk = 'é' || sk AND item ->> 'v' = format(e'%s\n"%s"', sk, repeat('ü', sk::int % 50))) FROM fmt;
-SELECT pieces(convert_to(format('{"Count":1, "Items": [%s]}', string_agg(format('{"pk": {"S": "é%s\"]}"}, "sk": {"N": "%s"}}', i, i), e',\n')), 'UTF8'), 5) FROM generate_series(1, 1000) i;
+SELECT pieces(convert_to(format('{"Count":1, "Items": [%s]}', string_agg(format('{"pk": {"S": "é%s\"]}"}, "sk": {"N": "%s"}}', i, i), e',\n')), 'UTF8'), 5)
+	FROM generate_series(1, 1000) i;
 CALL dyn_import('fmt', 'file', 'piece', batch_size => 60);
 SELECT count(*), sum(sk) FROM fmt WHERE pk LIKE '%]}';
-SELECT pieces(convert_to(format(E'{"RequestItems": {\n"A\u00e9": [%s],\n"B": [%s]}}', string_agg(format('{"PutRequest":{"Item":{"pk": {"S": "A"}, "sk": {"N": "%s"}}}}', i), e',\n'), string_agg(format('{"PutRequest":{"Item":{"pk": {"S": "B"}, "sk": {"N": "%s"}}}}', CASE i WHEN 500 THEN 'x' ELSE i::text END), e',\n')), 'UTF8'), 700) FROM generate_series(1, 1000) i;
+SELECT pieces(convert_to(format(E'{"RequestItems": {\n"A\u00e9": [%s],\n"B": [%s]}}',
+	string_agg(format('{"PutRequest":{"Item":{"pk": {"S": "A"}, "sk": {"N": "%s"}}}}', i), e',\n'),
+	string_agg(format('{"PutRequest":{"Item":{"pk": {"S": "B"}, "sk": {"N": "%s"}}}}', CASE i WHEN 500 THEN 'x' ELSE i::text END), e',\n')), 'UTF8'), 700)
+	FROM generate_series(1, 1000) i;
 CALL dyn_import('fmt', 'file', 'piece', batch_size => 60);
 CALL dyn_import('fmt', 'file', 'piece', batch_size => 60, from_table => 'B', on_error => 'skip');
 SELECT pk, count(*), sum(sk) FROM fmt WHERE pk IN ('A', 'B') GROUP BY pk;
-SELECT pieces(convert_to(string_agg(format(e'{\n\t"pk": {"S": "lines"},\n\t"sk": {"N": "%s"}\n}\n', i), ''), 'UTF8') || repeat(e'\n', 100000)::bytea || '{"a"'::bytea, 700) FROM generate_series(1, 2000) i;
+SELECT pieces(convert_to(string_agg(format(e'{\n\t"pk": {"S": "lines"},\n\t"sk": {"N": "%s"}\n}\n', i), ''), 'UTF8') || repeat(e'\n', 100000)::bytea ||
+	'{"a"'::bytea, 700) FROM generate_series(1, 2000) i;
 CALL dyn_import('fmt', 'file', 'piece', batch_size => 60);
 SELECT count(*), sum(sk) FROM fmt WHERE pk = 'lines';
 SELECT pieces('{"'::bytea || '\xff'::bytea || '":[{"PutRequest":{}}]}', 5);
 CALL dyn_import('fmt', 'file', format => 'document');
 -- lines by their numbers, among them one that is not UTF-8, one with U+0000, and one that is longer than any item
-SELECT pieces('{"pk":{"S":"x"},"sk":{"N":"1"}}' || '\x0a7b22706b223a7b2253223a22ff227d7d0a'::bytea || '{"pk":{"S":"' || '\x00'::bytea || e'"},"sk":{"N":"1"}}\r\n\n' || convert_to(repeat('é', 9000000), 'UTF8') || e'\n{"pk":{"S":"x"},"sk":{"N":"2"}}\nnonsense', 500000);
+SELECT pieces('{"pk":{"S":"x"},"sk":{"N":"1"}}' || '\x0a7b22706b223a7b2253223a22ff227d7d0a'::bytea || '{"pk":{"S":"' || '\x00'::bytea ||
+	e'"},"sk":{"N":"1"}}\r\n\n' || convert_to(repeat('é', 9000000), 'UTF8') || e'\n{"pk":{"S":"x"},"sk":{"N":"2"}}\nnonsense', 500000);
 CALL dyn_import('fmt', 'file', on_error => 'skip');
 SELECT count(*) FROM fmt WHERE pk = 'x';
 CALL dyn_import('fmt', 'file');
@@ -342,7 +377,8 @@ CREATE DOMAIN hostile.text AS integer;
 GRANT USAGE ON SCHEMA hostile TO transfer_user;
 SET search_path = hostile, pg_catalog, transfer_import, public;
 SET ROLE transfer_user;
-SELECT * FROM public.dyn_import_lines('app', e'{"pk":{"S":"mine"},"sk":{"N":"1"}}\n{"pk":{"S":"other"},"sk":{"N":"1"}}\n{"pk":{"S":"mine"},"sk":{"N":"2"}}', on_error => 'skip');
+SELECT * FROM public.dyn_import_lines('app', e'{"pk":{"S":"mine"},"sk":{"N":"1"}}\n{"pk":{"S":"other"},"sk":{"N":"1"}}\n{"pk":{"S":"mine"},"sk":{"N":"2"}}',
+	on_error => 'skip');
 SELECT * FROM transfer_import.why($$SELECT public.dyn_import_lines('app', e'{"pk":{"S":"mine"},"sk":{"N":"3"}}\n{"pk":{"S":"other"},"sk":{"N":"1"}}')$$);
 CALL public.dyn_import('app', 'kept_lines', on_error => 'skip');
 SELECT pk, sk FROM app ORDER BY sk;

@@ -19,7 +19,8 @@ END $$;
 -- TT01, TT13: one attribute for a table; a table without items has it at once
 SELECT dyn_create_table('session', 'id S', global_indexes => '{"UserIndex": {"partition_key": "user S", "projection": "KEYS_ONLY"}}');
 CALL dyn_enable_ttl('session', 'expires');
-SELECT dyn_describe_table('session') -> 'TimeToLiveDescription', dyn_describe_table('session') -> 'HideExpired', dyn_describe_table('session') -> 'AttributeDefinitions';
+SELECT dyn_describe_table('session') -> 'TimeToLiveDescription', dyn_describe_table('session') -> 'HideExpired',
+	dyn_describe_table('session') -> 'AttributeDefinitions';
 \d session
 CALL dyn_enable_ttl('session', 'expires');
 CALL dyn_enable_ttl('session', 'other');
@@ -32,15 +33,18 @@ SELECT dyn_request('UpdateTimeToLive', '{"TableName": "session", "TimeToLiveSpec
 SELECT dyn_put('session', format('{"id":{"S":"%s"},"user":{"S":"u"},"expires":%s}', id, value)::dyn_item) FROM (VALUES
   ('past', format('{"N":"%s"}', ago(60))), ('fraction', format('{"N":"%s.5"}', ago(60))), ('exponent', format('{"N":"%s"}', ago(60)::numeric / 1e9 || 'e9')),
   ('future', format('{"N":"%s"}', ago(-600))), ('milliseconds', format('{"N":"%s"}', ago(60)::numeric * 1000)),
-  ('five years', format('{"N":"%s"}', ago(157788000 + 60))), ('nearly five years', format('{"N":"%s"}', ago(157788000 - 60))), ('bad data', '{"N":"162777600"}'),
-  ('zero', '{"N":"0"}'), ('negative', '{"N":"-1"}'), ('huge', '{"N":"9.9e125"}'), ('tiny', '{"N":"1e-130"}'), ('string', format('{"S":"%s"}', ago(60))), ('binary', '{"B":"AQ=="}'),
+  ('five years', format('{"N":"%s"}', ago(157788000 + 60))), ('nearly five years', format('{"N":"%s"}', ago(157788000 - 60))),
+  ('bad data', '{"N":"162777600"}'),
+  ('zero', '{"N":"0"}'), ('negative', '{"N":"-1"}'), ('huge', '{"N":"9.9e125"}'), ('tiny', '{"N":"1e-130"}'), ('string', format('{"S":"%s"}', ago(60))),
+  ('binary', '{"B":"AQ=="}'),
   ('null', '{"NULL":true}'), ('set', format('{"NS":["%s"]}', ago(60))), ('nested', format('{"M":{"expires":{"N":"%s"}}}', ago(60)))) v (id, value) \g /dev/null
 SELECT dyn_put('session', '{"id":{"S":"none"}}');
 -- what never will be: milliseconds and larger ones by the btree, other types among the last rows; NULL says that it is not to
 SELECT never_due FROM dyn_ttl_tables WHERE relation = 'session'::regclass;
 SELECT dyn_create_table('told', 'id S');
 CALL dyn_enable_ttl('told', 'expires');
-SELECT dyn_put('told', '{"id":{"S":"never"},"expires":{"NULL":true}}'), dyn_put('told', '{"id":{"S":"last"},"expires":{"N":"99999999999.9"}}'), (SELECT never_due FROM dyn_ttl_tables WHERE relation = 'told'::regclass);
+SELECT dyn_put('told', '{"id":{"S":"never"},"expires":{"NULL":true}}'), dyn_put('told', '{"id":{"S":"last"},"expires":{"N":"99999999999.9"}}'),
+	(SELECT never_due FROM dyn_ttl_tables WHERE relation = 'told'::regclass);
 INSERT INTO told (item) VALUES ('{"id":{"S":"1"},"expires":{"N":"100000000000"}}'), ('{"id":{"S":"2"},"expires":{"S":"soon"}}');
 SELECT dyn_update('told', '{"id":{"S":"2"}}', 'SET expires = :e', vals => '{":e":{"S":"sooner"}}');
 SELECT never_due FROM dyn_ttl_tables WHERE relation = 'told'::regclass;
@@ -52,10 +56,12 @@ SELECT never_due FROM dyn_ttl_tables WHERE relation = 'told'::regclass;
 SELECT dyn_drop_table('told');
 SELECT id FROM session WHERE "~ttl" IS NULL ORDER BY id;
 -- TT08, TT09: until it is swept it is there, also for writes
-SELECT dyn_get('session', '{"id":{"S":"past"}}') ->> 'id' AS got, (SELECT count(*) FROM dyn_query('session', 'id = :i', vals => '{":i":{"S":"past"}}')) AS queried,
+SELECT dyn_get('session', '{"id":{"S":"past"}}') ->> 'id' AS got, (SELECT count(*) FROM dyn_query('session', 'id = :i', vals => '{":i":{"S":"past"}}'))
+	AS queried,
   (SELECT count(*) FROM dyn_query('session', '#u = :u', names => '{"#u":"user"}', vals => '{":u":{"S":"u"}}', index_name => 'UserIndex')) AS indexed,
   (SELECT count(*) FROM dyn_scan('session', filter => 'expires > :now', vals => format('{":now":{"N":"%s"}}', ago(0))::dyn_item)) AS filtered;
-SELECT dyn_update('session', '{"id":{"S":"past"}}', 'SET seen = :s', vals => '{":s":{"N":"1"}}', condition => 'attribute_exists(id)', return_values => 'UPDATED_NEW');
+SELECT dyn_update('session', '{"id":{"S":"past"}}', 'SET seen = :s', vals => '{":s":{"N":"1"}}', condition => 'attribute_exists(id)',
+	return_values => 'UPDATED_NEW');
 CALL dyn_sweep_ttl('session');
 SELECT keys('session');
 -- TT11: out of the indexes as well
@@ -72,7 +78,8 @@ SELECT dyn_batch_write('session', puts => ARRAY['{"id":{"S":"batch"},"expires":{
 SELECT dyn_transact('[{"Put":{"TableName":"session","Item":{"id":{"S":"transact"},"expires":{"N":"4"}}}}]');
 SELECT id, "~ttl" FROM session WHERE id IN ('sql', 'batch', 'transact') ORDER BY id;
 SET session_replication_role = replica;
-SELECT attempt($$ INSERT INTO session (item, id, "~ttl") VALUES ('{"id":{"S":"r"},"expires":{"N":"6"}}', 'r', 7) $$) ~ 'dynamo_keys|cannot have another value' AS refused;
+SELECT attempt($$ INSERT INTO session (item, id, "~ttl") VALUES ('{"id":{"S":"r"},"expires":{"N":"6"}}', 'r', 7) $$) ~ 'dynamo_keys|cannot have another value'
+	AS refused;
 RESET session_replication_role;
 ALTER TABLE session DISABLE TRIGGER USER;
 SELECT attempt($$ INSERT INTO session (item, id, "~ttl") VALUES ('{"id":{"S":"r"},"expires":{"N":"6"}}', 'r', 7) $$);
@@ -103,10 +110,12 @@ SELECT dyn_request('UpdateTimeToLive', '{"TableName": "old", "TimeToLiveSpecific
 -- TT15: the attribute may be a key, of the table and of an index, and of any type there
 SELECT dyn_create_table('log', 'id S', 'at N', global_indexes => '{"ByTime": {"partition_key": "kind S", "sort_key": "at N"}}');
 CALL dyn_enable_ttl('log', 'at');
-SELECT dyn_put('log', format('{"id":{"S":"l"},"kind":{"S":"k"},"at":{"N":"%s"}}', ago(i * 10))::dyn_item) FROM generate_series(-2, 2) i WHERE i <> 0 \g /dev/null
+SELECT dyn_put('log', format('{"id":{"S":"l"},"kind":{"S":"k"},"at":{"N":"%s"}}', ago(i * 10))::dyn_item) FROM generate_series(-2, 2) i
+	WHERE i <> 0 \g /dev/null
 CALL dyn_sweep_ttl('log');
 SELECT count(*), count(*) FILTER (WHERE "at" = "~ttl") FROM log;
-SELECT count(*) FROM dyn_query('log', 'kind = :k AND #a > :now', names => '{"#a":"at"}', vals => format('{":k":{"S":"k"},":now":{"N":"%s"}}', ago(0))::dyn_item, index_name => 'ByTime');
+SELECT count(*) FROM dyn_query('log', 'kind = :k AND #a > :now', names => '{"#a":"at"}',
+	vals => format('{":k":{"S":"k"},":now":{"N":"%s"}}', ago(0))::dyn_item, index_name => 'ByTime');
 CALL dyn_create_index('session', 'ByExpiry', 'expires S');
 SELECT dyn_put('session', '{"id":{"S":"i"},"expires":{"S":"soon"}}');
 SELECT attempt($$ SELECT dyn_put('session', '{"id":{"S":"i"},"expires":{"N":"1"}}') $$);
@@ -125,24 +134,28 @@ CREATE SCHEMA ttl_elsewhere;
 ALTER TABLE renamed SET SCHEMA ttl_elsewhere;
 SELECT dyn_put('ttl_elsewhere.renamed', format('{"id":{"S":"due"},"expires":{"N":"%s"}}', ago(1))::dyn_item);
 CALL dyn_sweep_ttl('ttl_elsewhere.renamed');
-SELECT relation, attribute, status, hide_expired, due_items, oldest_due, deleted, errors, last_error FROM dyn_ttl_tables WHERE relation = 'ttl_elsewhere.renamed'::regclass;
+SELECT relation, attribute, status, hide_expired, due_items, oldest_due, deleted, errors, last_error FROM dyn_ttl_tables WHERE relation =
+	'ttl_elsewhere.renamed'::regclass;
 
 -- TT14: a sweep reads what is due, and an update of another attribute changes no index
 SELECT dyn_create_table('many', 'id S');
 CALL dyn_enable_ttl('many', 'expires');
-INSERT INTO many (item) SELECT format('{"id":{"S":"%s"},"n":{"N":"1"},"expires":{"N":"%s"}}', i, ago(CASE WHEN i % 1000 = 0 THEN 60 ELSE -3600 END))::dyn_item FROM generate_series(1, 10000) i;
+INSERT INTO many (item) SELECT format('{"id":{"S":"%s"},"n":{"N":"1"},"expires":{"N":"%s"}}', i, ago(CASE WHEN i % 1000 = 0 THEN 60 ELSE -3600 END))::dyn_item
+	FROM generate_series(1, 10000) i;
 SELECT due_items, oldest_due BETWEEN now() - interval '70 s' AND now() - interval '60 s' AS oldest FROM dyn_ttl_tables WHERE relation = 'many'::regclass;
 SELECT pg_stat_force_next_flush();
 SELECT pg_stat_reset_single_table_counters('many'::regclass), pg_stat_reset_single_table_counters('many_ttl'::regclass);
 CALL dyn_sweep_ttl('many');
 SELECT pg_stat_force_next_flush();
-SELECT seq_scan, n_tup_del, (SELECT idx_tup_read FROM pg_stat_user_indexes WHERE indexrelid = 'many_ttl'::regclass) AS read FROM pg_stat_user_tables WHERE relid = 'many'::regclass;
+SELECT seq_scan, n_tup_del, (SELECT idx_tup_read FROM pg_stat_user_indexes WHERE indexrelid = 'many_ttl'::regclass) AS read FROM pg_stat_user_tables
+	WHERE relid = 'many'::regclass;
 SELECT dyn_update('many', jsonb_build_object('id', (i * 50 - 1)::text), 'ADD n :one', vals => '{":one":{"N":"1"}}') FROM generate_series(1, 200) i \g /dev/null
 SELECT pg_stat_force_next_flush();
 SELECT n_tup_upd, n_tup_hot_upd = n_tup_upd AS hot FROM pg_stat_user_tables WHERE relid = 'many'::regclass;
 
 -- TT16: a write with a time costs what one without does
-SELECT dyn_request('PutItem', json_build_object('TableName', 'many', 'Item', item, 'ReturnConsumedCapacity', 'TOTAL')) FROM unnest(ARRAY['{"id":{"S":"c"}}', '{"id":{"S":"c"},"expires":{"N":"4e9"}}']::json[]) item;
+SELECT dyn_request('PutItem', json_build_object('TableName', 'many', 'Item', item, 'ReturnConsumedCapacity', 'TOTAL'))
+	FROM unnest(ARRAY['{"id":{"S":"c"}}', '{"id":{"S":"c"},"expires":{"N":"4e9"}}']::json[]) item;
 
 -- a btree that somebody dropped: nothing expires, and enabling it again makes it whole
 DROP INDEX many_ttl;
@@ -185,7 +198,8 @@ CALL await('ttl.empty', 'DISABLED');
 BEGIN;
 CALL dyn_enable_ttl('empty', 'expires', hide_expired => true);
 SELECT dyn_request('DescribeTimeToLive', '{"TableName": "empty"}');
-SELECT attempt($$ SELECT dyn_request('UpdateTimeToLive', '{"TableName": "empty", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "expires"}}') $$);
+SELECT attempt($$ SELECT dyn_request('UpdateTimeToLive',
+	'{"TableName": "empty", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "expires"}}') $$);
 COMMIT;
 CALL await('ttl.empty', 'ENABLED');
 CALL dynamo_internal.resume_ttl('empty');

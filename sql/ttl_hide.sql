@@ -7,9 +7,12 @@
 \set ECHO all
 CREATE SCHEMA ttl_hide;
 SET search_path = ttl_hide, public;
-SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"all": {"partition_key": "g S", "sort_key": "sk S"}, "keys": {"partition_key": "g S", "projection": "KEYS_ONLY"}}', local_indexes => '{"local": {"sort_key": "n N"}}');
-INSERT INTO app (item) SELECT jsonb_build_object('pk', 'p', 'sk', 's' || i, 'g', 'g', 'n', i, 'expires', floor(extract(epoch FROM now())) + CASE WHEN i % 2 = 0 THEN 600 ELSE -60 END) FROM generate_series(1, 6) i;
-INSERT INTO app (item) VALUES ('{"pk":{"S":"p"},"sk":{"S":"t"},"g":{"S":"g"},"n":{"N":"7"},"expires":{"S":"1"}}'), ('{"pk":{"S":"p"},"sk":{"S":"u"},"g":{"S":"g"},"n":{"N":"8"},"expires":{"N":"1"}}'),
+SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"all": {"partition_key": "g S", "sort_key": "sk S"},
+	"keys": {"partition_key": "g S", "projection": "KEYS_ONLY"}}', local_indexes => '{"local": {"sort_key": "n N"}}');
+INSERT INTO app (item) SELECT jsonb_build_object('pk', 'p', 'sk', 's' || i, 'g', 'g', 'n', i, 'expires', floor(extract(epoch FROM now())) + CASE WHEN i % 2 =
+	0 THEN 600 ELSE -60 END) FROM generate_series(1, 6) i;
+INSERT INTO app (item) VALUES ('{"pk":{"S":"p"},"sk":{"S":"t"},"g":{"S":"g"},"n":{"N":"7"},"expires":{"S":"1"}}'),
+	('{"pk":{"S":"p"},"sk":{"S":"u"},"g":{"S":"g"},"n":{"N":"8"},"expires":{"N":"1"}}'),
   ('{"pk":{"S":"p"},"sk":{"S":"v"},"g":{"S":"g"},"n":{"N":"9"}}');
 CREATE FUNCTION reads() RETURNS TABLE (read text, keys text) LANGUAGE sql AS $$
   WITH r (n, read, item) AS (
@@ -23,7 +26,8 @@ CREATE FUNCTION reads() RETURNS TABLE (read text, keys text) LANGUAGE sql AS $$
     UNION ALL SELECT 8, 'scan', i FROM dyn_scan('app') i
     UNION ALL SELECT 9, 'scan of segments', i FROM generate_series(0, 1) s, dyn_scan('app', segment => s, total_segments => 2) i
     UNION ALL SELECT 10, 'scan with a filter', i FROM dyn_scan('app', filter => 'n > :n', vals => '{":n":{"N":"2"}}') i
-    UNION ALL SELECT 11, 'batch', i FROM dyn_batch_get('app', ARRAY(SELECT jsonb_build_object('pk', 'p', 'sk', sk)::dyn_item FROM unnest(ARRAY['s1', 's2', 't', 'u']) sk)) i
+    UNION ALL SELECT 11, 'batch', i FROM dyn_batch_get('app', ARRAY(SELECT jsonb_build_object('pk', 'p', 'sk', sk)::dyn_item
+      FROM unnest(ARRAY['s1', 's2', 't', 'u']) sk)) i
     UNION ALL SELECT 12, 'transaction', i FROM dyn_transact_get('[{"Get":{"TableName":"app","Key":{"pk":{"S":"p"},"sk":{"S":"s1"}}}},{"Get":{"TableName":"app","Key":{"pk":{"S":"p"},"sk":{"S":"s2"}}}}]') i)
   SELECT read, string_agg(coalesce(item ->> 'sk', '-'), ' ' ORDER BY item ->> 'sk') FROM r GROUP BY n, read ORDER BY n $$;
 
@@ -35,10 +39,13 @@ SELECT dyn_describe_table('app') -> 'HideExpired';
 SELECT * FROM reads();
 
 -- requests too; what is hidden counts as scanned, as what a filter takes away
-SELECT dyn_request('GetItem', '{"TableName": "app", "Key": {"pk": {"S": "p"}, "sk": {"S": "s1"}}}'), dyn_request('GetItem', '{"TableName": "app", "Key": {"pk": {"S": "p"}, "sk": {"S": "s2"}}, "ProjectionExpression": "sk"}');
-SELECT r -> 'Count' AS count, r -> 'ScannedCount' AS scanned, r #>> '{LastEvaluatedKey,sk,S}' AS last FROM dyn_request('Query', '{"TableName": "app", "KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": {"S": "p"}}, "Limit": 3}') r;
+SELECT dyn_request('GetItem', '{"TableName": "app", "Key": {"pk": {"S": "p"}, "sk": {"S": "s1"}}}'),
+	dyn_request('GetItem', '{"TableName": "app", "Key": {"pk": {"S": "p"}, "sk": {"S": "s2"}}, "ProjectionExpression": "sk"}');
+SELECT r -> 'Count' AS count, r -> 'ScannedCount' AS scanned, r #>> '{LastEvaluatedKey,sk,S}' AS last
+	FROM dyn_request('Query', '{"TableName": "app", "KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": {"S": "p"}}, "Limit": 3}') r;
 SELECT r -> 'Count' AS count, r -> 'ScannedCount' AS scanned FROM dyn_request('Scan', '{"TableName": "app", "Select": "COUNT"}') r;
-SELECT r #> '{Responses,app}' AS items, r -> 'UnprocessedKeys' AS rest FROM dyn_request('BatchGetItem', '{"RequestItems": {"app": {"Keys": [{"pk": {"S": "p"}, "sk": {"S": "s1"}}]}}}') r;
+SELECT r #> '{Responses,app}' AS items, r -> 'UnprocessedKeys' AS rest
+	FROM dyn_request('BatchGetItem', '{"RequestItems": {"app": {"Keys": [{"pk": {"S": "p"}, "sk": {"S": "s1"}}]}}}') r;
 SELECT items_read, items_returned FROM dyn_explain('app', 'g = :g', vals => '{":g":{"S":"g"}}', index_name => 'keys');
 
 -- writes and conditions see the item until it is removed

@@ -36,7 +36,9 @@ BEGIN
 END $$;
 SELECT fill('app_1'), fill('app_2'), fill('app_3');
 RESET ROLE;
-CREATE VIEW rows AS SELECT * FROM (SELECT tableoid::regclass AS shard, count(*) FROM (SELECT tableoid FROM app UNION ALL SELECT tableoid FROM app_1 UNION ALL SELECT tableoid FROM app_2 UNION ALL SELECT tableoid FROM app_3) r GROUP BY 1) r ORDER BY shard::text;
+CREATE VIEW rows AS SELECT * FROM (SELECT tableoid::regclass AS shard, count(*)
+	FROM (SELECT tableoid FROM app UNION ALL SELECT tableoid FROM app_1 UNION ALL SELECT tableoid FROM app_2 UNION ALL SELECT tableoid FROM app_3) r
+	GROUP BY 1) r ORDER BY shard::text;
 -- without Citus' word these are no tables of items
 CALL dynamo_internal.sweep_shards('app', 10, 0, true);
 CALL dyn_sweep_ttl('app_1');

@@ -8,7 +8,8 @@
 CREATE SCHEMA ttl_sweep;
 SET search_path = ttl_sweep, public;
 CREATE FUNCTION due(name text, from_id int, to_id int) RETURNS void LANGUAGE sql AS $$
-  SELECT dyn_put(name, jsonb_build_object('id', i::text, 'expires', floor(extract(epoch FROM clock_timestamp())) - 1000 + i)) FROM generate_series(from_id, to_id) i $$;
+  SELECT dyn_put(name, jsonb_build_object('id', i::text, 'expires', floor(extract(epoch FROM clock_timestamp())) - 1000 + i))
+    FROM generate_series(from_id, to_id) i $$;
 CREATE FUNCTION attempt(query text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
   EXECUTE query;
@@ -16,7 +17,8 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
   RETURN coalesce(dyn_error_name(SQLSTATE), SQLSTATE) || ': ' || SQLERRM;
 END $$;
-CREATE VIEW status AS SELECT relation, due_items, last_sweep > now() - interval '1 min' AS swept, deleted, errors, last_error FROM dyn_ttl_tables WHERE relation::text IN ('app', 'other', 'own', 'hidden') ORDER BY relation::text;
+CREATE VIEW status AS SELECT relation, due_items, last_sweep > now() - interval '1 min' AS swept, deleted, errors, last_error FROM dyn_ttl_tables
+	WHERE relation::text IN ('app', 'other', 'own', 'hidden') ORDER BY relation::text;
 SELECT dyn_create_table('app', 'id S'), dyn_create_table('other', 'id S');
 CALL dyn_enable_ttl('app', 'expires');
 CALL dyn_enable_ttl('other', 'expires');

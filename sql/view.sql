@@ -6,12 +6,17 @@ CREATE DOMAIN small AS integer CHECK (VALUE < 10);
 CREATE TABLE i (item dyn_item);
 INSERT INTO i VALUES ('{"s":{"S":"a"},"n":{"N":"5"},"half":{"N":"5.5"},"b":{"B":"AAEC"},"t":{"BOOL":true},"null":{"NULL":true},"when":{"S":"2024-05-01T10:20:30Z"},
   "mood":{"S":"cross"},"list":{"L":[{"N":"1"},{"N":"2"}]},"map":{"M":{"x":{"S":"y"}}},"set":{"SS":["x","y"]},"u":{"S":"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11"}}');
-SELECT dynamo_internal.attribute(item, 's', 'S', NULL::text) s, dynamo_internal.attribute(item, 'n', 'N', NULL::integer) n, dynamo_internal.attribute(item, 'half', 'N', NULL::integer) no_integer,
-  dynamo_internal.attribute(item, 'half', 'N', NULL::numeric) half, dynamo_internal.attribute(item, 'n', 'N', NULL::small) domain, dynamo_internal.attribute(item, 'b', 'B', NULL::bytea) b,
-  dynamo_internal.attribute(item, 't', 'BOOL', NULL::boolean) t, dynamo_internal.attribute(item, 'null', 'S', NULL::text) nothing, dynamo_internal.attribute(item, 'nope', 'S', NULL::text) absent,
+SELECT dynamo_internal.attribute(item, 's', 'S', NULL::text) s, dynamo_internal.attribute(item, 'n', 'N', NULL::integer) n,
+	dynamo_internal.attribute(item, 'half', 'N', NULL::integer) no_integer,
+  dynamo_internal.attribute(item, 'half', 'N', NULL::numeric) half, dynamo_internal.attribute(item, 'n', 'N', NULL::small) domain,
+    dynamo_internal.attribute(item, 'b', 'B', NULL::bytea) b,
+  dynamo_internal.attribute(item, 't', 'BOOL', NULL::boolean) t, dynamo_internal.attribute(item, 'null', 'S', NULL::text) nothing,
+    dynamo_internal.attribute(item, 'nope', 'S', NULL::text) absent,
   dynamo_internal.attribute(item, 's', 'N', NULL::numeric) other, dynamo_internal.attribute(item, 'when', 'S', NULL::timestamptz) AT TIME ZONE 'UTC' "when",
-  dynamo_internal.attribute(item, 'mood', 'S', NULL::mood) mood, dynamo_internal.attribute(item, 's', 'S', NULL::mood) no_mood, dynamo_internal.attribute(item, 'list', 'L', NULL::integer[]) list,
-  dynamo_internal.attribute(item, 'map', 'M', NULL::jsonb) map, dynamo_internal.attribute(item, 'set', 'SS', NULL::text[]) "set", dynamo_internal.attribute(item, 'u', 'S', NULL::uuid) u FROM i;
+  dynamo_internal.attribute(item, 'mood', 'S', NULL::mood) mood, dynamo_internal.attribute(item, 's', 'S', NULL::mood) no_mood,
+    dynamo_internal.attribute(item, 'list', 'L', NULL::integer[]) list,
+  dynamo_internal.attribute(item, 'map', 'M', NULL::jsonb) map, dynamo_internal.attribute(item, 'set', 'SS', NULL::text[]) "set",
+    dynamo_internal.attribute(item, 'u', 'S', NULL::uuid) u FROM i;
 SELECT dynamo_internal.attribute(NULL, 's', 'S', NULL::text) IS NULL AS null_item, pg_typeof(dynamo_internal.attribute(item, 'n', 'N', 0::smallint)) FROM i;
 SELECT dynamo_internal.attribute(item, 's', 'X', NULL::text) FROM i;
 SELECT dynamo_internal.attribute(item, 's', 'S text', NULL::text) FROM i;
@@ -21,10 +26,13 @@ SELECT dynamo_internal.attribute(item, NULL, 'S', NULL::text) FROM i;
 SELECT dynamo_internal.attribute(item, name, type, NULL::jsonb) FROM i, (VALUES ('map', 'M'), ('list', 'L'), ('map', 'L')) v (name, type);
 DROP TABLE i;
 
-SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}, "ByStatus": {"partition_key": "Status S", "sort_key": "Priority N"},
+SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"},
+	"ByStatus": {"partition_key": "Status S", "sort_key": "Priority N"},
   "Turned": {"partition_key": "sk S", "sort_key": "pk S"}}');
-SELECT dyn_create_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#","GSI1PK":"ORGANIZATIONS","GSI1SK":"<Name:upper>"}', '{"OrgId":"S","Name":"S","Founded":"S date"}');
-SELECT dyn_create_entity('app', 'User', '{"pk":"ORG#<OrgId>","sk":"USER#<UserId>"}', '{"OrgId":"S","UserId":"S uuid","Emails":"SS","Mood":"S mood","Address":"M","Nicks":"L text[]"}');
+SELECT dyn_create_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#","GSI1PK":"ORGANIZATIONS","GSI1SK":"<Name:upper>"}',
+	'{"OrgId":"S","Name":"S","Founded":"S date"}');
+SELECT dyn_create_entity('app', 'User', '{"pk":"ORG#<OrgId>","sk":"USER#<UserId>"}',
+	'{"OrgId":"S","UserId":"S uuid","Emails":"SS","Mood":"S mood","Address":"M","Nicks":"L text[]"}');
 SELECT dyn_create_entity('app', 'Ticket', '{"pk":"TICKET#<Number:06>","sk":"TICKET","GSI1PK":"ORG#<OrgId>","GSI1SK":[{"when":{"Closed":null},"template":"OPEN#<Number:06>"},{"template":"CLOSED#<Number:06>"}]}',
   '{"OrgId":"S","Number":"N integer","Title":{"type":"S","stored":"t"},"Status":"S","Priority":"N smallint","Closed":"S timestamptz(0)","Lines":"L","Hours":"NS"}');
 SELECT count(*) FROM (VALUES
@@ -34,9 +42,11 @@ SELECT count(*) FROM (VALUES
   ('Ticket', '{"OrgId":"1","Number":7,"Title":"seven","Status":"new","Priority":1,"Lines":[{"what":"a","hours":[1,2]},"text",null]}'),
   ('Ticket', '{"OrgId":"1","Number":8,"Title":"eight","Closed":"2024-05-01T10:00:00Z"}'),
   ('Ticket', '{"OrgId":"2","Number":9,"Status":"new","Priority":2,"Owner":"not declared"}')) v (e, a), dyn_put_entity('app', e, a);
-SELECT dyn_update('app', '{"pk":{"S":"ORG#1"},"sk":{"S":"USER#a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}}', 'SET Emails = :e', vals => '{":e":{"SS":["a@x","b@x"]}}');
+SELECT dyn_update('app', '{"pk":{"S":"ORG#1"},"sk":{"S":"USER#a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}}', 'SET Emails = :e',
+	vals => '{":e":{"SS":["a@x","b@x"]}}');
 SELECT dyn_create_entity_view('app', 'Org'), dyn_create_entity_view('app', 'User'), dyn_create_entity_view('app', 'Ticket', 'tickets');
-SELECT attname, atttypid::regtype FROM pg_attribute WHERE attrelid IN ('"User"'::regclass, 'tickets'::regclass) AND attnum > 0 ORDER BY attrelid::regclass::text, attnum;
+SELECT attname, atttypid::regtype FROM pg_attribute WHERE attrelid IN ('"User"'::regclass, 'tickets'::regclass) AND attnum > 0
+	ORDER BY attrelid::regclass::text, attnum;
 SELECT reloptions FROM pg_class WHERE oid = 'tickets'::regclass;
 SELECT * FROM "Org" ORDER BY 1;
 SELECT * FROM "User" ORDER BY 1;
@@ -45,16 +55,19 @@ SELECT "Number", "Title", "OrgId", "Status", "Priority", "Closed" AT TIME ZONE '
 SELECT o."Name", count(t."Number"), array_agg(t."Title" ORDER BY "Number") FROM "Org" o LEFT JOIN tickets t USING ("OrgId") GROUP BY 1 ORDER BY 1;
 
 -- lists and sets, element by element
-SELECT dyn_create_entity_view('app', 'User', unnest => 'Emails'), dyn_create_entity_view('app', 'User', 'nicks', unnest => 'Nicks'), dyn_create_entity_view('app', 'Ticket', 'lines', 'Lines');
+SELECT dyn_create_entity_view('app', 'User', unnest => 'Emails'), dyn_create_entity_view('app', 'User', 'nicks', unnest => 'Nicks'),
+	dyn_create_entity_view('app', 'Ticket', 'lines', 'Lines');
 SELECT * FROM "User_Emails";
 SELECT "OrgId", "position", element FROM nicks;
 SELECT * FROM lines;
-SELECT "Number", "position", h.ordinality AS nested, h.value FROM lines, jsonb_array_elements(element -> 'hours') WITH ORDINALITY h WHERE jsonb_typeof(element) = 'object';
+SELECT "Number", "position", h.ordinality AS nested, h.value FROM lines, jsonb_array_elements(element -> 'hours') WITH ORDINALITY h
+	WHERE jsonb_typeof(element) = 'object';
 SELECT dyn_create_entity_view('app', 'Ticket', unnest => 'Title');
 SELECT dyn_create_entity_view('app', 'Ticket', unnest => 'Nope');
 
 -- what is in an index
-SELECT dyn_create_entity_view('app', 'Org', index_name => 'GSI1'), dyn_create_entity_view('app', 'Ticket', index_name => 'GSI1'), dyn_create_entity_view('app', 'Ticket', 'by_status', index_name => 'ByStatus'),
+SELECT dyn_create_entity_view('app', 'Org', index_name => 'GSI1'), dyn_create_entity_view('app', 'Ticket', index_name => 'GSI1'),
+	dyn_create_entity_view('app', 'Ticket', 'by_status', index_name => 'ByStatus'),
   dyn_create_entity_view('app', 'Ticket', index_name => 'Turned');
 SELECT "Number" FROM by_status ORDER BY 1;
 SELECT "Number" FROM "Ticket_GSI1" ORDER BY 1;
@@ -76,7 +89,8 @@ SELECT "Number", "Hours", "Lines", "Closed" FROM tickets WHERE "Number" = 13;
 SELECT count(*) FROM lines WHERE "Number" = 13;
 
 -- an entity that is declared again has its view made again: columns stay where they are, and more come behind them
-SELECT dyn_create_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#","GSI1PK":"ORGANIZATIONS","GSI1SK":"<Name>"}', '{"OrgId":"S","Name":"S","Founded":"S date","Address":"M"}');
+SELECT dyn_create_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#","GSI1PK":"ORGANIZATIONS","GSI1SK":"<Name>"}',
+	'{"OrgId":"S","Name":"S","Founded":"S date","Address":"M"}');
 SELECT dyn_create_entity_view('app', 'Org');
 SELECT attname FROM pg_attribute WHERE attrelid = '"Org"'::regclass ORDER BY attnum;
 SELECT dyn_create_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#"}', '{"OrgId":"S","Name":"S"}');
@@ -136,7 +150,8 @@ SELECT dynamo_internal.is_entity('{"pk":{"S":"A#1"},"a":{"N":"1"}}', '{"entity":
 SELECT dynamo_internal.is_entity('{"pk":{"S":"A#1"},"a":{"N":"1"}}', 'nonsense', 0);
 SELECT dynamo_internal.is_entity(item, definition, 0) FROM app, (VALUES ('{}'), ('{"a":1}')) v (definition);
 -- a definition that is no constant is read again whenever it changes
-SELECT d, dynamo_internal.is_entity('{"pk":{"S":"A#1"},"a":{"N":"1"}}', replace('{"entity":"e","keys":{"pk":"D#<a>"},"attributes":{"a":"N"}}', 'D', d), 0) FROM (VALUES ('A'), ('B'), ('A')) v (d);
+SELECT d, dynamo_internal.is_entity('{"pk":{"S":"A#1"},"a":{"N":"1"}}', replace('{"entity":"e","keys":{"pk":"D#<a>"},"attributes":{"a":"N"}}', 'D', d), 0)
+	FROM (VALUES ('A'), ('B'), ('A')) v (d);
 DO $$
 DECLARE d text;
 BEGIN
@@ -162,7 +177,8 @@ RESET enable_seqscan;
 DROP TABLE odd;
 SELECT dynamo_internal.entity_key(NULL::text, '{"entity":"e","keys":{"pk":"A#<a>#B"},"attributes":{"a":"N"}}', 2, false, 5);
 SELECT dynamo_internal.entity_key(NULL::text, '{"entity":"e","keys":{"pk":"A#<a>#B"},"attributes":{"a":"N"}}', 2, true, 5);
-SELECT dynamo_internal.entity_key(NULL::text, '{"entity":"e","keys":{"pk":"<a>#B"},"attributes":{"a":"S"}}', 1, true, U&'\+10FFFF'::text) > U&'\+10FFFF' AS above_all;
+SELECT dynamo_internal.entity_key(NULL::text, '{"entity":"e","keys":{"pk":"<a>#B"},"attributes":{"a":"S"}}', 1, true, U&'\+10FFFF'::text) > U&'\+10FFFF'
+	AS above_all;
 SELECT dynamo_internal.entity_key(NULL::text, '{"entity":"e","keys":{"pk":"A#<a>#B"},"attributes":{"a":"N"}}', 3, false, 'NaN'::numeric) IS NULL AS no_number,
   dynamo_internal.entity_key(NULL::text, '{"entity":"e","keys":{"pk":"A#<a>#B"},"attributes":{"a":"S"}}', 3, false, 'x#y'::text) IS NULL AS delimiter,
   dynamo_internal.entity_key(NULL::numeric, '{"entity":"e","keys":{"pk":"A#<a>#B"},"attributes":{"a":"S"}}', 3, false, 'x'::text) IS NULL AS no_string;

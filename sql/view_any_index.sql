@@ -11,16 +11,19 @@ CREATE INDEX ON p (pk text_pattern_ops);
 ANALYZE p;
 DO $$
 BEGIN
-	EXECUTE 'EXPLAIN SELECT 1 FROM p WHERE dynamo_internal.is_entity(item, ''{"entity":"P","keys":{"pk":"A#<id>"},"attributes":{"id":"S"}}'', pk) AND dynamo_internal.attribute(item,''id'',''S'',NULL::text) = ''17''';
+	EXECUTE 'EXPLAIN SELECT 1 FROM p WHERE dynamo_internal.is_entity(item, ''{"entity":"P","keys":{"pk":"A#<id>"},"attributes":{"id":"S"}}'',
+		pk) AND dynamo_internal.attribute(item,''id'',''S'',NULL::text) = ''17''';
 END $$;
 -- whose expressions the planner asks for statistics of, for BRIN without saying of which table
 CREATE INDEX ON p USING brin (lower(pk));
-EXPLAIN (COSTS OFF) SELECT 1 FROM p WHERE dynamo_internal.is_entity(item, '{"entity":"P","keys":{"pk":"A#<id>"},"attributes":{"id":"S"}}', pk) AND lower(pk) = 'a#1';
+EXPLAIN (COSTS OFF) SELECT 1 FROM p WHERE dynamo_internal.is_entity(item, '{"entity":"P","keys":{"pk":"A#<id>"},"attributes":{"id":"S"}}', pk) AND lower(pk) =
+	'a#1';
 DROP TABLE p;
 -- a view, and what is asked of it
 SELECT dyn_create_table('anyindex', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}}');
 SELECT dyn_create_entity('anyindex', 'Order', '{"pk":"CUSTOMER#<Customer>","sk":"ORDER#<Number:05>","GSI1PK":"STATUS#<Status>","GSI1SK":"<Day>"}',
-  '{"Customer":"S","Number":"N integer","Status":"S","Day":"S date"}'), dyn_create_entity_view('anyindex', 'Order'), dyn_create_entity_view('anyindex', 'Order', index_name => 'GSI1');
+  '{"Customer":"S","Number":"N integer","Status":"S","Day":"S date"}'), dyn_create_entity_view('anyindex', 'Order'),
+  dyn_create_entity_view('anyindex', 'Order', index_name => 'GSI1');
 SELECT count(*) FROM generate_series(1, 400) n, dyn_put_entity('anyindex', 'Order',
   jsonb_build_object('Customer', 'c' || n / 20, 'Number', n, 'Status', CASE n % 3 WHEN 0 THEN 'open' ELSE 'paid' END, 'Day', date '2026-01-01' + n));
 SELECT count(*) FROM generate_series(1, 100) n, dyn_put('anyindex', jsonb_build_object('pk', 'OTHER#' || n, 'sk', 'x'));
@@ -33,7 +36,8 @@ INSERT INTO queries VALUES ('SELECT "Number" AS n FROM "Order" WHERE "Customer" 
   ('(SELECT "Number" AS n FROM "Order_GSI1" WHERE "Status" = ''paid'' ORDER BY "Day" DESC LIMIT 3)'),
   ('(SELECT "Number" AS n FROM "Order" WHERE "Customer" = ''c7'' ORDER BY "Number" LIMIT 3)'),
   ('SELECT o."Number" AS n FROM (VALUES (''c1''), (''c2''), (NULL)) v (c) JOIN "Order" o ON o."Customer" = v.c'),
-  ('SELECT count(*)::int AS n FROM "Order" GROUP BY "Customer"'), ('SELECT o."Number" AS n FROM "Order" o JOIN "Order_GSI1" g ON g."Customer" = o."Customer" AND g."Number" = o."Number"');
+  ('SELECT count(*)::int AS n FROM "Order" GROUP BY "Customer"'),
+  ('SELECT o."Number" AS n FROM "Order" o JOIN "Order_GSI1" g ON g."Customer" = o."Customer" AND g."Number" = o."Number"');
 CREATE FUNCTION answer(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE found text;
 BEGIN
@@ -46,10 +50,13 @@ SELECT expected FROM queries;
 CREATE TEMP TABLE definitions AS
 SELECT format(f, quote_ident(nspname) || '.' || quote_ident(opcname), quote_ident(amname)) AS definition
 FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod JOIN pg_namespace n ON n.oid = opcnamespace,
-  (VALUES ('USING %2$s (pk %1$s)'), ('USING %2$s (pk COLLATE "default" %1$s)'), ('USING %2$s (pk COLLATE "POSIX" %1$s) WHERE pk >= ''CUSTOMER#c1'''), ('USING %2$s ((pk || sk) %1$s)')) v (f)
+  (VALUES ('USING %2$s (pk %1$s)'), ('USING %2$s (pk COLLATE "default" %1$s)'), ('USING %2$s (pk COLLATE "POSIX" %1$s) WHERE pk >= ''CUSTOMER#c1'''),
+  ('USING %2$s ((pk || sk) %1$s)')) v (f)
 WHERE opcintype IN ('text'::regtype, 'bpchar'::regtype) AND nspname = 'pg_catalog' AND NOT (opcintype = 'bpchar'::regtype AND f LIKE '%COLLATE%');
-INSERT INTO definitions SELECT d FROM (VALUES ('(pk text_pattern_ops, sk text_pattern_ops)'), ('(pk text_pattern_ops DESC, sk NULLS FIRST)'), ('(pk COLLATE "default", sk)'), ('(pk, sk COLLATE "default")'),
-  ('(sk, pk)'), ('(pk DESC, sk DESC)'), ('(pk) INCLUDE (sk)'), ('(lower(pk), sk)'), ('(pk, sk) WHERE sk LIKE ''ORDER#%'''), ('(pk) WHERE pk LIKE ''OTHER%'''), ('("GSI1PK" text_pattern_ops, "GSI1SK" varchar_pattern_ops)'),
+INSERT INTO definitions SELECT d FROM (VALUES ('(pk text_pattern_ops, sk text_pattern_ops)'), ('(pk text_pattern_ops DESC, sk NULLS FIRST)'),
+	('(pk COLLATE "default", sk)'), ('(pk, sk COLLATE "default")'),
+  ('(sk, pk)'), ('(pk DESC, sk DESC)'), ('(pk) INCLUDE (sk)'), ('(lower(pk), sk)'), ('(pk, sk) WHERE sk LIKE ''ORDER#%'''), ('(pk) WHERE pk LIKE ''OTHER%'''),
+  ('("GSI1PK" text_pattern_ops, "GSI1SK" varchar_pattern_ops)'),
   ('("GSI1PK" COLLATE "default", "GSI1SK")'), ('("GSI1SK" COLLATE "default" DESC, "GSI1PK")')) v (d);
 DO $$
 DECLARE d text; q record; plain text; made int := 0;
@@ -87,7 +94,9 @@ BEGIN
 	RETURN md5(found);
 END $$;
 -- of templates that a role makes up
-CREATE TEMP TABLE guesses AS SELECT format('SELECT 1 FROM anyindex WHERE dynamo_internal.is_entity(item, ''{"entity":"P","keys":{"pk":"%s<id>"},"attributes":{"id":"S"}}'', pk)%s', prefix, value) AS query
+CREATE TEMP TABLE guesses AS SELECT
+	format('SELECT 1 FROM anyindex WHERE dynamo_internal.is_entity(item, ''{"entity":"P","keys":{"pk":"%s<id>"},"attributes":{"id":"S"}}'', pk)%s', prefix,
+	value) AS query
 FROM unnest('{CUSTOMER#,HIDDEN#,HIDDEN#1}'::text[]) prefix, unnest(ARRAY['', $$ AND dynamo_internal.attribute(item, 'id', 'S', NULL::text) = '17'$$,
   $$ AND dynamo_internal.attribute(item, 'id', 'S', NULL::text) > '1'$$, $$ GROUP BY dynamo_internal.attribute(item, 'id', 'S', NULL::text)$$]) value;
 GRANT SELECT ON guesses TO any_index_reader;

@@ -2,11 +2,15 @@
 \pset format unaligned
 \pset tuples_only on
 SET client_min_messages = warning;
-SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "g1 S", "sort_key": "h1 S"}, "ByStatus": {"partition_key": "status S", "sort_key": "total N"}}');
-SELECT dyn_create_entity('app', 'customer', '{"pk": "CUSTOMER#<customer>", "sk": "#CUSTOMER", "g1": "COUNTRY#<country>", "h1": "CUSTOMER#<customer:05>"}', '{"customer": "N integer", "country": "S", "referrer": "N integer"}');
+SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "g1 S", "sort_key": "h1 S"},
+	"ByStatus": {"partition_key": "status S", "sort_key": "total N"}}');
+SELECT dyn_create_entity('app', 'customer', '{"pk": "CUSTOMER#<customer>", "sk": "#CUSTOMER", "g1": "COUNTRY#<country>", "h1": "CUSTOMER#<customer:05>"}',
+	'{"customer": "N integer", "country": "S", "referrer": "N integer"}');
 SELECT dyn_create_entity('app', 'country', '{"pk": "COUNTRY#<country>", "sk": "#COUNTRY"}', '{"country": "S", "name": "S"}');
-SELECT dyn_create_entity('app', 'order', '{"pk": "ORDER#<order>", "sk": "#ORDER", "g1": "CUSTOMER#<customer>", "h1": "ORDER#<order:05>"}', '{"order": "N integer", "customer": "N bigint", "status": "S", "total": "N", "shop": "N integer"}');
-SELECT dyn_create_entity('app', 'line', '{"pk": "ORDER#<order>", "sk": "LINE#<no:03>", "g1": "PRODUCT#<product>", "h1": "LINE#<order:05>#<no:03>"}', '{"order": "N integer", "no": "N integer", "product": "S varchar(20)"}');
+SELECT dyn_create_entity('app', 'order', '{"pk": "ORDER#<order>", "sk": "#ORDER", "g1": "CUSTOMER#<customer>", "h1": "ORDER#<order:05>"}',
+	'{"order": "N integer", "customer": "N bigint", "status": "S", "total": "N", "shop": "N integer"}');
+SELECT dyn_create_entity('app', 'line', '{"pk": "ORDER#<order>", "sk": "LINE#<no:03>", "g1": "PRODUCT#<product>", "h1": "LINE#<order:05>#<no:03>"}',
+	'{"order": "N integer", "no": "N integer", "product": "S varchar(20)"}');
 SELECT dyn_create_entity('app', 'product', '{"pk": "PRODUCT#<product>", "sk": "#PRODUCT"}', '{"product": "S varchar(20)"}');
 SELECT dyn_create_entity('app', 'shop', '{"pk": "SHOP#<shop>", "sk": "#SHOP"}', '{"shop": "N integer", "country": "S"}');
 SELECT dyn_create_entity('app', 'visit', '{"pk": "VISIT#<shop>#<customer>", "sk": "<at>"}', '{"shop": "N integer", "customer": "N integer", "at": "S"}');
@@ -16,8 +20,10 @@ SELECT dyn_create_entity_view('app', 'customer', 'customer_i', index_name => 'GS
   dyn_create_entity_view('app', 'line', 'line_i', index_name => 'GSI1'), dyn_create_entity_view('app', 'order', 'order_s', index_name => 'ByStatus');
 SELECT count(dyn_put_entity('app', 'customer', jsonb_build_object('customer', i, 'country', 'c' || i % 20, 'referrer', i % 40))) FROM generate_series(1, 400) i;
 SELECT count(dyn_put_entity('app', 'country', jsonb_build_object('country', 'c' || i, 'name', 'country ' || i))) FROM generate_series(0, 21) i;
-SELECT count(dyn_put_entity('app', 'order', jsonb_build_object('order', i, 'customer', 1 + i * 7 % 300, 'status', 's' || i % 5, 'total', i % 100, 'shop', 1 + i % 3))) FROM generate_series(1, 3000) i;
-SELECT count(dyn_put_entity('app', 'line', jsonb_build_object('order', 1 + i % 2000, 'no', i / 2000, 'product', 'p' || i % 150))) FROM generate_series(1, 6000) i;
+SELECT count(dyn_put_entity('app', 'order', jsonb_build_object('order', i, 'customer', 1 + i * 7 % 300, 'status', 's' || i % 5, 'total', i % 100, 'shop',
+	1 + i % 3))) FROM generate_series(1, 3000) i;
+SELECT count(dyn_put_entity('app', 'line', jsonb_build_object('order', 1 + i % 2000, 'no', i / 2000, 'product', 'p' || i % 150)))
+	FROM generate_series(1, 6000) i;
 SELECT count(dyn_put_entity('app', 'product', jsonb_build_object('product', 'p' || i))) FROM generate_series(0, 199) i;
 SELECT count(dyn_put_entity('app', 'shop', jsonb_build_object('shop', i, 'country', 'c' || i))) FROM generate_series(1, 3) i;
 SELECT count(dyn_put_entity('app', 'visit', jsonb_build_object('shop', 1 + i % 30, 'customer', i / 30, 'at', 'a' || i))) FROM generate_series(1, 900) i;
@@ -42,7 +48,8 @@ VACUUM ANALYZE app;
 SET max_parallel_workers_per_gather = 0;
 
 -- entities, of many items and of few, also between two bounds of a histogram
-SELECT v, expected(format('SELECT * FROM %I', v)) FROM unnest('{customer,customer_i,country,order,order_i,order_s,line,line_i,product,shop,visit,damage}'::text[]) v;
+SELECT v, expected(format('SELECT * FROM %I', v))
+	FROM unnest('{customer,customer_i,country,order,order_i,order_s,line,line_i,product,shop,visit,damage}'::text[]) v;
 -- those of one key, which is a constant, or not known yet
 SELECT expected('SELECT * FROM order_i WHERE customer = 7');
 SELECT expected('SELECT * FROM line WHERE "order" = 7');
@@ -115,7 +122,8 @@ DROP ROLE dyn_estimate;
 ALTER TABLE app DISABLE ROW LEVEL SECURITY;
 -- what has changed is estimated again once there are new statistics
 SELECT count(dyn_put_entity('app', 'product', jsonb_build_object('product', 'p' || i))) FROM generate_series(1000, 3000) i;
-SELECT count(dyn_put_entity('app', 'line', jsonb_build_object('order', 1 + i % 2000, 'no', 500 + i / 2000, 'product', 'p' || i))) FROM generate_series(1000, 3000) i;
+SELECT count(dyn_put_entity('app', 'line', jsonb_build_object('order', 1 + i % 2000, 'no', 500 + i / 2000, 'product', 'p' || i)))
+	FROM generate_series(1000, 3000) i;
 ANALYZE app;
 SELECT expected('SELECT FROM product');
 SELECT expected('SELECT FROM product JOIN line_i USING (product)');

@@ -6,41 +6,60 @@ SET client_min_messages = warning;
 CREATE SCHEMA relational;
 CREATE SCHEMA item;
 SET search_path = item, public;
-SELECT dyn_create_table('item.music', 'pk S', 'sk S', global_indexes => '{"ByAlbum": {"partition_key": "g1 S", "sort_key": "h1 S"}, "ByGenre": {"partition_key": "genre S", "sort_key": "ms N"}}');
+SELECT dyn_create_table('item.music', 'pk S', 'sk S',
+	global_indexes => '{"ByAlbum": {"partition_key": "g1 S", "sort_key": "h1 S"}, "ByGenre": {"partition_key": "genre S", "sort_key": "ms N"}}');
 SELECT dyn_create_entity('item.music', 'artist', '{"pk": "ARTIST#<artistid>", "sk": "#"}', '{"artistid": "N integer", "name": "S", "country": "S"}');
 SELECT dyn_create_entity('item.music', 'album', '{"pk": "ARTIST#<artistid>", "sk": "ALBUM#<albumid:05>", "g1": "ALBUM#<albumid>", "h1": "#"}',
   '{"albumid": "N smallint", "artistid": "N integer", "title": "S", "released": "S date"}');
 SELECT dyn_create_entity('item.music', 'track', '{"pk": "TRACK#<trackid>", "sk": "#", "g1": "ALBUM#<albumid>", "h1": "TRACK#<trackid:06>"}',
   '{"trackid": "N bigint", "albumid": "N bigint", "name": {"type": "S", "stored": "n"}, "genre": "S", "ms": "N", "released": "S date"}');
-SELECT dyn_create_entity('item.music', 'sale', '{"pk": "SALE#<shop>#<saleid>", "sk": "#"}', '{"shop": "S varchar(20)", "saleid": "N integer", "buyer": "S uuid"}');
-SELECT dyn_create_entity('item.music', 'line', '{"pk": "SALE#<shop>#<saleid>", "sk": "LINE#<no:03>"}', '{"shop": "S varchar(20)", "saleid": "N integer", "no": "N integer", "trackid": "N bigint"}');
+SELECT dyn_create_entity('item.music', 'sale', '{"pk": "SALE#<shop>#<saleid>", "sk": "#"}',
+	'{"shop": "S varchar(20)", "saleid": "N integer", "buyer": "S uuid"}');
+SELECT dyn_create_entity('item.music', 'line', '{"pk": "SALE#<shop>#<saleid>", "sk": "LINE#<no:03>"}',
+	'{"shop": "S varchar(20)", "saleid": "N integer", "no": "N integer", "trackid": "N bigint"}');
 SELECT dyn_create_entity('item.music', 'buyer', '{"pk": "BUYER#<buyer>", "sk": "#"}', '{"buyer": "S uuid", "name": "S"}');
 SELECT dyn_create_entity('item.music', 'day', '{"pk": "DAY#<day>", "sk": "#"}', '{"day": "S date", "note": "S"}');
 SELECT dyn_create_entity('item.music', 'event', '{"pk": "LOG#<host>", "sk": "<at>#<id>"}', '{"host": "S", "at": "S timestamptz", "id": "N integer"}');
-SELECT dyn_create_entity('item.music', 'visit', '{"pk": "VISIT#<month:month>", "sk": "<place:03>#<rank:-04>#<at:hour>"}', '{"month": "S date", "place": "N smallint", "rank": "N integer", "at": "S timestamp"}');
+SELECT dyn_create_entity('item.music', 'visit', '{"pk": "VISIT#<month:month>", "sk": "<place:03>#<rank:-04>#<at:hour>"}',
+	'{"month": "S date", "place": "N smallint", "rank": "N integer", "at": "S timestamp"}');
 -- all of these are in an index
-SELECT dyn_create_entity('item.music', 'play', '{"pk": "PLAY#<at>", "sk": "#", "g1": "ALBUM#<albumid>", "h1": "PLAY#<trackid:04>"}', '{"at": "N integer", "albumid": {"type": "N bigint", "required": true}, "trackid": {"type": "N bigint", "required": true}}');
+SELECT dyn_create_entity('item.music', 'play', '{"pk": "PLAY#<at>", "sk": "#", "g1": "ALBUM#<albumid>", "h1": "PLAY#<trackid:04>"}',
+	'{"at": "N integer", "albumid": {"type": "N bigint", "required": true}, "trackid": {"type": "N bigint", "required": true}}');
 SELECT count(dyn_create_entity_view('item.music', e)) FROM unnest('{artist,album,track,sale,line,buyer,day,event,visit,play}'::text[]) e;
-SELECT dyn_create_entity_view('item.music', 'album', 'album_i', index_name => 'ByAlbum'), dyn_create_entity_view('item.music', 'track', 'track_i', index_name => 'ByAlbum'), dyn_create_entity_view('item.music', 'track', 'track_g', index_name => 'ByGenre');
+SELECT dyn_create_entity_view('item.music', 'album', 'album_i', index_name => 'ByAlbum'),
+	dyn_create_entity_view('item.music', 'track', 'track_i', index_name => 'ByAlbum'),
+	dyn_create_entity_view('item.music', 'track', 'track_g', index_name => 'ByGenre');
 
 -- the same data in ordinary tables
-CREATE TABLE relational.artist AS SELECT i AS artistid, 'artist ' || i AS name, CASE WHEN i % 5 <> 0 THEN 'country ' || i % 3 END AS country FROM generate_series(1, 30) i;
-CREATE TABLE relational.album AS SELECT i::int2 AS albumid, i * 7 % 25 + 1 AS artistid, 'album ' || i AS title, CASE WHEN i % 4 <> 0 THEN date '2020-01-01' + i END AS released FROM generate_series(1, 70) i;
-CREATE TABLE relational.track AS SELECT i::int8 AS trackid, nullif(i * 11 % 75, 3)::int8 AS albumid, 'track ' || i AS name, CASE WHEN i % 7 <> 0 THEN 'genre ' || i % 7 END AS genre, (i * 31 % 40)::numeric AS ms, date '2020-01-01' + i % 80 AS released FROM generate_series(1, 600) i;
-CREATE TABLE relational.sale AS SELECT 'shop ' || i % 4 AS shop, i / 4 AS saleid, CASE WHEN i % 3 <> 0 THEN md5((i % 10)::text)::uuid END AS buyer FROM generate_series(1, 60) i;
-CREATE TABLE relational.line AS SELECT 'shop ' || i % 4 AS shop, i / 4 % 16 AS saleid, i / 64 AS no, (i * 17 % 650)::int8 AS trackid FROM generate_series(1, 300) i;
+CREATE TABLE relational.artist AS SELECT i AS artistid, 'artist ' || i AS name, CASE WHEN i % 5 <> 0 THEN 'country ' || i % 3 END AS country
+	FROM generate_series(1, 30) i;
+CREATE TABLE relational.album AS SELECT i::int2 AS albumid, i * 7 % 25 + 1 AS artistid, 'album ' || i AS title, CASE WHEN i % 4 <> 0
+	THEN date '2020-01-01' + i END AS released FROM generate_series(1, 70) i;
+CREATE TABLE relational.track AS SELECT i::int8 AS trackid, nullif(i * 11 % 75, 3)::int8 AS albumid, 'track ' || i AS name, CASE WHEN i % 7 <> 0
+	THEN 'genre ' || i % 7 END AS genre, (i * 31 % 40)::numeric AS ms, date '2020-01-01' + i % 80 AS released FROM generate_series(1, 600) i;
+CREATE TABLE relational.sale AS SELECT 'shop ' || i % 4 AS shop, i / 4 AS saleid, CASE WHEN i % 3 <> 0 THEN md5((i % 10)::text)::uuid END AS buyer
+	FROM generate_series(1, 60) i;
+CREATE TABLE relational.line AS SELECT 'shop ' || i % 4 AS shop, i / 4 % 16 AS saleid, i / 64 AS no, (i * 17 % 650)::int8 AS trackid
+	FROM generate_series(1, 300) i;
 CREATE TABLE relational.buyer AS SELECT md5(i::text)::uuid AS buyer, 'buyer ' || i AS name FROM generate_series(0, 12) i;
 CREATE TABLE relational.day AS SELECT date '2020-01-01' + i AS day, 'day ' || i AS note FROM generate_series(0, 60, 3) i;
-SELECT (SELECT count(dyn_put_entity('item.music', 'artist', to_json(x)::dyn_item)) FROM relational.artist x), (SELECT count(dyn_put_entity('item.music', 'album', to_json(x)::dyn_item)) FROM relational.album x),
-  (SELECT count(dyn_put_entity('item.music', 'track', to_json(x)::dyn_item)) FROM relational.track x), (SELECT count(dyn_put_entity('item.music', 'sale', to_json(x)::dyn_item)) FROM relational.sale x),
-  (SELECT count(dyn_put_entity('item.music', 'line', to_json(x)::dyn_item)) FROM relational.line x), (SELECT count(dyn_put_entity('item.music', 'buyer', to_json(x)::dyn_item)) FROM relational.buyer x),
+SELECT (SELECT count(dyn_put_entity('item.music', 'artist', to_json(x)::dyn_item)) FROM relational.artist x),
+	(SELECT count(dyn_put_entity('item.music', 'album', to_json(x)::dyn_item)) FROM relational.album x),
+  (SELECT count(dyn_put_entity('item.music', 'track', to_json(x)::dyn_item)) FROM relational.track x),
+  (SELECT count(dyn_put_entity('item.music', 'sale', to_json(x)::dyn_item)) FROM relational.sale x),
+  (SELECT count(dyn_put_entity('item.music', 'line', to_json(x)::dyn_item)) FROM relational.line x),
+  (SELECT count(dyn_put_entity('item.music', 'buyer', to_json(x)::dyn_item)) FROM relational.buyer x),
   (SELECT count(dyn_put_entity('item.music', 'day', to_json(x)::dyn_item)) FROM relational.day x);
-CREATE TABLE relational.event AS SELECT 'host ' || i % 3 AS host, CASE WHEN i % 6 = 5 THEN date_trunc('day', at) ELSE at END AS at, i AS id FROM generate_series(1, 300) i, LATERAL (SELECT timestamptz '2024-02-25 22:30:30Z' + i * interval '67 minutes' + i % 4 * interval '100 milliseconds' AS at) x;
+CREATE TABLE relational.event AS SELECT 'host ' || i % 3 AS host, CASE WHEN i % 6 = 5 THEN date_trunc('day', at) ELSE at END AS at, i AS id
+	FROM generate_series(1, 300) i, LATERAL (SELECT timestamptz '2024-02-25 22:30:30Z' + i * interval '67 minutes' + i % 4 * interval '100 milliseconds' AS at) x;
 -- a timestamp is written in many ways
-SELECT count(dyn_put('item.music', jsonb_build_object('Type', 'event', 'pk', 'LOG#' || host, 'sk', text || '#' || id, 'host', host, 'at', text, 'id', id))) FROM relational.event, LATERAL (SELECT CASE id % 6 WHEN 0 THEN to_char(at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
-  WHEN 1 THEN to_char(at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') WHEN 2 THEN to_char(at + interval '15:59', 'YYYY-MM-DD"T"HH24:MI:SS.MS"+15:59"') WHEN 3 THEN to_char(at - interval '15:59', 'YYYY-MM-DD"T"HH24:MI:SS.MS"-15:59"')
+SELECT count(dyn_put('item.music', jsonb_build_object('Type', 'event', 'pk', 'LOG#' || host, 'sk', text || '#' || id, 'host', host, 'at', text, 'id', id)))
+	FROM relational.event, LATERAL (SELECT CASE id % 6 WHEN 0 THEN to_char(at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+  WHEN 1 THEN to_char(at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') WHEN 2 THEN to_char(at + interval '15:59', 'YYYY-MM-DD"T"HH24:MI:SS.MS"+15:59"') WHEN 3
+    THEN to_char(at - interval '15:59', 'YYYY-MM-DD"T"HH24:MI:SS.MS"-15:59"')
   WHEN 4 THEN to_char(at, 'YYYY-MM-DD HH24:MI:SS.MS') ELSE to_char(at, 'YYYY-MM-DD') END AS text) x;
-CREATE TABLE relational.visit AS SELECT date '2024-01-15' + i * 5 % 400 AS month, (i % 20)::int2 AS place, i * 7 % 100 AS rank, timestamp '2024-01-15 00:10:20.5' + i * 5 % 400 * interval '25 hours' AS at FROM generate_series(1, 300) i;
+CREATE TABLE relational.visit AS SELECT date '2024-01-15' + i * 5 % 400 AS month, (i % 20)::int2 AS place, i * 7 % 100 AS rank,
+	timestamp '2024-01-15 00:10:20.5' + i * 5 % 400 * interval '25 hours' AS at FROM generate_series(1, 300) i;
 SELECT count(dyn_put_entity('item.music', 'visit', to_json(x)::dyn_item)) FROM relational.visit x;
 CREATE TABLE relational.play AS SELECT i AS at, (i * 13 % 30)::int8 AS albumid, (i * 7 % 20)::int8 AS trackid FROM generate_series(1, 100) i;
 SELECT count(dyn_put_entity('item.music', 'play', to_json(x)::dyn_item)) FROM relational.play x;
@@ -55,28 +74,37 @@ SELECT count(dyn_put('item.music', i::dyn_item)) FROM unnest(ARRAY[
   '{"Type": {"S": "artist"}, "pk": {"S": "ARTIST#99"}, "sk": {"S": "#"}, "name": {"S": "without a number"}}',
   '{"Type": {"S": "artist"}, "pk": {"S": "ARTIST#98"}, "sk": {"S": "#"}, "artistid": {"S": "98"}, "name": {"S": "a string"}}',
   '{"Type": {"S": "album"}, "pk": {"S": "ARTIST#1"}, "sk": {"S": "ALBUM#00099"}, "artistid": {"N": "2"}, "albumid": {"N": "99"}}',
-  '{"Type": {"S": "track"}, "pk": {"S": "TRACK#9001"}, "sk": {"S": "#"}, "g1": {"S": "ALBUM#7"}, "h1": {"S": "TRACK#009001"}, "trackid": {"N": "9001"}, "albumid": {"N": "8"}, "ms": {"N": "5"}}',
+  '{"Type": {"S": "track"}, "pk": {"S": "TRACK#9001"}, "sk": {"S": "#"}, "g1": {"S": "ALBUM#7"}, "h1": {"S": "TRACK#009001"},
+  "trackid": {"N": "9001"}, "albumid": {"N": "8"}, "ms": {"N": "5"}}',
   '{"Type": {"S": "track"}, "pk": {"S": "TRACK#9002"}, "sk": {"S": "#"}, "g1": {"S": "ALBUM#7"}, "h1": {"S": "TRACK#009002"}, "trackid": {"N": "9002"}}',
   '{"Type": {"S": "track"}, "pk": {"S": "TRACK#9003"}, "sk": {"S": "#"}, "trackid": {"N": "9003"}, "albumid": {"S": "7"}}',
   '{"Type": {"S": "line"}, "pk": {"S": "SALE#shop 1#1"}, "sk": {"S": "LINE#900"}, "shop": {"S": "shop 2"}, "saleid": {"N": "1"}, "no": {"N": "900"}}',
   '{"Type": {"S": "day"}, "pk": {"S": "DAY#2020-01-02T00:00"}, "sk": {"S": "#"}, "day": {"S": "2020-01-02T00:00"}}',
-  '{"Type": {"S": "album"}, "pk": {"S": "ARTIST#1"}, "sk": {"S": "ALBUM#00098"}, "artistid": {"N": "1"}, "albumid": {"N": "98"}, "title": {"S": "in no index"}}',
-  '{"Type": {"S": "play"}, "pk": {"S": "PLAY#9001"}, "sk": {"S": "#"}, "at": {"N": "9001"}, "albumid": {"N": "7"}, "trackid": {"N": "7"}, "g1": {"S": "ALBUM#7"}}',
-  '{"Type": {"S": "play"}, "pk": {"S": "PLAY#9002"}, "sk": {"S": "#"}, "at": {"N": "9002"}, "albumid": {"N": "7"}, "trackid": {"N": "7"}, "g1": {"S": "ALBUM#8"}, "h1": {"S": "PLAY#0007"}}',
-  '{"Type": {"S": "play"}, "pk": {"S": "PLAY#9003"}, "sk": {"S": "#"}, "at": {"N": "9003"}, "trackid": {"N": "7"}, "g1": {"S": "ALBUM#7"}, "h1": {"S": "PLAY#0007"}}',
+  '{"Type": {"S": "album"}, "pk": {"S": "ARTIST#1"}, "sk": {"S": "ALBUM#00098"}, "artistid": {"N": "1"}, "albumid": {"N": "98"},
+  "title": {"S": "in no index"}}',
+  '{"Type": {"S": "play"}, "pk": {"S": "PLAY#9001"}, "sk": {"S": "#"}, "at": {"N": "9001"}, "albumid": {"N": "7"}, "trackid": {"N": "7"},
+  "g1": {"S": "ALBUM#7"}}',
+  '{"Type": {"S": "play"}, "pk": {"S": "PLAY#9002"}, "sk": {"S": "#"}, "at": {"N": "9002"}, "albumid": {"N": "7"}, "trackid": {"N": "7"},
+  "g1": {"S": "ALBUM#8"}, "h1": {"S": "PLAY#0007"}}',
+  '{"Type": {"S": "play"}, "pk": {"S": "PLAY#9003"}, "sk": {"S": "#"}, "at": {"N": "9003"}, "trackid": {"N": "7"}, "g1": {"S": "ALBUM#7"},
+  "h1": {"S": "PLAY#0007"}}',
   '{"Type": {"S": "other"}, "pk": {"S": "ARTIST#1"}, "sk": {"S": "#2"}, "artistid": {"N": "1"}}']) i;
 INSERT INTO relational.artist VALUES (NULL, 'a string', NULL);
 INSERT INTO relational.track VALUES (9001, 8, NULL, NULL, 5, NULL), (9002, NULL, NULL, NULL, NULL, NULL), (9003, NULL, NULL, NULL, NULL, NULL);
 CREATE OR REPLACE VIEW relational.track_i WITH (security_invoker) AS SELECT * FROM relational.track WHERE albumid IS NOT NULL AND trackid <> 9001;
 CREATE OR REPLACE VIEW relational.track_g WITH (security_invoker) AS SELECT * FROM relational.track WHERE genre IS NOT NULL AND ms IS NOT NULL;
 ANALYZE item.music;
-ANALYZE relational.artist, relational.album, relational.track, relational.sale, relational.line, relational.buyer, relational.day, relational.event, relational.visit, relational.play;
+ANALYZE relational.artist, relational.album, relational.track, relational.sale, relational.line, relational.buyer, relational.day, relational.event,
+	relational.visit, relational.play;
 
 CREATE TABLE setting (name text, sets text);
-INSERT INTO setting VALUES ('default', ''), ('nested loops', 'enable_hashjoin=off,enable_mergejoin=off,enable_seqscan=off'), ('bitmaps', 'enable_hashjoin=off,enable_mergejoin=off,enable_seqscan=off,enable_indexscan=off'),
-  ('no bitmaps', 'enable_bitmapscan=off,enable_material=off,enable_hashjoin=off,enable_mergejoin=off'), ('no memoize', 'enable_memoize=off,enable_hashjoin=off,enable_mergejoin=off'),
+INSERT INTO setting VALUES ('default', ''), ('nested loops', 'enable_hashjoin=off,enable_mergejoin=off,enable_seqscan=off'),
+	('bitmaps', 'enable_hashjoin=off,enable_mergejoin=off,enable_seqscan=off,enable_indexscan=off'),
+  ('no bitmaps', 'enable_bitmapscan=off,enable_material=off,enable_hashjoin=off,enable_mergejoin=off'),
+  ('no memoize', 'enable_memoize=off,enable_hashjoin=off,enable_mergejoin=off'),
   ('parallel', 'parallel_setup_cost=0,parallel_tuple_cost=0,min_parallel_table_scan_size=0,min_parallel_index_scan_size=0,enable_hashjoin=off,enable_mergejoin=off'),
-  ('as written', 'join_collapse_limit=1,from_collapse_limit=1,enable_hashjoin=off,enable_mergejoin=off'), ('geqo', 'geqo_threshold=2,enable_hashjoin=off,enable_mergejoin=off'), ('hashes', 'enable_nestloop=off');
+  ('as written', 'join_collapse_limit=1,from_collapse_limit=1,enable_hashjoin=off,enable_mergejoin=off'),
+  ('geqo', 'geqo_threshold=2,enable_hashjoin=off,enable_mergejoin=off'), ('hashes', 'enable_nestloop=off');
 
 -- a key of a join is one that dynamo_internal.entity_key() makes
 CREATE TABLE query (id int GENERATED ALWAYS AS IDENTITY, text text, joins boolean);
@@ -140,8 +168,10 @@ INSERT INTO query (joins, text) VALUES
   (true, 'SELECT * FROM album b WHERE NOT EXISTS (SELECT FROM play p WHERE p.albumid = b.albumid)'),
   (false, 'SELECT * FROM (VALUES (7), (8)) v (x) JOIN track t ON t.albumid = v.x'),
   (false, 'SELECT * FROM (VALUES (7), (8)) v (x) JOIN play p ON p.trackid = v.x');
-INSERT INTO query (text) SELECT * FROM unnest(ARRAY['SELECT * FROM album WHERE albumid = 7', 'SELECT * FROM album WHERE albumid IN (7, 8, 98, 99)', 'SELECT * FROM play WHERE albumid = 7', 'SELECT * FROM play WHERE albumid = 8 AND trackid = 7',
-  'SELECT * FROM play WHERE albumid IN (7, 8) AND trackid = 7', 'SELECT * FROM play WHERE trackid = 7', 'SELECT count(*), sum(at) FROM play', 'SELECT count(*) FROM album']) text;
+INSERT INTO query (text) SELECT * FROM unnest(ARRAY['SELECT * FROM album WHERE albumid = 7', 'SELECT * FROM album WHERE albumid IN (7, 8, 98, 99)',
+	'SELECT * FROM play WHERE albumid = 7', 'SELECT * FROM play WHERE albumid = 8 AND trackid = 7',
+  'SELECT * FROM play WHERE albumid IN (7, 8) AND trackid = 7', 'SELECT * FROM play WHERE trackid = 7', 'SELECT count(*), sum(at) FROM play',
+  'SELECT count(*) FROM album']) text;
 -- lists and ranges, of constants and of joins
 INSERT INTO query (text) SELECT * FROM unnest(ARRAY[
   'SELECT * FROM artist WHERE artistid IN (1, 7, 7, 1000, -1, NULL)',
@@ -255,8 +285,10 @@ BEGIN
 	same = coalesce(result, 'nothing') = expected;
 	RETURN NEXT;
 END $$;
-SELECT v, g.* FROM unnest('{7,3,1000,-1,NULL}'::int[]) v, generic('SELECT * FROM artist a JOIN album b USING (artistid) JOIN track_i t USING (albumid) WHERE a.artistid = $1', v::text) g;
-SELECT v, g.* FROM unnest('{7,3,1000,-1,NULL}'::int[]) v, generic('SELECT * FROM track t LEFT JOIN album_i b USING (albumid) LEFT JOIN artist a USING (artistid) WHERE t.trackid = $1', v::text) g;
+SELECT v, g.* FROM unnest('{7,3,1000,-1,NULL}'::int[]) v,
+	generic('SELECT * FROM artist a JOIN album b USING (artistid) JOIN track_i t USING (albumid) WHERE a.artistid = $1', v::text) g;
+SELECT v, g.* FROM unnest('{7,3,1000,-1,NULL}'::int[]) v,
+	generic('SELECT * FROM track t LEFT JOIN album_i b USING (albumid) LEFT JOIN artist a USING (artistid) WHERE t.trackid = $1', v::text) g;
 
 -- row-level security: what is compared by a leakproof operator, which those of numbers are not, is a condition all the same
 CREATE ROLE dyn_joiner;
@@ -269,7 +301,8 @@ CREATE POLICY artists ON relational.artist USING (artistid IS NULL OR artistid <
 CREATE POLICY albums ON relational.album USING (artistid <> 7 AND artistid::text NOT LIKE '1%');
 SET ROLE dyn_joiner;
 SELECT * FROM check_joins();
-SELECT explain('SELECT FROM artist WHERE artistid = 3') ~ 'Index Cond: .*ARTIST#3', explain('SELECT FROM track_g WHERE genre = ''genre 1'' AND ms = 5') ~ 'Index Cond: .*genre 1.*ms = ';
+SELECT explain('SELECT FROM artist WHERE artistid = 3') ~ 'Index Cond: .*ARTIST#3',
+	explain('SELECT FROM track_g WHERE genre = ''genre 1'' AND ms = 5') ~ 'Index Cond: .*genre 1.*ms = ';
 -- no function sees rows that the policy hides
 CREATE FUNCTION pg_temp.show(text) RETURNS boolean LANGUAGE plpgsql COST 0.0000001 AS $$ BEGIN RAISE WARNING 'seen: %', $1; RETURN true; END $$;
 SELECT name FROM artist WHERE artistid = 7 AND pg_temp.show(name);
@@ -287,7 +320,8 @@ UPDATE track t SET name = b.title || t.name FROM album b WHERE b.albumid = t.alb
 UPDATE relational.track t SET name = b.title || t.name FROM relational.album b WHERE b.albumid = t.albumid AND b.artistid = 4;
 DELETE FROM line l USING sale s WHERE s.shop = l.shop AND s.saleid = l.saleid AND s.buyer IS NULL;
 DELETE FROM relational.line l USING relational.sale s WHERE s.shop = l.shop AND s.saleid = l.saleid AND s.buyer IS NULL;
-SELECT answer('SELECT * FROM track', 'item') = answer('SELECT * FROM track', 'relational'), answer('SELECT * FROM line', 'item') = answer('SELECT * FROM line', 'relational');
+SELECT answer('SELECT * FROM track', 'item') = answer('SELECT * FROM track', 'relational'), answer('SELECT * FROM line', 'item') =
+	answer('SELECT * FROM line', 'relational');
 -- a table with children is read whole
 CREATE TABLE more () INHERITS (music);
 SELECT answer(text, 'item') = answer(text, 'relational') FROM query WHERE id = 2;

@@ -2,12 +2,14 @@
 \pset format unaligned
 \pset tuples_only on
 CREATE TABLE plain (item dyn_item, a text COLLATE "C", b text COLLATE "C");
-INSERT INTO plain SELECT i, 'A#' || (i ->> 'x'), 'B#' || (i ->> 'y') FROM (SELECT jsonb_build_object('Type', 'E', 'a', 'A#' || x, 'b', 'B#' || y, 'x', x, 'y', y)::dyn_item AS i FROM generate_series(1, 20) x, generate_series(1, 20) y) v;
+INSERT INTO plain SELECT i, 'A#' || (i ->> 'x'), 'B#' || (i ->> 'y') FROM (SELECT jsonb_build_object('Type', 'E', 'a', 'A#' || x, 'b', 'B#' || y, 'x', x, 'y',
+	y)::dyn_item AS i FROM generate_series(1, 20) x, generate_series(1, 20) y) v;
 CREATE INDEX plain_a_b ON plain (a, b) WHERE a IS NOT NULL AND b IS NOT NULL;
 ANALYZE plain;
 \set of_a '''{"entity": "E", "type_attribute": "Type", "keys": {"a": "A#<x>"}, "attributes": {"x": "N"}}'''
 \set of_b '''{"entity": "E", "type_attribute": "Type", "keys": {"b": "B#<y>"}, "attributes": {"y": "N"}}'''
-CREATE VIEW v AS SELECT dynamo_internal.attribute(item, 'x', 'N', NULL::int) AS x, dynamo_internal.attribute(item, 'y', 'N', NULL::int) AS y FROM plain WHERE dynamo_internal.is_entity(item, :of_a, a) AND dynamo_internal.is_entity(item, :of_b, b);
+CREATE VIEW v AS SELECT dynamo_internal.attribute(item, 'x', 'N', NULL::int) AS x, dynamo_internal.attribute(item, 'y', 'N', NULL::int) AS y FROM plain
+	WHERE dynamo_internal.is_entity(item, :of_a, a) AND dynamo_internal.is_entity(item, :of_b, b);
 CREATE FUNCTION conditions(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE line text;
 BEGIN
@@ -55,11 +57,13 @@ SELECT count(*) FROM plain WHERE dynamo_internal.is_entity(item, :of_a, a) OR dy
 ALTER TABLE plain ADD c text COLLATE "C";
 UPDATE plain SET c = 'C', item = (item::jsonb || '{"c": "C"}')::dyn_item WHERE a < 'A#2';
 SELECT count(*) FROM v;
-SELECT count(*) FROM plain WHERE dynamo_internal.is_entity(item, :of_a, a) AND dynamo_internal.is_entity(item, replace(replace(:of_a, '"a"', '"c"'), 'A#<x>', 'C'), c) AND dynamo_internal.is_entity(item, :of_b, b);
+SELECT count(*) FROM plain WHERE dynamo_internal.is_entity(item, :of_a, a)
+	AND dynamo_internal.is_entity(item, replace(replace(:of_a, '"a"', '"c"'), 'A#<x>', 'C'), c) AND dynamo_internal.is_entity(item, :of_b, b);
 -- a condition that comes later, of a policy or of a view that is a barrier, stays behind what comes first
 ALTER TABLE plain ENABLE ROW LEVEL SECURITY;
 CREATE FUNCTION allowed(text) RETURNS boolean LANGUAGE plpgsql COST 1000 AS 'BEGIN RETURN $1 < ''A#2''; END';
-CREATE POLICY first_ones ON plain USING (dynamo_internal.is_entity(item, '{"entity": "E", "type_attribute": "Type", "keys": {"a": "A#<x>"}, "attributes": {"x": "N"}}', a) AND allowed(a));
+CREATE POLICY first_ones ON plain USING (dynamo_internal.is_entity(item,
+	'{"entity": "E", "type_attribute": "Type", "keys": {"a": "A#<x>"}, "attributes": {"x": "N"}}', a) AND allowed(a));
 CREATE ROLE regress_keys;
 GRANT SELECT ON plain TO regress_keys;
 SET ROLE regress_keys;

@@ -3,7 +3,8 @@
 \pset tuples_only on
 SELECT dyn_create_table('app', 'pk S', 'sk S') \g /dev/null
 SELECT dyn_create_entity('app', 'Album', '{"pk": "ALBUM#<Id>", "sk": "ALBUM"}', '{"Id": "N integer", "Title": "S", "Notes": "S"}') \g /dev/null
-SELECT dyn_create_entity('app', 'Track', '{"pk": "TRACK#<TrackId>", "sk": "TRACK"}', '{"TrackId": "N integer", "Id": "N integer", "Name": "S", "Notes": "S"}') \g /dev/null
+SELECT dyn_create_entity('app', 'Track', '{"pk": "TRACK#<TrackId>", "sk": "TRACK"}',
+	'{"TrackId": "N integer", "Id": "N integer", "Name": "S", "Notes": "S"}') \g /dev/null
 SELECT dyn_create_entity_view('app', 'Album'), dyn_create_entity_view('app', 'Track') \g /dev/null
 INSERT INTO "Album" SELECT i, 'title ' || i, repeat('album ', 100) FROM generate_series(1, 100) i;
 INSERT INTO "Track" SELECT i, i % 100 + 1, 'name ' || i, repeat('track ', 100) FROM generate_series(1, 1000) i;
@@ -18,7 +19,8 @@ BEGIN
 		node := coalesce(substring(line, '(?:->  |^)((?:Seq|Index|Bitmap Heap) Scan|Hash Join|Merge Join|Nested Loop|Hash|Sort|HashAggregate|GroupAggregate|Aggregate|WindowAgg|Unique|Limit|Gather)\M'), node);
 		node := regexp_replace(node, '.*Scan', 'Scan');
 		IF line ~ 'Output:' THEN
-			RETURN NEXT format('%s: %s', node, coalesce((SELECT string_agg(DISTINCT coalesce(m[1], 'item'), ' ' ORDER BY coalesce(m[1], 'item')) FROM regexp_matches(line, '(?:attribute\([\w.]*item, ''(\w+)''|\Mitem\M|\mitem\M)', 'g') m), '-'));
+			RETURN NEXT format('%s: %s', node, coalesce((SELECT string_agg(DISTINCT coalesce(m[1], 'item'), ' ' ORDER BY coalesce(m[1], 'item'))
+				FROM regexp_matches(line, '(?:attribute\([\w.]*item, ''(\w+)''|\Mitem\M|\mitem\M)', 'g') m), '-'));
 		END IF;
 	END LOOP;
 END $$;
@@ -34,7 +36,9 @@ SELECT carried('SELECT a."Title", t."Name" FROM "Album" a JOIN "Track" t USING (
 RESET enable_hashjoin;
 -- not where the item itself is asked for, and of its table alone
 SELECT carried('SELECT a."Title", t.item FROM "Album" a JOIN app t ON t.item ->> ''Id'' = a."Id"::text AND t.item ->> ''sk'' = ''TRACK''');
-SELECT carried($$SELECT t.item, dynamo_internal.attribute(t.item, 'Id', 'N', NULL::integer), a."Title" FROM app t JOIN "Album" a ON a."Id" = dynamo_internal.attribute(t.item, 'Id', 'N', NULL::integer) WHERE dynamo_internal.is_entity(t.item, '{"entity": "Track", "type_attribute": "Type", "type": "Track", "keys": {"sk": "TRACK"}, "attributes": {}}', t.sk)$$);
+SELECT carried($$SELECT t.item, dynamo_internal.attribute(t.item, 'Id', 'N', NULL::integer), a."Title" FROM app t JOIN "Album" a ON a."Id" =
+	dynamo_internal.attribute(t.item, 'Id', 'N', NULL::integer) WHERE dynamo_internal.is_entity(t.item,
+	'{"entity": "Track", "type_attribute": "Type", "type": "Track", "keys": {"sk": "TRACK"}, "attributes": {}}', t.sk)$$);
 -- nor where rows are parameters of what they are joined with, or may be locked
 RESET enable_nestloop;
 SET enable_hashjoin = off;
@@ -112,7 +116,8 @@ SELECT count(dynamo_internal.attribute(t.item, seen(o.c), 'S', NULL::text)), cou
 	FROM secrets t JOIN asked o ON o.a = dynamo_internal.attribute(t.item, 'j', 'S', NULL::text)
 	WHERE dynamo_internal.is_entity(t.item, '{"entity": "U", "type_attribute": "Type", "type": "U", "keys": {"pk": "P<id>"}, "attributes": {"id": "S"}}', t.pk);
 SELECT dynamo_internal.attribute(t.item, 'id', 'S', a)
-	FROM secrets t, unnest(ARRAY[NULL::text, NULL]) a WHERE dynamo_internal.is_entity(t.item, '{"entity": "U", "type_attribute": "Type", "type": "U", "keys": {"pk": "P<id>"}, "attributes": {"id": "S"}}', t.pk) ORDER BY 1 LIMIT 1;
+	FROM secrets t, unnest(ARRAY[NULL::text, NULL]) a WHERE dynamo_internal.is_entity(t.item,
+		'{"entity": "U", "type_attribute": "Type", "type": "U", "keys": {"pk": "P<id>"}, "attributes": {"id": "S"}}', t.pk) ORDER BY 1 LIMIT 1;
 RESET enable_nestloop;
 RESET ROLE;
 DROP OWNED BY narrow_reader;

@@ -1,17 +1,25 @@
 -- The order of an attribute that keys begin with: the index gives it, so the latest items of a collection are read, and not all of it.
 \pset format unaligned
 \pset tuples_only on
-SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}, "GSI2": {"partition_key": "GSI2PK S", "sort_key": "GSI2SK S"}}');
-SELECT dyn_create_entity('app', 'Order', '{"pk": "C#<Customer>", "sk": "ORDER#<Id:05>#<Kind>", "GSI1PK": "K#<Kind>", "GSI1SK": "<Day>#<Id:-05>", "GSI2PK": "C#<Customer>", "GSI2SK": "BACK#<Id:-05>"}',
+SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"},
+	"GSI2": {"partition_key": "GSI2PK S", "sort_key": "GSI2SK S"}}');
+SELECT dyn_create_entity('app', 'Order', '{"pk": "C#<Customer>", "sk": "ORDER#<Id:05>#<Kind>", "GSI1PK": "K#<Kind>",
+	"GSI1SK": "<Day>#<Id:-05>", "GSI2PK": "C#<Customer>", "GSI2SK": "BACK#<Id:-05>"}',
   '{"Customer": "N integer", "Kind": "S", "Id": "N smallint", "Day": "S date", "At": "S timestamp"}');
-SELECT dyn_create_entity('app', 'Note', '{"pk": "C#<Customer>", "sk": "NOTE#<At>", "GSI1PK": "K#<Month>", "GSI1SK": "<Day:month>#<Customer:05>"}', '{"Customer": "N integer", "At": "S timestamp", "Month": "S", "Day": "S date"}');
-SELECT dyn_create_entity_view('app', 'Order'), dyn_create_entity_view('app', 'Order', index_name => 'GSI1'), dyn_create_entity_view('app', 'Order', index_name => 'GSI2'),
+SELECT dyn_create_entity('app', 'Note', '{"pk": "C#<Customer>", "sk": "NOTE#<At>", "GSI1PK": "K#<Month>", "GSI1SK": "<Day:month>#<Customer:05>"}',
+	'{"Customer": "N integer", "At": "S timestamp", "Month": "S", "Day": "S date"}');
+SELECT dyn_create_entity_view('app', 'Order'), dyn_create_entity_view('app', 'Order', index_name => 'GSI1'),
+	dyn_create_entity_view('app', 'Order', index_name => 'GSI2'),
   dyn_create_entity_view('app', 'Note'), dyn_create_entity_view('app', 'Note', index_name => 'GSI1');
-INSERT INTO "Order" ("Customer", "Kind", "Id", "Day") SELECT i % 3, CASE WHEN i % 2 = 0 THEN 'new' ELSE 'old' END, i * 37 % 1999, date '2024-01-01' + i % 50 FROM generate_series(1, 1500) i;
-INSERT INTO "Note" ("Customer", "At", "Month", "Day") SELECT i % 3, timestamp '2024-01-01' + i * interval '1 day', 'm', date '2024-01-01' + i FROM generate_series(1, 300) i;
+INSERT INTO "Order" ("Customer", "Kind", "Id", "Day") SELECT i % 3, CASE WHEN i % 2 = 0 THEN 'new' ELSE 'old' END, i * 37 % 1999, date '2024-01-01' + i % 50
+	FROM generate_series(1, 1500) i;
+INSERT INTO "Note" ("Customer", "At", "Month", "Day") SELECT i % 3, timestamp '2024-01-01' + i * interval '1 day', 'm', date '2024-01-01' + i
+	FROM generate_series(1, 300) i;
 -- too large for the attribute's type in the views, which is smallint, and so NULL there; not in the entity; of another entity
-SELECT dyn_put('app', '{"pk": "C#1", "sk": "ORDER#40000#new", "Type": "Order", "Customer": 1, "Kind": "new", "Id": 40000, "Day": "2024-01-01", "GSI2PK": "C#1", "GSI2SK": "BACK#59999"}'::jsonb),
-  dyn_put('app', '{"pk": "C#1", "sk": "ORDER#00007#new", "Type": "Order", "Customer": 1, "Kind": "new", "Id": 8}'::jsonb), dyn_put('app', '{"pk": "C#1", "sk": "ORDER#00006#new", "Type": "Else", "Customer": 1, "Kind": "new", "Id": 6}'::jsonb) \g /dev/null
+SELECT dyn_put('app', '{"pk": "C#1", "sk": "ORDER#40000#new", "Type": "Order", "Customer": 1, "Kind": "new", "Id": 40000,
+	"Day": "2024-01-01", "GSI2PK": "C#1", "GSI2SK": "BACK#59999"}'::jsonb),
+  dyn_put('app', '{"pk": "C#1", "sk": "ORDER#00007#new", "Type": "Order", "Customer": 1, "Kind": "new", "Id": 8}'::jsonb),
+    dyn_put('app', '{"pk": "C#1", "sk": "ORDER#00006#new", "Type": "Else", "Customer": 1, "Kind": "new", "Id": 6}'::jsonb) \g /dev/null
 SELECT count(*) FROM "Order" WHERE "Id" IS NULL;
 VACUUM ANALYZE app;
 
@@ -31,7 +39,8 @@ BEGIN
 		END IF;
 	END LOOP;
 	EXECUTE format('SELECT array_agg(q::text) FROM (%s) q', query) INTO rows;
-	EXECUTE format('SELECT array_agg(q::text) FROM (SELECT * FROM (SELECT %s FROM %s WHERE %s OFFSET 0) o ORDER BY %s) q', columns, source, condition, sort) INTO expected;
+	EXECUTE format('SELECT array_agg(q::text) FROM (SELECT * FROM (SELECT %s FROM %s WHERE %s OFFSET 0) o ORDER BY %s) q', columns, source, condition,
+		sort) INTO expected;
 	RETURN how || CASE WHEN rows = expected THEN ', as sorted' ELSE ', WRONG' END;
 END $$;
 SET enable_bitmapscan = off;

@@ -4,14 +4,16 @@
 SET TIME ZONE 'UTC';
 SET DATESTYLE = ISO;
 CREATE TYPE color AS ENUM ('red', 'blue');
-SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}, "ByStatus": {"partition_key": "Status S", "sort_key": "Priority N"}}');
+SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"},
+	"ByStatus": {"partition_key": "Status S", "sort_key": "Priority N"}}');
 SELECT dyn_create_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#","GSI1PK":"ORGANIZATIONS","GSI1SK":"<Name:upper>"}', '{"OrgId":"S","Name":"S"}');
 SELECT dyn_create_entity('app', 'Project', '{"pk":"ORG#<OrgId>","sk":"PRO#<Kind>#<ProjectId:05>","GSI1PK":"LEAD#<Lead>","GSI1SK":[{"when":{"Closed":null},"template":"OPEN#<ProjectId:05>"},{"template":"CLOSED#<ProjectId:05>"}]}',
   '{"OrgId":{"type":"S","stored":"o"},"Kind":"S varchar(20)","ProjectId":"N integer","Lead":"S uuid","Closed":"BOOL","Status":"S","Priority":"N bigint","Due":"S date"}');
 -- each type by itself
 SELECT dyn_create_entity('app', 'Odd', '{"pk":"ODD#<Uuid>","sk":"<Date>#<Color>#<Number>#<Time:day>#<Loose>#<Map.City>"}',
   '{"Uuid":"S uuid","Date":"S date","Color":"S color","Number":"N","Time":"S timestamptz","Loose":"S char(10)","Map":"M"}');
-SELECT dyn_create_entity_view('app', 'Org'), dyn_create_entity_view('app', 'Org', index_name => 'GSI1'), dyn_create_entity_view('app', 'Project'), dyn_create_entity_view('app', 'Project', index_name => 'GSI1'),
+SELECT dyn_create_entity_view('app', 'Org'), dyn_create_entity_view('app', 'Org', index_name => 'GSI1'), dyn_create_entity_view('app', 'Project'),
+	dyn_create_entity_view('app', 'Project', index_name => 'GSI1'),
   dyn_create_entity_view('app', 'Project', 'by_status', index_name => 'ByStatus'), dyn_create_entity_view('app', 'Odd');
 SELECT count(*) FROM (VALUES ('Org', '{"OrgId":"1","Name":"Happy Inc"}'::jsonb), ('Org', '{"OrgId":"2","Name":"ABC"}'),
   ('Project', '{"OrgId":"1","Kind":"agile","ProjectId":1,"Lead":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","Status":"new","Priority":5}'),
@@ -120,7 +122,8 @@ SELECT o."Name", p."ProjectId" FROM "Org" o LEFT JOIN "Project" p ON p."OrgId" =
 SELECT plan('SELECT * FROM (VALUES (''1''), (''2'')) v (x) LEFT JOIN "Project" p ON p."OrgId" = ''1'' AND p."Kind" = ''agile''');
 SELECT v.x, p."ProjectId" FROM (VALUES ('1'), ('2')) v (x) LEFT JOIN "Project" p ON p."OrgId" = '1' AND p."Kind" = 'agile' ORDER BY 1, 2;
 SELECT v.x, p."ProjectId" FROM (VALUES ('1'), ('2')) v (x) LEFT JOIN "Project" p ON p."OrgId" = '1#' ORDER BY 1, 2;
-SELECT ltrim(line, '-> ') FROM plan('SELECT * FROM (VALUES (''1''), (''2'')) v (x) LEFT JOIN "Project" p ON p."OrgId" = v.x WHERE p."OrgId" = ''1''') line ORDER BY 1;
+SELECT ltrim(line, '-> ') FROM plan('SELECT * FROM (VALUES (''1''), (''2'')) v (x) LEFT JOIN "Project" p ON p."OrgId" = v.x WHERE p."OrgId" = ''1''') line
+	ORDER BY 1;
 SELECT v.x, p."ProjectId" FROM (VALUES ('1'), ('2')) v (x) LEFT JOIN "Project" p ON p."OrgId" = v.x WHERE p."OrgId" = '1' ORDER BY 1, 2;
 SELECT v.x FROM (VALUES ('1'), ('2'), ('3')) v (x) LEFT JOIN "Project" p ON p."OrgId" = v.x WHERE p."OrgId" IS NULL ORDER BY 1;
 SELECT v.x, o."Name" FROM (VALUES ('1'), ('2'), ('3')) v (x) FULL JOIN "Org" o ON o."OrgId" = v.x AND o."OrgId" = '1' ORDER BY 1, 2;
@@ -183,7 +186,8 @@ RESET enable_seqscan;
 RESET enable_bitmapscan;
 SELECT count(*) FROM generate_series(1, 200) o, dyn_put_entity('app', 'Org', jsonb_build_object('OrgId', 'x' || o, 'Name', 'n' || o));
 SELECT count(*) FROM generate_series(1, 200) o, generate_series(1, 99) p,
-  dyn_put_entity('app', 'Project', jsonb_build_object('OrgId', 'x' || o, 'Kind', CASE WHEN p % 2 = 0 THEN 'agile' ELSE 'fixed' END, 'ProjectId', p, 'Lead', md5(o::text)::uuid));
+  dyn_put_entity('app', 'Project', jsonb_build_object('OrgId', 'x' || o, 'Kind', CASE WHEN p % 2 = 0 THEN 'agile' ELSE 'fixed' END, 'ProjectId', p, 'Lead',
+    md5(o::text)::uuid));
 ANALYZE app;
 SELECT plan('SELECT * FROM "Project" WHERE "OrgId" = ''x17''');
 SELECT plan('SELECT * FROM "Project" WHERE "OrgId" = ''x17'' AND "Kind" = ''agile'' AND "ProjectId" = 4');
@@ -212,7 +216,8 @@ SELECT count(*) FROM generate_series(1, 400) n, dyn_put_entity('app', 'Person', 
 ANALYZE app;
 SELECT estimate('SELECT * FROM "Person"') BETWEEN 200 AND 800 AS persons;
 -- values that make keys, and views of indexes
-SELECT estimate('SELECT * FROM "Person" WHERE "Name" = ''n7''') AS one, estimate('SELECT * FROM "Project" WHERE "OrgId" = ''x17'' AND "Kind" = ''agile'' AND "ProjectId" = 4') AS one;
+SELECT estimate('SELECT * FROM "Person" WHERE "Name" = ''n7''') AS one,
+	estimate('SELECT * FROM "Project" WHERE "OrgId" = ''x17'' AND "Kind" = ''agile'' AND "ProjectId" = 4') AS one;
 SELECT estimate('SELECT * FROM "Project_GSI1"') BETWEEN 15000 AND 20100 AS projects, estimate('SELECT * FROM "Org_GSI1"') BETWEEN 100 AND 400 AS organizations,
   estimate('SELECT * FROM "Project_GSI1" WHERE "Lead" = ''70efdf2e-c9b0-8607-9795-c442636b55fb''') BETWEEN 50 AND 200 AS of_one_lead;
 -- what a join reads of a collection for each of its rows

@@ -4,10 +4,12 @@
 \pset tuples_only on
 SET TIME ZONE 'UTC';
 SET DATESTYLE = ISO;
-SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}}', local_indexes => '{"ByDue": {"sort_key": "Due S"}}');
+SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}}',
+	local_indexes => '{"ByDue": {"sort_key": "Due S"}}');
 SELECT dyn_create_entity('app', 'Project', '{"pk":"ORG#<OrgId>","sk":"PRO#<ProjectId:05>","GSI1PK":"LEAD#<Lead>","GSI1SK":[{"when":{"Closed":null},"template":"OPEN#<Name>"},{"template":"CLOSED#<Name>"}]}',
   '{"OrgId":"S","ProjectId":"N integer","Name":{"type":"S","required":true,"stored":"n"},"Lead":"S","Closed":"S timestamptz(0)","Budget":"N numeric(10,2)","Tags":"SS","Lines":"L","Meta":"M","Due":"S date","Key":{"type":"S","default":"ksuid"}}');
-SELECT dyn_create_entity_view('app', 'Project'), dyn_create_entity_view('app', 'Project', index_name => 'GSI1'), dyn_create_entity_view('app', 'Project', unnest => 'Tags');
+SELECT dyn_create_entity_view('app', 'Project'), dyn_create_entity_view('app', 'Project', index_name => 'GSI1'),
+	dyn_create_entity_view('app', 'Project', unnest => 'Tags');
 
 -- INSERT: keys, type attribute and defaults are made
 INSERT INTO "Project" ("OrgId", "ProjectId", "Name", "Lead", "Budget", "Tags", "Lines", "Meta", "Due")
@@ -20,11 +22,13 @@ SELECT "ProjectId", "Name", "Key" FROM "Project" WHERE "ProjectId" < 4 ORDER BY 
 INSERT INTO "Project" ("OrgId", "ProjectId", "Name") VALUES ('1', 7, 'again');
 -- a view has no unique constraint: the errors name the calls
 INSERT INTO "Project" ("OrgId", "ProjectId", "Name") VALUES ('1', 7, 'again') ON CONFLICT DO NOTHING;
-PREPARE upsert AS INSERT INTO "Project" ("OrgId", "ProjectId", "Name") VALUES ('1', 7, 'again') ON CONFLICT ("OrgId", "ProjectId") DO UPDATE SET "Name" = EXCLUDED."Name";
+PREPARE upsert AS INSERT INTO "Project" ("OrgId", "ProjectId", "Name") VALUES ('1', 7, 'again') ON CONFLICT ("OrgId", "ProjectId") DO UPDATE SET "Name" =
+	EXCLUDED."Name";
 WITH more AS (INSERT INTO "Project_GSI1" ("OrgId", "ProjectId", "Name") VALUES ('1', 7, 'again') ON CONFLICT DO NOTHING RETURNING 1) SELECT count(*) FROM more;
 SELECT dyn_put_entity('app', 'Project', '{"OrgId": "1", "ProjectId": 7, "Name": "again"}'::jsonb, 'attribute_not_exists(pk)');
 -- but a view that PostgreSQL updates by itself has the constraints of its table
-DO $$ BEGIN EXECUTE format('CREATE VIEW simple AS SELECT item, pk, sk FROM app t WHERE %s', (SELECT regexp_replace(pg_get_viewdef('"Project"'), '^.* WHERE \((.*)\);$', '\1'))); END $$;
+DO $$ BEGIN EXECUTE format('CREATE VIEW simple AS SELECT item, pk, sk FROM app t WHERE %s',
+	(SELECT regexp_replace(pg_get_viewdef('"Project"'), '^.* WHERE \((.*)\);$', '\1'))); END $$;
 INSERT INTO simple (item) VALUES ('{"pk":{"S":"ORG#1"},"sk":{"S":"PRO#00007"}}') ON CONFLICT (pk, sk) DO NOTHING;
 DROP VIEW simple;
 -- what a declaration does not allow
@@ -108,7 +112,8 @@ UPDATE "Event" SET "Note" = 'x' WHERE "Id" = '2' RETURNING "Id", "Note";
 DELETE FROM "Event" WHERE "Id" = '2' RETURNING "Id";
 
 -- a key that depends on another attribute, in a column that is no part of it
-SELECT dyn_create_entity('app', 'Task', '{"pk":"TASKS#<Team>","sk":[{"when":{"Urgent":true},"template":"A#<Id:05>"},{"template":"B#<Id:05>"}]}', '{"Team":"S","Id":"N integer","Urgent":"BOOL","Note":"S"}');
+SELECT dyn_create_entity('app', 'Task', '{"pk":"TASKS#<Team>","sk":[{"when":{"Urgent":true},"template":"A#<Id:05>"},{"template":"B#<Id:05>"}]}',
+	'{"Team":"S","Id":"N integer","Urgent":"BOOL","Note":"S"}');
 SELECT dyn_create_entity_view('app', 'Task');
 INSERT INTO "Task" ("Team", "Id", "Urgent", "Note") VALUES ('x', 1, true, 'a'), ('x', 2, NULL, 'b');
 UPDATE "Task" SET "Note" = upper("Note") RETURNING *;
@@ -117,9 +122,11 @@ DELETE FROM "Task" RETURNING "Id";
 -- columns of what templates make are returned as they are made, and columns of a domain by its constraints of now
 CREATE DOMAIN mark AS integer CHECK (VALUE > 0);
 SELECT dyn_create_entity('app', 'Grade', '{"pk":"GRADE#<Id>","sk":"#","GSI1PK":"NAME#<Name>"}', '{"Id":"S","Name":"S","Mark":"N mark"}');
-CREATE VIEW grades WITH (security_invoker) AS SELECT dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS id, dynamo_internal.attribute(t.item, 'Name', 'S', NULL::text) AS name,
+CREATE VIEW grades WITH (security_invoker) AS SELECT dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS id,
+	dynamo_internal.attribute(t.item, 'Name', 'S', NULL::text) AS name,
 		dynamo_internal.attribute(t.item, 'Mark', 'N', NULL::mark) AS mark, dynamo_internal.attribute(t.item, 'GSI1PK', 'S', NULL::text) AS made
-	FROM app t WHERE dynamo_internal.is_entity(t.item, '{"entity": "Grade", "type_attribute": "Type", "type": "Grade", "keys": {"pk": "GRADE#<Id>"}, "attributes": {"Id": "S"}}', t.pk);
+	FROM app t WHERE dynamo_internal.is_entity(t.item,
+		'{"entity": "Grade", "type_attribute": "Type", "type": "Grade", "keys": {"pk": "GRADE#<Id>"}, "attributes": {"Id": "S"}}', t.pk);
 CREATE TRIGGER t INSTEAD OF INSERT OR UPDATE OR DELETE ON grades FOR EACH ROW EXECUTE FUNCTION dynamo_internal.entity_view_change();
 INSERT INTO grades VALUES ('1', 'one', 1) RETURNING *;
 UPDATE grades SET name = 'uno' RETURNING *;
@@ -146,12 +153,14 @@ BEGIN
 	EXECUTE 'WITH w AS (' || statement || ' RETURNING "Id") SELECT string_agg("Id"::text, '','' ORDER BY "Id") FROM w' INTO ids;
 	scans := scans + pg_stat_get_xact_numscans('fresh_pkey'::regclass);
 END $$;
-SELECT statement, s.* FROM unnest(ARRAY['UPDATE fresh_rows SET "Note" = $n$a$n$ WHERE "Id" = 1', 'UPDATE fresh_rows SET "Note" = $n$a$n$ WHERE "Id" = 60', 'UPDATE fresh_rows SET "Note" = $n$b$n$ WHERE "Id" < 4',
+SELECT statement, s.* FROM unnest(ARRAY['UPDATE fresh_rows SET "Note" = $n$a$n$ WHERE "Id" = 1', 'UPDATE fresh_rows SET "Note" = $n$a$n$ WHERE "Id" = 60',
+	'UPDATE fresh_rows SET "Note" = $n$b$n$ WHERE "Id" < 4',
 	'DELETE FROM fresh_rows WHERE "Id" = 2']) WITH ORDINALITY c (statement, i), scans(statement) s ORDER BY i;
 SELECT "Note" FROM fresh_rows WHERE "Id" = 60;
 SET LOCAL enable_indexscan = off;
 SET LOCAL enable_seqscan = on;
-SELECT statement, s.* FROM unnest(ARRAY['UPDATE fresh_rows SET "Note" = $n$c$n$ WHERE "Id" < 4', 'DELETE FROM fresh_rows WHERE "Id" = 3']) WITH ORDINALITY c (statement, i), scans(statement) s ORDER BY i;
+SELECT statement, s.* FROM unnest(ARRAY['UPDATE fresh_rows SET "Note" = $n$c$n$ WHERE "Id" < 4',
+	'DELETE FROM fresh_rows WHERE "Id" = 3']) WITH ORDINALITY c (statement, i), scans(statement) s ORDER BY i;
 -- the row that was read last was on a page that is gone
 TRUNCATE fresh;
 INSERT INTO fresh_rows VALUES (60, 'again');

@@ -31,8 +31,10 @@ SELECT state();
 -- W10, W11 update creates or changes; W12 without an expression; W13 what only removes creates nothing
 SELECT dyn_update('tab', key('k'), 'SET a = :a', vals => '{":a":{"N":"1"}}', return_values => 'ALL_NEW');
 SELECT dyn_update('tab', key('k'), 'SET b = :a', vals => '{":a":{"N":"2"}}', return_values => 'ALL_NEW');
-SELECT dyn_update('tab', key('k2'), return_values => 'ALL_NEW'), dyn_update('tab', key('k2'), return_values => 'ALL_OLD'), dyn_update('tab', key('k'), return_values => 'ALL_NEW');
-SELECT dyn_update('tab', key('k3'), 'REMOVE a', return_values => 'ALL_NEW'), dyn_update('tab', key('k3'), 'DELETE ss :s', vals => '{":s":{"SS":["x"]}}', return_values => 'ALL_OLD'), dyn_get('tab', key('k3'));
+SELECT dyn_update('tab', key('k2'), return_values => 'ALL_NEW'), dyn_update('tab', key('k2'), return_values => 'ALL_OLD'),
+	dyn_update('tab', key('k'), return_values => 'ALL_NEW');
+SELECT dyn_update('tab', key('k3'), 'REMOVE a', return_values => 'ALL_NEW'),
+	dyn_update('tab', key('k3'), 'DELETE ss :s', vals => '{":s":{"SS":["x"]}}', return_values => 'ALL_OLD'), dyn_get('tab', key('k3'));
 SELECT dyn_update('tab', key('k4'), 'ADD c :n', vals => '{":n":{"N":"7"}}', return_values => 'UPDATED_NEW');
 SELECT (why($$dyn_update('tab', key('k5'), 'SET a = :a', 'attribute_exists(p)', vals => '{":a":{"N":"1"}}')$$)).*;
 SELECT dyn_update('tab', key('k5'), NULL, 'attribute_not_exists(p)') IS NULL AS created;
@@ -41,9 +43,11 @@ SELECT state();
 
 -- R05 to R11
 SELECT dyn_put('tab', '{"p":{"S":"r"},"sk":{"S":"a"},"b":{"S":"dog"},"n":{"N":"1"},"a":{"M":{"b":{"N":"1"},"c":{"L":[{"N":"1"},{"N":"2"},{"N":"3"}]}}}}');
-SELECT r, dyn_update('tab', key('r'), 'SET n = n + :one, fresh = :one', vals => '{":one":{"N":"1"}}', return_values => r) FROM unnest(ARRAY['NONE', 'ALL_OLD', 'UPDATED_OLD', 'ALL_NEW', 'UPDATED_NEW', NULL]) r;
+SELECT r, dyn_update('tab', key('r'), 'SET n = n + :one, fresh = :one', vals => '{":one":{"N":"1"}}', return_values => r)
+	FROM unnest(ARRAY['NONE', 'ALL_OLD', 'UPDATED_OLD', 'ALL_NEW', 'UPDATED_NEW', NULL]) r;
 SELECT dyn_update('tab', key('r'), 'SET a.c[1] = :seven', vals => '{":seven":{"N":"7"}}', return_values => 'UPDATED_OLD') AS r11,
-       dyn_update('tab', key('r'), 'REMOVE b', return_values => 'UPDATED_NEW') AS r10, dyn_update('tab', key('r'), 'SET zz = :one', vals => '{":one":{"N":"1"}}', return_values => 'UPDATED_OLD') AS r09;
+       dyn_update('tab', key('r'), 'REMOVE b', return_values => 'UPDATED_NEW') AS r10,
+         dyn_update('tab', key('r'), 'SET zz = :one', vals => '{":one":{"N":"1"}}', return_values => 'UPDATED_OLD') AS r09;
 SELECT (why($$dyn_update('tab', key('r'), 'REMOVE b', return_values => 'all_new')$$)).*;
 SELECT (why($$dyn_put('tab', key('r'), return_values => 'ALL_NEW')$$)).*;
 
@@ -67,7 +71,8 @@ SELECT c.*, (why(c)).* FROM unnest(ARRAY[
 -- W20, W21 the size of what an update makes
 SELECT dyn_put('tab', jsonb_build_object('p', 'big', 'sk', 'a', 'l', jsonb_build_array(repeat('x', 404000))));
 SELECT (why($$dyn_update('tab', key('big'), 'SET l = list_append(l, :more)', vals => jsonb_build_object(':more', jsonb_build_array(repeat('y', 6000))))$$)).*;
-SELECT dyn_size(dyn_get('tab', key('big'))), dyn_size(dyn_update('tab', key('big'), 'SET l = list_append(l, :more)', vals => jsonb_build_object(':more', jsonb_build_array(repeat('y', 5000))), return_values => 'ALL_NEW'));
+SELECT dyn_size(dyn_get('tab', key('big'))), dyn_size(dyn_update('tab', key('big'), 'SET l = list_append(l, :more)',
+	vals => jsonb_build_object(':more', jsonb_build_array(repeat('y', 5000))), return_values => 'ALL_NEW'));
 SELECT dyn_delete('tab', key('big'));
 
 -- an error in an update leaves the item: U10, U11
@@ -95,35 +100,43 @@ COMMIT;
 -- an update of attributes is HOT
 SELECT dyn_create_table('hot', 'p S');
 SELECT count(*) FROM (SELECT dyn_put('hot', jsonb_build_object('p', i::text, 'pad', repeat('x', 200), 'n', 0)) FROM generate_series(1, 200) i) s;
-SELECT count(*) FROM (SELECT dyn_update('hot', jsonb_build_object('p', (i % 200 + 1)::text), 'SET n = n + :one', vals => '{":one":{"N":"1"}}') FROM generate_series(1, 20) i) s;
+SELECT count(*) FROM (SELECT dyn_update('hot', jsonb_build_object('p', (i % 200 + 1)::text), 'SET n = n + :one', vals => '{":one":{"N":"1"}}')
+	FROM generate_series(1, 20) i) s;
 SELECT sum((item->>'n')::int) FROM hot;
 
 -- F01, F06 to F10: filters and projections of queries
 SELECT dyn_create_table('mov', 'Actor S', 'Movie S');
-SELECT count(dyn_put('mov', i)) FROM unnest(ARRAY['{"Actor":"Tom Hanks","Movie":"Cast Away","Role":"Chuck Noland","Year":2000,"Genre":"Drama"}', '{"Actor":"Tom Hanks","Movie":"Toy Story","Role":"Woody","Year":1995,"Genre":"Children''s"}',
-  '{"Actor":"Tim Allen","Movie":"Toy Story","Role":"Buzz Lightyear","Year":1995,"Genre":"Children''s"}', '{"Actor":"Natalie Portman","Movie":"Black Swan","Role":"Nina Sayers","Year":2010,"Genre":"Drama"}']::jsonb[]) i;
+SELECT count(dyn_put('mov', i)) FROM unnest(ARRAY['{"Actor":"Tom Hanks","Movie":"Cast Away","Role":"Chuck Noland","Year":2000,"Genre":"Drama"}',
+	'{"Actor":"Tom Hanks","Movie":"Toy Story","Role":"Woody","Year":1995,"Genre":"Children''s"}',
+  '{"Actor":"Tim Allen","Movie":"Toy Story","Role":"Buzz Lightyear","Year":1995,"Genre":"Children''s"}',
+  '{"Actor":"Natalie Portman","Movie":"Black Swan","Role":"Nina Sayers","Year":2010,"Genre":"Drama"}']::jsonb[]) i;
 SELECT dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"Tom Hanks"},":g":{"S":"Drama"}}', filter => 'Genre = :g') AS f01;
-SELECT dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"Tom Hanks"},":g":{"S":"Drama"}}', filter => 'Genre = :g', projection => '#y', names => '{"#y":"Year"}') AS f07;
+SELECT dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"Tom Hanks"},":g":{"S":"Drama"}}', filter => 'Genre = :g', projection => '#y',
+	names => '{"#y":"Year"}') AS f07;
 SELECT dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"Tom Hanks"},":g":{"S":"Drama"}}', filter => 'nope <> :g', projection => 'Movie') AS f08;
 SELECT dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"Tom Hanks"}}', projection => 'nope') AS j02;
-SELECT dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"Tom Hanks"},":g":{"S":"Children''s"}}', filter => 'Genre = :g', max_items => 1, projection => 'Movie') AS first_that_matches;
+SELECT dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"Tom Hanks"},":g":{"S":"Children''s"}}', filter => 'Genre = :g', max_items => 1,
+	projection => 'Movie') AS first_that_matches;
 SELECT c.*, (why(c)).* FROM unnest(ARRAY[
   $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"},":m":{"S":"x"}}', filter => 'Movie = :m')$$, $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', filter => '#y = Movie', names => '{"#y":"Year"}')$$,
   $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"Nobody"},":n":{"N":"1"}}', filter => 'begins_with(s, :n)')$$, $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', filter => '')$$,
   $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', projection => 'a,,b')$$, $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', projection => 'a, a.b')$$,
   $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', projection => 'Year')$$, $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', names => '{"#x":"Year"}')$$]) c;
 -- W06, J01, J02
-SELECT dyn_get('mov', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"Toy Story"}}', projection => '#r, #y', names => '{"#r":"Role","#y":"Year"}'), dyn_get('mov', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"Toy Story"}}', projection => 'nope'),
+SELECT dyn_get('mov', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"Toy Story"}}', projection => '#r, #y', names => '{"#r":"Role","#y":"Year"}'),
+	dyn_get('mov', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"Toy Story"}}', projection => 'nope'),
        dyn_get('mov', '{"Actor":{"S":"nobody"},"Movie":{"S":"Toy Story"}}', projection => 'nope') IS NULL AS missing;
 SELECT (why($$dyn_get('mov', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"Toy Story"}}', projection => '')$$)).*;
 SELECT (why($$dyn_get('mov', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"Toy Story"}}', names => '{"#r":"Role"}')$$)).*;
 
 -- F02 the language of conditions; F03 not on key attributes; F09 an item that has expired is there until it is deleted
 SELECT dyn_put('mov', '{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Big"},"TTL":{"N":"1700000000"}}');
-SELECT dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"Tom Hanks"},":x":{"S":"ram"}}', filter => 'contains(Genre, :x) AND attribute_not_exists(nope)', projection => 'Movie') AS f02;
+SELECT dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"Tom Hanks"},":x":{"S":"ram"}}', filter => 'contains(Genre, :x) AND attribute_not_exists(nope)',
+	projection => 'Movie') AS f02;
 SELECT c.*, (why(c)).* FROM unnest(ARRAY[$$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"},":m":{"S":"x"}}', filter => '#m = :m OR Genre = :m', names => '{"#m":"Movie"}')$$,
   $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', filter => 'attribute_exists(Actor)')$$, $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', filter => 'size(Movie) > Genre')$$]) c;
-SELECT dyn_query('mov', 'Actor = :a', names => '{"#ttl":"TTL"}', vals => '{":a":{"S":"Tom Hanks"},":now":{"N":"1800000000"}}', filter => 'attribute_not_exists(#ttl) OR #ttl > :now', projection => 'Movie') AS f09,
+SELECT dyn_query('mov', 'Actor = :a', names => '{"#ttl":"TTL"}', vals => '{":a":{"S":"Tom Hanks"},":now":{"N":"1800000000"}}',
+	filter => 'attribute_not_exists(#ttl) OR #ttl > :now', projection => 'Movie') AS f09,
        dyn_get('mov', '{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Big"}}') IS NOT NULL AS stored;
 
 -- R08 the whole item after an update is what triggers have made of it, and what a partition's have
@@ -164,7 +177,9 @@ SELECT c.*, (why(c)).* FROM unnest(ARRAY[$$dyn_put('tab', key('u'), 'attribute_n
 RESET ROLE;
 
 -- U08, U13: an update that creates its item sees the key, a condition sees no item
-SELECT r, dyn_update('tab', key('new ' || r), 'SET copied = sk, kept = if_not_exists(p, :a), a = if_not_exists(nope, :a)', 'attribute_not_exists(p) AND NOT sk = :s', vals => '{":a":{"N":"1"},":s":{"S":"s"}}', return_values => r) FROM unnest(ARRAY['ALL_NEW', 'UPDATED_NEW', 'UPDATED_OLD', 'ALL_OLD']) r;
+SELECT r, dyn_update('tab', key('new ' || r), 'SET copied = sk, kept = if_not_exists(p, :a), a = if_not_exists(nope, :a)',
+	'attribute_not_exists(p) AND NOT sk = :s', vals => '{":a":{"N":"1"},":s":{"S":"s"}}', return_values => r)
+	FROM unnest(ARRAY['ALL_NEW', 'UPDATED_NEW', 'UPDATED_OLD', 'ALL_OLD']) r;
 SELECT (why($$dyn_update('tab', key('none'), 'SET a = sk', 'attribute_exists(sk)')$$)).*, dyn_get('tab', key('none'));
 SELECT (why($$dyn_update('tab', key('none'), 'SET a = sk.x')$$)).*;
 SELECT dyn_transact('[{"Update":{"TableName":"tab","Key":{"p":{"S":"in a transaction"},"sk":{"S":"a"}},"UpdateExpression":"SET copied = sk, kept = if_not_exists(p, sk)"}}]');

@@ -3,14 +3,17 @@
 \set SHOW_CONTEXT never
 SELECT dyn_create_table('app', 'pk S', 'sk N', global_indexes => '{"GSI1": {"partition_key": "g S"}}');
 CREATE FUNCTION key(sk int) RETURNS dyn_item LANGUAGE sql RETURN jsonb_build_object('pk', 'a', 'sk', sk)::dyn_item;
-CREATE FUNCTION put(sk int, VARIADIC attributes text[] DEFAULT '{}') RETURNS dyn_item LANGUAGE sql RETURN dyn_put('app', (key(sk)::jsonb || jsonb_object(attributes))::dyn_item);
+CREATE FUNCTION put(sk int, VARIADIC attributes text[] DEFAULT '{}') RETURNS dyn_item LANGUAGE sql RETURN dyn_put('app',
+	(key(sk)::jsonb || jsonb_object(attributes))::dyn_item);
 CREATE FUNCTION set_to(sk int, attribute text, val text) RETURNS dyn_item LANGUAGE sql
-	RETURN dyn_update('app', key(sk), 'SET #a = :v', names => jsonb_build_object('#a', attribute), vals => jsonb_build_object(':v', val), return_values => 'ALL_NEW');
+	RETURN dyn_update('app', key(sk), 'SET #a = :v', names => jsonb_build_object('#a', attribute), vals => jsonb_build_object(':v', val),
+		return_values => 'ALL_NEW');
 
 -- an insert takes defaults, a replacement leaves columns as they are; a row that was there has the default of its time
 SELECT put(1);
 CREATE SEQUENCE numbers;
-ALTER TABLE app ADD COLUMN gone text DEFAULT 'gone', ADD COLUMN id int GENERATED ALWAYS AS IDENTITY, ADD COLUMN made text NOT NULL DEFAULT 'then', ADD COLUMN number int DEFAULT nextval('numbers') * 10, ADD COLUMN maker name DEFAULT current_user, ADD COLUMN empty int;
+ALTER TABLE app ADD COLUMN gone text DEFAULT 'gone', ADD COLUMN id int GENERATED ALWAYS AS IDENTITY, ADD COLUMN made text NOT NULL DEFAULT 'then',
+	ADD COLUMN number int DEFAULT nextval('numbers') * 10, ADD COLUMN maker name DEFAULT current_user, ADD COLUMN empty int;
 ALTER TABLE app DROP COLUMN gone, ALTER made SET DEFAULT 'now';
 SELECT put(2);
 SELECT put(2, 'x', 'y');
@@ -18,7 +21,8 @@ SELECT set_to(1, 'x', 'y'), set_to(3, 'x', 'y');
 SELECT dyn_batch_write('app', '[{"pk":{"S":"a"},"sk":{"N":"4"}},{"pk":{"S":"a"},"sk":{"N":"2"}}]', NULL);
 UPDATE app SET made = 'by hand', empty = 1 WHERE sk = 3;
 SELECT set_to(3, 'x', 'z');
-SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"pk":{"S":"a"},"sk":{"N":"5"}}}}, {"Put": {"TableName": "app", "Item": {"pk":{"S":"a"},"sk":{"N":"3"},"x":{"S":"put"}}}}]');
+SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"pk":{"S":"a"},"sk":{"N":"5"}}}}, {"Put": {"TableName": "app",
+	"Item": {"pk":{"S":"a"},"sk":{"N":"3"},"x":{"S":"put"}}}}]');
 SELECT written FROM dyn_import_lines('app', '{"pk":{"S":"a"},"sk":{"N":"6"}}');
 SELECT sk, item ->> 'x' AS x, id, made, number, maker = current_user AS maker, empty FROM app ORDER BY sk;
 -- a default that fails
@@ -38,7 +42,8 @@ DELETE FROM app WHERE sk > 8;
 ALTER TABLE app ALTER g DROP DEFAULT;
 
 -- generated columns are of the item that is stored
-ALTER TABLE app ADD COLUMN x text GENERATED ALWAYS AS (item ->> 'x') STORED, ADD COLUMN whole text GENERATED ALWAYS AS (pk || '/' || (item ->> 'y')) STORED, ADD COLUMN pages int GENERATED ALWAYS AS (100 / (item ->> 'n')::int) STORED;
+ALTER TABLE app ADD COLUMN x text GENERATED ALWAYS AS (item ->> 'x') STORED, ADD COLUMN whole text GENERATED ALWAYS AS (pk || '/' || (item ->> 'y')) STORED,
+	ADD COLUMN pages int GENERATED ALWAYS AS (100 / (item ->> 'n')::int) STORED;
 SELECT put(1, 'x', 'one', 'y', '1', 'n', '7');
 SELECT put(1, 'x', 'two', 'y', '1', 'n', '5');
 SELECT put(1, 'x', 'three', 'n', '0');

@@ -4,9 +4,11 @@
 \set SHOW_CONTEXT never
 SELECT dyn_create_table('app', 'pk S', 'sk N', global_indexes => '{"GSI1": {"partition_key": "g S"}}');
 CREATE FUNCTION key(sk int) RETURNS dyn_item LANGUAGE sql RETURN jsonb_build_object('pk', 'a', 'sk', sk)::dyn_item;
-CREATE FUNCTION put(sk int, VARIADIC attributes text[] DEFAULT '{}') RETURNS dyn_item LANGUAGE sql RETURN dyn_put('app', (key(sk)::jsonb || jsonb_object(attributes))::dyn_item);
+CREATE FUNCTION put(sk int, VARIADIC attributes text[] DEFAULT '{}') RETURNS dyn_item LANGUAGE sql RETURN dyn_put('app',
+	(key(sk)::jsonb || jsonb_object(attributes))::dyn_item);
 CREATE FUNCTION set_to(sk int, attribute text, val text) RETURNS dyn_item LANGUAGE sql
-	RETURN dyn_update('app', key(sk), 'SET #a = :v', names => jsonb_build_object('#a', attribute), vals => jsonb_build_object(':v', val), return_values => 'ALL_NEW');
+	RETURN dyn_update('app', key(sk), 'SET #a = :v', names => jsonb_build_object('#a', attribute), vals => jsonb_build_object(':v', val),
+		return_values => 'ALL_NEW');
 
 -- a column that is derived for an index refers to another table
 CREATE TABLE groups (id text COLLATE "C" PRIMARY KEY);
@@ -17,7 +19,8 @@ SELECT put(3, 'g', 'g3');
 SELECT set_to(2, 'g', 'g3');
 SELECT set_to(2, 'g', 'g2');
 SELECT dyn_batch_write('app', '[{"pk":{"S":"a"},"sk":{"N":"4"},"g":{"S":"g1"}},{"pk":{"S":"a"},"sk":{"N":"5"},"g":{"S":"g5"}}]', NULL);
-SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"pk":{"S":"a"},"sk":{"N":"4"},"g":{"S":"g4"}}}}, {"Delete": {"TableName": "app", "Key": {"pk":{"S":"a"},"sk":{"N":"1"}}}}]');
+SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"pk":{"S":"a"},"sk":{"N":"4"},"g":{"S":"g4"}}}}, {"Delete": {"TableName": "app",
+	"Key": {"pk":{"S":"a"},"sk":{"N":"1"}}}}]');
 SELECT dyn_import_lines('app', '{"pk":{"S":"a"},"sk":{"N":"4"},"g":{"S":"g4"}}');
 SET client_min_messages = error;
 CALL dyn_backfill('app', 'SET g = :v', 'sk > :n', vals => '{":v":{"S":"g4"},":n":{"N":"1"}}');
@@ -87,7 +90,8 @@ SELECT put(1, 'n', 'many');
 SELECT put(1, 'n', '7', 'g', 'z');
 SELECT dyn_update('app', key(2), 'SET n = :v', vals => '{":v":{"N":"5"}}');
 SELECT dyn_update('app', key(4), 'SET n = :v', vals => '{":v":{"N":"5"}}');
-SELECT dyn_batch_write('app', '[{"pk":{"S":"a"},"sk":{"N":"1"},"n":{"N":"2"}},{"pk":{"S":"a"},"sk":{"N":"2"},"n":{"N":"6"}}]', '[{"pk":{"S":"a"},"sk":{"N":"3"}}]');
+SELECT dyn_batch_write('app', '[{"pk":{"S":"a"},"sk":{"N":"1"},"n":{"N":"2"}},{"pk":{"S":"a"},"sk":{"N":"2"},"n":{"N":"6"}}]',
+	'[{"pk":{"S":"a"},"sk":{"N":"3"}}]');
 SELECT dyn_import_lines('app', e'{"pk":{"S":"a"},"sk":{"N":"1"},"n":{"N":"3"}}\n{"pk":{"S":"a"},"sk":{"N":"2"},"n":{"N":"6"}}', on_error => 'skip');
 SET client_min_messages = error;
 CALL dyn_backfill('app', 'ADD n :v', 'pk = :a', vals => '{":v":{"N":"1"},":a":{"S":"a"}}');
@@ -108,8 +112,10 @@ SELECT put(1, 'a', '1', 'b', '2');
 SELECT set_to(1, 'b', '5');
 SELECT set_to(1, 'b', '3');
 SELECT put(3, 'a', '3', 'b', '4');
-SELECT dyn_batch_write('app', '[{"pk":{"S":"a"},"sk":{"N":"4"},"a":{"N":"20"},"b":{"N":"25"}},{"pk":{"S":"a"},"sk":{"N":"5"},"a":{"N":"24"},"b":{"N":"30"}}]', NULL);
-SELECT dyn_transact('[{"Delete": {"TableName": "app", "Key": {"pk":{"S":"a"},"sk":{"N":"1"}}}}, {"Put": {"TableName": "app", "Item": {"pk":{"S":"a"},"sk":{"N":"6"},"a":{"N":"1"},"b":{"N":"3"}}}}]');
+SELECT dyn_batch_write('app', '[{"pk":{"S":"a"},"sk":{"N":"4"},"a":{"N":"20"},"b":{"N":"25"}},{"pk":{"S":"a"},"sk":{"N":"5"},"a":{"N":"24"},"b":{"N":"30"}}]',
+	NULL);
+SELECT dyn_transact('[{"Delete": {"TableName": "app", "Key": {"pk":{"S":"a"},"sk":{"N":"1"}}}}, {"Put": {"TableName": "app",
+	"Item": {"pk":{"S":"a"},"sk":{"N":"6"},"a":{"N":"1"},"b":{"N":"3"}}}}]');
 ALTER TABLE app DROP CONSTRAINT apart, ADD CONSTRAINT apart EXCLUDE USING hash (g WITH =) DEFERRABLE INITIALLY DEFERRED;
 SELECT put(1, 'g', 'x');
 SELECT put(2, 'g', 'x');

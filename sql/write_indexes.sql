@@ -7,9 +7,11 @@ CREATE EXTENSION IF NOT EXISTS amcheck;
 RESET client_min_messages;
 SELECT dyn_create_table('app', 'pk S', 'sk N', global_indexes => '{"GSI1": {"partition_key": "g S"}}');
 CREATE FUNCTION key(sk int) RETURNS dyn_item LANGUAGE sql RETURN jsonb_build_object('pk', 'a', 'sk', sk)::dyn_item;
-CREATE FUNCTION put(sk int, VARIADIC attributes text[] DEFAULT '{}') RETURNS dyn_item LANGUAGE sql RETURN dyn_put('app', (key(sk)::jsonb || jsonb_object(attributes))::dyn_item);
+CREATE FUNCTION put(sk int, VARIADIC attributes text[] DEFAULT '{}') RETURNS dyn_item LANGUAGE sql RETURN dyn_put('app',
+	(key(sk)::jsonb || jsonb_object(attributes))::dyn_item);
 CREATE FUNCTION set_to(sk int, attribute text, val text) RETURNS dyn_item LANGUAGE sql
-	RETURN dyn_update('app', key(sk), 'SET #a = :v', names => jsonb_build_object('#a', attribute), vals => jsonb_build_object(':v', val), return_values => 'ALL_NEW');
+	RETURN dyn_update('app', key(sk), 'SET #a = :v', names => jsonb_build_object('#a', attribute), vals => jsonb_build_object(':v', val),
+		return_values => 'ALL_NEW');
 CREATE FUNCTION number(item dyn_item, name text) RETURNS int IMMUTABLE LANGUAGE sql RETURN (item ->> name)::int;
 
 -- unique: each item for itself, items of one call among each other
@@ -22,9 +24,12 @@ SELECT set_to(2, 'mail', 'ann');
 SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"N":"5"},"mail":{"S":"ann"}}', 'attribute_not_exists(pk)');
 SELECT dyn_batch_write('app', '[{"pk":{"S":"a"},"sk":{"N":"5"},"mail":{"S":"cid"}},{"pk":{"S":"a"},"sk":{"N":"6"},"mail":{"S":"cid"}}]', NULL);
 SELECT dyn_batch_write('app', '[{"pk":{"S":"a"},"sk":{"N":"2"},"mail":{"S":"ann"}},{"pk":{"S":"a"},"sk":{"N":"1"},"mail":{"S":"bob"}}]', NULL);
-SELECT dyn_transact('[{"Delete": {"TableName": "app", "Key": {"pk":{"S":"a"},"sk":{"N":"1"}}}}, {"Put": {"TableName": "app", "Item": {"pk":{"S":"a"},"sk":{"N":"7"},"mail":{"S":"ann"}}}}]');
-SELECT dyn_transact('[{"Delete": {"TableName": "app", "Key": {"pk":{"S":"a"},"sk":{"N":"7"}}}}, {"Put": {"TableName": "app", "Item": {"pk":{"S":"a"},"sk":{"N":"1"},"mail":{"S":"ann"}}}}]');
-SELECT * FROM dyn_import_lines('app', e'{"pk":{"S":"a"},"sk":{"N":"8"},"mail":{"S":"dan"}}\n{"pk":{"S":"a"},"sk":{"N":"9"},"mail":{"S":"bob"}}', on_error => 'skip');
+SELECT dyn_transact('[{"Delete": {"TableName": "app", "Key": {"pk":{"S":"a"},"sk":{"N":"1"}}}}, {"Put": {"TableName": "app",
+	"Item": {"pk":{"S":"a"},"sk":{"N":"7"},"mail":{"S":"ann"}}}}]');
+SELECT dyn_transact('[{"Delete": {"TableName": "app", "Key": {"pk":{"S":"a"},"sk":{"N":"7"}}}}, {"Put": {"TableName": "app",
+	"Item": {"pk":{"S":"a"},"sk":{"N":"1"},"mail":{"S":"ann"}}}}]');
+SELECT * FROM dyn_import_lines('app', e'{"pk":{"S":"a"},"sk":{"N":"8"},"mail":{"S":"dan"}}\n{"pk":{"S":"a"},"sk":{"N":"9"},"mail":{"S":"bob"}}',
+	on_error => 'skip');
 SELECT item FROM app ORDER BY sk;
 -- NULLs that are equal, and a part of the rows
 CREATE UNIQUE INDEX one_without ON app (pk, (item ->> 'side')) NULLS NOT DISTINCT WHERE sk < 2;
@@ -41,7 +46,8 @@ BEGIN;
 SELECT put(1, 'g', 'y');
 SELECT put(2, 'g', 'x');
 COMMIT;
-SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"pk":{"S":"a"},"sk":{"N":"1"},"g":{"S":"x"}}}}, {"Put": {"TableName": "app", "Item": {"pk":{"S":"a"},"sk":{"N":"2"},"g":{"S":"y"}}}}]');
+SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"pk":{"S":"a"},"sk":{"N":"1"},"g":{"S":"x"}}}}, {"Put": {"TableName": "app",
+	"Item": {"pk":{"S":"a"},"sk":{"N":"2"},"g":{"S":"y"}}}}]');
 BEGIN;
 SELECT put(3, 'g', 'x');
 SET CONSTRAINTS one_g IMMEDIATE;
@@ -91,7 +97,8 @@ SELECT found();
 RESET enable_indexscan;
 RESET enable_indexonlyscan;
 RESET enable_bitmapscan;
-SELECT bt_index_check(c.oid, true) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam WHERE i.indrelid = 'app'::regclass AND a.amname = 'btree';
+SELECT bt_index_check(c.oid, true) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam WHERE i.indrelid = 'app'::regclass
+	AND a.amname = 'btree';
 -- an expression that fails refuses the write
 CREATE INDEX fails ON app ((1 / nullif(number(item, 'n'), 1)));
 SELECT put(6, 'n', '0');

@@ -5,7 +5,8 @@
 SELECT dyn_create_table('app', 'pk S', 'sk N', global_indexes => '{"GSI1": {"partition_key": "g S"}}');
 CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-	RAISE NOTICE '% % % %', TG_NAME, TG_WHEN, TG_OP, CASE WHEN TG_LEVEL = 'ROW' THEN concat_ws(' ', (CASE WHEN TG_OP <> 'INSERT' THEN OLD.item END)::text, '=>', (CASE WHEN TG_OP <> 'DELETE' THEN NEW.item END)::text) END;
+	RAISE NOTICE '% % % %', TG_NAME, TG_WHEN, TG_OP, CASE WHEN TG_LEVEL = 'ROW'
+		THEN concat_ws(' ', (CASE WHEN TG_OP <> 'INSERT' THEN OLD.item END)::text, '=>', (CASE WHEN TG_OP <> 'DELETE' THEN NEW.item END)::text) END;
 	RETURN CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
 END $$;
 CREATE TRIGGER stmt_before BEFORE INSERT OR UPDATE OR DELETE ON app FOR EACH STATEMENT EXECUTE FUNCTION tell();
@@ -31,7 +32,8 @@ SELECT dyn_delete('app', '{"pk":{"S":"a"},"sk":{"N":"3"}}');
 SELECT dyn_delete('app', '{"pk":{"S":"a"},"sk":{"N":"2"}}', return_values => 'ALL_OLD');
 -- batches and transactions: as many statements as there are
 SELECT dyn_batch_write('app', '[{"pk":{"S":"b"},"sk":{"N":"1"}},{"pk":{"S":"a"},"sk":{"N":"1"}}]', '[{"pk":{"S":"b"},"sk":{"N":"7"}}]');
-SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"pk":{"S":"b"},"sk":{"N":"2"}}}}, {"Delete": {"TableName": "app", "Key": {"pk":{"S":"b"},"sk":{"N":"1"}}}},
+SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"pk":{"S":"b"},"sk":{"N":"2"}}}}, {"Delete": {"TableName": "app",
+	"Key": {"pk":{"S":"b"},"sk":{"N":"1"}}}},
 	{"Update": {"TableName": "app", "Key": {"pk":{"S":"a"},"sk":{"N":"1"}}, "UpdateExpression": "SET n = :n", "ExpressionAttributeValues": {":n":{"N":"9"}}}}]');
 DROP TRIGGER stmt_before ON app;
 DROP TRIGGER stmt_after ON app;
@@ -68,7 +70,8 @@ BEGIN
 	RETURN NEW;
 END $$;
 CREATE TRIGGER change BEFORE INSERT OR UPDATE ON app FOR EACH ROW EXECUTE FUNCTION change();
-CREATE FUNCTION put(what text, sk int DEFAULT 5) RETURNS dyn_item LANGUAGE sql RETURN dyn_put('app', jsonb_build_object('pk', 'c', 'sk', sk, 'g', 'given', 'act', what));
+CREATE FUNCTION put(what text, sk int DEFAULT 5) RETURNS dyn_item LANGUAGE sql RETURN dyn_put('app',
+	jsonb_build_object('pk', 'c', 'sk', sk, 'g', 'given', 'act', what));
 SELECT put('group');
 SELECT put('group');
 TABLE app;
@@ -82,7 +85,8 @@ SELECT dyn_update('app', '{"pk":{"S":"c"},"sk":{"N":"5"}}', 'SET act = :d', vals
 SELECT put('long');
 SELECT put('large');
 SELECT put('none');
-SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"pk":{"S":"c"},"sk":{"N":"6"},"act":{"S":"group"}}}}, {"Put": {"TableName": "app", "Item": {"pk":{"S":"c"},"sk":{"N":"7"},"act":{"S":"long"}}}}]');
+SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"pk":{"S":"c"},"sk":{"N":"6"},"act":{"S":"group"}}}},
+	{"Put": {"TableName": "app", "Item": {"pk":{"S":"c"},"sk":{"N":"7"},"act":{"S":"long"}}}}]');
 SELECT dyn_batch_write('app', '[{"pk":{"S":"c"},"sk":{"N":"6"},"act":{"S":"group"}},{"pk":{"S":"c"},"sk":{"N":"5"},"act":{"S":"group"}}]', NULL);
 SELECT * FROM dyn_import_lines('app', e'{"pk":{"S":"c"},"sk":{"N":"6"},"act":{"S":"ungroup"}}\n{"pk":{"S":"c"},"sk":{"N":"8"},"act":{"S":"group"}}');
 CALL dyn_backfill('app', 'SET seen = :s', 'pk = :c', vals => '{":s":{"N":"1"},":c":{"S":"c"}}');
