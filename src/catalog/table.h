@@ -188,6 +188,7 @@ extern const char *dyn_unsupported(Relation rel);
 
 /* lookup.c */
 #define DYN_NOT_FOUND_WORDS "Requested resource not found"
+extern void dyn_count_missing(void);
 extern Oid dyn_table_lookup(ItemSpan name);
 extern Relation dyn_table_open(text *name, LOCKMODE lockmode, DynTable **table);
 extern Relation dyn_table_find(ItemSpan name, LOCKMODE lockmode, DynTable **table);
