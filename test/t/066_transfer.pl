@@ -184,6 +184,10 @@ write_file('names/kept', '');
 IPC::Run::run(['sh', '-c', 'cd "$0" && "$@"', "$dir/names", 'dynamo_table', 'import', '--table', 'exported', '--', '-delete'], '2>', \$err);
 is($err, "dynamo_table: ./-delete has no files *.json, *.json.gz or *.json.zst\n", 'a folder whose name is an option');
 ok(-e "$dir/names/kept", 'removes nothing');
+# or have lines, of which the second one is a file elsewhere
+mkdir "$dir/names/a\n" and mkdir "$dir/names/a\n/tmp" or die $!;
+($status, $out, $err) = command('import', '--table', 'exported', "$dir/names");
+is("$status $err", "1 dynamo_table: $dir/names has a name of several lines\n", 'a folder with a name of several lines');
 unlink "$folder/data/part1.json.gz";
 ($status, $out, $err) = command('import', '--table', 'exported', "$dir/s3");
 like($err, qr/is named by .*manifest-files\.json, but is not there/, 'as is one that is not there');
