@@ -71,14 +71,22 @@ exists(const char *path)
 	return access(path, F_OK) == 0;
 }
 
-/* Keep other gateways out of the folder, as long as we live. */
+/* Keep other gateways out of the folder, as long as we live.  What is in a folder of another user is not
+ * ours: settings of Postgres, a log that may be a link, and keys that a shell is told to take. */
 static bool
 embedded_lock(const char *folder)
 {
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat found;
 
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &found) != 0)
 		return embedded_fail("read", folder);
+	if (found.st_uid != geteuid())
+	{
+		close(fd);
+		errno = EPERM;
+		return embedded_fail("make private", folder);
+	}
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return true;
 	close(fd);

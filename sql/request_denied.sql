@@ -135,6 +135,20 @@ RESET dynamo_table.arn_account;
 SELECT dyn_put('arn:aws:dynamodb:x:1:table/shut', '{"pk":{"S":"a"}}');
 SELECT dyn_get('arn:aws:dynamodb:x:2:table/shut', '{"pk":{"S":"a"}}');
 
+-- names that are not there do not fill the session's memory
+CREATE FUNCTION denied.memory() RETURNS bigint LANGUAGE sql AS $$ SELECT used_bytes FROM pg_backend_memory_contexts WHERE name = 'CacheMemoryContext' $$;
+CREATE PROCEDURE denied.ask(first int, last int, OUT answers text) LANGUAGE plpgsql AS $$
+BEGIN
+  FOR i IN first .. last LOOP
+    answers := concat_ws(' ', substr(public.request('GetItem', format('{"TableName":"n%s.missing%s","Key":{"pk":{"S":"a"}}}', i, i)), 1, 5),
+      substr(public.request('CreateTable', format('{"TableName":"pg_catalog.missing%s","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST"}', i)), 1, 5));
+  END LOOP;
+END $$;
+CALL denied.ask(1, 500, NULL);
+SELECT denied.memory() AS before \gset
+CALL denied.ask(501, 3500, NULL);
+SELECT denied.memory() - :before < 2000000 AS bounded;
+
 DROP SCHEMA denied, denied_closed CASCADE;
 DROP FUNCTION request;
 DROP ROLE regress_denied_owner, regress_denied_user, "regress ""d'enied";

@@ -77,6 +77,7 @@ creation_name(ItemSpan name, Oid *namespace, char **relation)
 	extension_keep_schema(*namespace);
 	if (OidIsValid(get_relname_relid(*relation, *namespace)))
 		fail_exists(name);
+	dyn_count_missing();
 	return quote_qualified_identifier(get_namespace_name(*namespace), *relation);
 }
 

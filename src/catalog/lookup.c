@@ -6,10 +6,13 @@
 
 #include "access/relation.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_namespace.h"
 #include "common/hashfn.h"
 #include "mb/pg_wchar.h"
 #include "nodes/makefuncs.h"
 #include "utils/builtins.h"
+#include "utils/catcache.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
@@ -24,6 +27,9 @@
 #include "server/errors.h"
 
 #define NAME_PREFIX_LENGTH 54
+
+/* Some 800 bytes each. */
+#define MAX_MISSING_NAMES 1000
 
 static bool
 is_reserved_column(const char *name)
@@ -98,6 +104,21 @@ dyn_name_of_relation(const char *relation, const DynSettings *settings)
 	return (ItemSpan){relation, (uint32) strlen(relation)};
 }
 
+/*
+ * Count a name that is not there.  The server remembers it until the session ends, and it may be any text
+ * of a client.
+ */
+void
+dyn_count_missing(void)
+{
+	static uint32 names = 0;
+
+	if (++names % MAX_MISSING_NAMES != 0)
+		return;
+	CatalogCacheFlushCatalog(RelationRelationId);
+	CatalogCacheFlushCatalog(NamespaceRelationId);
+}
+
 /* Looks the whole name up by the search_path first, then as "schema.table". */
 static Oid
 lookup_table(ItemSpan name, RightsWanted *wanted)
@@ -112,10 +133,12 @@ lookup_table(ItemSpan name, RightsWanted *wanted)
 	if (OidIsValid(relid))
 		return relid;
 	dyn_split_name(name, &schema, &relation);
-	if (schema == NULL)
-		return InvalidOid;
-	return RangeVarGetRelidExtended(makeRangeVar(schema, relation, -1), wanted->mode,
-									RVR_MISSING_OK, rights_check_name, wanted);
+	if (schema != NULL)
+		relid = RangeVarGetRelidExtended(makeRangeVar(schema, relation, -1), wanted->mode,
+										 RVR_MISSING_OK, rights_check_name, wanted);
+	if (!OidIsValid(relid))
+		dyn_count_missing();
+	return relid;
 }
 
 /*

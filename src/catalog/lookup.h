@@ -8,6 +8,7 @@
 #include "catalog/table.h"
 
 #define DYN_NOT_FOUND_WORDS "Requested resource not found"
+extern void dyn_count_missing(void);
 extern Oid dyn_table_lookup(ItemSpan name);
 extern Relation dyn_table_open(text *name, LOCKMODE lockmode, DynTable **table);
 extern Relation dyn_table_find(ItemSpan name, LOCKMODE lockmode, DynTable **table);

@@ -203,6 +203,17 @@ try:
         status, output = run('--embedded', 'here', *FLAGS)
         ok(status == 1 and f'the user {USER} could not make the folder "{folder}/private/here": Permission denied' in output, 'where another user is', output)
         os.chdir('/')
+        # what is in it may be settings of Postgres, a link to a file of ours as "log", and what a shell takes
+        path = prepared('planted')
+        os.mkdir(path + '/data')
+        with open(path + '/keys', 'w') as keys, open(path + '/data/postgresql.conf', 'w') as settings:
+            keys.write('AWS_ACCESS_KEY_ID=x\n')
+            settings.write("x = y '$(echo)'\n")
+        ours = prepared('ours') + '/profile'
+        os.symlink(ours, path + '/log')
+        shutil.chown(path, 'nobody')
+        status, output = run('--embedded', path, *FLAGS)
+        ok(status == 1 and f'could not make private "{path}"' in output and not os.path.exists(ours), 'one that another user has filled', output)
         os.mkdir(folder + '/open')
         os.chmod(folder + '/open', 0o777)
         status, output = run('--embedded', folder + '/open', *FLAGS)

@@ -178,6 +178,16 @@ write_file('s3/AWSDynamoDB/01693685827463-2d8752fd/manifest-files.json', $manife
 ($status, $out, $err) = command('import', '--table', 'exported', "$dir/s3");
 like($err, qr/is not understood/, 'and so is a manifest of another kind');
 write_file('s3/AWSDynamoDB/01693685827463-2d8752fd/manifest-files.json', $manifest[0] . "\n");
+# its name may be an option of find, which removes files
+mkdir "$dir/names" and mkdir "$dir/names/-delete" or die $!;
+write_file('names/kept', '');
+IPC::Run::run(['sh', '-c', 'cd "$0" && "$@"', "$dir/names", 'dynamo_table', 'import', '--table', 'exported', '--', '-delete'], '2>', \$err);
+is($err, "dynamo_table: ./-delete has no files *.json, *.json.gz or *.json.zst\n", 'a folder whose name is an option');
+ok(-e "$dir/names/kept", 'removes nothing');
+# or have lines, of which the second one is a file elsewhere
+mkdir "$dir/names/a\n" and mkdir "$dir/names/a\n/tmp" or die $!;
+($status, $out, $err) = command('import', '--table', 'exported', "$dir/names");
+is("$status $err", "1 dynamo_table: $dir/names has a name of several lines\n", 'a folder with a name of several lines');
 unlink "$folder/data/part1.json.gz";
 ($status, $out, $err) = command('import', '--table', 'exported', "$dir/s3");
 like($err, qr/is named by .*manifest-files\.json, but is not there/, 'as is one that is not there');
@@ -453,6 +463,12 @@ is($status, 1, 'an import that fails');
 like(slurp_file("$dir/refused.json"), qr/^\{"Metadata":\{"line":1,[^\n]*\n\z/, 'leaves what it had refused before');
 ($status, $out, $err) = command('import', '--table', 'forms', '--refused', "$dir/none/refused.json", $versions);
 is("$status $err", "1 dynamo_table: $dir/none/refused.json cannot be written\n", 'a file that cannot be written is told first');
+for my $source ("$dir/refused.json", "$dir/../files/refused.json")
+{
+	write_file('refused.json', 'of another import');
+	($status, $out, $err) = command('import', '--table', 'forms', '--refused', "$dir/refused.json", $versions, $source);
+	is("$status $err " . slurp_file("$dir/refused.json"), "1 dynamo_table: $dir/refused.json is imported: what is refused needs another file\n of another import", 'nor is a file that is imported overwritten');
+}
 for (['--values', '{}'], ['--condition', 'x =', '--refused'], ['--format', 'scan'])
 {
 	($status, $out, $err) = command('import', '--table', 'forms', @$_, $versions);
