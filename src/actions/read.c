@@ -199,7 +199,7 @@ check_attributes(Read *read)
 	if (read->request->parts && read->index->projection != DYN_PROJECT_ALL)
 		read->filters_part = true;
 	read->whole = read->index->projection == DYN_PROJECT_ALL || select == SELECT_ALL_ATTRIBUTES;
-	if (read->request->meter != NULL && read->index->projection != DYN_PROJECT_ALL)
+	if (read->call.meter != NULL && read->index->projection != DYN_PROJECT_ALL)
 		read->fetches = read->whole || find_unprojected(read, read->projection) != NULL ||
 						(!read->filters_part && find_unprojected(read, read->filter) != NULL);
 }
@@ -301,16 +301,17 @@ read_open(Read *read, const ReadRequest *request, ResultCallback callback, void 
 	if (request->projection != NULL)
 		read->projection = expr_projection(request->expressions, text_span(request->projection));
 	expr_request_done(request->expressions);
-	read->rel = action_open(request->open, request->table, AccessShareLock, &read->table);
+	action_open(request->call, request->table, AccessShareLock, &read->call);
+	read->table = read->call.table;
 	choose_index(read);
 	if (counted != NULL)
-		operation_opened(counted, read->rel, read->index->name);
+		operation_opened(counted, read->call.rel, read->index->name);
 	if (request->consistent)
 		action_check_consistent(read->index);
 	check_attributes(read);
 	result->table = read->table;
 	result->index = read->index;
-	read->sized = request->paged || request->explanation != NULL || request->meter != NULL;
+	read->sized = request->paged || request->explanation != NULL || read->call.meter != NULL;
 	read->hides = expiry_hides(read->table);
 	read->keys_only = keys_suffice(read);
 	read->part = part_suffices(read);
@@ -328,7 +329,7 @@ read_close(Read *read)
 		read->counted->read = read->result->scanned;
 		read->counted->returned = read->result->count;
 	}
-	relation_close(read->rel, NoLock);
+	relation_close(read->call.rel, NoLock);
 }
 
 /*
@@ -391,7 +392,7 @@ read_item(Read *read, const StoreRow *row)
 	if (read->sized)
 		result->bytes += (int64) dyn_index_entry_size(read->table, read->index, item);
 	if (read->fetches)
-		request->meter->fetched(item_size(item_root(item)), request->meter->arg);
+		read->call.meter->fetched(item_size(item_root(item)), read->call.meter->arg);
 	if (passes(read, item, row->projected) &&
 		!(read->hides && expiry_has_passed(read->table, item)))
 	{
@@ -424,7 +425,7 @@ read_likely(const Read *read)
 void
 read_tell_meter(Read *read)
 {
-	const ReadMeter *meter = read->request->meter;
+	const ReadMeter *meter = read->call.meter;
 
 	if (meter == NULL)
 		return;

@@ -12,10 +12,10 @@
 typedef struct Read
 {
 	const ReadRequest *request;
+	FrontCall call; /* with the table */
 	OperationTable *counted; /* NULL: it is only checked */
 	const Expr *filter;
 	const Expr *projection;
-	Relation rel;
 	DynTable *table;
 	const DynIndex *index;
 	bool whole; /* items are returned as the table has them */

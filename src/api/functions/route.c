@@ -150,18 +150,19 @@ check_privilege(Oid routed, Oid schema)
 }
 
 /*
- * Opens the table of a routed function, which has a qualified name, quoted as in SQL: the nodes'
- * search_paths differ.  Returns false if fcinfo is of another function, with nargs arguments.
+ * Begins a call of a function of that many arguments, or of its routed function.  The latter's table
+ * is opened here: it has a qualified name, quoted as in SQL, since the nodes' search_paths differ.
  */
-bool
-call_open(FunctionCallInfo fcinfo, int nargs, LOCKMODE mode, OpenTable *open)
+void
+call_begin(FunctionCallInfo fcinfo, int nargs, LOCKMODE mode, FrontCall *call)
 {
 	RangeVar *name;
 	RightsWanted wanted = {.mode = mode};
 	Oid relid;
 
+	*call = (FrontCall){0};
 	if (PG_NARGS() == nargs)
-		return false;
+		return;
 	if (mode == RowExclusiveLock && has_been_planned_alone())
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -173,14 +174,21 @@ call_open(FunctionCallInfo fcinfo, int nargs, LOCKMODE mode, OpenTable *open)
 						 "preparing it.")));
 	name = makeRangeVarFromNameList(textToQualifiedNameList(PG_GETARG_TEXT_PP(0)));
 	relid = RangeVarGetRelidExtended(name, mode, 0, rights_check_name, &wanted);
-	open->rel = relation_open(relid, NoLock);
-	open->table = dyn_schema(open->rel);
-	if (open->table == NULL)
+	call->rel = relation_open(relid, NoLock);
+	call->table = dyn_schema(call->rel);
+	if (call->table == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a table of items", RelationGetRelationName(open->rel))));
-	check_privilege(fcinfo->flinfo->fn_oid, dyn_type_schema(open->table->item_type));
-	return true;
+				 errmsg("\"%s\" is not a table of items", RelationGetRelationName(call->rel))));
+	check_privilege(fcinfo->flinfo->fn_oid, dyn_type_schema(call->table->item_type));
+}
+
+/* Ends a call.  The lock of its table stays. */
+void
+call_end(const FrontCall *call)
+{
+	if (call->rel != NULL)
+		relation_close(call->rel, NoLock);
 }
 
 /*
@@ -251,7 +259,7 @@ item_partition(const DynTable *table, const DynItem *item, Datum *partition)
 
 /* The partition key of a call whose arguments are constants; false: it has none. */
 static bool
-call_partition(const FuncExpr *call, const OpenTable *open, Datum *partition)
+call_partition(const FuncExpr *call, const FrontCall *open, Datum *partition)
 {
 	const Const *second = lsecond(call->args);
 
@@ -311,7 +319,7 @@ partition_constant(const DynTable *table, Datum partition)
 }
 
 static Node *
-routed_call(const FuncExpr *call, const OpenTable *open)
+routed_call(const FuncExpr *call, const FrontCall *open)
 {
 	const DynTable *table = open->table;
 	FuncExpr *routed;
@@ -339,7 +347,7 @@ simplify(const SupportRequestSimplify *request)
 {
 	const FuncExpr *call = request->fcall;
 	Node *routed;
-	OpenTable open;
+	FrontCall open = {0};
 	ListCell *cell;
 
 	if (!citus_is_installed() || !transaction_is_fresh() || !statement_is_alone() ||
