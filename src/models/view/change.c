@@ -483,6 +483,7 @@ delete_row(ViewCall *call)
 	open_read_row(call, &writer);
 	find_key(call, &writer, &write);
 	write_delete(&writer, &write, true, judge_deletion, call);
+	write_done(&writer, &write);
 	write_close(&writer);
 	return write.old == NULL ? NULL : call->old_row.tuple;
 }
