@@ -97,6 +97,7 @@ typedef struct FrontCall
 {
 	Relation rel; /* the table, which the front end has opened and locked, and will close */
 	DynTable *table; /* the same */
+	const Node *site; /* where the SQL function is called: the store asks whether that is all */
 	ItemMeasure *measure; /* of a call for one item */
 	const ReadMeter *meter; /* of a Query or Scan */
 } FrontCall;
@@ -126,7 +127,6 @@ typedef struct ItemRequest
 	bool insert; /* a put replaces nothing */
 	BuiltExpressions built;
 	const ItemForm *form; /* NULL: as they are stored */
-	bool alone; /* the call is a transaction by itself */
 } ItemRequest;
 
 /* Called for each item of a result; the datum lives as long as the call. */
@@ -159,7 +159,6 @@ typedef struct ReadRequest
 	StoreExplanation *explanation; /* or NULL */
 	BuiltExpressions built;
 	bool parts; /* the filter sees only what the index projects, also if that is a local one */
-	bool alone; /* the call is a transaction by itself */
 } ReadRequest;
 
 typedef struct QueryRequest

@@ -55,7 +55,7 @@ run_get(Operation *operation, void *arg)
 		action_check_consistent(&call.table->primary);
 	dyn_key_exact(call.table, &call.table->primary, request->item, DYN_KEY_OF_REQUEST, &key);
 	store_begin(&callback);
-	item = store_get(call.table, &key, request->alone);
+	item = store_get(call.table, &key, call.site);
 	store_end(&callback);
 	relation_close(call.rel, NoLock);
 	if (call.measure != NULL)
@@ -93,8 +93,6 @@ open_write(const ItemRequest *request, Operation *operation, ItemWriter *writer)
 	action_open(request->call, request->table, RowExclusiveLock, &call);
 	operation_opened(&operation->table, call.rel, call.table->primary.name);
 	write_open(writer, &call);
-	if (request->alone)
-		store_writer_alone(writer->store);
 }
 
 static void

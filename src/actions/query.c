@@ -284,7 +284,7 @@ run_query(Operation *operation, void *arg)
 	range.want = read_want(&read);
 	range.forward = request->forward;
 	range.likely = read_likely(&read);
-	range.alone = request->read.alone;
+	range.site = read.call.site;
 	set_range(&read, terms, &range);
 	read_start(&read, &range);
 	read_range(&read, &range);

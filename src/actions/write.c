@@ -23,7 +23,7 @@ write_open(ItemWriter *writer, const FrontCall *call)
 {
 	*writer = (ItemWriter){.rel = call->rel,
 						   .table = call->table,
-						   .store = store_writer(call->rel, call->table),
+						   .store = store_writer(call->rel, call->table, call->site),
 						   .measure = call->measure};
 	if (call->measure != NULL)
 		*call->measure =

@@ -38,7 +38,6 @@ extern void set_store(const char *refusal, bool remote, Datum *values, bool *nul
 extern bool query_partition(const FuncExpr *function, const FrontCall *call, Datum *partition);
 
 /* route.c */
-extern bool call_is_alone(FunctionCallInfo fcinfo);
 extern void call_begin(FunctionCallInfo fcinfo, int nargs, LOCKMODE mode, FrontCall *call);
 extern void call_end(const FrontCall *call);
 

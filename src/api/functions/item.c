@@ -19,7 +19,6 @@ run(FunctionCallInfo fcinfo, int nargs, LOCKMODE mode, ItemRequest *request,
 	FrontCall call;
 	DynItem *item;
 
-	request->alone = call_is_alone(fcinfo);
 	call_begin(fcinfo, nargs, mode, &call);
 	request->call = &call;
 	request->table = PG_GETARG_TEXT_PP(0);

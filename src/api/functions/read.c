@@ -130,7 +130,6 @@ dyn_query(PG_FUNCTION_ARGS)
 
 	get_query(fcinfo, false, &request);
 	forbid_count(&request.read);
-	request.read.alone = call_is_alone(fcinfo);
 	call_begin(fcinfo, QUERY_ARGUMENTS, AccessShareLock, &call);
 	request.read.call = &call;
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);

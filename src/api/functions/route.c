@@ -51,76 +51,6 @@
 #define GENERIC_PLAN_COST 1000
 
 /*
- * Whether nothing has been done in this transaction, and the client has not begun a block.  Several
- * statements in one message are a block, too.
- */
-static bool
-transaction_is_fresh(void)
-{
-	return MyBackendType == B_BACKEND && !IsTransactionBlock() &&
-		   GetCurrentTransactionNestLevel() == 1 && (MyXactFlags & XACT_FLAGS_PIPELINING) == 0 &&
-		   !TransactionIdIsValid(GetTopTransactionIdIfAny());
-}
-
-/*
- * Calls that are transactions
- */
-
-static bool
-is_plain_argument(const Node *node)
-{
-	return IsA(node, Const) ||
-		   (IsA(node, Param) && ((const Param *) node)->paramkind == PARAM_EXTERN);
-}
-
-/* The only expression of a plan that does nothing else, or NULL. */
-static const Node *
-only_expression(const PlannedStmt *statement)
-{
-	const Plan *plan = statement->planTree;
-	bool set = plan != NULL && IsA(plan, ProjectSet);
-
-	if (statement->commandType != CMD_SELECT || statement->subplans != NIL)
-		return NULL;
-	if (IsA(plan, FunctionScan))
-	{
-		const FunctionScan *scan = (const FunctionScan *) plan;
-
-		return plan->qual == NIL && list_length(scan->functions) == 1
-				   ? linitial_node(RangeTblFunction, scan->functions)->funcexpr
-				   : NULL;
-	}
-	if (list_length(plan->targetlist) != 1)
-		return NULL;
-	if (set)
-		plan = plan->lefttree;
-	if (!IsA(plan, Result) || plan->lefttree != NULL || plan->qual != NIL ||
-		((const Result *) plan)->resconstantqual != NULL)
-		return NULL;
-	return (const Node *) linitial_node(TargetEntry, statement->planTree->targetlist)->expr;
-}
-
-/* Whether a call is all that its transaction does. */
-bool
-call_is_alone(FunctionCallInfo fcinfo)
-{
-	const FuncExpr *call = (const FuncExpr *) fcinfo->flinfo->fn_expr;
-	ListCell *cell;
-
-	if (call == NULL || !IsA(call, FuncExpr) || !transaction_is_fresh() || ActivePortal == NULL ||
-		ActivePortal->strategy != PORTAL_ONE_SELECT ||
-		only_expression(linitial_node(PlannedStmt, ActivePortal->stmts)) != (const Node *) call ||
-		!citus_is_installed())
-		return false;
-	foreach (cell, call->args)
-	{
-		if (!is_plain_argument(lfirst(cell)))
-			return false;
-	}
-	return true;
-}
-
-/*
  * Whether a call has been planned on another node, as a transaction, and is executed in a larger
  * one.  That node takes it for a read.
  */
@@ -160,7 +90,7 @@ call_begin(FunctionCallInfo fcinfo, int nargs, LOCKMODE mode, FrontCall *call)
 	RightsWanted wanted = {.mode = mode};
 	Oid relid;
 
-	*call = (FrontCall){0};
+	*call = (FrontCall){.site = fcinfo->flinfo->fn_expr};
 	if (PG_NARGS() == nargs)
 		return;
 	if (mode == RowExclusiveLock && has_been_planned_alone())
@@ -350,7 +280,7 @@ simplify(const SupportRequestSimplify *request)
 	FrontCall open = {0};
 	ListCell *cell;
 
-	if (!citus_is_installed() || !transaction_is_fresh() || !statement_is_alone() ||
+	if (!citus_is_installed() || !store_transaction_is_fresh() || !statement_is_alone() ||
 		(XactReadOnly && func_volatile(call->funcid) == PROVOLATILE_VOLATILE))
 		return NULL;
 	foreach (cell, call->args)
@@ -385,7 +315,7 @@ dissuade(SupportRequestCost *request)
 		return false;
 	foreach (cell, call->args)
 	{
-		if (!is_plain_argument(lfirst(cell)))
+		if (!store_is_plain_argument(lfirst(cell)))
 			return false;
 		parameters = parameters || IsA(lfirst(cell), Param);
 	}
