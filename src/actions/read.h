@@ -44,8 +44,8 @@ typedef struct ReadCall
 
 /* read.c */
 extern void read_check(const ReadRequest *request);
-extern void read_open(Read *read, const ReadRequest *request, ResultCallback callback, void *arg,
-					  ReadResult *result, OperationTable *counted);
+extern void read_open(Read *read, const ReadRequest *request, const ReadCall *caller,
+					  OperationTable *counted);
 extern void read_forbid_unprojected(const Read *read);
 extern bool read_item(Read *read, const StoreRow *row);
 extern StoreWant read_want(const Read *read);

@@ -105,7 +105,7 @@ run_statement(void *arg)
 {
 	Run *run = arg;
 	PartiqlPart *part = run->part;
-	PartiqlCall call = {.bound = part->bound, .context = {.measure = &run->measure}};
+	PartiqlCall call = {.bound = part->bound, .front = {.measure = &run->measure}};
 	ItemRequest request;
 
 	if (kind_of(run) != PARTIQL_SELECT)
@@ -116,7 +116,7 @@ run_statement(void *arg)
 	partiql_begin_request(part->bound, &request);
 	request.item = run->key;
 	request.consistent = part->consistent;
-	request.call = &call.context;
+	request.call = &call.front;
 	part->item = action_get(&request);
 }
 

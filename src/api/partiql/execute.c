@@ -242,7 +242,7 @@ partiql_select(const PartiqlCall *call, ResultCallback callback, void *arg, Read
 	FrontCall open;
 	int read;
 
-	action_open(&call->context, span_text(call->bound->compiled->statement->table), AccessShareLock,
+	action_open(&call->front, span_text(call->bound->compiled->statement->table), AccessShareLock,
 				&open);
 	request.read.call = &open;
 	plan = make_plan(call, open.table);
@@ -333,11 +333,11 @@ partiql_write(const PartiqlCall *call)
 	DynItem *item;
 
 	partiql_begin_request(bound, &request);
-	request.call = &call->context;
+	request.call = &call->front;
 	request.old_on_failure = call->old_on_failure;
 	if (request.insert)
 		return action_put(&request);
-	action_open(&call->context, request.table, RowExclusiveLock, &open);
+	action_open(&call->front, request.table, RowExclusiveLock, &open);
 	request.call = &open;
 	set_key(bound, &request);
 	if (bound->compiled->statement->kind == PARTIQL_UPDATE)

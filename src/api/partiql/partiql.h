@@ -81,7 +81,7 @@ typedef struct PartiqlBound
 typedef struct PartiqlCall
 {
 	const PartiqlBound *bound;
-	FrontCall context; /* whose table is the statement's */
+	FrontCall front; /* whose table is the statement's */
 	bool consistent;
 	bool paged; /* as of ReadRequest, which has the others of a SELECT, too */
 	int64 page_size;
