@@ -265,21 +265,6 @@ write_change_present(ItemWriter *writer, ItemWrite *write, ItemChange change, vo
 	return done;
 }
 
-static bool
-change_as_expected(ItemWriter *writer, Change *c, WriteExpectation expectation)
-{
-	switch (expectation)
-	{
-		case EXPECT_REPLACE:
-			return store_change(writer->store, &c->write->key, changed_row, c);
-		case EXPECT_INSERT:
-			return store_insert(writer->store, c->write->row);
-		case EXPECT_KEEP:
-			break;
-	}
-	return false;
-}
-
 /*
  * Makes of an item what the change makes of it, or of nothing if there is none.  Without a change it
  * becomes the item that is prepared.  Sets the old and the new item of the write.
@@ -290,10 +275,15 @@ write_change(ItemWriter *writer, ItemWrite *write, WriteExpectation expectation,
 {
 	Change c = {writer, write, change, arg};
 	ErrorContextCallback callback;
+	bool done = false;
 
 	(void) write_looks(writer, write);
 	begin(writer, &callback);
-	if (!change_as_expected(writer, &c, expectation))
+	if (expectation == EXPECT_REPLACE)
+		done = store_change(writer->store, &write->key, changed_row, &c);
+	else if (expectation == EXPECT_INSERT)
+		done = store_insert(writer->store, write->row);
+	if (!done)
 		change_locked(writer, &c);
 	end(writer, &callback);
 }
