@@ -183,13 +183,32 @@ set_bounds(ItemType type, const ExprKeyTerm *term, StoreRange *range)
 	}
 }
 
+/* Sets the terms of a key condition by the key that they are about. */
+static void
+match_terms(const Read *read, const ExprKeyCondition *condition, const ExprKeyTerm **terms)
+{
+	for (int i = 0; i < condition->nterms; i++)
+	{
+		const ExprKeyTerm *term = &condition->terms[i];
+		int key = 0;
+
+		while (key < read->index->nkeys &&
+			   item_compare_bytes(dyn_index_key(read->table, read->index, key)->attribute,
+								  term->attribute) != 0)
+			key++;
+		if (key == read->index->nkeys)
+			fail_no_key(read, condition, term->attribute);
+		terms[key] = term;
+	}
+}
+
 /* Everything is checked before anything is read. */
 static void
 open_query(Read *read, const ReadCall *call, OperationTable *counted, StoreRange *range)
 {
 	const QueryRequest *request = call->request;
 	const ExprKeyCondition *condition = request->read.built.key_condition;
-	const ExprKeyTerm *terms[DYN_MAX_INDEX_KEYS] = {NULL}; /* by the key that they are about */
+	const ExprKeyTerm *terms[DYN_MAX_INDEX_KEYS] = {NULL};
 	const DynIndex *index;
 
 	read_check(&request->read);
@@ -207,19 +226,7 @@ open_query(Read *read, const ReadCall *call, OperationTable *counted, StoreRange
 	 */
 	if (condition->nterms > Max(index->nkeys, 2))
 		fail_number(read, condition);
-	for (int i = 0; i < condition->nterms; i++)
-	{
-		const ExprKeyTerm *term = &condition->terms[i];
-		int key = 0;
-
-		while (key < index->nkeys &&
-			   item_compare_bytes(dyn_index_key(read->table, index, key)->attribute,
-								  term->attribute) != 0)
-			key++;
-		if (key == index->nkeys)
-			fail_no_key(read, condition, term->attribute);
-		terms[key] = term;
-	}
+	match_terms(read, condition, terms);
 	for (int i = 0; i < index->nkeys; i++)
 	{
 		const DynKey *key = dyn_index_key(read->table, index, i);
