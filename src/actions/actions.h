@@ -7,7 +7,7 @@
  *
  *		operation.h			calls that are counted when they end
  *		counters.c			the counters, in shared memory
- *		table.c				the table of a request, which a caller may have open
+ *		table.c				the table of a request, which the front end may have open
  *		item.c				GetItem, PutItem, UpdateItem, DeleteItem
  *		write.h				the one way by which items are written
  *		item_request.c		what their requests may say: return values, conditions, attributes that
@@ -70,6 +70,14 @@ typedef struct ItemMeasure
 	int64 collection_size;
 } ItemMeasure;
 
+/* Told what a read takes, for front ends that count. */
+typedef struct ReadMeter
+{
+	void (*read)(int64 bytes, void *arg); /* a stretch, of which so much was read at once */
+	void (*fetched)(Size size, void *arg); /* an item that the entry of a local index led to */
+	void *arg;
+} ReadMeter;
+
 /*
  * How an application sees items, where that is not as they are stored: conditions and updates
  * speak of what is shown, and so does what is returned.
@@ -84,12 +92,15 @@ typedef struct ItemForm
 	void *arg;
 } ItemForm;
 
-/* A table that the caller has opened and locked, and will close. */
-typedef struct OpenTable
+/* A call of a front end: what belongs to it and not to what it asks for.  What is not given is NULL. */
+typedef struct FrontCall
 {
-	Relation rel;
-	DynTable *table;
-} OpenTable;
+	Relation rel; /* the table, which the front end has opened and locked, and will close */
+	DynTable *table; /* the same */
+	const Node *site; /* where the SQL function is called: the store asks whether that is all */
+	ItemMeasure *measure; /* of a call for one item */
+	const ReadMeter *meter; /* of a Query or Scan */
+} FrontCall;
 
 /* How a condition judges that there is no item. */
 typedef enum ItemAbsence
@@ -102,8 +113,8 @@ typedef enum ItemAbsence
 /* A request for one item.  What is not given is NULL. */
 typedef struct ItemRequest
 {
-	text *table;
-	const OpenTable *open; /* the same, open for what is done; or NULL */
+	const FrontCall *call; /* or NULL */
+	text *table; /* unless the call has it open for what is done */
 	DynItem *item; /* the item to put, or the key */
 	ExprRequest *expressions; /* names and values, where there is an expression */
 	text *projection;
@@ -115,9 +126,7 @@ typedef struct ItemRequest
 	ItemAbsence absent; /* of an update or a deletion */
 	bool insert; /* a put replaces nothing */
 	BuiltExpressions built;
-	ItemMeasure *measure;
 	const ItemForm *form; /* NULL: as they are stored */
-	bool alone; /* the call is a transaction by itself */
 } ItemRequest;
 
 /* Called for each item of a result; the datum lives as long as the call. */
@@ -132,19 +141,11 @@ typedef enum ReadSelect
 	SELECT_COUNT
 } ReadSelect;
 
-/* Told what a read takes, for front ends that count. */
-typedef struct ReadMeter
-{
-	void (*read)(int64 bytes, void *arg); /* a stretch, of which so much was read at once */
-	void (*fetched)(Size size, void *arg); /* an item that the entry of a local index led to */
-	void *arg;
-} ReadMeter;
-
 /* What Query and Scan have in common.  What is not given is NULL or 0. */
 typedef struct ReadRequest
 {
-	text *table;
-	const OpenTable *open; /* the same, or NULL */
+	const FrontCall *call; /* or NULL */
+	text *table; /* as of ItemRequest */
 	text *index; /* NULL: the table itself */
 	ExprRequest *expressions;
 	text *filter;
@@ -157,9 +158,7 @@ typedef struct ReadRequest
 	int64 page_size; /* items evaluated */
 	StoreExplanation *explanation; /* or NULL */
 	BuiltExpressions built;
-	const ReadMeter *meter; /* or NULL */
 	bool parts; /* the filter sees only what the index projects, also if that is a local one */
-	bool alone; /* the call is a transaction by itself */
 } ReadRequest;
 
 typedef struct QueryRequest
@@ -204,7 +203,7 @@ typedef struct RangesRequest
 #define DYN_MAX_SEGMENTS 1000000
 
 /* table.c */
-extern Relation action_open(const OpenTable *open, text *name, LOCKMODE lockmode, DynTable **table);
+extern void action_open(const FrontCall *front, text *name, LOCKMODE lockmode, FrontCall *call);
 
 /* item.c: what is returned is an item or NULL */
 #define DUPLICATE "an item with this key exists"

@@ -147,7 +147,7 @@ write_measured(BatchWrite *one, const ItemMeter *meter)
 		write_change(target->writer, write, EXPECT_REPLACE, NULL, NULL);
 	else
 		write_delete(target->writer, write, true, one->form == NULL ? NULL : judge_delete, one);
-	write_done(target->writer, write, NULL);
+	write_done(target->writer, write);
 	target_measure(meter, target, write->old, write->new);
 }
 

@@ -12,81 +12,60 @@
 #include "catalog/expiry.h"
 #include "server/errors.h"
 
-/* The table of the request in its measure, if there is one: a failed condition counts too. */
-static void
-begin_measure(const ItemRequest *request, const DynTable *table)
+/* A request on its way. */
+typedef struct ItemRun
 {
-	if (request->measure == NULL)
-		return;
-	request->measure->table = table;
-	request->measure->old = request->measure->new = NULL;
-	request->measure->collection_key = NULL;
-}
-
-/*
- * Counting
- */
-
-typedef DynItem *(*ItemAction)(const ItemRequest *request, OperationTable *counted);
-
-typedef struct ItemCall
-{
-	ItemAction action;
 	const ItemRequest *request;
+	const Expr *condition; /* the expressions of the request; or NULL */
+	const Expr *update;
+	DynItem *shown; /* the old item, as an update sees it */
 	DynItem *result;
-} ItemCall;
-
-static void
-run_call(Operation *operation, void *arg)
-{
-	ItemCall *call = arg;
-
-	call->result = call->action(call->request, &operation->table);
-}
+} ItemRun;
 
 static DynItem *
-run(OperationKind kind, ItemAction action, const ItemRequest *request)
+run(OperationKind kind, void (*action)(Operation *operation, void *arg), const ItemRequest *request)
 {
 	Operation operation = {.kind = kind};
-	ItemCall call = {action, request, NULL};
+	ItemRun run = {.request = request};
 
-	operation_run(&operation, run_call, &call);
-	return call.result;
+	operation_run(&operation, action, &run);
+	return run.result;
 }
 
 /*
  * GetItem
  */
 
-static DynItem *
-run_get(const ItemRequest *request, OperationTable *counted)
+static void
+run_get(Operation *operation, void *arg)
 {
+	ItemRun *get = arg;
+	const ItemRequest *request = get->request;
+	OperationTable *counted = &operation->table;
 	ErrorContextCallback callback;
 	const Expr *projection = action_projection(request);
-	DynTable *table;
-	Relation rel;
+	FrontCall call;
 	DynKeyValues key;
 	DynItem *item;
 
 	expr_request_done(request->expressions);
-	rel = action_open(request->open, request->table, AccessShareLock, &table);
-	operation_opened(counted, rel, table->primary.name);
+	action_open(request->call, request->table, AccessShareLock, &call);
+	operation_opened(counted, call.rel, call.table->primary.name);
 	if (request->consistent)
-		action_check_consistent(&table->primary);
-	dyn_key_exact(table, &table->primary, request->item, DYN_KEY_OF_REQUEST, &key);
+		action_check_consistent(&call.table->primary);
+	dyn_key_exact(call.table, &call.table->primary, request->item, DYN_KEY_OF_REQUEST, &key);
 	store_begin(&callback);
-	item = store_get(table, &key, request->alone);
+	item = store_get(call.table, &key, call.site);
 	store_end(&callback);
-	relation_close(rel, NoLock);
-	begin_measure(request, table);
-	if (request->measure != NULL)
-		request->measure->old = request->measure->new = item;
+	relation_close(call.rel, NoLock);
+	if (call.measure != NULL)
+		*call.measure = (ItemMeasure){.table = call.table, .old = item, .new = item};
 	counted->read = item != NULL;
-	item = expiry_visible(table, item);
+	item = expiry_visible(call.table, item);
 	counted->returned = item != NULL;
 	if (item != NULL && projection != NULL)
 		item = expr_project(projection, item);
-	return item;
+	get->result = item;
 }
 
 /*
@@ -101,20 +80,38 @@ action_get(const ItemRequest *request)
 }
 
 /*
- * PutItem
+ * Writes
  */
 
-/* A put, or a deletion: what is there is judged by the condition. */
-typedef struct Judged
+/* Opens the table of a write, and what it takes to write to it. */
+static void
+open_write(const ItemRequest *request, Operation *operation, ItemWriter *writer)
 {
-	const ItemRequest *request;
-	const Expr *condition;
-} Judged;
+	FrontCall call;
+
+	expr_request_done(request->expressions);
+	action_open(request->call, request->table, RowExclusiveLock, &call);
+	operation_opened(&operation->table, call.rel, call.table->primary.name);
+	write_open(writer, &call);
+}
+
+static void
+close_write(ItemWriter *writer, ItemWrite *write, Operation *operation)
+{
+	write_done(writer, write);
+	operation->table.written = 1;
+	write_close(writer);
+	relation_close(writer->rel, NoLock);
+}
+
+/*
+ * PutItem
+ */
 
 static DynItem *
 put_item(DynItem *old, void *arg)
 {
-	const Judged *put = arg;
+	const ItemRun *put = arg;
 
 	if (put->request->insert && old != NULL)
 		ereport_answer(
@@ -123,41 +120,33 @@ put_item(DynItem *old, void *arg)
 	return put->request->item;
 }
 
-static DynItem *
-run_put(const ItemRequest *request, OperationTable *counted)
+static void
+run_put(Operation *operation, void *arg)
 {
-	Judged put = {request, action_condition(request)};
+	ItemRun *put = arg;
+	const ItemRequest *request = put->request;
+	ReturnValues returns = request->return_values;
 	ItemWriter writer;
 	ItemWrite write;
-	DynTable *table;
-	Relation rel;
 	bool differs;
 
-	expr_request_done(request->expressions);
-	rel = action_open(request->open, request->table, RowExclusiveLock, &table);
-	operation_opened(counted, rel, table->primary.name);
-	write_open(&writer, rel, table);
-	if (request->alone)
-		store_writer_alone(writer.store);
-	differs = request->return_values == RETURN_ALL_NEW && write_may_differ(&writer);
+	put->condition = action_condition(request);
+	open_write(request, operation, &writer);
+	differs = returns == RETURN_ALL_NEW && write_may_differ(&writer);
 	write_prepare_put(&writer, request->item, &write);
-	begin_measure(request, table);
-	if (request->insert || (put.condition != NULL && expr_matches(put.condition, NULL)))
-		write_change(&writer, &write, EXPECT_INSERT, put_item, &put);
-	else if (put.condition != NULL || request->return_values == RETURN_ALL_OLD ||
-			 request->measure != NULL)
-		write_change(&writer, &write, EXPECT_REPLACE, put_item, &put);
+	if (request->insert || (put->condition != NULL && expr_matches(put->condition, NULL)))
+		write_change(&writer, &write, EXPECT_INSERT, put_item, put);
+	else if (put->condition != NULL || returns == RETURN_ALL_OLD || writer.measure != NULL)
+		write_change(&writer, &write, EXPECT_REPLACE, put_item, put);
 	else
 		write_put(&writer, &write);
 	if (differs)
 		write_read_back(&writer, &write);
-	write_done(&writer, &write, request->measure);
-	counted->written = 1;
-	write_close(&writer);
-	relation_close(rel, NoLock);
-	if (request->return_values == RETURN_ALL_NEW)
-		return action_returned(request, write.new);
-	return request->return_values == RETURN_ALL_OLD ? action_returned(request, write.old) : NULL;
+	close_write(&writer, &write, operation);
+	if (returns == RETURN_ALL_OLD)
+		put->result = action_returned(request, write.old);
+	else if (returns == RETURN_ALL_NEW)
+		put->result = action_returned(request, write.new);
 }
 
 /* Puts the item of a request.  Returns the old or the new item, if it is wanted and there is one. */
@@ -171,18 +160,10 @@ action_put(const ItemRequest *request)
  * UpdateItem
  */
 
-typedef struct Update
-{
-	const ItemRequest *request;
-	const Expr *condition;
-	const Expr *update;
-	DynItem *shown; /* the old item, as the update sees it */
-} Update;
-
 static DynItem *
 change_item(DynItem *old, void *arg)
 {
-	Update *u = arg;
+	ItemRun *u = arg;
 
 	action_check_condition(u->request, u->condition, old);
 	u->shown = action_shown(u->request, old);
@@ -190,7 +171,7 @@ change_item(DynItem *old, void *arg)
 }
 
 static DynItem *
-returned_item(const Update *u, const ItemWrite *write)
+returned_item(const ItemRun *u, const ItemWrite *write)
 {
 	switch (u->request->return_values)
 	{
@@ -210,37 +191,27 @@ returned_item(const Update *u, const ItemWrite *write)
 	return NULL;
 }
 
-static DynItem *
-run_update(const ItemRequest *request, OperationTable *counted)
+static void
+run_update(Operation *operation, void *arg)
 {
-	Update u = {.request = request,
-				.condition = action_condition(request),
-				.update = action_update_expression(request)};
+	ItemRun *u = arg;
+	const ItemRequest *request = u->request;
 	ItemWriter writer;
 	ItemWrite write;
-	DynTable *table;
-	Relation rel;
 	bool differs;
 
-	expr_request_done(request->expressions);
-	rel = action_open(request->open, request->table, RowExclusiveLock, &table);
-	operation_opened(counted, rel, table->primary.name);
-	write_open(&writer, rel, table);
-	if (request->alone)
-		store_writer_alone(writer.store);
+	u->condition = action_condition(request);
+	u->update = action_update_expression(request);
+	open_write(request, operation, &writer);
 	differs = request->return_values == RETURN_ALL_NEW && write_may_differ(&writer);
 	write_prepare_key(&writer, request->item, &write);
-	action_check_update(request, table, u.update);
-	begin_measure(request, table);
+	action_check_update(request, writer.table, u->update);
 	/* without an expression an item that is there stays as it is */
-	write_change(&writer, &write, u.update == NULL ? EXPECT_KEEP : EXPECT_REPLACE, change_item, &u);
+	write_change(&writer, &write, u->update == NULL ? EXPECT_KEEP : EXPECT_REPLACE, change_item, u);
 	if (differs)
 		write_read_back(&writer, &write);
-	write_done(&writer, &write, request->measure);
-	counted->written = 1;
-	write_close(&writer);
-	relation_close(rel, NoLock);
-	return returned_item(&u, &write);
+	close_write(&writer, &write, operation);
+	u->result = returned_item(u, &write);
 }
 
 /*
@@ -261,39 +232,32 @@ action_update(const ItemRequest *request)
 static void
 judge_deletion(const DynItem *old, void *arg)
 {
-	const Judged *judged = arg;
+	const ItemRun *deletion = arg;
 
 	/* a form may refuse to delete what it does not know, so it is shown the item */
-	action_shown(judged->request, old);
-	action_check_condition(judged->request, judged->condition, old);
+	action_shown(deletion->request, old);
+	action_check_condition(deletion->request, deletion->condition, old);
 }
 
-static DynItem *
-run_delete(const ItemRequest *request, OperationTable *counted)
+static void
+run_delete(Operation *operation, void *arg)
 {
-	Judged judged = {request, action_condition(request)};
+	ItemRun *deletion = arg;
+	const ItemRequest *request = deletion->request;
 	bool want_old = request->return_values == RETURN_ALL_OLD;
-	bool judge = judged.condition != NULL || request->form != NULL;
 	ItemWriter writer;
 	ItemWrite write;
-	DynTable *table;
-	Relation rel;
+	bool judged;
 
-	expr_request_done(request->expressions);
-	rel = action_open(request->open, request->table, RowExclusiveLock, &table);
-	operation_opened(counted, rel, table->primary.name);
-	write_open(&writer, rel, table);
-	if (request->alone)
-		store_writer_alone(writer.store);
+	deletion->condition = action_condition(request);
+	judged = deletion->condition != NULL || request->form != NULL;
+	open_write(request, operation, &writer);
 	write_prepare_key(&writer, request->item, &write);
-	begin_measure(request, table);
-	write_delete(&writer, &write, want_old || request->measure != NULL,
-				 judge ? judge_deletion : NULL, &judged);
-	write_done(&writer, &write, request->measure);
-	counted->written = 1;
-	write_close(&writer);
-	relation_close(rel, NoLock);
-	return want_old ? action_returned(request, write.old) : NULL;
+	write_delete(&writer, &write, want_old || writer.measure != NULL,
+				 judged ? judge_deletion : NULL, deletion);
+	close_write(&writer, &write, operation);
+	if (want_old)
+		deletion->result = action_returned(request, write.old);
 }
 
 /* Deletes the item with the key of the request.  Returns it, if it is wanted and there was one. */

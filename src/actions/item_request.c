@@ -147,8 +147,6 @@ action_check_condition(const ItemRequest *request, const Expr *condition, const 
 	if (action_passes(request, condition, item))
 		return;
 	initStringInfo(&old);
-	if (request->measure != NULL)
-		request->measure->old = request->measure->new = item;
 	if (request->old_on_failure && item != NULL)
 		item_print_attributes(&old, item_root(action_returned(request, item)));
 	ereport_answer(
@@ -213,21 +211,20 @@ void
 action_check(TransactKind kind, const ItemRequest *request)
 {
 	const Expr *update;
+	FrontCall call;
 	ItemWriter writer;
 	ItemWrite write;
-	DynTable *table;
-	Relation rel;
 
 	(void) action_condition(request);
 	(void) action_projection(request);
 	update = action_update_expression(request);
 	expr_request_done(request->expressions);
-	rel = action_open(request->open, request->table, AccessShareLock, &table);
-	write_open(&writer, rel, table);
+	action_open(request->call, request->table, AccessShareLock, &call);
+	write_open(&writer, &call);
 	if (kind == TRANSACT_PUT)
 		write_prepare_put(&writer, request->item, &write);
 	else
 		write_prepare_key(&writer, request->item, &write);
-	action_check_update(request, table, update);
-	relation_close(rel, NoLock);
+	action_check_update(request, call.table, update);
+	relation_close(call.rel, NoLock);
 }

@@ -7,8 +7,6 @@
 #include "actions/read.h"
 #include "server/errors.h"
 
-typedef const ExprKeyTerm *Terms[DYN_MAX_INDEX_KEYS];
-
 static char *
 key_name(const Read *read, int i)
 {
@@ -96,17 +94,11 @@ fail_no_key(const Read *read, const ExprKeyCondition *condition, ItemSpan attrib
 			 errhint("%s", no_key_hint(read, attribute))));
 }
 
-/*
- * More conditions than any key has are refused at once, other ones by what they are about.  Two on a key
- * of one attribute are of the latter, as before there were keys of several (docs/semantics.md, SV09).
- */
 static void
-check_number(const Read *read, const ExprKeyCondition *condition)
+fail_number(const Read *read, const ExprKeyCondition *condition)
 {
 	int nkeys = read->index->nkeys;
 
-	if (condition->nterms <= Max(nkeys, 2))
-		return;
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 					errmsg("invalid %s: it has %d conditions, and the key has the attributes %s",
 						   condition->parameter, condition->nterms,
@@ -118,44 +110,19 @@ check_number(const Read *read, const ExprKeyCondition *condition)
 								   condition->nterms, nkeys)));
 }
 
-/* The terms of a key condition by the key that they are about. */
+/* The term of that key, or NULL, does not say what the partition key has to equal. */
 static void
-match_terms(const Read *read, const ExprKeyCondition *condition, Terms terms)
+fail_partition(const Read *read, const char *parameter, const ExprKeyTerm *term, int key)
 {
-	for (int i = 0; i < condition->nterms; i++)
-	{
-		const ExprKeyTerm *term = &condition->terms[i];
-		int key = 0;
-
-		while (key < read->index->nkeys &&
-			   item_compare_bytes(dyn_index_key(read->table, read->index, key)->attribute,
-								  term->attribute) != 0)
-			key++;
-		if (key == read->index->nkeys)
-			fail_no_key(read, condition, term->attribute);
-		terms[key] = term;
-	}
-}
-
-static void
-check_values(const Read *read, const Terms terms)
-{
-	for (int i = 0; i < read->index->nkeys; i++)
-	{
-		const DynKey *key = dyn_index_key(read->table, read->index, i);
-		bool partition = i < read->index->npartition;
-
-		if (terms[i] == NULL)
-			continue;
-		dyn_key_check(key, partition, terms[i]->value[0]);
-		if (terms[i]->op == EXPR_KEY_BETWEEN)
-			dyn_key_check(key, partition, terms[i]->value[1]);
-	}
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("invalid %s: it must require the partition key \"%s\" to equal a value",
+						   parameter, key_name(read, key)),
+					errwords("%s", term == NULL ? missed_words(read, key) : UNSUPPORTED)));
 }
 
 /* What DynamoDB says of those before a sort key attribute with a condition that need not be equal. */
 static const char *
-unequal_words(const Read *read, const Terms terms, int key)
+unequal_words(const Read *read, const ExprKeyTerm *const *terms, int key)
 {
 	StringInfoData names;
 
@@ -170,33 +137,16 @@ unequal_words(const Read *read, const Terms terms, int key)
 					names.data, words_name(read, key));
 }
 
-/*
- * Equality on the whole partition key, and then on sort key attributes from the first on; the one
- * after them may have another condition.  Everything else is no stretch of an index.
- */
+/* One key has a condition, and a key before it need not equal anything. */
 static void
-check_terms(const Read *read, const ExprKeyCondition *condition, const Terms terms)
+fail_unequal(const Read *read, const char *parameter, const ExprKeyTerm *const *terms, int unequal,
+			 int key)
 {
-	const DynIndex *index = read->index;
-	int equal = 0;
-
-	while (equal < index->nkeys && terms[equal] != NULL && terms[equal]->op == EXPR_KEY_EQ)
-		equal++;
-	if (equal < index->npartition)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION),
-				 errmsg("invalid %s: it must require the partition key \"%s\" to equal a value",
-						condition->parameter, key_name(read, equal)),
-				 errwords("%s", terms[equal] == NULL ? missed_words(read, equal) : UNSUPPORTED)));
-	for (int i = equal + 1; i < index->nkeys; i++)
-	{
-		if (terms[i] != NULL)
-			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-							errmsg("invalid %s: it must require \"%s\" to equal a value, since it "
-								   "has a condition on \"%s\"",
-								   condition->parameter, key_name(read, equal), key_name(read, i)),
-							errwords("%s", unequal_words(read, terms, i))));
-	}
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("invalid %s: it must require \"%s\" to equal a value, since it has a "
+						   "condition on \"%s\"",
+						   parameter, key_name(read, unequal), key_name(read, key)),
+					errwords("%s", unequal_words(read, terms, key))));
 }
 
 static StoreBound
@@ -233,59 +183,97 @@ set_bounds(ItemType type, const ExprKeyTerm *term, StoreRange *range)
 	}
 }
 
+/* Sets the terms of a key condition by the key that they are about. */
 static void
-set_range(const Read *read, const Terms terms, StoreRange *range)
+match_terms(const Read *read, const ExprKeyCondition *condition, const ExprKeyTerm **terms)
 {
-	for (int i = 0; i < read->index->nkeys && terms[i] != NULL; i++)
+	for (int i = 0; i < condition->nterms; i++)
 	{
-		ItemType type = dyn_index_key(read->table, read->index, i)->type;
+		const ExprKeyTerm *term = &condition->terms[i];
+		int key = 0;
 
-		if (terms[i]->op == EXPR_KEY_EQ)
-			range->equal[range->nequal++] = dyn_key_datum(type, item_payload(terms[i]->value[0]));
-		else
-			set_bounds(type, terms[i], range);
+		while (key < read->index->nkeys &&
+			   item_compare_bytes(dyn_index_key(read->table, read->index, key)->attribute,
+								  term->attribute) != 0)
+			key++;
+		if (key == read->index->nkeys)
+			fail_no_key(read, condition, term->attribute);
+		terms[key] = term;
 	}
 }
 
 /* Everything is checked before anything is read. */
 static void
-open_query(Read *read, const QueryRequest *request, ResultCallback callback, void *arg,
-		   ReadResult *result, OperationTable *counted, Terms terms)
+open_query(Read *read, const ReadCall *call, OperationTable *counted, StoreRange *range)
 {
+	const QueryRequest *request = call->request;
 	const ExprKeyCondition *condition = request->read.built.key_condition;
+	const ExprKeyTerm *terms[DYN_MAX_INDEX_KEYS] = {NULL};
+	const DynIndex *index;
 
 	read_check(&request->read);
 	if (request->key_condition != NULL)
 		condition =
 			expr_key_condition(request->read.expressions, text_span(request->key_condition));
-	read_open(read, &request->read, callback, arg, result, counted);
+	read_open(read, &request->read, call, counted);
 	read_forbid_unprojected(read);
-	check_number(read, condition);
+	index = read->index;
+
+	/*
+	 * More conditions than any key has are refused at once, other ones by what they are about.  Two on a
+	 * key of one attribute are of the latter, as before there were keys of several (docs/semantics.md,
+	 * SV09).
+	 */
+	if (condition->nterms > Max(index->nkeys, 2))
+		fail_number(read, condition);
 	match_terms(read, condition, terms);
-	check_values(read, terms);
-	check_terms(read, condition, terms);
+	for (int i = 0; i < index->nkeys; i++)
+	{
+		const DynKey *key = dyn_index_key(read->table, index, i);
+		bool partition = i < index->npartition;
+
+		if (terms[i] != NULL)
+			dyn_key_check(key, partition, terms[i]->value[0]);
+		if (terms[i] != NULL && terms[i]->op == EXPR_KEY_BETWEEN)
+			dyn_key_check(key, partition, terms[i]->value[1]);
+	}
+
+	/*
+	 * Equality on the whole partition key, and then on sort key attributes from the first on; the one
+	 * after them may have another condition.  Everything else is no stretch of an index.
+	 */
+	*range = (StoreRange){.index = index,
+						  .want = read_want(read),
+						  .forward = request->forward,
+						  .likely = read_likely(read),
+						  .site = read->call.site};
+	for (int i = 0; i < index->nkeys && terms[i] != NULL && terms[i]->op == EXPR_KEY_EQ; i++)
+		range->equal[range->nequal++] = dyn_key_datum(dyn_index_key(read->table, index, i)->type,
+													  item_payload(terms[i]->value[0]));
+	if (range->nequal < index->npartition)
+		fail_partition(read, condition->parameter, terms[range->nequal], range->nequal);
+	for (int i = range->nequal + 1; i < index->nkeys; i++)
+	{
+		if (terms[i] != NULL)
+			fail_unequal(read, condition->parameter, terms, range->nequal, i);
+	}
+	if (range->nequal < index->nkeys && terms[range->nequal] != NULL)
+		set_bounds(dyn_index_key(read->table, index, range->nequal)->type, terms[range->nequal],
+				   range);
+
 	/* keys are for the key condition, and not for the filter (docs/semantics.md, F03) */
 	if (read->filter != NULL)
-		action_forbid_keys(read->table, read->index, read->filter,
+		action_forbid_keys(read->table, index, read->filter,
 						   "Conditions on keys belong into the key condition.");
 }
 
 static void
 run_query(Operation *operation, void *arg)
 {
-	const ReadCall *call = arg;
-	const QueryRequest *request = call->request;
-	Terms terms = {NULL};
-	StoreRange range = {0};
+	StoreRange range;
 	Read read;
 
-	open_query(&read, request, call->callback, call->arg, call->result, &operation->table, terms);
-	range.index = read.index;
-	range.want = read_want(&read);
-	range.forward = request->forward;
-	range.likely = read_likely(&read);
-	range.alone = request->read.alone;
-	set_range(&read, terms, &range);
+	open_query(&read, arg, &operation->table, &range);
 	read_start(&read, &range);
 	read_range(&read, &range);
 	read_tell_meter(&read);
@@ -310,12 +298,9 @@ action_query(const QueryRequest *request, ResultCallback callback, void *arg, Re
 void
 action_check_query(const QueryRequest *request)
 {
-	Terms terms = {NULL};
-	ReadResult result;
-	Read read;
+	Datum partition;
 
-	open_query(&read, request, NULL, NULL, &result, NULL, terms);
-	read_close(&read);
+	(void) action_query_partition(request, &partition);
 }
 
 /*
@@ -325,16 +310,12 @@ action_check_query(const QueryRequest *request)
 bool
 action_query_partition(const QueryRequest *request, Datum *partition)
 {
-	Terms terms = {NULL};
-	StoreRange range = {0};
 	ReadResult result;
+	StoreRange range;
 	Read read;
-	bool whole;
 
-	open_query(&read, request, NULL, NULL, &result, NULL, terms);
-	whole = dyn_index_is_table(read.index);
-	set_range(&read, terms, &range);
-	*partition = range.equal[0];
+	open_query(&read, &(ReadCall){.request = request, .result = &result}, NULL, &range);
 	read_close(&read);
-	return whole;
+	*partition = range.equal[0];
+	return dyn_index_is_table(range.index);
 }

@@ -51,7 +51,7 @@ run_ranges(Operation *operation, void *arg)
 	int i = request->first;
 
 	read_check(&request->read);
-	read_open(&read, &request->read, call->callback, call->arg, call->result, &operation->table);
+	read_open(&read, &request->read, call, &operation->table);
 	for (; i < request->nranges; i++)
 	{
 		StoreRange range = stretch(&read, request, i);

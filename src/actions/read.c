@@ -43,15 +43,6 @@ action_check_consistent(const DynIndex *index)
 const char *const option_select[] = {"ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES",
 									 "SPECIFIC_ATTRIBUTES", "COUNT", NULL};
 
-static void
-choose_index(Read *read)
-{
-	text *name = read->request->index;
-
-	read->index =
-		name == NULL ? &read->table->primary : dyn_active_index(read->table, text_span(name));
-}
-
 pg_noreturn static void
 fail_select(const char *message, const char *words)
 {
@@ -178,33 +169,6 @@ is_partial(const DynIndex *index)
 }
 
 /*
- * A global index has what it projects and no more.  A local one fetches the rest from the table,
- * where it is wanted (docs/semantics.md, I16).
- */
-static void
-check_attributes(Read *read)
-{
-	ReadSelect select = read->request->select;
-
-	if (is_partial(read->index))
-	{
-		if (select == SELECT_ALL_ATTRIBUTES)
-			fail_projection(read, "selection of ALL_ATTRIBUTES", "all attributes",
-							psprintf("Select type ALL_ATTRIBUTES is not supported for global "
-									 "secondary index %s because its projection type is not ALL",
-									 item_quoted_words(read->index->name)));
-		check_projected(read, read->projection);
-		read->filters_part = find_unprojected(read, read->filter) != NULL;
-	}
-	if (read->request->parts && read->index->projection != DYN_PROJECT_ALL)
-		read->filters_part = true;
-	read->whole = read->index->projection == DYN_PROJECT_ALL || select == SELECT_ALL_ATTRIBUTES;
-	if (read->request->meter != NULL && read->index->projection != DYN_PROJECT_ALL)
-		read->fetches = read->whole || find_unprojected(read, read->projection) != NULL ||
-						(!read->filters_part && find_unprojected(read, read->filter) != NULL);
-}
-
-/*
  * A filter of a query refuses what a global index does not project, too; to one of a scan it is
  * missing (docs/semantics.md, F07).
  */
@@ -282,35 +246,58 @@ read_want(const Read *read)
  * nothing will be read.
  */
 void
-read_open(Read *read, const ReadRequest *request, ResultCallback callback, void *arg,
-		  ReadResult *result, OperationTable *counted)
+read_open(Read *read, const ReadRequest *request, const ReadCall *caller, OperationTable *counted)
 {
-	memset(read, 0, sizeof(*read));
-	memset(result, 0, sizeof(*result));
-	read->request = request;
-	read->counted = counted;
-	read->callback = callback;
-	read->arg = arg;
-	read->result = result;
-	read->context = CurrentMemoryContext;
-	read->filter = request->built.condition;
-	read->projection = request->built.projection;
+	bool projects_all;
+
+	*read = (Read){.request = request,
+				   .counted = counted,
+				   .callback = caller->callback,
+				   .arg = caller->arg,
+				   .result = caller->result,
+				   .context = CurrentMemoryContext,
+				   .filter = request->built.condition,
+				   .projection = request->built.projection};
 	if (request->filter != NULL)
 		read->filter =
 			expr_condition(request->expressions, EXPR_FILTER, text_span(request->filter));
 	if (request->projection != NULL)
 		read->projection = expr_projection(request->expressions, text_span(request->projection));
 	expr_request_done(request->expressions);
-	read->rel = action_open(request->open, request->table, AccessShareLock, &read->table);
-	choose_index(read);
+
+	action_open(request->call, request->table, AccessShareLock, &read->call);
+	read->table = read->call.table;
+	read->index = request->index == NULL ? &read->table->primary
+										 : dyn_active_index(read->table, text_span(request->index));
+	*read->result = (ReadResult){.table = read->table, .index = read->index};
 	if (counted != NULL)
-		operation_opened(counted, read->rel, read->index->name);
+		operation_opened(counted, read->call.rel, read->index->name);
 	if (request->consistent)
 		action_check_consistent(read->index);
-	check_attributes(read);
-	result->table = read->table;
-	result->index = read->index;
-	read->sized = request->paged || request->explanation != NULL || request->meter != NULL;
+
+	/*
+	 * A global index has what it projects and no more.  A local one fetches the rest from the table,
+	 * where it is wanted (docs/semantics.md, I16).
+	 */
+	projects_all = read->index->projection == DYN_PROJECT_ALL;
+	read->whole = projects_all || request->select == SELECT_ALL_ATTRIBUTES;
+	if (is_partial(read->index))
+	{
+		if (read->whole)
+			fail_projection(read, "selection of ALL_ATTRIBUTES", "all attributes",
+							psprintf("Select type ALL_ATTRIBUTES is not supported for global "
+									 "secondary index %s because its projection type is not ALL",
+									 item_quoted_words(read->index->name)));
+		check_projected(read, read->projection);
+		read->filters_part = find_unprojected(read, read->filter) != NULL;
+	}
+	if (request->parts && !projects_all)
+		read->filters_part = true;
+	if (read->call.meter != NULL && !projects_all)
+		read->fetches = read->whole || find_unprojected(read, read->projection) != NULL ||
+						(!read->filters_part && find_unprojected(read, read->filter) != NULL);
+
+	read->sized = request->paged || request->explanation != NULL || read->call.meter != NULL;
 	read->hides = expiry_hides(read->table);
 	read->keys_only = keys_suffice(read);
 	read->part = part_suffices(read);
@@ -328,7 +315,7 @@ read_close(Read *read)
 		read->counted->read = read->result->scanned;
 		read->counted->returned = read->result->count;
 	}
-	relation_close(read->rel, NoLock);
+	relation_close(read->call.rel, NoLock);
 }
 
 /*
@@ -391,7 +378,7 @@ read_item(Read *read, const StoreRow *row)
 	if (read->sized)
 		result->bytes += (int64) dyn_index_entry_size(read->table, read->index, item);
 	if (read->fetches)
-		request->meter->fetched(item_size(item_root(item)), request->meter->arg);
+		read->call.meter->fetched(item_size(item_root(item)), read->call.meter->arg);
 	if (passes(read, item, row->projected) &&
 		!(read->hides && expiry_has_passed(read->table, item)))
 	{
@@ -424,7 +411,7 @@ read_likely(const Read *read)
 void
 read_tell_meter(Read *read)
 {
-	const ReadMeter *meter = read->request->meter;
+	const ReadMeter *meter = read->call.meter;
 
 	if (meter == NULL)
 		return;

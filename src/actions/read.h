@@ -12,10 +12,10 @@
 typedef struct Read
 {
 	const ReadRequest *request;
+	FrontCall call; /* with the table */
 	OperationTable *counted; /* NULL: it is only checked */
 	const Expr *filter;
 	const Expr *projection;
-	Relation rel;
 	DynTable *table;
 	const DynIndex *index;
 	bool whole; /* items are returned as the table has them */
@@ -44,8 +44,8 @@ typedef struct ReadCall
 
 /* read.c */
 extern void read_check(const ReadRequest *request);
-extern void read_open(Read *read, const ReadRequest *request, ResultCallback callback, void *arg,
-					  ReadResult *result, OperationTable *counted);
+extern void read_open(Read *read, const ReadRequest *request, const ReadCall *caller,
+					  OperationTable *counted);
 extern void read_forbid_unprojected(const Read *read);
 extern bool read_item(Read *read, const StoreRow *row);
 extern StoreWant read_want(const Read *read);

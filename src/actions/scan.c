@@ -228,7 +228,7 @@ run_scan(Operation *operation, void *arg)
 					   .total = (uint32) request->total_segments};
 
 	read_check(&request->read);
-	read_open(&read, &request->read, call->callback, call->arg, call->result, &operation->table);
+	read_open(&read, &request->read, call, &operation->table);
 	range.index = read.index;
 	range.want = read_want(&read);
 	range.forward = true;
@@ -266,6 +266,6 @@ action_check_scan(const ScanRequest *request)
 	Read read;
 
 	read_check(&request->read);
-	read_open(&read, &request->read, NULL, NULL, &result, NULL);
+	read_open(&read, &request->read, &(ReadCall){.result = &result}, NULL);
 	read_close(&read);
 }

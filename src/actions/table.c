@@ -11,14 +11,14 @@
 #include "catalog/lookup.h"
 
 /*
- * Returns the table of a request: the one that the caller has open, or else that of the name, which
- * is locked with this.  In either case it is to be closed with relation_close().
+ * Sets *call to the front end's, which may be NULL, with the table of the request: the one that the
+ * front end has open, or else that of the name, which is locked with this.  In either case it is to be
+ * closed with relation_close().
  */
-Relation
-action_open(const OpenTable *open, text *name, LOCKMODE lockmode, DynTable **table)
+void
+action_open(const FrontCall *front, text *name, LOCKMODE lockmode, FrontCall *call)
 {
-	if (open == NULL)
-		return dyn_table_open(name, lockmode, table);
-	*table = open->table;
-	return relation_open(RelationGetRelid(open->rel), NoLock);
+	*call = front != NULL ? *front : (FrontCall){0};
+	call->rel = call->rel == NULL ? dyn_table_open(name, lockmode, &call->table)
+								  : relation_open(RelationGetRelid(call->rel), NoLock);
 }

@@ -46,9 +46,8 @@ static TargetTable *
 open_table(TargetTables *tables, text *name)
 {
 	TargetTable *opened;
-	DynTable *table;
+	FrontCall call;
 	ListCell *cell;
-	Relation rel;
 
 	foreach (cell, tables->tables)
 	{
@@ -56,11 +55,11 @@ open_table(TargetTables *tables, text *name)
 		if (item_compare_bytes(text_span(opened->name), text_span(name)) == 0)
 			return opened;
 	}
-	rel = dyn_table_open(name, tables->lockmode, &table);
+	action_open(NULL, name, tables->lockmode, &call);
 	opened = palloc(sizeof(TargetTable));
 	opened->name = name;
-	opened->counted = operation_table(tables->operation, rel);
-	write_open(&opened->writer, rel, table);
+	opened->counted = operation_table(tables->operation, call.rel);
+	write_open(&opened->writer, &call);
 	tables->tables = lappend(tables->tables, opened);
 	return opened;
 }

@@ -15,13 +15,19 @@
  */
 
 /*
- * Prepares a writer for the table, in the current memory context.  The caller has the relation open
- * and locked, and closes the writer with write_close() before it.
+ * Prepares a writer for the table of a call, in the current memory context.  The caller has the
+ * relation open and locked, and closes the writer with write_close() before it.
  */
 void
-write_open(ItemWriter *writer, Relation rel, DynTable *table)
+write_open(ItemWriter *writer, const FrontCall *call)
 {
-	*writer = (ItemWriter){.rel = rel, .table = table, .store = store_writer(rel, table)};
+	*writer = (ItemWriter){.rel = call->rel,
+						   .table = call->table,
+						   .store = store_writer(call->rel, call->table, call->site),
+						   .measure = call->measure};
+	if (call->measure != NULL)
+		*call->measure =
+			(ItemMeasure){.collection = call->measure->collection, .table = call->table};
 }
 
 /* Closes what a writer has open.  Locks stay until the transaction ends. */
@@ -182,6 +188,14 @@ write_insert(ItemWriter *writer, ItemWrite *write)
 	return inserted;
 }
 
+/* An item, NULL if there is none, is about to be judged, and stays if it fails. */
+static void
+measure_found(const ItemWriter *writer, const DynItem *old)
+{
+	if (writer->measure != NULL)
+		writer->measure->old = writer->measure->new = old;
+}
+
 /* A change that is under way. */
 typedef struct Change
 {
@@ -197,8 +211,10 @@ changed_row(DynItem *old, void *arg)
 {
 	Change *c = arg;
 	ItemWrite *write = c->write;
-	const DynItem *new = c->change == NULL ? write->row->item : c->change(old, c->arg);
+	const DynItem *new;
 
+	measure_found(c->writer, old);
+	new = c->change == NULL ? write->row->item : c->change(old, c->arg);
 	write->old = old;
 	write->new = new;
 	if (new == NULL)
@@ -249,21 +265,6 @@ write_change_present(ItemWriter *writer, ItemWrite *write, ItemChange change, vo
 	return done;
 }
 
-static bool
-change_as_expected(ItemWriter *writer, Change *c, WriteExpectation expectation)
-{
-	switch (expectation)
-	{
-		case EXPECT_REPLACE:
-			return store_change(writer->store, &c->write->key, changed_row, c);
-		case EXPECT_INSERT:
-			return store_insert(writer->store, c->write->row);
-		case EXPECT_KEEP:
-			break;
-	}
-	return false;
-}
-
 /*
  * Makes of an item what the change makes of it, or of nothing if there is none.  Without a change it
  * becomes the item that is prepared.  Sets the old and the new item of the write.
@@ -274,10 +275,15 @@ write_change(ItemWriter *writer, ItemWrite *write, WriteExpectation expectation,
 {
 	Change c = {writer, write, change, arg};
 	ErrorContextCallback callback;
+	bool done = false;
 
 	(void) write_looks(writer, write);
 	begin(writer, &callback);
-	if (!change_as_expected(writer, &c, expectation))
+	if (expectation == EXPECT_REPLACE)
+		done = store_change(writer->store, &write->key, changed_row, &c);
+	else if (expectation == EXPECT_INSERT)
+		done = store_insert(writer->store, write->row);
+	if (!done)
 		change_locked(writer, &c);
 	end(writer, &callback);
 }
@@ -383,6 +389,7 @@ write_delete(ItemWriter *writer, ItemWrite *write, bool want_old, ItemJudge judg
 	else
 	{
 		write->old = store_lock(writer->store, &write->key, STORE_LOCK_DELETE);
+		measure_found(writer, write->old);
 		judge(write->old, arg);
 		if (write->old != NULL)
 			(void) store_delete(writer->store, &write->key, false);
@@ -397,9 +404,10 @@ write_delete(ItemWriter *writer, ItemWrite *write, bool want_old, ItemJudge judg
 
 /* Only tables with local indexes have collections that are measured (docs/semantics.md, R17). */
 static void
-measure_collection(const ItemWriter *writer, const ItemWrite *write, ItemMeasure *measure)
+measure_collection(const ItemWriter *writer, const ItemWrite *write)
 {
-	measure->collection_key = NULL;
+	ItemMeasure *measure = writer->measure;
+
 	if (!measure->collection || dyn_local_indexes(writer->table) == 0)
 		return;
 	measure->collection_key = collection_key(writer->table, &write->key);
@@ -408,22 +416,21 @@ measure_collection(const ItemWriter *writer, const ItemWrite *write, ItemMeasure
 
 /*
  * Ends a write that has been run: raises an error if it has made the item collection too large, and
- * records the items in the measure, which may be NULL.  These are not copied.
+ * records the items in the measure of the call, if it has one.  These are not copied.
  */
 void
-write_done(ItemWriter *writer, ItemWrite *write, ItemMeasure *measure)
+write_done(ItemWriter *writer, ItemWrite *write)
 {
 	ErrorContextCallback callback;
 
 	begin(writer, &callback);
 	if (write->watch == COLLECTION_ROOM || write->watch == COLLECTION_LOOK)
 		collection_written(write->watch, writer->table, &write->key, write->old, write->new);
-	if (measure != NULL)
+	if (writer->measure != NULL)
 	{
-		measure->table = writer->table;
-		measure->old = write->old;
-		measure->new = write->new;
-		measure_collection(writer, write, measure);
+		writer->measure->old = write->old;
+		writer->measure->new = write->new;
+		measure_collection(writer, write);
 	}
 	end(writer, &callback);
 }
@@ -449,7 +456,7 @@ put_each(ItemWriter *writer, int n, ItemWrite *const *writes)
 	for (int i = 0; i < n; i++)
 	{
 		write_change(writer, writes[i], EXPECT_REPLACE, NULL, NULL);
-		write_done(writer, writes[i], NULL);
+		write_done(writer, writes[i]);
 	}
 }
 
@@ -476,7 +483,7 @@ write_put_many(ItemWriter *writer, int n, ItemWrite *const *writes)
 	store_put_many(writer->store, n, rows);
 	end(writer, &callback);
 	for (int i = 0; i < n; i++)
-		write_done(writer, writes[i], NULL);
+		write_done(writer, writes[i]);
 	pfree(rows);
 }
 
@@ -495,7 +502,7 @@ write_insert_many(ItemWriter *writer, int n, ItemWrite *const *writes, bool *ins
 	for (int i = 0; i < n; i++)
 	{
 		if (inserted[i])
-			write_done(writer, writes[i], NULL);
+			write_done(writer, writes[i]);
 	}
 	pfree(rows);
 }

@@ -22,6 +22,7 @@ typedef struct ItemWriter
 	Relation rel; /* the caller has it open and locked, and closes it */
 	DynTable *table;
 	StoreWriter *store;
+	ItemMeasure *measure; /* of the call, or NULL */
 	bool plain_conflicts; /* deadlocks keep PostgreSQL's error code */
 } ItemWriter;
 
@@ -60,7 +61,7 @@ typedef void (*ItemCheck)(Relation rel, const DynTable *table, const DynItem *it
 
 extern void write_add_check(ItemCheck check);
 
-extern void write_open(ItemWriter *writer, Relation rel, DynTable *table);
+extern void write_open(ItemWriter *writer, const FrontCall *call);
 extern void write_close(ItemWriter *writer);
 
 /* prepare */
@@ -88,7 +89,7 @@ extern void write_delete(ItemWriter *writer, ItemWrite *write, bool want_old, It
 						 void *arg);
 
 /* done */
-extern void write_done(ItemWriter *writer, ItemWrite *write, ItemMeasure *measure);
+extern void write_done(ItemWriter *writer, ItemWrite *write);
 
 /* all three of many items: keys in the order of the primary key, and distinct */
 extern void write_put_many(ItemWriter *writer, int n, ItemWrite *const *writes);

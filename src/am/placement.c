@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "catalog/index.h"
@@ -149,15 +150,6 @@ open_index(Oid oid)
 	return NULL;
 }
 
-static void
-close_index(Relation index)
-{
-	Oid oid = RelationGetRelid(index);
-
-	RelationClose(index);
-	UnlockRelationOid(oid, RowExclusiveLock);
-}
-
 /*
  * Looks up a key in the primary key's btree and fills the probe with what it finds.  Returns false,
  * with the probe unset, if the index is being rebuilt by this backend.  The caller holds
@@ -292,27 +284,13 @@ open_page(Relation rel, Relation index, DynPlaceState *state, const RowKey *key,
 
 /* Returns the page for a row whose key is looked up. */
 static BlockNumber
-page_by_key(Relation rel, Relation index, DynPlaceState *state, const RowKey *key, const Aim *aimed)
-{
-	Size size = dyn_stored_size(state, aimed->size);
-	DynNeighbours neighbours;
-	BlockNumber block;
-
-	if (!take_offer(rel, index, key, &neighbours))
-		dyn_neighbours(rel, index, key->values, DYN_NEIGHBOUR_BLOCKS, &neighbours);
-	count_row(state, neighbours.count == 0);
-	block = page_of_neighbours(rel, &neighbours, dyn_needed_space(rel, size),
-							   dyn_place_recall(state, aimed->collection) == InvalidBlockNumber);
-	if (block != InvalidBlockNumber)
-		return block;
-	return open_page(rel, index, state, key, &neighbours, aimed, size);
-}
-
-static BlockNumber
 look_up(Relation rel, DynPlaceState *state, TupleTableSlot *slot, const Aim *aimed)
 {
 	Relation index = open_index(state->index);
+	Size size = dyn_stored_size(state, aimed->size);
 	BlockNumber block = InvalidBlockNumber;
+	bool wait;
+	DynNeighbours neighbours;
 	RowKey key;
 
 	if (index == NULL)
@@ -321,55 +299,77 @@ look_up(Relation rel, DynPlaceState *state, TupleTableSlot *slot, const Aim *aim
 	if (state->valid)
 	{
 		if (fetch_key(index, slot, &key))
-			block = page_by_key(rel, index, state, &key, aimed);
+		{
+			if (!take_offer(rel, index, &key, &neighbours))
+				dyn_neighbours(rel, index, key.values, DYN_NEIGHBOUR_BLOCKS, &neighbours);
+			count_row(state, neighbours.count == 0);
+			wait = dyn_place_recall(state, aimed->collection) == InvalidBlockNumber;
+			block = page_of_neighbours(rel, &neighbours, dyn_needed_space(rel, size), wait);
+			if (block == InvalidBlockNumber)
+				block = open_page(rel, index, state, &key, &neighbours, aimed, size);
+		}
 		free_key(&key);
 	}
-	close_index(index);
+	index_close(index, RowExclusiveLock);
 	return block;
 }
 
-/* Returns the page that has got the last row of the collection, without a look into the index. */
-static BlockNumber
-look_back(Relation rel, DynPlaceState *state, const Aim *aimed)
+/* Returns the state of a table whose rows are placed, or NULL.  New files are heap's. */
+static DynPlaceState *
+state_to_place(Relation rel, TableOptions options)
 {
-	BlockNumber recent = dyn_place_recall(state, aimed->collection);
+	DynPlaceState *state;
 
-	if (recent == InvalidBlockNumber ||
-		!dyn_page_takes(rel, recent, dyn_needed_space(rel, dyn_stored_size(state, aimed->size))))
-		return InvalidBlockNumber;
-	count_row(state, false);
-	return recent;
+	if (!dyn_placement_enabled || (options & (TABLE_INSERT_SKIP_FSM | TABLE_INSERT_FROZEN)) != 0)
+		return NULL;
+	state = dyn_place_state(rel);
+	return state->applies ? state : NULL;
 }
 
-static bool
-hash_collection(Relation rel, const DynPlaceState *state, TupleTableSlot *slot, uint32 *hash)
-{
-	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(rel), state->column - 1);
-	bool isnull;
-	Datum value = slot_getattr(slot, state->column, &isnull);
-
-	*hash = isnull ? 0 : datum_image_hash(value, column->attbyval, column->attlen);
-	return !isnull;
-}
-
-/* Choose a page and aim at it. */
+/* Chooses a page for a row that is inserted, or replaces an old one, and aims at it. */
 static void
-aim(Relation rel, DynPlaceState *state, TupleTableSlot *slot, Aim *aimed)
+aim(Relation rel, ItemPointer old, TupleTableSlot *slot, TableOptions options, Aim *aimed)
 {
-	BlockNumber block;
+	DynPlaceState *state = state_to_place(rel, options);
+	Form_pg_attribute column;
+	BlockNumber recent;
+	Datum value;
+	bool isnull;
+	Size size;
+
+	aimed->block = InvalidBlockNumber;
+	if (state == NULL)
+		return;
+	aimed->size = dyn_row_size(slot);
+	aimed->update = old != NULL;
+	size = dyn_stored_size(state, aimed->size);
+	/* an update that stays on its page, as most do, costs a look at that page */
+	if (old != NULL &&
+		dyn_page_room(rel, ItemPointerGetBlockNumber(old), MAXALIGN(size)) != DYN_FULL)
+		return;
 
 	aimed->previous = RelationGetTargetBlock(rel);
+	value = slot_getattr(slot, state->column, &isnull);
+	if (isnull)
+		return;
+	column = TupleDescAttr(RelationGetDescr(rel), state->column - 1);
+	aimed->collection = datum_image_hash(value, column->attbyval, column->attlen);
 	/* fetching a value from out of line may have let an invalidation in */
-	if (!hash_collection(rel, state, slot, &aimed->collection) || !state->valid)
+	if (!state->valid)
 		return;
+
+	/* the page that has got the last row of the collection, without a look into the index */
 	dyn_place_check_blocks(state, rel);
-	block = look_back(rel, state, aimed);
-	if (block == InvalidBlockNumber)
-		block = look_up(rel, state, slot, aimed);
-	if (block == InvalidBlockNumber)
-		return;
-	aimed->block = block;
-	RelationSetTargetBlock(rel, block);
+	recent = dyn_place_recall(state, aimed->collection);
+	if (recent != InvalidBlockNumber && dyn_page_takes(rel, recent, dyn_needed_space(rel, size)))
+	{
+		count_row(state, false);
+		aimed->block = recent;
+	}
+	else
+		aimed->block = look_up(rel, state, slot, aimed);
+	if (aimed->block != InvalidBlockNumber)
+		RelationSetTargetBlock(rel, aimed->block);
 }
 
 /* Take note of where the row went, and put the target back. */
@@ -391,31 +391,6 @@ placement_finish(Relation rel, const Aim *aimed, ItemPointer tid)
 	dyn_learn_size(state, rel, tid, aimed->size);
 }
 
-/* Returns the state of a table whose rows are placed, or NULL.  New files are heap's. */
-static DynPlaceState *
-state_to_place(Relation rel, TableOptions options)
-{
-	DynPlaceState *state;
-
-	if (!dyn_placement_enabled || (options & (TABLE_INSERT_SKIP_FSM | TABLE_INSERT_FROZEN)) != 0)
-		return NULL;
-	state = dyn_place_state(rel);
-	return state->applies ? state : NULL;
-}
-
-static void
-aim_insert(Relation rel, TupleTableSlot *slot, TableOptions options, Aim *aimed)
-{
-	DynPlaceState *state = state_to_place(rel, options);
-
-	aimed->block = InvalidBlockNumber;
-	if (state == NULL)
-		return;
-	aimed->size = dyn_row_size(slot);
-	aimed->update = false;
-	aim(rel, state, slot, aimed);
-}
-
 /* A bulk insert has a page of its own, which heap would prefer to the target block. */
 static BulkInsertState
 bulk_page(const Aim *aimed, BulkInsertState bistate)
@@ -433,7 +408,7 @@ dyn_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, TableOptions
 {
 	Aim aimed;
 
-	aim_insert(rel, slot, options, &aimed);
+	aim(rel, NULL, slot, options, &aimed);
 	GetHeapamTableAmRoutine()->tuple_insert(rel, slot, cid, options, bulk_page(&aimed, bistate));
 	placement_finish(rel, &aimed, &slot->tts_tid);
 }
@@ -469,26 +444,10 @@ dyn_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
 {
 	Aim aimed;
 
-	aim_insert(rel, slot, options, &aimed);
+	aim(rel, NULL, slot, options, &aimed);
 	GetHeapamTableAmRoutine()->tuple_insert_speculative(rel, slot, cid, options,
 														bulk_page(&aimed, bistate), token);
 	placement_finish(rel, &aimed, &slot->tts_tid);
-}
-
-/* Aims an update; one that stays on its page, as most do, costs a look at that page. */
-static void
-aim_update(Relation rel, ItemPointer old, TupleTableSlot *slot, Aim *aimed)
-{
-	DynPlaceState *state = state_to_place(rel, 0);
-
-	aimed->block = InvalidBlockNumber;
-	if (state == NULL)
-		return;
-	aimed->size = dyn_row_size(slot);
-	aimed->update = true;
-	if (dyn_page_room(rel, ItemPointerGetBlockNumber(old),
-					  MAXALIGN(dyn_stored_size(state, aimed->size))) == DYN_FULL)
-		aim(rel, state, slot, aimed);
 }
 
 /*
@@ -503,7 +462,7 @@ dyn_tuple_update(Relation rel, ItemPointer old, TupleTableSlot *slot, CommandId 
 	Aim aimed;
 	TM_Result result;
 
-	aim_update(rel, old, slot, &aimed);
+	aim(rel, old, slot, 0, &aimed);
 	result =
 		GetHeapamTableAmRoutine()->tuple_update(rel, old, slot, cid, UPDATE_OPTIONS snapshot,
 												crosscheck, wait, failure, mode, update_indexes);

@@ -99,15 +99,6 @@ typedef struct Entry
 	bool nulls[DYN_MAX_INDEX_COLUMNS + 1];
 } Entry;
 
-static void
-fill_carried(const Writer *w, const DynIndex *index, Entry *entry)
-{
-	AttrNumber attnum = w->at.table->keys[index->carried_column].attnum;
-
-	entry->values[index->ncolumns] = w->new->tts_values[attnum - 1];
-	entry->nulls[index->ncolumns] = w->new->tts_isnull[attnum - 1];
-}
-
 /* False if the index is to have no entry. */
 static bool
 fill_entry(const Writer *w, const DynIndex *index, Entry *entry)
@@ -122,7 +113,12 @@ fill_entry(const Writer *w, const DynIndex *index, Entry *entry)
 		entry->nulls[i] = false;
 	}
 	if (index->carried != NULL)
-		fill_carried(w, index, entry);
+	{
+		AttrNumber attnum = w->at.table->keys[index->carried_column].attnum;
+
+		entry->values[index->ncolumns] = w->new->tts_values[attnum - 1];
+		entry->nulls[index->ncolumns] = w->new->tts_isnull[attnum - 1];
+	}
 	return true;
 }
 
@@ -260,14 +256,6 @@ writer_insert(Writer *w, const DynRow *row)
  * Updates
  */
 
-static bool
-is_row_unchanged(Writer *w)
-{
-	slot_getallattrs(w->at.row);
-	return dyn_row_unchanged(RelationGetDescr(w->at.rel), w->at.row->tts_values,
-							 w->at.row->tts_isnull, w->new->tts_values, w->new->tts_isnull);
-}
-
 /* Lock the row that was found, as replacing it would do, and meet whoever replaces it. */
 static WriteResult
 keep_row(Writer *w, const DynKeyValues *key)
@@ -342,7 +330,9 @@ writer_update(Writer *w, const DynRow *row)
 		return replace_rewritten(w, row);
 	fill(w, row, w->at.table->ncolumns, w->new);
 	keep_columns(w, row->troubled);
-	if (is_row_unchanged(w))
+	slot_getallattrs(w->at.row);
+	if (dyn_row_unchanged(RelationGetDescr(w->at.rel), w->at.row->tts_values, w->at.row->tts_isnull,
+						  w->new->tts_values, w->new->tts_isnull))
 		return keep_row(w, &row->key);
 	if (w->statement != NULL)
 		statement_check(w->statement, CMD_UPDATE, w->new);

@@ -214,19 +214,20 @@ executes_locally(void)
 }
 
 /*
- * Opens and locks the shard of a partition key for a call that is a transaction by itself, if the
- * shard is on this node and the direct store may serve the call; otherwise NULL.  The caller has the
- * distributed table open and locked, closes the shard, and keeps the locks.  A snapshot that is older
- * may not show what has been moved here.
+ * Opens and locks the shard of a partition key for a call, if that is a transaction by itself, the
+ * shard is on this node, and the direct store may serve the call; otherwise NULL.  A call that needs
+ * no privileges but SELECT reads.  The caller has the distributed table open and locked, closes the
+ * shard, and keeps the locks.  A snapshot that is older may not show what has been moved here.
  */
 Relation
-store_shard_open(DynTable *table, Datum partition, LOCKMODE mode, AclMode privileges,
+store_shard_open(DynTable *table, Datum partition, const Node *site, AclMode privileges,
 				 DynTable **shard)
 {
 	const Shard *found;
 	Relation rel;
 
-	if (IsolationUsesXactSnapshot() || table->row_security || table->rules || table->unsupported ||
+	if (!store_call_is_alone(site) || IsolationUsesXactSnapshot() || table->row_security ||
+		table->rules || table->unsupported ||
 		direct_call_refusal(table, privileges | ACL_SELECT) != NULL || !executes_locally())
 		return NULL;
 	found = find_shard(table, partition);
@@ -235,9 +236,9 @@ store_shard_open(DynTable *table, Datum partition, LOCKMODE mode, AclMode privil
 	found = keep_shard(table, partition);
 	if (found == NULL || !OidIsValid(found->relid))
 		return NULL;
-	if (mode >= RowExclusiveLock)
+	if (privileges != 0)
 		citus_join_transaction();
-	rel = try_relation_open(found->relid, mode);
+	rel = try_relation_open(found->relid, privileges != 0 ? RowExclusiveLock : AccessShareLock);
 	if (rel == NULL)
 		return NULL;
 	*shard = dyn_schema_shard(rel);

@@ -58,10 +58,9 @@ store_end(const ErrorContextCallback *callback)
 
 /* The shard of a partition key for a read, with a snapshot that shows it; NULL: it is not for us. */
 static Relation
-open_shard(DynTable *table, Datum partition, DynTable **shard)
+open_shard(DynTable *table, Datum partition, const Node *site, DynTable **shard)
 {
-	Relation rel =
-		table->distributed ? store_shard_open(table, partition, AccessShareLock, 0, shard) : NULL;
+	Relation rel = table->distributed ? store_shard_open(table, partition, site, 0, shard) : NULL;
 
 	if (rel != NULL)
 		PushActiveSnapshot(GetLatestSnapshot());
@@ -76,15 +75,16 @@ close_shard(Relation rel)
 }
 
 /*
- * Returns the item of a key that the active snapshot shows, palloc'd; NULL if there is none.  alone:
- * the call is a transaction by itself.
+ * Returns the item of a key that the active snapshot shows, palloc'd; NULL if there is none.  The site
+ * is the expression that calls an SQL function, by which its call may turn out to be a transaction by
+ * itself, see shard.c; or NULL.
  */
 DynItem *
-store_get(DynTable *table, const DynKeyValues *key, bool alone)
+store_get(DynTable *table, const DynKeyValues *key, const Node *site)
 {
 	DynItem *item = NULL;
 	DynTable *shard;
-	Relation rel = alone ? open_shard(table, key->values[0], &shard) : NULL;
+	Relation rel = open_shard(table, key->values[0], site, &shard);
 	bool done = direct_get(rel != NULL ? shard : table, key, &item);
 
 	if (rel != NULL)
@@ -126,8 +126,8 @@ void
 store_range_read(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)
 {
 	DynTable *shard;
-	Relation rel = range->alone && dyn_index_is_table(range->index) && range->nequal > 0
-					   ? open_shard(table, range->equal[0], &shard)
+	Relation rel = dyn_index_is_table(range->index) && range->nequal > 0
+					   ? open_shard(table, range->equal[0], range->site, &shard)
 					   : NULL;
 	StoreRange local = *range;
 	bool done;
@@ -161,7 +161,7 @@ range_of_one(DynTable *table, const StoreRange *range, StoreRowCallback callback
 	DynItem *item;
 
 	memcpy(key.values, range->equal, range->nequal * sizeof(Datum));
-	item = store_get(table, &key, range->alone);
+	item = store_get(table, &key, range->site);
 	if (item == NULL)
 		return;
 	row.item = PointerGetDatum(item);
@@ -194,19 +194,21 @@ struct StoreWriter
 	struct Writer *direct; /* NULL: it has not been needed */
 	struct StoreWriter *shard; /* of the item, if that is written there directly */
 	bool after_read;
-	bool alone; /* the call is a transaction by itself */
+	const Node *site; /* of the call, as of store_get(); NULL: it has written something */
 };
 
 /*
  * Returns a writer for the table, in the current memory context.  The caller has the relation open
- * and locked, and closes the writer before it with store_writer_close().
+ * and locked, and closes the writer before it with store_writer_close().  With the site of a call, as
+ * of store_get(), it is for one item.
  */
 StoreWriter *
-store_writer(Relation rel, DynTable *table)
+store_writer(Relation rel, DynTable *table, const Node *site)
 {
 	StoreWriter *writer = palloc(sizeof(StoreWriter));
 
-	*writer = (StoreWriter){.table = table, .rel = rel, .context = CurrentMemoryContext};
+	*writer =
+		(StoreWriter){.table = table, .rel = rel, .context = CurrentMemoryContext, .site = site};
 	return writer;
 }
 
@@ -218,16 +220,6 @@ void
 store_writer_after_read(StoreWriter *writer)
 {
 	writer->after_read = true;
-}
-
-/*
- * Says that the call, which writes one item, is a transaction by itself.  Called before the first
- * write.
- */
-void
-store_writer_alone(StoreWriter *writer)
-{
-	writer->alone = true;
 }
 
 /* Closes what a writer has open.  Locks stay until the transaction ends. */
@@ -255,15 +247,13 @@ shard_writer(StoreWriter *writer, const DynKeyValues *key, AclMode privileges)
 
 	if (writer->shard != NULL)
 		return direct_call_refusal(writer->table, privileges) == NULL ? writer->shard : NULL;
-	if (!writer->alone)
-		return NULL;
+	rel = store_shard_open(writer->table, key->values[0], writer->site, privileges, &table);
 	/* what has begun by statements goes on so */
-	writer->alone = false;
-	rel = store_shard_open(writer->table, key->values[0], RowExclusiveLock, privileges, &table);
+	writer->site = NULL;
 	if (rel == NULL)
 		return NULL;
 	old = MemoryContextSwitchTo(writer->context);
-	writer->shard = store_writer(rel, table);
+	writer->shard = store_writer(rel, table, NULL);
 	writer->shard->after_read = writer->after_read;
 	MemoryContextSwitchTo(old);
 	return writer->shard;

@@ -29,6 +29,7 @@
  *		remote.c		the remote store: writes to shards, which other nodes may have
  *		remote_range.c	its ranges, chunk by chunk
  *		shard.c			the shards that this node has
+ *		alone.c			calls that may work on these themselves
  *		plan.c			kept plans of both, which stay ordered index scans
  *		range.c			what the stores share of ranges
  *		explain.c		what it takes to read a range, and the range in words
@@ -79,7 +80,7 @@ typedef struct StoreRange
 	int nposition; /* columns of the position: all to continue after an entry, 0 without one */
 	Datum position[DYN_MAX_INDEX_COLUMNS];
 	int64 likely; /* how many entries will be taken, as far as that is known; 0: all */
-	bool alone; /* the call is a transaction by itself */
+	const Node *site; /* of the call, as of store_get() */
 	int64 *skipped; /* counts rows that are not looked at, as the index alone does; or NULL */
 } StoreRange;
 
@@ -138,7 +139,7 @@ extern void store_end(const ErrorContextCallback *callback);
 extern void store_init(void);
 
 /* Reads, under the caller's snapshot. */
-extern DynItem *store_get(DynTable *table, const DynKeyValues *key, bool alone);
+extern DynItem *store_get(DynTable *table, const DynKeyValues *key, const Node *site);
 extern StoreReader *store_reader(void);
 extern DynItem *store_read(StoreReader *reader, DynTable *table, const DynKeyValues *key);
 extern void store_reader_close(StoreReader *reader);
@@ -154,10 +155,9 @@ extern int store_column_compare(ItemType type, Datum a, Datum b);
 extern int store_key_compare(const DynTable *table, const DynKeyValues *a, const DynKeyValues *b);
 
 /* Writes. */
-extern StoreWriter *store_writer(Relation rel, DynTable *table);
+extern StoreWriter *store_writer(Relation rel, DynTable *table, const Node *site);
 extern void store_writer_close(StoreWriter *writer);
 extern void store_writer_after_read(StoreWriter *writer);
-extern void store_writer_alone(StoreWriter *writer);
 extern void store_put(StoreWriter *writer, const DynRow *row);
 extern bool store_change(StoreWriter *writer, const DynKeyValues *key, StoreChange change,
 						 void *arg);

@@ -26,21 +26,6 @@
 #include "store/writer.h"
 
 /*
- * A table that has more than its own may have code of users that runs within statements.  An index
- * that is open cannot be dropped meanwhile.  What triggers have made of a row to insert is part of the
- * one that replaces another.
- */
-static void
-open_more(Writer *w)
-{
-	const DynTable *table = w->at.table;
-
-	for (int i = 0; i < table->nbtrees; i++)
-		w->btrees[i] = index_open(table->btrees[i]->relid, RowExclusiveLock);
-	w->changed = MakeSingleTupleTableSlot(RelationGetDescr(w->at.rel), &TTSOpsVirtual);
-}
-
-/*
  * Opens what every write needs.  The caller has the relation open and locked.  Several statements
  * may follow each other, each between writer_begin() and writer_end().
  */
@@ -56,8 +41,15 @@ writer_open(Writer *w, Relation rel, const DynTable *table)
 	w->at.row = table_slot_create(rel, NULL);
 	w->proposed = MakeSingleTupleTableSlot(RelationGetDescr(rel), &TTSOpsVirtual);
 	w->changed = w->proposed;
-	if (table->extras.any)
-		open_more(w);
+	if (!table->extras.any)
+		return;
+	/*
+	 * Code of users may run within statements.  An index that is open cannot be dropped meanwhile.  What
+	 * triggers have made of a row to insert is part of the one that replaces another.
+	 */
+	for (int i = 0; i < table->nbtrees; i++)
+		w->btrees[i] = index_open(table->btrees[i]->relid, RowExclusiveLock);
+	w->changed = MakeSingleTupleTableSlot(RelationGetDescr(rel), &TTSOpsVirtual);
 }
 
 /* Locks stay until the transaction ends. */
@@ -77,24 +69,14 @@ writer_close(Writer *w)
 }
 
 /*
- * Triggers before a row is written get its newest version, and constraints on columns that stay are
- * checked on that.
- */
-static bool
-locks_first(const DynExtras *extras, CmdType operation)
-{
-	return operation == CMD_DELETE
-			   ? extras->before_delete
-			   : extras->before_update || (extras->columns && extras->constraints);
-}
-
-/*
  * Begins a statement: CMD_INSERT, which replaces a row that is there, CMD_UPDATE, CMD_DELETE, or
  * CMD_SELECT to lock.  The name is what the SQL statement would be called.
  */
 void
 writer_begin(Writer *w, CmdType operation, const char *name)
 {
+	const DynExtras *extras = &w->at.table->extras;
+
 	if (!w->at.rel->rd_islocaltemp)
 		PreventCommandIfReadOnly(name);
 	PreventCommandIfParallelMode(name);
@@ -105,7 +87,13 @@ writer_begin(Writer *w, CmdType operation, const char *name)
 	w->command = GetCurrentCommandId(true);
 	if (operation != CMD_SELECT && statement_needed(w->at.table, operation))
 	{
-		w->locks_first = locks_first(&w->at.table->extras, operation);
+		/*
+		 * Triggers before a row is written get its newest version, and constraints on columns that stay
+		 * are checked on that.
+		 */
+		w->locks_first = operation == CMD_DELETE
+							 ? extras->before_delete
+							 : extras->before_update || (extras->columns && extras->constraints);
 		w->statement = statement_begin(w->at.table, w->at.rel, operation, w->command);
 	}
 }
@@ -178,21 +166,6 @@ require_visible(const Writer *w)
 					errmsg("could not serialize access due to concurrent update")));
 }
 
-/* By the descent that also finds the place of a row that is to be inserted. */
-static FindResult
-probe(Writer *w, Snapshot dirty, const DynKeyValues *key)
-{
-	FindResult result;
-	DynProbe probe;
-
-	if (!dyn_placement_probe(w->at.rel, w->at.primary, key->values, &probe))
-		return FIND_UNSURE;
-	result = find_row_by_entries(&w->at, dirty, key, &probe.neighbours);
-	if (result == FIND_NONE)
-		dyn_placement_offer(&probe);
-	return result;
-}
-
 /*
  * The row of that key that an insert would meet, whoever sees it; whoever is about to insert or
  * delete it is waited for.
@@ -200,11 +173,16 @@ probe(Writer *w, Snapshot dirty, const DynKeyValues *key)
 bool
 writer_find_any(Writer *w, const DynKeyValues *key)
 {
+	FindResult result = FIND_UNSURE;
 	SnapshotData dirty;
-	FindResult result;
+	DynProbe probe;
 
 	InitDirtySnapshot(dirty);
-	result = probe(w, &dirty, key);
+	/* by the descent that also finds the place of a row that is to be inserted */
+	if (dyn_placement_probe(w->at.rel, w->at.primary, key->values, &probe))
+		result = find_row_by_entries(&w->at, &dirty, key, &probe.neighbours);
+	if (result == FIND_NONE)
+		dyn_placement_offer(&probe);
 	while (result != FIND_NONE)
 	{
 		TransactionId wait;

@@ -35,11 +35,11 @@ return_row(ReturnSetInfo *result, Datum value, bool isnull)
 /* read.c */
 extern void set_store(const char *refusal, bool remote, Datum *values, bool *nulls);
 
-extern bool query_partition(const FuncExpr *call, const OpenTable *open, Datum *partition);
+extern bool query_partition(const FuncExpr *function, const FrontCall *call, Datum *partition);
 
 /* route.c */
-extern bool call_is_alone(FunctionCallInfo fcinfo);
-extern bool call_open(FunctionCallInfo fcinfo, int nargs, LOCKMODE mode, OpenTable *open);
+extern void call_begin(FunctionCallInfo fcinfo, int nargs, LOCKMODE mode, FrontCall *call);
+extern void call_end(const FrontCall *call);
 
 /* page.c */
 typedef struct ResultPage

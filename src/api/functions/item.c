@@ -4,7 +4,6 @@
  */
 #include "postgres.h"
 
-#include "access/relation.h"
 #include "storage/lockdefs.h"
 
 #include "actions/actions.h"
@@ -17,17 +16,14 @@ static Datum
 run(FunctionCallInfo fcinfo, int nargs, LOCKMODE mode, ItemRequest *request,
 	DynItem *(*action)(const ItemRequest *request))
 {
-	OpenTable open;
+	FrontCall call;
 	DynItem *item;
 
-	request->alone = call_is_alone(fcinfo);
-	if (call_open(fcinfo, nargs, mode, &open))
-		request->open = &open;
-	else
-		request->table = PG_GETARG_TEXT_PP(0);
+	call_begin(fcinfo, nargs, mode, &call);
+	request->call = &call;
+	request->table = PG_GETARG_TEXT_PP(0);
 	item = action(request);
-	if (request->open != NULL)
-		relation_close(open.rel, NoLock);
+	call_end(&call);
 	if (item == NULL)
 		PG_RETURN_NULL();
 	PG_RETURN_POINTER(item);

@@ -126,17 +126,15 @@ dyn_query(PG_FUNCTION_ARGS)
 {
 	QueryRequest request;
 	ReadResult result;
-	OpenTable open;
+	FrontCall call;
 
 	get_query(fcinfo, false, &request);
 	forbid_count(&request.read);
-	request.read.alone = call_is_alone(fcinfo);
-	if (call_open(fcinfo, QUERY_ARGUMENTS, AccessShareLock, &open))
-		request.read.open = &open;
+	call_begin(fcinfo, QUERY_ARGUMENTS, AccessShareLock, &call);
+	request.read.call = &call;
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	action_query(&request, return_next, fcinfo->resultinfo, &result);
-	if (request.read.open != NULL)
-		relation_close(open.rel, NoLock);
+	call_end(&call);
 	return (Datum) 0;
 }
 
@@ -145,23 +143,23 @@ dyn_query(PG_FUNCTION_ARGS)
  * Returns false if it reads an index.
  */
 bool
-query_partition(const FuncExpr *call, const OpenTable *open, Datum *partition)
+query_partition(const FuncExpr *function, const FrontCall *call, Datum *partition)
 {
 	LOCAL_FCINFO(fcinfo, QUERY_ARGUMENTS);
 	FmgrInfo flinfo;
 	QueryRequest request;
 
-	fmgr_info(call->funcid, &flinfo);
+	fmgr_info(function->funcid, &flinfo);
 	InitFunctionCallInfoData(*fcinfo, &flinfo, QUERY_ARGUMENTS, InvalidOid, NULL, NULL);
 	for (int i = 0; i < QUERY_ARGUMENTS; i++)
 	{
-		const Const *argument = list_nth_node(Const, call->args, i);
+		const Const *argument = list_nth_node(Const, function->args, i);
 
 		fcinfo->args[i].value = argument->constvalue;
 		fcinfo->args[i].isnull = argument->constisnull;
 	}
 	get_query(fcinfo, false, &request);
-	request.read.open = open;
+	request.read.call = call;
 	return action_query_partition(&request, partition);
 }
 

@@ -52,76 +52,6 @@
 #define GENERIC_PLAN_COST 1000
 
 /*
- * Whether nothing has been done in this transaction, and the client has not begun a block.  Several
- * statements in one message are a block, too.
- */
-static bool
-transaction_is_fresh(void)
-{
-	return MyBackendType == B_BACKEND && !IsTransactionBlock() &&
-		   GetCurrentTransactionNestLevel() == 1 && (MyXactFlags & XACT_FLAGS_PIPELINING) == 0 &&
-		   !TransactionIdIsValid(GetTopTransactionIdIfAny());
-}
-
-/*
- * Calls that are transactions
- */
-
-static bool
-is_plain_argument(const Node *node)
-{
-	return IsA(node, Const) ||
-		   (IsA(node, Param) && ((const Param *) node)->paramkind == PARAM_EXTERN);
-}
-
-/* The only expression of a plan that does nothing else, or NULL. */
-static const Node *
-only_expression(const PlannedStmt *statement)
-{
-	const Plan *plan = statement->planTree;
-	bool set = plan != NULL && IsA(plan, ProjectSet);
-
-	if (statement->commandType != CMD_SELECT || statement->subplans != NIL)
-		return NULL;
-	if (IsA(plan, FunctionScan))
-	{
-		const FunctionScan *scan = (const FunctionScan *) plan;
-
-		return plan->qual == NIL && list_length(scan->functions) == 1
-				   ? linitial_node(RangeTblFunction, scan->functions)->funcexpr
-				   : NULL;
-	}
-	if (list_length(plan->targetlist) != 1)
-		return NULL;
-	if (set)
-		plan = plan->lefttree;
-	if (!IsA(plan, Result) || plan->lefttree != NULL || plan->qual != NIL ||
-		((const Result *) plan)->resconstantqual != NULL)
-		return NULL;
-	return (const Node *) linitial_node(TargetEntry, statement->planTree->targetlist)->expr;
-}
-
-/* Whether a call is all that its transaction does. */
-bool
-call_is_alone(FunctionCallInfo fcinfo)
-{
-	const FuncExpr *call = (const FuncExpr *) fcinfo->flinfo->fn_expr;
-	ListCell *cell;
-
-	if (call == NULL || !IsA(call, FuncExpr) || !transaction_is_fresh() || ActivePortal == NULL ||
-		ActivePortal->strategy != PORTAL_ONE_SELECT ||
-		only_expression(linitial_node(PlannedStmt, ActivePortal->stmts)) != (const Node *) call ||
-		!citus_is_installed())
-		return false;
-	foreach (cell, call->args)
-	{
-		if (!is_plain_argument(lfirst(cell)))
-			return false;
-	}
-	return true;
-}
-
-/*
  * Whether a call has been planned on another node, as a transaction, and is executed in a larger
  * one.  That node takes it for a read.
  */
@@ -151,18 +81,19 @@ check_privilege(Oid routed, Oid schema)
 }
 
 /*
- * Opens the table of a routed function, which has a qualified name, quoted as in SQL: the nodes'
- * search_paths differ.  Returns false if fcinfo is of another function, with nargs arguments.
+ * Begins a call of a function of that many arguments, or of its routed function.  The latter's table
+ * is opened here: it has a qualified name, quoted as in SQL, since the nodes' search_paths differ.
  */
-bool
-call_open(FunctionCallInfo fcinfo, int nargs, LOCKMODE mode, OpenTable *open)
+void
+call_begin(FunctionCallInfo fcinfo, int nargs, LOCKMODE mode, FrontCall *call)
 {
 	RangeVar *name;
 	RightsWanted wanted = {.mode = mode};
 	Oid relid;
 
+	*call = (FrontCall){.site = fcinfo->flinfo->fn_expr};
 	if (PG_NARGS() == nargs)
-		return false;
+		return;
 	if (mode == RowExclusiveLock && has_been_planned_alone())
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -174,14 +105,21 @@ call_open(FunctionCallInfo fcinfo, int nargs, LOCKMODE mode, OpenTable *open)
 						 "preparing it.")));
 	name = makeRangeVarFromNameList(textToQualifiedNameList(PG_GETARG_TEXT_PP(0)));
 	relid = RangeVarGetRelidExtended(name, mode, 0, rights_check_name, &wanted);
-	open->rel = relation_open(relid, NoLock);
-	open->table = dyn_schema(open->rel);
-	if (open->table == NULL)
+	call->rel = relation_open(relid, NoLock);
+	call->table = dyn_schema(call->rel);
+	if (call->table == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a table of items", RelationGetRelationName(open->rel))));
-	check_privilege(fcinfo->flinfo->fn_oid, dyn_type_schema(open->table->item_type));
-	return true;
+				 errmsg("\"%s\" is not a table of items", RelationGetRelationName(call->rel))));
+	check_privilege(fcinfo->flinfo->fn_oid, dyn_type_schema(call->table->item_type));
+}
+
+/* Ends a call.  The lock of its table stays. */
+void
+call_end(const FrontCall *call)
+{
+	if (call->rel != NULL)
+		relation_close(call->rel, NoLock);
 }
 
 /*
@@ -252,7 +190,7 @@ item_partition(const DynTable *table, const DynItem *item, Datum *partition)
 
 /* The partition key of a call whose arguments are constants; false: it has none. */
 static bool
-call_partition(const FuncExpr *call, const OpenTable *open, Datum *partition)
+call_partition(const FuncExpr *call, const FrontCall *open, Datum *partition)
 {
 	const Const *second = lsecond(call->args);
 
@@ -312,7 +250,7 @@ partition_constant(const DynTable *table, Datum partition)
 }
 
 static Node *
-routed_call(const FuncExpr *call, const OpenTable *open)
+routed_call(const FuncExpr *call, const FrontCall *open)
 {
 	const DynTable *table = open->table;
 	FuncExpr *routed;
@@ -340,10 +278,10 @@ simplify(const SupportRequestSimplify *request)
 {
 	const FuncExpr *call = request->fcall;
 	Node *routed;
-	OpenTable open;
+	FrontCall open = {0};
 	ListCell *cell;
 
-	if (!citus_is_installed() || !transaction_is_fresh() || !statement_is_alone() ||
+	if (!citus_is_installed() || !store_transaction_is_fresh() || !statement_is_alone() ||
 		(XactReadOnly && func_volatile(call->funcid) == PROVOLATILE_VOLATILE))
 		return NULL;
 	foreach (cell, call->args)
@@ -378,7 +316,7 @@ dissuade(SupportRequestCost *request)
 		return false;
 	foreach (cell, call->args)
 	{
-		if (!is_plain_argument(lfirst(cell)))
+		if (!store_is_plain_argument(lfirst(cell)))
 			return false;
 		parameters = parameters || IsA(lfirst(cell), Param);
 	}

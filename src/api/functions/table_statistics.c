@@ -153,9 +153,9 @@ add_item(Datum datum, void *arg)
 }
 
 static void
-read_items(Statistics *s, OpenTable *open)
+read_items(Statistics *s, const FrontCall *call)
 {
-	ScanRequest request = {.read.open = open,
+	ScanRequest request = {.read.call = call,
 						   .read.expressions = expr_request(NULL, NULL),
 						   .segmented = s->total_segments > 1,
 						   .total_segments = s->total_segments};
@@ -333,26 +333,25 @@ dyn_table_statistics(PG_FUNCTION_ARGS)
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	Statistics s = {.context = CurrentMemoryContext};
 	RightsBefore before;
-	OpenTable open;
+	FrontCall call;
 	DynSize *sizes;
 
 	s.max_collections = argument_between(fcinfo, 1, "max_collections", 0, MAX_COLLECTIONS);
 	s.total_segments = argument_between(fcinfo, 2, "total_segments", 1, DYN_MAX_SEGMENTS);
-	open.rel = dyn_table_open(argument_required_text(fcinfo, 0, "table_name"), AccessShareLock,
-							  &open.table);
-	s.table = open.table;
-	s.entities = item_kinds->of_table(open.rel, open.table);
-	if (open.table->distributed)
-		dyn_warn_owners(open.table->relid);
+	action_open(NULL, argument_required_text(fcinfo, 0, "table_name"), AccessShareLock, &call);
+	s.table = call.table;
+	s.entities = item_kinds->of_table(call.rel, call.table);
+	if (call.table->distributed)
+		dyn_warn_owners(call.table->relid);
 	InitMaterializedSRF(fcinfo, 0);
-	sizes = open.table->distributed ? dyn_sizes(open.rel, open.table) : NULL;
-	rights_take_for_rows(open.rel, false, &before);
-	read_items(&s, &open);
+	sizes = call.table->distributed ? dyn_sizes(call.rel, call.table) : NULL;
+	rights_take_for_rows(call.rel, false, &before);
+	read_items(&s, &call);
 	rights_give_back(&before);
 	return_table(result, &s, sizes);
 	return_entities(result, &s);
 	return_indexes(result, &s, sizes);
 	return_collections(result, &s);
-	relation_close(open.rel, NoLock);
+	relation_close(call.rel, NoLock);
 	return (Datum) 0;
 }

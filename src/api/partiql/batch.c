@@ -106,7 +106,7 @@ run_statement(void *arg)
 {
 	Run *run = arg;
 	PartiqlPart *part = run->part;
-	PartiqlCall call = {.bound = part->bound, .measure = &run->measure};
+	PartiqlCall call = {.bound = part->bound, .front = {.measure = &run->measure}};
 	ItemRequest request;
 
 	if (kind_of(run) != PARTIQL_SELECT)
@@ -117,7 +117,7 @@ run_statement(void *arg)
 	partiql_begin_request(part->bound, &request);
 	request.item = run->key;
 	request.consistent = part->consistent;
-	request.measure = call.measure;
+	request.call = &call.front;
 	part->item = action_get(&request);
 }
 

@@ -209,7 +209,6 @@ set_read(const PartiqlCall *call, const PartiqlPlan *plan, ReadRequest *request)
 	request->page_size = call->page_size;
 	request->max_items = call->max_items;
 	request->start_key = call->start_key;
-	request->meter = call->meter;
 	request->parts = plan->scan;
 	if (!plan->exact)
 		request->built.condition = call->bound->condition;
@@ -241,12 +240,12 @@ partiql_select(const PartiqlCall *call, ResultCallback callback, void *arg, Read
 {
 	RangesRequest request = {.first = call->first_read};
 	PartiqlPlan *plan;
-	OpenTable open;
+	FrontCall open;
 	int read;
 
-	request.read.table = span_text(call->bound->compiled->statement->table);
-	request.read.open = &open;
-	open.rel = dyn_table_open(request.read.table, AccessShareLock, &open.table);
+	action_open(&call->front, span_text(call->bound->compiled->statement->table), AccessShareLock,
+				&open);
+	request.read.call = &open;
 	plan = make_plan(call, open.table);
 	set_read(call, plan, &request.read);
 	set_ranges(plan, &request);
@@ -304,7 +303,7 @@ partiql_begin_request(const PartiqlBound *bound, ItemRequest *request)
 static void
 set_key(const PartiqlBound *bound, ItemRequest *request)
 {
-	PartiqlKey key = partiql_whole_key(bound, request->open->table);
+	PartiqlKey key = partiql_whole_key(bound, request->call->table);
 
 	request->item = key.item;
 	if (key.others != NIL)
@@ -331,16 +330,16 @@ partiql_write(const PartiqlCall *call)
 {
 	const PartiqlBound *bound = call->bound;
 	ItemRequest request;
-	OpenTable open;
+	FrontCall open;
 	DynItem *item;
 
 	partiql_begin_request(bound, &request);
+	request.call = &call->front;
 	request.old_on_failure = call->old_on_failure;
-	request.measure = call->measure;
 	if (request.insert)
 		return action_put(&request);
-	request.open = &open;
-	open.rel = dyn_table_open(request.table, RowExclusiveLock, &open.table);
+	action_open(&call->front, request.table, RowExclusiveLock, &open);
+	request.call = &open;
 	set_key(bound, &request);
 	if (bound->compiled->statement->kind == PARTIQL_UPDATE)
 		item = execute_update(bound, &request);

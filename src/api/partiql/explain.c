@@ -107,11 +107,11 @@ explain_write(const PartiqlBound *bound, PartiqlAccess *access)
 	WriteKind kind = write_kind(access->kind);
 	ItemRequest request;
 	DynKeyValues values;
-	OpenTable open;
+	FrontCall open;
 
 	partiql_begin_request(bound, &request);
-	request.open = &open;
-	open.rel = dyn_table_open(request.table, AccessShareLock, &open.table);
+	action_open(NULL, request.table, AccessShareLock, &open);
+	request.call = &open;
 	if (access->kind != PARTIQL_INSERT)
 	{
 		PartiqlKey key = partiql_whole_key(bound, open.table);

@@ -81,15 +81,14 @@ typedef struct PartiqlBound
 typedef struct PartiqlCall
 {
 	const PartiqlBound *bound;
+	FrontCall front; /* whose table is the statement's */
 	bool consistent;
 	bool paged; /* as of ReadRequest, which has the others of a SELECT, too */
 	int64 page_size;
 	int64 max_items;
-	const ReadMeter *meter;
 	int first_read; /* the reads before it were done */
 	DynItem *start_key; /* in that one */
 	bool old_on_failure;
-	ItemMeasure *measure;
 	struct PartiqlExplainer *explainer; /* of explain.c */
 } PartiqlCall;
 

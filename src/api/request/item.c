@@ -15,6 +15,7 @@ typedef struct ItemCall
 {
 	TransactKind kind;
 	ItemRequest request;
+	FrontCall front;
 	ItemMeasure measure;
 	text *table; /* as it is named */
 	Jsonb *names;
@@ -129,7 +130,8 @@ read_call(JsonReader *reader, TransactKind kind, const RequestMember *members, i
 	call->request.old_on_failure = call->on_failure == RETURN_ALL_OLD;
 	call->measure.collection = call->metrics != 0;
 	if (call->capacity != CAPACITY_NONE || call->measure.collection)
-		call->request.measure = &call->measure;
+		call->front.measure = &call->measure;
+	call->request.call = &call->front;
 }
 
 static void

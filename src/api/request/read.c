@@ -25,6 +25,7 @@ typedef struct ReadCall
 	int select; /* among its choices, -1 if it is not given */
 	int capacity;
 	LegacyParameters legacy;
+	FrontCall front;
 	ReadCapacity taken;
 } ReadCall;
 
@@ -132,7 +133,8 @@ read_call(JsonReader *reader, const RequestMember *members, int n, RequestCheck 
 	call->read.page_size = call->limit.value;
 	read_capacity_begin(&call->taken);
 	if (call->capacity != CAPACITY_NONE)
-		call->read.meter = &call->taken.meter;
+		call->front.meter = &call->taken.meter;
+	call->read.call = &call->front;
 }
 
 static void

@@ -94,7 +94,7 @@ run_select(StatementCall *call, PartiqlCall *partiql, JsonWriter *response)
 	partiql->page_size = call->limit.value;
 	read_capacity_begin(&call->taken);
 	if (call->capacity != CAPACITY_NONE)
-		partiql->meter = &call->taken.meter;
+		partiql->front.meter = &call->taken.meter;
 	json_write_begin_array(response, "Items");
 	read = partiql_select(partiql, print_item, response, &result);
 	json_write_end_array(response);
@@ -122,7 +122,7 @@ run_write(StatementCall *call, PartiqlCall *partiql, JsonWriter *response)
 
 	partiql->old_on_failure = call->on_failure == RETURN_ALL_OLD;
 	if (call->capacity != CAPACITY_NONE)
-		partiql->measure = &call->measure;
+		partiql->front.measure = &call->measure;
 	PG_TRY();
 	{
 		item = partiql_write(partiql);

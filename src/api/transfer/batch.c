@@ -172,7 +172,7 @@ fill_entry(Transfer *transfer, TransferEntry *entry, const DynItem *item)
 	MemoryContext old = MemoryContextSwitchTo(transfer->context);
 	ItemWriter writer;
 
-	write_open(&writer, transfer->rel, transfer->table);
+	write_open(&writer, &(FrontCall){.rel = transfer->rel, .table = transfer->table});
 	item = memcpy(palloc(VARSIZE_ANY(item)), item, VARSIZE_ANY(item));
 	if (entry->put)
 		write_prepare(&writer, item, &entry->write);
@@ -364,7 +364,7 @@ put_judged(Transfer *transfer, ItemWriter *writer, int first, int n)
 
 		CHECK_FOR_INTERRUPTS();
 		write_change(writer, &write, met ? EXPECT_INSERT : EXPECT_REPLACE, put_if_met, &judged);
-		write_done(writer, &write, NULL);
+		write_done(writer, &write);
 		transfer->inserted[i] = judged.met;
 	}
 }
@@ -391,7 +391,7 @@ write_entries(Transfer *transfer, int first, int n)
 	ItemWriter writer;
 	int next;
 
-	write_open(&writer, transfer->rel, transfer->table);
+	write_open(&writer, &(FrontCall){.rel = transfer->rel, .table = transfer->table});
 	for (; first < end; first = next)
 	{
 		CHECK_FOR_INTERRUPTS();

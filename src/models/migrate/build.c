@@ -295,7 +295,7 @@ build(void *arg)
 		return;
 	builder->item = entity_item(builder->step->entity, logical);
 	item_check_size(item_root(builder->item));
-	write_open(&writer, builder->rel, builder->table);
+	write_open(&writer, &(FrontCall){.rel = builder->rel, .table = builder->table});
 	write_prepare(&writer, builder->item, &write);
 }
 

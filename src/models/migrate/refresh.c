@@ -312,7 +312,7 @@ refresh_slice(const Change *change, Refresh *const *slice, int n)
 	ItemWriter writer;
 	uint64 calls;
 
-	write_open(&writer, change->rel, change->table);
+	write_open(&writer, &(FrontCall){.rel = change->rel, .table = change->table});
 	writer.plain_conflicts = true;
 	lock_items(change, &writer, slice, n);
 	do

@@ -29,7 +29,7 @@ put_rows(void *arg)
 	ItemWrite **in_order = palloc(put->n * sizeof(ItemWrite *));
 	ItemWriter writer;
 
-	write_open(&writer, put->rel, put->table);
+	write_open(&writer, &(FrontCall){.rel = put->rel, .table = put->table});
 	for (int i = 0; i < put->n; i++)
 	{
 		write_prepare(&writer, put->rows[i]->item, &writes[i]);

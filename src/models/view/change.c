@@ -299,11 +299,11 @@ insert_row(ViewCall *call)
 	call->new = entity_item(call->entity, logical_item(call));
 	call->key = call->new;
 	check_visible(call, call->new);
-	write_open(&writer, call->items, call->table);
+	write_open(&writer, &(FrontCall){.rel = call->items, .table = call->table});
 	write_prepare(&writer, call->new, &write);
 	inserted = write_insert(&writer, &write);
 	if (inserted)
-		write_done(&writer, &write, NULL);
+		write_done(&writer, &write);
 	write_close(&writer);
 	if (!inserted)
 	{
@@ -328,7 +328,7 @@ insert_row(ViewCall *call)
 static void
 open_read_row(const ViewCall *call, ItemWriter *writer)
 {
-	write_open(writer, call->items, call->table);
+	write_open(writer, &(FrontCall){.rel = call->items, .table = call->table});
 	store_writer_after_read(writer->store);
 }
 
@@ -458,7 +458,7 @@ update_row(ViewCall *call)
 	if (call->gone)
 		check_gone(call);
 	else
-		write_done(&writer, &write, NULL);
+		write_done(&writer, &write);
 	write_close(&writer);
 	return call->gone ? NULL : returned_row(call);
 }
@@ -483,6 +483,7 @@ delete_row(ViewCall *call)
 	open_read_row(call, &writer);
 	find_key(call, &writer, &write);
 	write_delete(&writer, &write, true, judge_deletion, call);
+	write_done(&writer, &write);
 	write_close(&writer);
 	return write.old == NULL ? NULL : call->old_row.tuple;
 }

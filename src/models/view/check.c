@@ -186,7 +186,7 @@ check_item(Datum datum, void *arg)
 
 /* A page at a time, so that a check that has found enough ends. */
 static void
-check_items(Check *check, OpenTable *open)
+check_items(Check *check, const FrontCall *call)
 {
 	MemoryContext context = CurrentMemoryContext;
 	MemoryContext page =
@@ -196,7 +196,7 @@ check_items(Check *check, OpenTable *open)
 	do
 	{
 		ScanRequest request = {
-			.read = {.open = open, .start_key = start, .paged = true, .page_size = PAGE_SIZE}};
+			.read = {.call = call, .start_key = start, .paged = true, .page_size = PAGE_SIZE}};
 		ReadResult result;
 
 		CHECK_FOR_INTERRUPTS();
@@ -380,7 +380,7 @@ dyn_check_entities(PG_FUNCTION_ARGS)
 	check_views(&check);
 	rights_take_for_rows(rel, false, &before);
 	if (!is_full(&check))
-		check_items(&check, &(OpenTable){rel, check.table});
+		check_items(&check, &(FrontCall){.rel = rel, .table = check.table});
 	rights_give_back(&before);
 	if (is_full(&check))
 		ereport(NOTICE, (errmsg("the check of table \"%s\" ended after %lld problems",

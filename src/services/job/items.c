@@ -373,7 +373,7 @@ change_one(Batch *batch, const DynKeyValues *key)
 	bool changed = there && change.new != change.old;
 
 	if (changed)
-		write_done(&batch->writer, &change.write, NULL);
+		write_done(&batch->writer, &change.write);
 	if (there && change.problem != NULL)
 		note_problem(batch, key, change.problem);
 	return changed;
@@ -385,7 +385,7 @@ change_some(Batch *batch, int from, int to)
 	MemoryContext old;
 	int64 changed = 0;
 
-	write_open(&batch->writer, batch->rel, batch->table);
+	write_open(&batch->writer, &(FrontCall){.rel = batch->rel, .table = batch->table});
 	old = MemoryContextSwitchTo(batch->row);
 	for (int i = from; i < to; i++)
 	{
