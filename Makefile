@@ -17,10 +17,11 @@ include gateway/gateway.mk
 else
 
 EXTENSION = dynamo_table
-EXTVERSION = 0.2.0
+EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(EXTENSION).control)
 
 MODULE_big = dynamo_table
-DATA = $(EXTENSION)--$(EXTVERSION).sql
+# the install script of the first version, and a script to each one after it
+DATA = $(sort $(wildcard $(EXTENSION)--*.sql))
 SCRIPTS = bin/dynamo_table
 # The wildcard finds what flex and bison made only after the first build.
 GRAMMARS = src/expr src/api/partiql

@@ -1,4 +1,4 @@
--- Who may execute what of the extension.  A new function is a new line here: PUBLIC gets what is for everybody, and of what is
+-- Who may execute what of the extension: PUBLIC gets what is for everybody, which sql/surface.sql lists, and of what is
 -- internal only what constraints, triggers, views and the statements of stores and planner call with a user's privileges.
 \set SHOW_CONTEXT never
 CREATE ROLE regress_nobody;
@@ -8,8 +8,6 @@ CREATE TEMP VIEW ours AS SELECT p.oid, p.oid::regprocedure::text AS routine, p.p
 		JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND e.extname = 'dynamo_table';
 SELECT routine FROM ours WHERE NOT public ORDER BY routine COLLATE "C";
 SELECT routine, trigger FROM ours WHERE public AND internal ORDER BY routine COLLATE "C";
--- for everybody: what is no type's or operator's own
-SELECT DISTINCT split_part(routine, '(', 1) COLLATE "C" AS name FROM ours WHERE public AND internal IS NOT TRUE AND routine !~ '^dyn_(item|value)_' ORDER BY 1;
 
 -- an owner who is no superuser, and one who may write: tables, views and lists work for both, with what PUBLIC may execute
 CREATE ROLE regress_rights_owner;

@@ -107,7 +107,7 @@ class Corpus:
         for operation, request in partiql_seeds.requests("app"):
             self.requests.setdefault(operation, []).append(json.dumps(request))
         self.by_name["definition"] = DEFINITIONS
-        with open(os.path.join(TOP, "src", "request", "request.c"), encoding="utf-8") as f:
+        with open(os.path.join(TOP, "src", "api", "request", "request.c"), encoding="utf-8") as f:
             operations = re.findall(r'\{"(\w+)", request_', f.read())
         self.requests = {o: sorted(set(self.requests.get(o, ["{}"]))) for o in operations}
         for name, texts in list(self.by_name.items()):

@@ -130,17 +130,17 @@ pg_detoast_datum(struct varlena *datum)
 	return NULL;
 }
 
+struct varlena *
+pg_detoast_datum_packed(struct varlena *datum)
+{
+	NOT_CALLED(pg_detoast_datum_packed);
+	return NULL;
+}
+
 void
 MemoryContextRegisterResetCallback(MemoryContext context, MemoryContextCallback *callback)
 {
 	NOT_CALLED(MemoryContextRegisterResetCallback);
-}
-
-DynItem *
-argument_item(FunctionCallInfo fcinfo, int i)
-{
-	NOT_CALLED(argument_item);
-	return NULL;
 }
 
 /*

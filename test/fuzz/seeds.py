@@ -1,5 +1,6 @@
 """Write the seeds of backend_fuzz.c into a folder, one folder for each target: arguments of calls in the SQL tests."""
 
+import glob
 import os
 import random
 import re
@@ -19,9 +20,8 @@ TOKENS = {
 
 
 def routines():
-    """Names of parameters by the names of functions, from the extension's script."""
-    with open(os.path.join(TOP, "dynamo_table--0.2.0.sql"), encoding="utf-8") as f:
-        script = f.read()
+    """Names of parameters by the names of functions, from the extension's scripts."""
+    script = "".join(open(f, encoding="utf-8").read() for f in sorted(glob.glob(os.path.join(TOP, "dynamo_table--*.sql")), key=len))
     out = {}
     for m in re.finditer(r"CREATE (?:FUNCTION|PROCEDURE) ((?:dynamo_internal\.|dyn_)\w+)\(([^)]*)\)", script):
         parameters = [re.sub(r"^(VARIADIC|INOUT) ", "", p.strip()).split(" ") for p in m.group(2).split(",")]

@@ -16,10 +16,10 @@ version()
 	sed -n "s/^default_version = '\(.*\)'/\1/p" dynamo_table.control
 }
 
-# The install script.
-script()
+# The install script, and those that update from version to version.
+scripts()
 {
-	echo "dynamo_table--$(version).sql"
+	ls dynamo_table--*.sql
 }
 
 # make_grammars FOLDER: what flex and bison make of the grammars, out of the way of the tree

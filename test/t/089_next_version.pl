@@ -1,6 +1,6 @@
 # Versions that follow each other: the library is replaced under a server that runs, and the extension is updated in each database.
 # Sessions and workers go on, or there is an error that says which versions do not fit and what to do.  test/next-version has made
-# versions 0.3.0 and 0.4.0.
+# the two versions after this one.
 use strict;
 use warnings;
 
@@ -14,7 +14,8 @@ use Frontend;
 
 my $next = $ENV{NEXT_VERSION} // '';
 plan skip_all => 'test/tap makes the versions for this test' unless -d $next;
-my ($bindir, $library, $extension) = map { my $path = slurp_file("$next/$_"); chomp $path; $path } qw(bindir library extension);
+my ($bindir, $library, $extension, $versions) = map { my $line = slurp_file("$next/$_"); chomp $line; $line } qw(bindir library extension versions);
+my ($first, $second, $third) = split ' ', $versions;
 
 # As a package does: files are replaced, and never written to.
 sub place
@@ -81,68 +82,68 @@ my $all = q{SELECT count(*), sum(n) FROM note};
 my $items = q{SELECT count(*) FROM app WHERE item ->> 'kind' = 'k'};
 
 # Libraries that each session loads for itself
-install('0.2.0');
+install($first);
 $node = start_node('loaded');
 value($make);
 value('CREATE TABLE plain (i int PRIMARY KEY) USING dynamo_table; CREATE SCHEMA s');
 value('CREATE DATABASE later');
 value($make, 'later');
 my $old = Frontend->new($node, $node->safe_psql('postgres', 'SELECT current_user'));
-is($old->query($all), '100|5050', 'a session with library 0.2.0');
+is($old->query($all), '100|5050', "a session with library $first");
 is($old->query(q{SELECT dyn_error_name('YD002')}), 'ConditionalCheckFailedException', 'calls a function');
 
-install('0.3.0');
+install($second);
 is($old->query($all), '100|5050', 'goes on while the library is replaced');
-is(value(qq{SELECT extversion FROM pg_extension WHERE extname = 'dynamo_table'; $all}), "0.2.0\n100|5050", 'library 0.3.0 works with objects of 0.2.0');
+is(value(qq{SELECT extversion FROM pg_extension WHERE extname = 'dynamo_table'; $all}), "$first\n100|5050", "library $second works with objects of $first");
 is(value(q{SELECT dyn_error_name('YD002')}), 'ConditionalCheckFailedException', 'also where it has another symbol now');
 like($old->query('ALTER EXTENSION dynamo_table UPDATE'),
-	qr/^ERROR: version 0\.3\.0 of extension "dynamo_table" needs the library of that version, but the library that is loaded has version 0\.2\.0$/,
+	qr/^ERROR: version \Q$second\E of extension "dynamo_table" needs the library of that version, but the library that is loaded has version \Q$first\E$/,
 	'a session that has loaded the older library does not update');
-is(value(q{SELECT extversion FROM pg_extension WHERE extname = 'dynamo_table'}), '0.2.0', 'nothing is left of that');
+is(value(q{SELECT extversion FROM pg_extension WHERE extname = 'dynamo_table'}), $first, 'nothing is left of that');
 
 # what a session keeps of tables from before
 my $open = Frontend->new($node, $node->safe_psql('postgres', 'SELECT current_user'));
-is($open->query($all), '100|5050', 'a session with library 0.3.0');
+is($open->query($all), '100|5050', "a session with library $second");
 is(value(qq{ALTER EXTENSION dynamo_table UPDATE; SELECT dyn_next(); SELECT dyn_error_name('YD002'); $all; $items}),
-	"0.3.0\nConditionalCheckFailedException\n100|5050\n100", 'another updates the extension');
-is($open->query("$all; SELECT dyn_next()"), "100|5050\n0.3.0", 'and the first one goes on');
+	"$second\nConditionalCheckFailedException\n100|5050\n100", 'another updates the extension');
+is($open->query("$all; SELECT dyn_next()"), "100|5050\n$second", 'and the first one goes on');
 my $message = 'extension "dynamo_table" has version %s in this database, but the library that is loaded has version %s';
-is($old->query(q{SELECT dyn_get('app', '{"pk": "NOTE#1", "sk": "NOTE"}'::jsonb)}), 'ERROR: ' . sprintf($message, '0.3.0', '0.2.0'),
+is($old->query(q{SELECT dyn_get('app', '{"pk": "NOTE#1", "sk": "NOTE"}'::jsonb)}), 'ERROR: ' . sprintf($message, $second, $first),
 	'the session with the older library does not go on');
-is($old->query(q{SELECT dyn_put('app', '{"pk": "NOTE#0", "sk": "NOTE", "Id": "0"}'::jsonb)}), 'ERROR: ' . sprintf($message, '0.3.0', '0.2.0'), 'nor does it write');
+is($old->query(q{SELECT dyn_put('app', '{"pk": "NOTE#0", "sk": "NOTE", "Id": "0"}'::jsonb)}), 'ERROR: ' . sprintf($message, $second, $first), 'nor does it write');
 is($old->query('SELECT 1'), '1', 'but it lives');
 check_storage($node, 'after the update');
 
 # From a database of one version to another
 my $dump = $node->basedir . '/later.sql';
-command_ok([ "$bindir/pg_dump", '-f', $dump, $node->connstr('later') ], 'dump of a database with 0.2.0');
+command_ok([ "$bindir/pg_dump", '-f', $dump, $node->connstr('later') ], "dump of a database with $first");
 value('CREATE DATABASE restored');
-$node->command_ok([ "$bindir/psql", '-XAtq', '-v', 'ON_ERROR_STOP=1', '-f', $dump, $node->connstr('restored') ], 'restored as 0.3.0');
-is(value("SELECT dyn_next(); $all; $items", 'restored'), "0.3.0\n100|5050\n100", 'with its data');
+$node->command_ok([ "$bindir/psql", '-XAtq', '-v', 'ON_ERROR_STOP=1', '-f', $dump, $node->connstr('restored') ], "restored as $second");
+is(value("SELECT dyn_next(); $all; $items", 'restored'), "$second\n100|5050\n100", 'with its data');
 check_storage($node, 'restored', 'restored');
 
 # A library that works with no objects from before
-install('0.4.0');
-fails($_, sprintf($message, '0.3.0', '0.4.0'), $update, "library 0.4.0 with objects of 0.3.0: $_")
+install($third);
+fails($_, sprintf($message, $second, $third), $update, "library $third with objects of $second: $_")
   foreach q{SELECT dyn_get('app', '{"pk": "NOTE#1", "sk": "NOTE"}'::jsonb)}, 'SELECT * FROM note', 'TABLE app', q{SELECT dyn_error_name('YD001')};
-fails('SELECT * FROM note', sprintf($message, '0.2.0', '0.4.0'), $update, 'with objects of 0.2.0', 'later');
+fails('SELECT * FROM note', sprintf($message, $first, $third), $update, "with objects of $first", 'later');
 my ($rc, $out, $err) = $node->psql('later', q{SELECT dyn_error_name('YD002')});
 like($err, qr/could not find function "dyn_error_name" in file/, 'a symbol that it has no longer');
 is(value("ALTER EXTENSION dynamo_table UPDATE; $all"), '100|5050', 'until these are updated');
 is(value("ALTER EXTENSION dynamo_table UPDATE; SELECT extversion FROM pg_extension WHERE extname = 'dynamo_table'; $all", 'later'),
-	"0.4.0\n100|5050", 'by two steps at once');
+	"$third\n100|5050", 'by two steps at once');
 
 # and back
-install('0.3.0');
-fails($_, sprintf($message, '0.4.0', '0.3.0'), $reconnect, "library 0.3.0 with objects of 0.4.0: $_")
+install($second);
+fails($_, sprintf($message, $third, $second), $reconnect, "library $second with objects of $third: $_")
   foreach q{SELECT dyn_get('app', '{"pk": "NOTE#1", "sk": "NOTE"}'::jsonb)}, 'SELECT * FROM note', 'TABLE app';
 ok(defined value('VACUUM FREEZE app; DROP TABLE plain; DROP SCHEMA s'), 'what any library can do: tables are vacuumed, and anything is dropped');
 is(value('BEGIN; CREATE EXTENSION hstore; DROP EXTENSION hstore; ROLLBACK; SELECT 1', 'later'), '1', 'other extensions too');
 $node->stop;
 
 # A library that is preloaded: workers
-unlink glob("$extension/dynamo_table--*--*.sql");
-install('0.2.0');
+unlink "$extension/dynamo_table--$first--$second.sql", "$extension/dynamo_table--$second--$third.sql";
+install($first);
 $node = start_node('preloaded');
 value($make);
 value(q{SELECT dyn_create_table('old', 'pk S'); CALL dyn_enable_ttl('old', 'expires'); CALL dyn_setup_streams(); SELECT dyn_enable_stream('old', 'KEYS_ONLY')});
@@ -157,22 +158,22 @@ sub works
 	is(value(q{SELECT count(*) FROM old WHERE item ? 'expires'}), '0', "$what: the item is gone");
 }
 works('before');
-install('0.3.0');
+install($second);
 works('replaced');
 fails('ALTER EXTENSION dynamo_table UPDATE',
-	'version 0.3.0 of extension "dynamo_table" needs the library of that version, but the library that is loaded has version 0.2.0',
+	qq{version $second of extension "dynamo_table" needs the library of that version, but the library that is loaded has version $first},
 	$reconnect, 'no update before the server is restarted');
 $node->restart;
 works('restarted');
 value('ALTER EXTENSION dynamo_table UPDATE');
 works('updated');
-is(value("SELECT dyn_next(); $all"), "0.3.0\n100|5050", 'with all there was');
+is(value("SELECT dyn_next(); $all"), "$second\n100|5050", 'with all there was');
 
 # pg_upgrade to a cluster whose library is newer, and works with no objects from before
 value(q{SELECT dyn_disable_stream('old')});
 value('CALL dyn_teardown_streams()');
 $node->stop;
-install('0.4.0');
+install($third);
 my $before = $node;
 $node = start_node('upgraded');
 $node->stop;
@@ -181,11 +182,11 @@ command_ok(
 		'-s', $node->host, '-p', $before->port, '-P', $node->port ], 'pg_upgrade');
 my $log = -s $node->logfile;
 $node->start;
-my $wrong = qr/ERROR:  extension "dynamo_table" has version 0\.3\.0 in this database, but the library that is loaded has version 0\.4\.0/;
+my $wrong = qr/ERROR:  extension "dynamo_table" has version \Q$second\E in this database, but the library that is loaded has version \Q$third\E/;
 $node->wait_for_log($wrong, $log);
 pass('a worker says what is wrong');
 is(value('SELECT count(*) FROM pg_stat_activity WHERE backend_type = $$dynamo_table launcher$$'), '1', 'and the server goes on');
-fails($all, sprintf($message, '0.3.0', '0.4.0'), $update, 'as sessions do');
+fails($all, sprintf($message, $second, $third), $update, 'as sessions do');
 value('ALTER EXTENSION dynamo_table UPDATE');
 is(value($all), '100|5050', 'the extension is updated after that');
 value(q{CALL dyn_setup_streams(); SELECT dyn_enable_stream('old', 'KEYS_ONLY')});
