@@ -30,7 +30,7 @@ int dyn_max_projected_attributes;
 int dyn_covering_entry_limit;
 bool dyn_covering_indexes;
 int dyn_item_collection_size_limit;
-int dyn_continuous_backups;
+int dyn_continuous_backups = DYN_BACKUPS_ARCHIVE; /* servers with asserts want the default here */
 
 static void
 limit(const char *name, const char *short_desc, const char *long_desc, int *value, int boot,
