@@ -12,7 +12,7 @@
 #include "catalog/expiry.h"
 #include "server/errors.h"
 
-/* A request on its way. */
+/* Is a request on its way. */
 typedef struct ItemRun
 {
 	const ItemRequest *request;

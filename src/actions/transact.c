@@ -20,7 +20,7 @@
 
 typedef struct Transact Transact;
 
-/* An action on its way. */
+/* Is an action on its way. */
 typedef struct Step
 {
 	Transact *transact;
@@ -67,7 +67,7 @@ parse_expressions(Step *step)
 	expr_request_done(request->expressions);
 }
 
-/* Whether somebody asks for the item that the step writes. */
+/* Returns whether somebody asks for the item that the step writes. */
 static bool
 returns(const Step *step)
 {
@@ -154,7 +154,7 @@ copy(const char *text)
 	return text == NULL ? NULL : pstrdup(text);
 }
 
-/* The reason's texts are copied. */
+/* Fails the step by a reason, whose texts are copied. */
 static void
 fail(Step *step, CancelReason reason)
 {
@@ -187,7 +187,7 @@ fail_condition(Step *step)
 	MemoryContextSwitchTo(old);
 }
 
-/* A form may refuse an item that is not of its own kind. */
+/* Looks at the item as the form shows it, which may refuse one that is not of its own kind. */
 static void
 look(void *arg)
 {
@@ -223,7 +223,7 @@ compute_new(void *arg)
 	}
 }
 
-/* False if the item, or that there is none, fails the step. */
+/* Returns false if the item, or that there is none, fails the step. */
 static bool
 may_write(Step *step, const DynItem *old)
 {
@@ -237,7 +237,7 @@ may_write(Step *step, const DynItem *old)
 	return !failed(step);
 }
 
-/* False if the error, which may be NULL, finds the action invalid. */
+/* Returns false if the error, which may be NULL, finds the action invalid. */
 static bool
 is_valid(Step *step, const ErrorData *error)
 {
@@ -246,7 +246,7 @@ is_valid(Step *step, const ErrorData *error)
 	return error == NULL;
 }
 
-/* Entities check values, by functions of their types. */
+/* Returns whether the step may call functions of types: entities check values by them. */
 static bool
 calls_types(const Step *step)
 {
@@ -254,7 +254,7 @@ calls_types(const Step *step)
 		   (step->action->request.form != NULL || step->target->table->enforced);
 }
 
-/* The last judgement counts. */
+/* Judges whether the step may write.  The last judgement counts. */
 static void
 judge(Step *step, DynItem *old)
 {
@@ -285,14 +285,14 @@ judged_item(DynItem *old, void *arg)
 	return failed(step) ? old : unconstify(DynItem *, step->write->new);
 }
 
-/* Whether somebody asks for the item that was there. */
+/* Returns whether somebody asks for the item that was there. */
 static bool
 needs_old(const Step *step)
 {
 	return write_looks(step->target->writer, step->write) || step->transact->request->meter != NULL;
 }
 
-/* What nothing can be said against need not be looked at any more. */
+/* Returns whether nothing can be said against the step, so that its item need not be looked at. */
 static bool
 cannot_fail(const Step *step)
 {
@@ -303,7 +303,7 @@ cannot_fail(const Step *step)
 		   (request->form == NULL || step->action->kind == TRANSACT_PUT);
 }
 
-/* The ways of one statement.  False if none of them did: then the item has to be locked first. */
+/* Tries to write by one statement.  Returns false if the item has to be locked first. */
 static bool
 write_at_once(Step *step)
 {
@@ -340,7 +340,7 @@ lock_kind(const Step *step)
 	return STORE_LOCK_REPLACE;
 }
 
-/* The key attributes alone, for a placeholder: only a put has more, and it makes an item. */
+/* Holds the key by a placeholder of key attributes only: a put has more, and makes an item. */
 static bool
 hold_absent(const Step *step)
 {
@@ -348,7 +348,7 @@ hold_absent(const Step *step)
 	return write_hold_absent(step->target->writer, step->write, step->action->request.item);
 }
 
-/* False if there is an item now where there was none. */
+/* Returns false if there is an item now where there was none. */
 static bool
 write_absent(const Step *step, int attempt)
 {
@@ -381,7 +381,7 @@ write_locked(Step *step)
 		write_replace(writer, write);
 }
 
-/* In the memory of the call. */
+/* Keeps what is returned of the step in the memory of the call. */
 static void
 keep_returned(Step *step)
 {
@@ -429,7 +429,7 @@ perform(Step *step)
 	target_measure(t->request->meter, target, write->old, write->new);
 }
 
-/* The limit of a collection, after all actions together (docs/semantics.md, L05). */
+/* Checks the limit of each collection after all actions together (docs/semantics.md, L05). */
 static void
 check_collections(Transact *t)
 {
@@ -452,7 +452,7 @@ check_collections(Transact *t)
 	}
 }
 
-/* How many steps from this one on are puts into one table that nothing can be said against. */
+/* Returns how many steps from this one on are puts into one table that cannot fail. */
 static int
 puts_together(const Transact *t, ItemTarget *const *order, int n)
 {
@@ -470,7 +470,7 @@ puts_together(const Transact *t, ItemTarget *const *order, int n)
 	return i;
 }
 
-/* In the order of their keys like all others, only in one statement. */
+/* Does puts in the order of their keys like all others, only in one statement. */
 static void
 put_together(const Transact *t, ItemTarget *const *order, int n)
 {
@@ -499,7 +499,7 @@ perform_next(Transact *t, ItemTarget *const *order, int n)
 	return together;
 }
 
-/* Also one of PartiQL's INSERT, that there is no item yet. */
+/* Returns whether a condition has failed, as one that PartiQL's INSERT has: there is no item. */
 static bool
 any_condition_failed(const Transact *t)
 {
@@ -552,7 +552,7 @@ keep_written(const TransactRequest *request, ItemTarget **order)
 	return n;
 }
 
-/* What an item is now stands for what its action was counted by, if nobody had asked for that. */
+/* Returns an item's size now, which stands for what its action was counted by, if nobody asked. */
 static Size
 size_now(StoreReader *reader, const ItemTarget *target)
 {
@@ -566,8 +566,9 @@ size_now(StoreReader *reader, const ItemTarget *target)
 }
 
 /*
- * What was done before takes what it would take to read the items by which it was counted.  Items are
- * read by a new snapshot, since the call may have waited for the one that has just done it.
+ * Counts for what was done before what it would take to read the items by which it was counted.
+ * Items are read by a new snapshot, since the call may have waited for the one that has just done
+ * it.
  */
 static void
 measure_replay(const Transact *t, const uint32 *sizes)
@@ -599,8 +600,8 @@ measure_replay(const Transact *t, const uint32 *sizes)
 }
 
 /*
- * What is returned is kept with the token: it may have values that no other call would make, and sizes
- * of items that are gone.
+ * Keeps what is returned with the token: it may have values that no other call would make, and
+ * sizes of items that are gone.
  */
 static void
 answer(const Transact *t, const RequestToken *token)
@@ -660,8 +661,8 @@ run_transact(Operation *operation, void *arg)
 }
 
 /*
- * False if the token says that it was done before: then nothing is done, and what is returned is
- * what the first call has returned.
+ * Runs a transaction.  Returns false if the token says that it was done before: then nothing is
+ * done, and what is returned is what the first call has returned.
  */
 bool
 action_transact(const TransactRequest *request)

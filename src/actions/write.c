@@ -89,8 +89,8 @@ write_prepare(const ItemWriter *writer, const DynItem *item, ItemWrite *write)
 }
 
 /*
- * The same of an item that a call brings: its limits are narrower than those of what is stored, which
- * may have come from an earlier version (docs/semantics.md, T14, T24).
+ * Prepares the put of an item that a call brings: its limits are narrower than those of what is
+ * stored, which may have come from an earlier version (docs/semantics.md, T14, T24).
  */
 void
 write_prepare_put(const ItemWriter *writer, const DynItem *item, ItemWrite *write)
@@ -188,7 +188,7 @@ write_insert(ItemWriter *writer, ItemWrite *write)
 	return inserted;
 }
 
-/* An item, NULL if there is none, is about to be judged, and stays if it fails. */
+/* Measures an item, NULL if there is none, that is about to be judged, and stays if it fails. */
 static void
 measure_found(const ItemWriter *writer, const DynItem *old)
 {
@@ -196,7 +196,7 @@ measure_found(const ItemWriter *writer, const DynItem *old)
 		writer->measure->old = writer->measure->new = old;
 }
 
-/* A change that is under way. */
+/* Is a change that is under way. */
 typedef struct Change
 {
 	const ItemWriter *writer;
@@ -205,7 +205,7 @@ typedef struct Change
 	void *arg;
 } Change;
 
-/* What an item becomes; NULL: there was none, and there is to be none. */
+/* Returns what an item becomes; NULL means that there was none, and that there is to be none. */
 static const DynRow *
 changed_row(DynItem *old, void *arg)
 {
@@ -402,7 +402,7 @@ write_delete(ItemWriter *writer, ItemWrite *write, bool want_old, ItemJudge judg
  * Done
  */
 
-/* Only tables with local indexes have collections that are measured (docs/semantics.md, R17). */
+/* Measures a collection; only tables with local indexes have those (docs/semantics.md, R17). */
 static void
 measure_collection(const ItemWriter *writer, const ItemWrite *write)
 {

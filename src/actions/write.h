@@ -16,7 +16,7 @@
 
 #include "actions/actions.h"
 
-/* A table, for the writes of one call. */
+/* Is a table, for the writes of one call. */
 typedef struct ItemWriter
 {
 	Relation rel; /* the caller has it open and locked, and closes it */
@@ -26,7 +26,7 @@ typedef struct ItemWriter
 	bool plain_conflicts; /* deadlocks keep PostgreSQL's error code */
 } ItemWriter;
 
-/* An item on its way. */
+/* Is an item on its way. */
 typedef struct ItemWrite
 {
 	DynKeyValues key;
@@ -36,7 +36,7 @@ typedef struct ItemWrite
 	const DynItem *new; /* the item after the write; NULL: none */
 } ItemWrite;
 
-/* What a change most likely comes to: the store tries that first. */
+/* Says what a change most likely comes to, which the store tries first. */
 typedef enum WriteExpectation
 {
 	EXPECT_REPLACE, /* there is an item, and another one takes its place */
@@ -54,7 +54,7 @@ typedef DynItem *(*ItemChange)(DynItem *old, void *arg);
 typedef void (*ItemJudge)(const DynItem *old, void *arg);
 
 /*
- * A rule for the items of some tables that a layer above adds.  Raises an error if the item must
+ * Is a rule for the items of some tables that a layer above adds.  Raises an error if the item must
  * not be stored.
  */
 typedef void (*ItemCheck)(Relation rel, const DynTable *table, const DynItem *item);
