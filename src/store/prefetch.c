@@ -21,7 +21,7 @@
 
 #include "store/prefetch.h"
 
-/* Pages that are looked for although they are in the buffers: at first, and after one was not. */
+/* So many pages are looked for although they are in the buffers, at first and after one was not. */
 #define FIRST_CREDIT 4
 #define CREDIT 32
 

@@ -46,7 +46,7 @@ begin_changed(Writer *w, TupleTableSlot *slot)
 		slot->tts_isnull[i] |= TupleDescAttr(desc, i)->attisdropped;
 }
 
-/* The item, and the first columns that are derived from it. */
+/* Fills in the item, and the first columns that are derived from it. */
 static void
 fill(const Writer *w, const DynRow *row, int ncolumns, TupleTableSlot *slot)
 {
@@ -63,9 +63,9 @@ fill(const Writer *w, const DynRow *row, int ncolumns, TupleTableSlot *slot)
 }
 
 /*
- * Columns that stay as they are keep their bytes: heap compares these to see what an update changes,
- * and a compressed value is not the same as the value.  Columns that a tolerated problem concerns
- * stay as they are, too; the derive trigger sees to them, where it has been called.
+ * Keeps the bytes of columns that stay as they are: heap compares these to see what an update
+ * changes, and a compressed value is not the same as the value.  Columns that a tolerated problem
+ * concerns stay as they are, too; the derive trigger sees to them, where it has been called.
  */
 static void
 keep_columns(Writer *w, const bool *troubled)
@@ -92,14 +92,14 @@ keep_columns(Writer *w, const bool *troubled)
  * Entries of the table's own indexes
  */
 
-/* An entry of a btree; what it carries comes last. */
+/* Is an entry of a btree; what it carries comes last. */
 typedef struct Entry
 {
 	Datum values[DYN_MAX_INDEX_COLUMNS + 1];
 	bool nulls[DYN_MAX_INDEX_COLUMNS + 1];
 } Entry;
 
-/* False if the index is to have no entry. */
+/* Returns false if the index is to have no entry. */
 static bool
 fill_entry(const Writer *w, const DynIndex *index, Entry *entry)
 {
@@ -139,8 +139,8 @@ add_primary_entry(Writer *w, IndexUniqueCheck check, bool unchanged)
 }
 
 /*
- * Whether the columns of an index, which are all there, are kept: a hint to be rid of old entries.
- * As in the executor, columns that are only included do not count.
+ * Returns whether the columns of an index, which are all there, are kept: a hint to be rid of old
+ * entries.  As in the executor, columns that are only included do not count.
  */
 static bool
 is_unchanged(const Writer *w, const DynIndex *index)
@@ -153,7 +153,7 @@ is_unchanged(const Writer *w, const DynIndex *index)
 	return true;
 }
 
-/* Entries of all secondary indexes; of an update, those that have not changed are said to be so. */
+/* Adds entries of all secondary indexes; of an update, it says which have not changed. */
 static void
 add_entries(Writer *w, bool update)
 {
@@ -174,7 +174,7 @@ add_entries(Writer *w, bool update)
  * Inserts
  */
 
-/* What triggers have left of a row; its key is what it was, or the derive trigger has refused it. */
+/* Reads what triggers have left of a row; its key is the same, or the derive trigger refuses it. */
 static const DynRow *
 read_proposed(const Writer *w, const DynRow *given)
 {
@@ -296,8 +296,8 @@ replace(Writer *w, const DynKeyValues *key)
 }
 
 /*
- * Where triggers before an update may rewrite the row, they get it with the new item, and the derive
- * trigger, which is one of them, does the rest.
+ * Replaces a row that triggers before an update may rewrite: they get it with the new item, and the
+ * derive trigger, which is one of them, does the rest.
  */
 static WriteResult
 replace_rewritten(Writer *w, const DynRow *row)

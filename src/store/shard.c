@@ -122,7 +122,7 @@ hash_of(const DynTable *table, Datum partition)
 						  table->keys[0].type == ITEM_S ? C_COLLATION_OID : InvalidOid, partition));
 }
 
-/* The shard of a partition key, or NULL. */
+/* Returns the shard of a partition key, or NULL. */
 static const Shard *
 find_shard(DynTable *table, Datum partition)
 {
@@ -188,7 +188,7 @@ store_shard_keep(DynTable *table, Datum partition)
 	(void) keep_shard(table, partition);
 }
 
-/* Rows of the table are rows of the shard.  What users have added to it may call anything. */
+/* Returns whether rows of the table are the shard's.  What users added to it may call anything. */
 static bool
 is_alike(const DynTable *table, const DynTable *shard)
 {
@@ -204,7 +204,7 @@ is_alike(const DynTable *table, const DynTable *shard)
 	return true;
 }
 
-/* Citus does not send a statement on a shard of this node by a connection. */
+/* Returns whether Citus executes a statement on a shard of this node without a connection. */
 static bool
 executes_locally(void)
 {
@@ -248,7 +248,7 @@ store_shard_open(DynTable *table, Datum partition, const Node *site, AclMode pri
 	return NULL;
 }
 
-/* Whether calls of a table can be sent to the nodes of their shards. */
+/* Returns whether calls of a table can be sent to the nodes of their shards. */
 bool
 store_is_routed(DynTable *table)
 {
@@ -259,7 +259,7 @@ store_is_routed(DynTable *table)
 	return table->shards->routed;
 }
 
-/* The same of a call, and whether the shard of its partition key is on another node. */
+/* Returns whether a call can be sent so, and its partition key's shard is on another node. */
 bool
 store_is_routed_away(DynTable *table, Datum partition)
 {

@@ -21,7 +21,7 @@
 #include "server/sql.h"
 #include "store/spi_store.h"
 
-/* Statement shapes; those of ranges are in spi_range.c. */
+/* Statements have these shapes; those of ranges are in spi_range.c. */
 typedef enum Shape
 {
 	GET,
@@ -37,7 +37,7 @@ typedef enum Shape
 	DELETE_RETURNING
 } Shape;
 
-/* The item and the keys. */
+/* These are the item and the keys. */
 #define MAX_ARGS (1 + DYN_MAX_KEYS)
 
 /*
@@ -52,7 +52,7 @@ store_append_key_columns(StringInfo sql, const DynTable *table)
 		appendStringInfo(sql, "%s%s", i > 0 ? ", " : "", quote_identifier(table->keys[i].column));
 }
 
-/* "a = $1 AND b = $2", with parameters numbered from first */
+/* Appends "a = $1 AND b = $2", with parameters numbered from first. */
 static void
 append_key_condition(StringInfo sql, const DynTable *table, int first)
 {
@@ -154,7 +154,7 @@ key_type(const DynTable *table, int i)
 	return dyn_key_column_type(table->keys[i].type);
 }
 
-/* The parameters of a statement: the item or the change first, where it has one, then the keys. */
+/* Lists the parameters' types: the item or the change first, where there is one, then the keys. */
 static int
 statement_types(const DynTable *table, Shape shape, Oid types[MAX_ARGS])
 {
@@ -188,7 +188,7 @@ get_plan(DynTable *table, Shape shape)
 	return plan;
 }
 
-/* A copy of the item that the last statement returned, fetched from TOAST; NULL for no row. */
+/* Returns a copy of the last statement's item, fetched from TOAST, or NULL for no row. */
 static DynItem *
 returned_item(MemoryContext context)
 {
@@ -295,8 +295,8 @@ spi_get(DynTable *table, const DynKeyValues *key)
 }
 
 /*
- * A write that came to nothing was taken back by a trigger or a rule, or the item that is there
- * is hidden by a policy of row-level security.  An answer would say that it was done.
+ * Raises an error for a write that came to nothing: a trigger or a rule took it back, or the item
+ * that is there is hidden by a policy of row-level security.  An answer would say that it was done.
  */
 void
 store_require_writes(const DynTable *table, uint64 rows, uint64 expected)
@@ -315,7 +315,7 @@ spi_put(DynTable *table, const DynRow *row)
 }
 
 /*
- * A change that an UPDATE of ours is carrying out.  SQL names it by a number: it may not call
+ * Is a change that an UPDATE of ours is carrying out.  SQL names it by a number: it may not call
  * functions that take a pointer, and a number that somebody makes up finds nothing.
  */
 typedef struct Change
@@ -330,7 +330,7 @@ typedef struct Change
 static Change *changes = NULL;
 static uint64 last_change = 0;
 
-/* The new item in the UPDATE of spi_change(). */
+/* Returns the new item in the UPDATE of spi_change(). */
 PG_FUNCTION_INFO_V1(dyn_store_change);
 Datum
 dyn_store_change(PG_FUNCTION_ARGS)
@@ -413,7 +413,7 @@ spi_insert(DynTable *table, const DynRow *row)
 	return run(table, INSERT, PointerGetDatum(row->item), &row->key, NULL) > 0;
 }
 
-/* The caller has the item locked. */
+/* Replaces an item, which the caller has locked. */
 static void
 spi_replace(DynTable *table, const DynRow *row)
 {

@@ -27,10 +27,10 @@
 #include "store/store.h"
 #include "store/token.h"
 
-/* Expired tokens that a call clears away: more than it adds. */
+/* A call clears away so many expired tokens, more than it adds. */
 #define CLEAR_AT_ONCE "10"
 
-/* Of the distributed table: more than anybody has shards. */
+/* The distributed table has so many buckets, more than anybody has shards. */
 #define BUCKETS 1024
 
 typedef enum Statement
@@ -50,13 +50,13 @@ typedef struct TokenTable
 	SPIPlanPtr plans[CLEAR + 1]; /* kept for the session */
 } TokenTable;
 
-/* Of this node. */
+/* This is the table of this node. */
 static TokenTable local_tokens = {.name = "transact_tokens",
 								  .key = "role, statements, token",
 								  .is_key = "role = $1 AND statements = $6 AND token = $2",
 								  .is_near = "true"};
 
-/* Of all nodes that have distributed tables: each statement is routed by the bucket. */
+/* This is the table of all nodes: each statement is routed by the bucket. */
 static TokenTable shared_tokens = {
 	.name = "shared_tokens",
 	.key = "role, statements, token, bucket",
@@ -68,11 +68,11 @@ typedef struct TokenArguments
 	Datum values[7];
 } TokenArguments;
 
-/* role, token, request or what is returned, now, end, statements, bucket */
+/* These are role, token, request or what is returned, now, end, statements and bucket. */
 static Oid argument_types[] = {OIDOID,         TEXTOID, BYTEAOID, TIMESTAMPTZOID,
 							   TIMESTAMPTZOID, BOOLOID, INT2OID};
 
-/* An expired token is as good as none.  What the WHERE leaves as it is, is locked all the same. */
+/* Makes a statement.  An expired token is as good as none.  What the WHERE leaves is locked too. */
 static char *
 make_statement(const TokenTable *table, Statement statement)
 {
@@ -134,7 +134,7 @@ run(TokenTable *table, Statement statement, TokenArguments *arguments)
 	return SPI_processed;
 }
 
-/* A column of what LOOK has found; NULL if it is null. */
+/* Returns a column of what LOOK has found; NULL if it is null. */
 static bytea *
 found(int column)
 {
@@ -144,7 +144,7 @@ found(int column)
 	return isnull ? NULL : DatumGetByteaPP(value);
 }
 
-/* Copied to where the caller is. */
+/* Returns a copy where the caller is. */
 static bytea *
 copied(const bytea *value)
 {
@@ -157,7 +157,7 @@ copied(const bytea *value)
 	return copy;
 }
 
-/* Whether the request of a token that is known is this one.  Returns what that has returned. */
+/* Requires that the request of a known token is this one.  Returns what that has returned. */
 static bytea *
 require_same(TokenTable *table, TokenArguments *arguments)
 {
@@ -179,7 +179,7 @@ require_same(TokenTable *table, TokenArguments *arguments)
 	return copied(found(2));
 }
 
-/* True if the token is new and now taken. */
+/* Returns true if the token is new and now taken. */
 static bool
 claim(TokenTable *table, TokenArguments *arguments, bytea **returned)
 {
