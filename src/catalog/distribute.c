@@ -55,7 +55,7 @@ dyn_refuse_distributed(Relation rel, const char *what, const char *detail, const
 			 errdetail("%s", detail), hint == NULL ? 0 : errhint("%s", hint)));
 }
 
-/* Citus must be there, and this must be the node where it makes and ends distributed tables. */
+/* Requires Citus, and that this is the node where it makes and ends distributed tables. */
 static void
 require_coordinator(void)
 {
@@ -95,7 +95,7 @@ refuse_relation(Relation rel, const DynTable *table)
 			 "The column of the partition key must be an ordinary one.");
 }
 
-/* Foreign keys, on either side, are triggers too. */
+/* Refuses a trigger; foreign keys, on either side, are triggers too. */
 static void
 refuse_trigger(Relation rel, const Trigger *trigger)
 {
@@ -127,7 +127,7 @@ refuse_triggers(Relation rel)
 		refuse_trigger(rel, &triggers->triggers[i]);
 }
 
-/* A stream reads the changes of one relation. */
+/* Refuses a stream, which reads the changes of one relation. */
 static void
 refuse_stream(Relation rel, const DynTable *table)
 {
@@ -162,7 +162,7 @@ refuse_table(Relation rel, const DynTable *table)
  * Steps
  */
 
-/* Citus tells the caller to do what is done here. */
+/* Suppresses notices for a time: Citus tells the caller to do what is done here. */
 static int
 begin_quietly(void)
 {
@@ -175,10 +175,10 @@ begin_quietly(void)
 }
 
 /*
- * The table that a new one is colocated with unless the caller names one, as Citus wants it: "none"
- * if all groups that Citus would choose have a table of another owner.  Citus moves the shards of a
- * group by one subscription for each owner, and may switch over before all of them have come as far:
- * then writes are lost.
+ * Returns the table that a new one is colocated with unless the caller names one, as Citus wants
+ * it: "none" if all groups that Citus would choose have a table of another owner.  Citus moves the
+ * shards of a group by one subscription for each owner, and may switch over before all of them have
+ * come as far: then writes are lost.
  */
 static const char *
 choose_colocated(Oid relid, Oid type, int32 shard_count)
@@ -240,7 +240,7 @@ dyn_warn_owners(Oid relid)
 	SPI_finish();
 }
 
-/* The rows of a table that has any are copied to the shards; those that are left behind are removed. */
+/* Calls Citus, which copies the rows of a table to the shards; those left behind are removed. */
 static void
 call_distribute(Oid relid, const char *column, bool rows, const char *colocate_with,
 				int32 shard_count)
@@ -366,7 +366,7 @@ fail_no_table(Relation rel)
 							  DYN_DERIVE_TRIGGER, DEFINITION_CONSTRAINT)));
 }
 
-/* Whether a table of items that is locked is distributed. */
+/* Returns whether a table of items that is locked is distributed. */
 static bool
 is_distributed(Oid relid)
 {
@@ -381,7 +381,7 @@ is_distributed(Oid relid)
 	return distributed;
 }
 
-/* The table whose items are to be on the same nodes. */
+/* Reads the table whose items are to be on the same nodes. */
 static DynDistribution
 read_colocated(ItemSpan name)
 {
@@ -397,7 +397,7 @@ read_colocated(ItemSpan name)
 	return how;
 }
 
-/* The arguments colocate_with and shard_count.  Raises an error where no table can be distributed. */
+/* Reads colocate_with and shard_count.  Raises an error where no table can be distributed. */
 DynDistribution
 dyn_distribution_read(FunctionCallInfo fcinfo, int first)
 {
@@ -438,7 +438,7 @@ dyn_distribute_table(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* Citus makes a new relation for the rows, and drops the old one. */
+/* Calls Citus, which makes a new relation for the rows, and drops the old one. */
 static Oid
 call_undistribute(Oid relid)
 {
@@ -456,7 +456,7 @@ call_undistribute(Oid relid)
 	return get_relname_relid(name, namespace);
 }
 
-/* Citus makes views again, and views of these, without their triggers, as those of entities have. */
+/* Refuses views: Citus makes these and views of them again, without triggers as of entities. */
 static void
 refuse_views(Oid relid)
 {
