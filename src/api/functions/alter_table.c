@@ -15,7 +15,7 @@
 #include "server/arguments.h"
 #include "server/errors.h"
 
-/* What is not given is -1, or a span without data. */
+/* Holds what is changed.  What is not given is -1, or a span without data. */
 typedef struct TableChange
 {
 	int billing;
@@ -60,7 +60,7 @@ static const Field index_fields[] = {
 	{"write_capacity_units", FIELD_COUNT, FIELD_AT(DynCapacity, write)},
 	{NULL}};
 
-/* A tag whose value is null is removed, before others are set: their number is limited. */
+/* Changes tags.  First it removes those whose values are null: the number of tags is limited. */
 static void
 change_tags(DynDescription *description, ItemSpan tags)
 {
@@ -143,7 +143,7 @@ change_description(DynDescription *description, const DynShape *shape, const Tab
 		change_tags(description, change->tags);
 }
 
-/* Placement is one of the settings that writers obey. */
+/* Changes a table.  Placement is one of the settings that writers obey. */
 static void
 alter_table(ItemSpan name, const TableChange *change)
 {

@@ -69,7 +69,7 @@ is_there(const OperationKey *key)
 	return SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(key->database));
 }
 
-/* operations(): of the tables that the caller may see the state of */
+/* operations() returns the counts of the tables that the caller may see the state of. */
 PG_FUNCTION_INFO_V1(dyn_operations);
 Datum
 dyn_operations(PG_FUNCTION_ARGS)

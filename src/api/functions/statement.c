@@ -39,7 +39,7 @@ array_parameters(ArrayType *array)
 	return parameters;
 }
 
-/* Drivers that send parameters without a type send an array as the text form of one. */
+/* Reads an array's text form, which drivers send that send parameters without a type. */
 static List *
 array_text_parameters(char *written)
 {
@@ -74,7 +74,7 @@ text_parameters(const text *json)
 	return parameters;
 }
 
-/* The statement with its parameters: the first two arguments.  Parameters are told about first. */
+/* Binds the statement with its parameters: the first two arguments.  Parameters are read first. */
 static const PartiqlBound *
 bind_arguments(FunctionCallInfo fcinfo, bool array)
 {
@@ -184,7 +184,7 @@ select_page(const PartiqlCall *call, ResultPage *page, Datum *values, bool *null
 		values[3] = CStringGetTextDatum(partiql_print_token(call->bound, read, result.last_key));
 }
 
-/* What RETURNING asks for is a page; nothing is scanned for it, and it is the last one. */
+/* Fills the only page with what RETURNING asks for; nothing is scanned for it. */
 static void
 write_page(const PartiqlCall *call, ResultPage *page, Datum *values, bool *nulls)
 {

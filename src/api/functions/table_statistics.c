@@ -174,7 +174,7 @@ read_items(Statistics *s, const FrontCall *call)
  * What the server knows
  */
 
-/* Of a relation and its partitions. */
+/* Sums a size of a relation and its partitions. */
 static int64
 sum_of(Oid relid, PGFunction function)
 {
@@ -217,7 +217,7 @@ set(Row *row, Column column, Datum value)
 	row->nulls[column] = false;
 }
 
-/* times: of how much more it is a sample */
+/* Returns a row of what was counted in a sample, which is times larger in all. */
 static Row
 row_of(const char *kind, const Amount *amount, int64 times)
 {
@@ -237,7 +237,7 @@ set_name(Row *row, ItemSpan name)
 	set(row, COLUMN_NAME, PointerGetDatum(cstring_to_text_with_len(name.data, (int) name.len)));
 }
 
-/* Nodes count the scans of their shards. */
+/* Sets the scans of an index; of distributed tables, nodes count those of their shards. */
 static void
 set_index_scans(Row *row, const DynTable *table, Oid btree)
 {
@@ -295,7 +295,7 @@ return_indexes(ReturnSetInfo *result, const Statistics *s, const DynSize *sizes)
 	}
 }
 
-/* Where entities are declared, items that are none of them have a row without a name. */
+/* Returns rows of entities; where some are declared, all other items have a row without a name. */
 static void
 return_entities(ReturnSetInfo *result, const Statistics *s)
 {
