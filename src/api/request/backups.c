@@ -32,14 +32,14 @@ typedef struct UpdateBackups
 	RequestInteger period;
 } UpdateBackups;
 
-/* With an archiver that has nothing to do its work with, WAL is kept and goes nowhere. */
+/* Returns whether an archiver has something to do its work with; otherwise WAL is kept only. */
 static bool
 server_archives(void)
 {
 	return XLogArchivingActive() && (*XLogArchiveCommand != '\0' || *XLogArchiveLibrary != '\0');
 }
 
-/* Why there can be no point-in-time recovery; NULL: there can. */
+/* Returns why there can be no point-in-time recovery, or NULL if there can. */
 static const char *
 objection(void)
 {
@@ -51,7 +51,7 @@ objection(void)
 	return NULL;
 }
 
-/* These operations have an exception of their own for a table that does not exist. */
+/* Opens a table; these operations have an exception of their own for one that does not exist. */
 static Relation
 open_table(ItemSpan given, DynTable **table)
 {
@@ -64,8 +64,8 @@ open_table(ItemSpan given, DynTable **table)
 }
 
 /*
- * When a restore can go back to depends on the base backups that there are, which the server does not
- * know.  So there are no times.
+ * Describes backups without times: when a restore can go back to depends on the base backups that
+ * there are, which the server does not know.
  */
 static void
 describe(JsonWriter *response, const DynDescription *description)

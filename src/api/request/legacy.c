@@ -12,7 +12,7 @@
 #include "server/arguments.h"
 #include "server/errors.h"
 
-/* An attribute with a condition or an update. */
+/* This is an attribute with a condition or an update. */
 typedef struct LegacyAttribute
 {
 	ItemSpan name;
@@ -133,7 +133,7 @@ legacy_read_operator(JsonReader *reader, void *to)
 	*(LegacyOperator *) to = choice == 0 ? LEGACY_AND : LEGACY_OR;
 }
 
-/* The same of Query, which tells this alone and before all else (docs/semantics.md, SV27). */
+/* Reads that of Query, which tells this alone and before all else (docs/semantics.md, SV27). */
 void
 legacy_read_query_operator(JsonReader *reader, void *to)
 {
@@ -160,7 +160,7 @@ add_name(StringInfo names, bool given, const char *name)
 }
 
 /*
- * The legacy parameters that are given, joined.  KeyConditions are one only beside a
+ * Returns the legacy parameters that are given, joined.  KeyConditions are one only beside a
  * KeyConditionExpression: with other expressions they may go.
  */
 char *
@@ -206,7 +206,7 @@ fail(const char *problem, ItemSpan attribute)
 				   item_quoted_words(attribute));
 }
 
-/* What of Value, Exists, ComparisonOperator and AttributeValueList makes sense together. */
+/* Checks what of Value, Exists, ComparisonOperator and AttributeValueList makes sense together. */
 static void
 check_expected(const LegacyAttribute *a)
 {
@@ -319,7 +319,7 @@ build_update(const LegacyList *list)
 	return expr_legacy_update(updates, n);
 }
 
-/* GetItem, PutItem, UpdateItem and DeleteItem. */
+/* Builds those of GetItem, PutItem, UpdateItem and DeleteItem. */
 void
 legacy_build_item(const LegacyParameters *legacy, ItemRequest *request)
 {
@@ -334,7 +334,7 @@ legacy_build_item(const LegacyParameters *legacy, ItemRequest *request)
 		build_condition(legacy, &legacy->expected, EXPR_CONDITION, "Expected");
 }
 
-/* Query and Scan. */
+/* Builds those of Query and Scan. */
 void
 legacy_build_read(const LegacyParameters *legacy, ReadRequest *request)
 {
@@ -353,7 +353,7 @@ legacy_build_read(const LegacyParameters *legacy, ReadRequest *request)
 	request->built.key_condition = expr_legacy_key_condition(conditions, n);
 }
 
-/* BatchGetItem, of one table. */
+/* Builds that of BatchGetItem, of one table. */
 const Expr *
 legacy_build_projection(const LegacyParameters *legacy)
 {

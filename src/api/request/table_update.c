@@ -21,7 +21,7 @@
 #include "services/index/index.h"
 #include "services/stream/stream.h"
 
-/* The Update or Delete of an element of GlobalSecondaryIndexUpdates. */
+/* This is the Update or Delete of an element of GlobalSecondaryIndexUpdates. */
 typedef struct IndexChange
 {
 	ItemSpan name;
@@ -100,7 +100,7 @@ read_updates(JsonReader *reader, void *list)
 	}
 }
 
-/* In the order of DynamoDB's errors. */
+/* These are in the order of DynamoDB's errors. */
 static const RequestMember update_members[] = {
 	{"AttributeDefinitions", MEMBER_OBJECTS, offsetof(UpdateTable, attributes),
 	 .of = &request_attribute},
@@ -136,7 +136,7 @@ fail_online(void)
 			  "simultaneously per table");
 }
 
-/* The update that creates or deletes an index; NULL if there is none. */
+/* Returns the update that creates or deletes an index, or NULL if there is none. */
 static const IndexUpdate *
 online_update(const UpdateTable *update)
 {
@@ -307,7 +307,7 @@ update_description(DynDescription *description, const DynShape *shape, const Upd
  * Indexes
  */
 
-/* Nor may anybody have left an index unfinished but this one. */
+/* Checks that nobody has left an index unfinished but this one. */
 static void
 check_finished(const DynShape *shape, ItemSpan name)
 {
@@ -390,7 +390,7 @@ run(const UpdateTable *update, const IndexUpdate *online, Relation rel, DynTable
 	SPI_finish();
 }
 
-/* Of all that the request does. */
+/* Returns the lock mode of all that the request does. */
 static LOCKMODE
 lock_mode(const UpdateTable *update, const IndexUpdate *online)
 {
