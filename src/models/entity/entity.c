@@ -41,7 +41,7 @@ same(ItemSpan a, ItemSpan b)
 	return item_compare_bytes(a, b) == 0;
 }
 
-/* The error of a table of fields: context is the entity. */
+/* Raises the error of a table of fields: context is the entity. */
 static void
 fail_fields(const FieldReader *reader, const char *message, const char *detail)
 {
@@ -83,7 +83,7 @@ read_type(const FieldReader *reader, const Field *field, void *target, ItemSpan 
 	value_type_parse(item_payload(value), FIELD_POINTER(field, ValueType, target));
 }
 
-/* A type's name with its schema, whatever the search_path is. */
+/* Prints a type's name with its schema, whatever the search_path is. */
 static void
 print_type(JsonWriter *json, const Field *field, const void *target)
 {
@@ -110,7 +110,7 @@ static const Field attribute_fields[] = {
 	{"default", FIELD_CHOICE, FIELD_AT(EntityAttribute, missing), .choices = default_names},
 	{NULL}};
 
-/* A type, or an object. */
+/* Reads an attribute: a type, or an object. */
 static void
 read_attribute(const FieldReader *reader, EntityAttribute *attribute, ItemSpan value)
 {
@@ -221,7 +221,7 @@ fail_key(const Entity *entity, const EntityKey *key, const char *message)
 	fail(entity, psprintf("key \"%s\" %s", item_quoted(key->attribute), message));
 }
 
-/* The format of a placeholder must suit the type of its attribute. */
+/* Checks that the format of a placeholder suits the type of its attribute. */
 static void
 check_part(const Entity *entity, const EntityKey *key, const TemplatePart *part)
 {
@@ -341,7 +341,7 @@ static const Field choice_fields[] = {
 	 .read = read_template, .print = print_template},
 	{NULL}};
 
-/* {"when": {…}, "template": "…"} */
+/* Parses {"when": {…}, "template": "…"}. */
 static void
 parse_choice(const Entity *entity, const EntityKey *key, ItemSpan value, EntityTemplate *choice)
 {
@@ -474,7 +474,7 @@ parse_keys(Entity *entity, const DynTable *table, bool is_new)
  * All together
  */
 
-/* An attribute may have the name of a key only if it is that key. */
+/* Checks that an attribute has the name of a key only if it is that key. */
 static void
 check_key_name(const Entity *entity, const EntityAttribute *attribute, ItemSpan name)
 {
@@ -530,9 +530,9 @@ type_owner(Oid type)
 }
 
 /*
- * A type is known by its name, which the owner of its schema can give to another type.  What that
- * one checks would run as whoever reads or writes an item.  So its owner must be somebody who could
- * hang code on the table anyway.
+ * Checks who owns types.  A type is known by its name, which the owner of its schema can give to
+ * another type.  What that one checks would run as whoever reads or writes an item.  So its owner
+ * must be somebody who could hang code on the table anyway.
  */
 static void
 check_type_owners(const Entity *entity, const DynTable *table)
@@ -668,7 +668,7 @@ entity_print(const Entity *entity)
  * Those of a table
  */
 
-/* Error context: names the declaration that cannot be read. */
+/* This is of an error context that names the declaration that cannot be read. */
 typedef struct ReadContext
 {
 	const char *table;
@@ -684,7 +684,7 @@ add_context(void *arg)
 }
 
 /*
- * Declarations are parsed with the rights of the table's owner, who has declared them: a role that
+ * Parses a declaration with the rights of the table's owner, who has declared it: a role that
  * writes items needs no USAGE on the schemas of their types, as it needs none for the types of
  * columns.
  */
@@ -728,7 +728,7 @@ entities_of(Relation rel, const DynTable *table)
 	return entities;
 }
 
-/* What to do where a table has no entity of that name. */
+/* Returns what to do where a table has no entity of that name. */
 static const char *
 missing_hint(List *declarations, ItemSpan name)
 {

@@ -27,7 +27,7 @@ attributes_of(const DynItem *item)
 	return item_children(item_root(item));
 }
 
-/* The hint may be NULL. */
+/* Raises an error; the hint may be NULL. */
 pg_noreturn static void
 fail(const Entity *entity, const char *problem, const char *hint)
 {
@@ -42,7 +42,7 @@ is_type_attribute(const Entity *entity, ItemSpan name)
 	return entity->type_attribute.len > 0 && same(entity->type_attribute, name);
 }
 
-/* A value for a message: strings and numbers as they are. */
+/* Returns a value for a message: strings and numbers as they are. */
 static const char *
 printed(ItemSpan value)
 {
@@ -75,7 +75,7 @@ value_problem(const EntityAttribute *attribute, ItemSpan value)
 					printed(value), value_type_print(&attribute->type));
 }
 
-/* A NULL where the attribute has another type means that the attribute is absent, as in SQL. */
+/* Returns whether a value counts: a NULL of another type means absent, as in SQL. */
 static bool
 counts(const EntityAttribute *attribute, ItemSpan value)
 {
@@ -104,7 +104,7 @@ check_values(const Entity *entity, ItemChildren *map)
 	}
 }
 
-/* given has the NULLs that are left out of map. */
+/* Raises an error; given has the NULLs that are left out of map. */
 pg_noreturn static void
 fail_missing(const Entity *entity, const ItemChildren *map, const ItemChildren *given,
 			 ItemSpan name)
@@ -279,7 +279,7 @@ append_key(const EntityKey *key, ItemSpan logical, StringInfo out)
 	return NULL;
 }
 
-/* The keys that the templates make of an item's attributes. */
+/* Holds the keys that the templates make of an item's attributes. */
 typedef struct MadeKeys
 {
 	StringInfoData bytes;
@@ -305,7 +305,7 @@ make_keys(const Entity *entity, const DynItem *logical, bool table_only, MadeKey
 	return NULL;
 }
 
-/* Of length 0: it is absent. */
+/* Returns a key that was made; of length 0 it is absent. */
 static ItemSpan
 made_key(const MadeKeys *made, int i)
 {
@@ -335,7 +335,7 @@ build_keys(const Entity *entity, const MadeKeys *made, ItemBuilder *b)
 
 #define LEAVE_OUT_KEYS "Leave keys out: they are made of the other attributes."
 
-/* Attributes that are given although templates make them must equal the result. */
+/* Checks that attributes that are given although templates make them equal the result. */
 static void
 check_given(const Entity *entity, ItemSpan name, ItemSpan value, const MadeKeys *made)
 {
@@ -402,7 +402,7 @@ build_stored(const Entity *entity, const DynItem *logical, const MadeKeys *made)
 	return item_build_finish(&b);
 }
 
-/* given is what logical was made of, for messages. */
+/* Returns the stored item; given is what logical was made of, for messages. */
 static DynItem *
 stored_item(const Entity *entity, const DynItem *logical, const DynItem *given)
 {
@@ -534,7 +534,7 @@ entity_shown(const Entity *entity, const DynItem *stored)
 	return (DynItem *) stored;
 }
 
-/* For an item that keeps its table key: the attributes must make the same key. */
+/* Checks that the attributes of an item that keeps its table key make the same key. */
 static void
 check_place(const Entity *entity, const DynItem *item, const DynItem *key)
 {
@@ -645,8 +645,8 @@ entity_has(const Entity *entity, const DynItem *stored)
 }
 
 /*
- * Which of the entities an item is, or NULL.  Its type attribute decides; its key decides only if no
- * type matches.
+ * Returns which of the entities an item is, or NULL.  Its type attribute decides; its key decides
+ * only if no type matches.
  */
 const Entity *
 entity_of_item(const List *entities, const DynItem *item)
