@@ -104,7 +104,7 @@ is_shown(List *members, const DynItem *item)
 	return true;
 }
 
-/* Items that are older than an index may have keys that cannot be in it. */
+/* Checks indexes: items that are older than one may have keys that cannot be in it. */
 static void
 check_indexes(Check *check, const Entity *entity, const DynItem *item)
 {
@@ -137,7 +137,7 @@ check_as_entity(Check *check, int number, const DynItem *item)
 		check_indexes(check, entity, item);
 }
 
-/* "Org", "Project" */
+/* Returns "Org", "Project". */
 static char *
 name_entities(const Check *check, List *numbers)
 {
@@ -184,7 +184,7 @@ check_item(Datum datum, void *arg)
 	MemoryContextReset(check->item_context);
 }
 
-/* A page at a time, so that a check that has found enough ends. */
+/* Checks items a page at a time, so that a check that has found enough ends. */
 static void
 check_items(Check *check, const FrontCall *call)
 {
@@ -220,7 +220,7 @@ check_items(Check *check, const FrontCall *call)
  * Views
  */
 
-/* A view to check, and what is found.  Any role may own the view. */
+/* This is a view to check, and what is found.  Any role may own the view. */
 typedef struct ViewCheck
 {
 	const Check *check;
@@ -272,8 +272,8 @@ read_view(void *arg)
 }
 
 /*
- * Any role can create a view of the table with any text in it, so an error is reported as a
- * problem.
+ * Checks a view.  Any role can create one of the table with any text in it, so an error is reported
+ * as a problem.
  */
 static void
 check_view(Check *check, Relation rel)
@@ -294,7 +294,7 @@ check_view(Check *check, Relation rel)
 					RelationGetRelationName(rel), error->message));
 }
 
-/* A view that another session has locked is reported as locked, and not waited for. */
+/* Checks views.  One that another session has locked is reported as locked, and not waited for. */
 static void
 check_views(Check *check)
 {
