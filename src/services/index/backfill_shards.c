@@ -36,7 +36,7 @@
 #define LONG_BATCH 60.0 /* milliseconds: smaller ones then; a connection is a part of it */
 #define SHORT_BATCH 25.0
 
-/* Milliseconds between two attempts at a node, and for how long. */
+/* There are so many milliseconds between two attempts at a node, and in all. */
 #define NODE_PAUSE 1000
 #define NODE_PATIENCE 60000
 
@@ -76,7 +76,7 @@ execute(const char *sql, int nargs, Oid *types, Datum *values, bool read_only)
 	MemoryContextSwitchTo(context);
 }
 
-/* Where a shard is, and its qualified name. */
+/* Tells where a shard is, and its qualified name. */
 typedef struct ShardPlace
 {
 	char *node;
@@ -84,7 +84,7 @@ typedef struct ShardPlace
 	char *shard;
 } ShardPlace;
 
-/* False: there is no such shard any more.  It stays where it is until the transaction ends. */
+/* Finds where a shard stays until the transaction ends.  Returns false if it is gone. */
 static bool
 find_place(const Backfill *fill, int64 id, ShardPlace *place)
 {
@@ -130,7 +130,7 @@ run_on_node(const ShardPlace *place, const char *sql, char **answer)
 	return success;
 }
 
-/* A transaction in which the shard stays where it is.  False: it is gone. */
+/* Begins a transaction in which the shard stays where it is.  Returns false if it is gone. */
 static bool
 begin(Backfill *fill, Shard *shard, ShardPlace *place)
 {
@@ -255,7 +255,7 @@ fill_batch(Backfill *fill, Shard *shard)
 	adapt(fill, begin);
 }
 
-/* One row of what was skipped. */
+/* Fills in one row of what was skipped. */
 static void
 fill_skipped(Backfill *fill, Shard *shard)
 {
@@ -316,7 +316,7 @@ fill_shard(Backfill *fill, Shard *shard)
 	}
 }
 
-/* Those that are not known yet; how large they are is asked.  False: there are none. */
+/* Finds shards that are not known yet, and asks for their sizes.  Returns false without any. */
 static bool
 find_shards(Backfill *fill)
 {

@@ -21,7 +21,7 @@
 /* A build that meets a deadlock is begun again. */
 #define MAX_BUILDS 10
 
-/* The table as it is at the moment; nothing stays locked once the transaction ends. */
+/* Opens the table as it is; nothing stays locked once the transaction ends. */
 static Relation
 look(IndexBuild *work, DynTable **table)
 {
@@ -58,7 +58,7 @@ drop_sql(const IndexBuild *work, Oid btree)
  * Remains
  */
 
-/* The columns of an index as pg_index prints them. */
+/* Returns the columns of an index as pg_index prints them. */
 static char *
 column_numbers(const DynTable *table, const DynIndex *index)
 {
@@ -73,8 +73,8 @@ column_numbers(const DynTable *table, const DynIndex *index)
 }
 
 /*
- * A btree that is not valid: left by an interrupted build, drop or REINDEX.  No session is working
- * on it: building and dropping one need the lock that is taken here.
+ * Returns the drop of a btree that is not valid: left by an interrupted build, drop or REINDEX.  No
+ * session is working on it: building and dropping one need the lock that is taken here.
  */
 static char *
 drop_remains_sql(IndexBuild *work)
@@ -116,7 +116,7 @@ drop_remains(IndexBuild *work)
  * Build
  */
 
-/* The statement that builds it, or NULL if there is a btree already. */
+/* Returns the statement that builds it, or NULL if there is a btree already. */
 static char *
 build_sql(IndexBuild *work)
 {
@@ -161,7 +161,7 @@ index_build_btree(IndexBuild *work)
  * Drop
  */
 
-/* Whether the btree is the primary key's or another index's as well. */
+/* Returns whether the btree is the primary key's or another index's as well. */
 static bool
 is_shared(const DynTable *table, const DynIndex *index)
 {

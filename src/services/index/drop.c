@@ -40,7 +40,7 @@ check_droppable(const IndexBuild *work, const DynTable *table, const DynIndexSpe
 						errdetail("A local index goes with its table.")));
 }
 
-/* It is no longer to be read. */
+/* Declares that the index is no longer to be read. */
 void
 index_build_disown_index(IndexBuild *work)
 {
@@ -57,7 +57,7 @@ index_build_disown_index(IndexBuild *work)
 	dyn_shape_write_trigger(shape);
 }
 
-/* The names of columns of the old shape that the new one has no use for. */
+/* Returns the names of columns of the old shape that the new one has no use for. */
 static List *
 dropped_columns(List *old, List *new)
 {
@@ -103,7 +103,7 @@ index_build_check_dependents(const IndexBuild *work, Relation rel, const DynTabl
 			dependents == NULL ? NIL : dependents->release(RelationGetRelid(rel), columns, false));
 }
 
-/* Whether all rows are known to match their items, as no command to Citus can be told. */
+/* Returns whether all rows are known to match, which no command to Citus can be told. */
 static bool
 is_proven(Relation rel, const DynTable *table)
 {

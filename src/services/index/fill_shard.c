@@ -39,7 +39,7 @@ typedef struct Fill
 	int64 left_out;
 } Fill;
 
-/* Of each column: whether it stays as it is, and its value. */
+/* Each column has two: whether it stays as it is, and its value. */
 #define COLUMN_ARGUMENTS 2
 
 static int
@@ -111,7 +111,7 @@ update_row(Fill *fill, Datum place, const DynItem *item)
 	SPI_freetuptable(SPI_tuptable);
 }
 
-/* All that are not locked by others, or the first, which is waited for. */
+/* Locks all rows that are not locked by others, or the first, which is waited for. */
 static void
 lock_rows(Fill *fill, BlockRange range, bool one)
 {

@@ -42,7 +42,7 @@ StaticAssertDecl(sizeof(IndexBuildRequest) <= BGW_EXTRALEN, "a worker's slot is 
 
 static List *pending = NIL; /* of the transaction, in its memory */
 
-/* False if there is no worker to be had. */
+/* Returns false if there is no worker to be had. */
 bool
 index_build_start_request(const IndexBuildRequest *request, const char *table)
 {
@@ -86,7 +86,7 @@ end_of_transaction(XactEvent event, void *arg)
 	pending = NIL;
 }
 
-/* The call that the worker makes; index: NULL for time to live. */
+/* Returns the call that the worker makes; index: NULL for time to live. */
 static char *
 resume_call(Oid relid, const char *index)
 {
@@ -95,7 +95,7 @@ resume_call(Oid relid, const char *index)
 	return psprintf("CALL " DYN_INTERNAL ".resume_index(%u, %s)", relid, quote_literal_cstr(index));
 }
 
-/* The call that a person makes, by what the transaction has declared. */
+/* Returns the call that a person makes, by what the transaction has declared. */
 static char *
 call_for_people(const IndexBuild *work, Oid relid)
 {
@@ -108,7 +108,7 @@ call_for_people(const IndexBuild *work, Oid relid)
 	return call;
 }
 
-/* A request that no worker can connect for would stay at its beginning. */
+/* Refuses a request that no worker can connect for, which would stay at its beginning. */
 static void
 check_may_log_in(Oid session_user)
 {
@@ -129,7 +129,7 @@ check_may_log_in(Oid session_user)
 			 errhint("Give the role the LOGIN attribute.")));
 }
 
-/* After the transaction's commit go on with an index that it has declared or disowned.  Connected to SPI. */
+/* Has a worker go on with an index after the commit.  The caller is connected to SPI. */
 void
 index_build_resume_later(const IndexBuild *work, const DynTable *table)
 {
@@ -158,7 +158,7 @@ index_build_resume_later(const IndexBuild *work, const DynTable *table)
  * The worker
  */
 
-/* The calls that a table's schema asks for. */
+/* Returns the calls that a table's schema asks for. */
 static List *
 calls_for(const DynTable *table)
 {
@@ -177,7 +177,7 @@ calls_for(const DynTable *table)
 	return calls;
 }
 
-/* The same in the memory that outlives the transaction. */
+/* Returns these calls in the memory that outlives the transaction. */
 static List *
 find_calls(Oid relid, MemoryContext context)
 {
@@ -202,8 +202,8 @@ find_calls(Oid relid, MemoryContext context)
 }
 
 /*
- * Each statement of its own that a call needs comes before the next attempt of the call, which begins
- * again where it has met a deadlock.
+ * Makes a call.  Each statement of its own that it needs comes before its next attempt, which
+ * begins again where it has met a deadlock.
  */
 static void
 go_on(const char *call)
@@ -226,7 +226,7 @@ go_on(const char *call)
 	}
 }
 
-/* An error that ends the request: it would come again. */
+/* Ends the request by an error: it would come again. */
 static void
 fail(Oid relid)
 {
@@ -256,7 +256,7 @@ work_on(const IndexBuildRequest *request)
 	index_build_dequeue(request->relid);
 }
 
-/* Once the locks are gone, whatever ends the worker but a crash. */
+/* Starts the next one once the locks are gone, whatever ends the worker but a crash. */
 static void
 start_next(int code, Datum database)
 {
@@ -266,8 +266,8 @@ start_next(int code, Datum database)
 }
 
 /*
- * False if all places are taken, or another session has the table locked; the request is tried
- * again later.
+ * Returns false if all places are taken, or another session has the table locked; the request is
+ * tried again later.
  */
 static bool
 begin(const IndexBuildRequest *request)
@@ -292,8 +292,8 @@ begin(const IndexBuildRequest *request)
 }
 
 /*
- * Entry point of the background worker that goes on with a request, which is in its slot's extra
- * data.  A request without a session user only has the workers of other requests started.
+ * Enters the background worker that goes on with a request, which is in its slot's extra data.  A
+ * request without a session user only has the workers of other requests started.
  */
 void
 dyn_index_later_main(Datum unused)

@@ -30,7 +30,7 @@
 
 #define QUEUE_TABLE "index_requests"
 
-/* In the transaction that has declared it, connected to SPI. */
+/* Queues a request in the transaction that has declared it, connected to SPI. */
 void
 index_build_enqueue(const IndexBuildRequest *request)
 {
@@ -112,7 +112,7 @@ index_build_dequeue(Oid relid)
 	end_change();
 }
 
-/* Whose table, or role, is gone. */
+/* Forgets requests whose table, or role, is gone. */
 static void
 forget_lost(void)
 {
@@ -128,8 +128,8 @@ forget_lost(void)
 }
 
 /*
- * The requests that may be begun, in context: the oldest first, but those that were cut off after those that were never
- * begun.  waiting: how many there are in all.
+ * Reads the requests that may be begun, in context: the oldest first, but those that were cut off
+ * after those that were never begun.  waiting: how many there are in all.
  */
 static List *
 read_requests(MemoryContext context, int *waiting)
@@ -168,7 +168,7 @@ read_requests(MemoryContext context, int *waiting)
 	return requests;
 }
 
-/* Those that there are places for, which are taken meanwhile so that each is counted once. */
+/* Chooses those that there are places for, which are taken meanwhile so that each counts once. */
 static List *
 choose(List *requests)
 {

@@ -18,7 +18,7 @@
 #include "server/extension.h"
 #include "services/index/index.h"
 
-/* ACTIVE if there is nothing left to do. */
+/* Returns what was begun; that is ACTIVE if there is nothing left to do. */
 static DynIndexStatus
 begun(const IndexBuild *work, Relation rel, const DynTable *table)
 {
@@ -29,7 +29,7 @@ begun(const IndexBuild *work, Relation rel, const DynTable *table)
 	return spec->status;
 }
 
-/* The rest of what was begun. */
+/* Does the rest of what was begun. */
 void
 index_build_resume(IndexBuild *work, DynIndexStatus status)
 {

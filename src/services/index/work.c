@@ -15,7 +15,7 @@
 #include "server/errors.h"
 #include "services/index/index.h"
 
-/* The first argument names the table, and the second an index, if it is about one. */
+/* Reads the names: the first argument is of the table, and the second of an index, if any. */
 static void
 read_names(FunctionCallInfo fcinfo, IndexBuild *work)
 {
@@ -46,7 +46,7 @@ open_argument(FunctionCallInfo fcinfo, bool by_oid, DynTable **table)
 	return rel;
 }
 
-/* work begins with its procedure. */
+/* Shows the progress; work begins with its procedure. */
 static void
 show_progress(Procedure *procedure)
 {
@@ -84,7 +84,7 @@ index_build_begin_in_transaction(IndexBuild *work, Relation rel, const DynTable 
 	rights_require_plain_table(rel, work->ttl ? work->procedure.what : "indexes");
 }
 
-/* Also after an error, in whatever state that has left the transaction. */
+/* Ends work, also after an error, in whatever state that has left the transaction. */
 static void
 end(IndexBuild *work)
 {

@@ -14,7 +14,7 @@
 #include "server/work/procedure.h"
 #include "services/job/items.h"
 
-/* Bytes of the request that views and messages show. */
+/* Views and messages show so many bytes of the request. */
 #define LONGEST_NAME 200
 
 typedef struct Backfill
@@ -62,7 +62,7 @@ updated(ItemJob *work, const DynItem *item)
 	return expr_apply(backfill->update, item, NULL);
 }
 
-/* All arguments that decide what the job does, as a JSON array. */
+/* Returns all arguments that decide what the job does, as a JSON array. */
 static char *
 fingerprint(FunctionCallInfo fcinfo)
 {

@@ -71,7 +71,7 @@ typedef struct Batch
 	ItemWriter writer; /* of the attempt that is under way */
 } Batch;
 
-/* An item that is being changed. */
+/* This is an item that is being changed. */
 typedef struct Change
 {
 	Batch *batch;
@@ -186,7 +186,7 @@ key_of_position(const DynTable *table, ArrayType *position, DynKeyValues *key)
 	}
 }
 
-/* The range from after a position (NULL: from the beginning) to the end of the table. */
+/* Sets the range from after a position (NULL: from the beginning) to the end of the table. */
 static void
 read_after(const DynTable *table, ArrayType *position, StoreWant want, StoreRange *range)
 {
@@ -328,7 +328,7 @@ compute(void *arg)
 	change->new = new;
 }
 
-/* The store calls this again if the item changes before it is replaced. */
+/* Changes an item; the store calls this again if the item changes before it is replaced. */
 static DynItem *
 change_item(DynItem *old, void *arg)
 {
@@ -343,8 +343,7 @@ change_item(DynItem *old, void *arg)
 }
 
 /*
- * The detail says what is wrong with an item; the detail of a constraint is the row, and is left
- * out.
+ * Notes what is wrong with an item, by its detail; that of a constraint is the row, and left out.
  */
 static void
 note_problem(Batch *batch, const DynKeyValues *key, const ErrorData *problem)
@@ -545,7 +544,7 @@ tell_end(const ItemJob *work, Job *job)
 				 errhint("They are in dyn_job_problems, with job = %lld.", (long long) job->id)));
 }
 
-/* Where policies hide rows of the caller's, nobody else goes on with what it has begun. */
+/* Returns what the job is known by: where policies hide rows, nobody else goes on with it. */
 static const char *
 fingerprint(const ItemJob *work)
 {
