@@ -91,7 +91,7 @@ extern void write_delete(ItemWriter *writer, ItemWrite *write, bool want_old, It
 /* done */
 extern void write_done(ItemWriter *writer, ItemWrite *write);
 
-/* all three of many items: keys in the order of the primary key, and distinct */
+/* These do all three for many items: keys in the order of the primary key, and distinct. */
 extern void write_put_many(ItemWriter *writer, int n, ItemWrite *const *writes);
 extern void write_insert_many(ItemWriter *writer, int n, ItemWrite *const *writes, bool *inserted);
 extern void write_delete_many(ItemWriter *writer, int n, ItemWrite *const *writes);

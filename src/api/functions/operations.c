@@ -43,7 +43,7 @@ operation_name(OperationKind kind)
 	pg_unreachable();
 }
 
-/* relation, operation, index_name, the counts in their order, stats_since */
+/* The columns are relation, operation, index_name, the counts in their order, stats_since. */
 static void
 return_counted(ReturnSetInfo *result, const CountedOperation *counted)
 {
@@ -60,7 +60,7 @@ return_counted(ReturnSetInfo *result, const CountedOperation *counted)
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/* Has the table or, of another database, that. */
+/* Returns whether the key's table or, of another database, that is there. */
 static bool
 is_there(const OperationKey *key)
 {

@@ -105,8 +105,8 @@ set_limit(FunctionCallInfo fcinfo, int i, bool paged, PartiqlCall *call)
 }
 
 /*
- * statement, parameters, return_values_on_condition_check_failure, max_items or page_size,
- * consistent_read, and of a page next_token
+ * The arguments are statement, parameters, return_values_on_condition_check_failure, max_items or
+ * page_size, consistent_read, and of a page next_token.
  */
 static void
 get_call(FunctionCallInfo fcinfo, bool array, bool paged, PartiqlCall *call)
@@ -265,8 +265,8 @@ typedef struct Explanation
 } Explanation;
 
 /*
- * action, index_name, postgres_index, range, direction, condition, items_read, items_returned,
- * bytes_read, pages_read, index_only, store, store_reason, rows_skipped
+ * The columns are action, index_name, postgres_index, range, direction, condition, items_read,
+ * items_returned, bytes_read, pages_read, index_only, store, store_reason, rows_skipped.
  */
 static void
 return_access(const PartiqlAccess *access, void *arg)
@@ -306,7 +306,7 @@ return_access(const PartiqlAccess *access, void *arg)
 						 nulls);
 }
 
-/* statement, parameters, max_items, page_size, next_token */
+/* The arguments are statement, parameters, max_items, page_size, next_token. */
 static Datum
 explain(FunctionCallInfo fcinfo, bool array)
 {

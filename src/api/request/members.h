@@ -114,7 +114,7 @@ extern void request_read(JsonReader *reader, const RequestMember *members, int n
 						 RequestCheck check);
 extern ItemSpan request_read_table_name(JsonReader *reader);
 
-/* Within a request: an object in it, and what is wrong with the value that was read last. */
+/* These read an object within a request, and note what is wrong with what was read last. */
 extern void request_read_members(JsonReader *reader, const RequestMember *members, int n, void *to);
 extern void *request_read_object(JsonReader *reader, const RequestType *type);
 extern int request_read_choice(JsonReader *reader, const char *name, const char *const *choices,

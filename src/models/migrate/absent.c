@@ -35,7 +35,7 @@
 #include "models/migrate/refresh.h"
 #include "server/compat.h"
 
-/* Of advisory locks, beside that of the migration: values, and the two of a whole relation. */
+/* Advisory locks of values, and the two of a whole relation, have these classes. */
 #define VALUE_LOCK_CLASS 0x445C
 #define REFERRING_LOCK_CLASS 0x445D
 #define ADDED_LOCK_CLASS 0x445E
@@ -80,7 +80,7 @@ key_is_of_pairs(const ForeignKeyCacheInfo *key, const StepRelation *relation, bo
 	return true;
 }
 
-/* Inverse: it is the relation whose columns refer to the other one's. */
+/* Returns whether a foreign key guards it; inverse: of columns that refer to the other one's. */
 static bool
 is_guarded(const StepRelation *relation, bool inverse)
 {
@@ -133,7 +133,7 @@ absent_is_possible(const StepRelation *relation)
  * Hashes of values: equal ones, of either column of a pair, have the same
  */
 
-/* The type whose function hashes both columns alike, or NULL if there is none. */
+/* Returns the type whose function hashes both columns alike, or NULL if there is none. */
 static TypeCacheEntry *
 hashed_type(const StepRelation *relation, const StepPair *pair, Oid type)
 {

@@ -123,7 +123,7 @@ table_and_partitions(Oid relid)
 			   : list_make1_oid(relid);
 }
 
-/* Whether a trigger fires where it was made to, or wherever it can; see create_triggers(). */
+/* Returns whether a trigger fires where it was made to, or anywhere; see create_triggers(). */
 static bool
 fires(const Trigger *trigger, Relation rel)
 {
@@ -137,7 +137,7 @@ fires(const Trigger *trigger, Relation rel)
 		   (TRIGGER_FOR_ROW(trigger->tgtype) ? TRIGGER_FIRES_ON_REPLICA : TRIGGER_FIRES_ON_ORIGIN);
 }
 
-/* Whether a table has a trigger that does not. */
+/* Returns whether a table has a trigger that does not. */
 static bool
 is_disabled(const Migration *migration, Oid relid)
 {
@@ -156,7 +156,7 @@ is_disabled(const Migration *migration, Oid relid)
 	return disabled;
 }
 
-/* The names of followed tables and of their partitions that are so, as a list of char *. */
+/* Returns the names of followed tables and their partitions that are so, as a list of char *. */
 static List *
 tables_that(const Migration *migration, bool (*are)(const Migration *migration, Oid relid))
 {
@@ -190,7 +190,7 @@ migration_disabled(const Migration *migration)
 	return tables_that(migration, is_disabled);
 }
 
-/* Whether a partition has row triggers from its table, and none for TRUNCATE. */
+/* Returns whether a partition has row triggers from its table, and none for TRUNCATE. */
 static bool
 is_later(const Migration *migration, Oid relid)
 {
@@ -303,8 +303,8 @@ is_virtual(const StepRelation *relation, AttrNumber attnum)
 }
 
 /*
- * Keys are made from the rows that triggers get.  In these, virtual generated columns (18) are
- * NULL, so no key may use one.
+ * Checks that keys are made of no virtual generated column (18): they are NULL in the rows that
+ * triggers get.
  */
 static void
 check_virtual(const MigrationStep *step)
@@ -405,7 +405,7 @@ trigger_name(const char *migration, const char *what)
 				 hash_bytes((const unsigned char *) migration, (int) strlen(migration))));
 }
 
-/* What a table is followed for, and how its triggers are told so. */
+/* Tells what a table is followed for, and how its triggers are told so. */
 typedef struct Following
 {
 	const char *migration;
@@ -413,7 +413,7 @@ typedef struct Following
 	const char *condition; /* see catalog/follower.h */
 } Following;
 
-/* A trigger, by what is said of it in the order of CREATE TRIGGER. */
+/* Creates a trigger, by what is said of it in the order of CREATE TRIGGER. */
 static void
 create_trigger(const Following *following, const char *name, const char *event, const char *tables,
 			   const char *level, const char *function, const char *enable)
@@ -429,11 +429,12 @@ create_trigger(const Following *following, const char *name, const char *event, 
 }
 
 /*
- * Statement triggers take all rows of a statement at once.  What replication applies is no
- * statement, and fires row triggers alone.  So these fire where session_replication_role is
- * "replica", and the others where it is not.  One of the row triggers has a transition table, which
- * it does not use: the server lets no table with such a trigger become a partition or a child,
- * whose rows could then be changed by a statement on the parent without a trigger of ours.
+ * Creates triggers.  Statement triggers take all rows of a statement at once.  What replication
+ * applies is no statement, and fires row triggers alone.  So these fire where
+ * session_replication_role is "replica", and the others where it is not.  One of the row triggers
+ * has a transition table, which it does not use: the server lets no table with such a trigger
+ * become a partition or a child, whose rows could then be changed by a statement on the parent
+ * without a trigger of ours.
  */
 static void
 create_triggers(const Following *following)
@@ -454,10 +455,10 @@ create_triggers(const Following *following)
 }
 
 /*
- * Statements may name a partitioned table, any of its partitions, or another table that has it as
- * a partition, and the triggers of that table alone have the rows.  But row triggers fire wherever
- * a row is, and partitions that are made later get them, too.  The hash is that of the table's
- * name: a partition may have triggers of several tables that it is a part of.
+ * Creates row triggers.  Statements may name a partitioned table, any of its partitions, or another
+ * table that has it as a partition, and the triggers of that table alone have the rows.  But row
+ * triggers fire wherever a row is, and partitions that are made later get them, too.  The hash is
+ * that of the table's name: a partition may have triggers of several tables that it is a part of.
  */
 static void
 create_row_triggers(const Following *following, Oid relid)

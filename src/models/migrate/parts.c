@@ -180,7 +180,7 @@ part_attribute(const FieldReader *reader, ItemSpan name)
 	return attribute;
 }
 
-/* An attribute is made once. */
+/* Claims an attribute, which is made once. */
 void
 part_claim(const FieldReader *reader, const EntityAttribute *attribute)
 {
@@ -192,7 +192,7 @@ part_claim(const FieldReader *reader, const EntityAttribute *attribute)
 	*named = true;
 }
 
-/* The attribute's SQL: the name of a column, or anything else of the relation's row. */
+/* Sets the attribute's SQL: the name of a column, or anything else of the relation's row. */
 static void
 set_attribute(const FieldReader *reader, const StepRelation *relation, ItemSpan name,
 			  ItemSpan value, StepAttribute *attribute)

@@ -169,7 +169,7 @@ prepare(MigrationStep *step, const SelectOptions *options)
 	return plan;
 }
 
-/* A statement, and its plan. */
+/* This is a statement, and its plan. */
 typedef struct Planning
 {
 	MigrationStep *step;

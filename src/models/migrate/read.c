@@ -72,7 +72,7 @@ add_bound(Datum *values, int n, ArrayType *bound)
 	return n;
 }
 
-/* The position is of a job that was begun when the step had another key. */
+/* Raises an error for a position of a job that was begun when the step had another key. */
 static void
 check_bound(const MigrationStep *step, ArrayType *bound)
 {
@@ -95,7 +95,7 @@ bounds(const MigrationStep *step, ArrayType *lower, ArrayType *upper)
  * Rows
  */
 
-/* Tuples of the last statement, copied. */
+/* Takes tuples of the last statement, copied. */
 static int
 take_rows(HeapTuple **tuples, TupleDesc *desc)
 {
@@ -217,7 +217,7 @@ step_expected_rows(const MigrationStep *step)
 	return rows;
 }
 
-/* The callback runs with the settings of migrations. */
+/* Reads all rows.  The callback runs with the settings of migrations. */
 void
 step_read_all(MigrationStep *step, Relation rel, DynTable *table, RowCallback callback, void *arg)
 {

@@ -24,15 +24,15 @@
 #include "server/work/job.h"
 #include "server/work/procedure.h"
 
-/* Batches of a chunk, on which one session works. */
+/* A chunk, on which one session works, has so many batches. */
 #define CHUNK_BATCHES 20
 #define LARGEST_BATCH 100000
 #define BATCH_ROWS 1000
 
-/* Batches that yield after writers were seen; short transactions are seen now and then only. */
+/* So many batches yield after writers were seen; short transactions are seen now and then only. */
 #define POLITE_BATCHES 20
 
-/* A run of dyn_migrate(), which outlives transactions. */
+/* This is a run of dyn_migrate(), which outlives transactions. */
 typedef struct MigrationJob
 {
 	Job *job;
@@ -45,7 +45,7 @@ typedef struct MigrationJob
 	int polite; /* batches that are still to yield to writers */
 } MigrationJob;
 
-/* The migration as it is open in one transaction. */
+/* This is the migration as it is open in one transaction. */
 typedef struct OpenMigration
 {
 	Relation rel;
@@ -211,7 +211,7 @@ lock_migration(const MigrationJob *work, OpenMigration *open)
 	return began;
 }
 
-/* False: the chunk has no more rows. */
+/* Returns false if the chunk has no more rows. */
 static bool
 run_batch(MigrationJob *work, JobChunk *chunk)
 {
@@ -329,7 +329,7 @@ tell_end(MigrationJob *work, bool finished, bool same_followers)
 								  (long long) work->job->id)));
 }
 
-/* Names of the steps that were asked for, and their numbers. */
+/* Returns the names of the steps that were asked for, and sets their numbers. */
 static List *
 chosen_steps(const OpenMigration *open, const text *step)
 {

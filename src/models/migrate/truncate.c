@@ -24,7 +24,7 @@
 
 extern PGDLLEXPORT Datum dyn_migration_truncated(PG_FUNCTION_ARGS);
 
-/* Whether all sessions have the hook. */
+/* This tells whether all sessions have the hook. */
 static bool is_preloaded;
 
 pg_noreturn static void
@@ -62,8 +62,9 @@ dyn_migration_truncated(PG_FUNCTION_ARGS)
 }
 
 /*
- * A restore in parallel truncates a table before it loads its rows, perhaps when the partition has
- * triggers already: see is_restored() in trigger.c.
+ * Refuses to truncate a partition, unless it is restored.  A restore in parallel truncates a table
+ * before it loads its rows, perhaps when the partition has triggers already: see is_restored() in
+ * trigger.c.
  *
  * The table is not locked yet, and may be gone.  Who may not truncate it gets the server's error, and
  * is not told who follows it.

@@ -28,7 +28,7 @@
 extern PGDLLEXPORT Datum dyn_verify_migration(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum dyn_preview_migration(PG_FUNCTION_ARGS);
 
-/* Columns of both queries. */
+/* These are columns of both queries. */
 enum
 {
 	STEP = 1,
@@ -279,7 +279,7 @@ put_new_columns(Comparison *c, const MigrationStep *step)
 	}
 }
 
-/* About tables that the migration follows: no row or item differs, but something is to be known. */
+/* Puts what is to be known about tables that the migration follows: no row or item differs. */
 static void
 put_tables(Comparison *c, const char *before, const List *tables, const char *after)
 {
