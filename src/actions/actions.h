@@ -70,7 +70,7 @@ typedef struct ItemMeasure
 	int64 collection_size;
 } ItemMeasure;
 
-/* Is told what a read takes, for front ends that count. */
+/* This is told what a read takes, for front ends that count. */
 typedef struct ReadMeter
 {
 	void (*read)(int64 bytes, void *arg); /* a stretch, of which so much was read at once */
@@ -92,7 +92,7 @@ typedef struct ItemForm
 	void *arg;
 } ItemForm;
 
-/* Is a call of a front end, without what it asks for.  What is not given is NULL. */
+/* This is a call of a front end, without what it asks for.  What is not given is NULL. */
 typedef struct FrontCall
 {
 	Relation rel; /* the table, which the front end has opened and locked, and will close */
@@ -110,7 +110,7 @@ typedef enum ItemAbsence
 	ABSENT_PASSES
 } ItemAbsence;
 
-/* Is a request for one item.  What is not given is NULL. */
+/* This is a request for one item.  What is not given is NULL. */
 typedef struct ItemRequest
 {
 	const FrontCall *call; /* or NULL */
@@ -186,10 +186,10 @@ typedef struct ReadResult
 	DynItem *last_key; /* where a page ended, NULL if that was the end of all */
 } ReadResult;
 
-/* Is told the explanation of a stretch as the request's, and the result of all up to its end. */
+/* This is told the explanation of a stretch, and the result of all stretches up to its end. */
 typedef void (*ExplainCallback)(const ReadResult *result, void *arg);
 
-/* Is a request for stretches that are read one after the other. */
+/* This is a request for stretches that are read one after the other. */
 typedef struct RangesRequest
 {
 	ReadRequest read; /* the start key is one of the first stretch that is read */

@@ -13,7 +13,7 @@
 #include "catalog/definition/settings.h"
 #include "server/errors.h"
 
-/* Is a put or delete of the batch. */
+/* This is a put or delete of the batch. */
 typedef struct BatchWrite
 {
 	ItemTarget target;

@@ -12,7 +12,7 @@
 #include "catalog/expiry.h"
 #include "server/errors.h"
 
-/* Is a request on its way. */
+/* This is a request on its way. */
 typedef struct ItemRun
 {
 	const ItemRequest *request;

@@ -116,7 +116,7 @@ typedef struct CancelReason
 } CancelReason;
 
 /*
- * Is an action: a request for one item of its own.  Its names and values, and its item or the
+ * This is an action: a request for one item of its own.  Its names and values, and its item or the
  * content, as they were given are what the size and the identity of the whole are made of.
  */
 typedef struct TransactAction

@@ -11,7 +11,7 @@
 #include "catalog/lookup.h"
 #include "server/errors.h"
 
-/* Is a table of a request, opened once for all actions that name it alike. */
+/* This is a table of a request, opened once for all actions that name it alike. */
 typedef struct TargetTable
 {
 	text *name;

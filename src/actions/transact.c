@@ -20,7 +20,7 @@
 
 typedef struct Transact Transact;
 
-/* Is an action on its way. */
+/* This is an action on its way. */
 typedef struct Step
 {
 	Transact *transact;

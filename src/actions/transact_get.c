@@ -115,7 +115,7 @@ require_right_to_lock(const ItemTarget *target)
 				 errhint(LOCK_HINT)));
 }
 
-/* Is an item that is not there, or that a policy of row-level security hides. */
+/* This is an item that is not there, or that a policy of row-level security hides. */
 typedef struct Absence
 {
 	const TransactRequest *request;

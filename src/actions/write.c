@@ -196,7 +196,7 @@ measure_found(const ItemWriter *writer, const DynItem *old)
 		writer->measure->old = writer->measure->new = old;
 }
 
-/* Is a change that is under way. */
+/* This is a change that is under way. */
 typedef struct Change
 {
 	const ItemWriter *writer;

@@ -16,7 +16,7 @@
 
 #include "actions/actions.h"
 
-/* Is a table, for the writes of one call. */
+/* This is a table, for the writes of one call. */
 typedef struct ItemWriter
 {
 	Relation rel; /* the caller has it open and locked, and closes it */
@@ -26,7 +26,7 @@ typedef struct ItemWriter
 	bool plain_conflicts; /* deadlocks keep PostgreSQL's error code */
 } ItemWriter;
 
-/* Is an item on its way. */
+/* This is an item on its way. */
 typedef struct ItemWrite
 {
 	DynKeyValues key;
@@ -54,8 +54,8 @@ typedef DynItem *(*ItemChange)(DynItem *old, void *arg);
 typedef void (*ItemJudge)(const DynItem *old, void *arg);
 
 /*
- * Is a rule for the items of some tables that a layer above adds.  Raises an error if the item must
- * not be stored.
+ * This is a rule for the items of some tables that a layer above adds.  Raises an error if the item
+ * must not be stored.
  */
 typedef void (*ItemCheck)(Relation rel, const DynTable *table, const DynItem *item);
 

@@ -22,8 +22,8 @@ typedef struct DynProblem
 } DynProblem;
 
 /*
- * Is an item as a row of its table.  Each array has an element for each of the table's keys, in
- * their order.
+ * This is an item as a row of its table.  Each array has an element for each of the table's keys,
+ * in their order.
  */
 typedef struct DynRow
 {

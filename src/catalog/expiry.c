@@ -60,7 +60,7 @@ expiry_second(Datum number)
 		DirectFunctionCall1(numeric_int8, DirectFunctionCall1(numeric_floor, number)));
 }
 
-/* Is the range of the attribute's values for which the item has expired. */
+/* This is the range of the attribute's values for which the item has expired. */
 typedef struct Limits
 {
 	TimestampTz at;

@@ -84,7 +84,7 @@ next_bytes(char *bytes, uint32 *len)
 	return true;
 }
 
-/* Makes it by code points, so that the result is valid UTF-8. */
+/* Makes the next string by code points, so that the result is valid UTF-8. */
 static bool
 next_string(char *s, uint32 *len)
 {
@@ -335,7 +335,7 @@ dyn_index_key_words(const DynIndex *index, const DynKey *key, bool partition, It
 	pg_unreachable();
 }
 
-/* Is a key that is being read, for messages. */
+/* This is a key that is being read, for messages. */
 typedef struct KeySource
 {
 	const DynTable *table;

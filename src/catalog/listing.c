@@ -81,7 +81,7 @@ is_within_reach(Oid relid)
 /* No table's declarations ever take as much; others than its owner hold them in memory. */
 #define MAX_ARGUMENTS (1024 * 1024)
 
-/* Is what is read of tables of other roles, without a lock on them. */
+/* This is what is read of tables of other roles, without a lock on them. */
 typedef struct Listing
 {
 	Oid relid; /* one table, whose arguments are asked for; InvalidOid: all tables */

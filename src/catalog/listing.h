@@ -11,7 +11,7 @@ extern List *dyn_listed_tables(const char *member);
 extern bool dyn_is_named_alone(Oid relid);
 extern bool dyn_listed_settings(Oid relid, DynSettings *settings);
 
-/* Is a table in a list, which is made without waiting for locks. */
+/* This is a table in a list, which is made without waiting for locks. */
 typedef struct DynListed
 {
 	Oid relid;

@@ -7,7 +7,7 @@
 
 #include "nodes/pg_list.h"
 
-/* Is a shard, as it was when it was listed. */
+/* This is a shard, as it was when it was listed. */
 typedef struct DynLocalShard
 {
 	Oid table; /* the distributed one */

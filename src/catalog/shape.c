@@ -516,7 +516,7 @@ check_counts(const DynShape *shape)
 				   NULL);
 }
 
-/* Checks that concern the indexes of a table together. */
+/* Checks what concerns the indexes of a table together. */
 void
 dyn_shape_check(const DynShape *shape)
 {

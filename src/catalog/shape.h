@@ -21,7 +21,7 @@ typedef struct DynShape
 	DynSettings settings;
 } DynShape;
 
-/* Is a derived column. */
+/* This is a derived column. */
 typedef struct DynShapeColumn
 {
 	ItemSpan spec; /* of a key, or of what a covering index carries */

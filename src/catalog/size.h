@@ -9,7 +9,7 @@
 
 #include "catalog/table.h"
 
-/* Is a size; what is not known is 0. */
+/* This is a size; what is not known is 0. */
 typedef struct DynSize
 {
 	int64 items; /* as of the last VACUUM or ANALYZE, or counted */

@@ -62,7 +62,7 @@
 /* carried.h */
 typedef struct DynCarried DynCarried;
 
-/* Is a key attribute and its derived column, or the column of what a covering index carries. */
+/* This is a key attribute and its derived column, or that of what a covering index carries. */
 typedef struct DynKey
 {
 	ItemSpan attribute; /* of what is carried: empty, which no key is */
@@ -73,8 +73,9 @@ typedef struct DynKey
 } DynKey;
 
 /*
- * Is a secondary index, or the table's own key as one.  Its entries are ordered by its columns:
- * those of the partition key, of the sort key, and of the table's keys that are not among them.
+ * This is a secondary index, or the table's own key as one.  Its entries are ordered by its
+ * columns: those of the partition key, of the sort key, and of the table's keys that are not among
+ * them.
  */
 typedef struct DynIndex
 {
@@ -114,7 +115,7 @@ typedef struct DynExtras
 } DynExtras;
 
 /*
- * Is an entry of the schema cache.  It lives until the end of the transaction in which it was
+ * This is an entry of the schema cache.  It lives until the end of the transaction in which it was
  * looked up, even if it is invalidated meanwhile, so callers may keep the pointer during a call.
  */
 typedef struct DynTable

@@ -17,7 +17,7 @@
 #include "catalog/key.h"
 
 /*
- * Is a statement that writes items for one of the functions.  The derive trigger suppresses an
+ * This is a statement that writes items for one of the functions.  The derive trigger suppresses an
  * update that would change nothing, and counts it here, so that it is not taken for one that a
  * user's trigger has suppressed.
  */

@@ -92,7 +92,7 @@ keep_columns(Writer *w, const bool *troubled)
  * Entries of the table's own indexes
  */
 
-/* Is an entry of a btree; what it carries comes last. */
+/* This is an entry of a btree; what it carries comes last. */
 typedef struct Entry
 {
 	Datum values[DYN_MAX_INDEX_COLUMNS + 1];

@@ -315,8 +315,8 @@ spi_put(DynTable *table, const DynRow *row)
 }
 
 /*
- * Is a change that an UPDATE of ours is carrying out.  SQL names it by a number: it may not call
- * functions that take a pointer, and a number that somebody makes up finds nothing.
+ * This is a change that an UPDATE of ours is carrying out.  SQL names it by a number: it may not
+ * call functions that take a pointer, and a number that somebody makes up finds nothing.
  */
 typedef struct Change
 {

@@ -35,7 +35,7 @@ extern void store_append_key_columns(StringInfo sql, const DynTable *table);
 extern uint64 store_execute_write(const DynTable *table, int nkeys, const DynKeyValues *const *keys,
 								  StorePlan *plan, const SPIExecuteOptions *options);
 
-/* Is a part of a range: at most so many of its entries, and what comes after them. */
+/* This is a part of a range: at most so many of its entries, and what comes after them. */
 typedef struct RangeChunk
 {
 	int64 limit;

@@ -32,7 +32,7 @@
 #include "catalog/unchanged.h"
 #include "store/statement.h"
 
-/* Is the default of a column. */
+/* This is the default of a column. */
 typedef struct ColumnDefault
 {
 	AttrNumber attnum;

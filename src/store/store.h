@@ -43,7 +43,7 @@
 
 #include "catalog/derive.h"
 
-/* Is one end of a range of values. */
+/* This is one end of a range of values. */
 typedef struct StoreBound
 {
 	bool given;
@@ -64,9 +64,9 @@ typedef enum StoreWant
 } StoreWant;
 
 /*
- * Is a stretch of an index, which may be the table's own, in one direction: all entries that equal
- * the first columns, within bounds of the next one, after a position.  The position need not lie in
- * the stretch: if it is before it, all is read, and behind it nothing.
+ * This is a stretch of an index, which may be the table's own, in one direction: all entries that
+ * equal the first columns, within bounds of the next one, after a position.  The position need not
+ * lie in the stretch: if it is before it, all is read, and behind it nothing.
  */
 typedef struct StoreRange
 {
@@ -84,7 +84,7 @@ typedef struct StoreRange
 	int64 *skipped; /* counts rows that are not looked at, as the index alone does; or NULL */
 } StoreRange;
 
-/* Is an entry, as far as it was wanted. */
+/* This is an entry, as far as it was wanted. */
 typedef struct StoreRow
 {
 	Datum item;

@@ -68,7 +68,7 @@ extern void capacity_add_replay(Capacity *capacity, Size size);
 extern void capacity_print(JsonWriter *out, const char *name, ItemSpan table, CapacityDetail detail,
 						   const Capacity *capacity);
 
-/* Prints that of a request that does something with one item. */
+/* Prints what a request takes that does something with one item. */
 extern void item_capacity_print(JsonWriter *out, ItemSpan table, CapacityDetail detail,
 								const ItemMeasure *measure, CapacityKind kind);
 

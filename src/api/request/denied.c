@@ -154,7 +154,7 @@ request_has_parts(const JsonReader *reader, const MeterPart *parts, int n)
 	return &denial->part;
 }
 
-/* Notes also that the request names the tables of all parts. */
+/* Notes that the request has parts, and names the tables of all of them. */
 PartUnderWay *
 request_names_parts(const JsonReader *reader, const MeterPart *parts, int n)
 {

@@ -165,7 +165,7 @@ read_position(ItemSpan text, StreamPosition *position)
 	return true;
 }
 
-/* Reads that of a distributed table; whether the place is one is for its node to say. */
+/* Reads a place in a distributed table; whether it is one is for its node to say. */
 static bool
 read_placed(ItemSpan place, ItemSpan shard, ShardIterator *iterator)
 {

@@ -133,7 +133,7 @@ legacy_read_operator(JsonReader *reader, void *to)
 	*(LegacyOperator *) to = choice == 0 ? LEGACY_AND : LEGACY_OR;
 }
 
-/* Reads that of Query, which tells this alone and before all else (docs/semantics.md, SV27). */
+/* Reads Query's operator, which is told alone and before all else (docs/semantics.md, SV27). */
 void
 legacy_read_query_operator(JsonReader *reader, void *to)
 {
@@ -319,7 +319,7 @@ build_update(const LegacyList *list)
 	return expr_legacy_update(updates, n);
 }
 
-/* Builds those of GetItem, PutItem, UpdateItem and DeleteItem. */
+/* Builds the legacy parameters of GetItem, PutItem, UpdateItem and DeleteItem. */
 void
 legacy_build_item(const LegacyParameters *legacy, ItemRequest *request)
 {
@@ -334,7 +334,7 @@ legacy_build_item(const LegacyParameters *legacy, ItemRequest *request)
 		build_condition(legacy, &legacy->expected, EXPR_CONDITION, "Expected");
 }
 
-/* Builds those of Query and Scan. */
+/* Builds the legacy parameters of Query and Scan. */
 void
 legacy_build_read(const LegacyParameters *legacy, ReadRequest *request)
 {
@@ -353,7 +353,7 @@ legacy_build_read(const LegacyParameters *legacy, ReadRequest *request)
 	request->built.key_condition = expr_legacy_key_condition(conditions, n);
 }
 
-/* Builds that of BatchGetItem, of one table. */
+/* Builds the legacy parameter of BatchGetItem, of one table. */
 const Expr *
 legacy_build_projection(const LegacyParameters *legacy)
 {

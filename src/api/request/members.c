@@ -96,7 +96,7 @@ request_invalid(JsonReader *reader, const char *value, const char *format, ...)
 						 value == NULL ? "" : "'", json_reader_api_path(reader), constraint));
 }
 
-/* Notes it in the form without the value. */
+/* Notes the same in the form without the value. */
 void
 request_invalid_plain(JsonReader *reader, const char *path, const char *format, ...)
 {

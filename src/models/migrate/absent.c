@@ -40,7 +40,7 @@
 #define REFERRING_LOCK_CLASS 0x445D
 #define ADDED_LOCK_CLASS 0x445E
 
-/* Locks of values in one transaction; the server's table has at least 64 for each session. */
+/* A transaction locks so many values; the server's table has at least 64 for each session. */
 #define MOST_LOCKS 500
 
 /*

@@ -329,7 +329,7 @@ tell_end(MigrationJob *work, bool finished, bool same_followers)
 								  (long long) work->job->id)));
 }
 
-/* Returns the names of the steps that were asked for, and sets their numbers. */
+/* Returns the names of the steps that were asked for, in their order. */
 static List *
 chosen_steps(const OpenMigration *open, const text *step)
 {

@@ -10,7 +10,7 @@
 #include "server/errors.h"
 #include "services/index/index.h"
 
-/* Names it; time to live has a name too, for its btree. */
+/* Names the index; time to live has a name too, for its btree. */
 void
 index_build_name(IndexBuild *work, ItemSpan name)
 {
