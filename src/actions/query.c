@@ -150,7 +150,7 @@ fail_unequal(const Read *read, const char *parameter, const ExprKeyTerm *const *
 }
 
 static StoreBound
-bound(ItemType type, ItemSpan value, bool inclusive)
+query_bound(ItemType type, ItemSpan value, bool inclusive)
 {
 	return (StoreBound){true, inclusive, dyn_key_datum(type, item_payload(value))};
 }
@@ -165,18 +165,18 @@ set_bounds(ItemType type, const ExprKeyTerm *term, StoreRange *range)
 			break;
 		case EXPR_KEY_LT:
 		case EXPR_KEY_LE:
-			range->upper = bound(type, term->value[0], term->op == EXPR_KEY_LE);
+			range->upper = query_bound(type, term->value[0], term->op == EXPR_KEY_LE);
 			break;
 		case EXPR_KEY_GT:
 		case EXPR_KEY_GE:
-			range->lower = bound(type, term->value[0], term->op == EXPR_KEY_GE);
+			range->lower = query_bound(type, term->value[0], term->op == EXPR_KEY_GE);
 			break;
 		case EXPR_KEY_BETWEEN:
-			range->lower = bound(type, term->value[0], true);
-			range->upper = bound(type, term->value[1], true);
+			range->lower = query_bound(type, term->value[0], true);
+			range->upper = query_bound(type, term->value[1], true);
 			break;
 		case EXPR_KEY_BEGINS_WITH:
-			range->lower = bound(type, term->value[0], true);
+			range->lower = query_bound(type, term->value[0], true);
 			range->upper.given =
 				dyn_key_prefix_end(type, item_payload(term->value[0]), &range->upper.value);
 			break;

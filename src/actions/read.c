@@ -339,7 +339,7 @@ page_ends(Read *read, const DynItem *item)
 
 /* Returns whether the filter lets an item through, which may have only what the index projects. */
 static bool
-passes(const Read *read, const DynItem *item, bool projected)
+read_passes(const Read *read, const DynItem *item, bool projected)
 {
 	if (read->filter == NULL)
 		return true;
@@ -379,7 +379,7 @@ read_item(Read *read, const StoreRow *row)
 		result->bytes += (int64) dyn_index_entry_size(read->table, read->index, item);
 	if (read->fetches)
 		read->call.meter->fetched(item_size(item_root(item)), read->call.meter->arg);
-	if (passes(read, item, row->projected) &&
+	if (read_passes(read, item, row->projected) &&
 		!(read->hides && expiry_has_passed(read->table, item)))
 	{
 		result->count++;

@@ -106,7 +106,7 @@ refuse_target(const TransactRequest *request, int number, void *arg)
 }
 
 static Transact *
-prepare(const TransactRequest *request, Operation *operation)
+transact_prepare(const TransactRequest *request, Operation *operation)
 {
 	int n = request->nactions;
 	Transact *t = palloc0(sizeof(Transact));
@@ -149,21 +149,21 @@ prepare(const TransactRequest *request, Operation *operation)
  */
 
 static char *
-copy(const char *text)
+transact_copy(const char *text)
 {
 	return text == NULL ? NULL : pstrdup(text);
 }
 
 /* Fails the step by a reason, whose texts are copied. */
 static void
-fail(Step *step, CancelReason reason)
+transact_fail_step(Step *step, CancelReason reason)
 {
 	MemoryContext old = MemoryContextSwitchTo(step->transact->context);
 
-	reason.message = copy(reason.message);
-	reason.detail = copy(reason.detail);
-	reason.hint = copy(reason.hint);
-	reason.words = copy(reason.words);
+	reason.message = transact_copy(reason.message);
+	reason.detail = transact_copy(reason.detail);
+	reason.hint = transact_copy(reason.hint);
+	reason.words = transact_copy(reason.words);
 	*step->reason = reason;
 	MemoryContextSwitchTo(old);
 }
@@ -179,8 +179,8 @@ fail_condition(Step *step)
 {
 	MemoryContext old = MemoryContextSwitchTo(step->transact->context);
 
-	fail(step, (CancelReason){.code = "ConditionalCheckFailed",
-							  .message = "The conditional request failed"});
+	transact_fail_step(step, (CancelReason){.code = "ConditionalCheckFailed",
+											.message = "The conditional request failed"});
 	if (step->action->request.old_on_failure && step->write->old != NULL)
 		step->reason->item =
 			item_from_value(item_root(action_returned(&step->action->request, step->write->old)));
@@ -189,7 +189,7 @@ fail_condition(Step *step)
 
 /* Looks at the item as the form shows it, which may refuse one that is not of its own kind. */
 static void
-look(void *arg)
+transact_look(void *arg)
 {
 	Step *step = arg;
 
@@ -230,8 +230,9 @@ may_write(Step *step, const DynItem *old)
 	const ItemRequest *request = &step->action->request;
 
 	if (request->insert && old != NULL)
-		fail(step, (CancelReason){
-					   .code = "DuplicateItem", .message = DUPLICATE, .words = DUPLICATE_WORDS});
+		transact_fail_step(step, (CancelReason){.code = "DuplicateItem",
+												.message = DUPLICATE,
+												.words = DUPLICATE_WORDS});
 	else if (!action_passes(request, step->condition, old))
 		fail_condition(step);
 	return !failed(step);
@@ -242,7 +243,7 @@ static bool
 is_valid(Step *step, const ErrorData *error)
 {
 	if (error != NULL)
-		fail(step, action_invalid(error));
+		transact_fail_step(step, action_invalid(error));
 	return error == NULL;
 }
 
@@ -256,14 +257,14 @@ calls_types(const Step *step)
 
 /* Judges whether the step may write.  The last judgement counts. */
 static void
-judge(Step *step, DynItem *old)
+transact_judge(Step *step, DynItem *old)
 {
 	bool forms = step->action->request.form != NULL && old != NULL;
 
 	*step->reason = (CancelReason){0};
 	step->write->old = old;
 	step->write->new = old;
-	if (forms && !is_valid(step, action_try(look, step)))
+	if (forms && !is_valid(step, action_try(transact_look, step)))
 		return;
 	if (may_write(step, old) &&
 		!is_valid(step, calls_types(step) ? action_attempt(compute_new, step)
@@ -280,7 +281,7 @@ judged_item(DynItem *old, void *arg)
 {
 	Step *step = arg;
 
-	judge(step, old);
+	transact_judge(step, old);
 	/* a write is under way that has to be told an item: it stays as it is */
 	return failed(step) ? old : unconstify(DynItem *, step->write->new);
 }
@@ -366,7 +367,7 @@ write_locked(Step *step)
 
 	for (int attempt = 1;; attempt++)
 	{
-		judge(step, write_lock(writer, write, lock_kind(step)));
+		transact_judge(step, write_lock(writer, write, lock_kind(step)));
 		if (failed(step) || step->transact->failed)
 			return;
 		if (write->old != NULL)
@@ -405,7 +406,7 @@ size_of(const DynItem *item)
 }
 
 static void
-perform(Step *step)
+transact_perform(Step *step)
 {
 	Transact *t = step->transact;
 	const ItemTarget *target = step->target;
@@ -444,9 +445,9 @@ check_collections(Transact *t)
 		target_begin(t->tables, step->target);
 		store_begin(&callback);
 		if (collection_is_full(step->target->table, &step->write->key, &size))
-			fail(step, (CancelReason){.code = "ItemCollectionSizeLimitExceeded",
-									  .message = COLLECTION_IS_FULL,
-									  .words = COLLECTION_IS_FULL_WORDS});
+			transact_fail_step(step, (CancelReason){.code = "ItemCollectionSizeLimitExceeded",
+													.message = COLLECTION_IS_FULL,
+													.words = COLLECTION_IS_FULL_WORDS});
 		store_end(&callback);
 		t->failed |= failed(step);
 	}
@@ -492,7 +493,7 @@ perform_next(Transact *t, ItemTarget *const *order, int n)
 
 	if (together <= 1)
 	{
-		perform(&t->steps[order[0]->number]);
+		transact_perform(&t->steps[order[0]->number]);
 		return 1;
 	}
 	put_together(t, order, together);
@@ -604,7 +605,7 @@ measure_replay(const Transact *t, const uint32 *sizes)
  * sizes of items that are gone.
  */
 static void
-answer(const Transact *t, const RequestToken *token)
+transact_answer(const Transact *t, const RequestToken *token)
 {
 	bytea *returned = token->token == NULL ? NULL : transact_pack(t->request, t->sizes);
 
@@ -639,7 +640,7 @@ run_transact(Operation *operation, void *arg)
 	Transact *t;
 
 	transact_check_request(request);
-	t = prepare(request, operation);
+	t = transact_prepare(request, operation);
 	action_examine(request, check_target, refuse_target, t);
 	order = target_sort(t->targets, request->nactions, "the transaction", TRANSACT_TWICE_WORDS);
 	target_begin_several(t->tables, &t->targets[0]);
@@ -650,7 +651,7 @@ run_transact(Operation *operation, void *arg)
 	{
 		perform_all(t, order);
 		target_measure_collections(request->meter, order, keep_written(request, order));
-		answer(t, &token);
+		transact_answer(t, &token);
 		count_written(t);
 	}
 	else

@@ -89,7 +89,7 @@ dyn_carried_is_spec(ItemSpan spec)
 
 /* Raises an error for what no definition of ours has, and an owner may have written. */
 static void
-check(const FieldReader *reader, const DynCarried *carried)
+carried_check(const FieldReader *reader, const DynCarried *carried)
 {
 	for (int i = 1; i < carried->nincluded; i++)
 	{
@@ -110,7 +110,7 @@ dyn_carried_parse(ItemSpan spec)
 	carried->whole = true;
 	fields_read(&reader, carried_fields, carried,
 				item_root(item_parse(spec.data, (int) spec.len, ITEM_SYNTAX_PLAIN_ITEM, NULL)));
-	check(&reader, carried);
+	carried_check(&reader, carried);
 	return carried;
 }
 
@@ -255,7 +255,7 @@ place_keys(const DynCarried *carried, const DynItem *item, Size *at)
  * is not compressed.
  */
 static struct varlena *
-compress(const DynCarried *carried, const DynItem *part)
+carried_compress(const DynCarried *carried, const DynItem *part)
 {
 	char method = TOAST_PGLZ_COMPRESSION;
 
@@ -285,7 +285,7 @@ dyn_carried_make(const DynCarried *carried, const DynItem *item, Datum *value)
 	part = dyn_carried_part(carried, item);
 	if (VARSIZE_ANY(part) > (Size) carried->limit * WORTH_COMPRESSING)
 		return false;
-	compressed = compress(carried, part);
+	compressed = carried_compress(carried, part);
 	at = compressed == NULL ? place_bytes(at, VARSIZE_ANY_EXHDR(part))
 							: INTALIGN(at) + VARSIZE(compressed);
 	*value = PointerGetDatum(compressed == NULL ? part : compressed);

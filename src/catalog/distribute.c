@@ -72,7 +72,7 @@ require_coordinator(void)
 }
 
 pg_noreturn static void
-fail(Relation rel, const char *detail, const char *hint)
+distribute_fail(Relation rel, const char *detail, const char *hint)
 {
 	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					errmsg("table \"%s\" cannot be distributed", RelationGetRelationName(rel)),
@@ -85,14 +85,14 @@ refuse_relation(Relation rel, const DynTable *table)
 	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(rel), table->keys[0].attnum - 1);
 
 	if (rel->rd_rel->relkind != RELKIND_RELATION || rel->rd_rel->relispartition)
-		fail(rel, "It is partitioned, or a partition.", NULL);
+		distribute_fail(rel, "It is partitioned, or a partition.", NULL);
 	if (rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
-		fail(rel, "It is a temporary table.", NULL);
+		distribute_fail(rel, "It is a temporary table.", NULL);
 	if (table->rules)
-		fail(rel, "It has rules.", "Drop them first.");
+		distribute_fail(rel, "It has rules.", "Drop them first.");
 	if (column->attgenerated != '\0' || column->attidentity != '\0')
-		fail(rel, psprintf("Column \"%s\" is generated.", NameStr(column->attname)),
-			 "The column of the partition key must be an ordinary one.");
+		distribute_fail(rel, psprintf("Column \"%s\" is generated.", NameStr(column->attname)),
+						"The column of the partition key must be an ordinary one.");
 }
 
 /* Refuses a trigger; foreign keys, on either side, are triggers too. */
@@ -102,19 +102,20 @@ refuse_trigger(Relation rel, const Trigger *trigger)
 	if (strcmp(trigger->tgname, DYN_DERIVE_TRIGGER) == 0)
 		return;
 	if (OidIsValid(trigger->tgconstrrelid))
-		fail(rel,
-			 psprintf("It has a foreign key to or from table \"%s\".",
-					  get_rel_name(trigger->tgconstrrelid)),
-			 "Drop the foreign key first.");
+		distribute_fail(rel,
+						psprintf("It has a foreign key to or from table \"%s\".",
+								 get_rel_name(trigger->tgconstrrelid)),
+						"Drop the foreign key first.");
 	if (trigger->tgisinternal)
-		fail(rel, "It has a deferrable constraint.", "Drop the constraint first.");
+		distribute_fail(rel, "It has a deferrable constraint.", "Drop the constraint first.");
 	if (strcmp(trigger->tgname, DYN_ENFORCE_TRIGGER) == 0)
-		fail(rel, "Its entities are enforced, which takes a trigger.",
-			 "Call dyn_enforce_entities() with enabled => false first.");
+		distribute_fail(rel, "Its entities are enforced, which takes a trigger.",
+						"Call dyn_enforce_entities() with enabled => false first.");
 	if (strncmp(trigger->tgname, DYN_FOLLOW_TRIGGER, strlen(DYN_FOLLOW_TRIGGER)) == 0)
-		fail(rel, "A migration follows it, which takes triggers.",
-			 "Call dyn_unfollow_migration() first.");
-	fail(rel, psprintf("It has trigger \"%s\".", trigger->tgname), "Drop the trigger first.");
+		distribute_fail(rel, "A migration follows it, which takes triggers.",
+						"Call dyn_unfollow_migration() first.");
+	distribute_fail(rel, psprintf("It has trigger \"%s\".", trigger->tgname),
+					"Drop the trigger first.");
 }
 
 static void
@@ -132,15 +133,15 @@ static void
 refuse_stream(Relation rel, const DynTable *table)
 {
 	if (dyn_settings_stream(&table->settings) != NULL)
-		fail(rel, "It has a change stream.", "Call dyn_disable_stream() first.");
+		distribute_fail(rel, "It has a change stream.", "Call dyn_disable_stream() first.");
 }
 
 static void
 refuse_unfinished(Relation rel, const DynTable *table)
 {
 	if (!dyn_shape_is_filled(dyn_shape_of(rel, table)))
-		fail(rel, "An index of it, or time to live, is being made or removed.",
-			 "Finish that first.");
+		distribute_fail(rel, "An index of it, or time to live, is being made or removed.",
+						"Finish that first.");
 }
 
 /* Raises an error unless the table, which the caller has locked, can be distributed. */
@@ -278,8 +279,8 @@ dyn_distribute(Oid relid, const DynDistribution *how)
 
 	refuse_table(rel, table);
 	if (how->colocate_with != NULL && how->owner != rel->rd_rel->relowner)
-		fail(rel, "The table that it is to be colocated with has another owner.",
-			 "Give both tables the same owner.");
+		distribute_fail(rel, "The table that it is to be colocated with has another owner.",
+						"Give both tables the same owner.");
 	/* it is no partitioned table, which has none */
 	rows = RelationGetNumberOfBlocks(rel) > 0;
 	arguments = dyn_derive_arguments(rel);

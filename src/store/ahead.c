@@ -323,7 +323,7 @@ row_of(RowsAhead *ahead, const ItemPointerData *tid)
 
 /* Count a row that is taken, and tell serializable transactions of a page that is not read. */
 static void
-take(RowsAhead *ahead, const RowAhead *row)
+ahead_take(RowsAhead *ahead, const RowAhead *row)
 {
 	IndexScanDesc scan = ahead->scan;
 
@@ -356,7 +356,7 @@ ahead_next(RowsAhead *ahead, const StoreRow **row)
 
 		if (next->page == NONE || next->visible)
 		{
-			take(ahead, next);
+			ahead_take(ahead, next);
 			*row = next->carried ? NULL : &next->row;
 			return true;
 		}

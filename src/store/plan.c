@@ -64,7 +64,8 @@ free_plan(void *plan)
 }
 
 static StorePlan *
-prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs, Oid *types, int options)
+plan_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs, Oid *types,
+			 int options)
 {
 	MemoryContext context = CurrentMemoryContext;
 	StorePlan *plan = MemoryContextAlloc(table->context, sizeof(StorePlan));
@@ -94,7 +95,7 @@ store_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs,
 {
 	if (table->distributed)
 		return store_prepare_remote(table, shape, sql, nargs, types, true);
-	return prepare(table, shape, index, sql, nargs, types, CURSOR_OPT_GENERIC_PLAN);
+	return plan_prepare(table, shape, index, sql, nargs, types, CURSOR_OPT_GENERIC_PLAN);
 }
 
 /*
@@ -105,8 +106,8 @@ StorePlan *
 store_prepare_remote(DynTable *table, int shape, const char *sql, int nargs, Oid *types,
 					 bool routed)
 {
-	return prepare(table, shape, InvalidOid, sql, nargs, types,
-				   routed ? CURSOR_OPT_GENERIC_PLAN : CURSOR_OPT_CUSTOM_PLAN);
+	return plan_prepare(table, shape, InvalidOid, sql, nargs, types,
+						routed ? CURSOR_OPT_GENERIC_PLAN : CURSOR_OPT_CUSTOM_PLAN);
 }
 
 /*

@@ -177,7 +177,7 @@ get_plan(DynTable *table, int shape, int nrows, int nargs, Oid *types)
 }
 
 static uint64
-run(DynTable *table, int shape, int nrows, const DynRow *const *rows)
+remote_run(DynTable *table, int shape, int nrows, const DynRow *const *rows)
 {
 	int width = row_arguments(table);
 	int nargs = nrows * width;
@@ -205,9 +205,9 @@ run(DynTable *table, int shape, int nrows, const DynRow *const *rows)
 
 /* Insert or replace items of one collection, whatever is there. */
 static void
-put(DynTable *table, int n, const DynRow *const *rows)
+remote_put_rows(DynTable *table, int n, const DynRow *const *rows)
 {
-	uint64 done = run(table, PUT | n, n, rows);
+	uint64 done = remote_run(table, PUT | n, n, rows);
 
 	if (writes_all(table))
 		store_require_writes(table, done, n);
@@ -216,21 +216,21 @@ put(DynTable *table, int n, const DynRow *const *rows)
 static void
 remote_put(DynTable *table, const DynRow *row)
 {
-	put(table, 1, &row);
+	remote_put_rows(table, 1, &row);
 }
 
 /* Inserts a row as spi_insert() does. */
 static bool
 remote_insert(DynTable *table, const DynRow *row)
 {
-	return run(table, INSERT, 1, &row) > 0;
+	return remote_run(table, INSERT, 1, &row) > 0;
 }
 
 /* Replaces an item, which the caller has locked. */
 static void
 remote_replace(DynTable *table, const DynRow *row)
 {
-	uint64 done = run(table, REPLACE, 1, &row);
+	uint64 done = remote_run(table, REPLACE, 1, &row);
 
 	if (writes_all(table))
 		store_require_writes(table, done, 1);
@@ -278,7 +278,7 @@ remote_put_many(DynTable *table, int n, const DynRow *const *rows)
 	{
 		CHECK_FOR_INTERRUPTS();
 		next = rows_together(table, n - done, rows + done);
-		put(table, next, rows + done);
+		remote_put_rows(table, next, rows + done);
 	}
 }
 

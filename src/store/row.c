@@ -48,7 +48,7 @@ begin_changed(Writer *w, TupleTableSlot *slot)
 
 /* Fills in the item, and the first columns that are derived from it. */
 static void
-fill(const Writer *w, const DynRow *row, int ncolumns, TupleTableSlot *slot)
+row_fill(const Writer *w, const DynRow *row, int ncolumns, TupleTableSlot *slot)
 {
 	slot->tts_values[w->at.table->item_attnum - 1] = PointerGetDatum(row->item);
 	slot->tts_isnull[w->at.table->item_attnum - 1] = false;
@@ -211,7 +211,7 @@ writer_propose(Writer *w, const DynRow *row)
 	w->new = w->proposed;
 	begin_empty(w->new);
 	/* the derive trigger, which is called with the others, sets the columns of indexes */
-	fill(w, row, rewritten ? table->nkeys : table->ncolumns, w->new);
+	row_fill(w, row, rewritten ? table->nkeys : table->ncolumns, w->new);
 	statement_defaults(w->statement, w->new);
 	if (rewritten && statement_before_insert(w->statement, &row->key, w->new) == BEFORE_SUPPRESSED)
 		return NULL;
@@ -236,7 +236,7 @@ writer_insert(Writer *w, const DynRow *row)
 	if (w->statement == NULL)
 	{
 		begin_empty(w->new);
-		fill(w, row, w->at.table->ncolumns, w->new);
+		row_fill(w, row, w->at.table->ncolumns, w->new);
 	}
 	token = SpeculativeInsertionLockAcquire(xid);
 	table_tuple_insert_speculative(w->at.rel, w->new, w->command, 0, NULL, token);
@@ -270,7 +270,7 @@ keep_row(Writer *w, const DynKeyValues *key)
 }
 
 static WriteResult
-replace(Writer *w, const DynKeyValues *key)
+row_replace(Writer *w, const DynKeyValues *key)
 {
 	ItemPointerData tid = w->at.row->tts_tid;
 	UpdateIndexes indexes;
@@ -302,7 +302,7 @@ replace(Writer *w, const DynKeyValues *key)
 static WriteResult
 replace_rewritten(Writer *w, const DynRow *row)
 {
-	fill(w, row, 0, w->new);
+	row_fill(w, row, 0, w->new);
 	switch (statement_before_update(w->statement, &w->at.row->tts_tid, w->new))
 	{
 		case BEFORE_KEPT:
@@ -314,7 +314,7 @@ replace_rewritten(Writer *w, const DynRow *row)
 	}
 	statement_check(w->statement, CMD_UPDATE, w->new);
 	keep_columns(w, NULL);
-	return replace(w, &row->key);
+	return row_replace(w, &row->key);
 }
 
 /* Replaces the row that was found, which is locked if the writer locks first. */
@@ -328,7 +328,7 @@ writer_update(Writer *w, const DynRow *row)
 		begin_empty(w->new);
 	if (w->statement != NULL && w->at.table->extras.before_update)
 		return replace_rewritten(w, row);
-	fill(w, row, w->at.table->ncolumns, w->new);
+	row_fill(w, row, w->at.table->ncolumns, w->new);
 	keep_columns(w, row->troubled);
 	slot_getallattrs(w->at.row);
 	if (dyn_row_unchanged(RelationGetDescr(w->at.rel), w->at.row->tts_values, w->at.row->tts_isnull,
@@ -336,7 +336,7 @@ writer_update(Writer *w, const DynRow *row)
 		return keep_row(w, &row->key);
 	if (w->statement != NULL)
 		statement_check(w->statement, CMD_UPDATE, w->new);
-	return replace(w, &row->key);
+	return row_replace(w, &row->key);
 }
 
 /* Deletes the row that was found, which is locked if the writer locks first. */

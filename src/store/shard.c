@@ -50,7 +50,7 @@ struct StoreShards
 };
 
 static Datum
-column(int row, int i)
+shard_column(int row, int i)
 {
 	return sql_value(SPI_tuptable, (uint64) row, i);
 }
@@ -93,15 +93,16 @@ read_shards(DynTable *table)
 	shards = MemoryContextAlloc(table->context, offsetof(struct StoreShards, shards) +
 													SPI_processed * sizeof(Shard));
 	shards->n = (int) SPI_processed;
-	shards->routed = shards->n > 0 && DatumGetBool(column(0, 5));
-	shards->colocation = shards->n > 0 ? DatumGetInt32(column(0, 6)) : 0;
+	shards->routed = shards->n > 0 && DatumGetBool(shard_column(0, 5));
+	shards->colocation = shards->n > 0 ? DatumGetInt32(shard_column(0, 6)) : 0;
 	for (int i = 0; i < shards->n; i++)
 	{
 		bool away;
 		Datum name = sql_nullable(SPI_tuptable, (uint64) i, 4, &away);
 
-		shards->shards[i] = (Shard){DatumGetInt32(column(i, 1)), DatumGetInt32(column(i, 2)),
-									DatumGetInt64(column(i, 3)), InvalidOid};
+		shards->shards[i] =
+			(Shard){DatumGetInt32(shard_column(i, 1)), DatumGetInt32(shard_column(i, 2)),
+					DatumGetInt64(shard_column(i, 3)), InvalidOid};
 		/* it is on another node, or its table was dropped meanwhile */
 		if (!away)
 			shards->shards[i].relid = citus_shard_relation(table->relid, TextDatumGetCString(name));
@@ -295,7 +296,7 @@ store_shards_words(DynTable *table, const Datum *partition)
 	if (partition == NULL)
 		words = psprintf("it is distributed, " INT64_FORMAT " shards on " INT64_FORMAT
 						 " nodes are read",
-						 DatumGetInt64(column(0, 1)), DatumGetInt64(column(0, 2)));
+						 DatumGetInt64(shard_column(0, 1)), DatumGetInt64(shard_column(0, 2)));
 	/* the shard may have been split since it was found */
 	else if (node != NULL)
 		words = psprintf("it is distributed, one shard is read, on node %s", node);

@@ -231,8 +231,8 @@ append_range(StringInfo sql, const DynTable *table, const StoreRange *range,
 
 /* Prepares the statement of a range that is narrowed; of a distributed table, there is a chunk. */
 static void
-prepare(DynTable *table, const StoreRange *range, const RangeChunk *chunk,
-		RangeStatement *statement)
+spi_range_prepare(DynTable *table, const StoreRange *range, const RangeChunk *chunk,
+				  RangeStatement *statement)
 {
 	int shape = range_shape(table, range);
 	StringInfoData sql;
@@ -362,8 +362,8 @@ end_receiver(DestReceiver *self)
 }
 
 static void
-execute(const DynTable *table, const StoreRange *range, const RangeStatement *statement,
-		StoreRowCallback callback, void *arg, RangeChunk *chunk)
+spi_range_execute(const DynTable *table, const StoreRange *range, const RangeStatement *statement,
+				  StoreRowCallback callback, void *arg, RangeChunk *chunk)
 {
 	RangeReceiver receiver = {
 		{receive_row, start_receiver, end_receiver, end_receiver, DestNone},
@@ -425,7 +425,7 @@ spi_range_plan(DynTable *table, const StoreRange *range, StoreExplanation *expla
 	RangeStatement statement;
 
 	store_connect();
-	prepare(table, &rows, table->distributed ? &chunk : NULL, &statement);
+	spi_range_prepare(table, &rows, table->distributed ? &chunk : NULL, &statement);
 	if (!table->distributed)
 		look_at_plan(store_planned(statement.plan)->planTree, explanation);
 	SPI_finish();
@@ -439,8 +439,8 @@ read_range(DynTable *table, const StoreRange *range, StoreRowCallback callback, 
 	RangeStatement statement;
 
 	store_connect();
-	prepare(table, &rows, chunk, &statement);
-	execute(table, &rows, &statement, callback, arg, chunk);
+	spi_range_prepare(table, &rows, chunk, &statement);
+	spi_range_execute(table, &rows, &statement, callback, arg, chunk);
 	SPI_finish();
 }
 

@@ -249,7 +249,7 @@ store_execute_write(const DynTable *table, int nkeys, const DynKeyValues *const 
  * is what the statement returns, if that is wanted.
  */
 static uint64
-run(DynTable *table, Shape shape, Datum first, const DynKeyValues *key, DynItem **item)
+spi_run(DynTable *table, Shape shape, Datum first, const DynKeyValues *key, DynItem **item)
 {
 	MemoryContext context = CurrentMemoryContext;
 	SPIExecuteOptions options = {0};
@@ -290,7 +290,7 @@ spi_get(DynTable *table, const DynKeyValues *key)
 {
 	DynItem *item;
 
-	run(table, GET, (Datum) 0, key, &item);
+	spi_run(table, GET, (Datum) 0, key, &item);
 	return item;
 }
 
@@ -311,7 +311,8 @@ store_require_writes(const DynTable *table, uint64 rows, uint64 expected)
 static void
 spi_put(DynTable *table, const DynRow *row)
 {
-	store_require_writes(table, run(table, PUT, PointerGetDatum(row->item), &row->key, NULL), 1);
+	store_require_writes(table, spi_run(table, PUT, PointerGetDatum(row->item), &row->key, NULL),
+						 1);
 }
 
 /*
@@ -368,7 +369,7 @@ spi_change(DynTable *table, const DynKeyValues *key, StoreChange change, void *a
 	changes = &state;
 	PG_TRY();
 	{
-		rows = run(table, CHANGE, Int64GetDatum((int64) state.number), key, NULL);
+		rows = spi_run(table, CHANGE, Int64GetDatum((int64) state.number), key, NULL);
 	}
 	PG_FINALLY();
 	{
@@ -393,10 +394,10 @@ spi_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
 	{
 		DynItem *item;
 
-		run(table, LOCK_REPLACE + (lock - STORE_LOCK_REPLACE), (Datum) 0, key, &item);
+		spi_run(table, LOCK_REPLACE + (lock - STORE_LOCK_REPLACE), (Datum) 0, key, &item);
 		if (item != NULL)
 			return item;
-		if (table->row_security ? attempt == 2 : run(table, LOOK, (Datum) 0, key, NULL) == 0)
+		if (table->row_security ? attempt == 2 : spi_run(table, LOOK, (Datum) 0, key, NULL) == 0)
 			return NULL;
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -410,15 +411,15 @@ spi_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
 static bool
 spi_insert(DynTable *table, const DynRow *row)
 {
-	return run(table, INSERT, PointerGetDatum(row->item), &row->key, NULL) > 0;
+	return spi_run(table, INSERT, PointerGetDatum(row->item), &row->key, NULL) > 0;
 }
 
 /* Replaces an item, which the caller has locked. */
 static void
 spi_replace(DynTable *table, const DynRow *row)
 {
-	store_require_writes(table, run(table, REPLACE, PointerGetDatum(row->item), &row->key, NULL),
-						 1);
+	store_require_writes(table,
+						 spi_run(table, REPLACE, PointerGetDatum(row->item), &row->key, NULL), 1);
 }
 
 /*
@@ -432,13 +433,13 @@ spi_delete(DynTable *table, const DynKeyValues *key, bool want_old)
 	DynItem *old = NULL;
 	DynItem **returned = want_old ? &old : NULL;
 
-	if (run(table, shape, (Datum) 0, key, returned) == 0)
+	if (spi_run(table, shape, (Datum) 0, key, returned) == 0)
 	{
 		/* who may delete need not have the privilege to lock what is not there */
-		if (run(table, LOOK, (Datum) 0, key, NULL) == 0 ||
+		if (spi_run(table, LOOK, (Datum) 0, key, NULL) == 0 ||
 			spi_lock(table, key, STORE_LOCK_DELETE) == NULL)
 			return NULL;
-		store_require_writes(table, run(table, shape, (Datum) 0, key, returned), 1);
+		store_require_writes(table, spi_run(table, shape, (Datum) 0, key, returned), 1);
 	}
 	return old;
 }

@@ -125,7 +125,7 @@ get_plan(TokenTable *table, Statement statement)
 }
 
 static uint64
-run(TokenTable *table, Statement statement, TokenArguments *arguments)
+token_run(TokenTable *table, Statement statement, TokenArguments *arguments)
 {
 	int result = SPI_execute_plan(get_plan(table, statement), arguments->values, NULL, false, 0);
 
@@ -136,7 +136,7 @@ run(TokenTable *table, Statement statement, TokenArguments *arguments)
 
 /* Returns a column of what LOOK has found; NULL if it is null. */
 static bytea *
-found(int column)
+token_found(int column)
 {
 	bool isnull;
 	Datum value = sql_nullable(SPI_tuptable, 0, column, &isnull);
@@ -164,9 +164,9 @@ require_same(TokenTable *table, TokenArguments *arguments)
 	bytea *request = DatumGetByteaPP(arguments->values[2]);
 	bytea *known;
 
-	if (run(table, LOOK, arguments) == 0)
+	if (token_run(table, LOOK, arguments) == 0)
 		elog(ERROR, "a token has vanished while it was locked");
-	known = found(1);
+	known = token_found(1);
 	if (known == NULL || VARSIZE_ANY_EXHDR(known) != VARSIZE_ANY_EXHDR(request) ||
 		memcmp(VARDATA_ANY(known), VARDATA_ANY(request), VARSIZE_ANY_EXHDR(request)) != 0)
 		ereport(
@@ -176,28 +176,28 @@ require_same(TokenTable *table, TokenArguments *arguments)
 			 errwords("Request tokens can only be used with the same parameters"),
 			 errdetail("A token is remembered for %d minutes, for the tables that it was used on.",
 					   DYN_TOKEN_MINUTES)));
-	return copied(found(2));
+	return copied(token_found(2));
 }
 
 /* Returns true if the token is new and now taken. */
 static bool
-claim(TokenTable *table, TokenArguments *arguments, bytea **returned)
+token_take(TokenTable *table, TokenArguments *arguments, bytea **returned)
 {
-	if (run(table, CLAIM, arguments) == 0)
+	if (token_run(table, CLAIM, arguments) == 0)
 	{
 		*returned = require_same(table, arguments);
 		return false;
 	}
 	/* at the higher isolation levels even SKIP LOCKED meets conflicts */
 	if (!IsolationUsesXactSnapshot())
-		run(table, CLEAR, arguments);
+		token_run(table, CLEAR, arguments);
 	return true;
 }
 
 static bool
 keep_answer(TokenTable *table, TokenArguments *arguments, bytea **returned)
 {
-	if (run(table, ANSWER, arguments) != 1)
+	if (token_run(table, ANSWER, arguments) != 1)
 		elog(ERROR, "a token has vanished while it was locked");
 	return true;
 }
@@ -262,7 +262,7 @@ token_claim(const RequestToken *token, bytea *request, bytea **returned)
 {
 	TokenArguments arguments = token_arguments(token, request);
 
-	return use_as_owner(claim, token_table(token), &arguments, returned);
+	return use_as_owner(token_take, token_table(token), &arguments, returned);
 }
 
 /* Keeps what the request has returned, together with the token that its call has just claimed. */

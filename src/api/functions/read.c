@@ -239,7 +239,7 @@ drop_item(Datum item, void *arg)
  * projection, max_items, page_size, start_key, forward, select_mode.
  */
 static void
-explain(FunctionCallInfo fcinfo, StoreExplanation *explanation, ReadResult *result)
+read_explain(FunctionCallInfo fcinfo, StoreExplanation *explanation, ReadResult *result)
 {
 	QueryRequest query = {0};
 	ScanRequest scan = {0};
@@ -292,7 +292,7 @@ dyn_explain(PG_FUNCTION_ARGS)
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	explain(fcinfo, &explanation, &result);
+	read_explain(fcinfo, &explanation, &result);
 	nulls[0] = PG_ARGISNULL(2);
 	values[0] = PG_GETARG_DATUM(2);
 	nulls[1] = !OidIsValid(explanation.index);

@@ -274,7 +274,7 @@ routed_call(const FuncExpr *call, const FrontCall *open)
 }
 
 static Node *
-simplify(const SupportRequestSimplify *request)
+route_simplify(const SupportRequestSimplify *request)
 {
 	const FuncExpr *call = request->fcall;
 	Node *routed;
@@ -304,7 +304,7 @@ simplify(const SupportRequestSimplify *request)
  * does not count.  The table may be a parameter, too.
  */
 static bool
-dissuade(SupportRequestCost *request)
+route_dissuade(SupportRequestCost *request)
 {
 	const FuncExpr *call = (const FuncExpr *) request->node;
 	bool parameters = false;
@@ -342,8 +342,8 @@ dyn_route_support(PG_FUNCTION_ARGS)
 	Node *request = (Node *) PG_GETARG_POINTER(0);
 
 	if (IsA(request, SupportRequestSimplify))
-		PG_RETURN_POINTER(simplify((SupportRequestSimplify *) request));
-	if (IsA(request, SupportRequestCost) && dissuade((SupportRequestCost *) request))
+		PG_RETURN_POINTER(route_simplify((SupportRequestSimplify *) request));
+	if (IsA(request, SupportRequestCost) && route_dissuade((SupportRequestCost *) request))
 		PG_RETURN_POINTER(request);
 	PG_RETURN_POINTER(NULL);
 }

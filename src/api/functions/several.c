@@ -115,7 +115,7 @@ begin_reading(FunctionCallInfo fcinfo, const char *name, JsonReader *reader)
 
 /* Runs the writes that actions and token say; false if that was done before. */
 static bool
-transact(FunctionCallInfo fcinfo, bool returns, TransactRequest *request)
+several_transact(FunctionCallInfo fcinfo, bool returns, TransactRequest *request)
 {
 	JsonReader reader;
 
@@ -137,7 +137,7 @@ dyn_transact(PG_FUNCTION_ARGS)
 {
 	TransactRequest request = {0};
 
-	PG_RETURN_BOOL(transact(fcinfo, false, &request));
+	PG_RETURN_BOOL(several_transact(fcinfo, false, &request));
 }
 
 /* dyn_transact_returning(actions, token) returns the new items of actions that ask for them. */
@@ -149,7 +149,7 @@ dyn_transact_returning(PG_FUNCTION_ARGS)
 	TransactRequest request = {0};
 
 	InitMaterializedSRF(fcinfo, 0);
-	(void) transact(fcinfo, true, &request);
+	(void) several_transact(fcinfo, true, &request);
 	for (int i = 0; i < request.nactions; i++)
 	{
 		Datum values[] = {Int32GetDatum(i + 1), PointerGetDatum(request.returned[i])};

@@ -134,7 +134,7 @@ return_next(Datum item, void *arg)
 }
 
 static Datum
-execute(FunctionCallInfo fcinfo, bool array)
+statement_execute(FunctionCallInfo fcinfo, bool array)
 {
 	PartiqlCall call;
 	ReadResult result;
@@ -157,14 +157,14 @@ PG_FUNCTION_INFO_V1(dyn_execute_text);
 Datum
 dyn_execute_text(PG_FUNCTION_ARGS)
 {
-	return execute(fcinfo, false);
+	return statement_execute(fcinfo, false);
 }
 
 PG_FUNCTION_INFO_V1(dyn_execute_values);
 Datum
 dyn_execute_values(PG_FUNCTION_ARGS)
 {
-	return execute(fcinfo, true);
+	return statement_execute(fcinfo, true);
 }
 
 /*
@@ -308,7 +308,7 @@ return_access(const PartiqlAccess *access, void *arg)
 
 /* The arguments are statement, parameters, max_items, page_size, next_token. */
 static Datum
-explain(FunctionCallInfo fcinfo, bool array)
+statement_explain(FunctionCallInfo fcinfo, bool array)
 {
 	PartiqlCall call = {.bound = bind_arguments(fcinfo, array)};
 	Explanation explanation = {call.bound, (ReturnSetInfo *) fcinfo->resultinfo};
@@ -328,12 +328,12 @@ PG_FUNCTION_INFO_V1(dyn_explain_statement_text);
 Datum
 dyn_explain_statement_text(PG_FUNCTION_ARGS)
 {
-	return explain(fcinfo, false);
+	return statement_explain(fcinfo, false);
 }
 
 PG_FUNCTION_INFO_V1(dyn_explain_statement_values);
 Datum
 dyn_explain_statement_values(PG_FUNCTION_ARGS)
 {
-	return explain(fcinfo, true);
+	return statement_explain(fcinfo, true);
 }

@@ -126,7 +126,7 @@ draw_item(Datum item, void *arg)
 }
 
 static void
-draw(Drawing *drawing, text *table, text *index)
+chart_draw(Drawing *drawing, text *table, text *index)
 {
 	ScanRequest request = {.read = {.table = table, .index = index}};
 	int nkeys = drawing->index->nkeys;
@@ -170,7 +170,7 @@ dyn_table_chart(PG_FUNCTION_ARGS)
 	drawing.index =
 		index == NULL ? &drawing.table->primary : dyn_active_index(drawing.table, text_span(index));
 	drawing.chart = chart_create(fcinfo, 5, drawing.index->nkeys + 1);
-	draw(&drawing, table, index);
+	chart_draw(&drawing, table, index);
 	lines = chart_lines(drawing.chart, NIL);
 	if (drawing.chart->markdown)
 		lines = lappend(lines, "");

@@ -60,7 +60,7 @@ typedef struct Statistics
  */
 
 static void
-add(Amount *amount, int64 bytes)
+statistics_add(Amount *amount, int64 bytes)
 {
 	amount->items++;
 	amount->bytes += bytes;
@@ -109,7 +109,7 @@ add_to_collection(Statistics *s, const DynItem *item, int64 bytes)
 		end_collection(s);
 		begin_collection(s, key);
 	}
-	add(&s->current.amount, bytes);
+	statistics_add(&s->current.amount, bytes);
 }
 
 static void
@@ -120,7 +120,7 @@ add_to_entity(Statistics *s, const DynItem *item, int64 bytes)
 
 	while (i < list_length(s->entities) && list_nth(s->entities, i) != entity)
 		i++;
-	add(&s->of_entities[i], bytes);
+	statistics_add(&s->of_entities[i], bytes);
 }
 
 static void
@@ -131,7 +131,7 @@ add_to_indexes(Statistics *s, const DynItem *item)
 		const DynIndex *index = &s->table->indexes[i];
 
 		if (dyn_index_has(s->table, index, item))
-			add(&s->of_indexes[i], (int64) dyn_index_entry_size(s->table, index, item));
+			statistics_add(&s->of_indexes[i], (int64) dyn_index_entry_size(s->table, index, item));
 	}
 }
 
@@ -144,7 +144,7 @@ add_item(Datum datum, void *arg)
 	int64 bytes = (int64) item_size(item_root(item));
 
 	CHECK_FOR_INTERRUPTS();
-	add(&s->all, bytes);
+	statistics_add(&s->all, bytes);
 	add_to_entity(s, item, bytes);
 	add_to_indexes(s, item);
 	add_to_collection(s, item, bytes);
@@ -211,7 +211,7 @@ typedef struct Row
 } Row;
 
 static void
-set(Row *row, Column column, Datum value)
+statistics_set(Row *row, Column column, Datum value)
 {
 	row->values[column] = value;
 	row->nulls[column] = false;
@@ -225,16 +225,17 @@ row_of(const char *kind, const Amount *amount, int64 times)
 
 	memset(row.values, 0, sizeof(row.values));
 	memset(row.nulls, true, sizeof(row.nulls));
-	set(&row, COLUMN_KIND, CStringGetTextDatum(kind));
-	set(&row, COLUMN_ITEMS, Int64GetDatum(amount->items * times));
-	set(&row, COLUMN_BYTES, Int64GetDatum(amount->bytes * times));
+	statistics_set(&row, COLUMN_KIND, CStringGetTextDatum(kind));
+	statistics_set(&row, COLUMN_ITEMS, Int64GetDatum(amount->items * times));
+	statistics_set(&row, COLUMN_BYTES, Int64GetDatum(amount->bytes * times));
 	return row;
 }
 
 static void
 set_name(Row *row, ItemSpan name)
 {
-	set(row, COLUMN_NAME, PointerGetDatum(cstring_to_text_with_len(name.data, (int) name.len)));
+	statistics_set(row, COLUMN_NAME,
+				   PointerGetDatum(cstring_to_text_with_len(name.data, (int) name.len)));
 }
 
 /* Sets the scans of an index; of distributed tables, nodes count those of their shards. */
@@ -242,7 +243,7 @@ static void
 set_index_scans(Row *row, const DynTable *table, Oid btree)
 {
 	if (OidIsValid(btree) && !table->distributed)
-		set(row, COLUMN_INDEX_SCANS, Int64GetDatum(sum_of(btree, pg_stat_get_numscans)));
+		statistics_set(row, COLUMN_INDEX_SCANS, Int64GetDatum(sum_of(btree, pg_stat_get_numscans)));
 }
 
 static void
@@ -251,7 +252,8 @@ set_hot_share(Row *row, const DynTable *table)
 	int64 updates = table->distributed ? 0 : sum_of(table->relid, pg_stat_get_tuples_updated);
 
 	if (updates > 0)
-		set(row, COLUMN_HOT_SHARE,
+		statistics_set(
+			row, COLUMN_HOT_SHARE,
 			Float8GetDatum((double) sum_of(table->relid, pg_stat_get_tuples_hot_updated) /
 						   (double) updates));
 }
@@ -268,8 +270,9 @@ return_table(ReturnSetInfo *result, const Statistics *s, const DynSize *sizes)
 	const DynTable *table = s->table;
 	Row row = row_of("table", &s->all, s->total_segments);
 
-	set(&row, COLUMN_NAME, CStringGetTextDatum(table->name));
-	set(&row, COLUMN_DISK_BYTES,
+	statistics_set(&row, COLUMN_NAME, CStringGetTextDatum(table->name));
+	statistics_set(
+		&row, COLUMN_DISK_BYTES,
 		Int64GetDatum(sizes != NULL ? sizes[0].bytes : sum_of(table->relid, pg_table_size)));
 	set_index_scans(&row, table, table->primary.relid);
 	set_hot_share(&row, table);
@@ -286,10 +289,10 @@ return_indexes(ReturnSetInfo *result, const Statistics *s, const DynSize *sizes)
 
 		set_name(&row, index->name);
 		if (sizes != NULL)
-			set(&row, COLUMN_DISK_BYTES, Int64GetDatum(sizes[1 + i].bytes));
+			statistics_set(&row, COLUMN_DISK_BYTES, Int64GetDatum(sizes[1 + i].bytes));
 		else if (OidIsValid(index->relid))
-			set(&row, COLUMN_DISK_BYTES,
-				Int64GetDatum(sum_of(index->relid, pg_total_relation_size)));
+			statistics_set(&row, COLUMN_DISK_BYTES,
+						   Int64GetDatum(sum_of(index->relid, pg_total_relation_size)));
 		set_index_scans(&row, s->table, index->relid);
 		put_row(result, &row);
 	}
@@ -320,7 +323,7 @@ return_collections(ReturnSetInfo *result, const Statistics *s)
 	{
 		Row row = row_of("collection", &s->collections[i].amount, 1);
 
-		set(&row, COLUMN_PARTITION_KEY, PointerGetDatum(s->collections[i].key));
+		statistics_set(&row, COLUMN_PARTITION_KEY, PointerGetDatum(s->collections[i].key));
 		put_row(result, &row);
 	}
 }

@@ -68,7 +68,7 @@ open_table(ItemSpan given, DynTable **table)
  * there are, which the server does not know.
  */
 static void
-describe(JsonWriter *response, const DynDescription *description)
+backups_describe(JsonWriter *response, const DynDescription *description)
 {
 	bool possible = objection() == NULL;
 	bool enabled = possible && description->recovery_days > 0;
@@ -93,7 +93,7 @@ request_describe_continuous_backups(JsonReader *reader, JsonWriter *response)
 	DynTable *table;
 	Relation rel = open_table(request_read_table_name(reader), &table);
 
-	describe(response, description_read(RelationGetRelid(rel)));
+	backups_describe(response, description_read(RelationGetRelid(rel)));
 	relation_close(rel, NoLock);
 }
 
@@ -135,7 +135,7 @@ request_update_continuous_backups(JsonReader *reader, JsonWriter *response)
 	description = description_read(RelationGetRelid(rel));
 	description->recovery_days = update.enabled ? days : 0;
 	description_write(RelationGetRelid(rel), description);
-	describe(response, description);
+	backups_describe(response, description);
 	relation_close(rel, NoLock);
 }
 

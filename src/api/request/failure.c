@@ -99,14 +99,14 @@ has_data(const ErrorData *error)
 
 /* Joins two texts, or returns the one that there is. */
 static char *
-join(const char *first, const char *separator, const char *second)
+failure_join(const char *first, const char *separator, const char *second)
 {
 	return second == NULL ? pstrdup(first) : psprintf("%s%s%s", first, separator, second);
 }
 
 /* Say what DynamoDB says.  The extension's own message moves, unless it is the same or a part. */
 static void
-say(ErrorData *error, const char *words)
+failure_say(ErrorData *error, const char *words)
 {
 	char *own = error->message;
 
@@ -115,9 +115,9 @@ say(ErrorData *error, const char *words)
 	if (strstr(words, own) != NULL)
 		return;
 	if (has_data(error))
-		error->context = join(own, "\n", error->context);
+		error->context = failure_join(own, "\n", error->context);
 	else
-		error->detail = join(psprintf("%s.", own), " ", error->detail);
+		error->detail = failure_join(psprintf("%s.", own), " ", error->detail);
 }
 
 /*
@@ -149,7 +149,7 @@ request_rethrow(MemoryContext context, const Denial *denial)
 	if (error->sqlerrcode == ERRCODE_DYN_RESOURCE_NOT_FOUND)
 		words = missing_words(error, words);
 	if (words != NULL)
-		say(error, words);
+		failure_say(error, words);
 	/* words are as they are */
 	if (words == NULL)
 		error->message[0] = (char) pg_toupper((unsigned char) error->message[0]);

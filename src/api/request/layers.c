@@ -63,7 +63,7 @@ static const struct
 
 /* Returns the number of an operation in the table, or -1. */
 static int
-find(const char *operation)
+layer_find(const char *operation)
 {
 	for (int i = 0; i < lengthof(layers); i++)
 	{
@@ -77,7 +77,7 @@ find(const char *operation)
 ItemLayer
 layer_of_values(const char *operation)
 {
-	int i = find(operation);
+	int i = layer_find(operation);
 
 	return i < 0 ? ITEM_LAYER_OLDER : layers[i].values;
 }
@@ -86,7 +86,7 @@ layer_of_values(const char *operation)
 const char *
 layer_words(const char *operation, WordsKind kind, const char *words)
 {
-	int i = find(operation);
+	int i = layer_find(operation);
 
 	if (i < 0 || kind == WORDS_OTHER)
 		return words;

@@ -200,7 +200,7 @@ check_operator(const LegacyParameters *legacy)
  */
 
 pg_noreturn static void
-fail(const char *problem, ItemSpan attribute)
+legacy_fail_parameter(const char *problem, ItemSpan attribute)
 {
 	dyn_error_kind(WORDS_EXPECTED, DYN_INVALID_WORDS "%s for Attribute: %s", problem,
 				   item_quoted_words(attribute));
@@ -211,25 +211,28 @@ static void
 check_expected(const LegacyAttribute *a)
 {
 	if (a->values.given && a->value != NULL)
-		fail("Value and AttributeValueList cannot be used together", a->name);
+		legacy_fail_parameter("Value and AttributeValueList cannot be used together", a->name);
 	if (a->op >= 0)
 	{
 		if (a->exists >= 0)
-			fail("Exists and ComparisonOperator cannot be used together", a->name);
+			legacy_fail_parameter("Exists and ComparisonOperator cannot be used together", a->name);
 		if (a->op != EXPR_LEGACY_NULL && a->op != EXPR_LEGACY_NOT_NULL && !a->values.given &&
 			a->value == NULL)
-			fail(psprintf("Value or AttributeValueList must be used with ComparisonOperator: %s",
-						  expr_legacy_operators[a->op]),
-				 a->name);
+			legacy_fail_parameter(
+				psprintf("Value or AttributeValueList must be used with ComparisonOperator: %s",
+						 expr_legacy_operators[a->op]),
+				a->name);
 		return;
 	}
 	if (a->values.given)
-		fail("AttributeValueList can only be used with a ComparisonOperator", a->name);
+		legacy_fail_parameter("AttributeValueList can only be used with a ComparisonOperator",
+							  a->name);
 	if (a->exists == 0 && a->value != NULL)
-		fail("Value cannot be used when Exists is false", a->name);
+		legacy_fail_parameter("Value cannot be used when Exists is false", a->name);
 	if (a->exists != 0 && a->value == NULL)
-		fail(psprintf("Value must be provided when Exists is %s", a->exists == 1 ? "true" : "null"),
-			 a->name);
+		legacy_fail_parameter(
+			psprintf("Value must be provided when Exists is %s", a->exists == 1 ? "true" : "null"),
+			a->name);
 }
 
 static ItemSpan *

@@ -367,7 +367,8 @@ delete_index(Relation rel, const DynTable *table, ItemSpan given, ItemSpan name)
 
 /* Closes the table. */
 static void
-run(const UpdateTable *update, const IndexUpdate *online, Relation rel, DynTable *table)
+table_update_run(const UpdateTable *update, const IndexUpdate *online, Relation rel,
+				 DynTable *table)
 {
 	DynDescription *description = description_read(table->relid);
 	DynShape *shape = dyn_shape_of(rel, table);
@@ -422,7 +423,7 @@ request_update_table(JsonReader *reader, JsonWriter *response)
 	if (online != NULL)
 		resource_keep_procedures_away(update.name);
 	rel = resource_lock(update.name, lock_mode(&update, online), &table);
-	run(&update, online, rel, table);
+	table_update_run(&update, online, rel, table);
 	if (update.stream != NULL && update.stream->enabled)
 		stream_enable(update.name, (DynStreamView) update.stream->view, 0, false);
 	else if (update.stream != NULL)

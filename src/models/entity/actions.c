@@ -190,7 +190,7 @@ make_request(void *arg)
 }
 
 static void
-resolve(TransactAction *action)
+action_resolve(TransactAction *action)
 {
 	EntityAction *of = action->front;
 	Making making = {action};
@@ -232,7 +232,7 @@ resolve_all(TransactRequest *request)
 					(errcode(ERRCODE_DYN_VALIDATION), errmsg("dyn_transact() returns no items"),
 					 errdetail("\"ReturnValues\" asks for the new item."),
 					 errhint("Use dyn_transact_returning().")));
-		resolve(action);
+		action_resolve(action);
 	}
 	error_context_stack = callback.previous;
 }

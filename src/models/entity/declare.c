@@ -188,7 +188,7 @@ warn_sorting(const DynTable *table, const Entity *entity)
 }
 
 static void
-warn(Relation rel, const DynTable *table, const Entity *entity)
+declare_warn(Relation rel, const DynTable *table, const Entity *entity)
 {
 	ListCell *cell;
 
@@ -298,7 +298,7 @@ dyn_create_entity(PG_FUNCTION_ARGS)
 		relation_close(rel, NoLock);
 		PG_RETURN_VOID();
 	}
-	warn(rel, table, entity);
+	declare_warn(rel, table, entity);
 	model_set(rel, MODEL_ENTITY, entity->name, entity_print(entity));
 	PG_RETURN_VOID();
 }

@@ -206,7 +206,7 @@ hash_rows(const StepRelation *relation, const Several *several, int *n)
  */
 
 static void
-lock(Oid relid, uint32 number, uint16 class, LOCKMODE mode, int *taken)
+absent_lock_value(Oid relid, uint32 number, uint16 class, LOCKMODE mode, int *taken)
 {
 	LOCKTAG tag;
 
@@ -247,13 +247,16 @@ absent_lock(const StepRelation *relation, bool refers, const Several *several)
 
 	if (several->n == 0)
 		return;
-	lock(relid, 0, refers ? REFERRING_LOCK_CLASS : ADDED_LOCK_CLASS, RowExclusiveLock, taken);
+	absent_lock_value(relid, 0, refers ? REFERRING_LOCK_CLASS : ADDED_LOCK_CLASS, RowExclusiveLock,
+					  taken);
 	hashes = hash_rows(relation, several, &n);
 	if (*taken + n > MOST_LOCKS)
 	{
-		lock(relid, 0, refers ? ADDED_LOCK_CLASS : REFERRING_LOCK_CLASS, ShareLock, taken);
+		absent_lock_value(relid, 0, refers ? ADDED_LOCK_CLASS : REFERRING_LOCK_CLASS, ShareLock,
+						  taken);
 		return;
 	}
 	for (int i = 0; i < n; i++)
-		lock(relid, hashes[i], VALUE_LOCK_CLASS, refers ? RowExclusiveLock : ShareLock, taken);
+		absent_lock_value(relid, hashes[i], VALUE_LOCK_CLASS, refers ? RowExclusiveLock : ShareLock,
+						  taken);
 }

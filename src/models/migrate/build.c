@@ -279,7 +279,7 @@ build_logical(RowBuilder *builder)
 
 /* Builds an item; this is all that is to be caught. */
 static void
-build(void *arg)
+build_row(void *arg)
 {
 	RowBuilder *builder = arg;
 	DynItem *logical = build_logical(builder);
@@ -354,7 +354,7 @@ row_build(RowBuilder *builder, HeapTuple tuple, TupleDesc desc, MigrationRow *ro
 	builder->item = NULL;
 	builder->orphan_of = NULL;
 	builder->keys_only = false;
-	error = row_try(build, builder);
+	error = row_try(build_row, builder);
 	MemoryContextSwitchTo(old);
 	if (error != NULL)
 	{
@@ -386,7 +386,7 @@ row_build_keys(RowBuilder *builder, HeapTuple tuple, TupleDesc desc)
 	builder->tuple = tuple;
 	builder->desc = desc;
 	builder->keys_only = true;
-	build(builder);
+	build_row(builder);
 	MemoryContextSwitchTo(old);
 	item = copy_item(builder->item);
 	MemoryContextReset(builder->context);

@@ -228,7 +228,7 @@ migration_later_partitions(const Migration *migration)
  */
 
 pg_noreturn static void
-refuse(const MigrationStep *step, const char *why, const char *hint)
+follow_refuse(const MigrationStep *step, const char *why, const char *hint)
 {
 	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					errmsg("step \"%s\" of migration \"%s\" cannot be followed", step->name,
@@ -247,24 +247,25 @@ check_table(const MigrationStep *step, Oid relid)
 
 	rights_require_owner(rel);
 	if (rel->rd_rel->relkind == RELKIND_VIEW || rel->rd_rel->relkind == RELKIND_MATVIEW)
-		refuse(step, psprintf("%s is a view.", name), NULL);
+		follow_refuse(step, psprintf("%s is a view.", name), NULL);
 	if (rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE)
-		refuse(step, psprintf("%s is a foreign table.", name), NULL);
+		follow_refuse(step, psprintf("%s is a foreign table.", name), NULL);
 	if (citus_kind(relid) != CITUS_NONE)
-		refuse(step, psprintf("%s is managed by Citus.", name), NULL);
+		follow_refuse(step, psprintf("%s is managed by Citus.", name), NULL);
 	if (rel->rd_rel->relkind == RELKIND_RELATION && dyn_has_children(rel))
-		refuse(step, psprintf("%s has child tables.", name), NULL);
+		follow_refuse(step, psprintf("%s has child tables.", name), NULL);
 	if (!rel->rd_rel->relispartition && has_superclass(relid))
-		refuse(step, psprintf("%s is a child table.", name), NULL);
+		follow_refuse(step, psprintf("%s is a child table.", name), NULL);
 	if (!migration_may_follow(step->migration->relid, relid))
-		refuse(step,
-			   psprintf("The owner of the table of items has not the rights of the owner of %s.",
-						name),
-			   "Let one role own both, or grant it the other one.");
+		follow_refuse(
+			step,
+			psprintf("The owner of the table of items has not the rights of the owner of %s.",
+					 name),
+			"Let one role own both, or grant it the other one.");
 	if (!migration_may_be_followed((ItemSpan){migration, (uint32) strlen(migration)},
 								   step->migration->relid, relid))
-		refuse(step, psprintf("The owner of %s has a migration of this name.", name),
-			   "Give it another name.");
+		follow_refuse(step, psprintf("The owner of %s has a migration of this name.", name),
+					  "Give it another name.");
 	relation_close(rel, AccessShareLock);
 }
 
@@ -277,22 +278,23 @@ check_key(const MigrationStep *step)
 		for (int k = 0; k < step->parents[i].attributes.n; k++)
 		{
 			if (step_makes_key(step, step->parents[i].attributes.list[k].attribute))
-				refuse(step, "The key of its items depends on a parent.", NULL);
+				follow_refuse(step, "The key of its items depends on a parent.", NULL);
 		}
 	}
 	for (int i = 0; i < step->nchildren; i++)
 	{
 		if (step_makes_key(step, step->children[i].attribute))
-			refuse(step, "The key of its items depends on children.", NULL);
+			follow_refuse(step, "The key of its items depends on children.", NULL);
 	}
 	if (!step_key_is_injective(step))
-		refuse(step, "Rows that differ can make one key, as its templates are.", NULL);
+		follow_refuse(step, "Rows that differ can make one key, as its templates are.", NULL);
 	for (int i = 0; i < step->migration->nsteps; i++)
 	{
 		const MigrationStep *other = &step->migration->steps[i];
 
 		if (other != step && steps_may_collide(step, other))
-			refuse(step, psprintf("Step \"%s\" may make the same items.", other->name), NULL);
+			follow_refuse(step, psprintf("Step \"%s\" may make the same items.", other->name),
+						  NULL);
 	}
 }
 
@@ -320,8 +322,8 @@ check_virtual(const MigrationStep *step)
 		if (step_makes_key(step, attribute->attribute) &&
 			(attribute->column == InvalidAttrNumber ||
 			 is_virtual(&step->source, attribute->column)))
-			refuse(step, "The key of its items may depend on a virtual generated column.",
-				   "Let the column be stored.");
+			follow_refuse(step, "The key of its items may depend on a virtual generated column.",
+						  "Let the column be stored.");
 	}
 }
 
@@ -351,10 +353,10 @@ analyse_expressions(void *arg)
 	Node *query = linitial(source->query_list);
 
 	if (has_sublink(query, NULL))
-		refuse(step, "An expression has a subquery, whose tables are not followed.",
-			   "Use \"parents\" or \"children\".");
+		follow_refuse(step, "An expression has a subquery, whose tables are not followed.",
+					  "Use \"parents\" or \"children\".");
 	if (contain_volatile_functions(query))
-		refuse(step, "An expression has a volatile function.", NULL);
+		follow_refuse(step, "An expression has a volatile function.", NULL);
 	SPI_freeplan(plan);
 }
 
@@ -378,7 +380,7 @@ check_step(MigrationStep *step)
 	ListCell *cell;
 
 	if (step->query != NULL)
-		refuse(step, "It reads a query.", "Use \"from\", \"parents\" and \"children\".");
+		follow_refuse(step, "It reads a query.", "Use \"from\", \"parents\" and \"children\".");
 	foreach (cell, step_relations(step))
 	{
 		ListCell *table;
@@ -387,7 +389,7 @@ check_step(MigrationStep *step)
 			check_table(step, lfirst_oid(table));
 	}
 	if (step->key_is_given)
-		refuse(step, "Its \"key\" is not a primary key, and not unique and NOT NULL.", NULL);
+		follow_refuse(step, "Its \"key\" is not a primary key, and not unique and NOT NULL.", NULL);
 	check_key(step);
 	check_virtual(step);
 	check_expressions(step);

@@ -34,7 +34,7 @@ typedef struct Statement
 } Statement;
 
 static void
-run(void *arg)
+read_run(void *arg)
 {
 	const Statement *statement = arg;
 	MemoryContext context = CurrentMemoryContext;
@@ -50,7 +50,7 @@ run(void *arg)
 static ErrorData *
 try_run(Statement *statement)
 {
-	ErrorData *error = attempt(run, statement);
+	ErrorData *error = attempt(read_run, statement);
 
 	if (error != NULL && !item_is_to_blame(error, false))
 		ReThrowError(error);
@@ -163,7 +163,7 @@ read_one_by_one(MigrationStep *step, Relation rel, DynTable *table, const Statem
 	int n = 0;
 
 	options.which = SELECT_KEYS;
-	run(&statement);
+	read_run(&statement);
 	nkeys = take_rows(&keys, &desc);
 	*more = nkeys == options.limit;
 	*rows = palloc(Max(nkeys, 1) * sizeof(MigrationRow));

@@ -407,7 +407,7 @@ follow_portion(Change *change, const char *name)
 }
 
 static void
-follow(Change *change, Rows *rows, char *name)
+trigger_follow(Change *change, Rows *rows, char *name)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "migration portion", ALLOCSET_DEFAULT_SIZES);
@@ -470,7 +470,7 @@ dyn_migration_changed(PG_FUNCTION_ARGS)
 	store_connect();
 	open_rows(&rows, trigger, open_followed_table(fcinfo, trigger, &change));
 	if (!is_restored(trigger, &change))
-		follow(&change, &rows, trigger->tg_trigger->tgargs[0]);
+		trigger_follow(&change, &rows, trigger->tg_trigger->tgargs[0]);
 	close_rows(&rows);
 	relation_close(change.source, NoLock);
 	SPI_finish();

@@ -16,7 +16,7 @@
 #include "server/errors.h"
 
 static bool
-same(ItemSpan a, ItemSpan b)
+key_same(ItemSpan a, ItemSpan b)
 {
 	return item_compare_bytes(a, b) == 0;
 }
@@ -112,7 +112,7 @@ entity_view_has_key(List *keys, ItemSpan attribute)
 
 	foreach (cell, keys)
 	{
-		if (same(((EntityViewKey *) lfirst(cell))->key->attribute, attribute))
+		if (key_same(((EntityViewKey *) lfirst(cell))->key->attribute, attribute))
 			return true;
 	}
 	return false;

@@ -54,7 +54,7 @@ member_is_determined(const ValueType *type)
  */
 
 static bool
-same(ItemSpan a, ItemSpan b)
+member_same(ItemSpan a, ItemSpan b)
 {
 	return item_compare_bytes(a, b) == 0;
 }
@@ -69,7 +69,7 @@ template_uses(const EntityTemplate *choice, ItemSpan name)
 	{
 		const TemplatePart *part = &choice->template->parts[i];
 
-		if (part->npath > 0 && same(part->path[0], name))
+		if (part->npath > 0 && member_same(part->path[0], name))
 			return true;
 	}
 	if (choice->when == NULL)
@@ -97,7 +97,7 @@ print_attribute(JsonWriter *json, const EntityAttribute *attribute)
 															 : item_type_code(attribute->type.type);
 
 	json_write_member(json, attribute->name);
-	if (same(attribute->name, attribute->stored))
+	if (member_same(attribute->name, attribute->stored))
 	{
 		json_write_string(json, NULL, type);
 		return;
@@ -270,7 +270,7 @@ has_type(const Entity *entity, const ItemChildren *attributes, MemberMemory *mem
 	if (entity->type_attribute.len == 0)
 		return true;
 	return item_find_near(attributes, entity->type_attribute, &memory->type, &value) &&
-		   item_type(value) == ITEM_S && same(item_payload(value), entity->type);
+		   item_type(value) == ITEM_S && member_same(item_payload(value), entity->type);
 }
 
 static bool
@@ -292,7 +292,7 @@ is_exact(const MemberExact *exact, const ItemChildren *attributes, uint32 *place
 	value_write(exact->writer, &b, value);
 	(void) item_build_end(&b);
 	written = item_children(item_root(item_build_finish(&b)));
-	return item_find(&written, exact->stored, &again) && same(stored, again);
+	return item_find(&written, exact->stored, &again) && member_same(stored, again);
 }
 
 /* Returns whether a condition holds.  Null means that the attribute is absent. */
@@ -312,7 +312,7 @@ when_holds(const Entity *entity, const DynItem *when, const ItemChildren *attrib
 		bool found = item_find(attributes, entity_attribute(entity, name)->stored, &value);
 
 		if (item_type(expected) == ITEM_NULL ? found && item_type(value) != ITEM_NULL
-											 : !found || !same(expected, value))
+											 : !found || !member_same(expected, value))
 			return false;
 	}
 	return true;
@@ -328,7 +328,7 @@ find_part(const TemplatePart *part, ItemSpan root, const ItemChildren *attribute
 
 /* Returns whether a string begins with another, which is cut off then. */
 static bool
-take(ItemSpan *string, ItemSpan beginning)
+member_take(ItemSpan *string, ItemSpan beginning)
 {
 	if (string->len < beginning.len ||
 		(beginning.len > 0 && memcmp(string->data, beginning.data, beginning.len) != 0))
@@ -357,7 +357,7 @@ is_rendered(const Template *t, ItemSpan key, ItemSpan root, const ItemChildren *
 				return false;
 			piece = (ItemSpan){out->data, (uint32) out->len};
 		}
-		if (!take(&key, piece))
+		if (!member_take(&key, piece))
 			return false;
 	}
 	return key.len == 0;
@@ -383,7 +383,7 @@ key_matches(const Member *member, ItemSpan root, const ItemChildren *attributes,
 		return false;
 	if (t->whole)
 		return find_part(t->parts, root, attributes, &memory->parts[0], &whole) &&
-			   same(whole, value);
+			   member_same(whole, value);
 	return item_type(value) == ITEM_S &&
 		   is_rendered(t, item_payload(value), root, attributes, &memory->out, memory->parts);
 }
@@ -472,8 +472,8 @@ get_state(FunctionCallInfo fcinfo)
 		return state;
 	if (state != NULL)
 	{
-		if (same(text_span(state->definition),
-				 text_span(PG_GETARG_TEXT_PP(MEMBER_DEFINITION_ARGUMENT))))
+		if (member_same(text_span(state->definition),
+						text_span(PG_GETARG_TEXT_PP(MEMBER_DEFINITION_ARGUMENT))))
 			return state;
 		fcinfo->flinfo->fn_extra = NULL;
 		MemoryContextDelete(state->context);

@@ -277,7 +277,7 @@ narrow_target(const Narrowing *narrowing, PathTarget *target)
  * query gives; all of its paths are made.
  */
 static void
-narrow(PlannerInfo *root, RelOptInfo *final)
+narrow_plan(PlannerInfo *root, RelOptInfo *final)
 {
 	Narrowing narrowing = {.root = root};
 	ListCell *cell;
@@ -299,7 +299,7 @@ finish_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelO
 	if (next_hook != NULL)
 		next_hook(root, stage, input, output, extra);
 	if (stage == UPPERREL_FINAL)
-		narrow(root, output);
+		narrow_plan(root, output);
 }
 
 /* Sets the hook.  Called once by _PG_init(). */

@@ -44,13 +44,13 @@ typedef struct NewView
 } NewView;
 
 static bool
-same(ItemSpan a, ItemSpan b)
+view_same(ItemSpan a, ItemSpan b)
 {
 	return item_compare_bytes(a, b) == 0;
 }
 
 static char *
-literal(ItemSpan text)
+view_literal(ItemSpan text)
 {
 	return quote_literal_cstr(pnstrdup(text.data, text.len));
 }
@@ -101,7 +101,7 @@ columns_of(const NewView *view, Relation rel)
 	List *attributes = NIL;
 
 	if (old == NULL || old->table != view->table->relid ||
-		!same(member_parse(old->definitions[0])->entity->name, view->entity->name))
+		!view_same(member_parse(old->definitions[0])->entity->name, view->entity->name))
 		ereport(ERROR, (errcode(ERRCODE_DUPLICATE_TABLE),
 						errmsg("relation \"%s\" already exists", RelationGetRelationName(rel)),
 						errdetail("It is no view of entity \"%s\" of table \"%s\".",
@@ -211,7 +211,7 @@ static char *
 attribute_value(const NewView *view, const EntityAttribute *attribute)
 {
 	return psprintf(DYN_INTERNAL ".attribute(t.item, %s, '%s', NULL::%s)",
-					literal(attribute->stored), item_type_code(attribute->type.type),
+					view_literal(attribute->stored), item_type_code(attribute->type.type),
 					format_type_extended(attribute->type.sql, -1,
 										 FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
 }
@@ -258,7 +258,7 @@ column_of(const DynTable *table, ItemSpan attribute)
 {
 	for (int i = 0; i < table->nattributes; i++)
 	{
-		if (same(table->keys[i].attribute, attribute))
+		if (view_same(table->keys[i].attribute, attribute))
 			return quote_identifier(table->keys[i].column);
 	}
 	elog(ERROR, "key \"%s\" has no column", item_quoted(attribute));

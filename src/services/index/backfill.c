@@ -74,7 +74,7 @@ index_build_check_row_security(const IndexBuild *work)
 
 /* Starts at the beginning, or at the beginning again. */
 static void
-start(Backfill *fill, Relation rel)
+backfill_start(Backfill *fill, Relation rel)
 {
 	fill->filenode = rel->rd_rel->relfilenode;
 	fill->next = 0;
@@ -104,7 +104,7 @@ next_transaction(Backfill *fill)
 	set_config_option("enable_tidscan", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0,
 					  false);
 	if (!same)
-		start(fill, rel);
+		backfill_start(fill, rel);
 	lacking_describe(&fill->rows, work, rel, table);
 	relation_close(rel, NoLock);
 	return same;
@@ -223,7 +223,7 @@ check_gone(const Backfill *fill, Datum pointer)
  */
 
 static void
-adapt(Backfill *fill, instr_time begin)
+backfill_adapt(Backfill *fill, instr_time begin)
 {
 	instr_time time;
 
@@ -262,7 +262,7 @@ fill_batch(Backfill *fill)
 	}
 	INSTR_TIME_SET_CURRENT(begin);
 	updated = update_rows(fill, range);
-	adapt(fill, begin);
+	backfill_adapt(fill, begin);
 	fill->changed += Min(updated, range.to - range.from);
 	if (updated < lacking)
 		keep_skipped(fill, range);
@@ -293,7 +293,7 @@ fill_skipped(Backfill *fill)
  */
 
 static void
-vacuum(Backfill *fill)
+backfill_vacuum(Backfill *fill)
 {
 	IndexBuild *work = fill->work;
 	char *sql;
@@ -351,7 +351,7 @@ index_build_backfill(IndexBuild *work)
 			break;
 		work->blocks_done = fill.next;
 		index_build_tell(work, &fill.told);
-		vacuum(&fill);
+		backfill_vacuum(&fill);
 		work->phase = fill.next < fill.end ? INDEX_BUILD_BACKFILL : INDEX_BUILD_SKIPPED;
 	}
 }

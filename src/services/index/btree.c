@@ -23,7 +23,7 @@
 
 /* Opens the table as it is; nothing stays locked once the transaction ends. */
 static Relation
-look(IndexBuild *work, DynTable **table)
+btree_look(IndexBuild *work, DynTable **table)
 {
 	return index_build_open(work, AccessShareLock, table);
 }
@@ -34,7 +34,7 @@ look(IndexBuild *work, DynTable **table)
  * to its end.
  */
 static void
-run(IndexBuild *work, const char *sql)
+btree_run(IndexBuild *work, const char *sql)
 {
 	char *kept = MemoryContextStrdup(work->procedure.context, sql);
 
@@ -109,7 +109,7 @@ drop_remains(IndexBuild *work)
 	char *sql;
 
 	while ((sql = drop_remains_sql(work)) != NULL)
-		run(work, sql);
+		btree_run(work, sql);
 }
 
 /*
@@ -121,7 +121,7 @@ static char *
 build_sql(IndexBuild *work)
 {
 	DynTable *table;
-	Relation rel = look(work, &table);
+	Relation rel = btree_look(work, &table);
 	char *sql = NULL;
 
 	if (!OidIsValid(index_build_find(work, table)->relid))
@@ -148,7 +148,7 @@ index_build_btree(IndexBuild *work)
 			return;
 		index_build_progress(work, INDEX_BUILD_BTREE);
 		ereport(NOTICE, (errmsg("%s: building", work->procedure.what)));
-		run(work, sql);
+		btree_run(work, sql);
 	}
 	if (build_sql(work) != NULL)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -190,12 +190,12 @@ index_build_drop_btree(IndexBuild *work)
 	do
 	{
 		drop_remains(work);
-		rel = look(work, &table);
+		rel = btree_look(work, &table);
 		index = index_build_find(work, table);
 		sql = OidIsValid(index->relid) && !is_shared(table, index) ? drop_sql(work, index->relid)
 																   : NULL;
 		relation_close(rel, NoLock);
 		if (sql != NULL)
-			run(work, sql);
+			btree_run(work, sql);
 	} while (sql != NULL);
 }

@@ -243,7 +243,7 @@ is_there(const IndexBuild *work, Relation rel, const DynTable *table, const DynI
 }
 
 static void
-create(IndexBuild *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
+index_build_create(IndexBuild *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 {
 	DynIndexSpec *spec;
 
@@ -267,7 +267,7 @@ dyn_create_index(PG_FUNCTION_ARGS)
 	IndexBuild *work = palloc0(sizeof(IndexBuild));
 
 	work->procedure.name = "dyn_create_index";
-	index_build_run(work, fcinfo, false, create);
+	index_build_run(work, fcinfo, false, index_build_create);
 	PG_RETURN_VOID();
 }
 

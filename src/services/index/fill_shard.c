@@ -49,7 +49,7 @@ count_columns(const Fill *fill)
 }
 
 static const DynKey *
-column(const Fill *fill, int i)
+fill_column(const Fill *fill, int i)
 {
 	return &fill->table->keys[fill->table->nkeys + i];
 }
@@ -67,7 +67,7 @@ prepare_update(Fill *fill)
 	appendStringInfo(&sql, "UPDATE %s SET ", fill->rows.qualified);
 	for (int i = 0; i < n; i++)
 	{
-		const DynKey *key = column(fill, i);
+		const DynKey *key = fill_column(fill, i);
 		const char *name = quote_identifier(key->column);
 
 		appendStringInfo(&sql, "%s%s = CASE WHEN $%d THEN %s ELSE $%d END", i > 0 ? ", " : "", name,

@@ -61,7 +61,7 @@ start_worker(const Pending *what)
 }
 
 static void
-warn(const Pending *what, const char *why)
+later_warn(const Pending *what, const char *why)
 {
 	ereport(WARNING, (errmsg("%s to go on with %s of table \"%s\"", why, what->what, what->table),
 					  errdetail("The transaction has only declared what is to be done."),
@@ -78,10 +78,10 @@ end_of_transaction(XactEvent event, void *arg)
 	foreach (cell, pending)
 	{
 		if (event == XACT_EVENT_COMMIT && !start_worker(lfirst(cell)))
-			warn(lfirst(cell), "no background worker is free");
+			later_warn(lfirst(cell), "no background worker is free");
 		/* its commit comes in another session, perhaps */
 		if (event == XACT_EVENT_PRE_PREPARE)
-			warn(lfirst(cell), "a prepared transaction starts no background worker");
+			later_warn(lfirst(cell), "a prepared transaction starts no background worker");
 	}
 	pending = NIL;
 }
@@ -228,7 +228,7 @@ go_on(const char *call)
 
 /* Ends the request by an error: it would come again. */
 static void
-fail(Oid relid)
+later_fail(Oid relid)
 {
 	EmitErrorReport();
 	background_abort(TopMemoryContext);
@@ -250,7 +250,7 @@ work_on(const IndexBuildRequest *request)
 	}
 	PG_CATCH();
 	{
-		fail(request->relid);
+		later_fail(request->relid);
 	}
 	PG_END_TRY();
 	index_build_dequeue(request->relid);
@@ -270,7 +270,7 @@ start_next(int code, Datum database)
  * tried again later.
  */
 static bool
-begin(const IndexBuildRequest *request)
+later_begin(const IndexBuildRequest *request)
 {
 	if (!place_take_own())
 	{
@@ -310,7 +310,7 @@ dyn_index_later_main(Datum unused)
 	{
 		/* waiting is what a concurrent build does */
 		background_settings(settings, lengthof(settings));
-		if (begin(&request))
+		if (later_begin(&request))
 			work_on(&request);
 	}
 }

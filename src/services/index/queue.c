@@ -170,7 +170,7 @@ read_requests(MemoryContext context, int *waiting)
 
 /* Chooses those that there are places for, which are taken meanwhile so that each counts once. */
 static List *
-choose(List *requests)
+queue_choose(List *requests)
 {
 	List *chosen = NIL;
 	List *places = NIL;
@@ -209,7 +209,7 @@ index_build_start_waiting(void)
 		requests = read_requests(context, &waiting);
 	end_change();
 	MemoryContextSwitchTo(context);
-	foreach (cell, choose(requests))
+	foreach (cell, queue_choose(requests))
 	{
 		IndexBuildRequest *request = lfirst(cell);
 
@@ -228,7 +228,7 @@ index_build_start_waiting(void)
  * seconds.
  */
 static VisitAnswer
-visit(Visit *visit)
+queue_visit(Visit *visit)
 {
 	/* default_transaction_read_only stops the worker, but not for long */
 	return DefaultXactReadOnly || index_build_start_waiting() ? VISIT_DONE : VISIT_NOTHING;
@@ -247,4 +247,4 @@ const Service index_build_service = {.worker = "dynamo_table index requests",
 									 .probe_interval = &probe_interval,
 									 .patience = MAX_PATIENCE,
 									 .max_back_off = 300,
-									 .visit = visit};
+									 .visit = queue_visit};

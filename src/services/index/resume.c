@@ -47,7 +47,7 @@ index_build_resume(IndexBuild *work, DynIndexStatus status)
 }
 
 static void
-resume(IndexBuild *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
+resume_build(IndexBuild *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 {
 	DynIndexStatus status = begun(work, rel, table);
 
@@ -62,6 +62,6 @@ dyn_resume_index(PG_FUNCTION_ARGS)
 	IndexBuild *work = palloc0(sizeof(IndexBuild));
 
 	work->procedure.name = DYN_INTERNAL ".resume_index";
-	index_build_run(work, fcinfo, true, resume);
+	index_build_run(work, fcinfo, true, resume_build);
 	PG_RETURN_VOID();
 }

@@ -99,7 +99,7 @@ write_query(StringInfo sql, const DynTable *table)
 }
 
 static void
-scan(ReturnSetInfo *result, Relation rel, const DynTable *table, ItemSpan name)
+violations_scan(ReturnSetInfo *result, Relation rel, const DynTable *table, ItemSpan name)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "dyn_index_violations", ALLOCSET_DEFAULT_SIZES);
@@ -151,7 +151,7 @@ dyn_index_violations(PG_FUNCTION_ARGS)
 	}
 	rights_take_for_rows(rel, false, &before);
 	SPI_connect();
-	scan((ReturnSetInfo *) fcinfo->resultinfo, rel, table, name);
+	violations_scan((ReturnSetInfo *) fcinfo->resultinfo, rel, table, name);
 	SPI_finish();
 	rights_give_back(&before);
 	relation_close(rel, NoLock);

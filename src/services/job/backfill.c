@@ -64,7 +64,7 @@ updated(ItemJob *work, const DynItem *item)
 
 /* Returns all arguments that decide what the job does, as a JSON array. */
 static char *
-fingerprint(FunctionCallInfo fcinfo)
+backfill_fingerprint(FunctionCallInfo fcinfo)
 {
 	JsonWriter json = json_writer(JSON_COMPACT);
 
@@ -131,7 +131,7 @@ dyn_backfill(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, UPDATE, "update");
 	work.table_name = PG_GETARG_TEXT_PP(TABLE_NAME);
 	work.name = shown_name(fcinfo);
-	work.fingerprint = fingerprint(fcinfo);
+	work.fingerprint = backfill_fingerprint(fcinfo);
 	item_job_arguments(&work, fcinfo, BATCH_SIZE);
 	read_expressions(fcinfo, &backfill);
 	rel = item_job_open(&work, &table);

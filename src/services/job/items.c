@@ -315,7 +315,7 @@ read_batch(Batch *batch)
  */
 
 static void
-compute(void *arg)
+items_compute(void *arg)
 {
 	Change *change = arg;
 	Batch *batch = change->batch;
@@ -338,7 +338,7 @@ change_item(DynItem *old, void *arg)
 	change->old = change->new = old;
 	change->problem = NULL;
 	if (work->wants(work, old))
-		change->problem = action_try(compute, change);
+		change->problem = action_try(items_compute, change);
 	return change->new;
 }
 
@@ -487,7 +487,7 @@ do_batch(ItemJob *work, JobChunk *chunk, int64 *changed)
 
 /* Waits until the rate allows the next batch; nothing is locked meanwhile. */
 static void
-throttle(const ItemJob *work, TimestampTz begin, int64 changed)
+items_throttle(const ItemJob *work, TimestampTz begin, int64 changed)
 {
 	int64 due;
 
@@ -509,7 +509,7 @@ do_chunk(ItemJob *work, JobChunk *chunk)
 
 		more = do_batch(work, chunk, &changed);
 		job_commit(chunk->job);
-		throttle(work, begin, changed);
+		items_throttle(work, begin, changed);
 		job_tell(chunk->job);
 	} while (more);
 	job_complete(chunk);
@@ -546,7 +546,7 @@ tell_end(const ItemJob *work, Job *job)
 
 /* Returns what the job is known by: where policies hide rows, nobody else goes on with it. */
 static const char *
-fingerprint(const ItemJob *work)
+items_fingerprint(const ItemJob *work)
 {
 	return check_enable_rls(work->relid, InvalidOid, true) == RLS_ENABLED
 			   ? psprintf("%s of role %u", work->fingerprint, GetUserId())
@@ -554,12 +554,12 @@ fingerprint(const ItemJob *work)
 }
 
 static void
-run(ItemJob *work)
+items_run(ItemJob *work)
 {
 	JobChunk chunk;
 
 	work->job =
-		job_begin(work->kind, work->relid, work->name, fingerprint(work), NIL, work->restart);
+		job_begin(work->kind, work->relid, work->name, items_fingerprint(work), NIL, work->restart);
 	expect_rows(work, work->job);
 	while (job_claim(work->job, 1, cut_chunk, work, &chunk))
 		do_chunk(work, &chunk);
@@ -579,7 +579,7 @@ item_job_run(ItemJob *work)
 {
 	PG_TRY();
 	{
-		run(work);
+		items_run(work);
 	}
 	PG_CATCH();
 	{
