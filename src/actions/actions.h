@@ -45,7 +45,7 @@ typedef enum ReturnValues
 	RETURN_UPDATED_NEW
 } ReturnValues;
 
-/* What a front end has built itself of legacy parameters: it stands for the text of its kind. */
+/* Holds what a front end has built of legacy parameters, instead of the text of its kind. */
 typedef struct BuiltExpressions
 {
 	const Expr *condition; /* or filter */
@@ -55,8 +55,8 @@ typedef struct BuiltExpressions
 } BuiltExpressions;
 
 /*
- * What an action found and left, for front ends that count; also where a condition has failed.  Without
- * it an action may not have to know.
+ * Tells what an action found and left, for front ends that count; also where a condition has
+ * failed.  Without it an action may not have to know.
  */
 typedef struct ItemMeasure
 {
@@ -70,7 +70,7 @@ typedef struct ItemMeasure
 	int64 collection_size;
 } ItemMeasure;
 
-/* Told what a read takes, for front ends that count. */
+/* This is told what a read takes, for front ends that count. */
 typedef struct ReadMeter
 {
 	void (*read)(int64 bytes, void *arg); /* a stretch, of which so much was read at once */
@@ -79,8 +79,8 @@ typedef struct ReadMeter
 } ReadMeter;
 
 /*
- * How an application sees items, where that is not as they are stored: conditions and updates
- * speak of what is shown, and so does what is returned.
+ * Describes how an application sees items, where that is not as they are stored: conditions and
+ * updates speak of what is shown, and so does what is returned.
  */
 typedef struct ItemForm
 {
@@ -92,7 +92,7 @@ typedef struct ItemForm
 	void *arg;
 } ItemForm;
 
-/* A call of a front end: what belongs to it and not to what it asks for.  What is not given is NULL. */
+/* This is a call of a front end, without what it asks for.  What is not given is NULL. */
 typedef struct FrontCall
 {
 	Relation rel; /* the table, which the front end has opened and locked, and will close */
@@ -102,7 +102,7 @@ typedef struct FrontCall
 	const ReadMeter *meter; /* of a Query or Scan */
 } FrontCall;
 
-/* How a condition judges that there is no item. */
+/* Says how a condition judges that there is no item. */
 typedef enum ItemAbsence
 {
 	ABSENT_JUDGED, /* as an item without attributes */
@@ -110,7 +110,7 @@ typedef enum ItemAbsence
 	ABSENT_PASSES
 } ItemAbsence;
 
-/* A request for one item.  What is not given is NULL. */
+/* This is a request for one item.  What is not given is NULL. */
 typedef struct ItemRequest
 {
 	const FrontCall *call; /* or NULL */
@@ -141,7 +141,7 @@ typedef enum ReadSelect
 	SELECT_COUNT
 } ReadSelect;
 
-/* What Query and Scan have in common.  What is not given is NULL or 0. */
+/* Holds what Query and Scan have in common.  What is not given is NULL or 0. */
 typedef struct ReadRequest
 {
 	const FrontCall *call; /* or NULL */
@@ -186,10 +186,10 @@ typedef struct ReadResult
 	DynItem *last_key; /* where a page ended, NULL if that was the end of all */
 } ReadResult;
 
-/* The explanation of the request is that of a stretch, the result that of all up to its end. */
+/* This is told the explanation of a stretch, and the result of all stretches up to its end. */
 typedef void (*ExplainCallback)(const ReadResult *result, void *arg);
 
-/* Stretches that are read one after the other. */
+/* This is a request for stretches that are read one after the other. */
 typedef struct RangesRequest
 {
 	ReadRequest read; /* the start key is one of the first stretch that is read */
@@ -248,7 +248,7 @@ extern bool action_passes(const ItemRequest *request, const Expr *condition, con
 extern void action_check_condition(const ItemRequest *request, const Expr *condition,
 								   const DynItem *item);
 
-/* The same: items that may be NULL. */
+/* Both take items that may be NULL. */
 extern DynItem *action_shown(const ItemRequest *request, const DynItem *stored);
 extern DynItem *action_returned(const ItemRequest *request, const DynItem *stored);
 extern DynItem *action_blank(const ItemRequest *request);

@@ -53,7 +53,7 @@ check_keys(const BatchGetRequest *request)
 	return (int) n;
 }
 
-/* The keys in order, as targets. */
+/* Returns the keys in order, as targets. */
 static ItemTarget *
 find_targets(const BatchGetRequest *request, TargetTables *tables, int n)
 {
@@ -107,7 +107,7 @@ typedef struct BatchGet
 	StoreReader *reader;
 } BatchGet;
 
-/* False if the item would be too much. */
+/* Returns false if the item would be too much. */
 static bool
 get_item(BatchGet *get, int table, const ItemTarget *target)
 {
@@ -177,7 +177,7 @@ run_batch_get(Operation *operation, void *arg)
 	target_close(tables);
 }
 
-/* Items come in the order of their keys; what is not there is left out. */
+/* Gives items in the order of their keys; what is not there is left out. */
 void
 action_batch_get(const BatchGetRequest *request, BatchGetCallback callback, void *arg,
 				 BatchGetRest *rest)

@@ -13,7 +13,7 @@
 #include "catalog/definition/settings.h"
 #include "server/errors.h"
 
-/* A put or delete of the batch. */
+/* This is a put or delete of the batch. */
 typedef struct BatchWrite
 {
 	ItemTarget target;
@@ -77,7 +77,7 @@ check_writes(const BatchWriteRequest *request)
 	return (int) n;
 }
 
-/* If one of them is refused, none is done (docs/semantics.md, B06). */
+/* Adds a write to the batch.  If one of them is refused, none is done (docs/semantics.md, B06). */
 static void
 add_write(TargetTables *tables, int part, text *name, bool put, DynItem *item, BatchWrite *write)
 {
@@ -113,7 +113,7 @@ find_writes(const BatchWriteRequest *request, TargetTables *tables, int n)
 	return writes;
 }
 
-/* A stretch of writes whose old items nobody asks for. */
+/* Does a stretch of writes whose old items nobody asks for. */
 static void
 write_together(BatchWrite *const *run, int n)
 {
@@ -151,7 +151,7 @@ write_measured(BatchWrite *one, const ItemMeter *meter)
 	target_measure(meter, target, write->old, write->new);
 }
 
-/* A stretch of writes, in order, of one kind on one table. */
+/* Does a stretch of writes, in order, of one kind on one table. */
 static void
 write_run(BatchWrite *const *run, int n, const ItemMeter *meter)
 {
@@ -171,7 +171,7 @@ same_run(const BatchWrite *a, const BatchWrite *b)
 		   (a->form == NULL) == (b->form == NULL);
 }
 
-/* The writes in the order of their targets. */
+/* Returns the writes in the order of their targets. */
 static BatchWrite **
 sort_writes(BatchWrite *writes, int n, ItemTarget ***order)
 {

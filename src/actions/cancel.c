@@ -23,7 +23,7 @@ action_try(void (*step)(void *arg), void *arg)
 }
 
 /*
- * The same in a subtransaction, for a step that may call functions of types, such as those of a
+ * Runs such a step in a subtransaction, if it may call functions of types, such as those of a
  * domain's constraints: their errors leave more behind than memory.
  */
 ErrorData *
@@ -37,8 +37,8 @@ action_attempt(void (*step)(void *arg), void *arg)
 }
 
 /*
- * The reason of an action that the error, which has just been caught, finds invalid.  It points into
- * the error.
+ * Returns the reason of an action that the error, which has just been caught, finds invalid.  It
+ * points into the error.
  */
 CancelReason
 action_invalid(const ErrorData *error)
@@ -58,7 +58,7 @@ message_of(const CancelReason *reason, bool in_words)
 	return in_words && reason->words != NULL ? reason->words : reason->message;
 }
 
-/* The reasons as a program reads them; the log has no items. */
+/* Returns the reasons as a program reads them; the log has no items. */
 static char *
 reasons_json(const CancelReason *reasons, int n, bool in_words, bool items)
 {
@@ -80,7 +80,7 @@ reasons_json(const CancelReason *reasons, int n, bool in_words, bool items)
 	return json.text->data;
 }
 
-/* What the words leave unsaid, for people. */
+/* Adds what the words leave unsaid, for people. */
 static int
 add_own_messages(const CancelReason *reasons, int n)
 {
@@ -97,7 +97,7 @@ add_own_messages(const CancelReason *reasons, int n)
 	return 0;
 }
 
-/* What a person can do, of the first reason that knows it; programs look into the reasons. */
+/* Adds what a person can do, by the first reason that knows it; programs look into the reasons. */
 static int
 add_hint(const CancelReason *reasons, int n)
 {

@@ -25,17 +25,17 @@
 #include "server/errors.h"
 
 /*
- * How many times larger items can be than the bytes that they take in a relation: 255 by the best
- * compression, which repeats 255 bytes by one, and two by the encoding.
+ * This is how many times larger items can be than the bytes that they take in a relation: 255 by
+ * the best compression, which repeats 255 bytes by one, and two by the encoding.
  */
 #define MAX_PACKING 510
 
 #define LOOK_AFTER 1e-5
 
-/* What an update may write, for counting it before it is known. */
+/* This is what an update may write, for counting it before it is known. */
 #define USUAL_SIZE 4096
 
-/* What may be written to a collection without a look. */
+/* Tells what may be written to a collection without a look. */
 typedef struct Slack
 {
 	uint64 collection; /* hash of table and partition key */
@@ -54,7 +54,7 @@ limit_bytes(void)
 	return (Size) dyn_item_collection_size_limit * 1024;
 }
 
-/* Whether a relation is so small that no collection can be near the limit. */
+/* Returns whether a relation is so small that no collection can be near the limit. */
 static bool
 is_small(Relation rel, const DynTable *table, int local_indexes)
 {
@@ -84,7 +84,7 @@ collection_hash(const DynTable *table, const DynKeyValues *key)
 	return hash;
 }
 
-/* Where the slack of a collection is, if it is there. */
+/* Returns where the slack of a collection is, if it is there. */
 static Slack *
 find_slack(uint64 collection)
 {
@@ -108,7 +108,7 @@ keep_slack(const DynTable *table, const DynKeyValues *key, Size size)
 }
 
 /*
- * At least the size of an item with its copies, which have a limit of their own
+ * Returns at least the size of an item with its copies, which have a limit of their own
  * (docs/semantics.md, L14).
  */
 static int64
@@ -117,7 +117,7 @@ size_bound(int local_indexes, const DynItem *item)
 	return Min((int64) VARSIZE_ANY(item) * 2 * (1 + local_indexes), ITEM_MAX_SIZE);
 }
 
-/* What a write has to do about its collection.  The new item is NULL where it is not known yet. */
+/* Returns what a write does about its collection.  An item that is not known yet is NULL. */
 CollectionWatch
 collection_watch(Relation rel, const DynTable *table, const DynKeyValues *key, const DynItem *new)
 {
@@ -141,7 +141,7 @@ collection_watch(Relation rel, const DynTable *table, const DynKeyValues *key, c
 	return is_small(rel, table, local_indexes) ? COLLECTION_ROOM : COLLECTION_LOOK;
 }
 
-/* After a write that had not to look. */
+/* Counts a write that had not to look, after it was done. */
 void
 collection_spend(const DynTable *table, const DynKeyValues *key, const DynItem *new)
 {
@@ -155,7 +155,7 @@ collection_spend(const DynTable *table, const DynKeyValues *key, const DynItem *
 		unseen += (double) bytes;
 }
 
-/* The size of an item, or of none, and its copies in local indexes. */
+/* Returns the size of an item, or of none, and its copies in local indexes. */
 static Size
 size_with_copies(const DynTable *table, const DynItem *item)
 {
@@ -177,7 +177,7 @@ add_row(const StoreRow *row, void *arg)
 	return true;
 }
 
-/* The size of the collection of a key, our own writes included.  Inside store_begin(). */
+/* Returns the size of a key's collection with our own writes, inside store_begin(). */
 int64
 collection_size(DynTable *table, const DynKeyValues *key)
 {
@@ -194,14 +194,14 @@ collection_size(DynTable *table, const DynKeyValues *key)
 	return sum.bytes;
 }
 
-/* Whether a write makes the collection larger: one that is too large already can shrink. */
+/* Returns whether a write makes the collection larger: one that is too large already can shrink. */
 bool
 collection_grows(const DynTable *table, const DynItem *old, const DynItem *new)
 {
 	return size_with_copies(table, new) > size_with_copies(table, old);
 }
 
-/* Whether after a write the collection is larger than it may be (docs/semantics.md, L05). */
+/* Returns whether a write has left the collection too large (docs/semantics.md, L05). */
 bool
 collection_is_full(DynTable *table, const DynKeyValues *key, Size *size)
 {
@@ -211,7 +211,7 @@ collection_is_full(DynTable *table, const DynKeyValues *key, Size *size)
 	return *size > limit_bytes();
 }
 
-/* After a write; takes back one that made the collection too large. */
+/* Follows a write, and raises an error for one that made the collection too large. */
 void
 collection_written(CollectionWatch watch, DynTable *table, const DynKeyValues *key,
 				   const DynItem *old, const DynItem *new)
@@ -230,7 +230,7 @@ collection_written(CollectionWatch watch, DynTable *table, const DynKeyValues *k
 					   size, limit_bytes())));
 }
 
-/* The partition key of a collection, as an item of its attributes. */
+/* Returns the partition key of a collection, as an item of its attributes. */
 DynItem *
 collection_key(const DynTable *table, const DynKeyValues *key)
 {

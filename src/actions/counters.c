@@ -103,7 +103,7 @@ tell_full(bool tell)
 							  max_tracked_operations)));
 }
 
-/* Whether operations are counted. */
+/* Returns whether operations are counted. */
 bool
 counters_are_on(void)
 {

@@ -12,7 +12,7 @@
 #include "catalog/expiry.h"
 #include "server/errors.h"
 
-/* A request on its way. */
+/* This is a request on its way. */
 typedef struct ItemRun
 {
 	const ItemRequest *request;
@@ -23,7 +23,8 @@ typedef struct ItemRun
 } ItemRun;
 
 static DynItem *
-run(OperationKind kind, void (*action)(Operation *operation, void *arg), const ItemRequest *request)
+item_run(OperationKind kind, void (*action)(Operation *operation, void *arg),
+		 const ItemRequest *request)
 {
 	Operation operation = {.kind = kind};
 	ItemRun run = {.request = request};
@@ -76,7 +77,7 @@ run_get(Operation *operation, void *arg)
 DynItem *
 action_get(const ItemRequest *request)
 {
-	return run(OPERATION_GET, run_get, request);
+	return item_run(OPERATION_GET, run_get, request);
 }
 
 /*
@@ -153,7 +154,7 @@ run_put(Operation *operation, void *arg)
 DynItem *
 action_put(const ItemRequest *request)
 {
-	return run(OPERATION_PUT, run_put, request);
+	return item_run(OPERATION_PUT, run_put, request);
 }
 
 /*
@@ -222,7 +223,7 @@ run_update(Operation *operation, void *arg)
 DynItem *
 action_update(const ItemRequest *request)
 {
-	return run(OPERATION_UPDATE, run_update, request);
+	return item_run(OPERATION_UPDATE, run_update, request);
 }
 
 /*
@@ -264,5 +265,5 @@ run_delete(Operation *operation, void *arg)
 DynItem *
 action_delete(const ItemRequest *request)
 {
-	return run(OPERATION_DELETE, run_delete, request);
+	return item_run(OPERATION_DELETE, run_delete, request);
 }

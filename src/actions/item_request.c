@@ -13,7 +13,7 @@
 #include "server/errors.h"
 
 /*
- * What ReturnValues may be: of puts and deletes, and of updates (docs/semantics.md, R07).  The
+ * ReturnValues may be these: of puts and deletes, and of updates (docs/semantics.md, R07).  The
  * first ones are also those of ReturnValuesOnConditionCheckFailure (docs/semantics.md, R12).
  */
 const char *const option_return_old[] = {"NONE", "ALL_OLD", NULL};
@@ -21,8 +21,8 @@ const char *const option_return_any[] = {"NONE",    "ALL_OLD",     "UPDATED_OLD"
 										 "ALL_NEW", "UPDATED_NEW", NULL};
 
 /*
- * What the arguments of all writes end with, from i on: condition, names, vals, return_values,
- * return_values_on_condition_check_failure.
+ * Reads what the arguments of all writes end with, from i on: condition, names, vals,
+ * return_values, return_values_on_condition_check_failure.
  */
 void
 action_write_arguments(FunctionCallInfo fcinfo, int i, const char *const *choices,
@@ -61,7 +61,7 @@ action_returned(const ItemRequest *request, const DynItem *stored)
 	return request->form->returned(stored, request->form->arg);
 }
 
-/* What an update begins with where there is no item, as it is shown. */
+/* Returns what an update begins with where there is no item, as it is shown. */
 DynItem *
 action_blank(const ItemRequest *request)
 {
@@ -86,7 +86,7 @@ action_updated(const ItemRequest *request, const Expr *update, const DynItem *sh
 	return request->form->stored(new, request->form->arg);
 }
 
-/* The condition of a request, or NULL if it has none. */
+/* Returns the condition of a request, or NULL if it has none. */
 const Expr *
 action_condition(const ItemRequest *request)
 {
@@ -95,7 +95,7 @@ action_condition(const ItemRequest *request)
 	return expr_condition(request->expressions, EXPR_CONDITION, text_span(request->condition));
 }
 
-/* The same of an update. */
+/* Returns the update of a request, or NULL if it has none. */
 const Expr *
 action_update_expression(const ItemRequest *request)
 {
@@ -104,7 +104,7 @@ action_update_expression(const ItemRequest *request)
 	return expr_update(request->expressions, text_span(request->update));
 }
 
-/* The same of a projection. */
+/* Returns the projection of a request, or NULL if it has none. */
 const Expr *
 action_projection(const ItemRequest *request)
 {
@@ -126,7 +126,7 @@ action_parse(ItemRequest *request)
 	expr_request_done(request->expressions);
 }
 
-/* Whether an item, NULL if there is none, meets the condition of a request. */
+/* Returns whether an item, NULL if there is none, meets the condition of a request. */
 bool
 action_passes(const ItemRequest *request, const Expr *condition, const DynItem *item)
 {
@@ -156,7 +156,7 @@ action_check_condition(const ItemRequest *request, const Expr *condition, const 
 		 old.len > 0 ? errdetail_log("The item that the caller has asked for is not logged.") : 0));
 }
 
-/* What DynamoDB says of an update or a filter that has to leave a key alone. */
+/* Returns what DynamoDB says of an update or a filter that has to leave a key alone. */
 static const char *
 key_words(const Expr *expr, ItemSpan key)
 {

@@ -10,9 +10,9 @@
 #include "server/errors.h"
 
 /*
- * The table is found, and the operation is about this index of it, or about itself.  A table that this
- * transaction has created is not counted: if it is rolled back, nobody drops it, and its counts would
- * stay.
+ * Notes that the table is found, and that the operation is about this index of it, or about itself.
+ * A table that this transaction has created is not counted: if it is rolled back, nobody drops it,
+ * and its counts would stay.
  */
 void
 operation_opened(OperationTable *table, Relation rel, ItemSpan index)
@@ -44,7 +44,7 @@ operation_table(Operation *operation, Relation rel)
 	return table;
 }
 
-/* An item that PartiQL's INSERT finds is in its way as by a condition. */
+/* Returns whether a condition has failed, as one that PartiQL's INSERT has: there is no item. */
 static bool
 is_conditional_failure(const Operation *operation, int sqlstate)
 {
@@ -53,7 +53,7 @@ is_conditional_failure(const Operation *operation, int sqlstate)
 		   (sqlstate == ERRCODE_DYN_TRANSACTION_CANCELED && operation->condition_failed);
 }
 
-/* Whether another transaction was in the way. */
+/* Returns whether another transaction was in the way. */
 static bool
 is_conflict(int sqlstate)
 {

@@ -29,7 +29,7 @@ typedef enum OperationKind
 	OPERATION_TRANSACT_WRITE
 } OperationKind;
 
-/* A table of an operation, or an index of it, and the items of a call that succeeds. */
+/* This is a table of an operation, or an index of it, and the items of a call that succeeds. */
 typedef struct OperationTable
 {
 	struct OperationTable *next;
@@ -41,7 +41,7 @@ typedef struct OperationTable
 	int64 written; /* items that were put, updated or deleted */
 } OperationTable;
 
-/* A call on its way. */
+/* This is a call on its way. */
 typedef struct Operation
 {
 	OperationKind kind;
@@ -81,7 +81,7 @@ typedef struct OperationKey
 	uint32 index; /* a hash of its name, 0: the table itself */
 } OperationKey;
 
-/* What was counted of one kind of operation on a table or an index. */
+/* Tells what was counted of one kind of operation on a table or an index. */
 typedef struct CountedOperation
 {
 	OperationKey key;

@@ -13,7 +13,7 @@ key_name(const Read *read, int i)
 	return item_quoted(dyn_index_key(read->table, read->index, i)->attribute);
 }
 
-/* Whether a key condition has a term on the index's key of that number. */
+/* Returns whether a key condition has a term on the index's key of that number. */
 static bool
 has_term(const Read *read, const ExprKeyCondition *condition, int key)
 {
@@ -27,7 +27,7 @@ has_term(const Read *read, const ExprKeyCondition *condition, int key)
 	return false;
 }
 
-/* The keys that there are, and which others have the attribute. */
+/* Returns a hint that lists the index's keys, and which others have the attribute. */
 static const char *
 no_key_hint(const Read *read, ItemSpan attribute)
 {
@@ -50,14 +50,14 @@ no_key_hint(const Read *read, ItemSpan attribute)
 					others.len > 0 ? others.data + strlen(", ") : "");
 }
 
-/* The same in DynamoDB's words. */
+/* Returns the name of a key as DynamoDB's words quote it. */
 static char *
 words_name(const Read *read, int i)
 {
 	return item_quoted_words(dyn_index_key(read->table, read->index, i)->attribute);
 }
 
-/* What DynamoDB says of a key that has no condition, or not one by which an index is read. */
+/* Returns what DynamoDB says of a key without a condition, or not one by which an index is read. */
 static const char *
 missed_words(const Read *read, int key)
 {
@@ -66,7 +66,7 @@ missed_words(const Read *read, int key)
 
 #define UNSUPPORTED "Query key condition not supported"
 
-/* ...and of a condition on what is no key: that another condition is missing. */
+/* Returns what DynamoDB says of a condition on what is no key: that another one is missing. */
 static const char *
 no_key_words(const Read *read, const ExprKeyCondition *condition)
 {
@@ -110,7 +110,7 @@ fail_number(const Read *read, const ExprKeyCondition *condition)
 								   condition->nterms, nkeys)));
 }
 
-/* The term of that key, or NULL, does not say what the partition key has to equal. */
+/* Raises the error for a term, or NULL, that does not say what the partition key has to equal. */
 static void
 fail_partition(const Read *read, const char *parameter, const ExprKeyTerm *term, int key)
 {
@@ -120,7 +120,7 @@ fail_partition(const Read *read, const char *parameter, const ExprKeyTerm *term,
 					errwords("%s", term == NULL ? missed_words(read, key) : UNSUPPORTED)));
 }
 
-/* What DynamoDB says of those before a sort key attribute with a condition that need not be equal. */
+/* Returns what DynamoDB says of a sort key's condition after keys that need not be equal. */
 static const char *
 unequal_words(const Read *read, const ExprKeyTerm *const *terms, int key)
 {
@@ -137,7 +137,7 @@ unequal_words(const Read *read, const ExprKeyTerm *const *terms, int key)
 					names.data, words_name(read, key));
 }
 
-/* One key has a condition, and a key before it need not equal anything. */
+/* Raises the error for a key with a condition after one that need not equal anything. */
 static void
 fail_unequal(const Read *read, const char *parameter, const ExprKeyTerm *const *terms, int unequal,
 			 int key)
@@ -150,7 +150,7 @@ fail_unequal(const Read *read, const char *parameter, const ExprKeyTerm *const *
 }
 
 static StoreBound
-bound(ItemType type, ItemSpan value, bool inclusive)
+query_bound(ItemType type, ItemSpan value, bool inclusive)
 {
 	return (StoreBound){true, inclusive, dyn_key_datum(type, item_payload(value))};
 }
@@ -165,18 +165,18 @@ set_bounds(ItemType type, const ExprKeyTerm *term, StoreRange *range)
 			break;
 		case EXPR_KEY_LT:
 		case EXPR_KEY_LE:
-			range->upper = bound(type, term->value[0], term->op == EXPR_KEY_LE);
+			range->upper = query_bound(type, term->value[0], term->op == EXPR_KEY_LE);
 			break;
 		case EXPR_KEY_GT:
 		case EXPR_KEY_GE:
-			range->lower = bound(type, term->value[0], term->op == EXPR_KEY_GE);
+			range->lower = query_bound(type, term->value[0], term->op == EXPR_KEY_GE);
 			break;
 		case EXPR_KEY_BETWEEN:
-			range->lower = bound(type, term->value[0], true);
-			range->upper = bound(type, term->value[1], true);
+			range->lower = query_bound(type, term->value[0], true);
+			range->upper = query_bound(type, term->value[1], true);
 			break;
 		case EXPR_KEY_BEGINS_WITH:
-			range->lower = bound(type, term->value[0], true);
+			range->lower = query_bound(type, term->value[0], true);
 			range->upper.given =
 				dyn_key_prefix_end(type, item_payload(term->value[0]), &range->upper.value);
 			break;
@@ -202,7 +202,7 @@ match_terms(const Read *read, const ExprKeyCondition *condition, const ExprKeyTe
 	}
 }
 
-/* Everything is checked before anything is read. */
+/* Opens a query.  Everything is checked before anything is read. */
 static void
 open_query(Read *read, const ReadCall *call, OperationTable *counted, StoreRange *range)
 {
@@ -294,7 +294,7 @@ action_query(const QueryRequest *request, ResultCallback callback, void *arg, Re
 	operation_run(&operation, run_query, &call);
 }
 
-/* What is wrong with a request, without reading. */
+/* Raises an error for what is wrong with a request, without reading. */
 void
 action_check_query(const QueryRequest *request)
 {

@@ -8,7 +8,7 @@
 
 #include "actions/read.h"
 
-/* Whether the read is over, though there are more stretches. */
+/* Returns whether the read is over, though there are more stretches. */
 static bool
 is_over(const Read *read)
 {
@@ -18,7 +18,7 @@ is_over(const Read *read)
 		   (request->max_items > 0 && read->result->count == request->max_items);
 }
 
-/* A stretch of the request, as far as it does not depend on those before it. */
+/* Returns a stretch of the request, as far as it does not depend on those before it. */
 static StoreRange
 stretch(const Read *read, const RangesRequest *request, int i)
 {
@@ -72,7 +72,7 @@ run_ranges(Operation *operation, void *arg)
 	call->stretch = i;
 }
 
-/* Without a partition key all collections are read. */
+/* Returns what the read counts as: without a partition key all collections are read. */
 static OperationKind
 kind_of(const RangesRequest *request)
 {

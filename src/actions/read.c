@@ -39,7 +39,7 @@ action_check_consistent(const DynIndex *index)
 						errhint("Read from the primary, or not consistently.")));
 }
 
-/* What Select may be (docs/semantics.md, Q17). */
+/* Select may be one of these (docs/semantics.md, Q17). */
 const char *const option_select[] = {"ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES",
 									 "SPECIFIC_ATTRIBUTES", "COUNT", NULL};
 
@@ -52,8 +52,8 @@ fail_select(const char *message, const char *words)
 }
 
 /*
- * What Select has to say of the projection, without the table (docs/semantics.md, Q17).  projection
- * is the parameter that has one, or NULL.
+ * Checks what Select has to say of the projection, without the table (docs/semantics.md, Q17).
+ * projection is the parameter that has one, or NULL.
  */
 void
 action_check_select(ReadSelect select, bool index, const char *projection)
@@ -73,7 +73,7 @@ action_check_select(ReadSelect select, bool index, const char *projection)
 					"ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName");
 }
 
-/* The same for a request whose expressions are there. */
+/* Checks what Select has to say in a request whose expressions are there. */
 void
 read_check(const ReadRequest *request)
 {
@@ -97,7 +97,7 @@ fail_projection(const Read *read, const char *kind, const char *what, const char
 			 errhint("A global index returns what it projects; read the items from the table.")));
 }
 
-/* An attribute of the expression that the index does not project, or NULL. */
+/* Returns an attribute of the expression that the index does not project, or NULL. */
 static const ItemSpan *
 find_unprojected(const Read *read, const Expr *expr)
 {
@@ -115,7 +115,7 @@ find_unprojected(const Read *read, const Expr *expr)
 	return NULL;
 }
 
-/* All of them, as DynamoDB lists them. */
+/* Returns all attributes that the index does not project, as DynamoDB lists them. */
 static const char *
 list_unprojected(const Read *read, const Expr *expr)
 {
@@ -146,7 +146,7 @@ unprojected_words(const Read *read, const Expr *expr)
 					index, list);
 }
 
-/* A global index refuses attributes that it does not project (docs/semantics.md, I15). */
+/* Refuses attributes that a global index does not project (docs/semantics.md, I15). */
 static void
 check_projected(const Read *read, const Expr *expr)
 {
@@ -169,7 +169,7 @@ is_partial(const DynIndex *index)
 }
 
 /*
- * A filter of a query refuses what a global index does not project, too; to one of a scan it is
+ * Refuses a filter of a query by what a global index does not project, too; to one of a scan it is
  * missing (docs/semantics.md, F07).
  */
 void
@@ -179,7 +179,7 @@ read_forbid_unprojected(const Read *read)
 		check_projected(read, read->filter);
 }
 
-/* Whether the index's columns are all that an expression looks at. */
+/* Returns whether the index's columns are all that an expression looks at. */
 static bool
 looks_at_keys(const Read *read, const Expr *expr)
 {
@@ -201,7 +201,7 @@ looks_at_keys(const Read *read, const Expr *expr)
 	return true;
 }
 
-/* Whether a read can do without the items themselves. */
+/* Returns whether a read can do without the items themselves. */
 static bool
 keys_suffice(const Read *read)
 {
@@ -219,8 +219,8 @@ keys_suffice(const Read *read)
 }
 
 /*
- * Whether what the index projects is all that a read looks at, and the index is covering.  An entry
- * counts by what the index projects in any case.
+ * Returns whether what the index projects is all that a read looks at, and the index is covering.
+ * An entry counts by what the index projects in any case.
  */
 static bool
 part_suffices(const Read *read)
@@ -233,7 +233,7 @@ part_suffices(const Read *read)
 		   (read->filters_part || find_unprojected(read, read->filter) == NULL);
 }
 
-/* What a range of the read gives of its entries. */
+/* Returns what a range of the read gives of its entries. */
 StoreWant
 read_want(const Read *read)
 {
@@ -319,8 +319,8 @@ read_close(Read *read)
 }
 
 /*
- * Whether the page ends with this item, which is the last one evaluated then: whether another one
- * follows, nobody has looked (docs/semantics.md, Q08, Q09, Q10, Q11).
+ * Returns whether the page ends with this item, which is the last one evaluated then: whether
+ * another one follows, nobody has looked (docs/semantics.md, Q08, Q09, Q10, Q11).
  */
 static bool
 page_ends(Read *read, const DynItem *item)
@@ -337,9 +337,9 @@ page_ends(Read *read, const DynItem *item)
 	return true;
 }
 
-/* Whether the filter lets an item through.  projected: it has no more than the index projects. */
+/* Returns whether the filter lets an item through, which may have only what the index projects. */
 static bool
-passes(const Read *read, const DynItem *item, bool projected)
+read_passes(const Read *read, const DynItem *item, bool projected)
 {
 	if (read->filter == NULL)
 		return true;
@@ -379,7 +379,7 @@ read_item(Read *read, const StoreRow *row)
 		result->bytes += (int64) dyn_index_entry_size(read->table, read->index, item);
 	if (read->fetches)
 		read->call.meter->fetched(item_size(item_root(item)), read->call.meter->arg);
-	if (passes(read, item, row->projected) &&
+	if (read_passes(read, item, row->projected) &&
 		!(read->hides && expiry_has_passed(read->table, item)))
 	{
 		result->count++;
@@ -463,8 +463,8 @@ read_start(const Read *read, StoreRange *range)
 }
 
 /*
- * The key of an item's entry in the index, as LastEvaluatedKey has it: the keys of index and table.
- * Names that are in both are there once.
+ * Returns the key of an item's entry in the index, as LastEvaluatedKey has it: the keys of index
+ * and table.  Names that are in both are there once.
  */
 DynItem *
 read_position(const Read *read, const DynItem *item)

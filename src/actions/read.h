@@ -8,7 +8,7 @@
 #include "actions/actions.h"
 #include "actions/operation.h"
 
-/* A Query or Scan on its way. */
+/* This is a Query or Scan on its way. */
 typedef struct Read
 {
 	const ReadRequest *request;
@@ -32,7 +32,7 @@ typedef struct Read
 	ReadResult *result;
 } Read;
 
-/* A Query, a Scan, or several stretches, as a call that is counted. */
+/* This is a Query, a Scan, or several stretches, as a call that is counted. */
 typedef struct ReadCall
 {
 	const void *request; /* of the action's own kind */

@@ -21,8 +21,8 @@
 #include "server/errors.h"
 
 /*
- * How many foreign entries are read before only partition keys are, and how many of one
- * collection then before reading begins again behind it.  That costs about as much.
+ * So many foreign entries are read before only partition keys are, and so many of one collection
+ * then before reading begins again behind it.  That costs about as much.
  */
 #define FOREIGN_ITEMS 16
 #define FOREIGN_KEYS 32
@@ -47,7 +47,7 @@ fail_segment(const char *message, const char *words)
 	pg_unreachable();
 }
 
-/* Segments are numbered from 0 (docs/semantics.md, S06). */
+/* Checks the number of a segment; they are numbered from 0 (docs/semantics.md, S06). */
 static void
 check_segment(const ScanRequest *request)
 {
@@ -65,8 +65,9 @@ check_segment(const ScanRequest *request)
 }
 
 /*
- * The two are given together (docs/semantics.md, S06).  What is not given is NULL.  The caller has
- * checked that the number of segments is between 1 and DYN_MAX_SEGMENTS.
+ * Sets the segment and the number of segments, which are given together (docs/semantics.md, S06).
+ * What is not given is NULL.  The caller has checked that the number is between 1 and
+ * DYN_MAX_SEGMENTS.
  */
 void
 action_set_segment(ScanRequest *request, const int64 *segment, const int64 *total)
@@ -94,7 +95,7 @@ partition_type(const Segment *segment, int i)
 	return dyn_index_key(segment->read->table, segment->read->index, i)->type;
 }
 
-/* By value, so that it is the same for all forms of a number. */
+/* Hashes a column by its value, so that the hash is the same for all forms of a number. */
 static uint64
 hash_column(ItemType type, Datum value)
 {
@@ -181,7 +182,7 @@ receive_row(const StoreRow *row, void *arg)
 	return false;
 }
 
-/* One statement after the other, each of which begins where the one before was given up. */
+/* Reads a segment by one statement after the other, each from where the one before was given up. */
 static void
 read_segment(Segment *segment, StoreRange *range)
 {
@@ -248,7 +249,7 @@ run_scan(Operation *operation, void *arg)
 	read_close(&read);
 }
 
-/* Everything is checked before anything is read. */
+/* Runs a scan.  Everything is checked before anything is read. */
 void
 action_scan(const ScanRequest *request, ResultCallback callback, void *arg, ReadResult *result)
 {
@@ -258,7 +259,7 @@ action_scan(const ScanRequest *request, ResultCallback callback, void *arg, Read
 	operation_run(&operation, run_scan, &call);
 }
 
-/* What is wrong with a request, without reading. */
+/* Raises an error for what is wrong with a request, without reading. */
 void
 action_check_scan(const ScanRequest *request)
 {

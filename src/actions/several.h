@@ -21,7 +21,7 @@ typedef struct ItemMeter
 	void *arg;
 } ItemMeter;
 
-/* The part of a request that is under way, for whoever tells of an error. */
+/* Tells which part of a request is under way, for whoever reports an error. */
 typedef struct PartUnderWay
 {
 	int number;
@@ -32,7 +32,7 @@ typedef struct PartUnderWay
  * Batches
  */
 
-/* The keys of one table, and how their items are wanted. */
+/* Lists the keys of one table, and says how their items are wanted. */
 typedef struct BatchGetTable
 {
 	text *table;
@@ -53,7 +53,7 @@ typedef struct BatchGetRequest
 	PartUnderWay *part; /* set to the one that is under way; or NULL */
 } BatchGetRequest;
 
-/* The first key that was left, if any was; all after it were. */
+/* Tells the first key that was left, if any was; all after it were. */
 typedef struct BatchGetRest
 {
 	int table;
@@ -104,7 +104,7 @@ typedef enum TransactKind
 	TRANSACT_GET
 } TransactKind;
 
-/* Why a transaction was cancelled, as far as one action is to blame. */
+/* Says why a transaction was cancelled, as far as one action is to blame. */
 typedef struct CancelReason
 {
 	const char *code; /* NULL: not at all */
@@ -116,8 +116,8 @@ typedef struct CancelReason
 } CancelReason;
 
 /*
- * An action: a request for one item of its own.  Its names and values, and its item or the content,
- * as they were given are what the size and the identity of the whole are made of.
+ * This is an action: a request for one item of its own.  Its names and values, and its item or the
+ * content, as they were given are what the size and the identity of the whole are made of.
  */
 typedef struct TransactAction
 {
@@ -202,7 +202,7 @@ typedef struct ItemTarget
 
 typedef struct TargetTables TargetTables;
 
-/* What DynamoDB says of an item that is there twice. */
+/* DynamoDB says this of an item that is there twice. */
 #define BATCH_TWICE_WORDS "Provided list of item keys contains duplicates"
 #define TRANSACT_TWICE_WORDS "Transaction request cannot include multiple operations on one item"
 

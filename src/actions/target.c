@@ -11,7 +11,7 @@
 #include "catalog/lookup.h"
 #include "server/errors.h"
 
-/* A table of a request, opened once for all actions that name it alike. */
+/* This is a table of a request, opened once for all actions that name it alike. */
 typedef struct TargetTable
 {
 	text *name;
@@ -82,7 +82,7 @@ target_open(TargetTables *tables, text *name, ItemTarget *target)
 	target->table = target->writer->table;
 }
 
-/* What follows is done to that target. */
+/* Notes that what follows is done to that target. */
 void
 target_begin(const TargetTables *tables, const ItemTarget *target)
 {
@@ -90,7 +90,7 @@ target_begin(const TargetTables *tables, const ItemTarget *target)
 		*tables->part = (PartUnderWay){.number = target->part};
 }
 
-/* What follows is done to several targets, of which this is the first. */
+/* Notes that what follows is done to several targets, of which this is the first. */
 void
 target_begin_several(const TargetTables *tables, const ItemTarget *first)
 {
@@ -113,7 +113,7 @@ target_close(TargetTables *tables)
 	}
 }
 
-/* A distributed table has another OID on each node, but one name; those of this node come first. */
+/* Compares tables; a distributed one has other OIDs on each node, but one name, and comes last. */
 static int
 compare_tables(const DynTable *x, const DynTable *y)
 {
@@ -146,9 +146,9 @@ target_any_distributed(const ItemTarget *targets, int n)
 }
 
 /*
- * The targets in the order in which all calls lock them: by table and primary key.  So calls wait
- * for each other in one direction only.  No item may be there twice: the error is of what, and words
- * are DynamoDB's.
+ * Returns the targets in the order in which all calls lock them: by table and primary key.  So
+ * calls wait for each other in one direction only.  No item may be there twice: the error is of
+ * what, and words are DynamoDB's.
  */
 ItemTarget **
 target_sort(ItemTarget *targets, int n, const char *what, const char *words)
@@ -204,7 +204,7 @@ same_collection(const ItemTarget *a, const ItemTarget *b)
 	return true;
 }
 
-/* After all writes: the collections of tables with local indexes (docs/semantics.md, R17). */
+/* Measures collections of tables with local indexes, after all writes (docs/semantics.md, R17). */
 void
 target_measure_collections(const ItemMeter *meter, ItemTarget *const *sorted, int n)
 {

@@ -20,7 +20,7 @@
 
 typedef struct Transact Transact;
 
-/* An action on its way. */
+/* This is an action on its way. */
 typedef struct Step
 {
 	Transact *transact;
@@ -67,7 +67,7 @@ parse_expressions(Step *step)
 	expr_request_done(request->expressions);
 }
 
-/* Whether somebody asks for the item that the step writes. */
+/* Returns whether somebody asks for the item that the step writes. */
 static bool
 returns(const Step *step)
 {
@@ -106,7 +106,7 @@ refuse_target(const TransactRequest *request, int number, void *arg)
 }
 
 static Transact *
-prepare(const TransactRequest *request, Operation *operation)
+transact_prepare(const TransactRequest *request, Operation *operation)
 {
 	int n = request->nactions;
 	Transact *t = palloc0(sizeof(Transact));
@@ -149,21 +149,21 @@ prepare(const TransactRequest *request, Operation *operation)
  */
 
 static char *
-copy(const char *text)
+transact_copy(const char *text)
 {
 	return text == NULL ? NULL : pstrdup(text);
 }
 
-/* The reason's texts are copied. */
+/* Fails the step by a reason, whose texts are copied. */
 static void
-fail(Step *step, CancelReason reason)
+transact_fail_step(Step *step, CancelReason reason)
 {
 	MemoryContext old = MemoryContextSwitchTo(step->transact->context);
 
-	reason.message = copy(reason.message);
-	reason.detail = copy(reason.detail);
-	reason.hint = copy(reason.hint);
-	reason.words = copy(reason.words);
+	reason.message = transact_copy(reason.message);
+	reason.detail = transact_copy(reason.detail);
+	reason.hint = transact_copy(reason.hint);
+	reason.words = transact_copy(reason.words);
 	*step->reason = reason;
 	MemoryContextSwitchTo(old);
 }
@@ -179,17 +179,17 @@ fail_condition(Step *step)
 {
 	MemoryContext old = MemoryContextSwitchTo(step->transact->context);
 
-	fail(step, (CancelReason){.code = "ConditionalCheckFailed",
-							  .message = "The conditional request failed"});
+	transact_fail_step(step, (CancelReason){.code = "ConditionalCheckFailed",
+											.message = "The conditional request failed"});
 	if (step->action->request.old_on_failure && step->write->old != NULL)
 		step->reason->item =
 			item_from_value(item_root(action_returned(&step->action->request, step->write->old)));
 	MemoryContextSwitchTo(old);
 }
 
-/* A form may refuse an item that is not of its own kind. */
+/* Looks at the item as the form shows it, which may refuse one that is not of its own kind. */
 static void
-look(void *arg)
+transact_look(void *arg)
 {
 	Step *step = arg;
 
@@ -223,30 +223,31 @@ compute_new(void *arg)
 	}
 }
 
-/* False if the item, or that there is none, fails the step. */
+/* Returns false if the item, or that there is none, fails the step. */
 static bool
 may_write(Step *step, const DynItem *old)
 {
 	const ItemRequest *request = &step->action->request;
 
 	if (request->insert && old != NULL)
-		fail(step, (CancelReason){
-					   .code = "DuplicateItem", .message = DUPLICATE, .words = DUPLICATE_WORDS});
+		transact_fail_step(step, (CancelReason){.code = "DuplicateItem",
+												.message = DUPLICATE,
+												.words = DUPLICATE_WORDS});
 	else if (!action_passes(request, step->condition, old))
 		fail_condition(step);
 	return !failed(step);
 }
 
-/* False if the error, which may be NULL, finds the action invalid. */
+/* Returns false if the error, which may be NULL, finds the action invalid. */
 static bool
 is_valid(Step *step, const ErrorData *error)
 {
 	if (error != NULL)
-		fail(step, action_invalid(error));
+		transact_fail_step(step, action_invalid(error));
 	return error == NULL;
 }
 
-/* Entities check values, by functions of their types. */
+/* Returns whether the step may call functions of types: entities check values by them. */
 static bool
 calls_types(const Step *step)
 {
@@ -254,16 +255,16 @@ calls_types(const Step *step)
 		   (step->action->request.form != NULL || step->target->table->enforced);
 }
 
-/* The last judgement counts. */
+/* Judges whether the step may write.  The last judgement counts. */
 static void
-judge(Step *step, DynItem *old)
+transact_judge(Step *step, DynItem *old)
 {
 	bool forms = step->action->request.form != NULL && old != NULL;
 
 	*step->reason = (CancelReason){0};
 	step->write->old = old;
 	step->write->new = old;
-	if (forms && !is_valid(step, action_try(look, step)))
+	if (forms && !is_valid(step, action_try(transact_look, step)))
 		return;
 	if (may_write(step, old) &&
 		!is_valid(step, calls_types(step) ? action_attempt(compute_new, step)
@@ -280,19 +281,19 @@ judged_item(DynItem *old, void *arg)
 {
 	Step *step = arg;
 
-	judge(step, old);
+	transact_judge(step, old);
 	/* a write is under way that has to be told an item: it stays as it is */
 	return failed(step) ? old : unconstify(DynItem *, step->write->new);
 }
 
-/* Whether somebody asks for the item that was there. */
+/* Returns whether somebody asks for the item that was there. */
 static bool
 needs_old(const Step *step)
 {
 	return write_looks(step->target->writer, step->write) || step->transact->request->meter != NULL;
 }
 
-/* What nothing can be said against need not be looked at any more. */
+/* Returns whether nothing can be said against the step, so that its item need not be looked at. */
 static bool
 cannot_fail(const Step *step)
 {
@@ -303,7 +304,7 @@ cannot_fail(const Step *step)
 		   (request->form == NULL || step->action->kind == TRANSACT_PUT);
 }
 
-/* The ways of one statement.  False if none of them did: then the item has to be locked first. */
+/* Tries to write by one statement.  Returns false if the item has to be locked first. */
 static bool
 write_at_once(Step *step)
 {
@@ -340,7 +341,7 @@ lock_kind(const Step *step)
 	return STORE_LOCK_REPLACE;
 }
 
-/* The key attributes alone, for a placeholder: only a put has more, and it makes an item. */
+/* Holds the key by a placeholder of key attributes only: a put has more, and makes an item. */
 static bool
 hold_absent(const Step *step)
 {
@@ -348,7 +349,7 @@ hold_absent(const Step *step)
 	return write_hold_absent(step->target->writer, step->write, step->action->request.item);
 }
 
-/* False if there is an item now where there was none. */
+/* Returns false if there is an item now where there was none. */
 static bool
 write_absent(const Step *step, int attempt)
 {
@@ -366,7 +367,7 @@ write_locked(Step *step)
 
 	for (int attempt = 1;; attempt++)
 	{
-		judge(step, write_lock(writer, write, lock_kind(step)));
+		transact_judge(step, write_lock(writer, write, lock_kind(step)));
 		if (failed(step) || step->transact->failed)
 			return;
 		if (write->old != NULL)
@@ -381,7 +382,7 @@ write_locked(Step *step)
 		write_replace(writer, write);
 }
 
-/* In the memory of the call. */
+/* Keeps what is returned of the step in the memory of the call. */
 static void
 keep_returned(Step *step)
 {
@@ -405,7 +406,7 @@ size_of(const DynItem *item)
 }
 
 static void
-perform(Step *step)
+transact_perform(Step *step)
 {
 	Transact *t = step->transact;
 	const ItemTarget *target = step->target;
@@ -429,7 +430,7 @@ perform(Step *step)
 	target_measure(t->request->meter, target, write->old, write->new);
 }
 
-/* The limit of a collection, after all actions together (docs/semantics.md, L05). */
+/* Checks the limit of each collection after all actions together (docs/semantics.md, L05). */
 static void
 check_collections(Transact *t)
 {
@@ -444,15 +445,15 @@ check_collections(Transact *t)
 		target_begin(t->tables, step->target);
 		store_begin(&callback);
 		if (collection_is_full(step->target->table, &step->write->key, &size))
-			fail(step, (CancelReason){.code = "ItemCollectionSizeLimitExceeded",
-									  .message = COLLECTION_IS_FULL,
-									  .words = COLLECTION_IS_FULL_WORDS});
+			transact_fail_step(step, (CancelReason){.code = "ItemCollectionSizeLimitExceeded",
+													.message = COLLECTION_IS_FULL,
+													.words = COLLECTION_IS_FULL_WORDS});
 		store_end(&callback);
 		t->failed |= failed(step);
 	}
 }
 
-/* How many steps from this one on are puts into one table that nothing can be said against. */
+/* Returns how many steps from this one on are puts into one table that cannot fail. */
 static int
 puts_together(const Transact *t, ItemTarget *const *order, int n)
 {
@@ -470,7 +471,7 @@ puts_together(const Transact *t, ItemTarget *const *order, int n)
 	return i;
 }
 
-/* In the order of their keys like all others, only in one statement. */
+/* Does puts in the order of their keys like all others, only in one statement. */
 static void
 put_together(const Transact *t, ItemTarget *const *order, int n)
 {
@@ -492,14 +493,14 @@ perform_next(Transact *t, ItemTarget *const *order, int n)
 
 	if (together <= 1)
 	{
-		perform(&t->steps[order[0]->number]);
+		transact_perform(&t->steps[order[0]->number]);
 		return 1;
 	}
 	put_together(t, order, together);
 	return together;
 }
 
-/* Also one of PartiQL's INSERT, that there is no item yet. */
+/* Returns whether a condition has failed, as one that PartiQL's INSERT has: there is no item. */
 static bool
 any_condition_failed(const Transact *t)
 {
@@ -552,7 +553,7 @@ keep_written(const TransactRequest *request, ItemTarget **order)
 	return n;
 }
 
-/* What an item is now stands for what its action was counted by, if nobody had asked for that. */
+/* Returns an item's size now, which stands for what its action was counted by, if nobody asked. */
 static Size
 size_now(StoreReader *reader, const ItemTarget *target)
 {
@@ -566,8 +567,9 @@ size_now(StoreReader *reader, const ItemTarget *target)
 }
 
 /*
- * What was done before takes what it would take to read the items by which it was counted.  Items are
- * read by a new snapshot, since the call may have waited for the one that has just done it.
+ * Counts for what was done before what it would take to read the items by which it was counted.
+ * Items are read by a new snapshot, since the call may have waited for the one that has just done
+ * it.
  */
 static void
 measure_replay(const Transact *t, const uint32 *sizes)
@@ -599,11 +601,11 @@ measure_replay(const Transact *t, const uint32 *sizes)
 }
 
 /*
- * What is returned is kept with the token: it may have values that no other call would make, and sizes
- * of items that are gone.
+ * Keeps what is returned with the token: it may have values that no other call would make, and
+ * sizes of items that are gone.
  */
 static void
-answer(const Transact *t, const RequestToken *token)
+transact_answer(const Transact *t, const RequestToken *token)
 {
 	bytea *returned = token->token == NULL ? NULL : transact_pack(t->request, t->sizes);
 
@@ -638,7 +640,7 @@ run_transact(Operation *operation, void *arg)
 	Transact *t;
 
 	transact_check_request(request);
-	t = prepare(request, operation);
+	t = transact_prepare(request, operation);
 	action_examine(request, check_target, refuse_target, t);
 	order = target_sort(t->targets, request->nactions, "the transaction", TRANSACT_TWICE_WORDS);
 	target_begin_several(t->tables, &t->targets[0]);
@@ -649,7 +651,7 @@ run_transact(Operation *operation, void *arg)
 	{
 		perform_all(t, order);
 		target_measure_collections(request->meter, order, keep_written(request, order));
-		answer(t, &token);
+		transact_answer(t, &token);
 		count_written(t);
 	}
 	else
@@ -660,8 +662,8 @@ run_transact(Operation *operation, void *arg)
 }
 
 /*
- * False if the token says that it was done before: then nothing is done, and what is returned is
- * what the first call has returned.
+ * Runs a transaction.  Returns false if the token says that it was done before: then nothing is
+ * done, and what is returned is what the first call has returned.
  */
 bool
 action_transact(const TransactRequest *request)

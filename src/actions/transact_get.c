@@ -115,7 +115,7 @@ require_right_to_lock(const ItemTarget *target)
 				 errhint(LOCK_HINT)));
 }
 
-/* An item that is not there, or that a policy of row-level security hides. */
+/* This is an item that is not there, or that a policy of row-level security hides. */
 typedef struct Absence
 {
 	const TransactRequest *request;
@@ -133,7 +133,7 @@ hold_absent(void *arg)
 									  absence->request->actions[target->number].request.item);
 }
 
-/* False if there is an item now.  A role that may not write a key need not keep it absent. */
+/* Returns false if there is an item.  A role that may not write a key need not keep it absent. */
 static bool
 stays_absent(Absence *absence)
 {
@@ -166,7 +166,7 @@ lock_item(const TransactRequest *request, ItemTarget *target)
 	}
 }
 
-/* The items by their number, locked in the order of all calls; NULL if no locks are needed. */
+/* Returns the items by their number, locked in the order of all calls, or NULL without locks. */
 static DynItem **
 lock_items(const TransactRequest *request, const TargetTables *tables, ItemTarget *targets,
 		   ItemTarget *const *order)

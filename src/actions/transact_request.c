@@ -20,7 +20,7 @@ text_size(const text *t)
 	return t == NULL ? 0 : VARSIZE_ANY_EXHDR(t);
 }
 
-/* What the action itself brings, whatever it finds. */
+/* Returns the size of what the action itself brings, whatever it finds. */
 static Size
 action_size(const TransactAction *action)
 {
@@ -59,8 +59,8 @@ check_distinct(const TransactRequest *request)
 }
 
 /*
- * The number of actions and the token of a call that is no request, whose members have these limits
- * (docs/semantics.md, X07, X09).
+ * Checks the number of actions and the token of a call that is no request, whose members have these
+ * limits (docs/semantics.md, X07, X09).
  */
 void
 transact_check_arguments(const TransactRequest *request)
@@ -82,7 +82,7 @@ transact_check_arguments(const TransactRequest *request)
 						errmsg("a token must have 1 to %d characters", DYN_MAX_TOKEN)));
 }
 
-/* What needs no table: the size (docs/semantics.md, X08), and items that are there twice. */
+/* Checks what needs no table: the size (docs/semantics.md, X08), and items that are there twice. */
 void
 transact_check_request(const TransactRequest *request)
 {
@@ -114,7 +114,7 @@ forbid_empty_key(const DynTable *table, const DynItem *item)
 	}
 }
 
-/* The value of an attribute as it is written by an item that is put, or by an update. */
+/* Finds the value of an attribute as an item that is put, or an update, writes it. */
 static bool
 written_value(const DynItem *item, const Expr *update, ItemSpan attribute, ItemSpan *value)
 {
@@ -173,7 +173,7 @@ hash_bytes_of(pg_cryptohash_ctx *ctx, const void *data, Size len)
 		elog(ERROR, "could not compute a hash: %s", pg_cryptohash_error(ctx));
 }
 
-/* With its length, so that parts cannot run into each other. */
+/* Hashes a part with its length, so that parts cannot run into each other. */
 static void
 hash_part(pg_cryptohash_ctx *ctx, const void *varlena)
 {
@@ -185,9 +185,9 @@ hash_part(pg_cryptohash_ctx *ctx, const void *varlena)
 }
 
 /*
- * Which table a name stands for.  An OID may be given out again, so there are two of them, and the
- * UUID that a table of CreateTable has.  None of them changes while the table exists.  A distributed
- * table has other OIDs on each node, but the same name and shards.
+ * Hashes which table a name stands for.  An OID may be given out again, so there are two of them,
+ * and the UUID that a table of CreateTable has.  None of them changes while the table exists.  A
+ * distributed table has other OIDs on each node, but the same name and shards.
  */
 static void
 hash_table(pg_cryptohash_ctx *ctx, const ItemTarget *target)
@@ -229,8 +229,8 @@ hash_action(pg_cryptohash_ctx *ctx, const TransactAction *action, const ItemTarg
 }
 
 /*
- * Equal for requests with equal actions on the same tables; items, names and values compare by
- * value.  The targets are those of the actions, and locked.
+ * Returns a hash that is equal for requests with equal actions on the same tables; items, names and
+ * values compare by value.  The targets are those of the actions, and locked.
  */
 bytea *
 transact_request_hash(const TransactRequest *request, const ItemTarget *targets)

@@ -39,14 +39,14 @@ write_close(ItemWriter *writer)
 
 /* Calls of the store are between these two. */
 static void
-begin(const ItemWriter *writer, ErrorContextCallback *callback)
+write_begin(const ItemWriter *writer, ErrorContextCallback *callback)
 {
 	if (!writer->plain_conflicts)
 		store_begin(callback);
 }
 
 static void
-end(const ItemWriter *writer, const ErrorContextCallback *callback)
+write_end(const ItemWriter *writer, const ErrorContextCallback *callback)
 {
 	if (!writer->plain_conflicts)
 		store_end(callback);
@@ -89,8 +89,8 @@ write_prepare(const ItemWriter *writer, const DynItem *item, ItemWrite *write)
 }
 
 /*
- * The same of an item that a call brings: its limits are narrower than those of what is stored, which
- * may have come from an earlier version (docs/semantics.md, T14, T24).
+ * Prepares the put of an item that a call brings: its limits are narrower than those of what is
+ * stored, which may have come from an earlier version (docs/semantics.md, T14, T24).
  */
 void
 write_prepare_put(const ItemWriter *writer, const DynItem *item, ItemWrite *write)
@@ -166,9 +166,9 @@ write_put(ItemWriter *writer, ItemWrite *write)
 		write_change(writer, write, EXPECT_REPLACE, NULL, NULL);
 		return;
 	}
-	begin(writer, &callback);
+	write_begin(writer, &callback);
 	store_put(writer->store, write->row);
-	end(writer, &callback);
+	write_end(writer, &callback);
 }
 
 /*
@@ -182,13 +182,13 @@ write_insert(ItemWriter *writer, ItemWrite *write)
 	bool inserted;
 
 	(void) write_looks(writer, write);
-	begin(writer, &callback);
+	write_begin(writer, &callback);
 	inserted = store_insert(writer->store, write->row);
-	end(writer, &callback);
+	write_end(writer, &callback);
 	return inserted;
 }
 
-/* An item, NULL if there is none, is about to be judged, and stays if it fails. */
+/* Measures an item, NULL if there is none, that is about to be judged, and stays if it fails. */
 static void
 measure_found(const ItemWriter *writer, const DynItem *old)
 {
@@ -196,7 +196,7 @@ measure_found(const ItemWriter *writer, const DynItem *old)
 		writer->measure->old = writer->measure->new = old;
 }
 
-/* A change that is under way. */
+/* This is a change that is under way. */
 typedef struct Change
 {
 	const ItemWriter *writer;
@@ -205,7 +205,7 @@ typedef struct Change
 	void *arg;
 } Change;
 
-/* What an item becomes; NULL: there was none, and there is to be none. */
+/* Returns what an item becomes; NULL means that there was none, and that there is to be none. */
 static const DynRow *
 changed_row(DynItem *old, void *arg)
 {
@@ -259,9 +259,9 @@ write_change_present(ItemWriter *writer, ItemWrite *write, ItemChange change, vo
 	bool done;
 
 	(void) write_looks(writer, write);
-	begin(writer, &callback);
+	write_begin(writer, &callback);
 	done = store_change(writer->store, &write->key, changed_row, &c);
-	end(writer, &callback);
+	write_end(writer, &callback);
 	return done;
 }
 
@@ -278,14 +278,14 @@ write_change(ItemWriter *writer, ItemWrite *write, WriteExpectation expectation,
 	bool done = false;
 
 	(void) write_looks(writer, write);
-	begin(writer, &callback);
+	write_begin(writer, &callback);
 	if (expectation == EXPECT_REPLACE)
 		done = store_change(writer->store, &write->key, changed_row, &c);
 	else if (expectation == EXPECT_INSERT)
 		done = store_insert(writer->store, write->row);
 	if (!done)
 		change_locked(writer, &c);
-	end(writer, &callback);
+	write_end(writer, &callback);
 }
 
 /* Locks the item of the write's key, and returns it as write->old; NULL if there is none. */
@@ -294,9 +294,9 @@ write_lock(ItemWriter *writer, ItemWrite *write, StoreLock lock)
 {
 	ErrorContextCallback callback;
 
-	begin(writer, &callback);
+	write_begin(writer, &callback);
 	write->old = store_lock(writer->store, &write->key, lock);
-	end(writer, &callback);
+	write_end(writer, &callback);
 	return write->old;
 }
 
@@ -307,9 +307,9 @@ write_replace(ItemWriter *writer, ItemWrite *write)
 	ErrorContextCallback callback;
 
 	(void) write_looks(writer, write);
-	begin(writer, &callback);
+	write_begin(writer, &callback);
 	store_replace(writer->store, write->row);
-	end(writer, &callback);
+	write_end(writer, &callback);
 }
 
 /* Deletes an item that write_lock() has found. */
@@ -318,10 +318,10 @@ write_delete_locked(ItemWriter *writer, ItemWrite *write)
 {
 	ErrorContextCallback callback;
 
-	begin(writer, &callback);
+	write_begin(writer, &callback);
 	(void) store_delete(writer->store, &write->key, false);
 	write->new = NULL;
-	end(writer, &callback);
+	write_end(writer, &callback);
 }
 
 /*
@@ -334,9 +334,9 @@ write_hold_absent(ItemWriter *writer, const ItemWrite *write, const DynItem *key
 	ErrorContextCallback callback;
 	bool absent;
 
-	begin(writer, &callback);
+	write_begin(writer, &callback);
 	absent = store_hold_absent(writer->rel, &write->key, key);
-	end(writer, &callback);
+	write_end(writer, &callback);
 	return absent;
 }
 
@@ -366,12 +366,12 @@ write_read_back(ItemWriter *writer, ItemWrite *write)
 
 	if (write->new == NULL)
 		return;
-	begin(writer, &callback);
+	write_begin(writer, &callback);
 	/* the lock is ours already, and unlike a read it sees our own write */
 	item = store_lock(writer->store, &write->key, STORE_LOCK_REPLACE);
 	if (item != NULL)
 		write->new = item;
-	end(writer, &callback);
+	write_end(writer, &callback);
 }
 
 /*
@@ -383,7 +383,7 @@ write_delete(ItemWriter *writer, ItemWrite *write, bool want_old, ItemJudge judg
 {
 	ErrorContextCallback callback;
 
-	begin(writer, &callback);
+	write_begin(writer, &callback);
 	if (judge == NULL)
 		write->old = store_delete(writer->store, &write->key, want_old);
 	else
@@ -395,14 +395,14 @@ write_delete(ItemWriter *writer, ItemWrite *write, bool want_old, ItemJudge judg
 			(void) store_delete(writer->store, &write->key, false);
 	}
 	write->new = NULL;
-	end(writer, &callback);
+	write_end(writer, &callback);
 }
 
 /*
  * Done
  */
 
-/* Only tables with local indexes have collections that are measured (docs/semantics.md, R17). */
+/* Measures a collection; only tables with local indexes have those (docs/semantics.md, R17). */
 static void
 measure_collection(const ItemWriter *writer, const ItemWrite *write)
 {
@@ -423,7 +423,7 @@ write_done(ItemWriter *writer, ItemWrite *write)
 {
 	ErrorContextCallback callback;
 
-	begin(writer, &callback);
+	write_begin(writer, &callback);
 	if (write->watch == COLLECTION_ROOM || write->watch == COLLECTION_LOOK)
 		collection_written(write->watch, writer->table, &write->key, write->old, write->new);
 	if (writer->measure != NULL)
@@ -432,7 +432,7 @@ write_done(ItemWriter *writer, ItemWrite *write)
 		writer->measure->new = write->new;
 		measure_collection(writer, write);
 	}
-	end(writer, &callback);
+	write_end(writer, &callback);
 }
 
 /*
@@ -479,9 +479,9 @@ write_put_many(ItemWriter *writer, int n, ItemWrite *const *writes)
 		}
 	}
 	rows = rows_of(writes, n);
-	begin(writer, &callback);
+	write_begin(writer, &callback);
 	store_put_many(writer->store, n, rows);
-	end(writer, &callback);
+	write_end(writer, &callback);
 	for (int i = 0; i < n; i++)
 		write_done(writer, writes[i]);
 	pfree(rows);
@@ -496,9 +496,9 @@ write_insert_many(ItemWriter *writer, int n, ItemWrite *const *writes, bool *ins
 
 	for (int i = 0; i < n; i++)
 		(void) write_looks(writer, writes[i]);
-	begin(writer, &callback);
+	write_begin(writer, &callback);
 	store_insert_many(writer->store, n, rows, inserted);
-	end(writer, &callback);
+	write_end(writer, &callback);
 	for (int i = 0; i < n; i++)
 	{
 		if (inserted[i])
@@ -516,8 +516,8 @@ write_delete_many(ItemWriter *writer, int n, ItemWrite *const *writes)
 
 	for (int i = 0; i < n; i++)
 		keys[i] = &writes[i]->key;
-	begin(writer, &callback);
+	write_begin(writer, &callback);
 	store_delete_many(writer->store, n, keys);
-	end(writer, &callback);
+	write_end(writer, &callback);
 	pfree(keys);
 }

@@ -16,7 +16,7 @@
 
 #include "actions/actions.h"
 
-/* A table, for the writes of one call. */
+/* This is a table, for the writes of one call. */
 typedef struct ItemWriter
 {
 	Relation rel; /* the caller has it open and locked, and closes it */
@@ -26,7 +26,7 @@ typedef struct ItemWriter
 	bool plain_conflicts; /* deadlocks keep PostgreSQL's error code */
 } ItemWriter;
 
-/* An item on its way. */
+/* This is an item on its way. */
 typedef struct ItemWrite
 {
 	DynKeyValues key;
@@ -36,7 +36,7 @@ typedef struct ItemWrite
 	const DynItem *new; /* the item after the write; NULL: none */
 } ItemWrite;
 
-/* What a change most likely comes to: the store tries that first. */
+/* Says what a change most likely comes to, which the store tries first. */
 typedef enum WriteExpectation
 {
 	EXPECT_REPLACE, /* there is an item, and another one takes its place */
@@ -54,8 +54,8 @@ typedef DynItem *(*ItemChange)(DynItem *old, void *arg);
 typedef void (*ItemJudge)(const DynItem *old, void *arg);
 
 /*
- * A rule for the items of some tables that a layer above adds.  Raises an error if the item must
- * not be stored.
+ * This is a rule for the items of some tables that a layer above adds.  Raises an error if the item
+ * must not be stored.
  */
 typedef void (*ItemCheck)(Relation rel, const DynTable *table, const DynItem *item);
 
@@ -91,7 +91,7 @@ extern void write_delete(ItemWriter *writer, ItemWrite *write, bool want_old, It
 /* done */
 extern void write_done(ItemWriter *writer, ItemWrite *write);
 
-/* all three of many items: keys in the order of the primary key, and distinct */
+/* These do all three for many items: keys in the order of the primary key, and distinct. */
 extern void write_put_many(ItemWriter *writer, int n, ItemWrite *const *writes);
 extern void write_insert_many(ItemWriter *writer, int n, ItemWrite *const *writes, bool *inserted);
 extern void write_delete_many(ItemWriter *writer, int n, ItemWrite *const *writes);

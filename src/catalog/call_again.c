@@ -20,7 +20,7 @@ append_texts(StringInfo sql, const char *before, const ItemSpan *texts, int n, b
 	appendStringInfoString(sql, array ? "]" : "");
 }
 
-/* The arguments of dyn_create_index() after the index's name. */
+/* Appends the arguments of dyn_create_index() after the index's name. */
 static void
 append_definition(StringInfo sql, const DynIndexSpec *spec)
 {
@@ -55,7 +55,7 @@ append_ttl_call(StringInfo sql, const char *table, const DynShape *shape)
 	}
 }
 
-/* The table's name as an argument.  A schema with a dot in its name cannot be named, so it is on the search_path. */
+/* Returns the name as an argument, without its schema if that has a dot and cannot be named. */
 static const char *
 table_argument(Relation rel)
 {

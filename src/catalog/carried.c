@@ -80,16 +80,16 @@ static const Field carried_fields[] = {
 	 .choices = dyn_compression_names},
 	{NULL}};
 
-/* Whether the text of a derived column's source is such a definition, and not a key. */
+/* Returns whether the text of a derived column's source is such a definition, and not a key. */
 bool
 dyn_carried_is_spec(ItemSpan spec)
 {
 	return spec.len > 0 && spec.data[0] == '{' && spec.data[spec.len - 1] == '}';
 }
 
-/* What no definition of ours has, and an owner may have written. */
+/* Raises an error for what no definition of ours has, and an owner may have written. */
 static void
-check(const FieldReader *reader, const DynCarried *carried)
+carried_check(const FieldReader *reader, const DynCarried *carried)
 {
 	for (int i = 1; i < carried->nincluded; i++)
 	{
@@ -110,7 +110,7 @@ dyn_carried_parse(ItemSpan spec)
 	carried->whole = true;
 	fields_read(&reader, carried_fields, carried,
 				item_root(item_parse(spec.data, (int) spec.len, ITEM_SYNTAX_PLAIN_ITEM, NULL)));
-	check(&reader, carried);
+	carried_check(&reader, carried);
 	return carried;
 }
 
@@ -167,7 +167,7 @@ same_spans(const ItemSpan *a, const ItemSpan *b, int n)
 	return true;
 }
 
-/* Whether two definitions carry the same of every item. */
+/* Returns whether two definitions carry the same of every item. */
 bool
 dyn_carried_equal(const DynCarried *a, const DynCarried *b)
 {
@@ -185,7 +185,7 @@ dyn_carried_equal(const DynCarried *a, const DynCarried *b)
 /* What is so many times as long as the limit is not compressed to see whether it fits. */
 #define WORTH_COMPRESSING 8
 
-/* The part of an item that entries carry, not compressed; the item itself if they carry all of it. */
+/* Returns the part of an item that entries carry, not compressed; that may be the item itself. */
 const DynItem *
 dyn_carried_part(const DynCarried *carried, const DynItem *item)
 {
@@ -210,7 +210,7 @@ dyn_carried_part(const DynCarried *carried, const DynItem *item)
 	return item_build_finish(&b);
 }
 
-/* Where an attribute of so many bytes ends in an entry, as heap_fill_tuple() places it. */
+/* Returns where an attribute of so many bytes ends in an entry, as heap_fill_tuple() places it. */
 static Size
 place_bytes(Size at, Size bytes)
 {
@@ -230,7 +230,7 @@ key_bytes(ItemType type, ItemSpan value)
 	return bytes;
 }
 
-/* The bytes of an entry's keys; false if the item lacks one, or has another type for it. */
+/* Adds the bytes of an entry's keys; false if the item lacks one, or has another type for it. */
 static bool
 place_keys(const DynCarried *carried, const DynItem *item, Size *at)
 {
@@ -250,11 +250,12 @@ place_keys(const DynCarried *carried, const DynItem *item, Size *at)
 }
 
 /*
- * index_form_tuple() compresses longer values; done here, the value does not depend on a setting of
- * the session, and is compressed once for row and entry.  Returns NULL if it is not compressed.
+ * Compresses a value, as index_form_tuple() does with longer ones; done here, the value does not
+ * depend on a setting of the session, and is compressed once for row and entry.  Returns NULL if it
+ * is not compressed.
  */
 static struct varlena *
-compress(const DynCarried *carried, const DynItem *part)
+carried_compress(const DynCarried *carried, const DynItem *part)
 {
 	char method = TOAST_PGLZ_COMPRESSION;
 
@@ -284,7 +285,7 @@ dyn_carried_make(const DynCarried *carried, const DynItem *item, Datum *value)
 	part = dyn_carried_part(carried, item);
 	if (VARSIZE_ANY(part) > (Size) carried->limit * WORTH_COMPRESSING)
 		return false;
-	compressed = compress(carried, part);
+	compressed = carried_compress(carried, part);
 	at = compressed == NULL ? place_bytes(at, VARSIZE_ANY_EXHDR(part))
 							: INTALIGN(at) + VARSIZE(compressed);
 	*value = PointerGetDatum(compressed == NULL ? part : compressed);

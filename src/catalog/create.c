@@ -93,7 +93,7 @@ require_object(const Jsonb *definitions, bool local)
 														: "{\"GSI1\": " GLOBAL_INDEX_FORM "}")));
 }
 
-/* Definitions of indexes: a JSON object, with the indexes' names as its members. */
+/* Adds definitions of indexes: a JSON object, with the indexes' names as its members. */
 static void
 add_indexes(DynShape *shape, Jsonb *definitions, bool local)
 {
@@ -191,7 +191,7 @@ create_relation(const DynShape *shape, int64 fillfactor)
 	}
 }
 
-/* Two indexes with the same keys share a btree. */
+/* Creates the indexes; two with the same keys share a btree. */
 static void
 create_indexes(const DynShape *shape, Oid namespace, const char *relation)
 {
@@ -213,8 +213,9 @@ create_indexes(const DynShape *shape, Oid namespace, const char *relation)
 }
 
 /*
- * Two sessions that create a table of one name at the same time both get past creation_name(); the
- * second one gets this error instead of a violation of a catalog's unique index.
+ * Creates the table.  Two sessions that create a table of one name at the same time both get past
+ * creation_name(); the second one gets this error instead of a violation of a catalog's unique
+ * index.
  */
 static void
 create_table(const DynShape *shape, int64 fillfactor, ItemSpan name)
@@ -317,7 +318,7 @@ check_same_keys(const DynTable *table, const DynShape *there, const DynShape *wa
 										 : psprintf(", \"%s\"", item_quoted(there->keys[1]))));
 }
 
-/* Global indexes may have been made since; local ones cannot. */
+/* Checks the indexes: global ones may have been made since, but local ones cannot. */
 static void
 check_same_indexes(const DynTable *table, const DynShape *there, const DynShape *wanted)
 {
@@ -359,7 +360,7 @@ check_same(const Creation *wanted)
 	relation_close(rel, AccessShareLock);
 }
 
-/* Another session may create it at the same time: so it is tried first. */
+/* Creates the table unless it is there, which another session may cause: so it is tried first. */
 static void
 create_unless_there(Creation *wanted)
 {
@@ -413,7 +414,7 @@ dyn_create_table(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* As DROP TABLE looks at rights. */
+/* Checks rights as DROP TABLE does. */
 static void
 check_may_drop(Relation rel)
 {
@@ -431,7 +432,7 @@ check_protection(Oid relid)
 				  "Disable deletion protection first.");
 }
 
-/* Unless what depends on the table goes with it. */
+/* Raises an error for what depends on the table and does not go with it. */
 static void
 check_dependents(Relation rel)
 {

@@ -23,8 +23,8 @@
 #define MOST_LISTED 10
 
 /*
- * What depends on relation $1 or its row type, or on its columns $2, and does not go with them: the
- * views $3 do without.  The rule of a view is told as the view.
+ * This finds what depends on relation $1 or its row type, or on its columns $2, and does not go
+ * with them: the views $3 do without.  The rule of a view is told as the view.
  */
 static const char dependents_sql[] =
 	"WITH found AS (SELECT classid, objid, objsubid, deptype FROM pg_catalog.pg_depend"
@@ -52,7 +52,7 @@ static const char dependents_sql[] =
 	" AND o.classid OPERATOR(pg_catalog.=) f.classid AND o.objid OPERATOR(pg_catalog.=) f.objid"
 	" AND o.objsubid OPERATOR(pg_catalog.=) f.objsubid) ORDER BY 1";
 
-/* As OIDs, for an array of these. */
+/* Returns numbers of columns as OIDs, for an array of these. */
 static List *
 column_numbers(Oid relid, List *names)
 {

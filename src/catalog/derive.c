@@ -39,7 +39,7 @@ same_datum(Datum a, Datum b)
 	return datum_image_eq(a, b, false, -1);
 }
 
-/* What is carried is the same if its bytes are, however they are compressed. */
+/* Returns whether two values are the same; what is carried is so however it is compressed. */
 static bool
 same_column(const DynKey *key, Datum a, Datum b)
 {
@@ -62,7 +62,7 @@ add_problem(DynRow *row, const DynProblem *problem)
 }
 
 /*
- * The keys of one index.  An item that lacks one of the attributes is not in the index.  An
+ * Checks the keys of one index.  An item that lacks one of the attributes is not in the index.  An
  * attribute that it has must be a valid key there, or the write is refused (docs/semantics.md, I06,
  * I07, I08, I09).
  */
@@ -113,9 +113,9 @@ show_counters(void)
 #endif
 
 /*
- * Whether a column depends on its table alone, and so goes without it only if a command says so.  The
- * drop of a type, a collation, a function or a session's temporary objects is not to fail at the column
- * of a table that somebody else may have made.
+ * Returns whether a column depends on its table alone, and so goes without it only if a command
+ * says so.  The drop of a type, a collation, a function or a session's temporary objects is not to
+ * fail at the column of a table that somebody else may have made.
  */
 static bool
 depends_on_table_alone(Relation rel, Form_pg_attribute column)
@@ -125,7 +125,7 @@ depends_on_table_alone(Relation rel, Form_pg_attribute column)
 		   !OidIsValid(rel->rd_rel->reloftype);
 }
 
-/* A command drops a column: the primary key of a table of items stays as it is. */
+/* Refuses the drop of a column of the primary key of a table of items. */
 static void
 check_drop(ObjectAccessType access, Oid class, Oid object, int part)
 {
@@ -163,9 +163,9 @@ check_drop(ObjectAccessType access, Oid class, Oid object, int part)
 }
 
 /*
- * Servers with assertions count what a write looks for, since finding attributes is most of what a
- * write costs beside the store: the setting dynamo_table.derive_counters.  Called once by
- * _PG_init().
+ * Defines the setting dynamo_table.derive_counters: servers with assertions count what a write
+ * looks for, since finding attributes is most of what a write costs beside the store.  Called once
+ * by _PG_init().
  */
 void
 dyn_derive_init(void)
@@ -268,7 +268,7 @@ fail_problem(const DynTable *table, const DynProblem *problem)
 	dyn_fail_index_key(problem->index, problem->key, problem->partition, problem->value);
 }
 
-/* The size of an item and its copies in local indexes together (docs/semantics.md, R18). */
+/* Returns the size of an item and its copies in local indexes together (docs/semantics.md, R18). */
 Size
 dyn_size_with_copies(const DynTable *table, const DynItem *item, ItemSizeRule rule)
 {
@@ -284,14 +284,14 @@ dyn_size_with_copies(const DynTable *table, const DynItem *item, ItemSizeRule ru
 	return size;
 }
 
-/* A copy is never larger than the item, whose size is at most twice that of its encoding. */
+/* Returns whether an item is far from the limit: it and a copy have at most twice its encoding. */
 static inline bool
 is_small(const DynTable *table, const DynItem *item)
 {
 	return VARSIZE_ANY(item) < ITEM_MAX_SIZE / (2 * (1 + table->nindexes));
 }
 
-/* The limit of an item and its copies in local indexes together (docs/semantics.md, L14). */
+/* Checks the limit of an item and its copies in local indexes together (docs/semantics.md, L14). */
 static void
 check_local_copies(const DynTable *table, const DynItem *old, const DynItem *item,
 				   ItemSizeRule rule)
@@ -403,7 +403,7 @@ dyn_fail_key_changed(const DynTable *table)
  * The trigger
  */
 
-/* Numbers are the same whatever their scale. */
+/* Returns whether two values are the same; numbers are so whatever their scale. */
 static bool
 same_value(const DynKey *key, Datum a, Datum b)
 {
@@ -413,9 +413,9 @@ same_value(const DynKey *key, Datum a, Datum b)
 }
 
 /*
- * A statement gives a column another value than its item: an error, unless the column has it from the
- * row as it was, in an update of the item alone.  Our own statements give columns that fit, and users'
- * triggers may have changed the item since.
+ * Raises an error if a statement gives a column another value than its item, unless the column has
+ * it from the row as it was, in an update of the item alone.  Our own statements give columns that
+ * fit, and users' triggers may have changed the item since.
  */
 static void
 check_given(Relation rel, HeapTuple old, const DynKey *key, Datum given, bool isnull)
@@ -467,7 +467,7 @@ set_columns(Relation rel, HeapTuple old, HeapTuple tuple, const DynTable *table,
 	return heap_modify_tuple_by_cols(tuple, desc, changed, attnums, values, nulls);
 }
 
-/* An update by plain SQL does not change an item's key either (docs/semantics.md, K18). */
+/* Refuses updates of an item's key, also those by plain SQL (docs/semantics.md, K18). */
 static void
 check_key_unchanged(Relation rel, HeapTuple old, const DynTable *table, const DynRow *row)
 {
@@ -483,7 +483,7 @@ check_key_unchanged(Relation rel, HeapTuple old, const DynTable *table, const Dy
 	}
 }
 
-/* Columns that a tolerated problem concerns stay as they are. */
+/* Keeps columns that a tolerated problem concerns as they are. */
 static void
 keep_troubled(HeapTuple old, TupleDesc desc, const DynTable *table, DynRow *row)
 {
@@ -503,7 +503,7 @@ old_item(HeapTuple old, TupleDesc desc, const DynTable *table)
 	return isnull ? NULL : DatumGetDynItem(datum);
 }
 
-/* The row of an item that a statement writes; old is the row that it replaces, or NULL. */
+/* Derives the row of an item that a statement writes; old is the row that it replaces, or NULL. */
 static DynRow *
 derive_written(Relation rel, const DynTable *table, HeapTuple old, const DynItem *item)
 {
@@ -579,8 +579,8 @@ dyn_derive_keys(PG_FUNCTION_ARGS)
  */
 
 /*
- * Whether the row of an item, in the table of that oid, lacks columns of indexes that it should
- * have; the columns are those beside the table's keys, in the order of the constraint.
+ * Returns whether the row of an item, in the table of that oid, lacks columns of indexes that it
+ * should have; the columns are those beside the table's keys, in the order of the constraint.
  */
 PG_FUNCTION_INFO_V1(dyn_keys_missing);
 Datum
@@ -614,14 +614,14 @@ dyn_keys_missing(PG_FUNCTION_ARGS)
 /* Keys of more bytes may be too large for one entry of a btree. */
 #define DYN_LARGE_KEYS 2000
 
-/* What keys_match() is told of the columns, parsed once for a call site. */
+/* Holds what keys_match() is told of the columns, parsed once for a call site. */
 typedef struct MatchKeys
 {
 	int nkeys;
 	DynKey keys[FLEXIBLE_ARRAY_MEMBER];
 } MatchKeys;
 
-/* The source of a column, which must have the type for it. */
+/* Parses the source of a column, which must have the type for it. */
 static void
 parse_match_key(ItemSpan spec, Oid type, DynKey *key)
 {
@@ -676,8 +676,8 @@ parse_match_keys(FunctionCallInfo fcinfo, MemoryContext context)
 }
 
 /*
- * A column that is NULL though its attribute could be the key: the index leaves the item out
- * because of its size, which depends on the definition of the index.
+ * Returns whether a column may be NULL though its attribute could be the key: the index leaves the
+ * item out because of its size, which depends on the definition of the index.
  */
 static bool
 may_be_left_out(const MatchKeys *match, const ItemChildren *attributes, ItemSpan value)
@@ -695,7 +695,7 @@ may_be_left_out(const MatchKeys *match, const ItemChildren *attributes, ItemSpan
 	return total > DYN_LARGE_KEYS;
 }
 
-/* What an index carries may be absent: then its readers get the row. */
+/* Returns whether a column has what an index carries, or nothing: then its readers get the row. */
 static bool
 carried_matches(FunctionCallInfo fcinfo, int argument, const DynKey *key, const DynItem *item)
 {
@@ -705,7 +705,7 @@ carried_matches(FunctionCallInfo fcinfo, int argument, const DynKey *key, const 
 }
 
 /*
- * Whether each column is what its attribute derives to.  An attribute that cannot be a key
+ * Returns whether each column is what its attribute derives to.  An attribute that cannot be a key
  * (absent, of another type, empty, too long) goes with NULL.
  */
 PG_FUNCTION_INFO_V1(dyn_keys_match);

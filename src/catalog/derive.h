@@ -11,7 +11,7 @@
 #include "catalog/definition/trigger.h"
 #include "catalog/key.h"
 
-/* Why an item that has the attributes of an index is not in it. */
+/* Says why an item that has the attributes of an index is not in it. */
 typedef struct DynProblem
 {
 	const DynIndex *index;
@@ -22,8 +22,8 @@ typedef struct DynProblem
 } DynProblem;
 
 /*
- * An item as a row of its table.  Each array has an element for each of the table's keys, in their
- * order.
+ * This is an item as a row of its table.  Each array has an element for each of the table's keys,
+ * in their order.
  */
 typedef struct DynRow
 {

@@ -25,7 +25,7 @@
 #include "server/arguments.h"
 #include "server/citus.h"
 
-/* What a table on demand begins with. */
+/* A table on demand begins with these. */
 #define WARM_READ_UNITS 12000
 #define WARM_WRITE_UNITS 4000
 
@@ -90,7 +90,7 @@ append_maximum(JsonWriter *json, const DynCapacity *maximum)
 	json_write_end(json);
 }
 
-/* As DynamoDB has them where nothing is said; programs wait until the status is ACTIVE. */
+/* Appends what DynamoDB has where nothing is said; programs wait until the status is ACTIVE. */
 static void
 append_warm(JsonWriter *json, const DynDescription *description, const DynUnits *units,
 			const char *status)
@@ -107,7 +107,7 @@ append_warm(JsonWriter *json, const DynDescription *description, const DynUnits 
 	json_write_end(json);
 }
 
-/* Members that only global indexes have, which can be created and dropped at any time. */
+/* Appends members that only global indexes have, which can be created and dropped at any time. */
 static void
 append_global(JsonWriter *json, const DynIndex *index, const DynDescription *description)
 {
@@ -138,7 +138,7 @@ append_index(JsonWriter *json, const DynTable *table, const DynIndex *index, con
 	json_write_end(json);
 }
 
-/* The indexes of one kind; no member if there are none. */
+/* Appends the indexes of one kind; no member if there are none. */
 static void
 append_indexes(JsonWriter *json, const DynTable *table, const char *arn, bool local,
 			   const DynDescription *description, const DynSize *sizes)
@@ -159,7 +159,7 @@ append_indexes(JsonWriter *json, const DynTable *table, const char *arn, bool lo
 		json_write_end_array(json);
 }
 
-/* An object with one member. */
+/* Appends an object with one member. */
 static void
 append_alone(JsonWriter *json, const char *object, const char *member, const char *value)
 {
@@ -193,7 +193,7 @@ append_settings(JsonWriter *json, const DynDescription *description, const char 
 					 dyn_table_class_names[description->table_class]);
 }
 
-/* The last stream is described even after it was disabled. */
+/* Appends the last stream, which is described even after it was disabled. */
 static void
 append_stream(JsonWriter *json, const DynSettings *settings, ItemSpan name)
 {
@@ -215,7 +215,7 @@ append_stream(JsonWriter *json, const DynSettings *settings, ItemSpan name)
 	json_write_string(json, "LatestStreamArn", dyn_stream_arn(name, latest));
 }
 
-/* What DynamoDB says of each table. */
+/* Appends what DynamoDB says of each table. */
 static void
 append_common(JsonWriter *json, const DynTable *table, ItemSpan name,
 			  const DynDescription *description, const char *status, const DynSize *size)
@@ -285,7 +285,7 @@ dyn_describe_ttl(JsonWriter *json, const char *member, const DynTable *table)
 	json_write_end(json);
 }
 
-/* Members that DynamoDB's DescribeTable does not have follow its own. */
+/* Appends members that DynamoDB's DescribeTable does not have, after its own. */
 static void
 append_own(JsonWriter *json, const DynTable *table)
 {

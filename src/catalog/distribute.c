@@ -55,7 +55,7 @@ dyn_refuse_distributed(Relation rel, const char *what, const char *detail, const
 			 errdetail("%s", detail), hint == NULL ? 0 : errhint("%s", hint)));
 }
 
-/* Citus must be there, and this must be the node where it makes and ends distributed tables. */
+/* Requires Citus, and that this is the node where it makes and ends distributed tables. */
 static void
 require_coordinator(void)
 {
@@ -72,7 +72,7 @@ require_coordinator(void)
 }
 
 pg_noreturn static void
-fail(Relation rel, const char *detail, const char *hint)
+distribute_fail(Relation rel, const char *detail, const char *hint)
 {
 	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					errmsg("table \"%s\" cannot be distributed", RelationGetRelationName(rel)),
@@ -85,36 +85,37 @@ refuse_relation(Relation rel, const DynTable *table)
 	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(rel), table->keys[0].attnum - 1);
 
 	if (rel->rd_rel->relkind != RELKIND_RELATION || rel->rd_rel->relispartition)
-		fail(rel, "It is partitioned, or a partition.", NULL);
+		distribute_fail(rel, "It is partitioned, or a partition.", NULL);
 	if (rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
-		fail(rel, "It is a temporary table.", NULL);
+		distribute_fail(rel, "It is a temporary table.", NULL);
 	if (table->rules)
-		fail(rel, "It has rules.", "Drop them first.");
+		distribute_fail(rel, "It has rules.", "Drop them first.");
 	if (column->attgenerated != '\0' || column->attidentity != '\0')
-		fail(rel, psprintf("Column \"%s\" is generated.", NameStr(column->attname)),
-			 "The column of the partition key must be an ordinary one.");
+		distribute_fail(rel, psprintf("Column \"%s\" is generated.", NameStr(column->attname)),
+						"The column of the partition key must be an ordinary one.");
 }
 
-/* Foreign keys, on either side, are triggers too. */
+/* Refuses a trigger; foreign keys, on either side, are triggers too. */
 static void
 refuse_trigger(Relation rel, const Trigger *trigger)
 {
 	if (strcmp(trigger->tgname, DYN_DERIVE_TRIGGER) == 0)
 		return;
 	if (OidIsValid(trigger->tgconstrrelid))
-		fail(rel,
-			 psprintf("It has a foreign key to or from table \"%s\".",
-					  get_rel_name(trigger->tgconstrrelid)),
-			 "Drop the foreign key first.");
+		distribute_fail(rel,
+						psprintf("It has a foreign key to or from table \"%s\".",
+								 get_rel_name(trigger->tgconstrrelid)),
+						"Drop the foreign key first.");
 	if (trigger->tgisinternal)
-		fail(rel, "It has a deferrable constraint.", "Drop the constraint first.");
+		distribute_fail(rel, "It has a deferrable constraint.", "Drop the constraint first.");
 	if (strcmp(trigger->tgname, DYN_ENFORCE_TRIGGER) == 0)
-		fail(rel, "Its entities are enforced, which takes a trigger.",
-			 "Call dyn_enforce_entities() with enabled => false first.");
+		distribute_fail(rel, "Its entities are enforced, which takes a trigger.",
+						"Call dyn_enforce_entities() with enabled => false first.");
 	if (strncmp(trigger->tgname, DYN_FOLLOW_TRIGGER, strlen(DYN_FOLLOW_TRIGGER)) == 0)
-		fail(rel, "A migration follows it, which takes triggers.",
-			 "Call dyn_unfollow_migration() first.");
-	fail(rel, psprintf("It has trigger \"%s\".", trigger->tgname), "Drop the trigger first.");
+		distribute_fail(rel, "A migration follows it, which takes triggers.",
+						"Call dyn_unfollow_migration() first.");
+	distribute_fail(rel, psprintf("It has trigger \"%s\".", trigger->tgname),
+					"Drop the trigger first.");
 }
 
 static void
@@ -127,20 +128,20 @@ refuse_triggers(Relation rel)
 		refuse_trigger(rel, &triggers->triggers[i]);
 }
 
-/* A stream reads the changes of one relation. */
+/* Refuses a stream, which reads the changes of one relation. */
 static void
 refuse_stream(Relation rel, const DynTable *table)
 {
 	if (dyn_settings_stream(&table->settings) != NULL)
-		fail(rel, "It has a change stream.", "Call dyn_disable_stream() first.");
+		distribute_fail(rel, "It has a change stream.", "Call dyn_disable_stream() first.");
 }
 
 static void
 refuse_unfinished(Relation rel, const DynTable *table)
 {
 	if (!dyn_shape_is_filled(dyn_shape_of(rel, table)))
-		fail(rel, "An index of it, or time to live, is being made or removed.",
-			 "Finish that first.");
+		distribute_fail(rel, "An index of it, or time to live, is being made or removed.",
+						"Finish that first.");
 }
 
 /* Raises an error unless the table, which the caller has locked, can be distributed. */
@@ -162,7 +163,7 @@ refuse_table(Relation rel, const DynTable *table)
  * Steps
  */
 
-/* Citus tells the caller to do what is done here. */
+/* Suppresses notices for a time: Citus tells the caller to do what is done here. */
 static int
 begin_quietly(void)
 {
@@ -175,10 +176,10 @@ begin_quietly(void)
 }
 
 /*
- * The table that a new one is colocated with unless the caller names one, as Citus wants it: "none"
- * if all groups that Citus would choose have a table of another owner.  Citus moves the shards of a
- * group by one subscription for each owner, and may switch over before all of them have come as far:
- * then writes are lost.
+ * Returns the table that a new one is colocated with unless the caller names one, as Citus wants
+ * it: "none" if all groups that Citus would choose have a table of another owner.  Citus moves the
+ * shards of a group by one subscription for each owner, and may switch over before all of them have
+ * come as far: then writes are lost.
  */
 static const char *
 choose_colocated(Oid relid, Oid type, int32 shard_count)
@@ -240,7 +241,7 @@ dyn_warn_owners(Oid relid)
 	SPI_finish();
 }
 
-/* The rows of a table that has any are copied to the shards; those that are left behind are removed. */
+/* Calls Citus, which copies the rows of a table to the shards; those left behind are removed. */
 static void
 call_distribute(Oid relid, const char *column, bool rows, const char *colocate_with,
 				int32 shard_count)
@@ -278,8 +279,8 @@ dyn_distribute(Oid relid, const DynDistribution *how)
 
 	refuse_table(rel, table);
 	if (how->colocate_with != NULL && how->owner != rel->rd_rel->relowner)
-		fail(rel, "The table that it is to be colocated with has another owner.",
-			 "Give both tables the same owner.");
+		distribute_fail(rel, "The table that it is to be colocated with has another owner.",
+						"Give both tables the same owner.");
 	/* it is no partitioned table, which has none */
 	rows = RelationGetNumberOfBlocks(rel) > 0;
 	arguments = dyn_derive_arguments(rel);
@@ -366,7 +367,7 @@ fail_no_table(Relation rel)
 							  DYN_DERIVE_TRIGGER, DEFINITION_CONSTRAINT)));
 }
 
-/* Whether a table of items that is locked is distributed. */
+/* Returns whether a table of items that is locked is distributed. */
 static bool
 is_distributed(Oid relid)
 {
@@ -381,7 +382,7 @@ is_distributed(Oid relid)
 	return distributed;
 }
 
-/* The table whose items are to be on the same nodes. */
+/* Reads the table whose items are to be on the same nodes. */
 static DynDistribution
 read_colocated(ItemSpan name)
 {
@@ -397,7 +398,7 @@ read_colocated(ItemSpan name)
 	return how;
 }
 
-/* The arguments colocate_with and shard_count.  Raises an error where no table can be distributed. */
+/* Reads colocate_with and shard_count.  Raises an error where no table can be distributed. */
 DynDistribution
 dyn_distribution_read(FunctionCallInfo fcinfo, int first)
 {
@@ -438,7 +439,7 @@ dyn_distribute_table(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* Citus makes a new relation for the rows, and drops the old one. */
+/* Calls Citus, which makes a new relation for the rows, and drops the old one. */
 static Oid
 call_undistribute(Oid relid)
 {
@@ -456,7 +457,7 @@ call_undistribute(Oid relid)
 	return get_relname_relid(name, namespace);
 }
 
-/* Citus makes views again, and views of these, without their triggers, as those of entities have. */
+/* Refuses views: Citus makes these and views of them again, without triggers as of entities. */
 static void
 refuse_views(Oid relid)
 {

@@ -14,24 +14,24 @@
 #include "catalog/expiry.h"
 
 /*
- * Five years of 365.25 days, in seconds.  An older time is regarded as an error (docs/semantics.md,
- * TT04).
+ * These are five years of 365.25 days, in seconds.  An older time is regarded as an error
+ * (docs/semantics.md, TT04).
  */
 #define OLDEST INT64CONST(157788000)
 
-/* The year 5138.  What is as late was given in milliseconds, most likely, which are this many since 1973. */
+/* This is in the year 5138.  Later ones are most likely milliseconds, which are more since 1973. */
 #define FARTHEST INT64CONST(100000000000)
 
 #define UNIX_EPOCH ((int64) (UNIX_EPOCH_JDATE - POSTGRES_EPOCH_JDATE) * USECS_PER_DAY)
 
-/* A time in Unix seconds, as the column stores it. */
+/* Returns a time in Unix seconds, as the column stores it. */
 Datum
 expiry_number(TimestampTz time)
 {
 	return NumericGetDatum(int64_div_fast_to_numeric(time - UNIX_EPOCH, 6));
 }
 
-/* The reverse of expiry_number(). */
+/* Returns the time of a second, as the reverse of expiry_number(). */
 TimestampTz
 expiry_time(int64 second)
 {
@@ -39,7 +39,7 @@ expiry_time(int64 second)
 }
 
 /*
- * The earliest time of an item that can have expired: second 1, or five years ago
+ * Returns the earliest time of an item that can have expired: second 1, or five years ago
  * (docs/semantics.md, TT04).
  */
 Datum
@@ -52,7 +52,7 @@ expiry_oldest(int64 from, TimestampTz now)
 	return expiry_number(now - OLDEST * USECS_PER_SEC);
 }
 
-/* The second of a time in the column, rounded down. */
+/* Returns the second of a time in the column, rounded down. */
 int64
 expiry_second(Datum number)
 {
@@ -60,7 +60,7 @@ expiry_second(Datum number)
 		DirectFunctionCall1(numeric_int8, DirectFunctionCall1(numeric_floor, number)));
 }
 
-/* The range of the attribute's values for which the item has expired. */
+/* This is the range of the attribute's values for which the item has expired. */
 typedef struct Limits
 {
 	TimestampTz at;
@@ -99,8 +99,8 @@ limits_at(TimestampTz at)
 }
 
 /*
- * Whether an item of a table that hides what has expired is to be hidden: its time is a number that
- * lies in the past, but not more than five years (docs/semantics.md, TT02, TT03, TT04).
+ * Returns whether an item of a table that hides what has expired is to be hidden: its time is a
+ * number that lies in the past, but not more than five years (docs/semantics.md, TT02, TT03, TT04).
  */
 bool
 expiry_has_passed(const DynTable *table, const DynItem *item)
@@ -135,7 +135,7 @@ expiry_farthest(void)
 	return NumericGetDatum(int64_to_numeric(FARTHEST));
 }
 
-/* NULL says that the item does not expire. */
+/* Returns whether a time will not come.  NULL says that the item does not expire, and is none. */
 bool
 expiry_is_never(ItemSpan value)
 {
@@ -149,7 +149,7 @@ expiry_is_never(ItemSpan value)
 	return item_number_compare(item_payload(value), farthest) >= 0;
 }
 
-/* A session is told of a table's first item that will not expire, since it will not see it otherwise. */
+/* Tells a session of a table's first item that will not expire, or it would not see it at all. */
 void
 expiry_notice(Relation rel, const DynTable *table, ItemSpan value)
 {

@@ -15,7 +15,7 @@
 
 #include "catalog/table.h"
 
-/* Times as the column "~ttl" has them. */
+/* These are times as the column "~ttl" has them. */
 extern Datum expiry_number(TimestampTz time);
 extern int64 expiry_second(Datum number);
 extern TimestampTz expiry_time(int64 second);
@@ -25,7 +25,7 @@ extern bool expiry_hides(const DynTable *table);
 extern bool expiry_has_passed(const DynTable *table, const DynItem *item);
 extern DynItem *expiry_visible(const DynTable *table, DynItem *item);
 
-/* Times that will not come */
+/* These are times that will not come. */
 extern Datum expiry_farthest(void);
 extern bool expiry_is_never(ItemSpan value);
 extern void expiry_notice(Relation rel, const DynTable *table, ItemSpan value);

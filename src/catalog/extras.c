@@ -23,7 +23,7 @@
 #include "catalog/key.h"
 #include "catalog/shard_guard.h"
 
-/* The place of a column in the table's keys, or -1. */
+/* Returns the place of a column in the table's keys, or -1. */
 static int
 column_place(const DynTable *table, AttrNumber attnum)
 {
@@ -45,7 +45,7 @@ is_column(const Node *node, AttrNumber attnum)
 	return IsA(node, Var) && ((const Var *) node)->varattno == attnum;
 }
 
-/* Whether dyn_keys_match() is told of a column what the schema says. */
+/* Returns whether dyn_keys_match() is told of a column what the schema says. */
 static bool
 spec_fits(const DynTable *table, const char *text, const Node *column)
 {
@@ -89,7 +89,8 @@ specs_fit(const DynTable *table, const Const *specs, List *columns)
 }
 
 /*
- * dyn_keys_match() of what the schema says: it holds for whatever dyn_derive() has derived.
+ * Returns whether a constraint is dyn_keys_match() of what the schema says: then it holds for
+ * whatever dyn_derive() has derived.
  *
  * The expression is looked at as it is stored.  The planner would call the immutable functions in
  * it, which the owner has chosen, with the rights of the session that reads the schema.
@@ -108,7 +109,7 @@ constraint_fits(const DynTable *table, const char *expression)
 		   specs_fit(table, lsecond(call->args), list_copy_tail(call->args, 2));
 }
 
-/* The same for an index that covers all columns. */
+/* Returns whether a constraint is such a call for an index that covers all columns. */
 bool
 dyn_constraint_covers(const DynTable *table, const char *expression)
 {
@@ -125,7 +126,7 @@ dyn_constraint_covers(const DynTable *table, const char *expression)
 	return all;
 }
 
-/* Whether the catalog says that the columns of all rows match their items. */
+/* Returns whether the catalog says that the columns of all rows match their items. */
 bool
 dyn_columns_are_valid(Relation rel, const DynTable *table)
 {
@@ -140,7 +141,7 @@ dyn_columns_are_valid(Relation rel, const DynTable *table)
 	return false;
 }
 
-/* NOT NULL of other columns counts too. */
+/* Reads the constraints that others have added; NOT NULL of other columns counts too. */
 static void
 read_constraints(Relation rel, DynTable *table)
 {
@@ -162,8 +163,9 @@ read_constraints(Relation rel, DynTable *table)
  */
 
 /*
- * Whether an insert has to compute a column: its default or that of its type, its expression, or
- * whether a domain takes NULL.  The default of a column that is derived is overwritten, but evaluated.
+ * Returns whether an insert has to compute a column: its default or that of its type, its
+ * expression, or whether a domain takes NULL.  The default of a column that is derived is
+ * overwritten, but evaluated.
  */
 static bool
 is_computed(Form_pg_attribute column, int place)
@@ -201,8 +203,8 @@ read_columns(Relation rel, DynTable *table)
 	(TRIGGER_TYPE_ROW | TRIGGER_TYPE_BEFORE | TRIGGER_TYPE_INSERT | TRIGGER_TYPE_UPDATE)
 
 /*
- * Their work is done by the call that writes, unless others change the row after that.  A call
- * enforces entities whenever the trigger for it exists.
+ * Returns whether a trigger is ours: the call that writes does its work, unless others change the
+ * row after that.  A call enforces entities whenever the trigger for it exists.
  */
 static bool
 is_own_trigger(const DynTable *table, const Trigger *trigger)
@@ -212,7 +214,7 @@ is_own_trigger(const DynTable *table, const Trigger *trigger)
 			strcmp(trigger->tgname, DYN_ENFORCE_TRIGGER) == 0);
 }
 
-/* Whether a trigger of others may change a row that is inserted or updated.  A disabled one has no say. */
+/* Returns whether an enabled trigger of others may change a row that is inserted or updated. */
 bool
 dyn_may_rewrite(const DynTable *table, const Trigger *trigger)
 {
@@ -232,7 +234,7 @@ read_trigger(const Trigger *trigger, DynExtras *extras)
 	extras->before_delete |= TRIGGER_FOR_DELETE(trigger->tgtype) != 0;
 }
 
-/* Foreign keys are triggers. */
+/* Reads the triggers, which foreign keys are as well. */
 static void
 read_triggers(Relation rel, DynTable *table)
 {
@@ -250,7 +252,7 @@ read_triggers(Relation rel, DynTable *table)
  * Indexes
  */
 
-/* Whether a btree has exactly the rows in which all of its columns are set. */
+/* Returns whether a btree has exactly the rows in which all of its columns are set. */
 static bool
 index_fits(const DynTable *table, const DynIndex *index)
 {
@@ -274,7 +276,7 @@ index_fits(const DynTable *table, const DynIndex *index)
 	return fits;
 }
 
-/* Indexes with the same keys may share a btree, also with the table's primary key. */
+/* Adds a btree once: indexes with the same keys may share it, also with the primary key. */
 static void
 add_btree(DynTable *table, const DynIndex *index)
 {
@@ -299,7 +301,7 @@ list_btrees(DynTable *table)
 		add_btree(table, table->ttl);
 }
 
-/* Those that are not valid are among them, but none that is being dropped. */
+/* Reads the other indexes: also those that are not valid, but none that is being dropped. */
 static void
 read_indexes(Relation rel, DynTable *table)
 {
@@ -318,7 +320,7 @@ read_indexes(Relation rel, DynTable *table)
 	}
 }
 
-/* Of a schema that is read otherwise: its btrees, and what is there beside them. */
+/* Completes a schema that is read otherwise by its btrees, and what is there beside them. */
 void
 dyn_read_extras(Relation rel, DynTable *table)
 {

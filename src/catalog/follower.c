@@ -24,7 +24,7 @@
 #include "server/errors.h"
 #include "server/extension.h"
 
-/* Followers that an error lists at most. */
+/* An error lists at most so many followers. */
 #define MOST_LISTED 100
 
 #define CONTROL_CHARACTERS \
@@ -83,7 +83,7 @@ dyn_follower_trigger(Oid oid)
 	return tuple;
 }
 
-/* The name of a migration, which a trigger of the follower's has as its only argument. */
+/* Returns the name of a migration, which a trigger of the follower's has as its only argument. */
 static ItemSpan
 migration_of(HeapTuple tuple)
 {
@@ -106,7 +106,7 @@ table_name(Oid relid)
 			   : quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), name);
 }
 
-/* Any role can give a trigger such a name, but only the extension has functions in its schema. */
+/* Returns whether a trigger follows: any role can name one so, but its function must be ours. */
 static bool
 is_follower(const FormData_pg_trigger *form)
 {
@@ -151,7 +151,7 @@ dyn_follower_of_partition(Oid relid)
 	return guarded ? NULL : migration;
 }
 
-/* A line on a trigger of another table; NULL: it is no follower. */
+/* Returns a line on a trigger of another table, or NULL if that is no follower. */
 static char *
 line_on(Oid oid, Oid relid, char **migration)
 {

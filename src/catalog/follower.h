@@ -13,13 +13,13 @@
 #include "access/htup.h"
 #include "utils/relcache.h"
 
-/* What the names of these triggers begin with.  The name of the migration is their argument. */
+/* The names of these triggers begin with this.  The name of the migration is their argument. */
 #define DYN_FOLLOW_TRIGGER "~dynamo_follow"
 
-/* A copy of its row of pg_trigger; NULL: the trigger is gone. */
+/* Returns a copy of its row of pg_trigger, or NULL if the trigger is gone. */
 extern HeapTuple dyn_follower_trigger(Oid oid);
 
-/* The migration that follows a partition without a trigger for TRUNCATE; NULL: none does. */
+/* Returns the migration that follows a partition without a trigger for TRUNCATE, or NULL. */
 extern char *dyn_follower_of_partition(Oid relid);
 
 extern char *dyn_follower_condition(const char *qualified);

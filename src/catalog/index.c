@@ -22,7 +22,7 @@
 #include "catalog/shape.h"
 #include "server/errors.h"
 
-/* The position of a key among those of the table, which have all been read. */
+/* Returns the position of a key among those of the table, which have all been read. */
 static int
 key_place(const DynTable *table, ItemSpan spec)
 {
@@ -55,9 +55,10 @@ dyn_index_add_table_keys(const DynTable *table, DynIndex *index)
 }
 
 /*
- * The predicate or the expressions as the catalog has them.  RelationGetIndexPredicate() and
- * RelationGetIndexExpressions() are not used: they simplify and so call functions, which the table's
- * owner has chosen.  A schema may be read by a superuser's session that did not choose the table.
+ * Returns the predicate or the expressions as the catalog has them.  RelationGetIndexPredicate()
+ * and RelationGetIndexExpressions() are not used: they simplify and so call functions, which the
+ * table's owner has chosen.  A schema may be read by a superuser's session that did not choose the
+ * table.
  */
 static void *
 stored_node(Relation btree, AttrNumber attribute)
@@ -77,8 +78,8 @@ stored_node(Relation btree, AttrNumber attribute)
 }
 
 /*
- * Whether the predicate holds for each entry that the index must have: it may consist only of IS
- * NOT NULL tests of the index's columns.
+ * Returns whether the predicate holds for each entry that the index must have: it may consist only
+ * of IS NOT NULL tests of the index's columns.
  */
 static bool
 predicate_fits(const DynTable *table, const DynIndex *index, List *predicate)
@@ -100,7 +101,7 @@ predicate_fits(const DynTable *table, const DynIndex *index, List *predicate)
 	return true;
 }
 
-/* Whether a btree carries what its index says, as the only column that it includes. */
+/* Returns whether a btree carries what its index says, as the only column that it includes. */
 static bool
 carries(const DynTable *table, const DynIndex *index, const FormData_pg_index *form)
 {
@@ -109,7 +110,7 @@ carries(const DynTable *table, const DynIndex *index, const FormData_pg_index *f
 			form->indkey.values[index->ncolumns] == table->keys[index->carried_column].attnum);
 }
 
-/* Whether a btree has the entries of an index, in its order. */
+/* Returns whether a btree has the entries of an index, in its order. */
 static bool
 btree_fits(const DynTable *table, const DynIndex *index, Relation btree)
 {
@@ -133,8 +134,8 @@ btree_fits(const DynTable *table, const DynIndex *index, Relation btree)
 }
 
 /*
- * The valid btree that serves as the index, or InvalidOid.  One that has other columns beside it
- * serves if there is no better one.
+ * Returns the valid btree that serves as the index, or InvalidOid.  One that has other columns
+ * beside it serves if there is no better one.
  */
 static Oid
 find_btree(Relation rel, const DynTable *table, const DynIndex *index)
@@ -173,7 +174,7 @@ dyn_index_find_btree(Relation rel, const DynTable *table, DynIndexStatus status,
 		index->status = DYN_INDEX_DELETING;
 }
 
-/* What its entries carry: its column is among the table's. */
+/* Reads what the entries of the index carry: its column is among the table's. */
 static void
 read_carried(const DynTable *table, const DynIndexSpec *spec, DynIndex *index)
 {
@@ -216,7 +217,7 @@ dyn_index_read(const DynTable *table, const DynIndexSpec *spec, DynIndex *index)
  * Use
  */
 
-/* NULL if the table has no index of that name. */
+/* Returns the index of that name, or NULL if the table has none. */
 const DynIndex *
 dyn_find_index(const DynTable *table, ItemSpan name)
 {
@@ -228,7 +229,7 @@ dyn_find_index(const DynTable *table, ItemSpan name)
 	return NULL;
 }
 
-/* What DynamoDB says of an index that cannot be read; NULL: nothing that is known. */
+/* Returns what DynamoDB says of an index that cannot be read, or NULL if nothing is known. */
 static const char *
 unreadable_words(const DynIndex *index)
 {
@@ -255,7 +256,7 @@ dyn_fail_no_index(const DynTable *table, ItemSpan name, int code, const char *wo
 					errwords_if(words)));
 }
 
-/* The index of that name, which must be ACTIVE to be read (docs/semantics.md, Q20, I05). */
+/* Returns the index of that name, which must be ACTIVE to be read (docs/semantics.md, Q20, I05). */
 const DynIndex *
 dyn_active_index(const DynTable *table, ItemSpan name)
 {
@@ -279,7 +280,7 @@ dyn_active_index(const DynTable *table, ItemSpan name)
 			 errwords_if(unreadable_words(index))));
 }
 
-/* Whether an index projects an attribute of its items (docs/semantics.md, I12, I13, I14). */
+/* Returns whether an index projects an attribute (docs/semantics.md, I12, I13, I14). */
 bool
 dyn_index_projects(const DynTable *table, const DynIndex *index, ItemSpan attribute)
 {
@@ -298,7 +299,7 @@ dyn_index_projects(const DynTable *table, const DynIndex *index, ItemSpan attrib
 	return false;
 }
 
-/* The size of the part of an item that an index projects, by a rule for sizes. */
+/* Returns the size of the part of an item that an index projects, by a rule for sizes. */
 Size
 dyn_index_part_size(const DynTable *table, const DynIndex *index, const DynItem *item,
 					ItemSizeRule rule)
@@ -319,14 +320,14 @@ dyn_index_part_size(const DynTable *table, const DynIndex *index, const DynItem 
 	return size;
 }
 
-/* The same as DynamoDB counts it. */
+/* Returns that size as DynamoDB counts it. */
 Size
 dyn_index_entry_size(const DynTable *table, const DynIndex *index, const DynItem *item)
 {
 	return dyn_index_part_size(table, index, item, ITEM_SIZE_NOW);
 }
 
-/* The part of an item that an index projects (docs/semantics.md, I12, I13, I14). */
+/* Returns the part of an item that an index projects (docs/semantics.md, I12, I13, I14). */
 DynItem *
 dyn_index_part(const DynTable *table, const DynIndex *index, const DynItem *item)
 {
@@ -350,8 +351,8 @@ dyn_index_part(const DynTable *table, const DynIndex *index, const DynItem *item
 }
 
 /*
- * Whether an item is in an index by its attributes alone: it has all of the keys, and their values
- * are valid as keys (docs/semantics.md, I06, I07, I10).
+ * Returns whether an item is in an index by its attributes alone: it has all of the keys, and their
+ * values are valid as keys (docs/semantics.md, I06, I07, I10).
  */
 bool
 dyn_index_has(const DynTable *table, const DynIndex *index, const DynItem *item)

@@ -35,7 +35,7 @@ bytes_datum(const char *data, Size len)
 	return PointerGetDatum(datum);
 }
 
-/* The escaped form of a string; the string itself if it needs none. */
+/* Returns the escaped form of a string, or the string itself if it needs none. */
 static ItemSpan
 escape_string(ItemSpan s)
 {
@@ -61,7 +61,7 @@ escape_string(ItemSpan s)
 	return (ItemSpan){out, len};
 }
 
-/* The column's value for a key attribute's payload. */
+/* Returns the column's value for a key attribute's payload. */
 Datum
 dyn_key_datum(ItemType type, ItemSpan payload)
 {
@@ -84,7 +84,7 @@ next_bytes(char *bytes, uint32 *len)
 	return true;
 }
 
-/* The same with code points, so that the result is valid UTF-8. */
+/* Makes the next string by code points, so that the result is valid UTF-8. */
 static bool
 next_string(char *s, uint32 *len)
 {
@@ -108,7 +108,7 @@ next_string(char *s, uint32 *len)
 	return false;
 }
 
-/* The smallest key above all that begin with a prefix; false if there is none. */
+/* Finds the smallest key above all that begin with a prefix; false if there is none. */
 bool
 dyn_key_prefix_end(ItemType type, ItemSpan prefix, Datum *end)
 {
@@ -175,7 +175,7 @@ dyn_key_build(ItemBuilder *builder, ItemType type, Datum column)
  * always small.
  */
 
-/* What is wrong with a key. */
+/* Tells what is wrong with a key. */
 typedef enum KeyFault
 {
 	KEY_VALID,
@@ -213,7 +213,7 @@ dyn_key_is_empty(const DynKey *key, ItemSpan value)
 	return find_fault(key, true, value) == KEY_EMPTY;
 }
 
-/* Why a value, given with its tag, cannot be this key; NULL if it can. */
+/* Returns why a value, given with its tag, cannot be this key, or NULL if it can. */
 const char *
 dyn_key_problem(const DynKey *key, bool partition, ItemSpan value)
 {
@@ -260,7 +260,7 @@ long_words(bool partition)
 										 "size limit of 1024 bytes";
 }
 
-/* The value is that of a fault of the type. */
+/* Returns what DynamoDB says of a fault; the value is that of a fault of the type. */
 static const char *
 fault_words(DynKeyRole role, KeyFault fault, const DynKey *key, bool partition, ItemSpan value)
 {
@@ -287,8 +287,9 @@ is_scalar(ItemType type)
 }
 
 /*
- * The same of the i-th column of a start key that has that many attributes.  Query, and Scan of an
- * index, look at its form first, then at the keys of the index, and then at those of the table.
+ * Returns what it says of the i-th column of a start key that has that many attributes.  Query, and
+ * Scan of an index, look at its form first, then at the keys of the index, and then at those of the
+ * table.
  */
 static const char *
 start_words(DynKeyRole role, const DynIndex *index, int i, KeyFault fault, bool scalar, uint32 n,
@@ -307,9 +308,7 @@ start_words(DynKeyRole role, const DynIndex *index, int i, KeyFault fault, bool 
 	return psprintf(START_KEY_WORDS ": %s", words);
 }
 
-/*
- * The same of the value for an index, as dyn_key_problem() has it.
- */
+/* Returns what DynamoDB says of the value for an index, where dyn_key_problem() finds one. */
 const char *
 dyn_index_key_words(const DynIndex *index, const DynKey *key, bool partition, ItemSpan value)
 {
@@ -336,7 +335,7 @@ dyn_index_key_words(const DynIndex *index, const DynKey *key, bool partition, It
 	pg_unreachable();
 }
 
-/* A key that is being read, for messages. */
+/* This is a key that is being read, for messages. */
 typedef struct KeySource
 {
 	const DynTable *table;
@@ -358,7 +357,7 @@ source_words(const KeySource *source, int i, KeyFault fault, bool partition, Ite
 	return words;
 }
 
-/* What these are about: some operations tell keys of items in their own way (src/api/request/layers.c). */
+/* Returns what the words are about: some operations tell keys of items in their own way. */
 static WordsKind
 fault_kind(DynKeyRole role, KeyFault fault)
 {
@@ -404,8 +403,8 @@ fail_missing(const KeySource *source, int i)
 }
 
 /*
- * The value of the i-th column of an index, checked.  A key of the table that the index only appends
- * is checked by its role in the table.
+ * Returns the value of the i-th column of an index, checked.  A key of the table that the index
+ * only appends is checked by its role in the table.
  */
 static ItemSpan
 checked_attribute(const KeySource *source, int i)
@@ -425,7 +424,7 @@ checked_attribute(const KeySource *source, int i)
 	return value;
 }
 
-/* The value in an item of the i-th column of an index, checked. */
+/* Returns the value in an item of the i-th column of an index, checked. */
 ItemSpan
 dyn_key_attribute(const DynTable *table, const DynIndex *index, const DynItem *item, int i)
 {
@@ -455,7 +454,7 @@ dyn_key_of_item(const DynTable *table, const DynItem *item, DynKeyValues *key)
 	read_key(&source, key);
 }
 
-/* The attributes of the first n columns of an index, for a message: "PK", "SK". */
+/* Returns the attributes of the first n columns of an index, for a message: "PK", "SK". */
 const char *
 dyn_key_names(const DynTable *table, const DynIndex *index, int n)
 {
@@ -487,8 +486,8 @@ fail_surplus(const KeySource *source, ItemSpan attribute)
 }
 
 /*
- * The same of an argument that must be the key and nothing else: the primary key, or the keys of an
- * index and its table together.
+ * Reads an argument that must be the key and nothing else: the primary key, or the keys of an index
+ * and its table together.
  */
 void
 dyn_key_exact(const DynTable *table, const DynIndex *index, const DynItem *given, DynKeyRole role,
@@ -512,7 +511,7 @@ dyn_key_exact(const DynTable *table, const DynIndex *index, const DynItem *given
 	}
 }
 
-/* The largest entry that nbtree allows; its own macro needs a page. */
+/* This is the largest entry that nbtree allows; its own macro needs a page. */
 #define MAX_INDEX_ENTRY \
 	((Size) (MAXALIGN_DOWN((BLCKSZ - MAXALIGN(SizeOfPageHeaderData + 3 * sizeof(ItemIdData)) - \
 							MAXALIGN(sizeof(BTPageOpaqueData))) / \
@@ -520,8 +519,8 @@ dyn_key_exact(const DynTable *table, const DynIndex *index, const DynItem *given
 			 MAXALIGN(sizeof(ItemPointerData))))
 
 /*
- * The tuple descriptor of a btree over plain columns; an index that is being created has no btree
- * yet.
+ * Returns an entry's size by a tuple descriptor of plain columns; an index that is being created
+ * has no btree yet.
  */
 static Size
 entry_size(Relation rel, const DynTable *table, const DynIndex *index, Datum *values)
@@ -535,7 +534,7 @@ entry_size(Relation rel, const DynTable *table, const DynIndex *index, Datum *va
 	return IndexTupleSize(index_form_tuple(desc, values, nulls));
 }
 
-/* What an entry that carries nothing has beside its keys: a bitmap of what is null. */
+/* Returns the bytes of a bitmap of what is null, which an entry that carries nothing has. */
 static Size
 bitmap_bytes(const DynIndex *index)
 {
@@ -546,9 +545,9 @@ bitmap_bytes(const DynIndex *index)
 }
 
 /*
- * One entry of a btree holds about a third of a page, after compression.  Keys of the full length
- * can exceed that.  Only for keys near the limit is an entry formed as a trial.  Returns the size
- * if it is too large, otherwise 0.
+ * Returns the size of an entry if it is too large, otherwise 0.  One entry of a btree holds about a
+ * third of a page, after compression.  Keys of the full length can exceed that.  Only for keys near
+ * the limit is an entry formed as a trial.
  */
 Size
 dyn_key_entry_too_large(Relation rel, const DynTable *table, const DynIndex *index, Datum *values)

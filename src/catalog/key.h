@@ -11,14 +11,14 @@
 #define DYN_MAX_PARTITION_KEY 2048
 #define DYN_MAX_SORT_KEY 1024
 
-/* The columns of an entry of an index, in its order; of the table: the primary key. */
+/* Holds the columns of an entry of an index, in its order; of the table: the primary key. */
 typedef struct DynKeyValues
 {
 	int nkeys;
 	Datum values[DYN_MAX_INDEX_COLUMNS];
 } DynKeyValues;
 
-/* What a key is given for, which DynamoDB's words depend on. */
+/* Says what a key is given for, which DynamoDB's words depend on. */
 typedef enum DynKeyRole
 {
 	DYN_KEY_OF_ITEM, /* it is in an item */

@@ -59,8 +59,8 @@ is_function(Oid oid, const char *name)
 }
 
 /*
- * False if the table has been dropped since its trigger was read, or is a temporary table of
- * another session.
+ * Returns false if the table has been dropped since its trigger was read, or is a temporary table
+ * of another session.
  */
 static bool
 is_within_reach(Oid relid)
@@ -78,10 +78,10 @@ is_within_reach(Oid relid)
 	return within;
 }
 
-/* More than what is declared of a table ever takes; others than its owner hold it in memory. */
+/* No table's declarations ever take as much; others than its owner hold them in memory. */
 #define MAX_ARGUMENTS (1024 * 1024)
 
-/* What is read of tables of other roles, without a lock on them. */
+/* This is what is read of tables of other roles, without a lock on them. */
 typedef struct Listing
 {
 	Oid relid; /* one table, whose arguments are asked for; InvalidOid: all tables */
@@ -168,7 +168,7 @@ read_definition(void *arg)
 	read->arguments = definition_parse(read->expression);
 }
 
-/* As pg_trigger would have them; none if the definition cannot be read. */
+/* Returns arguments as pg_trigger would have them; none if the definition cannot be read. */
 static bytea *
 definition_arguments(const char *expression)
 {
@@ -200,7 +200,7 @@ add_definition(Listing *listing, Relation rel, HeapTuple tuple)
 		add_listed(listing, form->conrelid, definition_arguments(TextDatumGetCString(expression)));
 }
 
-/* Shards are in no list: to Citus they are no distributed tables. */
+/* Lists definitions.  Shards are in no list: to Citus they are no distributed tables. */
 static void
 list_definitions(Listing *listing)
 {
@@ -276,7 +276,7 @@ typedef struct SettingsRead
 	DynSettings *settings;
 } SettingsRead;
 
-/* The arguments each end with a zero byte. */
+/* Reads the settings from the arguments, which each end with a zero byte. */
 static void
 read_settings(void *arg)
 {
@@ -291,9 +291,9 @@ read_settings(void *arg)
 }
 
 /*
- * The settings in the derive trigger's arguments as pg_trigger stores them, so the table needs no
- * lock.  False if there are none, or if they cannot be read: any user can create such a trigger on a
- * table of their own.
+ * Reads the settings in the derive trigger's arguments as pg_trigger stores them, so the table
+ * needs no lock.  Returns false if there are none, or if they cannot be read: any user can create
+ * such a trigger on a table of their own.
  */
 bool
 dyn_listed_settings(Oid relid, DynSettings *settings)
@@ -361,7 +361,7 @@ unlock_all(List *relids, LOCKMODE mode)
 		UnlockRelationOid(lfirst_oid(cell), mode);
 }
 
-/* in the order in which the locks are taken: the table comes first */
+/* Locks relations in the order in which locks are taken: the table comes first. */
 static bool
 lock_all(List *relids, LOCKMODE mode)
 {
@@ -408,7 +408,7 @@ dyn_try_locks(Oid relid, LOCKMODE mode, List **indexes)
  * Opening
  */
 
-/* What pg_trigger tells without a lock. */
+/* Reads what pg_trigger tells without a lock. */
 static bool
 read_locked(DynListed *listed)
 {
@@ -480,7 +480,7 @@ dyn_list(FunctionCallInfo fcinfo, List *relids, PutListed put, void *arg)
 	}
 }
 
-/* A name for SQL; it may be gone by now. */
+/* Returns a name for SQL; it may be gone by now. */
 char *
 dyn_listed_name(const DynListed *listed)
 {

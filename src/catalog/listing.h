@@ -11,7 +11,7 @@ extern List *dyn_listed_tables(const char *member);
 extern bool dyn_is_named_alone(Oid relid);
 extern bool dyn_listed_settings(Oid relid, DynSettings *settings);
 
-/* A table in a list, which is made without waiting for locks. */
+/* This is a table in a list, which is made without waiting for locks. */
 typedef struct DynListed
 {
 	Oid relid;
@@ -23,7 +23,7 @@ typedef struct DynListed
 	List *indexes; /* that are locked with it */
 } DynListed;
 
-/* False if it is gone, broken, or no table of items. */
+/* Returns false if the table is gone, broken, or no table of items. */
 extern bool dyn_try_listed(void (*step)(void *arg), void *arg);
 extern bool dyn_open_listed(Oid relid, DynListed *listed);
 extern void dyn_close_listed(DynListed *listed);

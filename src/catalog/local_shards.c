@@ -29,7 +29,7 @@
 #include "server/citus.h"
 #include "server/sql.h"
 
-/* The class of Citus' advisory locks on the metadata of shards that are moved together. */
+/* Citus takes its advisory locks on metadata of shards that are moved together in this class. */
 #define COLOCATED_SHARDS_LOCK 8
 
 #define TABLES "pg_dist_partition"
@@ -39,14 +39,14 @@
 #define PLACEMENTS "pg_dist_placement"
 #define LOCAL_GROUP "pg_dist_local_group"
 
-/* What list_shards() is asked, and answers. */
+/* Holds what list_shards() is asked, and answers. */
 typedef struct ShardList
 {
 	List *tables;
 	List *shards; /* of DynLocalShard */
 } ShardList;
 
-/* A step for attempt(). */
+/* Lists shards, as a step for attempt(). */
 static void
 list_shards(void *arg)
 {
@@ -123,7 +123,7 @@ dyn_local_shards(List *tables)
  * Reading Citus' catalogs, as they are now
  */
 
-/* The colocation group of a table; -1 if Citus does not know the table. */
+/* Returns the colocation group of a table, or -1 if Citus does not know the table. */
 static int32
 colocation_of(Oid table)
 {
@@ -139,7 +139,7 @@ colocation_of(Oid table)
 	return colocation;
 }
 
-/* How many shards of its table come before a shard, by their ranges of hashes; -1: it is none. */
+/* Returns how many shards of the table are before this one, by ranges of hashes; -1: it is none. */
 static int
 place_of(const DynLocalShard *shard)
 {

@@ -7,7 +7,7 @@
 
 #include "nodes/pg_list.h"
 
-/* A shard, as it was when it was listed. */
+/* This is a shard, as it was when it was listed. */
 typedef struct DynLocalShard
 {
 	Oid table; /* the distributed one */
@@ -17,7 +17,7 @@ typedef struct DynLocalShard
 
 extern List *dyn_local_shards(List *tables);
 
-/* Whether a shard can be used where it was. */
+/* Says whether a shard can be used where it was. */
 typedef enum DynShardState
 {
 	DYN_SHARD_HERE,

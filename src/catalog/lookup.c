@@ -28,7 +28,7 @@
 
 #define NAME_PREFIX_LENGTH 54
 
-/* Some 800 bytes each. */
+/* These take some 800 bytes each. */
 #define MAX_MISSING_NAMES 1000
 
 static bool
@@ -64,7 +64,7 @@ dyn_identifier(ItemSpan name)
 																	: hashed_identifier(name);
 }
 
-/* The same for a column, which must differ from the columns that every table of items has. */
+/* Returns a name for a column, which must differ from those that every table of items has. */
 char *
 dyn_column_identifier(ItemSpan name)
 {
@@ -92,8 +92,8 @@ dyn_split_name(ItemSpan name, char **schema, char **relation)
 }
 
 /*
- * DynamoDB's name of a table.  A name that is too long for a relation is in the settings, and
- * counts until the relation is renamed.
+ * Returns DynamoDB's name of a table.  A name that is too long for a relation is in the settings,
+ * and counts until the relation is renamed.
  */
 ItemSpan
 dyn_name_of_relation(const char *relation, const DynSettings *settings)
@@ -141,10 +141,7 @@ lookup_table(ItemSpan name, RightsWanted *wanted)
 	return relid;
 }
 
-/*
- * The relation that a table's name names, neither opened nor locked; it need not be a table of
- * items.
- */
+/* Returns the relation of a table's name, not opened or locked; it may be no table of items. */
 Oid
 dyn_table_lookup(ItemSpan name)
 {
@@ -180,14 +177,14 @@ dyn_table_find(ItemSpan name, LOCKMODE lockmode, DynTable **table)
 	return find_table(name, (RightsWanted){.mode = lockmode}, table);
 }
 
-/* The same for callers that show only the state of the table. */
+/* Does so for callers that show only the state of the table. */
 Relation
 dyn_table_find_state(ItemSpan name, DynTable **table)
 {
 	return find_table(name, (RightsWanted){.mode = AccessShareLock, .state = true}, table);
 }
 
-/* The name of a table of items that is visible, and differs in case alone; NULL if there is none. */
+/* Returns a visible table of items whose name differs in case alone, or NULL if there is none. */
 static const char *
 name_in_other_case(ItemSpan name)
 {
@@ -249,14 +246,14 @@ dyn_open_given(Oid relid)
 	return rel;
 }
 
-/* As dyn_table_find(), or an error that says more. */
+/* Does as dyn_table_find(), or raises an error that says more. */
 Relation
 dyn_table_open(text *name, LOCKMODE lockmode, DynTable **table)
 {
 	return open_table(name, (RightsWanted){.mode = lockmode}, table);
 }
 
-/* The same for callers that show only the state of the table. */
+/* Does so for callers that show only the state of the table. */
 Relation
 dyn_table_open_state(text *name, DynTable **table)
 {

@@ -17,7 +17,7 @@
 #include "catalog/extras.h"
 #include "catalog/table.h"
 
-/* What speaks against reads, or NULL. */
+/* Returns what speaks against reads, or NULL. */
 static const char *
 refuse_reads(Relation rel, const DynTable *table)
 {
@@ -36,7 +36,7 @@ refuse_reads(Relation rel, const DynTable *table)
 	return NULL;
 }
 
-/* Keys of indexes may be absent, and keys of type N may have as many digits as an item's number. */
+/* Refuses a column; keys of indexes may be absent, and type N may have all digits of a number. */
 static const char *
 refuse_key_column(Form_pg_attribute column, int place, int nkeys)
 {
@@ -66,7 +66,7 @@ refuse_columns(Relation rel, const DynTable *table)
 	return reason;
 }
 
-/* The one whose function derives, which then cannot be but for each row that is written. */
+/* Returns whether the deriving trigger is called for each row that is written. */
 static bool
 derives_always(const Trigger *trigger)
 {
@@ -77,8 +77,8 @@ derives_always(const Trigger *trigger)
 }
 
 /*
- * The derive trigger has to be the last one that may rewrite a row.  Triggers fire in the order of
- * their names, in which they are listed.
+ * Returns what speaks against triggers, or NULL.  The derive trigger has to be the last one that
+ * may rewrite a row.  Triggers fire in the order of their names, in which they are listed.
  */
 static const char *
 refuse_triggers(Relation rel, const DynTable *table)
@@ -102,7 +102,7 @@ refuse_triggers(Relation rel, const DynTable *table)
 	return NULL;
 }
 
-/* Every row has an entry in it, and nobody may have the key twice for a moment. */
+/* Refuses a key without an entry for every row, or that two rows may have for a moment. */
 static const char *
 refuse_primary_key(Relation rel, const DynTable *table)
 {
@@ -120,7 +120,7 @@ refuse_primary_key(Relation rel, const DynTable *table)
 	return reason;
 }
 
-/* What speaks against writes of a table that can be read, or NULL. */
+/* Returns what speaks against writes of a table that can be read, or NULL. */
 static const char *
 refuse_writes(Relation rel, const DynTable *table)
 {
@@ -138,7 +138,7 @@ refuse_writes(Relation rel, const DynTable *table)
 	return reason;
 }
 
-/* Of a schema that is read otherwise. */
+/* Completes a schema that is read otherwise. */
 void
 dyn_read_plainness(Relation rel, DynTable *table)
 {

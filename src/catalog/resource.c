@@ -40,7 +40,7 @@ resource_open(ItemSpan name, DynTable **table)
 	return rel;
 }
 
-/* The same to describe the table: members of pg_monitor may do so too. */
+/* Opens the table to describe it: members of pg_monitor may do so too. */
 Relation
 resource_open_state(ItemSpan name, DynTable **table)
 {

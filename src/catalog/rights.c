@@ -96,7 +96,7 @@ rights_to_read(Oid relid, Oid role)
 			pg_attribute_aclcheck_all(relid, role, ACL_SELECT, ACLMASK_ALL) == ACLCHECK_OK);
 }
 
-/* The owner of a schema may drop tables in it, and must be able to look them up for that. */
+/* Returns whether a role owns the schema, and so may drop the table and has to look it up. */
 static bool
 owns_schema(Oid relid, Oid role)
 {
@@ -131,7 +131,7 @@ rights_check(Oid relid, const char *name, const RightsWanted *wanted)
 }
 
 /*
- * A RangeVarGetRelidCallback that calls rights_check() before the relation is locked.  Its argument
+ * Calls rights_check() before the relation is locked, as a RangeVarGetRelidCallback.  Its argument
  * is a RightsWanted.
  */
 void
@@ -159,8 +159,9 @@ rights_open(Oid relid, LOCKMODE mode)
 }
 
 /*
- * Temporary tables are found by names without a schema whatever the search_path is.  Triggers of the
- * owner's that use such names would use a table of the caller's, and call its triggers.
+ * Refuses sessions with temporary tables, which are found by names without a schema whatever the
+ * search_path is.  Triggers of the owner's that use such names would use a table of the caller's,
+ * and call its triggers.
  */
 void
 rights_check_temporary(Relation rel)

@@ -16,24 +16,24 @@
 #include "server/work/owned.h"
 
 /*
- * Whether a role has a privilege on the relation, or on a column of it, or is its owner; false if
- * it is gone.
+ * Returns whether a role has a privilege on the relation, or on a column of it, or is its owner;
+ * false if it is gone.
  */
 extern bool rights_any(Oid relid, Oid role);
 
-/* Whether the caller has a privilege on the relation, or may see the state of all tables. */
+/* Returns whether the caller has a privilege on the relation, or may see all tables' states. */
 extern bool rights_to_see(Oid relid);
 
-/* Whether the caller may see the state of all tables, as members of pg_monitor may. */
+/* Returns whether the caller may see the state of all tables, as members of pg_monitor may. */
 extern bool rights_of_monitor(void);
 
-/* Whether lists show it: the caller may read it, or see the state of all tables. */
+/* Returns whether lists show it: the caller may read it, or see the state of all tables. */
 extern bool rights_to_list(Oid relid);
 
-/* Whether a role may read all columns of a relation; false if it is gone. */
+/* Returns whether a role may read all columns of a relation; false if it is gone. */
 extern bool rights_to_read(Oid relid, Oid role);
 
-/* What a relation is locked for. */
+/* Says what a relation is locked for. */
 typedef struct RightsWanted
 {
 	LOCKMODE mode; /* RowExclusiveLock and stronger need a privilege to write */
@@ -41,10 +41,10 @@ typedef struct RightsWanted
 	Oid owner; /* a role whose privileges count too; InvalidOid: only the caller's */
 } RightsWanted;
 
-/* A RangeVarGetRelidCallback with a RightsWanted as its argument. */
+/* Takes a RightsWanted as its argument, as a RangeVarGetRelidCallback. */
 extern void rights_check_name(const RangeVar *name, Oid relid, Oid before, void *wanted);
 
-/* Whether a role has the rights of that owner; false: not, or it is gone. */
+/* Returns whether a role has the rights of that owner; false also if it is gone. */
 extern bool rights_owns(Oid relid, Oid role);
 
 /* Open a relation that the caller has named by its OID; NULL if there is none. */
@@ -56,7 +56,7 @@ extern Relation rights_open(Oid relid, LOCKMODE mode);
  */
 extern void rights_take_owner(Relation rel, int flags, RightsBefore *before);
 
-/* The same, if the caller has the owner's rights and is not the owner. */
+/* Does so if the caller has the owner's rights and is not the owner. */
 extern void rights_take_for_rows(Relation rel, bool write, RightsBefore *before);
 
 /* Raises an error if the owner's code would find temporary tables of a caller who has not the owner's rights. */

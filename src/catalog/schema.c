@@ -46,7 +46,7 @@ static HTAB *schemas = NULL;
 static MemoryContext schema_context = NULL;
 static List *retired = NIL; /* replaced entries, in schema_context */
 
-/* Whether any entry in the hash table is invalid. */
+/* This tells whether any entry in the hash table is invalid. */
 static bool some_invalid = false;
 
 /* Counts invalidations, so that one that arrives while a schema is read is not lost. */
@@ -75,7 +75,7 @@ mark_invalid(Oid relid)
 	some_invalid = true;
 }
 
-/* Tables are kept with their qualified names. */
+/* This asks for schemas, since tables are kept with their qualified names. */
 static Subscriber subscriber = {.relation_changed = mark_invalid, .schemas = true};
 
 static void
@@ -168,9 +168,9 @@ dyn_type_schema(Oid type)
 }
 
 /*
- * Any user can create a table with a column "item", so its type is checked before its values are
- * read as items.  If the type is a domain, the statements' parameters have its base type, so that
- * the domain's constraints are checked.
+ * Reads the item's column.  Any user can create a table with a column "item", so its type is
+ * checked before its values are read as items.  If the type is a domain, the statements' parameters
+ * have its base type, so that the domain's constraints are checked.
  */
 static void
 read_item_column(Relation rel, DynTable *table)
@@ -189,7 +189,7 @@ read_item_column(Relation rel, DynTable *table)
 	table->extension = quote_identifier(get_namespace_name(dyn_type_schema(table->item_type)));
 }
 
-/* A key attribute and its column, whose type must hold and order the attribute's values. */
+/* Sets a key attribute and its column, whose type must hold and order the attribute's values. */
 static void
 set_key(Relation rel, DynKey *key, ItemSpan spec, AttrNumber attnum)
 {
@@ -207,7 +207,7 @@ set_key(Relation rel, DynKey *key, ItemSpan spec, AttrNumber attnum)
 		fail_shape(rel, psprintf("Column \"%s\" must have collation \"C\".", key->column));
 }
 
-/* If the columns of the primary key changed places, each would get the other's attribute. */
+/* Checks the primary key: if its columns changed places, each would get the other's attribute. */
 static void
 check_order(Relation rel, const DynTable *table)
 {
@@ -227,7 +227,7 @@ check_order(Relation rel, const DynTable *table)
 	}
 }
 
-/* The table's keys: the trigger's arguments name the attributes, the primary key the columns. */
+/* Reads the table's keys: the arguments name the attributes, and the primary key the columns. */
 static void
 read_table_keys(Relation rel, DynTable *table, List *arguments)
 {
@@ -259,7 +259,7 @@ read_table_keys(Relation rel, DynTable *table, List *arguments)
 	table->primary.relid = relid;
 }
 
-/* A key of an index is in the column that has the name of its attribute. */
+/* Adds a key of an index, which is in the column that has the name of its attribute. */
 static void
 add_index_key(Relation rel, DynTable *table, ItemSpan spec)
 {
@@ -287,7 +287,7 @@ add_index_key(Relation rel, DynTable *table, ItemSpan spec)
 	set_key(rel, &table->keys[table->ncolumns++], spec, attnum);
 }
 
-/* Definitions of indexes, and settings. */
+/* Reads definitions of indexes, and settings. */
 static void
 read_arguments(Relation rel, DynTable *table, List *arguments)
 {
@@ -323,7 +323,7 @@ read_arguments(Relation rel, DynTable *table, List *arguments)
 	}
 }
 
-/* The last columns: what covering indexes carry. */
+/* Reads the last columns: what covering indexes carry. */
 static void
 read_carried(Relation rel, DynTable *table)
 {
@@ -350,7 +350,7 @@ read_carried(Relation rel, DynTable *table)
 	}
 }
 
-/* Of indexes whose columns are known. */
+/* Finds the btrees of indexes whose columns are known. */
 static void
 find_btrees(Relation rel, DynTable *table)
 {
@@ -361,8 +361,8 @@ find_btrees(Relation rel, DynTable *table)
 }
 
 /*
- * Time to live has a column of its own: its attribute may be a key as well, and of any type.  So it
- * comes last, and no search for a key finds it first.
+ * Reads time to live, which has a column of its own: its attribute may be a key as well, and of any
+ * type.  So it comes last, and no search for a key finds it first.
  */
 static void
 read_ttl(Relation rel, DynTable *table)
@@ -428,8 +428,8 @@ read_schema(Relation rel)
 }
 
 /*
- * The schema of an open relation, or NULL if it is no table of items.  Triggers and lists use this,
- * since they handle unsupported tables too.
+ * Returns the schema of an open relation, or NULL if it is no table of items.  Triggers and lists
+ * use this, since they handle unsupported tables too.
  */
 DynTable *
 dyn_schema_any(Relation rel)
@@ -462,7 +462,7 @@ dyn_schema_any(Relation rel)
 	return table;
 }
 
-/* A shard holds the items of one range of hashes, so a call on it would miss or misplace items. */
+/* Refuses a shard: it holds one range of hashes, so a call on it would miss or misplace items. */
 void
 dyn_refuse_shard(Relation rel)
 {
@@ -479,8 +479,8 @@ dyn_refuse_shard(Relation rel)
 }
 
 /*
- * The schema of a shard, for callers that have found it in Citus' catalogs; NULL if it has no
- * definition.
+ * Returns the schema of a shard, for callers that have found it in Citus' catalogs, or NULL if it
+ * has no definition.
  */
 DynTable *
 dyn_schema_shard(Relation rel)
@@ -491,8 +491,8 @@ dyn_schema_shard(Relation rel)
 }
 
 /*
- * The same for callers that read or write items or change the table.  Raises an error for an
- * unsupported table, and for a shard.
+ * Returns the schema for callers that read or write items or change the table.  Raises an error for
+ * an unsupported table, and for a shard.
  */
 DynTable *
 dyn_schema(Relation rel)

@@ -22,7 +22,7 @@
 #include "server/errors.h"
 #include "server/extension.h"
 
-/* The shape that the derive trigger's arguments describe; the first ones are the table's keys. */
+/* Returns the shape that the derive trigger's arguments describe; the table's keys come first. */
 DynShape *
 dyn_shape_read(List *arguments, int nkeys)
 {
@@ -43,7 +43,7 @@ dyn_shape_read(List *arguments, int nkeys)
 	return shape;
 }
 
-/* The shape that an open table has. */
+/* Returns the shape that an open table has. */
 DynShape *
 dyn_shape_of(Relation rel, const DynTable *table)
 {
@@ -56,8 +56,8 @@ dyn_shape_of(Relation rel, const DynTable *table)
 }
 
 /*
- * Whether all rows are known to have all columns.  False while an index is being created, dropped,
- * or was left unfinished by a procedure.
+ * Returns whether all rows are known to have all columns.  False while an index is being created,
+ * dropped, or was left unfinished by a procedure.
  */
 bool
 dyn_shape_is_filled(const DynShape *shape)
@@ -95,7 +95,7 @@ dyn_shape_index(const DynShape *shape, ItemSpan name)
  * Columns
  */
 
-/* Keys of one attribute with two types give two columns here; dyn_shape_check() refuses that. */
+/* Adds a column.  One attribute with two types gives two here; dyn_shape_check() refuses that. */
 static List *
 add_column(List *columns, ItemSpan spec)
 {
@@ -116,7 +116,7 @@ add_column(List *columns, ItemSpan spec)
 	return lappend(columns, column);
 }
 
-/* The columns of keys. */
+/* Returns the columns of keys. */
 List *
 dyn_shape_keys(const DynShape *shape)
 {
@@ -135,7 +135,7 @@ dyn_shape_keys(const DynShape *shape)
 	return columns;
 }
 
-/* The key specs of an entry: the index's, and those of the table that are not among them. */
+/* Lists the key specs of an entry: the index's, and those of the table that are not among them. */
 static int
 entry_specs(const DynShape *shape, const DynIndexSpec *spec, ItemSpan specs[DYN_MAX_INDEX_COLUMNS])
 {
@@ -154,7 +154,7 @@ entry_specs(const DynShape *shape, const DynIndexSpec *spec, ItemSpan specs[DYN_
 	return n;
 }
 
-/* What a covering index carries, as text. */
+/* Returns what a covering index carries, as text. */
 static char *
 carried_spec(const DynShape *shape, const DynIndexSpec *spec)
 {
@@ -164,7 +164,7 @@ carried_spec(const DynShape *shape, const DynIndexSpec *spec)
 	return dyn_carried_print(dyn_carried_of(spec, specs, n));
 }
 
-/* The name of the column of what an index carries: a tilde as in time to live's, which no index is. */
+/* Names the column of what an index carries: a tilde as in time to live's, which no index is. */
 char *
 dyn_carried_column(ItemSpan index)
 {
@@ -182,7 +182,7 @@ add_shape_column(List *columns, ItemSpan spec, ItemType type, const char *name)
 	return lappend(columns, column);
 }
 
-/* All derived columns, in the order of the table's keys. */
+/* Returns all derived columns, in the order of the table's keys. */
 List *
 dyn_shape_columns(const DynShape *shape)
 {
@@ -206,7 +206,7 @@ dyn_shape_columns(const DynShape *shape)
 	return columns;
 }
 
-/* A value that is carried is compressed as the column would be, so that it is not tried again. */
+/* Returns a type that compresses a value as it is carried, so that it is not tried again. */
 static const char *
 carried_type(const DynShape *shape, ItemSpan spec)
 {
@@ -254,8 +254,8 @@ dyn_shape_statistics_sql(const DynShape *shape, int i)
  */
 
 /*
- * The keys as one array constant.  Each statement reads the constraint's expression tree again, and
- * the tree of an ARRAY[] of constants is half as large again.
+ * Returns the keys as one array constant.  Each statement reads the constraint's expression tree
+ * again, and the tree of an ARRAY[] of constants is half as large again.
  */
 static const char *
 specs_literal(List *columns)
@@ -282,7 +282,7 @@ specs_literal(List *columns)
 	return quote_literal_cstr(array.data);
 }
 
-/* The constraint's condition, which queries use as well. */
+/* Returns the constraint's condition, which queries use as well. */
 char *
 dyn_shape_match_sql(const DynShape *shape)
 {
@@ -314,7 +314,7 @@ dyn_shape_constraint_sql(const DynShape *shape)
 					dyn_shape_match_sql(shape));
 }
 
-/* The arguments of the derive trigger that describe the shape, as C strings. */
+/* Returns the arguments of the derive trigger that describe the shape, as C strings. */
 static List *
 derive_arguments(const DynShape *shape)
 {
@@ -329,7 +329,7 @@ derive_arguments(const DynShape *shape)
 	return settings == NULL ? arguments : lappend(arguments, settings);
 }
 
-/* The caller is connected to SPI; its memory context stays the current one. */
+/* Executes SQL.  The caller is connected to SPI; its memory context stays the current one. */
 void
 dyn_execute(const char *sql)
 {
@@ -341,7 +341,7 @@ dyn_execute(const char *sql)
 	MemoryContextSwitchTo(context);
 }
 
-/* Citus takes ALTER TABLE of constraints with one command only. */
+/* Writes the definition.  Citus takes ALTER TABLE of constraints with one command only. */
 static void
 write_definition(const DynShape *shape)
 {
@@ -408,7 +408,7 @@ append_carried(StringInfo sql, const DynIndexSpec *spec)
 						 quote_identifier(dyn_carried_column(spec->name)), COVERING_FILLFACTOR);
 }
 
-/* CREATE INDEX for a secondary index; NULL if the primary key has the same columns. */
+/* Returns CREATE INDEX for a secondary index, or NULL if the primary key has the same columns. */
 char *
 dyn_shape_index_sql(const DynShape *shape, const DynIndexSpec *spec, const char *relation,
 					bool concurrently)
@@ -438,7 +438,7 @@ dyn_shape_index_sql(const DynShape *shape, const DynIndexSpec *spec, const char 
 	return same && !spec->covering ? NULL : sql.data;
 }
 
-/* The same for time to live. */
+/* Returns CREATE INDEX for time to live. */
 char *
 dyn_shape_ttl_sql(const DynShape *shape, const char *relation, bool concurrently)
 {
@@ -450,8 +450,8 @@ dyn_shape_ttl_sql(const DynShape *shape, const char *relation, bool concurrently
 }
 
 /*
- * A name for the relation of an index that is free at this moment: the table's and the index's,
- * with a number if need be.
+ * Returns a name for the relation of an index that is free at this moment: the table's and the
+ * index's, with a number if need be.
  */
 char *
 dyn_index_relation_name(Oid namespace, const char *table, ItemSpan index)
@@ -472,7 +472,7 @@ dyn_index_relation_name(Oid namespace, const char *table, ItemSpan index)
  * Rules
  */
 
-/* words: what DynamoDB says behind DYN_INVALID_WORDS, or NULL. */
+/* Raises an error; words are what DynamoDB says behind DYN_INVALID_WORDS, or NULL. */
 pg_noreturn static void
 fail_limit(const char *message, const char *words)
 {
@@ -516,7 +516,7 @@ check_counts(const DynShape *shape)
 				   NULL);
 }
 
-/* Checks that concern the indexes of a table together. */
+/* Checks what concerns the indexes of a table together. */
 void
 dyn_shape_check(const DynShape *shape)
 {

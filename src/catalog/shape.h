@@ -21,7 +21,7 @@ typedef struct DynShape
 	DynSettings settings;
 } DynShape;
 
-/* A derived column. */
+/* This is a derived column. */
 typedef struct DynShapeColumn
 {
 	ItemSpan spec; /* of a key, or of what a covering index carries */
@@ -55,7 +55,7 @@ extern void dyn_triggers_enable(Oid relid, const char *qualified);
 extern void dyn_execute(const char *sql);
 /* call_again.c: CALL dyn_create_index(…) and the like */
 extern char *dyn_shape_call_again(Relation rel, const DynShape *shape, const DynIndexSpec *spec);
-/* CREATE INDEX [CONCURRENTLY] name ON …; NULL if the primary key serves as the index */
+/* Returns CREATE INDEX [CONCURRENTLY] name ON …, or NULL if the primary key is the index. */
 extern char *dyn_shape_index_sql(const DynShape *shape, const DynIndexSpec *spec,
 								 const char *relation, bool concurrently);
 extern char *dyn_shape_ttl_sql(const DynShape *shape, const char *relation, bool concurrently);

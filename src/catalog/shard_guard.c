@@ -21,7 +21,7 @@
 #include "server/errors.h"
 #include "server/extension.h"
 
-/* The command of ALTER TABLE that adds it.  No row has to be looked at. */
+/* Returns the command of ALTER TABLE that adds it.  No row has to be looked at. */
 char *
 shard_guard_sql(const char *column)
 {
@@ -36,7 +36,7 @@ is_column(const Node *node, AttrNumber attnum)
 	return IsA(node, Var) && ((const Var *) node)->varattno == attnum;
 }
 
-/* Whether a constraint, as it is stored, is this one. */
+/* Returns whether a constraint, as it is stored, is this one. */
 bool
 shard_guard_is(const DynTable *table, const char *expression)
 {
@@ -51,7 +51,7 @@ shard_guard_is(const DynTable *table, const char *expression)
 		   is_column(lsecond(call->args), table->keys[0].attnum);
 }
 
-/* What a statement needs to know of the relation that it writes to. */
+/* Holds what a statement needs to know of the relation that it writes to. */
 typedef struct ShardGuard
 {
 	Oid relid;
@@ -79,8 +79,8 @@ make_guard(FmgrInfo *flinfo, Oid relid)
 }
 
 /*
- * shard_takes(relation, partition_key): whether a row with that key may be in the relation.  True
- * for a relation that is no shard, or not yet, as while Citus copies rows to it.
+ * shard_takes(relation, partition_key) returns whether a row with that key may be in the relation.
+ * That is true for a relation that is no shard, or not yet, as while Citus copies rows to it.
  */
 PG_FUNCTION_INFO_V1(dyn_shard_takes);
 Datum

@@ -34,13 +34,13 @@
 #include "server/extension.h"
 #include "server/sql.h"
 
-/* More than a table can have; the number comes from another node. */
+/* No table has as many; the number comes from another node. */
 #define MAX_SIZES 1000
 
 /* So many blocks of a table are counted. */
 #define COUNT_BLOCKS 256
 
-/* The table and its indexes. */
+/* Returns the number of sizes: of the table and its indexes. */
 static int
 count_sizes(const DynTable *table)
 {
@@ -51,7 +51,7 @@ count_sizes(const DynTable *table)
  * Tables of this node
  */
 
-/* Whether it cannot have any rows; they are not looked at.  A btree has a page to begin with. */
+/* Returns whether a relation cannot have rows, unseen.  A btree has a page to begin with. */
 static bool
 is_empty(Relation rel)
 {
@@ -59,7 +59,7 @@ is_empty(Relation rel)
 		   RelationGetNumberOfBlocks(rel) <= (rel->rd_rel->relkind == RELKIND_INDEX ? 1 : 0);
 }
 
-/* A relation without rows has files too, as of its TOAST table. */
+/* Returns the size.  A relation without rows has files too, as of its TOAST table. */
 static DynSize
 size_of(Relation rel, PGFunction bytes, bool empty)
 {
@@ -105,7 +105,7 @@ dyn_begin_block_scan(Relation rel, BlockNumber from, BlockNumber to)
 	return begin_tid_scan(rel, GetActiveSnapshot(), &first, &last);
 }
 
-/* Whether a count tells the caller nothing that it may not see. */
+/* Returns whether a count tells the caller nothing that it may not see. */
 static bool
 may_count(Oid relid)
 {
@@ -142,8 +142,9 @@ count_items(TableScanDesc scan, const DynTable *table, DynSize *sizes)
 }
 
 /*
- * A small table is counted, since its statistics may be older than what the caller has just written, and
- * of one that has none the beginning is.  A serializable transaction would conflict with what it counts.
+ * Counts a small table, since its statistics may be older than what the caller has just written,
+ * and the beginning of one that has none.  A serializable transaction would conflict with what it
+ * counts.
  */
 static void
 count_if_small(Relation rel, const DynTable *table, DynSize *sizes)
@@ -203,7 +204,7 @@ add_shard(text *name, int n, DynSize *sizes)
 		relation_close(rel, NoLock);
 }
 
-/* shard_sizes(shards, sizes): items and bytes of the table and each of its indexes, of all these shards */
+/* shard_sizes(shards, sizes) returns items and bytes of table and indexes, of all these shards. */
 PG_FUNCTION_INFO_V1(dyn_shard_sizes);
 Datum
 dyn_shard_sizes(PG_FUNCTION_ARGS)
@@ -237,7 +238,7 @@ dyn_shard_sizes(PG_FUNCTION_ARGS)
 		construct_array(result, 2 * n, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
 
-/* The answer of a node: its name, what it says, and that as numbers unless it failed. */
+/* Adds the answer of a node: its name, what it says, and that as numbers unless it failed. */
 static void
 add_answer(uint64 row, int n, DynSize *sizes)
 {
@@ -262,7 +263,7 @@ add_answer(uint64 row, int n, DynSize *sizes)
 	}
 }
 
-/* Shards by their nodes, each with a command for it; their names have "public", too */
+/* This groups shards by their nodes, with a command for each; their names have "public", too. */
 #define ASK_NODES \
 	"SELECT r.node_name, r.result, CASE WHEN r.success THEN r.result::pg_catalog.int8[] END FROM " \
 	"(SELECT pg_catalog.array_agg(nodename) AS names," \

@@ -9,7 +9,7 @@
 
 #include "catalog/table.h"
 
-/* What is not known is 0. */
+/* This is a size; what is not known is 0. */
 typedef struct DynSize
 {
 	int64 items; /* as of the last VACUUM or ANALYZE, or counted */
@@ -21,7 +21,7 @@ extern DynSize *dyn_sizes(Relation rel, const DynTable *table);
 
 extern TableScanDesc dyn_begin_block_scan(Relation rel, BlockNumber from, BlockNumber to);
 
-/* How many items there are as of the last VACUUM or ANALYZE; -1: not known. */
+/* Returns how many items there are as of the last VACUUM or ANALYZE, or -1 if that is not known. */
 extern double dyn_expected_items(Relation rel);
 
 #endif

@@ -56,13 +56,13 @@
 #define DYN_TTL_COLUMN "~ttl"
 #define DYN_MAX_INDEX_COLUMNS (DYN_MAX_INDEX_KEYS + DYN_MAX_KEYS)
 
-/* Derived columns of a table: dyn_keys_match() has two arguments beside them. */
+/* A table has at most so many derived columns: dyn_keys_match() has two more arguments. */
 #define DYN_MAX_COLUMNS (FUNC_MAX_ARGS - 2)
 
 /* carried.h */
 typedef struct DynCarried DynCarried;
 
-/* A key attribute and the column derived from it, or the column of what a covering index carries. */
+/* This is a key attribute and its derived column, or that of what a covering index carries. */
 typedef struct DynKey
 {
 	ItemSpan attribute; /* of what is carried: empty, which no key is */
@@ -73,8 +73,9 @@ typedef struct DynKey
 } DynKey;
 
 /*
- * A secondary index, or the table's own key as one.  Its entries are ordered by its columns: those
- * of the partition key, of the sort key, and of the table's keys that are not among them.
+ * This is a secondary index, or the table's own key as one.  Its entries are ordered by its
+ * columns: those of the partition key, of the sort key, and of the table's keys that are not among
+ * them.
  */
 typedef struct DynIndex
 {
@@ -95,8 +96,8 @@ typedef struct DynIndex
 } DynIndex;
 
 /*
- * What a table has beside its own columns, constraint, triggers and indexes, and a write has to obey;
- * see extras.c.
+ * Tells what a table has beside its own columns, constraint, triggers and indexes, and a write has
+ * to obey; see extras.c.
  */
 typedef struct DynExtras
 {
@@ -114,8 +115,8 @@ typedef struct DynExtras
 } DynExtras;
 
 /*
- * An entry of the schema cache.  It lives until the end of the transaction in which it was looked
- * up, even if it is invalidated meanwhile, so callers may keep the pointer during a call.
+ * This is an entry of the schema cache.  It lives until the end of the transaction in which it was
+ * looked up, even if it is invalidated meanwhile, so callers may keep the pointer during a call.
  */
 typedef struct DynTable
 {
@@ -157,14 +158,14 @@ dyn_index_is_table(const DynIndex *index)
 	return index->name.len == 0;
 }
 
-/* The i-th column of an index. */
+/* Returns the i-th column of an index. */
 static inline const DynKey *
 dyn_index_key(const DynTable *table, const DynIndex *index, int i)
 {
 	return &table->keys[index->columns[i]];
 }
 
-/* Whether the attribute is a key of an index, or of the table as its primary index. */
+/* Returns whether the attribute is a key of an index, or of the table as its primary index. */
 static inline bool
 dyn_index_has_key(const DynTable *table, const DynIndex *index, ItemSpan attribute)
 {

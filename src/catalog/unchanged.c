@@ -44,7 +44,7 @@ dyn_row_unchanged(TupleDesc desc, const Datum *old, const bool *old_nulls, const
 	return true;
 }
 
-/* A row that was found unchanged counts as read, whatever snapshot has found it. */
+/* Counts a row that was found unchanged as read, whatever snapshot has found it. */
 void
 dyn_row_kept(Relation rel, HeapTuple row)
 {
@@ -64,8 +64,8 @@ trigger_depth(void)
 }
 
 /*
- * Whether a policy has a stricter condition for updated rows than for rows that may be updated.
- * Only a write evaluates that condition.
+ * Returns whether a policy has a stricter condition for updated rows than for rows that may be
+ * updated.  Only a write evaluates that condition.
  */
 static bool
 policies_check_updates(const DynTable *table)
@@ -90,8 +90,9 @@ policies_check_updates(const DynTable *table)
 }
 
 /*
- * The caller has the relation locked.  The command is that of the statement's snapshot.  The keys are
- * those of the items that the statement inserts, in that order; there are none if it only updates.
+ * Begins a statement.  The caller has the relation locked.  The command is that of the statement's
+ * snapshot.  The keys are those of the items that the statement inserts, in that order; there are
+ * none if it only updates.
  */
 void
 dyn_statement_begin(DynStatement *statement, const DynTable *table, CommandId command, int nkeys,
@@ -119,9 +120,9 @@ dyn_statement_end(const DynStatement *statement)
 }
 
 /*
- * Whether the running statement is one of the extension's on that relation.  Statements of users'
- * triggers, defaults and checks are later commands.  Those of rules are on other relations; but they
- * may come before ours, which is a later command then, so nesting depth has to tell.
+ * Returns whether the running statement is one of the extension's on that relation.  Statements of
+ * users' triggers, defaults and checks are later commands.  Those of rules are on other relations;
+ * but they may come before ours, which is a later command then, so nesting depth has to tell.
  */
 static bool
 is_ours(const DynStatement *statement, Relation rel)

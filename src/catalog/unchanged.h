@@ -17,9 +17,9 @@
 #include "catalog/key.h"
 
 /*
- * A statement that writes items for one of the functions.  The derive trigger suppresses an update
- * that would change nothing, and counts it here, so that it is not taken for one that a user's
- * trigger has suppressed.
+ * This is a statement that writes items for one of the functions.  The derive trigger suppresses an
+ * update that would change nothing, and counts it here, so that it is not taken for one that a
+ * user's trigger has suppressed.
  */
 typedef struct DynStatement
 {

@@ -19,7 +19,7 @@
 #include "catalog/table.h"
 #include "server/citus.h"
 
-/* relhassubclass may still be set after the last child was dropped. */
+/* Returns whether a relation has children: relhassubclass may outlive the last one. */
 bool
 dyn_has_children(Relation rel)
 {
@@ -33,7 +33,7 @@ is_child(Relation rel)
 	return !rel->rd_rel->relispartition && has_superclass(RelationGetRelid(rel));
 }
 
-/* Whether its rows are in shards, as dyn_distribute_table() has put them there. */
+/* Returns whether its rows are in shards, as dyn_distribute_table() has put them there. */
 bool
 dyn_is_distributed(Relation rel)
 {
@@ -41,7 +41,7 @@ dyn_is_distributed(Relation rel)
 		   dyn_trigger_find(rel, DYN_TRIGGER_DERIVE) == NULL;
 }
 
-/* Why the table cannot be used, as a sentence; NULL if it can. */
+/* Returns why the table cannot be used, as a sentence, or NULL if it can. */
 const char *
 dyn_unsupported(Relation rel)
 {

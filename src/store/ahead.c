@@ -37,13 +37,13 @@
 #include "store/prefetch.h"
 #include "store/range.h"
 
-/* Rows that are looked at ahead. */
+/* At most so many rows are looked at ahead. */
 #define MOST_ROWS 128
 
-/* Pages that are pinned at a time. */
+/* At most so many pages are pinned at a time. */
 #define MOST_PAGES 64
 
-/* Slots of the table of pages, twice as many as there can be. */
+/* The table of pages has so many slots, twice as many as there can be pages. */
 #define PAGE_SLOTS (2 * MOST_ROWS)
 
 #define NONE (-1)
@@ -101,7 +101,7 @@ ahead_begin(IndexScanDesc scan, const DynTable *table, const StoreRange *range)
 	return ahead;
 }
 
-/* How many entries to look at. */
+/* Returns how many entries to look at. */
 static int
 wanted(const RowsAhead *ahead)
 {
@@ -111,7 +111,7 @@ wanted(const RowsAhead *ahead)
 	return (int) Min(store_range_wanted(ahead->range, ahead->taken), MOST_ROWS);
 }
 
-/* The page of a block, which is added if there is none. */
+/* Returns the page of a block, which is added if there is none. */
 static int
 page_of(RowsAhead *ahead, BlockNumber block)
 {
@@ -151,7 +151,7 @@ add_row(RowsAhead *ahead, const ItemPointerData *tid)
 	add_to_page(ahead, row);
 }
 
-/* The columns of an entry's keys are there, so that a null is what it carries. */
+/* Adds an entry; its key columns are there, so that a null is in what it carries. */
 static void
 add_entry(RowsAhead *ahead, const ItemPointerData *tid, IndexTuple entry)
 {
@@ -167,7 +167,7 @@ add_entry(RowsAhead *ahead, const ItemPointerData *tid, IndexTuple entry)
 		add_to_page(ahead, row);
 }
 
-/* The leaf that the scan goes to next, or P_NONE if it is not known or not needed. */
+/* Returns the leaf that the scan goes to next, or P_NONE if it is not known or not needed. */
 static BlockNumber
 next_leaf(const RowsAhead *ahead, const BTScanPosData *leaf)
 {
@@ -189,7 +189,7 @@ ask_for_leaf(const RowsAhead *ahead, const BTScanPosData *leaf)
 		(void) PrefetchBuffer(ahead->scan->indexRelation, MAIN_FORKNUM, next);
 }
 
-/* The entry that the scan is at, and those after it on the leaf, which the scan has copied. */
+/* Lists the entry that the scan is at, and those after it on the leaf, as the scan copied them. */
 static void
 list_entries(RowsAhead *ahead)
 {
@@ -281,7 +281,7 @@ release_pages(RowsAhead *ahead)
 		ReleaseBuffer(ahead->pinned[--ahead->npinned]);
 }
 
-/* Half of a session's share of the buffers, if that is less. */
+/* Returns how many pages to pin: half of a session's share of the buffers, if that is less. */
 static int
 most_pages(void)
 {
@@ -306,7 +306,7 @@ read_on(RowsAhead *ahead)
 	}
 }
 
-/* What was read for the entry that the scan is at. */
+/* Returns what was read for the entry that the scan is at. */
 static const RowAhead *
 row_of(RowsAhead *ahead, const ItemPointerData *tid)
 {
@@ -323,7 +323,7 @@ row_of(RowsAhead *ahead, const ItemPointerData *tid)
 
 /* Count a row that is taken, and tell serializable transactions of a page that is not read. */
 static void
-take(RowsAhead *ahead, const RowAhead *row)
+ahead_take(RowsAhead *ahead, const RowAhead *row)
 {
 	IndexScanDesc scan = ahead->scan;
 
@@ -356,7 +356,7 @@ ahead_next(RowsAhead *ahead, const StoreRow **row)
 
 		if (next->page == NONE || next->visible)
 		{
-			take(ahead, next);
+			ahead_take(ahead, next);
 			*row = next->carried ? NULL : &next->row;
 			return true;
 		}

@@ -15,8 +15,8 @@
 #include "store/shard.h"
 
 /*
- * Whether nothing has been done in this transaction, and the client has not begun a block.  Several
- * statements in one message are a block, too.
+ * Returns whether nothing has been done in this transaction, and the client has not begun a block.
+ * Several statements in one message are a block, too.
  */
 bool
 store_transaction_is_fresh(void)
@@ -26,7 +26,7 @@ store_transaction_is_fresh(void)
 		   !TransactionIdIsValid(GetTopTransactionIdIfAny());
 }
 
-/* Whether an argument of a call is a constant or a parameter of the statement. */
+/* Returns whether an argument of a call is a constant or a parameter of the statement. */
 bool
 store_is_plain_argument(const Node *node)
 {
@@ -34,7 +34,7 @@ store_is_plain_argument(const Node *node)
 		   (IsA(node, Param) && ((const Param *) node)->paramkind == PARAM_EXTERN);
 }
 
-/* The only expression of a plan that does nothing else, or NULL. */
+/* Returns the only expression of a plan that does nothing else, or NULL. */
 static const Node *
 only_expression(const PlannedStmt *statement)
 {
@@ -62,8 +62,8 @@ only_expression(const PlannedStmt *statement)
 }
 
 /*
- * Whether a call of an SQL function is all that its transaction does.  The site is the expression that
- * calls it, or NULL.  Asked before the call has written anything.
+ * Returns whether a call of an SQL function is all that its transaction does.  The site is the
+ * expression that calls it, or NULL.  Asked before the call has written anything.
  */
 bool
 store_call_is_alone(const Node *site)

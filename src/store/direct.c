@@ -11,10 +11,10 @@
 
 #include "store/direct.h"
 
-/* dynamo_table.direct_store */
+/* This is the setting dynamo_table.direct_store. */
 static bool enabled = true;
 
-/* Which of the privileges the current user lacks, or has for columns only. */
+/* Returns which of the privileges the current user lacks, or has for columns only. */
 static const char *
 refuse_role(const DynTable *table, AclMode privileges)
 {
@@ -30,7 +30,7 @@ refuse_role(const DynTable *table, AclMode privileges)
 	return missing & ACL_DELETE ? "the role lacks DELETE on the table" : NULL;
 }
 
-/* What speaks against a call whatever the table is: its setting, its role, and modules. */
+/* Returns what speaks against a call whatever the table is: its setting, its role, and modules. */
 const char *
 direct_call_refusal(const DynTable *table, AclMode privileges)
 {
@@ -77,7 +77,7 @@ direct_write_refusal(const DynTable *table, AclMode privileges)
 	return reason;
 }
 
-/* Whether dynamo_table.direct_store is on. */
+/* Returns whether dynamo_table.direct_store is on. */
 bool
 direct_is_enabled(void)
 {

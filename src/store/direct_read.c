@@ -23,14 +23,14 @@
 #include "store/find.h"
 #include "store/plan.h"
 
-/* What a read has open. */
+/* Holds what a read has open. */
 typedef struct DirectRead
 {
 	Relation rel;
 	Relation btree;
 } DirectRead;
 
-/* An index that was built over broken HOT chains lacks what older snapshots see. */
+/* Returns whether an index, built over broken HOT chains, lacks what older snapshots see. */
 static bool
 is_newer(Relation btree)
 {
@@ -111,7 +111,7 @@ add_key(ScanKeys *keys, const DynTable *table, const StoreRange *range, int colu
 				   column, strategy, value);
 }
 
-/* ROW(…) > ROW(…), of the columns from the first one that need not equal something */
+/* Adds ROW(…) > ROW(…), of the columns from the first one that need not equal something. */
 static void
 add_row_key(ScanKeys *keys, const DynTable *table, const StoreRange *range, StrategyNumber strategy)
 {
@@ -145,7 +145,7 @@ add_position(ScanKeys *keys, const DynTable *table, const StoreRange *range)
 		add_row_key(keys, table, range, strategy);
 }
 
-/* Of the first column that need not equal something. */
+/* Adds the bounds of the first column that need not equal something. */
 static void
 add_bounds(ScanKeys *keys, const DynTable *table, const StoreRange *range)
 {
@@ -163,7 +163,7 @@ add_bounds(ScanKeys *keys, const DynTable *table, const StoreRange *range)
 		add_position(keys, table, range);
 }
 
-/* In the order of the columns.  The btree need not be a partial one, so it may have nulls. */
+/* Makes keys in the order of the columns.  The btree need not be partial, so it may have nulls. */
 static void
 make_keys(ScanKeys *keys, const DynTable *table, const StoreRange *range)
 {
@@ -187,7 +187,7 @@ make_keys(ScanKeys *keys, const DynTable *table, const StoreRange *range)
  * Single items
  */
 
-/* What is open for the gets of one call. */
+/* Holds what is open for the gets of one call. */
 struct StoreReader
 {
 	MemoryContext context;
@@ -230,7 +230,7 @@ open_reader(StoreReader *reader, const DynTable *table)
 	return true;
 }
 
-/* False if it is for the SPI store. */
+/* Returns false if the read is for the SPI store. */
 bool
 direct_read(StoreReader *reader, const DynTable *table, const DynKeyValues *key, DynItem **item)
 {
@@ -272,8 +272,9 @@ typedef struct RangeScan
 } RangeScan;
 
 /*
- * What is wanted of the entry that the scan is at.  It stays right for all versions of a row that it
- * leads to: an update that changes what it has makes another one.  row: if it carries nothing.
+ * Gets what is wanted of the entry that the scan is at.  It stays right for all versions of a row
+ * that it leads to: an update that changes what it has makes another one.  The row is read if the
+ * entry carries nothing.
  */
 static void
 get_entry(const RangeScan *scan, const StoreRow *row, StoreRow *entry)
@@ -300,7 +301,7 @@ get_entry(const RangeScan *scan, const StoreRow *row, StoreRow *entry)
 		memcpy(entry->partition, values, index->npartition * sizeof(Datum));
 }
 
-/* The next row, in the current memory context or of the rows ahead; NULL at the end. */
+/* Returns the next row, in the memory context or of the rows ahead; NULL at the end. */
 static const StoreRow *
 next_row(const RangeScan *scan, MemoryContext context, StoreRow *entry)
 {
@@ -339,7 +340,7 @@ read_rows(RangeScan *scan)
 	MemoryContextDelete(context);
 }
 
-/* False if it is for the SPI store. */
+/* Returns false if the range is for the SPI store. */
 bool
 direct_range(const DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)
 {

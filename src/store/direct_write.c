@@ -34,7 +34,7 @@ direct_writer_close(Writer *w)
 	writer_close(w);
 }
 
-/* Whether the row that was found is at hand: locked, if that has to come first. */
+/* Returns whether the row that was found is at hand: locked, if that has to come first. */
 static bool
 at_hand(Writer *w, const DynKeyValues *key, LockTupleMode mode)
 {
@@ -110,7 +110,7 @@ direct_put_many(Writer *w, int n, const DynRow *const *rows)
 	store_require_writes(w->at.table, done, n);
 }
 
-/* By what the change makes of the row that was found; false if it is gone, or a trigger suppresses it. */
+/* Changes the row that was found; returns false if it is gone, or a trigger suppresses that. */
 static bool
 change_row(Writer *w, const DynKeyValues *key, StoreChange change, void *arg)
 {
@@ -167,7 +167,7 @@ lock_mode(StoreLock lock)
 }
 
 /*
- * What somebody deleted while we waited may be there again by now, and a new snapshot tells.
+ * Locks a row.  One that somebody deleted while we waited may be there again; a new snapshot tells.
  */
 static bool
 lock_row(Writer *w, const DynKeyValues *key, LockTupleMode mode)
@@ -200,7 +200,7 @@ direct_lock(Writer *w, const DynKeyValues *key, StoreLock lock)
 	return item;
 }
 
-/* An item that is there is locked for a replacement. */
+/* Inserts a row.  An item that is there is locked for a replacement. */
 static bool
 insert_row(Writer *w, const DynRow *row)
 {
@@ -261,7 +261,7 @@ direct_insert_many(Writer *w, int n, const DynRow *const *rows, bool *inserted)
 	MemoryContextDelete(context);
 }
 
-/* As lock_row() does. */
+/* Deletes a row, with the loop of lock_row(). */
 static bool
 delete_row(Writer *w, const DynKeyValues *key, DynItem **old)
 {

@@ -22,7 +22,7 @@ append_name(StringInfo out, const DynTable *table, const StoreRange *range, int 
 	item_quote(out, dyn_index_key(table, range->index, i)->attribute);
 }
 
-/* A column's value as the attribute's. */
+/* Appends a column's value as the attribute's. */
 static void
 append_value(StringInfo out, const DynTable *table, const StoreRange *range, int i, Datum value)
 {
@@ -117,8 +117,8 @@ stop_at_once(const StoreRow *row, void *arg)
 }
 
 /*
- * A distributed table is read by its shards, each by its part of the index.  Citus finds the one shard by an
- * equal partition key, which a local index has too.
+ * Explains a read of a distributed table by its shards, each by its part of the index.  Citus finds
+ * the one shard by an equal partition key, which a local index has too.
  */
 static void
 plan_remote(DynTable *table, const StoreRange *range, StoreExplanation *explanation)
@@ -130,7 +130,7 @@ plan_remote(DynTable *table, const StoreRange *range, StoreExplanation *explanat
 	explanation->refusal = store_shards_words(table, routed ? &range->equal[0] : NULL);
 }
 
-/* What is known before a range is read, which is narrowed.  False if there is nothing to read. */
+/* Tells what is known before a range is read, which it narrows; false if nothing is to be read. */
 static bool
 plan_range(DynTable *table, StoreRange *range, StoreExplanation *explanation)
 {
@@ -155,7 +155,7 @@ plan_range(DynTable *table, StoreRange *range, StoreExplanation *explanation)
 	return true;
 }
 
-/* What a range would take, as far as that is known without reading it. */
+/* Explains what a range would take, as far as that is known without reading it. */
 void
 store_explain_unread(DynTable *table, const StoreRange *range, StoreExplanation *explanation)
 {
@@ -164,7 +164,7 @@ store_explain_unread(DynTable *table, const StoreRange *range, StoreExplanation 
 	(void) plan_range(table, &narrowed, explanation);
 }
 
-/* What a write of the item of a key would take that needs the privileges. */
+/* Explains what a write of the item of a key would take that needs the privileges. */
 void
 store_explain_write(const DynTable *table, const DynKeyValues *key, AclMode privileges,
 					StoreExplanation *explanation)
@@ -180,8 +180,8 @@ store_explain_write(const DynTable *table, const DynKeyValues *key, AclMode priv
 }
 
 /*
- * store_range(), and what it took.  A first run that stops at once has the caches filled, so that
- * no visits of catalogs are counted.
+ * Runs store_range(), and explains what it took.  A first run that stops at once has the caches
+ * filled, so that no visits of catalogs are counted.
  */
 void
 store_explain_range(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg,

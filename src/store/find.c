@@ -28,7 +28,7 @@
 #include "store/plan.h"
 #include "store/range.h"
 
-/* A copy of the item of the row that was found, fetched from TOAST, in the caller's memory context. */
+/* Returns a copy of the found row's item, fetched from TOAST, in the caller's memory context. */
 DynItem *
 find_row_item(const RowFinder *finder)
 {
@@ -47,7 +47,7 @@ find_row_item(const RowFinder *finder)
 	return copy;
 }
 
-/* Whether the row that was found has the key; its columns are canonical, so bytes tell. */
+/* Returns whether the row that was found has the key; its columns are canonical, so bytes tell. */
 bool
 find_row_has_key(const RowFinder *finder, const DynKeyValues *key)
 {
@@ -117,8 +117,8 @@ find_row_by_scan(const RowFinder *finder, Snapshot snapshot, const DynKeyValues 
 }
 
 /*
- * Whether the row that was read last is the one: the snapshot shows it, and it has the key, which no
- * other row has then.
+ * Returns whether the row that was read last is the one: the snapshot shows it, and it has the key,
+ * which no other row has then.
  */
 static bool
 is_fetched(const RowFinder *finder, Snapshot snapshot, const DynKeyValues *key)
@@ -130,7 +130,7 @@ is_fetched(const RowFinder *finder, Snapshot snapshot, const DynKeyValues *key)
 		   find_row_has_key(finder, key);
 }
 
-/* The row of that key that an MVCC snapshot shows. */
+/* Finds the row of that key that an MVCC snapshot shows. */
 bool
 find_row(const RowFinder *finder, Snapshot snapshot, const DynKeyValues *key)
 {

@@ -10,7 +10,7 @@
 #include "am/placement.h"
 #include "catalog/key.h"
 
-/* What the caller has open, and the row that was found, with its buffer pinned. */
+/* Holds what the caller has open, and the row that was found, with its buffer pinned. */
 typedef struct RowFinder
 {
 	const DynTable *table;
@@ -20,7 +20,7 @@ typedef struct RowFinder
 	bool after_read; /* the row has been read just now, most likely */
 } RowFinder;
 
-/* Whether a key leads to a row. */
+/* Says whether a key leads to a row. */
 typedef enum FindResult
 {
 	FIND_ROW,

@@ -78,7 +78,7 @@ insert_and_delete(Relation rel, const DynKeyValues *key, const DynItem *item)
 	index_close(index, NoLock);
 }
 
-/* The same in the partition that the key belongs to. */
+/* Inserts and deletes the row in the partition that the key belongs to. */
 static void
 insert_and_delete_routed(Relation rel, const DynKeyValues *key, const DynItem *item)
 {
@@ -104,7 +104,7 @@ insert_and_delete_routed(Relation rel, const DynKeyValues *key, const DynItem *i
 	FreeExecutorState(estate);
 }
 
-/* A key that no partition takes stays absent by itself. */
+/* Returns whether a key stays absent by itself, since no partition takes it. */
 static bool
 stays_absent(Relation rel, const ErrorData *error)
 {

@@ -30,7 +30,7 @@
 #include "server/sql.h"
 #include "store/plan.h"
 
-/* The caller's memory context stays the current one. */
+/* Connects to SPI.  The caller's memory context stays the current one. */
 void
 store_connect(void)
 {
@@ -56,7 +56,7 @@ store_find_plan(DynTable *table, int shape)
 	return NULL;
 }
 
-/* The table's schema leaves the cache. */
+/* Frees a plan when the table's schema leaves the cache. */
 static void
 free_plan(void *plan)
 {
@@ -64,7 +64,8 @@ free_plan(void *plan)
 }
 
 static StorePlan *
-prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs, Oid *types, int options)
+plan_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs, Oid *types,
+			 int options)
 {
 	MemoryContext context = CurrentMemoryContext;
 	StorePlan *plan = MemoryContextAlloc(table->context, sizeof(StorePlan));
@@ -94,7 +95,7 @@ store_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs,
 {
 	if (table->distributed)
 		return store_prepare_remote(table, shape, sql, nargs, types, true);
-	return prepare(table, shape, index, sql, nargs, types, CURSOR_OPT_GENERIC_PLAN);
+	return plan_prepare(table, shape, index, sql, nargs, types, CURSOR_OPT_GENERIC_PLAN);
 }
 
 /*
@@ -105,13 +106,13 @@ StorePlan *
 store_prepare_remote(DynTable *table, int shape, const char *sql, int nargs, Oid *types,
 					 bool routed)
 {
-	return prepare(table, shape, InvalidOid, sql, nargs, types,
-				   routed ? CURSOR_OPT_GENERIC_PLAN : CURSOR_OPT_CUSTOM_PLAN);
+	return plan_prepare(table, shape, InvalidOid, sql, nargs, types,
+						routed ? CURSOR_OPT_GENERIC_PLAN : CURSOR_OPT_CUSTOM_PLAN);
 }
 
 /*
- * Parameters with the types that the statement was prepared with.  None are NULL, as everywhere in
- * the server: planners of other modules do not expect an empty list.
+ * Returns parameters with the types that the statement was prepared with.  None are NULL, as
+ * everywhere in the server: planners of other modules do not expect an empty list.
  */
 ParamListInfo
 store_parameters(int n, const Oid *types, const Datum *values)
@@ -131,7 +132,7 @@ store_parameters(int n, const Oid *types, const Datum *values)
 	return params;
 }
 
-/* 18 has NOT NULL constraints that rows may break, NOT VALID ones. */
+/* Raises an error for a NULL: 18 has NOT NULL constraints that rows may break, NOT VALID ones. */
 void
 store_forbid_null(bool isnull)
 {
@@ -143,7 +144,7 @@ store_forbid_null(bool isnull)
 static relation_hook_type next_relation_hook = NULL;
 static Oid planned_index = InvalidOid;
 
-/* Whether an index is the one that is wanted, or its part of a partition. */
+/* Returns whether an index is the one that is wanted, or its part of a partition. */
 static bool
 is_planned_index(Oid index)
 {
@@ -152,7 +153,7 @@ is_planned_index(Oid index)
 			list_member_oid(get_partition_ancestors(index), planned_index));
 }
 
-/* Relations that do not have the index are not ours; they keep theirs. */
+/* Keeps the index only.  Relations that do not have it are not ours; they keep theirs. */
 static void
 keep_planned_index(RELATION_HOOK_DECLARED)
 {
@@ -213,9 +214,9 @@ ensure_plan(StorePlan *plan)
 }
 
 /*
- * plan_cache_mode = force_custom_plan would have the statement planned anew for each execution,
- * without the switches above, and force_generic_plan would have Citus fail where there is no generic
- * plan.  A trigger that sets it means what comes after us.
+ * Executes a plan as it was prepared.  plan_cache_mode = force_custom_plan would have the statement
+ * planned anew for each execution, without the switches above, and force_generic_plan would have
+ * Citus fail where there is no generic plan.  A trigger that sets it means what comes after us.
  */
 static int
 execute_as_prepared(StorePlan *plan, const SPIExecuteOptions *options)
@@ -256,7 +257,7 @@ store_execute(StorePlan *plan, const SPIExecuteOptions *options)
 		elog(ERROR, "SPI_execute_plan_extended failed: %s", SPI_result_code_string(result));
 }
 
-/* The plan that store_execute() takes next, as long as the relation stays locked. */
+/* Returns the plan that store_execute() takes next, as long as the relation stays locked. */
 const PlannedStmt *
 store_planned(StorePlan *plan)
 {

@@ -10,7 +10,7 @@
 
 #include "catalog/table.h"
 
-/* A kept plan of one statement on one table. */
+/* This is a kept plan of one statement on one table. */
 typedef struct StorePlan
 {
 	struct StorePlan *next;

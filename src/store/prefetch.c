@@ -21,7 +21,7 @@
 
 #include "store/prefetch.h"
 
-/* Pages that are looked for although they are in the buffers: at first, and after one was not. */
+/* So many pages are looked for although they are in the buffers, at first and after one was not. */
 #define FIRST_CREDIT 4
 #define CREDIT 32
 
@@ -95,7 +95,7 @@ prefetch_list(Prefetch *prefetch)
 }
 
 static void
-ask(Prefetch *prefetch, BlockNumber block)
+prefetch_ask(Prefetch *prefetch, BlockNumber block)
 {
 	PrefetchBufferResult result = PrefetchBuffer(prefetch->rel, MAIN_FORKNUM, block);
 
@@ -118,7 +118,7 @@ ask_ahead(Prefetch *prefetch, PageList pages, int next)
 
 	prefetch->asked = Max(prefetch->asked, next + 1);
 	while (prefetch->asked < end && prefetch->credit > 0)
-		ask(prefetch, pages.blocks[prefetch->asked++]);
+		prefetch_ask(prefetch, pages.blocks[prefetch->asked++]);
 }
 
 static int64

@@ -8,7 +8,7 @@
 #include "storage/buf.h"
 #include "utils/relcache.h"
 
-/* Pages in the order in which they will be read. */
+/* Lists pages in the order in which they will be read. */
 typedef struct PageList
 {
 	const BlockNumber *blocks;

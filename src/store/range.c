@@ -40,7 +40,7 @@ store_wants_keys(StoreWant want)
 	return want == STORE_WANT_KEYS || want == STORE_WANT_KEYS_PARTITION;
 }
 
-/* Key columns in their own order. */
+/* Compares values of key columns in their own order. */
 int
 store_column_compare(ItemType type, Datum a, Datum b)
 {
@@ -54,7 +54,7 @@ store_column_compare(ItemType type, Datum a, Datum b)
 	return item_compare_bytes(text_span(x), text_span(y));
 }
 
-/* Primary keys, by the order of their btree. */
+/* Compares primary keys by the order of their btree. */
 int
 store_key_compare(const DynTable *table, const DynKeyValues *a, const DynKeyValues *b)
 {
@@ -65,7 +65,7 @@ store_key_compare(const DynTable *table, const DynKeyValues *a, const DynKeyValu
 	return cmp;
 }
 
-/* By strategy, and at 0 what compares for a row. */
+/* These are listed by strategy, and at 0 is what compares for a row. */
 static const RegProcedure text_functions[] = {F_BTTEXTCMP, F_TEXT_LT, F_TEXT_LE,
 											  F_TEXTEQ,    F_TEXT_GE, F_TEXT_GT};
 static const RegProcedure numeric_functions[] = {F_NUMERIC_CMP, F_NUMERIC_LT, F_NUMERIC_LE,
@@ -73,7 +73,7 @@ static const RegProcedure numeric_functions[] = {F_NUMERIC_CMP, F_NUMERIC_LT, F_
 static const RegProcedure bytea_functions[] = {F_BYTEACMP, F_BYTEALT, F_BYTEALE,
 											   F_BYTEAEQ,  F_BYTEAGE, F_BYTEAGT};
 
-/* Of the direct store's scans; the column is one of the index. */
+/* Makes a key of the direct store's scans; the column is one of the index. */
 void
 store_scan_key(ScanKey key, int flags, ItemType type, int column, StrategyNumber strategy,
 			   Datum value)
@@ -88,9 +88,9 @@ store_scan_key(ScanKey key, int flags, ItemType type, int column, StrategyNumber
 }
 
 /*
- * Of the position and the bound where reading starts, keep what is further on: btree begins at
- * one of them, and were it the bound, each page of a long read would begin at the first one.
- * False if all of the range lies before the position.
+ * Keeps what is further on of the position and the bound where reading starts: btree begins at one
+ * of them, and were it the bound, each page of a long read would begin at the first one.  Returns
+ * false if all of the range lies before the position.
  */
 bool
 store_range_narrow(const DynTable *table, StoreRange *range)
@@ -129,7 +129,7 @@ store_range_narrow(const DynTable *table, StoreRange *range)
 	return true;
 }
 
-/* Entries that are looked at if more are taken than was likely. */
+/* So many entries are looked at if more are taken than was likely. */
 #define FEW_ENTRIES 8
 
 /*
@@ -146,7 +146,7 @@ store_range_wanted(const StoreRange *range, int64 taken)
 	return rest > 0 ? rest : FEW_ENTRIES - rest;
 }
 
-/* The columns of an index in the byte order of their attributes, as an item has them. */
+/* Sorts the columns of an index in the byte order of their attributes, as an item has them. */
 static void
 sort_columns(const DynTable *table, const DynIndex *index, int *order)
 {
@@ -163,7 +163,7 @@ sort_columns(const DynTable *table, const DynIndex *index, int *order)
 	}
 }
 
-/* The next of the attributes, which are in byte order, as far as they come before a name. */
+/* Adds the next of the attributes, which are in byte order, as far as they come before a name. */
 static void
 add_attributes(ItemBuilder *b, const ItemChildren *attributes, uint32 *next, const ItemSpan *before)
 {
@@ -179,7 +179,7 @@ add_attributes(ItemBuilder *b, const ItemChildren *attributes, uint32 *next, con
 	}
 }
 
-/* The item of an entry's columns and of further attributes; a builder need not sort what is in order. */
+/* Builds an item of an entry's columns and of other attributes, in order: nothing needs sorting. */
 static DynItem *
 build_item(const DynTable *table, const DynIndex *index, const Datum *columns,
 		   const ItemChildren *attributes)
@@ -206,14 +206,14 @@ build_item(const DynTable *table, const DynIndex *index, const Datum *columns,
 	return item_build_finish(&b);
 }
 
-/* The item of an entry's columns. */
+/* Returns the item of an entry's columns. */
 DynItem *
 store_range_item(const DynTable *table, const DynIndex *index, const Datum *columns)
 {
 	return build_item(table, index, columns, NULL);
 }
 
-/* What a covering index projects: an entry's columns, and what it carries. */
+/* Returns what a covering index projects: an entry's columns, and what it carries. */
 DynItem *
 store_range_part(const DynTable *table, const DynIndex *index, const Datum *columns, Datum carried)
 {

@@ -17,7 +17,7 @@ extern void store_scan_key(ScanKey key, int flags, ItemType type, int column,
 						   StrategyNumber strategy, Datum value);
 extern bool store_range_narrow(const DynTable *table, StoreRange *range);
 extern int64 store_range_wanted(const StoreRange *range, int64 taken);
-/* of a range that is narrowed */
+/* Both take a range that is narrowed. */
 extern void store_range_read(DynTable *table, const StoreRange *range, StoreRowCallback callback,
 							 void *arg);
 extern DynItem *store_range_part(const DynTable *table, const DynIndex *index, const Datum *columns,

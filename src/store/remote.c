@@ -15,7 +15,7 @@
 
 #include "store/remote.h"
 
-/* Beside the shapes of the SPI store. */
+/* These shapes come beside those of the SPI store. */
 enum
 {
 	PUT = 1 << 27, /* and the number of rows */
@@ -23,7 +23,7 @@ enum
 	REPLACE
 };
 
-/* Rows of a statement. */
+/* A statement has at most so many rows. */
 #define MAX_ROWS 32
 
 /*
@@ -50,7 +50,7 @@ column_type(const DynTable *table, int i)
 			   : dyn_key_column_type(table->keys[i - 1].type);
 }
 
-/* The columns that are not the key, with a prefix each. */
+/* Appends the columns that are not the key, with a prefix each. */
 static void
 append_values(StringInfo sql, const DynTable *table, const char *prefix)
 {
@@ -65,7 +65,7 @@ append_values(StringInfo sql, const DynTable *table, const char *prefix)
 	}
 }
 
-/* The same as parameters of one row. */
+/* Appends the same columns as parameters of one row. */
 static void
 append_parameters(StringInfo sql, const DynTable *table)
 {
@@ -81,8 +81,8 @@ append_parameters(StringInfo sql, const DynTable *table)
 }
 
 /*
- * Whether each row is written, and counted.  Otherwise one that would stay as it is, by the bytes
- * of its columns, is locked only, as unchanged.h says.  Policies may check what is written.
+ * Returns whether each row is written, and counted.  Otherwise one that would stay as it is, by the
+ * bytes of its columns, is locked only, as unchanged.h says.  Policies may check what is written.
  */
 static bool
 writes_all(const DynTable *table)
@@ -90,7 +90,7 @@ writes_all(const DynTable *table)
 	return table->row_security || table->rules;
 }
 
-/* "UPDATE SET (a, b) = ROW(x, y) WHERE …" */
+/* Appends "UPDATE SET (a, b) = ROW(x, y) WHERE …". */
 static void
 append_conflict(StringInfo sql, const DynTable *table, bool keep)
 {
@@ -177,7 +177,7 @@ get_plan(DynTable *table, int shape, int nrows, int nargs, Oid *types)
 }
 
 static uint64
-run(DynTable *table, int shape, int nrows, const DynRow *const *rows)
+remote_run(DynTable *table, int shape, int nrows, const DynRow *const *rows)
 {
 	int width = row_arguments(table);
 	int nargs = nrows * width;
@@ -205,9 +205,9 @@ run(DynTable *table, int shape, int nrows, const DynRow *const *rows)
 
 /* Insert or replace items of one collection, whatever is there. */
 static void
-put(DynTable *table, int n, const DynRow *const *rows)
+remote_put_rows(DynTable *table, int n, const DynRow *const *rows)
 {
-	uint64 done = run(table, PUT | n, n, rows);
+	uint64 done = remote_run(table, PUT | n, n, rows);
 
 	if (writes_all(table))
 		store_require_writes(table, done, n);
@@ -216,21 +216,21 @@ put(DynTable *table, int n, const DynRow *const *rows)
 static void
 remote_put(DynTable *table, const DynRow *row)
 {
-	put(table, 1, &row);
+	remote_put_rows(table, 1, &row);
 }
 
-/* As spi_insert(). */
+/* Inserts a row as spi_insert() does. */
 static bool
 remote_insert(DynTable *table, const DynRow *row)
 {
-	return run(table, INSERT, 1, &row) > 0;
+	return remote_run(table, INSERT, 1, &row) > 0;
 }
 
-/* The caller has the item locked. */
+/* Replaces an item, which the caller has locked. */
 static void
 remote_replace(DynTable *table, const DynRow *row)
 {
-	uint64 done = run(table, REPLACE, 1, &row);
+	uint64 done = remote_run(table, REPLACE, 1, &row);
 
 	if (writes_all(table))
 		store_require_writes(table, done, 1);
@@ -253,7 +253,7 @@ same_collection(const DynTable *table, const DynRow *a, const DynRow *b)
 	return store_column_compare(table->keys[0].type, a->key.values[0], b->key.values[0]) == 0;
 }
 
-/* Rows of the next statement.  Few numbers, since each has a plan of its own. */
+/* Returns how many rows the next statement has: few numbers, since each has a plan of its own. */
 static int
 rows_together(const DynTable *table, int n, const DynRow *const *rows)
 {
@@ -268,8 +268,8 @@ rows_together(const DynTable *table, int n, const DynRow *const *rows)
 }
 
 /*
- * The collections in their order: Citus runs a statement on several shards at the same time, so
- * calls would wait for each other in a circle.
+ * Puts the collections in their order: Citus runs a statement on several shards at the same time,
+ * so calls would wait for each other in a circle.
  */
 static void
 remote_put_many(DynTable *table, int n, const DynRow *const *rows)
@@ -278,13 +278,14 @@ remote_put_many(DynTable *table, int n, const DynRow *const *rows)
 	{
 		CHECK_FOR_INTERRUPTS();
 		next = rows_together(table, n - done, rows + done);
-		put(table, next, rows + done);
+		remote_put_rows(table, next, rows + done);
 	}
 }
 
 /*
- * Everyone who inserts the key on its shard waits for the distributed transaction, even if the row
- * is gone again.  Unlike placeholder_hold() this takes the privileges to insert and to delete.
+ * Keeps a key absent: everyone who inserts it on its shard waits for the distributed transaction,
+ * even if the row is gone again.  Unlike placeholder_hold() this takes the privileges to insert and
+ * to delete.
  */
 static bool
 remote_hold_absent(Relation rel, const DynKeyValues *key, const DynItem *item)

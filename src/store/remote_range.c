@@ -14,7 +14,7 @@
 
 #include "store/remote.h"
 
-/* Rows of the first chunk, where nothing is known, and of the largest one; bytes are worth more. */
+/* The first chunk and the largest one have so many rows; bytes are worth more. */
 #define FIRST_CHUNK 100
 #define MOST_ROWS 1600
 #define MOST_BYTES (1024 * 1024)
@@ -25,7 +25,7 @@ first_limit(const StoreRange *range)
 	return range->likely > 0 ? Min(range->likely, MOST_ROWS) : FIRST_CHUNK;
 }
 
-/* If more entries are taken than was likely, since some are filtered out, twice as many each time. */
+/* Returns twice the limit, since more is taken than was likely: some entries are filtered out. */
 static int64
 next_limit(const RangeChunk *chunk)
 {

@@ -46,9 +46,9 @@ begin_changed(Writer *w, TupleTableSlot *slot)
 		slot->tts_isnull[i] |= TupleDescAttr(desc, i)->attisdropped;
 }
 
-/* The item, and the first columns that are derived from it. */
+/* Fills in the item, and the first columns that are derived from it. */
 static void
-fill(const Writer *w, const DynRow *row, int ncolumns, TupleTableSlot *slot)
+row_fill(const Writer *w, const DynRow *row, int ncolumns, TupleTableSlot *slot)
 {
 	slot->tts_values[w->at.table->item_attnum - 1] = PointerGetDatum(row->item);
 	slot->tts_isnull[w->at.table->item_attnum - 1] = false;
@@ -63,9 +63,9 @@ fill(const Writer *w, const DynRow *row, int ncolumns, TupleTableSlot *slot)
 }
 
 /*
- * Columns that stay as they are keep their bytes: heap compares these to see what an update changes,
- * and a compressed value is not the same as the value.  Columns that a tolerated problem concerns
- * stay as they are, too; the derive trigger sees to them, where it has been called.
+ * Keeps the bytes of columns that stay as they are: heap compares these to see what an update
+ * changes, and a compressed value is not the same as the value.  Columns that a tolerated problem
+ * concerns stay as they are, too; the derive trigger sees to them, where it has been called.
  */
 static void
 keep_columns(Writer *w, const bool *troubled)
@@ -92,14 +92,14 @@ keep_columns(Writer *w, const bool *troubled)
  * Entries of the table's own indexes
  */
 
-/* An entry of a btree; what it carries comes last. */
+/* This is an entry of a btree; what it carries comes last. */
 typedef struct Entry
 {
 	Datum values[DYN_MAX_INDEX_COLUMNS + 1];
 	bool nulls[DYN_MAX_INDEX_COLUMNS + 1];
 } Entry;
 
-/* False if the index is to have no entry. */
+/* Returns false if the index is to have no entry. */
 static bool
 fill_entry(const Writer *w, const DynIndex *index, Entry *entry)
 {
@@ -139,8 +139,8 @@ add_primary_entry(Writer *w, IndexUniqueCheck check, bool unchanged)
 }
 
 /*
- * Whether the columns of an index, which are all there, are kept: a hint to be rid of old entries.
- * As in the executor, columns that are only included do not count.
+ * Returns whether the columns of an index, which are all there, are kept: a hint to be rid of old
+ * entries.  As in the executor, columns that are only included do not count.
  */
 static bool
 is_unchanged(const Writer *w, const DynIndex *index)
@@ -153,7 +153,7 @@ is_unchanged(const Writer *w, const DynIndex *index)
 	return true;
 }
 
-/* Entries of all secondary indexes; of an update, those that have not changed are said to be so. */
+/* Adds entries of all secondary indexes; of an update, it says which have not changed. */
 static void
 add_entries(Writer *w, bool update)
 {
@@ -174,7 +174,7 @@ add_entries(Writer *w, bool update)
  * Inserts
  */
 
-/* What triggers have left of a row; its key is what it was, or the derive trigger has refused it. */
+/* Reads what triggers have left of a row; its key is the same, or the derive trigger refuses it. */
 static const DynRow *
 read_proposed(const Writer *w, const DynRow *given)
 {
@@ -211,7 +211,7 @@ writer_propose(Writer *w, const DynRow *row)
 	w->new = w->proposed;
 	begin_empty(w->new);
 	/* the derive trigger, which is called with the others, sets the columns of indexes */
-	fill(w, row, rewritten ? table->nkeys : table->ncolumns, w->new);
+	row_fill(w, row, rewritten ? table->nkeys : table->ncolumns, w->new);
 	statement_defaults(w->statement, w->new);
 	if (rewritten && statement_before_insert(w->statement, &row->key, w->new) == BEFORE_SUPPRESSED)
 		return NULL;
@@ -236,7 +236,7 @@ writer_insert(Writer *w, const DynRow *row)
 	if (w->statement == NULL)
 	{
 		begin_empty(w->new);
-		fill(w, row, w->at.table->ncolumns, w->new);
+		row_fill(w, row, w->at.table->ncolumns, w->new);
 	}
 	token = SpeculativeInsertionLockAcquire(xid);
 	table_tuple_insert_speculative(w->at.rel, w->new, w->command, 0, NULL, token);
@@ -270,7 +270,7 @@ keep_row(Writer *w, const DynKeyValues *key)
 }
 
 static WriteResult
-replace(Writer *w, const DynKeyValues *key)
+row_replace(Writer *w, const DynKeyValues *key)
 {
 	ItemPointerData tid = w->at.row->tts_tid;
 	UpdateIndexes indexes;
@@ -296,13 +296,13 @@ replace(Writer *w, const DynKeyValues *key)
 }
 
 /*
- * Where triggers before an update may rewrite the row, they get it with the new item, and the derive
- * trigger, which is one of them, does the rest.
+ * Replaces a row that triggers before an update may rewrite: they get it with the new item, and the
+ * derive trigger, which is one of them, does the rest.
  */
 static WriteResult
 replace_rewritten(Writer *w, const DynRow *row)
 {
-	fill(w, row, 0, w->new);
+	row_fill(w, row, 0, w->new);
 	switch (statement_before_update(w->statement, &w->at.row->tts_tid, w->new))
 	{
 		case BEFORE_KEPT:
@@ -314,7 +314,7 @@ replace_rewritten(Writer *w, const DynRow *row)
 	}
 	statement_check(w->statement, CMD_UPDATE, w->new);
 	keep_columns(w, NULL);
-	return replace(w, &row->key);
+	return row_replace(w, &row->key);
 }
 
 /* Replaces the row that was found, which is locked if the writer locks first. */
@@ -328,7 +328,7 @@ writer_update(Writer *w, const DynRow *row)
 		begin_empty(w->new);
 	if (w->statement != NULL && w->at.table->extras.before_update)
 		return replace_rewritten(w, row);
-	fill(w, row, w->at.table->ncolumns, w->new);
+	row_fill(w, row, w->at.table->ncolumns, w->new);
 	keep_columns(w, row->troubled);
 	slot_getallattrs(w->at.row);
 	if (dyn_row_unchanged(RelationGetDescr(w->at.rel), w->at.row->tts_values, w->at.row->tts_isnull,
@@ -336,7 +336,7 @@ writer_update(Writer *w, const DynRow *row)
 		return keep_row(w, &row->key);
 	if (w->statement != NULL)
 		statement_check(w->statement, CMD_UPDATE, w->new);
-	return replace(w, &row->key);
+	return row_replace(w, &row->key);
 }
 
 /* Deletes the row that was found, which is locked if the writer locks first. */

@@ -50,7 +50,7 @@ struct StoreShards
 };
 
 static Datum
-column(int row, int i)
+shard_column(int row, int i)
 {
 	return sql_value(SPI_tuptable, (uint64) row, i);
 }
@@ -93,15 +93,16 @@ read_shards(DynTable *table)
 	shards = MemoryContextAlloc(table->context, offsetof(struct StoreShards, shards) +
 													SPI_processed * sizeof(Shard));
 	shards->n = (int) SPI_processed;
-	shards->routed = shards->n > 0 && DatumGetBool(column(0, 5));
-	shards->colocation = shards->n > 0 ? DatumGetInt32(column(0, 6)) : 0;
+	shards->routed = shards->n > 0 && DatumGetBool(shard_column(0, 5));
+	shards->colocation = shards->n > 0 ? DatumGetInt32(shard_column(0, 6)) : 0;
 	for (int i = 0; i < shards->n; i++)
 	{
 		bool away;
 		Datum name = sql_nullable(SPI_tuptable, (uint64) i, 4, &away);
 
-		shards->shards[i] = (Shard){DatumGetInt32(column(i, 1)), DatumGetInt32(column(i, 2)),
-									DatumGetInt64(column(i, 3)), InvalidOid};
+		shards->shards[i] =
+			(Shard){DatumGetInt32(shard_column(i, 1)), DatumGetInt32(shard_column(i, 2)),
+					DatumGetInt64(shard_column(i, 3)), InvalidOid};
 		/* it is on another node, or its table was dropped meanwhile */
 		if (!away)
 			shards->shards[i].relid = citus_shard_relation(table->relid, TextDatumGetCString(name));
@@ -122,7 +123,7 @@ hash_of(const DynTable *table, Datum partition)
 						  table->keys[0].type == ITEM_S ? C_COLLATION_OID : InvalidOid, partition));
 }
 
-/* The shard of a partition key, or NULL. */
+/* Returns the shard of a partition key, or NULL. */
 static const Shard *
 find_shard(DynTable *table, Datum partition)
 {
@@ -188,7 +189,7 @@ store_shard_keep(DynTable *table, Datum partition)
 	(void) keep_shard(table, partition);
 }
 
-/* Rows of the table are rows of the shard.  What users have added to it may call anything. */
+/* Returns whether rows of the table are the shard's.  What users added to it may call anything. */
 static bool
 is_alike(const DynTable *table, const DynTable *shard)
 {
@@ -204,7 +205,7 @@ is_alike(const DynTable *table, const DynTable *shard)
 	return true;
 }
 
-/* Citus does not send a statement on a shard of this node by a connection. */
+/* Returns whether Citus executes a statement on a shard of this node without a connection. */
 static bool
 executes_locally(void)
 {
@@ -248,7 +249,7 @@ store_shard_open(DynTable *table, Datum partition, const Node *site, AclMode pri
 	return NULL;
 }
 
-/* Whether calls of a table can be sent to the nodes of their shards. */
+/* Returns whether calls of a table can be sent to the nodes of their shards. */
 bool
 store_is_routed(DynTable *table)
 {
@@ -259,7 +260,7 @@ store_is_routed(DynTable *table)
 	return table->shards->routed;
 }
 
-/* The same of a call, and whether the shard of its partition key is on another node. */
+/* Returns whether a call can be sent so, and its partition key's shard is on another node. */
 bool
 store_is_routed_away(DynTable *table, Datum partition)
 {
@@ -295,7 +296,7 @@ store_shards_words(DynTable *table, const Datum *partition)
 	if (partition == NULL)
 		words = psprintf("it is distributed, " INT64_FORMAT " shards on " INT64_FORMAT
 						 " nodes are read",
-						 DatumGetInt64(column(0, 1)), DatumGetInt64(column(0, 2)));
+						 DatumGetInt64(shard_column(0, 1)), DatumGetInt64(shard_column(0, 2)));
 	/* the shard may have been split since it was found */
 	else if (node != NULL)
 		words = psprintf("it is distributed, one shard is read, on node %s", node);

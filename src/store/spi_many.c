@@ -14,10 +14,10 @@
 #include "server/errors.h"
 #include "store/spi_store.h"
 
-/* Beside the shapes of spi_store.c and spi_range.c. */
+/* This comes beside the shapes of spi_store.c and spi_range.c. */
 #define PUT_MANY (1 << 29)
 
-/* Arrays of items and of each key column. */
+/* These are arrays of items and of each key column. */
 #define MAX_ARGS (1 + DYN_MAX_KEYS)
 
 static Oid
@@ -26,7 +26,7 @@ column_type(const DynTable *table, int i)
 	return i == 0 ? table->item_type : dyn_key_column_type(table->keys[i - 1].type);
 }
 
-/* Of several arguments the parser takes only a bare "unnest", and then its own. */
+/* Appends the statement; the parser takes several arguments only of a bare "unnest", its own. */
 static void
 append_statement(StringInfo sql, const DynTable *table)
 {

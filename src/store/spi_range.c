@@ -20,7 +20,7 @@
 
 #include "store/spi_store.h"
 
-/* What a statement is made of, as bits of its shape.  Shapes below RANGE are of single items. */
+/* A statement is made of these, as bits of its shape.  Shapes below RANGE are of single items. */
 enum
 {
 	FORWARD = 1,
@@ -116,7 +116,7 @@ append_columns(StringInfo sql, const DynTable *table, const StoreRange *range, i
 						 suffix);
 }
 
-/* "WHERE " before the first condition, " AND " before the others */
+/* Appends " WHERE " before the first condition, and " AND " before the others. */
 static void
 append_and(StringInfo sql, int *conditions)
 {
@@ -174,8 +174,8 @@ append_conditions(StringInfo sql, const DynTable *table, const StoreRange *range
 }
 
 /*
- * What an index carries, and the item of the row if that is nothing.  coalesce() of two columns would
- * be no index-only scan any more.
+ * Appends what an index carries, and the item of the row if that is nothing.  coalesce() of two
+ * columns would be no index-only scan any more.
  */
 static void
 append_part(StringInfo sql, const DynTable *table, const StoreRange *range)
@@ -195,7 +195,7 @@ append_part(StringInfo sql, const DynTable *table, const StoreRange *range)
 	appendStringInfoString(sql, ") END");
 }
 
-/* The columns that are selected: the first ones of the index.  A chunk's are its position, too. */
+/* Returns how many of the index's columns are selected.  A chunk's are its position, too. */
 static int
 selected_columns(const StoreRange *range, const RangeChunk *chunk)
 {
@@ -204,7 +204,7 @@ selected_columns(const StoreRange *range, const RangeChunk *chunk)
 	return range->want == STORE_WANT_ITEM ? 0 : range->index->npartition;
 }
 
-/* The item or the two parts of it first, then columns. */
+/* Appends a SELECT of the item or the two parts of it first, then of columns. */
 static void
 append_range(StringInfo sql, const DynTable *table, const StoreRange *range,
 			 const RangeChunk *chunk)
@@ -229,10 +229,10 @@ append_range(StringInfo sql, const DynTable *table, const StoreRange *range,
 		appendStringInfo(sql, " LIMIT $%d", next);
 }
 
-/* The statement of a range that is narrowed.  Where that is of a distributed table, there is a chunk. */
+/* Prepares the statement of a range that is narrowed; of a distributed table, there is a chunk. */
 static void
-prepare(DynTable *table, const StoreRange *range, const RangeChunk *chunk,
-		RangeStatement *statement)
+spi_range_prepare(DynTable *table, const StoreRange *range, const RangeChunk *chunk,
+				  RangeStatement *statement)
 {
 	int shape = range_shape(table, range);
 	StringInfoData sql;
@@ -270,7 +270,7 @@ typedef struct RangeReceiver
 	MemoryContext position; /* of that */
 } RangeReceiver;
 
-/* The place of the columns in what a statement returns. */
+/* Returns the place of the columns in what a statement returns. */
 static int
 first_column(StoreWant want)
 {
@@ -362,8 +362,8 @@ end_receiver(DestReceiver *self)
 }
 
 static void
-execute(const DynTable *table, const StoreRange *range, const RangeStatement *statement,
-		StoreRowCallback callback, void *arg, RangeChunk *chunk)
+spi_range_execute(const DynTable *table, const StoreRange *range, const RangeStatement *statement,
+				  StoreRowCallback callback, void *arg, RangeChunk *chunk)
 {
 	RangeReceiver receiver = {
 		{receive_row, start_receiver, end_receiver, end_receiver, DestNone},
@@ -383,7 +383,7 @@ execute(const DynTable *table, const StoreRange *range, const RangeStatement *st
 	MemoryContextDelete(receiver.context);
 }
 
-/* The index that a plan scans; of a partitioned table there are several. */
+/* Tells the index that a plan scans; of a partitioned table there are several. */
 static void
 look_at_plan(const Plan *plan, StoreExplanation *explanation)
 {
@@ -396,7 +396,7 @@ look_at_plan(const Plan *plan, StoreExplanation *explanation)
 												 : ((const IndexScan *) plan)->indexid;
 }
 
-/* The row is read for a role that has SELECT on the item's column and not on that of what the index carries. */
+/* Returns whether the role may read what the index carries; otherwise the row is read. */
 static bool
 reads_carried(const DynTable *table, const DynIndex *index)
 {
@@ -416,7 +416,7 @@ with_rows(const DynTable *table, const StoreRange *range)
 	return rows;
 }
 
-/* How a range is read. */
+/* Explains how a range is read. */
 void
 spi_range_plan(DynTable *table, const StoreRange *range, StoreExplanation *explanation)
 {
@@ -425,7 +425,7 @@ spi_range_plan(DynTable *table, const StoreRange *range, StoreExplanation *expla
 	RangeStatement statement;
 
 	store_connect();
-	prepare(table, &rows, table->distributed ? &chunk : NULL, &statement);
+	spi_range_prepare(table, &rows, table->distributed ? &chunk : NULL, &statement);
 	if (!table->distributed)
 		look_at_plan(store_planned(statement.plan)->planTree, explanation);
 	SPI_finish();
@@ -439,8 +439,8 @@ read_range(DynTable *table, const StoreRange *range, StoreRowCallback callback, 
 	RangeStatement statement;
 
 	store_connect();
-	prepare(table, &rows, chunk, &statement);
-	execute(table, &rows, &statement, callback, arg, chunk);
+	spi_range_prepare(table, &rows, chunk, &statement);
+	spi_range_execute(table, &rows, &statement, callback, arg, chunk);
 	SPI_finish();
 }
 
@@ -454,7 +454,7 @@ spi_range(DynTable *table, const StoreRange *range, StoreRowCallback callback, v
 	read_range(table, range, callback, arg, NULL);
 }
 
-/* The same of at most as many entries as the chunk is to have, which is told about them. */
+/* Reads at most as many entries as the chunk is to have, which is told about them. */
 void
 spi_range_chunk(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg,
 				RangeChunk *chunk)

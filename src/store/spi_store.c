@@ -21,7 +21,7 @@
 #include "server/sql.h"
 #include "store/spi_store.h"
 
-/* Statement shapes; those of ranges are in spi_range.c. */
+/* Statements have these shapes; those of ranges are in spi_range.c. */
 typedef enum Shape
 {
 	GET,
@@ -37,7 +37,7 @@ typedef enum Shape
 	DELETE_RETURNING
 } Shape;
 
-/* The item and the keys. */
+/* These are the item and the keys. */
 #define MAX_ARGS (1 + DYN_MAX_KEYS)
 
 /*
@@ -52,7 +52,7 @@ store_append_key_columns(StringInfo sql, const DynTable *table)
 		appendStringInfo(sql, "%s%s", i > 0 ? ", " : "", quote_identifier(table->keys[i].column));
 }
 
-/* "a = $1 AND b = $2", with parameters numbered from first */
+/* Appends "a = $1 AND b = $2", with parameters numbered from first. */
 static void
 append_key_condition(StringInfo sql, const DynTable *table, int first)
 {
@@ -154,7 +154,7 @@ key_type(const DynTable *table, int i)
 	return dyn_key_column_type(table->keys[i].type);
 }
 
-/* The parameters of a statement: the item or the change first, where it has one, then the keys. */
+/* Lists the parameters' types: the item or the change first, where there is one, then the keys. */
 static int
 statement_types(const DynTable *table, Shape shape, Oid types[MAX_ARGS])
 {
@@ -188,7 +188,7 @@ get_plan(DynTable *table, Shape shape)
 	return plan;
 }
 
-/* A copy of the item that the last statement returned, fetched from TOAST; NULL for no row. */
+/* Returns a copy of the last statement's item, fetched from TOAST, or NULL for no row. */
 static DynItem *
 returned_item(MemoryContext context)
 {
@@ -249,7 +249,7 @@ store_execute_write(const DynTable *table, int nkeys, const DynKeyValues *const 
  * is what the statement returns, if that is wanted.
  */
 static uint64
-run(DynTable *table, Shape shape, Datum first, const DynKeyValues *key, DynItem **item)
+spi_run(DynTable *table, Shape shape, Datum first, const DynKeyValues *key, DynItem **item)
 {
 	MemoryContext context = CurrentMemoryContext;
 	SPIExecuteOptions options = {0};
@@ -290,13 +290,13 @@ spi_get(DynTable *table, const DynKeyValues *key)
 {
 	DynItem *item;
 
-	run(table, GET, (Datum) 0, key, &item);
+	spi_run(table, GET, (Datum) 0, key, &item);
 	return item;
 }
 
 /*
- * A write that came to nothing was taken back by a trigger or a rule, or the item that is there
- * is hidden by a policy of row-level security.  An answer would say that it was done.
+ * Raises an error for a write that came to nothing: a trigger or a rule took it back, or the item
+ * that is there is hidden by a policy of row-level security.  An answer would say that it was done.
  */
 void
 store_require_writes(const DynTable *table, uint64 rows, uint64 expected)
@@ -311,12 +311,13 @@ store_require_writes(const DynTable *table, uint64 rows, uint64 expected)
 static void
 spi_put(DynTable *table, const DynRow *row)
 {
-	store_require_writes(table, run(table, PUT, PointerGetDatum(row->item), &row->key, NULL), 1);
+	store_require_writes(table, spi_run(table, PUT, PointerGetDatum(row->item), &row->key, NULL),
+						 1);
 }
 
 /*
- * A change that an UPDATE of ours is carrying out.  SQL names it by a number: it may not call
- * functions that take a pointer, and a number that somebody makes up finds nothing.
+ * This is a change that an UPDATE of ours is carrying out.  SQL names it by a number: it may not
+ * call functions that take a pointer, and a number that somebody makes up finds nothing.
  */
 typedef struct Change
 {
@@ -330,7 +331,7 @@ typedef struct Change
 static Change *changes = NULL;
 static uint64 last_change = 0;
 
-/* The new item in the UPDATE of spi_change(). */
+/* Returns the new item in the UPDATE of spi_change(). */
 PG_FUNCTION_INFO_V1(dyn_store_change);
 Datum
 dyn_store_change(PG_FUNCTION_ARGS)
@@ -368,7 +369,7 @@ spi_change(DynTable *table, const DynKeyValues *key, StoreChange change, void *a
 	changes = &state;
 	PG_TRY();
 	{
-		rows = run(table, CHANGE, Int64GetDatum((int64) state.number), key, NULL);
+		rows = spi_run(table, CHANGE, Int64GetDatum((int64) state.number), key, NULL);
 	}
 	PG_FINALLY();
 	{
@@ -393,10 +394,10 @@ spi_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
 	{
 		DynItem *item;
 
-		run(table, LOCK_REPLACE + (lock - STORE_LOCK_REPLACE), (Datum) 0, key, &item);
+		spi_run(table, LOCK_REPLACE + (lock - STORE_LOCK_REPLACE), (Datum) 0, key, &item);
 		if (item != NULL)
 			return item;
-		if (table->row_security ? attempt == 2 : run(table, LOOK, (Datum) 0, key, NULL) == 0)
+		if (table->row_security ? attempt == 2 : spi_run(table, LOOK, (Datum) 0, key, NULL) == 0)
 			return NULL;
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -410,15 +411,15 @@ spi_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
 static bool
 spi_insert(DynTable *table, const DynRow *row)
 {
-	return run(table, INSERT, PointerGetDatum(row->item), &row->key, NULL) > 0;
+	return spi_run(table, INSERT, PointerGetDatum(row->item), &row->key, NULL) > 0;
 }
 
-/* The caller has the item locked. */
+/* Replaces an item, which the caller has locked. */
 static void
 spi_replace(DynTable *table, const DynRow *row)
 {
-	store_require_writes(table, run(table, REPLACE, PointerGetDatum(row->item), &row->key, NULL),
-						 1);
+	store_require_writes(table,
+						 spi_run(table, REPLACE, PointerGetDatum(row->item), &row->key, NULL), 1);
 }
 
 /*
@@ -432,13 +433,13 @@ spi_delete(DynTable *table, const DynKeyValues *key, bool want_old)
 	DynItem *old = NULL;
 	DynItem **returned = want_old ? &old : NULL;
 
-	if (run(table, shape, (Datum) 0, key, returned) == 0)
+	if (spi_run(table, shape, (Datum) 0, key, returned) == 0)
 	{
 		/* who may delete need not have the privilege to lock what is not there */
-		if (run(table, LOOK, (Datum) 0, key, NULL) == 0 ||
+		if (spi_run(table, LOOK, (Datum) 0, key, NULL) == 0 ||
 			spi_lock(table, key, STORE_LOCK_DELETE) == NULL)
 			return NULL;
-		store_require_writes(table, run(table, shape, (Datum) 0, key, returned), 1);
+		store_require_writes(table, spi_run(table, shape, (Datum) 0, key, returned), 1);
 	}
 	return old;
 }

@@ -9,8 +9,9 @@
 #include "store/range.h"
 
 /*
- * What differs between the stores that execute statements: the SPI store, and the remote store for
- * tables whose rows are in shards.  Gets, locks and deletes are the same statements in both.
+ * Tells what differs between the stores that execute statements: the SPI store, and the remote
+ * store for tables whose rows are in shards.  Gets, locks and deletes are the same statements in
+ * both.
  */
 typedef struct StatementStore
 {
@@ -34,7 +35,7 @@ extern void store_append_key_columns(StringInfo sql, const DynTable *table);
 extern uint64 store_execute_write(const DynTable *table, int nkeys, const DynKeyValues *const *keys,
 								  StorePlan *plan, const SPIExecuteOptions *options);
 
-/* A part of a range: at most so many of its entries, and what comes after them. */
+/* This is a part of a range: at most so many of its entries, and what comes after them. */
 typedef struct RangeChunk
 {
 	int64 limit;

@@ -32,7 +32,7 @@
 #include "catalog/unchanged.h"
 #include "store/statement.h"
 
-/* The default of a column. */
+/* This is the default of a column. */
 typedef struct ColumnDefault
 {
 	AttrNumber attnum;
@@ -55,7 +55,7 @@ struct StoreStatement
 	ColumnDefault *defaults; /* NULL: not looked for yet */
 };
 
-/* Whether a write of a table has more to obey than what is the table's own. */
+/* Returns whether a write of a table has more to obey than what is the table's own. */
 bool
 statement_needed(const DynTable *table, CmdType operation)
 {
@@ -66,7 +66,7 @@ statement_needed(const DynTable *table, CmdType operation)
  * Executor state
  */
 
-/* The columns that the statements of the SPI store name. */
+/* Lists the columns that the statements of the SPI store name. */
 static void
 set_written_columns(const DynTable *table, CmdType operation, Bitmapset **inserted,
 					Bitmapset **updated)
@@ -107,7 +107,7 @@ init_range_table(StoreStatement *s)
 #endif
 }
 
-/* Whatever they are for: one that is not ready yet gets no entries. */
+/* Opens the indexes, whatever they are for: one that is not ready yet gets no entries. */
 static void
 open_indexes(StoreStatement *s)
 {
@@ -133,8 +133,8 @@ rewrites(const StoreStatement *s)
 }
 
 /*
- * Triggers before rows are called in memory contexts that end with the row.  What their functions keep
- * from call to call is to live as long as the statement.
+ * Looks up trigger functions.  Triggers before rows are called in memory contexts that end with the
+ * row.  What their functions keep from call to call is to live as long as the statement.
  */
 static void
 look_up_functions(StoreStatement *s)
@@ -242,7 +242,7 @@ statement_row(StoreStatement *s)
 	ResetPerTupleExprContext(s->estate);
 }
 
-/* A NULL of a domain has to fulfil its constraints. */
+/* Returns a column's default; a NULL of a domain has to fulfil its constraints. */
 static Expr *
 default_of(Relation rel, Form_pg_attribute column)
 {
@@ -256,7 +256,7 @@ default_of(Relation rel, Form_pg_attribute column)
 	return expression_planner((Expr *) expression);
 }
 
-/* The place of a column in the table's keys, or -1. */
+/* Returns the place of a column in the table's keys, or -1. */
 static int
 key_place(const DynTable *table, AttrNumber attnum)
 {
@@ -376,9 +376,10 @@ statement_before_delete(StoreStatement *s, ItemPointer tid)
 }
 
 /*
- * What is derived fulfils the table's own constraint: it has no expression here, which the executor
- * takes for true.  The others are prepared for the first row, as the executor does it: a statement
- * that writes none does not meet functions that the current user may not call.
+ * Prepares constraints.  What is derived fulfils the table's own constraint: it has no expression
+ * here, which the executor takes for true.  The others are prepared for the first row, as the
+ * executor does it: a statement that writes none does not meet functions that the current user may
+ * not call.
  */
 static void
 init_constraints(StoreStatement *s)
@@ -423,9 +424,7 @@ statement_check(StoreStatement *s, CmdType operation, TupleTableSlot *slot)
 	ExecConstraints(s->target, slot, s->estate);
 }
 
-/*
- * How a row is locked for an update, as the executor and heap do it: columns of unique indexes tell.
- */
+/* Returns how the executor and heap lock a row for an update: columns of unique indexes tell. */
 LockTupleMode
 statement_lock_mode(StoreStatement *s)
 {

@@ -20,7 +20,7 @@
 
 typedef struct StoreStatement StoreStatement;
 
-/* What the triggers before a row have made of it. */
+/* Tells what the triggers before a row have made of it. */
 typedef enum BeforeResult
 {
 	BEFORE_GO_ON,
@@ -33,7 +33,7 @@ extern StoreStatement *statement_begin(const DynTable *table, Relation rel, CmdT
 									   CommandId command);
 extern void statement_end(StoreStatement *statement);
 
-/* Of one row; statement_row() comes first, and frees what the row before it has used. */
+/* These take one row; statement_row() comes first, and frees what the row before it has used. */
 extern void statement_row(StoreStatement *statement);
 extern void statement_defaults(StoreStatement *statement, TupleTableSlot *slot);
 extern BeforeResult statement_before_insert(StoreStatement *statement, const DynKeyValues *key,

@@ -18,7 +18,7 @@
 #include "store/spi_store.h"
 #include "store/statement.h"
 
-/* The store that serves a table by statements. */
+/* Returns the store that serves a table by statements. */
 static const StatementStore *
 statements(const DynTable *table)
 {
@@ -26,8 +26,9 @@ statements(const DynTable *table)
 }
 
 /*
- * Two calls in transactions of their own lock in one order.  Several calls in one transaction may
- * meet others in a deadlock; then the caller begins its transaction again, as after any conflict.
+ * Names a deadlock.  Two calls in transactions of their own lock in one order.  Several calls in
+ * one transaction may meet others in a deadlock; then the caller begins its transaction again, as
+ * after any conflict.
  */
 static void
 name_conflict(void *arg)
@@ -41,7 +42,7 @@ name_conflict(void *arg)
 	words_set("DeadLockReport", "Transaction is ongoing for the item");
 }
 
-/* The callback is on the stack of the caller, who may reset the memory context before store_end(). */
+/* Names conflicts until store_end().  callback is on the stack; memory may be reset meanwhile. */
 void
 store_begin(ErrorContextCallback *callback)
 {
@@ -56,7 +57,7 @@ store_end(const ErrorContextCallback *callback)
 	error_context_stack = callback->previous;
 }
 
-/* The shard of a partition key for a read, with a snapshot that shows it; NULL: it is not for us. */
+/* Opens a key's shard for a read, with a snapshot that shows it; NULL if it is not for us. */
 static Relation
 open_shard(DynTable *table, Datum partition, const Node *site, DynTable **shard)
 {
@@ -102,7 +103,7 @@ store_reader(void)
 	return direct_reader();
 }
 
-/* As store_get(). */
+/* Reads as store_get() does. */
 DynItem *
 store_read(StoreReader *reader, DynTable *table, const DynKeyValues *key)
 {
@@ -145,7 +146,7 @@ store_range_read(DynTable *table, const StoreRange *range, StoreRowCallback call
 		statements(table)->range(table, range, callback, arg);
 }
 
-/* Whether a narrowed range gives the whole key of an item, so that it needs no scan. */
+/* Returns whether a narrowed range gives the whole key of an item, so that it needs no scan. */
 static bool
 is_one_item(const DynTable *table, const StoreRange *range)
 {
@@ -237,7 +238,7 @@ store_writer_close(StoreWriter *writer)
 	}
 }
 
-/* The writer of the shard that has the key, if the call writes to that itself; otherwise NULL. */
+/* Returns the writer of the key's shard, or NULL if the call does not write to that itself. */
 static StoreWriter *
 shard_writer(StoreWriter *writer, const DynKeyValues *key, AclMode privileges)
 {
@@ -259,7 +260,7 @@ shard_writer(StoreWriter *writer, const DynKeyValues *key, AclMode privileges)
 	return writer->shard;
 }
 
-/* The direct store's part of a writer, or NULL if statements serve the write. */
+/* Returns the direct store's part of a writer, or NULL if statements serve the write. */
 static struct Writer *
 direct(StoreWriter *writer, AclMode privileges)
 {
@@ -276,7 +277,7 @@ direct(StoreWriter *writer, AclMode privileges)
 	return writer->direct;
 }
 
-/* The same for the item of a key, which may be in a shard. */
+/* Returns that part for the item of a key, which may be in a shard. */
 static struct Writer *
 direct_at(StoreWriter *writer, const DynKeyValues *key, AclMode privileges)
 {
@@ -326,7 +327,7 @@ store_lock(StoreWriter *writer, const DynKeyValues *key, StoreLock lock)
 	return w != NULL ? direct_lock(w, key, lock) : spi_lock(writer->table, key, lock);
 }
 
-/* Whether an insert may come to nothing though there is no item of its key. */
+/* Returns whether an insert may come to nothing though there is no item of its key. */
 static bool
 may_suppress(const DynTable *table)
 {
@@ -334,8 +335,9 @@ may_suppress(const DynTable *table)
 }
 
 /*
- * There is no item to be seen, and none can be inserted.  Where row-level security applies, one that
- * a policy hides has the key: the caller may not write it, in the words of ON CONFLICT.
+ * Raises an error where there is no item to be seen, and none can be inserted.  Where row-level
+ * security applies, one that a policy hides has the key: the caller may not write it, in the words
+ * of ON CONFLICT.
  */
 static void
 forbid_hidden_write(const DynTable *table)

@@ -43,7 +43,7 @@
 
 #include "catalog/derive.h"
 
-/* One end of a range of values. */
+/* This is one end of a range of values. */
 typedef struct StoreBound
 {
 	bool given;
@@ -51,7 +51,7 @@ typedef struct StoreBound
 	Datum value;
 } StoreBound;
 
-/* What a range gives of an entry. */
+/* Says what a range gives of an entry. */
 typedef enum StoreWant
 {
 	STORE_WANT_ITEM,
@@ -64,8 +64,8 @@ typedef enum StoreWant
 } StoreWant;
 
 /*
- * A stretch of an index, which may be the table's own, in one direction: all entries that equal
- * the first columns, within bounds of the next one, after a position.  The position need not
+ * This is a stretch of an index, which may be the table's own, in one direction: all entries that
+ * equal the first columns, within bounds of the next one, after a position.  The position need not
  * lie in the stretch: if it is before it, all is read, and behind it nothing.
  */
 typedef struct StoreRange
@@ -84,7 +84,7 @@ typedef struct StoreRange
 	int64 *skipped; /* counts rows that are not looked at, as the index alone does; or NULL */
 } StoreRange;
 
-/* An entry, as far as it was wanted. */
+/* This is an entry, as far as it was wanted. */
 typedef struct StoreRow
 {
 	Datum item;
@@ -95,7 +95,7 @@ typedef struct StoreRow
 /* Called for each entry; false ends the range.  The row lives as long as the call. */
 typedef bool (*StoreRowCallback)(const StoreRow *row, void *arg);
 
-/* How a range was read. */
+/* Tells how a range was read. */
 typedef struct StoreExplanation
 {
 	char *words; /* the range as a condition */
@@ -113,7 +113,7 @@ typedef struct StoreExplanation
 typedef struct StoreReader StoreReader;
 
 /*
- * What a lock is for: replacing keeps out other writers, deleting foreign keys as well, and
+ * Says what a lock is for: replacing keeps out other writers, deleting foreign keys as well, and
  * checking lets others check too.
  */
 typedef enum StoreLock
@@ -138,7 +138,7 @@ extern void store_end(const ErrorContextCallback *callback);
 /* Called once by _PG_init. */
 extern void store_init(void);
 
-/* Reads, under the caller's snapshot. */
+/* These read under the caller's snapshot. */
 extern DynItem *store_get(DynTable *table, const DynKeyValues *key, const Node *site);
 extern StoreReader *store_reader(void);
 extern DynItem *store_read(StoreReader *reader, DynTable *table, const DynKeyValues *key);
@@ -154,7 +154,7 @@ extern void store_explain_write(const DynTable *table, const DynKeyValues *key, 
 extern int store_column_compare(ItemType type, Datum a, Datum b);
 extern int store_key_compare(const DynTable *table, const DynKeyValues *a, const DynKeyValues *b);
 
-/* Writes. */
+/* These write. */
 extern StoreWriter *store_writer(Relation rel, DynTable *table, const Node *site);
 extern void store_writer_close(StoreWriter *writer);
 extern void store_writer_after_read(StoreWriter *writer);
@@ -166,7 +166,7 @@ extern bool store_insert(StoreWriter *writer, const DynRow *row);
 extern void store_replace(StoreWriter *writer, const DynRow *row);
 extern DynItem *store_delete(StoreWriter *writer, const DynKeyValues *key, bool want_old);
 
-/* Keys in the order of the primary key, and distinct */
+/* Takes keys in the order of the primary key, which are distinct. */
 extern void store_put_many(StoreWriter *writer, int n, const DynRow *const *rows);
 extern void store_insert_many(StoreWriter *writer, int n, const DynRow *const *rows,
 							  bool *inserted);

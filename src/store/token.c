@@ -27,10 +27,10 @@
 #include "store/store.h"
 #include "store/token.h"
 
-/* Expired tokens that a call clears away: more than it adds. */
+/* A call clears away so many expired tokens, more than it adds. */
 #define CLEAR_AT_ONCE "10"
 
-/* Of the distributed table: more than anybody has shards. */
+/* The distributed table has so many buckets, more than anybody has shards. */
 #define BUCKETS 1024
 
 typedef enum Statement
@@ -50,13 +50,13 @@ typedef struct TokenTable
 	SPIPlanPtr plans[CLEAR + 1]; /* kept for the session */
 } TokenTable;
 
-/* Of this node. */
+/* This is the table of this node. */
 static TokenTable local_tokens = {.name = "transact_tokens",
 								  .key = "role, statements, token",
 								  .is_key = "role = $1 AND statements = $6 AND token = $2",
 								  .is_near = "true"};
 
-/* Of all nodes that have distributed tables: each statement is routed by the bucket. */
+/* This is the table of all nodes: each statement is routed by the bucket. */
 static TokenTable shared_tokens = {
 	.name = "shared_tokens",
 	.key = "role, statements, token, bucket",
@@ -68,11 +68,11 @@ typedef struct TokenArguments
 	Datum values[7];
 } TokenArguments;
 
-/* role, token, request or what is returned, now, end, statements, bucket */
+/* These are role, token, request or what is returned, now, end, statements and bucket. */
 static Oid argument_types[] = {OIDOID,         TEXTOID, BYTEAOID, TIMESTAMPTZOID,
 							   TIMESTAMPTZOID, BOOLOID, INT2OID};
 
-/* An expired token is as good as none.  What the WHERE leaves as it is, is locked all the same. */
+/* Makes a statement.  An expired token is as good as none.  What the WHERE leaves is locked too. */
 static char *
 make_statement(const TokenTable *table, Statement statement)
 {
@@ -125,7 +125,7 @@ get_plan(TokenTable *table, Statement statement)
 }
 
 static uint64
-run(TokenTable *table, Statement statement, TokenArguments *arguments)
+token_run(TokenTable *table, Statement statement, TokenArguments *arguments)
 {
 	int result = SPI_execute_plan(get_plan(table, statement), arguments->values, NULL, false, 0);
 
@@ -134,9 +134,9 @@ run(TokenTable *table, Statement statement, TokenArguments *arguments)
 	return SPI_processed;
 }
 
-/* A column of what LOOK has found; NULL if it is null. */
+/* Returns a column of what LOOK has found; NULL if it is null. */
 static bytea *
-found(int column)
+token_found(int column)
 {
 	bool isnull;
 	Datum value = sql_nullable(SPI_tuptable, 0, column, &isnull);
@@ -144,7 +144,7 @@ found(int column)
 	return isnull ? NULL : DatumGetByteaPP(value);
 }
 
-/* Copied to where the caller is. */
+/* Returns a copy where the caller is. */
 static bytea *
 copied(const bytea *value)
 {
@@ -157,16 +157,16 @@ copied(const bytea *value)
 	return copy;
 }
 
-/* Whether the request of a token that is known is this one.  Returns what that has returned. */
+/* Requires that the request of a known token is this one.  Returns what that has returned. */
 static bytea *
 require_same(TokenTable *table, TokenArguments *arguments)
 {
 	bytea *request = DatumGetByteaPP(arguments->values[2]);
 	bytea *known;
 
-	if (run(table, LOOK, arguments) == 0)
+	if (token_run(table, LOOK, arguments) == 0)
 		elog(ERROR, "a token has vanished while it was locked");
-	known = found(1);
+	known = token_found(1);
 	if (known == NULL || VARSIZE_ANY_EXHDR(known) != VARSIZE_ANY_EXHDR(request) ||
 		memcmp(VARDATA_ANY(known), VARDATA_ANY(request), VARSIZE_ANY_EXHDR(request)) != 0)
 		ereport(
@@ -176,28 +176,28 @@ require_same(TokenTable *table, TokenArguments *arguments)
 			 errwords("Request tokens can only be used with the same parameters"),
 			 errdetail("A token is remembered for %d minutes, for the tables that it was used on.",
 					   DYN_TOKEN_MINUTES)));
-	return copied(found(2));
+	return copied(token_found(2));
 }
 
-/* True if the token is new and now taken. */
+/* Returns true if the token is new and now taken. */
 static bool
-claim(TokenTable *table, TokenArguments *arguments, bytea **returned)
+token_take(TokenTable *table, TokenArguments *arguments, bytea **returned)
 {
-	if (run(table, CLAIM, arguments) == 0)
+	if (token_run(table, CLAIM, arguments) == 0)
 	{
 		*returned = require_same(table, arguments);
 		return false;
 	}
 	/* at the higher isolation levels even SKIP LOCKED meets conflicts */
 	if (!IsolationUsesXactSnapshot())
-		run(table, CLEAR, arguments);
+		token_run(table, CLEAR, arguments);
 	return true;
 }
 
 static bool
 keep_answer(TokenTable *table, TokenArguments *arguments, bytea **returned)
 {
-	if (run(table, ANSWER, arguments) != 1)
+	if (token_run(table, ANSWER, arguments) != 1)
 		elog(ERROR, "a token has vanished while it was locked");
 	return true;
 }
@@ -262,7 +262,7 @@ token_claim(const RequestToken *token, bytea *request, bytea **returned)
 {
 	TokenArguments arguments = token_arguments(token, request);
 
-	return use_as_owner(claim, token_table(token), &arguments, returned);
+	return use_as_owner(token_take, token_table(token), &arguments, returned);
 }
 
 /* Keeps what the request has returned, together with the token that its call has just claimed. */

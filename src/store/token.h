@@ -9,7 +9,7 @@
 
 #define DYN_TOKEN_MINUTES 10 /* that a token is remembered */
 
-/* A token of the current user. */
+/* This is a token of the current user. */
 typedef struct RequestToken
 {
 	text *token;

@@ -112,7 +112,7 @@ writer_end(Writer *w)
 	PopActiveSnapshot();
 }
 
-/* After a wait for somebody else.  Commands of triggers within the statement stay unseen. */
+/* Takes a snapshot after a wait for others.  Commands of triggers in the statement stay unseen. */
 void
 writer_new_snapshot(const Writer *w)
 {
@@ -125,7 +125,7 @@ writer_new_snapshot(const Writer *w)
  * Finding
  */
 
-/* The row of that key that the snapshot shows. */
+/* Finds the row of that key that the snapshot shows. */
 bool
 writer_find(Writer *w, const DynKeyValues *key)
 {
@@ -133,8 +133,8 @@ writer_find(Writer *w, const DynKeyValues *key)
 }
 
 /*
- * Triggers before the row have written one of its key.  heap does not update what its own command
- * does not see.
+ * Raises an error where triggers before the row have written one of its key.  heap does not update
+ * what its own command does not see.
  */
 static void
 forbid_second_write(void)
@@ -146,7 +146,7 @@ forbid_second_write(void)
 					 "duplicate constrained values.")));
 }
 
-/* At the higher isolation levels nobody may act on what their snapshot does not show. */
+/* Raises an error at the higher isolation levels for a row that their snapshot does not show. */
 static void
 require_visible(const Writer *w)
 {
@@ -167,8 +167,8 @@ require_visible(const Writer *w)
 }
 
 /*
- * The row of that key that an insert would meet, whoever sees it; whoever is about to insert or
- * delete it is waited for.
+ * Finds the row of that key that an insert would meet, whoever sees it; whoever is about to insert
+ * or delete it is waited for.
  */
 bool
 writer_find_any(Writer *w, const DynKeyValues *key)
@@ -218,8 +218,8 @@ forbid_conflict(const char *what)
 }
 
 /*
- * Code of users that runs within the statement, such as triggers before it, has changed the row.
- * Nothing good can come of that, and the executor refuses it in the same words.
+ * Raises an error if code of users within the statement, such as triggers before it, has changed
+ * the row.  Nothing good can come of that, and the executor refuses it in the same words.
  */
 static void
 forbid_own_change(const Writer *w, TM_Result result, const TM_FailureData *failure,

@@ -27,7 +27,7 @@ typedef struct Writer
 	bool kept[DYN_MAX_COLUMNS]; /* columns of it that are as they were, by the table's keys */
 } Writer;
 
-/* What became of a write of a row that was found. */
+/* Tells what became of a write of a row that was found. */
 typedef enum WriteResult
 {
 	WRITE_DONE,

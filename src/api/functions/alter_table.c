@@ -15,7 +15,7 @@
 #include "server/arguments.h"
 #include "server/errors.h"
 
-/* What is not given is -1, or a span without data. */
+/* Holds what is changed.  What is not given is -1, or a span without data. */
 typedef struct TableChange
 {
 	int billing;
@@ -28,7 +28,7 @@ typedef struct TableChange
 } TableChange;
 
 static void
-fail(const FieldReader *reader, const char *message, const char *detail)
+alter_fail(const FieldReader *reader, const char *message, const char *detail)
 {
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid settings: %s", message),
 					detail == NULL ? 0 : errdetail("%s", detail)));
@@ -60,7 +60,7 @@ static const Field index_fields[] = {
 	{"write_capacity_units", FIELD_COUNT, FIELD_AT(DynCapacity, write)},
 	{NULL}};
 
-/* A tag whose value is null is removed, before others are set: their number is limited. */
+/* Changes tags.  First it removes those whose values are null: the number of tags is limited. */
 static void
 change_tags(DynDescription *description, ItemSpan tags)
 {
@@ -79,14 +79,15 @@ change_tags(DynDescription *description, ItemSpan tags)
 		if (item_type(value) == ITEM_S)
 			description_set_tag(description, key, item_payload(value));
 		else if (item_type(value) != ITEM_NULL)
-			fail(NULL, psprintf("tag \"%s\" must be a string, or null", item_quoted(key)), NULL);
+			alter_fail(NULL, psprintf("tag \"%s\" must be a string, or null", item_quoted(key)),
+					   NULL);
 	}
 }
 
 static void
 change_index(DynDescription *description, const DynShape *shape, ItemSpan name, ItemSpan units)
 {
-	FieldReader reader = {fail, psprintf("index \"%s\"", item_quoted(name))};
+	FieldReader reader = {alter_fail, psprintf("index \"%s\"", item_quoted(name))};
 	const DynIndexSpec *spec = dyn_shape_index(shape, name);
 	DynUnits changed = description_index_units(description, name);
 
@@ -143,7 +144,7 @@ change_description(DynDescription *description, const DynShape *shape, const Tab
 		change_tags(description, change->tags);
 }
 
-/* Placement is one of the settings that writers obey. */
+/* Changes a table.  Placement is one of the settings that writers obey. */
 static void
 alter_table(ItemSpan name, const TableChange *change)
 {
@@ -179,7 +180,7 @@ Datum
 dyn_alter_table(PG_FUNCTION_ARGS)
 {
 	TableChange change = {-1, {-1, -1}, -1, -1, -1, {0}, {0}};
-	FieldReader reader = {fail};
+	FieldReader reader = {alter_fail};
 
 	argument_require(fcinfo, 0, "table_name");
 	argument_require(fcinfo, 1, "settings");

@@ -27,7 +27,7 @@
 /* Sampling leaves pages out, and pages have collections in common. */
 #define PAGES_PER_COLLECTION 2
 
-/* Of a table and its partitions; 0 if there are no files, as of an unlogged one on a standby. */
+/* Counts blocks of a table and its partitions; 0 without files: unlogged ones on a standby. */
 static int64
 count_blocks(Oid relid)
 {
@@ -41,7 +41,7 @@ count_blocks(Oid relid)
 	return bytes / BLCKSZ;
 }
 
-/* What a row takes of its page; an item that fits none is out of line. */
+/* Appends what a row takes of its page; an item that fits none is out of line. */
 static void
 append_row_size(StringInfo sql, Relation rel)
 {
@@ -64,7 +64,7 @@ append_row_size(StringInfo sql, Relation rel)
 	appendStringInfoString(sql, ")");
 }
 
-/* $1: per cent of the pages, $2: collections, $3: usable bytes of a page */
+/* Returns a query; $1: per cent of the pages, $2: collections, $3: usable bytes of a page. */
 static char *
 write_query(Relation rel, const DynTable *table)
 {

@@ -43,7 +43,7 @@ operation_name(OperationKind kind)
 	pg_unreachable();
 }
 
-/* relation, operation, index_name, the counts in their order, stats_since */
+/* The columns are relation, operation, index_name, the counts in their order, stats_since. */
 static void
 return_counted(ReturnSetInfo *result, const CountedOperation *counted)
 {
@@ -60,7 +60,7 @@ return_counted(ReturnSetInfo *result, const CountedOperation *counted)
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/* Has the table or, of another database, that. */
+/* Returns whether the key's table or, of another database, that is there. */
 static bool
 is_there(const OperationKey *key)
 {
@@ -69,7 +69,7 @@ is_there(const OperationKey *key)
 	return SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(key->database));
 }
 
-/* operations(): of the tables that the caller may see the state of */
+/* operations() returns the counts of the tables that the caller may see the state of. */
 PG_FUNCTION_INFO_V1(dyn_operations);
 Datum
 dyn_operations(PG_FUNCTION_ARGS)

@@ -22,7 +22,7 @@ page_begin(FunctionCallInfo fcinfo, ResultPage *page)
 	page->empty = true;
 }
 
-/* A ResultCallback, whose argument is a page: adds an item. */
+/* Adds an item, as a ResultCallback whose argument is a page. */
 void
 page_add(Datum item, void *arg)
 {

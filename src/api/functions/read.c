@@ -40,8 +40,8 @@ set_limit(FunctionCallInfo fcinfo, int i, bool paged, ReadRequest *request)
 }
 
 /*
- * table_name, key_condition, index_name, filter, names, vals, projection, max_items or page_size,
- * start_key, forward, select_mode, consistent_read
+ * The arguments are table_name, key_condition, index_name, filter, names, vals, projection,
+ * max_items or page_size, start_key, forward, select_mode, consistent_read.
  */
 static void
 get_query(FunctionCallInfo fcinfo, bool paged, QueryRequest *request)
@@ -79,8 +79,8 @@ get_segment(FunctionCallInfo fcinfo, int i, ScanRequest *request)
 }
 
 /*
- * table_name, index_name, filter, names, vals, projection, max_items or page_size, segment,
- * total_segments, start_key, select_mode, consistent_read
+ * The arguments are table_name, index_name, filter, names, vals, projection, max_items or
+ * page_size, segment, total_segments, start_key, select_mode, consistent_read.
  */
 static void
 get_scan(FunctionCallInfo fcinfo, bool paged, ScanRequest *request)
@@ -235,11 +235,11 @@ drop_item(Datum item, void *arg)
 }
 
 /*
- * table_name, key_condition or NULL to scan, index_name, filter, names, vals, projection, max_items,
- * page_size, start_key, forward, select_mode
+ * The arguments are table_name, key_condition or NULL to scan, index_name, filter, names, vals,
+ * projection, max_items, page_size, start_key, forward, select_mode.
  */
 static void
-explain(FunctionCallInfo fcinfo, StoreExplanation *explanation, ReadResult *result)
+read_explain(FunctionCallInfo fcinfo, StoreExplanation *explanation, ReadResult *result)
 {
 	QueryRequest query = {0};
 	ScanRequest scan = {0};
@@ -278,7 +278,7 @@ set_store(const char *refusal, bool remote, Datum *values, bool *nulls)
 		values[1] = CStringGetTextDatum(refusal);
 }
 
-/* index_name, postgres_index, range, direction, items_read, items_returned, bytes_read, … */
+/* The columns are index_name, postgres_index, range, direction, items_read, and so on. */
 PG_FUNCTION_INFO_V1(dyn_explain);
 Datum
 dyn_explain(PG_FUNCTION_ARGS)
@@ -292,7 +292,7 @@ dyn_explain(PG_FUNCTION_ARGS)
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	explain(fcinfo, &explanation, &result);
+	read_explain(fcinfo, &explanation, &result);
 	nulls[0] = PG_ARGISNULL(2);
 	values[0] = PG_GETARG_DATUM(2);
 	nulls[1] = !OidIsValid(explanation.index);

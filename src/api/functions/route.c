@@ -48,12 +48,12 @@
 #include "server/extension.h"
 #include "store/shard.h"
 
-/* Of a plan with parameters: more than planning it anew for each call. */
+/* A plan with parameters has this cost: more than planning it anew for each call. */
 #define GENERIC_PLAN_COST 1000
 
 /*
- * Whether a call has been planned on another node, as a transaction, and is executed in a larger
- * one.  That node takes it for a read.
+ * Returns whether a call has been planned on another node, as a transaction, and is executed in a
+ * larger one.  That node takes it for a read.
  */
 static bool
 has_been_planned_alone(void)
@@ -62,7 +62,7 @@ has_been_planned_alone(void)
 		   strncmp(application_name, "citus_internal", strlen("citus_internal")) == 0;
 }
 
-/* Everybody may call a routed function, so it needs the privilege of the call that it stands for. */
+/* Checks the privilege of the call that a routed function stands for: everybody may call that. */
 static void
 check_privilege(Oid routed, Oid schema)
 {
@@ -126,7 +126,7 @@ call_end(const FrontCall *call)
  * Routing
  */
 
-/* What a client's statement is planned for, which is not part of anything else. */
+/* Returns whether what is planned is a client's statement, and no part of anything else. */
 static bool
 statement_is_alone(void)
 {
@@ -188,7 +188,7 @@ item_partition(const DynTable *table, const DynItem *item, Datum *partition)
 	return true;
 }
 
-/* The partition key of a call whose arguments are constants; false: it has none. */
+/* Finds the partition key of a call whose arguments are constants; false if it has none. */
 static bool
 call_partition(const FuncExpr *call, const FrontCall *open, Datum *partition)
 {
@@ -274,7 +274,7 @@ routed_call(const FuncExpr *call, const FrontCall *open)
 }
 
 static Node *
-simplify(const SupportRequestSimplify *request)
+route_simplify(const SupportRequestSimplify *request)
 {
 	const FuncExpr *call = request->fcall;
 	Node *routed;
@@ -299,12 +299,12 @@ simplify(const SupportRequestSimplify *request)
 }
 
 /*
- * Only a plan of the parameters' values is routed, so the cache of plans is told to prefer those.  It
- * asks for the cost once, and so the state of the transaction does not count.  The table may be a
- * parameter, too.
+ * Raises the cost of a plan with parameters: only a plan of their values is routed, so the cache of
+ * plans is told to prefer those.  It asks for the cost once, and so the state of the transaction
+ * does not count.  The table may be a parameter, too.
  */
 static bool
-dissuade(SupportRequestCost *request)
+route_dissuade(SupportRequestCost *request)
 {
 	const FuncExpr *call = (const FuncExpr *) request->node;
 	bool parameters = false;
@@ -334,7 +334,7 @@ dissuade(SupportRequestCost *request)
 	return true;
 }
 
-/* Of dyn_get(), dyn_put(), dyn_update(), dyn_delete() and dyn_query(). */
+/* Supports the planner for dyn_get(), dyn_put(), dyn_update(), dyn_delete() and dyn_query(). */
 PG_FUNCTION_INFO_V1(dyn_route_support);
 Datum
 dyn_route_support(PG_FUNCTION_ARGS)
@@ -342,15 +342,15 @@ dyn_route_support(PG_FUNCTION_ARGS)
 	Node *request = (Node *) PG_GETARG_POINTER(0);
 
 	if (IsA(request, SupportRequestSimplify))
-		PG_RETURN_POINTER(simplify((SupportRequestSimplify *) request));
-	if (IsA(request, SupportRequestCost) && dissuade((SupportRequestCost *) request))
+		PG_RETURN_POINTER(route_simplify((SupportRequestSimplify *) request));
+	if (IsA(request, SupportRequestCost) && route_dissuade((SupportRequestCost *) request))
 		PG_RETURN_POINTER(request);
 	PG_RETURN_POINTER(NULL);
 }
 
 /*
- * Of the routed functions, which everybody may call.  A null distribution argument makes Citus
- * crash, so the call is refused before Citus plans it.
+ * Supports the planner for the routed functions, which everybody may call.  A null distribution
+ * argument makes Citus crash, so the call is refused before Citus plans it.
  */
 PG_FUNCTION_INFO_V1(dyn_partition_support);
 Datum

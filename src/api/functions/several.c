@@ -17,7 +17,7 @@
  * Batches
  */
 
-/* An array of items or keys; none if it is not given. */
+/* Returns an array of items or keys; none if it is not given. */
 static DynItem **
 argument_items(FunctionCallInfo fcinfo, int i, const char *name, int *n)
 {
@@ -61,7 +61,7 @@ dyn_batch_get(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* The entities are JSON, or NULL. */
+/* Writes a batch; the entities are JSON, or NULL. */
 static Datum
 batch_write(FunctionCallInfo fcinfo, const text *entities)
 {
@@ -94,7 +94,7 @@ dyn_batch_write(PG_FUNCTION_ARGS)
 	return batch_write(fcinfo, entities);
 }
 
-/* The same of entities that are text, which may hold what jsonb cannot. */
+/* Does so with entities that are text, which may hold what jsonb cannot. */
 PG_FUNCTION_INFO_V1(dyn_batch_write_text);
 Datum
 dyn_batch_write_text(PG_FUNCTION_ARGS)
@@ -115,7 +115,7 @@ begin_reading(FunctionCallInfo fcinfo, const char *name, JsonReader *reader)
 
 /* Runs the writes that actions and token say; false if that was done before. */
 static bool
-transact(FunctionCallInfo fcinfo, bool returns, TransactRequest *request)
+several_transact(FunctionCallInfo fcinfo, bool returns, TransactRequest *request)
 {
 	JsonReader reader;
 
@@ -137,10 +137,10 @@ dyn_transact(PG_FUNCTION_ARGS)
 {
 	TransactRequest request = {0};
 
-	PG_RETURN_BOOL(transact(fcinfo, false, &request));
+	PG_RETURN_BOOL(several_transact(fcinfo, false, &request));
 }
 
-/* dyn_transact_returning(actions, token): the new items of the actions that ask for them */
+/* dyn_transact_returning(actions, token) returns the new items of actions that ask for them. */
 PG_FUNCTION_INFO_V1(dyn_transact_returning);
 Datum
 dyn_transact_returning(PG_FUNCTION_ARGS)
@@ -149,7 +149,7 @@ dyn_transact_returning(PG_FUNCTION_ARGS)
 	TransactRequest request = {0};
 
 	InitMaterializedSRF(fcinfo, 0);
-	(void) transact(fcinfo, true, &request);
+	(void) several_transact(fcinfo, true, &request);
 	for (int i = 0; i < request.nactions; i++)
 	{
 		Datum values[] = {Int32GetDatum(i + 1), PointerGetDatum(request.returned[i])};

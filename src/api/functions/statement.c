@@ -39,7 +39,7 @@ array_parameters(ArrayType *array)
 	return parameters;
 }
 
-/* Drivers that send parameters without a type send an array as the text form of one. */
+/* Reads an array's text form, which drivers send that send parameters without a type. */
 static List *
 array_text_parameters(char *written)
 {
@@ -74,7 +74,7 @@ text_parameters(const text *json)
 	return parameters;
 }
 
-/* The statement with its parameters: the first two arguments.  Parameters are told about first. */
+/* Binds the statement with its parameters: the first two arguments.  Parameters are read first. */
 static const PartiqlBound *
 bind_arguments(FunctionCallInfo fcinfo, bool array)
 {
@@ -105,8 +105,8 @@ set_limit(FunctionCallInfo fcinfo, int i, bool paged, PartiqlCall *call)
 }
 
 /*
- * statement, parameters, return_values_on_condition_check_failure, max_items or page_size,
- * consistent_read, and of a page next_token
+ * The arguments are statement, parameters, return_values_on_condition_check_failure, max_items or
+ * page_size, consistent_read, and of a page next_token.
  */
 static void
 get_call(FunctionCallInfo fcinfo, bool array, bool paged, PartiqlCall *call)
@@ -134,7 +134,7 @@ return_next(Datum item, void *arg)
 }
 
 static Datum
-execute(FunctionCallInfo fcinfo, bool array)
+statement_execute(FunctionCallInfo fcinfo, bool array)
 {
 	PartiqlCall call;
 	ReadResult result;
@@ -157,14 +157,14 @@ PG_FUNCTION_INFO_V1(dyn_execute_text);
 Datum
 dyn_execute_text(PG_FUNCTION_ARGS)
 {
-	return execute(fcinfo, false);
+	return statement_execute(fcinfo, false);
 }
 
 PG_FUNCTION_INFO_V1(dyn_execute_values);
 Datum
 dyn_execute_values(PG_FUNCTION_ARGS)
 {
-	return execute(fcinfo, true);
+	return statement_execute(fcinfo, true);
 }
 
 /*
@@ -184,7 +184,7 @@ select_page(const PartiqlCall *call, ResultPage *page, Datum *values, bool *null
 		values[3] = CStringGetTextDatum(partiql_print_token(call->bound, read, result.last_key));
 }
 
-/* What RETURNING asks for is a page; nothing is scanned for it, and it is the last one. */
+/* Fills the only page with what RETURNING asks for; nothing is scanned for it. */
 static void
 write_page(const PartiqlCall *call, ResultPage *page, Datum *values, bool *nulls)
 {
@@ -265,8 +265,8 @@ typedef struct Explanation
 } Explanation;
 
 /*
- * action, index_name, postgres_index, range, direction, condition, items_read, items_returned,
- * bytes_read, pages_read, index_only, store, store_reason, rows_skipped
+ * The columns are action, index_name, postgres_index, range, direction, condition, items_read,
+ * items_returned, bytes_read, pages_read, index_only, store, store_reason, rows_skipped.
  */
 static void
 return_access(const PartiqlAccess *access, void *arg)
@@ -306,9 +306,9 @@ return_access(const PartiqlAccess *access, void *arg)
 						 nulls);
 }
 
-/* statement, parameters, max_items, page_size, next_token */
+/* The arguments are statement, parameters, max_items, page_size, next_token. */
 static Datum
-explain(FunctionCallInfo fcinfo, bool array)
+statement_explain(FunctionCallInfo fcinfo, bool array)
 {
 	PartiqlCall call = {.bound = bind_arguments(fcinfo, array)};
 	Explanation explanation = {call.bound, (ReturnSetInfo *) fcinfo->resultinfo};
@@ -328,12 +328,12 @@ PG_FUNCTION_INFO_V1(dyn_explain_statement_text);
 Datum
 dyn_explain_statement_text(PG_FUNCTION_ARGS)
 {
-	return explain(fcinfo, false);
+	return statement_explain(fcinfo, false);
 }
 
 PG_FUNCTION_INFO_V1(dyn_explain_statement_values);
 Datum
 dyn_explain_statement_values(PG_FUNCTION_ARGS)
 {
-	return explain(fcinfo, true);
+	return statement_explain(fcinfo, true);
 }

@@ -41,7 +41,7 @@ name_words(const Drawing *drawing, ItemSpan name)
 	return chart_words(drawing->chart, name, drawing->value_width);
 }
 
-/* Strings as they are, unless they are empty, everything else as plain JSON. */
+/* Returns strings as they are, unless they are empty, and everything else as plain JSON. */
 static char *
 value_words(const Drawing *drawing, ItemSpan value)
 {
@@ -54,7 +54,7 @@ value_words(const Drawing *drawing, ItemSpan value)
 	return name_words(drawing, (ItemSpan){json.data, (uint32) json.len});
 }
 
-/* "Name: Ada" */
+/* Appends "Name: Ada". */
 static void
 append_attribute(const Drawing *drawing, ItemSpan name, ItemSpan value, StringInfo out)
 {
@@ -62,7 +62,7 @@ append_attribute(const Drawing *drawing, ItemSpan name, ItemSpan value, StringIn
 					 value_words(drawing, value));
 }
 
-/* For an index the table's keys come first; "+2": two more attributes are not shown. */
+/* Returns a cell; an index has the table's keys first; "+2": two more attributes are not shown. */
 static char *
 attributes_cell(const Drawing *drawing, const DynItem *item, const ItemSpan *keys)
 {
@@ -126,7 +126,7 @@ draw_item(Datum item, void *arg)
 }
 
 static void
-draw(Drawing *drawing, text *table, text *index)
+chart_draw(Drawing *drawing, text *table, text *index)
 {
 	ScanRequest request = {.read = {.table = table, .index = index}};
 	int nkeys = drawing->index->nkeys;
@@ -170,7 +170,7 @@ dyn_table_chart(PG_FUNCTION_ARGS)
 	drawing.index =
 		index == NULL ? &drawing.table->primary : dyn_active_index(drawing.table, text_span(index));
 	drawing.chart = chart_create(fcinfo, 5, drawing.index->nkeys + 1);
-	draw(&drawing, table, index);
+	chart_draw(&drawing, table, index);
 	lines = chart_lines(drawing.chart, NIL);
 	if (drawing.chart->markdown)
 		lines = lappend(lines, "");

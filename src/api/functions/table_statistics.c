@@ -60,7 +60,7 @@ typedef struct Statistics
  */
 
 static void
-add(Amount *amount, int64 bytes)
+statistics_add(Amount *amount, int64 bytes)
 {
 	amount->items++;
 	amount->bytes += bytes;
@@ -109,7 +109,7 @@ add_to_collection(Statistics *s, const DynItem *item, int64 bytes)
 		end_collection(s);
 		begin_collection(s, key);
 	}
-	add(&s->current.amount, bytes);
+	statistics_add(&s->current.amount, bytes);
 }
 
 static void
@@ -120,7 +120,7 @@ add_to_entity(Statistics *s, const DynItem *item, int64 bytes)
 
 	while (i < list_length(s->entities) && list_nth(s->entities, i) != entity)
 		i++;
-	add(&s->of_entities[i], bytes);
+	statistics_add(&s->of_entities[i], bytes);
 }
 
 static void
@@ -131,7 +131,7 @@ add_to_indexes(Statistics *s, const DynItem *item)
 		const DynIndex *index = &s->table->indexes[i];
 
 		if (dyn_index_has(s->table, index, item))
-			add(&s->of_indexes[i], (int64) dyn_index_entry_size(s->table, index, item));
+			statistics_add(&s->of_indexes[i], (int64) dyn_index_entry_size(s->table, index, item));
 	}
 }
 
@@ -144,7 +144,7 @@ add_item(Datum datum, void *arg)
 	int64 bytes = (int64) item_size(item_root(item));
 
 	CHECK_FOR_INTERRUPTS();
-	add(&s->all, bytes);
+	statistics_add(&s->all, bytes);
 	add_to_entity(s, item, bytes);
 	add_to_indexes(s, item);
 	add_to_collection(s, item, bytes);
@@ -174,7 +174,7 @@ read_items(Statistics *s, const FrontCall *call)
  * What the server knows
  */
 
-/* Of a relation and its partitions. */
+/* Sums a size of a relation and its partitions. */
 static int64
 sum_of(Oid relid, PGFunction function)
 {
@@ -211,13 +211,13 @@ typedef struct Row
 } Row;
 
 static void
-set(Row *row, Column column, Datum value)
+statistics_set(Row *row, Column column, Datum value)
 {
 	row->values[column] = value;
 	row->nulls[column] = false;
 }
 
-/* times: of how much more it is a sample */
+/* Returns a row of what was counted in a sample, which is times larger in all. */
 static Row
 row_of(const char *kind, const Amount *amount, int64 times)
 {
@@ -225,24 +225,25 @@ row_of(const char *kind, const Amount *amount, int64 times)
 
 	memset(row.values, 0, sizeof(row.values));
 	memset(row.nulls, true, sizeof(row.nulls));
-	set(&row, COLUMN_KIND, CStringGetTextDatum(kind));
-	set(&row, COLUMN_ITEMS, Int64GetDatum(amount->items * times));
-	set(&row, COLUMN_BYTES, Int64GetDatum(amount->bytes * times));
+	statistics_set(&row, COLUMN_KIND, CStringGetTextDatum(kind));
+	statistics_set(&row, COLUMN_ITEMS, Int64GetDatum(amount->items * times));
+	statistics_set(&row, COLUMN_BYTES, Int64GetDatum(amount->bytes * times));
 	return row;
 }
 
 static void
 set_name(Row *row, ItemSpan name)
 {
-	set(row, COLUMN_NAME, PointerGetDatum(cstring_to_text_with_len(name.data, (int) name.len)));
+	statistics_set(row, COLUMN_NAME,
+				   PointerGetDatum(cstring_to_text_with_len(name.data, (int) name.len)));
 }
 
-/* Nodes count the scans of their shards. */
+/* Sets the scans of an index; of distributed tables, nodes count those of their shards. */
 static void
 set_index_scans(Row *row, const DynTable *table, Oid btree)
 {
 	if (OidIsValid(btree) && !table->distributed)
-		set(row, COLUMN_INDEX_SCANS, Int64GetDatum(sum_of(btree, pg_stat_get_numscans)));
+		statistics_set(row, COLUMN_INDEX_SCANS, Int64GetDatum(sum_of(btree, pg_stat_get_numscans)));
 }
 
 static void
@@ -251,7 +252,8 @@ set_hot_share(Row *row, const DynTable *table)
 	int64 updates = table->distributed ? 0 : sum_of(table->relid, pg_stat_get_tuples_updated);
 
 	if (updates > 0)
-		set(row, COLUMN_HOT_SHARE,
+		statistics_set(
+			row, COLUMN_HOT_SHARE,
 			Float8GetDatum((double) sum_of(table->relid, pg_stat_get_tuples_hot_updated) /
 						   (double) updates));
 }
@@ -268,8 +270,9 @@ return_table(ReturnSetInfo *result, const Statistics *s, const DynSize *sizes)
 	const DynTable *table = s->table;
 	Row row = row_of("table", &s->all, s->total_segments);
 
-	set(&row, COLUMN_NAME, CStringGetTextDatum(table->name));
-	set(&row, COLUMN_DISK_BYTES,
+	statistics_set(&row, COLUMN_NAME, CStringGetTextDatum(table->name));
+	statistics_set(
+		&row, COLUMN_DISK_BYTES,
 		Int64GetDatum(sizes != NULL ? sizes[0].bytes : sum_of(table->relid, pg_table_size)));
 	set_index_scans(&row, table, table->primary.relid);
 	set_hot_share(&row, table);
@@ -286,16 +289,16 @@ return_indexes(ReturnSetInfo *result, const Statistics *s, const DynSize *sizes)
 
 		set_name(&row, index->name);
 		if (sizes != NULL)
-			set(&row, COLUMN_DISK_BYTES, Int64GetDatum(sizes[1 + i].bytes));
+			statistics_set(&row, COLUMN_DISK_BYTES, Int64GetDatum(sizes[1 + i].bytes));
 		else if (OidIsValid(index->relid))
-			set(&row, COLUMN_DISK_BYTES,
-				Int64GetDatum(sum_of(index->relid, pg_total_relation_size)));
+			statistics_set(&row, COLUMN_DISK_BYTES,
+						   Int64GetDatum(sum_of(index->relid, pg_total_relation_size)));
 		set_index_scans(&row, s->table, index->relid);
 		put_row(result, &row);
 	}
 }
 
-/* Where entities are declared, items that are none of them have a row without a name. */
+/* Returns rows of entities; where some are declared, all other items have a row without a name. */
 static void
 return_entities(ReturnSetInfo *result, const Statistics *s)
 {
@@ -320,7 +323,7 @@ return_collections(ReturnSetInfo *result, const Statistics *s)
 	{
 		Row row = row_of("collection", &s->collections[i].amount, 1);
 
-		set(&row, COLUMN_PARTITION_KEY, PointerGetDatum(s->collections[i].key));
+		statistics_set(&row, COLUMN_PARTITION_KEY, PointerGetDatum(s->collections[i].key));
 		put_row(result, &row);
 	}
 }

@@ -40,14 +40,14 @@
 #define KEY_ID_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 #define MAX_SECRET 1024 /* bytes, encrypted */
 
-/* Of statements about one key, $1. */
+/* Statements about one key end with this; $1 is its id. */
 #define OF_KEY " WHERE key_id OPERATOR(pg_catalog.=) $1"
 
 /*
  * Rights
  */
 
-/* The role may be gone: then only superusers are left. */
+/* Checks that the caller may administer the role; if that is gone, only superusers may. */
 static void
 check_admin(Oid role, const char *name)
 {
@@ -59,7 +59,7 @@ check_admin(Oid role, const char *name)
 						   "alter and drop its access keys.")));
 }
 
-/* The caller, who is connected to SPI, may change the key, and nobody else does so meanwhile. */
+/* Checks that the caller, who is connected to SPI, may change the key, and locks it. */
 static void
 lock_key(text *key_id)
 {
@@ -78,7 +78,7 @@ lock_key(text *key_id)
  * Functions
  */
 
-/* The constraints of the table say the same; their errors would show the secret. */
+/* Checks an id as the constraints of the table do, whose errors would show the secret. */
 static void
 check_key_id(ItemSpan key_id)
 {
@@ -146,7 +146,7 @@ dyn_create_access_key(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* dyn_alter_access_key(key_id, enabled, valid_until): NULL leaves what there is. */
+/* dyn_alter_access_key(key_id, enabled, valid_until) leaves what there is where one is NULL. */
 PG_FUNCTION_INFO_V1(dyn_alter_access_key);
 Datum
 dyn_alter_access_key(PG_FUNCTION_ARGS)
@@ -187,7 +187,7 @@ dyn_drop_access_key(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* dynamo_internal.gateway_keys(): what gateways read */
+/* dynamo_internal.gateway_keys() returns what gateways read. */
 PG_FUNCTION_INFO_V1(dyn_gateway_keys);
 Datum
 dyn_gateway_keys(PG_FUNCTION_ARGS)
@@ -212,7 +212,7 @@ dyn_gateway_keys(PG_FUNCTION_ARGS)
  * Triggers
  */
 
-/* The functions are internal, so nothing but the install script creates triggers with them. */
+/* Returns whether this is the trigger: only the install script creates any with these functions. */
 static bool
 is_trigger_of_keys(FunctionCallInfo fcinfo)
 {
@@ -221,7 +221,7 @@ is_trigger_of_keys(FunctionCallInfo fcinfo)
 			   owned_table(KEY_TABLE);
 }
 
-/* BEFORE INSERT OR UPDATE OF role: the role is the one that has this name now, or none. */
+/* BEFORE INSERT OR UPDATE OF role sets the role that has this name now, or none. */
 PG_FUNCTION_INFO_V1(dyn_access_key_role);
 Datum
 dyn_access_key_role(PG_FUNCTION_ARGS)
@@ -247,7 +247,7 @@ dyn_access_key_role(PG_FUNCTION_ARGS)
 	return PointerGetDatum(heap_modify_tuple_by_cols(row, desc, 1, &column, &role, &isnull));
 }
 
-/* AFTER every statement that may have changed keys, whoever has executed it. */
+/* AFTER every statement that may have changed keys, tells gateways, whoever has executed it. */
 PG_FUNCTION_INFO_V1(dyn_access_key_changed);
 Datum
 dyn_access_key_changed(PG_FUNCTION_ARGS)

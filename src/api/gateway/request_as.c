@@ -55,7 +55,7 @@
 #include "server/compat.h"
 #include "server/errors.h"
 
-/* What the session has been before the request. */
+/* Holds what the session has been before the request. */
 typedef struct Session
 {
 	Oid user;
@@ -89,7 +89,7 @@ check_session(void)
 						errmsg("a request of a gateway cannot run inside a transaction block")));
 }
 
-/* What SET ROLE asks for, and no superuser.  Returns the name of the role. */
+/* Checks what SET ROLE asks for, and that it is no superuser.  Returns the name of the role. */
 static const char *
 check_role(Oid role)
 {
@@ -111,8 +111,8 @@ check_role(Oid role)
 }
 
 /*
- * A session with temporary objects will never be of use again, and a pooler may hand it to the next
- * client: so it ends.  Code of a table's owner cannot raise FATAL with this SQLSTATE, so whoever sees
+ * Ends a session with temporary objects: it will never be of use again, and a pooler may hand it to
+ * the next client.  Code of a table's owner cannot raise FATAL with this SQLSTATE, so whoever sees
  * it knows that nothing was done.
  */
 static void
@@ -154,8 +154,9 @@ find_setting(const char *name)
 }
 
 /*
- * Who may set what ends the session: exit_on_error makes any error FATAL, and transaction_timeout
- * (of 17) raises one; and what ends it when its client has gone, for code that catches all errors.
+ * Restricts who may set what ends the session: exit_on_error makes any error FATAL, and
+ * transaction_timeout (of 17) raises one; and what ends it when its client has gone, for code that
+ * catches all errors.
  */
 static void
 restrict_settings(GucContext context)
@@ -179,8 +180,8 @@ restrict_settings(GucContext context)
 }
 
 /*
- * A gateway that waits no longer ends its connection.  No code of a table's owner can catch what comes
- * of that, but somebody has to look.  Background workers have no client.
+ * Watches the client: a gateway that waits no longer ends its connection.  No code of a table's
+ * owner can catch what comes of that, but somebody has to look.  Background workers have no client.
  */
 static void
 watch_client(void)
@@ -191,7 +192,7 @@ watch_client(void)
 	enable_timeout_after(CLIENT_CONNECTION_CHECK_TIMEOUT, client_connection_check_interval);
 }
 
-/* The request before may have set what this one gets from random(), and lastval() is its own. */
+/* Forgets what the request before may have set: what random() gives, and its lastval(). */
 static void
 forget_values(void)
 {
@@ -213,7 +214,7 @@ take_role(Oid role, Session *before)
 	restrict_settings(PGC_SUSET);
 }
 
-/* Advisory locks of the session have no owner that could tell which the request has taken. */
+/* Gives the role back.  Advisory locks of the session do not tell which the request has taken. */
 static void
 drop_role(const Session *before)
 {
@@ -224,9 +225,10 @@ drop_role(const Session *before)
 }
 
 /*
- * In PG_CATCH().  The end of the transaction restores user and settings by itself, but the error is
- * told to the client before that, in the encoding that is set.  It releases no lock of the session.
- * A subtransaction that the error has left open has settings of its own, which it restores.
+ * Gives the role back in PG_CATCH().  The end of the transaction restores user and settings by
+ * itself, but the error is told to the client before that, in the encoding that is set.  It
+ * releases no lock of the session.  A subtransaction that the error has left open has settings of
+ * its own, which it restores.
  */
 static void
 drop_role_after_error(const Session *before)
@@ -240,7 +242,7 @@ drop_role_after_error(const Session *before)
 		drop_role(before);
 }
 
-/* The schema goes when the error ends the transaction. */
+/* Refuses temporary objects; their schema goes when the error ends the transaction. */
 static void
 check_left_behind(void)
 {

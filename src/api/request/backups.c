@@ -32,14 +32,14 @@ typedef struct UpdateBackups
 	RequestInteger period;
 } UpdateBackups;
 
-/* With an archiver that has nothing to do its work with, WAL is kept and goes nowhere. */
+/* Returns whether an archiver has something to do its work with; otherwise WAL is kept only. */
 static bool
 server_archives(void)
 {
 	return XLogArchivingActive() && (*XLogArchiveCommand != '\0' || *XLogArchiveLibrary != '\0');
 }
 
-/* Why there can be no point-in-time recovery; NULL: there can. */
+/* Returns why there can be no point-in-time recovery, or NULL if there can. */
 static const char *
 objection(void)
 {
@@ -51,7 +51,7 @@ objection(void)
 	return NULL;
 }
 
-/* These operations have an exception of their own for a table that does not exist. */
+/* Opens a table; these operations have an exception of their own for one that does not exist. */
 static Relation
 open_table(ItemSpan given, DynTable **table)
 {
@@ -64,11 +64,11 @@ open_table(ItemSpan given, DynTable **table)
 }
 
 /*
- * When a restore can go back to depends on the base backups that there are, which the server does not
- * know.  So there are no times.
+ * Describes backups without times: when a restore can go back to depends on the base backups that
+ * there are, which the server does not know.
  */
 static void
-describe(JsonWriter *response, const DynDescription *description)
+backups_describe(JsonWriter *response, const DynDescription *description)
 {
 	bool possible = objection() == NULL;
 	bool enabled = possible && description->recovery_days > 0;
@@ -93,7 +93,7 @@ request_describe_continuous_backups(JsonReader *reader, JsonWriter *response)
 	DynTable *table;
 	Relation rel = open_table(request_read_table_name(reader), &table);
 
-	describe(response, description_read(RelationGetRelid(rel)));
+	backups_describe(response, description_read(RelationGetRelid(rel)));
 	relation_close(rel, NoLock);
 }
 
@@ -135,7 +135,7 @@ request_update_continuous_backups(JsonReader *reader, JsonWriter *response)
 	description = description_read(RelationGetRelid(rel));
 	description->recovery_days = update.enabled ? days : 0;
 	description_write(RelationGetRelid(rel), description);
-	describe(response, description);
+	backups_describe(response, description);
 	relation_close(rel, NoLock);
 }
 

@@ -13,7 +13,7 @@
 #include "item/json_writer.h"
 #include "server/errors.h"
 
-/* An item, or key, more. */
+/* Adds an item, or key. */
 static void
 add_item(DynItem ***items, int *n, DynItem *item)
 {
@@ -29,14 +29,14 @@ add_item(DynItem ***items, int *n, DynItem *item)
 	"Member must have length greater than or equal to 1"
 #define WRITE_WITHOUT_TABLES "The requestItems parameter is required for BatchWriteItem"
 
-/* Tables begin with their names, which are those of the members of RequestItems. */
+/* Returns the name of a table, which begins with it: the name of a member of RequestItems. */
 static ItemSpan
 name_of(const ListCell *cell)
 {
 	return text_span(*(text **) lfirst(cell));
 }
 
-/* The members have names of their own.  They are sorted: so many may be sent that pairs are too many. */
+/* Checks that names differ.  They are sorted: so many may be sent that pairs are too many. */
 static void
 check_twofold(const List *tables)
 {
@@ -60,7 +60,7 @@ check_twofold(const List *tables)
 	"Member must have length greater than or equal to 3, " \
 	"Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+]"
 
-/* The first table with a name that no table can have; NULL: there is none. */
+/* Returns the first table with a name that no table can have, or NULL. */
 static const ListCell *
 find_misnamed(const List *tables)
 {
@@ -79,7 +79,7 @@ find_misnamed(const List *tables)
  * BatchGetItem
  */
 
-/* What is wanted of one table: KeysAndAttributes. */
+/* Says what is wanted of one table: KeysAndAttributes. */
 typedef struct GetTable
 {
 	text *name; /* as it is given */
@@ -95,7 +95,7 @@ typedef struct BatchGetCall
 	int capacity;
 } BatchGetCall;
 
-/* Each table needs a key at least, and has not too many (docs/semantics.md, B07). */
+/* Reads keys: each table needs one at least, and has not too many (docs/semantics.md, B07). */
 static void
 read_keys(JsonReader *reader, void *to)
 {
@@ -149,7 +149,7 @@ static const RequestMember batch_get_members[] = {
 	RETURN_CAPACITY(BatchGetCall, capacity),
 };
 
-/* All tables have expressions, or all have legacy parameters. */
+/* Checks that all tables have expressions, or all have legacy parameters. */
 static void
 check_mixing(const List *tables)
 {
@@ -188,7 +188,7 @@ check_get(void *read)
 	batch_check_keys(n);
 }
 
-/* What the tables ask for, beside their keys. */
+/* Builds what the tables ask for, beside their keys. */
 static void
 build_gets(const BatchGetCall *call)
 {
@@ -225,7 +225,7 @@ print_attributes_to_get(JsonWriter *response, const List *names)
 	json_write_end_array(response);
 }
 
-/* A table as the request has it, with the keys from first on. */
+/* Prints a table as the request has it, with the keys from first on. */
 static void
 print_unprocessed_table(JsonWriter *response, const GetTable *table, int first)
 {
@@ -248,7 +248,7 @@ print_unprocessed_table(JsonWriter *response, const GetTable *table, int first)
 	json_write_end(response);
 }
 
-/* The keys that were not read, in a form that can be sent again (docs/semantics.md, B05). */
+/* Prints keys that were not read, in a form that can be sent again (docs/semantics.md, B05). */
 static void
 print_unprocessed(JsonWriter *response, const List *tables, const BatchGetRest *rest)
 {
@@ -333,7 +333,7 @@ typedef struct BatchWriteCall
 	int metrics;
 } BatchWriteCall;
 
-/* A WriteRequest: exactly one of both. */
+/* This is a WriteRequest, which has exactly one of both. */
 typedef struct WriteCall
 {
 	DynItem *put;
@@ -349,7 +349,7 @@ static const RequestMember write_members[] = {
 	{"PutRequest", MEMBER_PART, offsetof(WriteCall, put), .of = &put_request},
 	{"DeleteRequest", MEMBER_PART, offsetof(WriteCall, delete), .of = &delete_request}};
 
-/* What stands for AttributeValue in these words is a WriteRequest. */
+/* Checks a WriteRequest, which these words call an AttributeValue. */
 static void
 check_write(JsonReader *reader, const WriteCall *call)
 {
@@ -379,7 +379,7 @@ read_writes(JsonReader *reader, BatchWriteTable *table)
 	}
 }
 
-/* Each table needs a write at least, and has not too many (docs/semantics.md, B07). */
+/* Checks that a table has a write at least, and not too many (docs/semantics.md, B07). */
 static void
 check_number(JsonReader *reader, const WriteTable *table)
 {
@@ -471,7 +471,7 @@ prepare_write(const JsonReader *reader, const BatchWriteCall *call, BatchWriteRe
 	request->meter = meter_wanted(meter);
 }
 
-/* Nothing is ever left unprocessed. */
+/* Writes a batch.  Nothing is ever left unprocessed. */
 void
 request_batch_write_item(JsonReader *reader, JsonWriter *response)
 {

@@ -29,7 +29,7 @@ capacity_init(Capacity *capacity, const DynTable *table)
 	capacity->of_indexes = palloc0((table->nindexes + 1) * sizeof(int64));
 }
 
-/* A missing item counts as the smallest possible one. */
+/* Returns a number of blocks.  A missing item counts as the smallest possible one. */
 static int64
 blocks(Size bytes, Size block)
 {
@@ -42,7 +42,7 @@ read_blocks(Size bytes)
 	return blocks(bytes, READ_BLOCK);
 }
 
-/* In half units, of one block. */
+/* One block takes so many half units. */
 static const int halves[] = {[CAPACITY_READ] = 1,
 							 [CAPACITY_CONSISTENT_READ] = 2,
 							 [CAPACITY_TRANSACTION_READ] = 4,
@@ -54,8 +54,8 @@ static const char *const directions[] = {[CAPACITY_TRANSACTION_READ] = "ReadCapa
 										 [CAPACITY_TRANSACTION_WRITE] = "WriteCapacityUnits"};
 
 /*
- * A consistent read counts twice what another one does, and one in a transaction four times
- * (docs/semantics.md, R03, R14, X16).
+ * Adds a read: a consistent one counts twice what another one does, and one in a transaction four
+ * times (docs/semantics.md, R03, R14, X16).
  */
 static void
 add_read(Capacity *capacity, const DynIndex *index, int64 blocks, CapacityKind kind)
@@ -95,8 +95,9 @@ read_capacity_begin(ReadCapacity *capacity)
 }
 
 /*
- * Each stretch that was read counts for itself, and so does each item that a local index has fetched
- * from the table (docs/semantics.md, I16).  A read of nothing counts as one of the smallest item.
+ * Prints what a read took.  Each stretch that was read counts for itself, and so does each item
+ * that a local index has fetched from the table (docs/semantics.md, I16).  A read of nothing counts
+ * as one of the smallest item.
  */
 void
 read_capacity_print(JsonWriter *out, ItemSpan table, CapacityDetail detail,
@@ -123,7 +124,7 @@ write_blocks(const DynItem *item)
 	return item == NULL ? 1 : blocks(item_size(item_root(item)), WRITE_BLOCK);
 }
 
-/* Whether two items have the same keys in an index that both are in. */
+/* Returns whether two items have the same keys in an index that both are in. */
 static bool
 same_keys(const DynTable *table, const DynIndex *index, const DynItem *a, const DynItem *b)
 {
@@ -143,7 +144,7 @@ same_keys(const DynTable *table, const DynIndex *index, const DynItem *a, const 
 	return true;
 }
 
-/* An entry with another key is deleted and written again (docs/semantics.md, R16). */
+/* Counts an index; an entry with another key is deleted and written (docs/semantics.md, R16). */
 static int64
 index_blocks(const DynTable *table, const DynIndex *index, const DynItem *old, const DynItem *new)
 {
@@ -168,8 +169,9 @@ index_blocks(const DynTable *table, const DynIndex *index, const DynItem *old, c
 }
 
 /*
- * The larger one of old and new item counts, and so in each index (docs/semantics.md, R15, R16), where
- * a transaction takes no more than another write (docs/semantics.md, X16).
+ * Adds a write.  The larger one of old and new item counts, and so in each index
+ * (docs/semantics.md, R15, R16), where a transaction takes no more than another write
+ * (docs/semantics.md, X16).
  */
 static void
 add_write(Capacity *capacity, const DynItem *old, const DynItem *new, CapacityKind kind)
@@ -223,7 +225,7 @@ print_units(JsonWriter *out, const Capacity *capacity, int64 n)
 		json_write_raw(out, capacity->direction, units);
 }
 
-/* The indexes of one kind that were touched (docs/semantics.md, R19). */
+/* Prints the indexes of one kind that were touched (docs/semantics.md, R19). */
 static void
 print_indexes(JsonWriter *out, const char *name, bool local, const Capacity *capacity)
 {
@@ -247,7 +249,7 @@ print_indexes(JsonWriter *out, const char *name, bool local, const Capacity *cap
 		json_write_end(out);
 }
 
-/* The sum, or also the table and each index that was touched (docs/semantics.md, R13). */
+/* Prints the sum, or also table and index for each touched one (docs/semantics.md, R13). */
 void
 capacity_print(JsonWriter *out, const char *name, ItemSpan table, CapacityDetail detail,
 			   const Capacity *capacity)
@@ -270,7 +272,7 @@ capacity_print(JsonWriter *out, const char *name, ItemSpan table, CapacityDetail
 	json_write_end(out);
 }
 
-/* What was done with one item. */
+/* Prints what was done with one item. */
 void
 item_capacity_print(JsonWriter *out, ItemSpan table, CapacityDetail detail,
 					const ItemMeasure *measure, CapacityKind kind)
@@ -287,7 +289,7 @@ item_capacity_print(JsonWriter *out, ItemSpan table, CapacityDetail detail,
 const char *const metrics_choices[] = {"NONE", "SIZE", NULL};
 
 /*
- * The size of the collection lies between two numbers of GB (docs/semantics.md, R17, R18).
+ * Prints the collection.  Its size lies between two numbers of GB (docs/semantics.md, R17, R18).
  * DynamoDB estimates: it counts in the background.
  */
 void

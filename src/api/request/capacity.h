@@ -8,7 +8,7 @@
 #include "actions/actions.h"
 #include "item/json_writer.h"
 
-/* ReturnConsumedCapacity. */
+/* This is ReturnConsumedCapacity. */
 typedef enum CapacityDetail
 {
 	CAPACITY_NONE,
@@ -23,7 +23,7 @@ extern const char *const capacity_details[];
 			.choices = capacity_details, .set = "INDEXES, TOTAL, NONE" \
 	}
 
-/* In half units, which an eventually consistent read takes. */
+/* This is counted in half units, which an eventually consistent read takes. */
 typedef struct Capacity
 {
 	const DynTable *table;
@@ -32,7 +32,7 @@ typedef struct Capacity
 	const char *direction; /* the member that says so again, of a transaction; or NULL */
 } Capacity;
 
-/* What is done with items, and how consistently. */
+/* Says what is done with items, and how consistently. */
 typedef enum CapacityKind
 {
 	CAPACITY_READ,
@@ -44,7 +44,7 @@ typedef enum CapacityKind
 
 extern void capacity_init(Capacity *capacity, const DynTable *table);
 
-/* What is read of a table or an index, stretch by stretch.  It must not be moved or copied. */
+/* This is what is read of a table or index, stretch by stretch.  It must not be moved or copied. */
 typedef struct ReadCapacity
 {
 	ReadMeter meter;
@@ -57,22 +57,22 @@ extern void read_capacity_print(JsonWriter *out, ItemSpan table, CapacityDetail 
 								const ReadCapacity *capacity, const ReadResult *result,
 								bool consistent);
 
-/* One item as it was and is now, NULL if there is none; where nothing was written, twice the same. */
+/* Adds an item as it was and as it is now, NULL if there is none; an item only read is both. */
 extern void capacity_add_item(Capacity *capacity, const DynItem *old, const DynItem *new,
 							  CapacityKind kind);
 
-/* A write of a transaction that was done before, by its size then. */
+/* Adds a write of a transaction that was done before, by its size then. */
 extern void capacity_add_replay(Capacity *capacity, Size size);
 
-/* An object; its name is NULL in an array.  The table is named as the request has it. */
+/* Prints an object; its name is NULL in an array.  The table is named as the request has it. */
 extern void capacity_print(JsonWriter *out, const char *name, ItemSpan table, CapacityDetail detail,
 						   const Capacity *capacity);
 
-/* The same of a request that does something with one item. */
+/* Prints what a request takes that does something with one item. */
 extern void item_capacity_print(JsonWriter *out, ItemSpan table, CapacityDetail detail,
 								const ItemMeasure *measure, CapacityKind kind);
 
-/* ReturnItemCollectionMetrics, and what it returns: nothing where collections have no limit. */
+/* These are ReturnItemCollectionMetrics and its answer: nothing where collections are unlimited. */
 extern const char *const metrics_choices[];
 #define RETURN_METRICS(type, field) \
 	{ \

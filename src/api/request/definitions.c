@@ -153,7 +153,7 @@ request_check_encryption(const Encryption *encryption)
  * Attributes
  */
 
-/* How DynamoDB prints the two schemas is not known: they are the attribute here. */
+/* Raises an error; how DynamoDB prints the two schemas is unknown: the attribute is both here. */
 pg_noreturn static void
 fail_redefined(const AttributeDefinition *attribute, char type)
 {
@@ -172,7 +172,7 @@ fail_redefined(const AttributeDefinition *attribute, char type)
 	pg_unreachable();
 }
 
-/* The attribute of an existing key may be defined again, with the same type. */
+/* Uses an attribute; that of an existing key may be defined again, with the same type. */
 static void
 use_attribute(ItemSpan spec, List *attributes)
 {
@@ -235,7 +235,7 @@ request_check_attributes(const DynShape *shape, List *attributes)
  * Keys
  */
 
-/* HASH elements come first; returns their number. */
+/* Checks that HASH elements come first, and returns their number. */
 static int
 count_hash(List *keys)
 {
@@ -295,7 +295,7 @@ set_specs(ItemSpan *specs, List *keys, List *attributes)
 	return list_length(keys);
 }
 
-/* The table's keys.  DynamoDB says less of one with fewer definitions than keys. */
+/* Sets the table's keys.  DynamoDB says less of one with fewer definitions than keys. */
 void
 request_set_keys(DynShape *shape, List *keys, List *attributes)
 {

@@ -9,14 +9,14 @@
 #include "catalog/definition/description.h"
 #include "catalog/shape.h"
 
-/* An element of KeySchema. */
+/* This is an element of KeySchema. */
 typedef struct KeyElement
 {
 	ItemSpan attribute;
 	int range; /* KeyType */
 } KeyElement;
 
-/* An element of AttributeDefinitions. */
+/* This is an element of AttributeDefinitions. */
 typedef struct AttributeDefinition
 {
 	ItemSpan name;
@@ -24,14 +24,14 @@ typedef struct AttributeDefinition
 	bool used;
 } AttributeDefinition;
 
-/* SSESpecification */
+/* This is SSESpecification. */
 typedef struct Encryption
 {
 	bool enabled;
 	int type; /* SSEType; -1: none */
 } Encryption;
 
-/* An element of GlobalSecondaryIndexes or LocalSecondaryIndexes. */
+/* This is an element of GlobalSecondaryIndexes or LocalSecondaryIndexes. */
 typedef struct IndexDefinition
 {
 	DynIndexSpec spec; /* its keys and what it includes are set by request_index_spec() */
@@ -42,7 +42,7 @@ typedef struct IndexDefinition
 
 #define NO_PROJECTION ((DynProjection) -1) /* it is not given */
 
-/* StreamSpecification */
+/* This is StreamSpecification. */
 typedef struct StreamSpecification
 {
 	bool enabled;
@@ -59,7 +59,7 @@ extern const RequestType request_provisioned; /* DynCapacity, of which nothing i
 extern const RequestType request_maximum;
 extern const RequestType request_warm;
 
-/* The throughputs that a structure has as "units". */
+/* These are the throughputs that a structure has as "units". */
 #define UNITS_MEMBERS(type) \
 	{"ProvisionedThroughput", MEMBER_PART, offsetof(type, units.provisioned), \
 	 .of = &request_provisioned}, \

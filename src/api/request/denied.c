@@ -17,7 +17,7 @@
 #include "api/request/denied.h"
 #include "catalog/definition/arn.h"
 
-/* Of what is told of a resource, bytes: a name with its ARN, and more only of what somebody made up. */
+/* A resource is told in at most so many bytes: a name with its ARN, or less of what is made up. */
 #define MAX_RESOURCE 1024
 
 static int
@@ -26,7 +26,7 @@ trigger_depth(void)
 	return DatumGetInt32(DirectFunctionCall1(pg_trigger_depth, (Datum) 0));
 }
 
-/* While the error is raised, where it is raised. */
+/* Notes the depth while the error is raised, where it is raised. */
 static void
 note_depth(void *arg)
 {
@@ -37,8 +37,8 @@ note_depth(void *arg)
 }
 
 /*
- * The current user sends a request.  Names are looked up now, since after an error nothing is to be
- * looked up.  The role of a session may have been dropped.
+ * Notes that the current user sends a request.  Names are looked up now, since after an error
+ * nothing is to be looked up.  The role of a session may have been dropped.
  */
 void
 denial_begin(Denial *denial, const char *operation, bool alone)
@@ -53,7 +53,7 @@ denial_begin(Denial *denial, const char *operation, bool alone)
 	error_context_stack = &denial->callback;
 }
 
-/* The request has been carried out. */
+/* Notes that the request has been carried out. */
 void
 denial_end(const Denial *denial)
 {
@@ -68,7 +68,7 @@ named_resource(const Denial *denial)
 	return text_span(denial->parts[denial->part.number].table);
 }
 
-/* Whether the request is a transaction, as far as it was read: its parts are actions then. */
+/* Returns whether the request is a transaction, as far as it was read: then parts are actions. */
 bool
 denial_is_of_transaction(const Denial *denial)
 {
@@ -76,7 +76,7 @@ denial_is_of_transaction(const Denial *denial)
 									 denial->parts[0].kind == CAPACITY_TRANSACTION_WRITE);
 }
 
-/* A transaction has no privilege of its own: its actions are asked for theirs, as statements are. */
+/* Returns the operation that is asked for privileges: in a transaction, its actions are. */
 static const char *
 wanted_operation(const Denial *denial)
 {
@@ -86,8 +86,8 @@ wanted_operation(const Denial *denial)
 }
 
 /*
- * What the privilege is missing on, as far as the request names it.  Triggers do what they want with
- * whatever they want, so nothing is said of that.
+ * Returns what the privilege is missing on, as far as the request names it.  Triggers do what they
+ * want with whatever they want, so nothing is said of that.
  */
 static char *
 resource_arn(const Denial *denial)
@@ -108,7 +108,7 @@ resource_arn(const Denial *denial)
 	return arn;
 }
 
-/* DynamoDB's words for a privilege that is missing. */
+/* Returns DynamoDB's words for a privilege that is missing. */
 char *
 denial_words(const Denial *denial)
 {
@@ -117,8 +117,8 @@ denial_words(const Denial *denial)
 }
 
 /*
- * The request names a table or a stream, by its name or its ARN.  Raises an error if that is in
- * another region, or of another account.
+ * Notes that the request names a table or a stream, by its name or its ARN.  Raises an error if
+ * that is in another region, or of another account.
  */
 void
 request_names(const JsonReader *reader, ItemSpan name)
@@ -136,8 +136,8 @@ request_names(const JsonReader *reader, ItemSpan name)
 }
 
 /*
- * The request has parts, which live as long as it does; a part without a table is never under way.
- * Returns where the action tells which part is under way; NULL: nobody asks.
+ * Notes that the request has parts, which live as long as it does; a part without a table is never
+ * under way.  Returns where the action tells which part is under way, or NULL if nobody asks.
  */
 PartUnderWay *
 request_has_parts(const JsonReader *reader, const MeterPart *parts, int n)
@@ -154,7 +154,7 @@ request_has_parts(const JsonReader *reader, const MeterPart *parts, int n)
 	return &denial->part;
 }
 
-/* The same, and it names the tables of all parts. */
+/* Notes that the request has parts, and names the tables of all of them. */
 PartUnderWay *
 request_names_parts(const JsonReader *reader, const MeterPart *parts, int n)
 {

@@ -8,7 +8,7 @@
 #include "api/request/meter.h"
 #include "item/reader.h"
 
-/* A request, as far as a missing privilege is told of it. */
+/* This is a request, as far as a missing privilege is told of it. */
 typedef struct Denial
 {
 	ErrorContextCallback callback;
@@ -28,7 +28,7 @@ extern void denial_end(const Denial *denial);
 extern char *denial_words(const Denial *denial);
 extern bool denial_is_of_transaction(const Denial *denial);
 
-/* For operations: what the request names. */
+/* Operations tell by these what the request names. */
 extern void request_names(const JsonReader *reader, ItemSpan name);
 extern PartUnderWay *request_has_parts(const JsonReader *reader, const MeterPart *parts, int n);
 extern PartUnderWay *request_names_parts(const JsonReader *reader, const MeterPart *parts, int n);

@@ -15,7 +15,7 @@
 #include "item/json_writer.h"
 #include "server/errors.h"
 
-/* Whether requests tell the error otherwise than PostgreSQL does. */
+/* Returns whether requests tell the error otherwise than PostgreSQL does. */
 static bool
 is_told(int code)
 {
@@ -24,9 +24,9 @@ is_told(int code)
 }
 
 /*
- * Whether another transaction was in the way of a request that is one itself.  What has run into
- * others in a longer transaction of the caller's is told as PostgreSQL tells it: the caller begins
- * that transaction again.
+ * Returns whether another transaction was in the way of a request that is one itself.  What has run
+ * into others in a longer transaction of the caller's is told as PostgreSQL tells it: the caller
+ * begins that transaction again.
  */
 static bool
 is_conflict(int code, const Denial *denial)
@@ -47,7 +47,7 @@ is_conflict(int code, const Denial *denial)
 	return denial_is_of_transaction(denial);
 }
 
-/* The transaction is cancelled for the action that has met the other one, or for all if one of several has. */
+/* Cancels the transaction for the action that has met the other one, or for all of several. */
 pg_noreturn static void
 cancel_for_conflict(const ErrorData *error, const Denial *denial)
 {
@@ -66,7 +66,7 @@ cancel_for_conflict(const ErrorData *error, const Denial *denial)
 	action_cancel(&request, reasons);
 }
 
-/* In PG_CATCH(): the error, copied into the context that the request is carried out in. */
+/* Takes the error in PG_CATCH(), copied into the context that the request is carried out in. */
 static ErrorData *
 take_error(MemoryContext context)
 {
@@ -78,7 +78,7 @@ take_error(MemoryContext context)
 	return error;
 }
 
-/* All that is missing is said to be so in the same words, which may be followed by what it is. */
+/* Returns the words for all that is missing, which may be followed by what it is. */
 static const char *
 missing_words(const ErrorData *error, const char *words)
 {
@@ -89,7 +89,7 @@ missing_words(const ErrorData *error, const char *words)
 	return psprintf(DYN_NOT_FOUND_WORDS ": %s", words);
 }
 
-/* Whether DETAIL is data for the program. */
+/* Returns whether DETAIL is data for the program. */
 static bool
 has_data(const ErrorData *error)
 {
@@ -97,16 +97,16 @@ has_data(const ErrorData *error)
 		   error->sqlerrcode == ERRCODE_DYN_TRANSACTION_CANCELED;
 }
 
-/* Two texts, or the one that there is. */
+/* Joins two texts, or returns the one that there is. */
 static char *
-join(const char *first, const char *separator, const char *second)
+failure_join(const char *first, const char *separator, const char *second)
 {
 	return second == NULL ? pstrdup(first) : psprintf("%s%s%s", first, separator, second);
 }
 
 /* Say what DynamoDB says.  The extension's own message moves, unless it is the same or a part. */
 static void
-say(ErrorData *error, const char *words)
+failure_say(ErrorData *error, const char *words)
 {
 	char *own = error->message;
 
@@ -115,9 +115,9 @@ say(ErrorData *error, const char *words)
 	if (strstr(words, own) != NULL)
 		return;
 	if (has_data(error))
-		error->context = join(own, "\n", error->context);
+		error->context = failure_join(own, "\n", error->context);
 	else
-		error->detail = join(psprintf("%s.", own), " ", error->detail);
+		error->detail = failure_join(psprintf("%s.", own), " ", error->detail);
 }
 
 /*
@@ -149,7 +149,7 @@ request_rethrow(MemoryContext context, const Denial *denial)
 	if (error->sqlerrcode == ERRCODE_DYN_RESOURCE_NOT_FOUND)
 		words = missing_words(error, words);
 	if (words != NULL)
-		say(error, words);
+		failure_say(error, words);
 	/* words are as they are */
 	if (words == NULL)
 		error->message[0] = (char) pg_toupper((unsigned char) error->message[0]);
@@ -157,7 +157,7 @@ request_rethrow(MemoryContext context, const Denial *denial)
 }
 
 /*
- * A failed condition: the item that was asked for is in the detail already, alone
+ * Raises a failed condition again: the item that was asked for is in the detail already, alone
  * (docs/semantics.md, R12).
  */
 void

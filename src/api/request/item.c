@@ -29,7 +29,7 @@ typedef struct ItemCall
 
 #define AT(field) offsetof(ItemCall, field)
 
-/* What all writes may be asked for: puts and deletions refuse some of it later. */
+/* All writes may be asked for these: puts and deletions refuse some of it later. */
 #define RETURN_VALUES \
 	{ \
 		"ReturnValues", MEMBER_CHOICE, AT(return_values), \
@@ -61,7 +61,7 @@ static const RequestMember put_members[] = {
 	RETURN_ON_FAILURE(ItemCall, on_failure),
 };
 
-/* In the order of DynamoDB's errors (docs/semantics.md, SV23). */
+/* These are in the order of DynamoDB's errors (docs/semantics.md, SV23). */
 static const RequestMember update_members[] = {
 	RETURN_CAPACITY(ItemCall, capacity),
 	{"TableName", MEMBER_TEXT, AT(table), true, .name_of = NAME_TABLE},
@@ -92,7 +92,7 @@ static const RequestMember delete_members[] = {
 	RETURN_ON_FAILURE(ItemCall, on_failure),
 };
 
-/* Only an update has attributes that it has changed (docs/semantics.md, R07). */
+/* Checks ReturnValues: only an update has changed attributes (docs/semantics.md, R07). */
 static void
 check_return_values(const ItemCall *call)
 {

@@ -40,14 +40,14 @@ request_parse_stream_arn(ItemSpan arn, ItemSpan *table, int64 *label)
 	return dyn_parse_stream_arn(arn, table, &text) && stream_label_parse(text, label) && *label > 0;
 }
 
-/* Shards of two streams have different ids. */
+/* Returns the id of a shard.  Shards of two streams have different ids. */
 char *
 request_shard_id(int64 label, int shard)
 {
 	return psprintf("shardId-%020lld-%08d", (long long) label, shard);
 }
 
-/* The number of the shard; -1 if the stream has none with that id. */
+/* Returns the number of the shard, or -1 if the stream has none with that id. */
 int
 request_parse_shard_id(ItemSpan id, const DynStream *stream)
 {
@@ -60,8 +60,8 @@ request_parse_shard_id(ItemSpan id, const DynStream *stream)
 }
 
 /*
- * Shards of a distributed table are named by where they are: group of the node, number of the table's
- * shard, relation there.
+ * Shards of a distributed table are named by where they are: group of the node, number of the
+ * table's shard, relation there.
  */
 #define PLACEMENT_FORMAT "%08x-%016llx-%08x"
 #define PLACEMENT_LENGTH (8 + 1 + 16 + 1 + 8)
@@ -73,7 +73,7 @@ print_placement(const StreamPlacement *placement)
 					(unsigned long long) placement->shard, placement->relid);
 }
 
-/* Only what print_placement() writes. */
+/* Parses only what print_placement() writes. */
 static bool
 parse_placement(ItemSpan text, StreamPlacement *placement)
 {
@@ -88,14 +88,14 @@ parse_placement(ItemSpan text, StreamPlacement *placement)
 	return strcmp(print_placement(placement), given) == 0;
 }
 
-/* Like request_shard_id(). */
+/* Returns a shard's id like request_shard_id(), of the place where it is. */
 char *
 request_node_shard_id(int64 label, const StreamPlacement *placement)
 {
 	return psprintf("shardId-%020lld-%s", (long long) label, print_placement(placement));
 }
 
-/* False if the text is no id of a shard of the stream; there need not be such a shard. */
+/* Returns false if the text is no id of a shard of the stream; there need not be such a shard. */
 bool
 request_parse_node_shard_id(ItemSpan id, int64 label, StreamPlacement *placement)
 {
@@ -137,7 +137,7 @@ cut_last(ItemSpan *text, ItemSpan *last)
 	return true;
 }
 
-/* A number of at most 18 digits. */
+/* Reads a number of at most 18 digits. */
 static bool
 read_number(ItemSpan text, int64 *number)
 {
@@ -165,7 +165,7 @@ read_position(ItemSpan text, StreamPosition *position)
 	return true;
 }
 
-/* Of a distributed table; whether the place is one is for its node to say. */
+/* Reads a place in a distributed table; whether it is one is for its node to say. */
 static bool
 read_placed(ItemSpan place, ItemSpan shard, ShardIterator *iterator)
 {

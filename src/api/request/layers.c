@@ -14,11 +14,11 @@
 #include "api/request/layers.h"
 #include "catalog/key.h"
 
-/* What stands before words that are enveloped. */
+/* This stands before words that are enveloped. */
 #define ENVELOPE "1 validation error detected: "
 
 /*
- * By columns:
+ * The columns are:
  *
  *		values		whose words bad numbers, NULL and sets have.  CURRENT: no "ExpressionAttributeValues
  *					contains invalid value: ... for key ...", a colon behind "numeric value" also where
@@ -61,9 +61,9 @@ static const struct
 	/* clang-format on */
 };
 
-/* The number of an operation in the table, or -1. */
+/* Returns the number of an operation in the table, or -1. */
 static int
-find(const char *operation)
+layer_find(const char *operation)
 {
 	for (int i = 0; i < lengthof(layers); i++)
 	{
@@ -73,20 +73,20 @@ find(const char *operation)
 	return -1;
 }
 
-/* Whose words are told of the values in a request. */
+/* Returns whose words are told of the values in a request. */
 ItemLayer
 layer_of_values(const char *operation)
 {
-	int i = find(operation);
+	int i = layer_find(operation);
 
 	return i < 0 ? ITEM_LAYER_OLDER : layers[i].values;
 }
 
-/* Words of an error as the operation has them. */
+/* Returns words of an error as the operation has them. */
 const char *
 layer_words(const char *operation, WordsKind kind, const char *words)
 {
-	int i = find(operation);
+	int i = layer_find(operation);
 
 	if (i < 0 || kind == WORDS_OTHER)
 		return words;

@@ -12,7 +12,7 @@
 #include "server/arguments.h"
 #include "server/errors.h"
 
-/* An attribute with a condition or an update. */
+/* This is an attribute with a condition or an update. */
 typedef struct LegacyAttribute
 {
 	ItemSpan name;
@@ -133,7 +133,7 @@ legacy_read_operator(JsonReader *reader, void *to)
 	*(LegacyOperator *) to = choice == 0 ? LEGACY_AND : LEGACY_OR;
 }
 
-/* The same of Query, which tells this alone and before all else (docs/semantics.md, SV27). */
+/* Reads Query's operator, which is told alone and before all else (docs/semantics.md, SV27). */
 void
 legacy_read_query_operator(JsonReader *reader, void *to)
 {
@@ -160,7 +160,7 @@ add_name(StringInfo names, bool given, const char *name)
 }
 
 /*
- * The legacy parameters that are given, joined.  KeyConditions are one only beside a
+ * Returns the legacy parameters that are given, joined.  KeyConditions are one only beside a
  * KeyConditionExpression: with other expressions they may go.
  */
 char *
@@ -200,36 +200,39 @@ check_operator(const LegacyParameters *legacy)
  */
 
 pg_noreturn static void
-fail(const char *problem, ItemSpan attribute)
+legacy_fail_parameter(const char *problem, ItemSpan attribute)
 {
 	dyn_error_kind(WORDS_EXPECTED, DYN_INVALID_WORDS "%s for Attribute: %s", problem,
 				   item_quoted_words(attribute));
 }
 
-/* What of Value, Exists, ComparisonOperator and AttributeValueList makes sense together. */
+/* Checks what of Value, Exists, ComparisonOperator and AttributeValueList makes sense together. */
 static void
 check_expected(const LegacyAttribute *a)
 {
 	if (a->values.given && a->value != NULL)
-		fail("Value and AttributeValueList cannot be used together", a->name);
+		legacy_fail_parameter("Value and AttributeValueList cannot be used together", a->name);
 	if (a->op >= 0)
 	{
 		if (a->exists >= 0)
-			fail("Exists and ComparisonOperator cannot be used together", a->name);
+			legacy_fail_parameter("Exists and ComparisonOperator cannot be used together", a->name);
 		if (a->op != EXPR_LEGACY_NULL && a->op != EXPR_LEGACY_NOT_NULL && !a->values.given &&
 			a->value == NULL)
-			fail(psprintf("Value or AttributeValueList must be used with ComparisonOperator: %s",
-						  expr_legacy_operators[a->op]),
-				 a->name);
+			legacy_fail_parameter(
+				psprintf("Value or AttributeValueList must be used with ComparisonOperator: %s",
+						 expr_legacy_operators[a->op]),
+				a->name);
 		return;
 	}
 	if (a->values.given)
-		fail("AttributeValueList can only be used with a ComparisonOperator", a->name);
+		legacy_fail_parameter("AttributeValueList can only be used with a ComparisonOperator",
+							  a->name);
 	if (a->exists == 0 && a->value != NULL)
-		fail("Value cannot be used when Exists is false", a->name);
+		legacy_fail_parameter("Value cannot be used when Exists is false", a->name);
 	if (a->exists != 0 && a->value == NULL)
-		fail(psprintf("Value must be provided when Exists is %s", a->exists == 1 ? "true" : "null"),
-			 a->name);
+		legacy_fail_parameter(
+			psprintf("Value must be provided when Exists is %s", a->exists == 1 ? "true" : "null"),
+			a->name);
 }
 
 static ItemSpan *
@@ -319,7 +322,7 @@ build_update(const LegacyList *list)
 	return expr_legacy_update(updates, n);
 }
 
-/* GetItem, PutItem, UpdateItem and DeleteItem. */
+/* Builds the legacy parameters of GetItem, PutItem, UpdateItem and DeleteItem. */
 void
 legacy_build_item(const LegacyParameters *legacy, ItemRequest *request)
 {
@@ -334,7 +337,7 @@ legacy_build_item(const LegacyParameters *legacy, ItemRequest *request)
 		build_condition(legacy, &legacy->expected, EXPR_CONDITION, "Expected");
 }
 
-/* Query and Scan. */
+/* Builds the legacy parameters of Query and Scan. */
 void
 legacy_build_read(const LegacyParameters *legacy, ReadRequest *request)
 {
@@ -353,7 +356,7 @@ legacy_build_read(const LegacyParameters *legacy, ReadRequest *request)
 	request->built.key_condition = expr_legacy_key_condition(conditions, n);
 }
 
-/* BatchGetItem, of one table. */
+/* Builds the legacy parameter of BatchGetItem, of one table. */
 const Expr *
 legacy_build_projection(const LegacyParameters *legacy)
 {

@@ -19,7 +19,7 @@
 #include "actions/actions.h"
 #include "api/request/members.h"
 
-/* A list that may be missing, which is not the same as empty. */
+/* This is a list that may be missing, which is not the same as empty. */
 typedef struct LegacyList
 {
 	bool given;

@@ -24,7 +24,7 @@
 #define MAX_GATHERED 100 /* before they are put in order */
 #define MAX_LIST 4096 /* bytes of a list that is told, about */
 
-/* An error that is raised later. */
+/* This is an error that is raised later. */
 typedef struct Refusal
 {
 	char *message; /* NULL: there is none */
@@ -40,14 +40,14 @@ typedef struct RequestProblems
 	Refusal refusal; /* the first one */
 } RequestProblems;
 
-/* Whether what is read is the argument of a function, and no request. */
+/* Returns whether what is read is the argument of a function, and no request. */
 bool
 request_is_argument(const JsonReader *reader)
 {
 	return reader->problems == NULL;
 }
 
-/* Whether a member that is not known is an error, and not ignored. */
+/* Returns whether a member that is not known is an error, and not ignored. */
 bool
 request_is_strict(const JsonReader *reader)
 {
@@ -58,14 +58,14 @@ request_is_strict(const JsonReader *reader)
  * What is wrong
  */
 
-/* Whether so much is wrong already that more need not be known. */
+/* Returns whether so much is wrong already that more need not be known. */
 static bool
 is_hopeless(const JsonReader *reader)
 {
 	return !request_is_argument(reader) && reader->problems->gathered == MAX_GATHERED;
 }
 
-/* A part of the envelope, or all of it for an argument. */
+/* Adds a part of the envelope; for an argument, raises it as all of that. */
 static void
 add_problem(JsonReader *reader, char *problem)
 {
@@ -76,8 +76,8 @@ add_problem(JsonReader *reader, char *problem)
 }
 
 /*
- * The value at the place that the reader is at breaks the constraint.  The value is told as it is;
- * NULL if it is missing.
+ * Notes that the value at the place that the reader is at breaks the constraint.  The value is told
+ * as it is; NULL if it is missing.
  */
 void
 request_invalid(JsonReader *reader, const char *value, const char *format, ...)
@@ -96,7 +96,7 @@ request_invalid(JsonReader *reader, const char *value, const char *format, ...)
 						 value == NULL ? "" : "'", json_reader_api_path(reader), constraint));
 }
 
-/* The same in the form without the value. */
+/* Notes the same in the form without the value. */
 void
 request_invalid_plain(JsonReader *reader, const char *path, const char *format, ...)
 {
@@ -121,8 +121,8 @@ raise_refusal(const Refusal *refusal)
 }
 
 /*
- * The request is refused for a reason that is no constraint of a single member: told behind the
- * envelope.  The words are DynamoDB's, or NULL; the message is the extension's own.
+ * Notes that the request is refused for a reason that is no constraint of a single member: told
+ * behind the envelope.  The words are DynamoDB's, or NULL; the message is the extension's own.
  */
 void
 request_refuse(JsonReader *reader, const char *words, const char *format, ...)
@@ -144,7 +144,7 @@ request_refuse(JsonReader *reader, const char *words, const char *format, ...)
 	reader->problems->refusal = refusal;
 }
 
-/* Told alone and before all else: of several the first one. */
+/* Notes what is told alone and before all else: of several the first one. */
 void
 request_tell_first(JsonReader *reader, const char *words)
 {
@@ -158,7 +158,7 @@ is_within(const RequestMember *member, int64 number)
 	return number >= member->min && (member->max == 0 || number <= member->max);
 }
 
-/* The value, or its length, is out of bounds; the value is told, unless DynamoDB does not. */
+/* Notes that the value, or its length, is out of bounds; the value is told where DynamoDB does. */
 static void
 tell_bounds(JsonReader *reader, const RequestMember *member, const char *what, int64 number,
 			const char *value)
@@ -175,7 +175,7 @@ tell_bounds(JsonReader *reader, const RequestMember *member, const char *what, i
 						what, than, bound);
 }
 
-/* The number of elements, or the length, of what was read last.  A max of 0 is none. */
+/* Checks the number of elements, or the length, of what was read last.  A max of 0 is none. */
 void
 request_check_length(JsonReader *reader, int64 length, int64 min, int64 max, const char *value)
 {
@@ -196,7 +196,7 @@ has_name_characters(ItemSpan name)
 	return true;
 }
 
-/* Tables and indexes that an SQL call has made may have names that DynamoDB does not allow. */
+/* Returns whether a name may exist that DynamoDB does not allow: of what an SQL call has made. */
 static bool
 may_exist(ItemSpan name, MemberName of)
 {
@@ -221,7 +221,7 @@ check_name(JsonReader *reader, ItemSpan given, MemberName of)
 						 DYN_MAX_TABLE_NAME, item_quoted_words(given));
 }
 
-/* Whether a table can have the name, or the ARN, or there is one that has it. */
+/* Returns whether a table can have the name, or the ARN, or there is one that has it. */
 bool
 request_is_table(ItemSpan given)
 {
@@ -311,7 +311,7 @@ print_structure(StringInfo out, const RequestType *type, const void *from)
 	appendStringInfoChar(out, ')');
 }
 
-/* Whether another element of a list has room; otherwise the list is cut. */
+/* Returns whether another element of a list has room; otherwise the list is cut. */
 static bool
 begin_element(StringInfo out)
 {
@@ -321,7 +321,7 @@ begin_element(StringInfo out)
 	return room;
 }
 
-/* A list of ItemSpan, or of structures that begin with one: of these. */
+/* Returns a list of ItemSpan, or of structures that begin with one: of these. */
 char *
 request_strings_text(const List *strings)
 {
@@ -340,7 +340,7 @@ request_strings_text(const List *strings)
 	return out.data;
 }
 
-/* A list of structures, as "[KeySchemaElement(attributeName=a)]". */
+/* Returns a list of structures, as "[KeySchemaElement(attributeName=a)]". */
 static char *
 list_text(const List *list, const RequestType *type)
 {
@@ -363,7 +363,7 @@ list_text(const List *list, const RequestType *type)
  * Values
  */
 
-/* A string as text, which cannot hold U+0000. */
+/* Returns a string as text, which cannot hold U+0000. */
 static text *
 text_of(JsonReader *reader, ItemSpan string, const char *name)
 {
@@ -436,7 +436,7 @@ read_objects(JsonReader *reader, const RequestMember *member)
 	return objects;
 }
 
-/* The names of choices as DynamoDB lists them. */
+/* Returns the names of choices as DynamoDB lists them. */
 static const char *
 choice_set(const RequestMember *member)
 {
@@ -565,7 +565,7 @@ fail_member(const JsonReader *reader, ItemSpan name, const char *problem)
 					strcmp(path, quoted) != 0 ? errdetail("In \"%s\".", path) : 0));
 }
 
-/* An object of that path lacks a member. */
+/* Returns what is said of an object of that path that lacks a member. */
 static char *
 missing_problem(const char *path, const char *name)
 {
@@ -574,7 +574,7 @@ missing_problem(const char *path, const char *name)
 		*path == '\0' ? "" : ".", pg_tolower((unsigned char) name[0]), name + 1);
 }
 
-/* In an argument, whose members have no paths. */
+/* Raises the error in an argument, whose members have no paths. */
 pg_noreturn static void
 fail_missing(const JsonReader *reader, const char *name)
 {
@@ -585,7 +585,7 @@ fail_missing(const JsonReader *reader, const char *name)
 					*path != '\0' ? errdetail("In \"%s\".", path) : 0, errwords("%s", message)));
 }
 
-/* The object that was left lacks a member.  Its path is that of the reader now. */
+/* Notes that the object that was left lacks a member.  Its path is that of the reader now. */
 void
 request_missing(JsonReader *reader, const char *name)
 {
@@ -702,7 +702,7 @@ request_read(JsonReader *reader, const RequestMember *members, int n, void *to, 
 	item_complain(&reader->complaint);
 }
 
-/* A request that has a table's name and nothing else. */
+/* Reads a request that has a table's name and nothing else. */
 ItemSpan
 request_read_table_name(JsonReader *reader)
 {

@@ -52,7 +52,7 @@ typedef enum MemberKind
 	MEMBER_REFUSED /* not supported: the request is refused, with the hint */
 } MemberKind;
 
-/* Strings that are names, by what they name. */
+/* Says what strings name that are names. */
 typedef enum MemberName
 {
 	NAME_NONE,
@@ -62,7 +62,7 @@ typedef enum MemberName
 	NAME_NEW_INDEX
 } MemberName;
 
-/* A number that may be missing. */
+/* This is a number that may be missing. */
 typedef struct RequestInteger
 {
 	bool given;
@@ -74,7 +74,7 @@ typedef void (*MemberReader)(JsonReader *reader, void *to);
 
 typedef struct RequestMember RequestMember;
 
-/* A structure that an object is read into, by a table of its members. */
+/* This is a structure that an object is read into, by a table of its members. */
 typedef struct RequestType
 {
 	const RequestMember *members;
@@ -104,7 +104,7 @@ struct RequestMember
 	const char *empty; /* of indexes: what is said of a list without any, behind the envelope */
 };
 
-/* What is said where operations on tables lack the name. */
+/* Operations on tables say this where the name is missing. */
 #define REQUIRED_TABLE "The parameter 'TableName' is required but was not present in the request"
 
 /* Looks at what was read, where members belong together. */
@@ -114,7 +114,7 @@ extern void request_read(JsonReader *reader, const RequestMember *members, int n
 						 RequestCheck check);
 extern ItemSpan request_read_table_name(JsonReader *reader);
 
-/* Within a request: an object in it, and what is wrong with the value that was read last. */
+/* These read an object within a request, and note what is wrong with what was read last. */
 extern void request_read_members(JsonReader *reader, const RequestMember *members, int n, void *to);
 extern void *request_read_object(JsonReader *reader, const RequestType *type);
 extern int request_read_choice(JsonReader *reader, const char *name, const char *const *choices,
@@ -133,7 +133,7 @@ extern bool request_is_strict(const JsonReader *reader);
 extern bool request_is_table(ItemSpan given);
 extern bool request_is_argument(const JsonReader *reader);
 
-/* Of a list of ItemSpan, or of structures that begin with one, their names. */
+/* Returns the names in a list of ItemSpan, or of structures that begin with one. */
 extern char *request_strings_text(const List *strings); /* as DynamoDB prints it */
 extern void *request_find_name(const List *list, ItemSpan name);
 extern const ItemSpan *request_find_twice(const List *list);

@@ -7,8 +7,8 @@
 #include "api/request/meter.h"
 
 /*
- * The counter of a table; name is how the request names it first.  The schema may have been read
- * again since then.
+ * Returns the counter of a table; name is how the request names it first.  The schema may have been
+ * read again since then.
  */
 static Capacity *
 find_capacity(RequestMeter *meter, const DynTable *table, text *name)
@@ -48,7 +48,7 @@ count_item(int part, const ItemMeasure *measure, void *arg)
 		capacity_add_item(capacity, measure->old, measure->new, p->kind);
 }
 
-/* They come table by table. */
+/* Adds a collection; they come table by table. */
 static void
 add_collection(int part, const ItemMeasure *measure, void *arg)
 {

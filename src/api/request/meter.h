@@ -8,7 +8,7 @@
 #include "actions/several.h"
 #include "api/request/capacity.h"
 
-/* A table of a batch, or an action of a transaction. */
+/* This is a table of a batch, or an action of a transaction. */
 typedef struct MeterPart
 {
 	text *table; /* as it is named */
@@ -30,10 +30,10 @@ typedef struct RequestMeter
 
 extern void meter_init(RequestMeter *meter, int detail, int metrics, int nparts);
 
-/* For the action: NULL if nothing is to be counted. */
+/* Returns what the action counts with, or NULL if nothing is to be counted. */
 extern const ItemMeter *meter_wanted(const RequestMeter *meter);
 
-/* ConsumedCapacity and ItemCollectionMetrics, as far as they are wanted. */
+/* Prints ConsumedCapacity and ItemCollectionMetrics, as far as they are wanted. */
 extern void meter_print(JsonWriter *response, RequestMeter *meter);
 
 #endif

@@ -33,7 +33,7 @@ append_shard(JsonWriter *response, const StreamTarget *target, const StreamNodeS
 	json_write_end(response);
 }
 
-/* The place of a shard among those of the stream; n if there is none with that id. */
+/* Returns the place of a shard among those of the stream, or n if none has that id. */
 static int
 find_shard(const StreamTarget *target, const StreamNodeShard *shards, int n, ItemSpan id)
 {
@@ -75,7 +75,7 @@ request_append_node_shards(JsonWriter *response, const StreamTarget *target,
 						  shard_id(target, &shards[last].placement));
 }
 
-/* position: TRIM_HORIZON, LATEST, or a sequence number that records come after. */
+/* Makes an iterator; position: TRIM_HORIZON, LATEST, or a number that records come after. */
 void
 request_node_iterator(const StreamTarget *target, ItemSpan shard, ItemSpan position,
 					  ShardIterator *iterator)

@@ -9,7 +9,7 @@
 #include "item/json_writer.h"
 #include "services/stream/nodes.h"
 
-/* Which shards a description has; without data: all. */
+/* Says which shards a description has; without data: all. */
 typedef struct NodeShardsWanted
 {
 	ItemSpan after; /* a shard */

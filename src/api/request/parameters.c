@@ -10,7 +10,7 @@
 #include "api/request/parameters.h"
 #include "server/errors.h"
 
-/* The expressions that are given, joined; or those that may have values. */
+/* Returns the expressions that are given, joined; or those that may have values. */
 static char *
 list_expressions(const ExpressionParameter *expressions, int n, bool given)
 {
@@ -40,7 +40,7 @@ is_given(const ExpressionParameter *expressions, int n, const char *name)
 	return false;
 }
 
-/* KeyConditions may go with other expressions: there was no other way once. */
+/* Refuses a mixture; KeyConditions may go with other expressions: there was no other way once. */
 static void
 check_mixing(const ExpressionParameter *expressions, int n, const LegacyParameters *legacy)
 {
@@ -84,7 +84,7 @@ parameters_check(const ExpressionParameter *expressions, int n, const LegacyPara
 					   list_expressions(expressions, n, false));
 }
 
-/* The same for a request for one item, alone or in a transaction, which has no legacy parameters. */
+/* Checks a request for one item, alone or in a transaction, which has no legacy parameters. */
 void
 parameters_check_item(TransactKind kind, const ItemRequest *request, const LegacyParameters *legacy,
 					  bool names, bool values)
@@ -105,7 +105,7 @@ parameters_check_item(TransactKind kind, const ItemRequest *request, const Legac
 		parameters_check(&condition, 1, legacy, names, values);
 }
 
-/* The same for a Query. */
+/* Checks a Query. */
 void
 parameters_check_query(const ReadRequest *read, const text *key_condition,
 					   const LegacyParameters *legacy, bool names, bool values)
@@ -117,7 +117,7 @@ parameters_check_query(const ReadRequest *read, const text *key_condition,
 	parameters_check(expressions, lengthof(expressions), legacy, names, values);
 }
 
-/* The same for a Scan. */
+/* Checks a Scan. */
 void
 parameters_check_scan(const ReadRequest *read, const LegacyParameters *legacy, bool names,
 					  bool values)

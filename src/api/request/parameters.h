@@ -8,14 +8,14 @@
 #include "actions/several.h"
 #include "api/request/legacy.h"
 
-/* A member of what has a ConditionExpression. */
+/* This is a member of what has a ConditionExpression. */
 #define RETURN_ON_FAILURE(type, field) \
 	{ \
 		"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, offsetof(type, field), \
 			.choices = option_return_old, .set = "ALL_OLD, NONE" \
 	}
 
-/* An expression that an operation takes. */
+/* This is an expression that an operation takes. */
 typedef struct ExpressionParameter
 {
 	const char *name;

@@ -76,7 +76,7 @@ static const RequestMember scan_members[] = {
 	{"ConsistentRead", MEMBER_BOOL, AT(read.consistent)},
 };
 
-/* What of Select and the projection goes together. */
+/* Checks what of Select and the projection goes together. */
 static void
 check_select(ReadCall *call)
 {

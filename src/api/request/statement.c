@@ -27,7 +27,7 @@ typedef struct StatementCall
 
 #define AT(field) offsetof(StatementCall, field)
 
-/* The values of a member Parameters, as a list of DynItem: an empty one is refused. */
+/* Reads the values of a member Parameters, as a list of DynItem: an empty one is refused. */
 void
 statement_read_parameters(JsonReader *reader, void *list)
 {
@@ -47,7 +47,7 @@ static const RequestMember members[] = {
 	RETURN_ON_FAILURE(StatementCall, on_failure),
 };
 
-/* What DynamoDB calls the privilege to run a statement. */
+/* Returns what DynamoDB calls the privilege to run a statement. */
 const char *
 statement_privilege(PartiqlKind kind)
 {
@@ -66,7 +66,7 @@ statement_privilege(PartiqlKind kind)
 	return "PartiQLSelect";
 }
 
-/* The table of a statement, as it is named. */
+/* Returns the table of a statement, as it is named. */
 text *
 statement_table(const PartiqlBound *bound)
 {

@@ -13,7 +13,7 @@
 #include "server/attempt.h"
 #include "server/errors.h"
 
-/* One of the statements, and what becomes of it in a batch. */
+/* This is one of the statements, and what becomes of it in a batch. */
 typedef struct StatementPart
 {
 	ItemSpan statement;
@@ -76,7 +76,7 @@ read_transaction(JsonReader *reader, void *to)
 	check_number(reader, list_length(*parts), dyn_max_transaction_actions);
 }
 
-/* What is wrong with a parameter is an error of its statement alone. */
+/* Reads a batch.  What is wrong with a parameter is an error of its statement alone. */
 static void
 read_batch(JsonReader *reader, void *to)
 {
@@ -130,7 +130,7 @@ kind_of(const StatementPart *part)
 	return partiql_kind(part->bound->compiled);
 }
 
-/* Statements that cannot be run have no part in this. */
+/* Returns whether reads and writes are mixed, among statements that can be run. */
 static bool
 are_mixed(const List *parts)
 {
@@ -209,7 +209,7 @@ set_actions(const List *parts, TransactRequest *request)
 	}
 }
 
-/* An item of which nothing is wanted is as if it were not there, as in TransactGetItems. */
+/* Prints an item; one of which nothing is wanted is as if not there, as in TransactGetItems. */
 static void
 print_gotten(DynItem *item, void *arg)
 {
@@ -356,7 +356,7 @@ is_denied(const ErrorData *error)
 	return error->sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE;
 }
 
-/* A table of another region or account is denied to its statement alone. */
+/* Names the tables.  One of another region or account is denied to its statement alone. */
 static void
 name_parts(BatchFailures *failures, PartiqlBatch *batch)
 {

@@ -29,7 +29,7 @@ get_limit(const RequestInteger *limit, int max)
 	return limit->given ? limit->value : max;
 }
 
-/* What all descriptions of a stream begin with. */
+/* Appends what all descriptions of a stream begin with. */
 static void
 append_stream_names(JsonWriter *response, ItemSpan table, int64 label, const char *arn)
 {
@@ -62,7 +62,7 @@ is_behind(const ListStreams *list, ItemSpan table, int64 label)
 	return order > 0 || (order == 0 && label > list->after_label);
 }
 
-/* Of a table's streams, what has room; goes on counting.  False if the next one has no room any more. */
+/* Appends of a table's streams what has room; goes on counting.  False if the next one has none. */
 static bool
 append_streams(JsonWriter *response, const ListStreams *list, ItemSpan table,
 			   const DynSettings *settings, int64 *room, char **last)
@@ -83,7 +83,7 @@ append_streams(JsonWriter *response, const ListStreams *list, ItemSpan table,
 	return true;
 }
 
-/* A table that does not exist has no streams. */
+/* Appends one table; one that does not exist has no streams. */
 static bool
 append_one_table(JsonWriter *response, const ListStreams *list, int64 *room, char **last)
 {
@@ -100,7 +100,7 @@ append_one_table(JsonWriter *response, const ListStreams *list, int64 *room, cha
 	return complete;
 }
 
-/* What their names alone name, and the caller may read, by the names in byte order. */
+/* This is a table that its name alone names, and that the caller may read. */
 typedef struct ListedTable
 {
 	ItemSpan name;
@@ -113,9 +113,7 @@ compare_tables(const void *a, const void *b)
 	return item_compare_bytes(((const ListedTable *) a)->name, ((const ListedTable *) b)->name);
 }
 
-/*
- * Privileges are checked first, so that no caller waits for a lock on a table that it may not read.
- */
+/* Finds a table; privileges come first, so that no caller waits for one that it may not read. */
 static bool
 find_table(Oid relid, ListedTable *listed)
 {
@@ -193,7 +191,7 @@ fail_not_found(ItemSpan arn)
 			  item_quoted_words(arn));
 }
 
-/* By its ARN, whose label may be any text; the table is open under the lock of a reader. */
+/* Opens a stream by its ARN, whose label may be any text, under the lock of a reader. */
 static Relation
 open_stream(ItemSpan arn, DynTable **table, StreamTarget *target)
 {
@@ -244,7 +242,7 @@ append_sequence(JsonWriter *response, const char *name, StreamPlace place)
 	json_write_string(response, name, (stream_sequence_print(place, text)));
 }
 
-/* Behind a shard that does not exist there are none. */
+/* Returns the first shard to describe.  Behind a shard that does not exist there are none. */
 static int
 first_shard(const DescribeStream *describe, const StreamTarget *target)
 {
@@ -274,7 +272,7 @@ append_shard(JsonWriter *response, const DynStream *stream, int shard,
 	json_write_end(response);
 }
 
-/* The shards of a stream that a description has, by their numbers. */
+/* Lists the shards of a stream that a description has, by their numbers. */
 static int
 find_shards(const DescribeStream *describe, const StreamTarget *target,
 			const StreamGeneration *generations, int shards[DYN_MAX_SHARD_NUMBERS])
@@ -425,7 +423,7 @@ get_position(const GetShardIterator *get, int64 *epoch)
 	return get->type == TYPE_AT ? stream_position_at(place) : stream_position_after(place);
 }
 
-/* As text, for the node that has the shard; LATEST is that node's. */
+/* Returns a position as text, for the node that has the shard; LATEST is that node's. */
 static ItemSpan
 position_text(const GetShardIterator *get, StreamPosition position, int64 epoch)
 {
@@ -492,7 +490,7 @@ append_record(const StreamRecord *record, void *arg)
 	return true;
 }
 
-/* An ARN that is none was not issued here. */
+/* Finds the stream; an ARN that is none was not issued here. */
 static void
 find_target(const ShardIterator *iterator, StreamTarget *target)
 {
@@ -511,7 +509,7 @@ find_target(const ShardIterator *iterator, StreamTarget *target)
 		dyn_error(ERRCODE_DYN_VALIDATION, "Invalid ShardIterator");
 }
 
-/* Of a shard that this server has collected. */
+/* Appends records of a shard that this server has collected. */
 static void
 append_records(JsonWriter *response, const StreamTarget *target, ShardIterator *iterator,
 			   int64 max_records, bool *ended)

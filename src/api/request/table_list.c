@@ -23,7 +23,7 @@ typedef struct ListTables
 	ItemSpan after;
 } ListTables;
 
-/* Whether a table is listed, and by which name. */
+/* Returns whether a table is listed, and by which name. */
 static bool
 find_name(Oid relid, ItemSpan *name)
 {
@@ -45,7 +45,7 @@ find_name(Oid relid, ItemSpan *name)
 	return true;
 }
 
-/* All names, in byte order. */
+/* Lists all names, in byte order. */
 static int
 find_names(ItemSpan **names)
 {

@@ -21,7 +21,7 @@
 #include "services/index/index.h"
 #include "services/stream/stream.h"
 
-/* The Update or Delete of an element of GlobalSecondaryIndexUpdates. */
+/* This is the Update or Delete of an element of GlobalSecondaryIndexUpdates. */
 typedef struct IndexChange
 {
 	ItemSpan name;
@@ -100,7 +100,7 @@ read_updates(JsonReader *reader, void *list)
 	}
 }
 
-/* In the order of DynamoDB's errors. */
+/* These are in the order of DynamoDB's errors. */
 static const RequestMember update_members[] = {
 	{"AttributeDefinitions", MEMBER_OBJECTS, offsetof(UpdateTable, attributes),
 	 .of = &request_attribute},
@@ -136,7 +136,7 @@ fail_online(void)
 			  "simultaneously per table");
 }
 
-/* The update that creates or deletes an index; NULL if there is none. */
+/* Returns the update that creates or deletes an index, or NULL if there is none. */
 static const IndexUpdate *
 online_update(const UpdateTable *update)
 {
@@ -307,7 +307,7 @@ update_description(DynDescription *description, const DynShape *shape, const Upd
  * Indexes
  */
 
-/* Nor may anybody have left an index unfinished but this one. */
+/* Checks that nobody has left an index unfinished but this one. */
 static void
 check_finished(const DynShape *shape, ItemSpan name)
 {
@@ -367,7 +367,8 @@ delete_index(Relation rel, const DynTable *table, ItemSpan given, ItemSpan name)
 
 /* Closes the table. */
 static void
-run(const UpdateTable *update, const IndexUpdate *online, Relation rel, DynTable *table)
+table_update_run(const UpdateTable *update, const IndexUpdate *online, Relation rel,
+				 DynTable *table)
 {
 	DynDescription *description = description_read(table->relid);
 	DynShape *shape = dyn_shape_of(rel, table);
@@ -390,7 +391,7 @@ run(const UpdateTable *update, const IndexUpdate *online, Relation rel, DynTable
 	SPI_finish();
 }
 
-/* Of all that the request does. */
+/* Returns the lock mode of all that the request does. */
 static LOCKMODE
 lock_mode(const UpdateTable *update, const IndexUpdate *online)
 {
@@ -422,7 +423,7 @@ request_update_table(JsonReader *reader, JsonWriter *response)
 	if (online != NULL)
 		resource_keep_procedures_away(update.name);
 	rel = resource_lock(update.name, lock_mode(&update, online), &table);
-	run(&update, online, rel, table);
+	table_update_run(&update, online, rel, table);
 	if (update.stream != NULL && update.stream->enabled)
 		stream_enable(update.name, (DynStreamView) update.stream->view, 0, false);
 	else if (update.stream != NULL)

@@ -34,7 +34,7 @@ typedef struct CreateTable
 	Encryption *encryption;
 } CreateTable;
 
-/* In the order of DynamoDB's errors. */
+/* These are in the order of DynamoDB's errors. */
 static const RequestMember create_members[] = {
 	{"AttributeDefinitions", MEMBER_OBJECTS, offsetof(CreateTable, attributes), true,
 	 .of = &request_attribute},
@@ -94,7 +94,7 @@ set_description(DynDescription *description, const CreateTable *create)
 	}
 }
 
-/* One more than there may be is enough to be refused. */
+/* Adds indexes.  One more than there may be is enough to be refused. */
 static void
 add_indexes(DynShape *shape, DynDescription *description, List *definitions, int max,
 			List *attributes)

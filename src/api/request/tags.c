@@ -28,9 +28,7 @@ static const RequestMember tag_members[] = {
 	{"Value", MEMBER_STRING, offsetof(DynTag, value), true}};
 const RequestType request_tag = {tag_members, lengthof(tag_members), sizeof(DynTag)};
 
-/*
- * Letters, numbers and blanks, and some other signs.  Outside of ASCII all are taken for letters.
- */
+/* Checks for letters, numbers, blanks and some signs.  Outside of ASCII all count as letters. */
 static void
 check_text(ItemSpan text, const char *what)
 {
@@ -73,7 +71,7 @@ request_check_tags(const List *tags)
 			.missing = "Invalid TableArn" \
 	}
 
-/* Only an ARN names a resource. */
+/* Reads a request.  Only an ARN names a resource. */
 static void
 read_request(JsonReader *reader, const RequestMember *members, int n, TagRequest *request)
 {
@@ -87,7 +85,7 @@ read_request(JsonReader *reader, const RequestMember *members, int n, TagRequest
 			  item_quoted_words(request->arn));
 }
 
-/* The errors of these operations name the ARN. */
+/* Opens a table; the errors of these operations name the ARN. */
 static Relation
 open_table(ItemSpan arn, DynTable **table)
 {
@@ -154,7 +152,7 @@ request_untag_resource(JsonReader *reader, JsonWriter *response)
 	change_tags(&request);
 }
 
-/* All at once, so there is never a token for more. */
+/* Lists tags all at once, so there is never a token for more. */
 void
 request_list_tags_of_resource(JsonReader *reader, JsonWriter *response)
 {

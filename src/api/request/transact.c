@@ -88,8 +88,8 @@ static const struct
 };
 
 /*
- * Too deep a value makes an Update invalid, and a ConditionCheck may have it.  But a value that is too
- * deep to be stored is none.
+ * Judges a value's depth.  Too deep a value makes an Update invalid, and a ConditionCheck may have
+ * it.  But a value that is too deep to be stored is none.
  */
 static void
 judge_depth(JsonReader *reader, TransactAction *action)
@@ -114,7 +114,7 @@ judge_depth(JsonReader *reader, TransactAction *action)
 	}
 }
 
-/* The object that an action's kind is the name of. */
+/* Reads the object that an action's kind is the name of. */
 static void
 read_action(JsonReader *reader, TransactKind kind, TransactAction *action)
 {
@@ -129,7 +129,7 @@ read_action(JsonReader *reader, TransactKind kind, TransactAction *action)
 		action->request.expressions = expr_request_any_depth(action->names, action->vals);
 }
 
-/* What is wrong with the values of an action is told when that action is checked. */
+/* Keeps what is wrong with the values of an action, which is told when that action is checked. */
 static void
 keep_complaint(JsonReader *reader, TransactAction *action)
 {
@@ -140,7 +140,7 @@ keep_complaint(JsonReader *reader, TransactAction *action)
 	reader->complaint = (ItemComplaint){.layer = complaint->layer};
 }
 
-/* The actions that an array may have. */
+/* Says which actions an array may have. */
 typedef struct ActionKinds
 {
 	TransactKind first;
@@ -148,7 +148,7 @@ typedef struct ActionKinds
 	const TransactOthers *others; /* or NULL */
 } ActionKinds;
 
-/* What reads the actions of a name. */
+/* Tells what reads the actions of a name. */
 typedef struct FoundKind
 {
 	TransactKind kind;
@@ -174,7 +174,7 @@ find_kind(ItemSpan name, const ActionKinds *may_be, FoundKind *found)
 	return false;
 }
 
-/* A member that is no action: DynamoDB ignores it. */
+/* Skips a member that is no action: DynamoDB ignores it. */
 static void
 skip_member(JsonReader *reader, ItemSpan name)
 {
@@ -184,7 +184,7 @@ skip_member(JsonReader *reader, ItemSpan name)
 	json_skip(reader);
 }
 
-/* An object with other than one action, of which DynamoDB says three different things. */
+/* Refuses an object with other than one action, of which DynamoDB says three different things. */
 static void
 refuse_element(JsonReader *reader, TransactKind first, int given)
 {
@@ -199,7 +199,7 @@ refuse_element(JsonReader *reader, TransactKind first, int given)
 					   "invalid request: an action must have exactly one member");
 }
 
-/* An object with one member that is not null, whose name says what the action is. */
+/* Reads an object with one member that is not null, whose name says what the action is. */
 static void
 read_element(JsonReader *reader, const ActionKinds *may_be, TransactAction *action)
 {
@@ -270,7 +270,7 @@ request_transact_writes(JsonReader *reader, const TransactOthers *others, Transa
 	read_elements(reader, &may_be, request);
 }
 
-/* The array of Get. */
+/* Reads the array of Get. */
 void
 request_transact_gets(JsonReader *reader, TransactRequest *request)
 {
@@ -290,7 +290,7 @@ typedef struct TransactCall
 	int metrics;
 } TransactCall;
 
-/* The number of actions is limited (docs/semantics.md, X07). */
+/* Checks the number of actions, which is limited (docs/semantics.md, X07). */
 static void
 check_number(JsonReader *reader, const TransactRequest *request)
 {
@@ -328,8 +328,8 @@ static const RequestMember transact_get_members[] = {
 };
 
 /*
- * All that is wrong with one action and needs no table comes before anything of the next one
- * (docs/semantics.md, SV28).
+ * Prepares the actions.  All that is wrong with one action and needs no table comes before anything
+ * of the next one (docs/semantics.md, SV28).
  */
 static void
 prepare_actions(TransactRequest *request)
@@ -399,7 +399,7 @@ request_transact_write_items(JsonReader *reader, JsonWriter *response)
 	meter_print(response, &meter);
 }
 
-/* An item of which nothing is wanted is as if it were not there (docs/semantics.md, X10). */
+/* Prints an item; one of which nothing is wanted is as if not there (docs/semantics.md, X10). */
 static void
 print_gotten(DynItem *item, void *arg)
 {

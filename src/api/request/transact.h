@@ -8,7 +8,7 @@
 #include "actions/several.h"
 #include "item/reader.h"
 
-/* Actions that DynamoDB does not have, of a layer above: transact_others of dynamo_table.c. */
+/* This is about actions that DynamoDB does not have, of a layer above (see dynamo_table.c). */
 typedef struct TransactOthers
 {
 	const char *const *names; /* of them, and NULL */

@@ -12,7 +12,7 @@
 #include "server/errors.h"
 #include "services/ttl/ttl.h"
 
-/* TimeToLiveSpecification */
+/* This is TimeToLiveSpecification. */
 typedef struct Specification
 {
 	bool enabled;
@@ -31,7 +31,7 @@ static const RequestMember specification_members[] = {
 	 .max = DYN_MAX_TTL_ATTRIBUTE}};
 static const RequestType specification = {specification_members, lengthof(specification_members)};
 
-/* A request that disables it must name the right attribute (docs/semantics.md, TT13). */
+/* Checks that a request that disables it names the right attribute (docs/semantics.md, TT13). */
 static void
 check_disabled(const UpdateTimeToLive *update)
 {

@@ -32,7 +32,7 @@ static const char *const action_names[] = {"PutEntity", "UpdateEntity", "DeleteE
 static const TransactKind transact_kinds[] = {TRANSACT_PUT, TRANSACT_UPDATE, TRANSACT_DELETE,
 											  TRANSACT_CHECK};
 
-/* What an action on an entity says beside the rest. */
+/* This is what an action on an entity says beside the rest. */
 typedef struct EntityAction
 {
 	text *entity;
@@ -51,7 +51,7 @@ typedef struct EntityCall
 	int on_failure;
 } EntityCall;
 
-/* What actions return: an item as it is then. */
+/* Actions return an item as it is then. */
 static const char *const option_return_new[] = {"NONE", "ALL_NEW", NULL};
 
 #define AT(field) offsetof(EntityCall, field)
@@ -140,8 +140,8 @@ read_action(JsonReader *reader, int kind, TransactAction *action)
  */
 
 /*
- * What the action is known by: the entity and what was given for it.  The item that is made may have
- * an identifier or a time of its own, and be another one in each call.
+ * Returns what the action is known by: the entity and what was given for it.  The item that is made
+ * may have an identifier or a time of its own, and be another one in each call.
  */
 static bytea *
 content_of(const EntityAction *of)
@@ -159,7 +159,7 @@ content_of(const EntityAction *of)
 	return (bytea *) content.data;
 }
 
-/* An action whose item is made. */
+/* This is an action whose item is made. */
 typedef struct Making
 {
 	TransactAction *action;
@@ -190,7 +190,7 @@ make_request(void *arg)
 }
 
 static void
-resolve(TransactAction *action)
+action_resolve(TransactAction *action)
 {
 	EntityAction *of = action->front;
 	Making making = {action};
@@ -232,7 +232,7 @@ resolve_all(TransactRequest *request)
 					(errcode(ERRCODE_DYN_VALIDATION), errmsg("dyn_transact() returns no items"),
 					 errdetail("\"ReturnValues\" asks for the new item."),
 					 errhint("Use dyn_transact_returning().")));
-		resolve(action);
+		action_resolve(action);
 	}
 	error_context_stack = callback.previous;
 }
@@ -241,11 +241,11 @@ resolve_all(TransactRequest *request)
  * Batches
  */
 
-/* What an element of a batch does with an entity's item. */
+/* An element of a batch does one of these with an entity's item. */
 static const char *const write_names[] = {"PutEntity", "DeleteEntity", NULL};
 static const TransactKind write_kinds[] = {TRANSACT_PUT, TRANSACT_DELETE};
 
-/* The number of the name. */
+/* Returns the number of the name. */
 static int
 find_write(ItemSpan name)
 {
@@ -259,7 +259,7 @@ find_write(ItemSpan name)
 					errhint("Use PutEntity or DeleteEntity, or dyn_transact().")));
 }
 
-/* An object with one member, whose name says what the write is. */
+/* Reads an object with one member, whose name says what the write is. */
 static void
 read_write(JsonReader *reader, TransactAction *write)
 {
@@ -308,7 +308,7 @@ read_writes(JsonReader *reader)
 	return writes;
 }
 
-/* With room for so many more of each. */
+/* Makes room for so many more of each. */
 static void
 make_room(BatchWriteTable *table, int more)
 {
@@ -324,7 +324,7 @@ make_room(BatchWriteTable *table, int more)
 	table->forms = palloc0((table->ndeletes + more) * sizeof(ItemForm *));
 }
 
-/* A put may replace an item of another entity; only an item of its own entity is deleted. */
+/* Adds a write.  A put may replace an item of another entity; a deletion has to find its own. */
 static void
 add_write(BatchWriteTable *table, TransactAction *write)
 {

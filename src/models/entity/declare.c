@@ -76,9 +76,9 @@ other_user(const DynTable *table, const DynIndex *index, int place)
 }
 
 /*
- * An attribute that is in two keys cannot be changed in one alone (docs/semantics.md, M11, I26).
- * No warning is given for an index that has the table's own keys in another order, nor for the
- * partition key of a local index, which is the table's.
+ * Warns of an attribute that is in two keys: it cannot be changed in one alone (docs/semantics.md,
+ * M11, I26).  No warning is given for an index that has the table's own keys in another order, nor
+ * for the partition key of a local index, which is the table's.
  */
 static void
 warn_shared_attribute(const DynTable *table, const DynIndex *index)
@@ -147,7 +147,7 @@ sort_hint(const EntityAttribute *attribute)
 	return psprintf("%s them, as in <%s:%s>.", *format == '0' ? "Pad" : "Cut", name, format);
 }
 
-/* A number in a string sorts by its value only if it is padded (docs/semantics.md, M22). */
+/* Warns of a number in a string: only padded it sorts by its value (docs/semantics.md, M22). */
 static void
 warn_unpadded(const Entity *entity, const EntityKey *key)
 {
@@ -188,7 +188,7 @@ warn_sorting(const DynTable *table, const Entity *entity)
 }
 
 static void
-warn(Relation rel, const DynTable *table, const Entity *entity)
+declare_warn(Relation rel, const DynTable *table, const Entity *entity)
 {
 	ListCell *cell;
 
@@ -222,7 +222,7 @@ add_jsonb(ItemBuilder *b, const char *name, Datum jsonb)
 	item_build_jsonb(b, jsonb);
 }
 
-/* As jsonb, whatever type it is given in.  *ordered: the text of another type, which has an order. */
+/* Returns the argument as jsonb, whatever type it has.  *ordered: text of another, ordered type. */
 static Datum
 attributes_argument(FunctionCallInfo fcinfo, int i, text **ordered)
 {
@@ -232,7 +232,7 @@ attributes_argument(FunctionCallInfo fcinfo, int i, text **ordered)
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(text_to_cstring(*ordered)));
 }
 
-/* Whether it is declared so already; an error if it is declared in another way. */
+/* Returns whether it is declared so already; raises an error if it is in another way. */
 static bool
 is_there(Relation rel, const Entity *entity)
 {
@@ -298,7 +298,7 @@ dyn_create_entity(PG_FUNCTION_ARGS)
 		relation_close(rel, NoLock);
 		PG_RETURN_VOID();
 	}
-	warn(rel, table, entity);
+	declare_warn(rel, table, entity);
 	model_set(rel, MODEL_ENTITY, entity->name, entity_print(entity));
 	PG_RETURN_VOID();
 }

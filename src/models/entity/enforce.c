@@ -26,7 +26,7 @@ list_problems(const Entity *entity, List *problems)
 	return out.data;
 }
 
-/* A table that was restored without security labels has no entities. */
+/* Raises an error for a table without entities, as one restored without security labels. */
 pg_noreturn static void
 fail_without_entities(Relation rel)
 {
@@ -76,7 +76,7 @@ entity_enforce(Relation rel, const DynTable *table, const DynItem *item)
 					errdetail("%s", detail)));
 }
 
-/* The rule for calls, which write past the trigger where the direct store serves them. */
+/* Checks what calls write, which goes past the trigger where the direct store serves them. */
 static void
 check_written(Relation rel, const DynTable *table, const DynItem *item)
 {

@@ -23,25 +23,25 @@
 #define MAX_ENTITY_NAME 255
 
 pg_noreturn static void
-fail(const Entity *entity, const char *message)
+entity_fail(const Entity *entity, const char *message)
 {
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 					errmsg("invalid entity \"%s\": %s", item_quoted(entity->name), message)));
 }
 
 static ItemSpan
-literal(const char *text)
+entity_literal(const char *text)
 {
 	return (ItemSpan){text, (uint32) strlen(text)};
 }
 
 static bool
-same(ItemSpan a, ItemSpan b)
+entity_same(ItemSpan a, ItemSpan b)
 {
 	return item_compare_bytes(a, b) == 0;
 }
 
-/* The error of a table of fields: context is the entity. */
+/* Raises the error of a table of fields: context is the entity. */
 static void
 fail_fields(const FieldReader *reader, const char *message, const char *detail)
 {
@@ -55,7 +55,7 @@ static void
 check_name(const Entity *entity, const char *what, ItemSpan name)
 {
 	if (name.len == 0 || name.len > MAX_ENTITY_NAME || memchr(name.data, '\0', name.len) != NULL)
-		fail(entity, psprintf("%s has 1 to %d bytes, and no U+0000", what, MAX_ENTITY_NAME));
+		entity_fail(entity, psprintf("%s has 1 to %d bytes, and no U+0000", what, MAX_ENTITY_NAME));
 }
 
 /*
@@ -69,12 +69,13 @@ check_default(const Entity *entity, const EntityAttribute *attribute)
 
 	if (attribute->missing == ENTITY_KSUID &&
 		(attribute->type.type != ITEM_S || !value_type_is_open(&attribute->type)))
-		fail(entity, psprintf("the default \"ksuid\" of attribute \"%s\" is for type S",
-							  item_quoted(attribute->name)));
+		entity_fail(entity, psprintf("the default \"ksuid\" of attribute \"%s\" is for type S",
+									 item_quoted(attribute->name)));
 	if (attribute->missing == ENTITY_NOW && sql != TIMESTAMPOID && sql != TIMESTAMPTZOID &&
 		sql != DATEOID)
-		fail(entity, psprintf("the default \"now\" of attribute \"%s\" is for timestamps and dates",
-							  item_quoted(attribute->name)));
+		entity_fail(entity,
+					psprintf("the default \"now\" of attribute \"%s\" is for timestamps and dates",
+							 item_quoted(attribute->name)));
 }
 
 static void
@@ -83,7 +84,7 @@ read_type(const FieldReader *reader, const Field *field, void *target, ItemSpan 
 	value_type_parse(item_payload(value), FIELD_POINTER(field, ValueType, target));
 }
 
-/* A type's name with its schema, whatever the search_path is. */
+/* Prints a type's name with its schema, whatever the search_path is. */
 static void
 print_type(JsonWriter *json, const Field *field, const void *target)
 {
@@ -96,7 +97,7 @@ print_stored(JsonWriter *json, const Field *field, const void *target)
 {
 	const EntityAttribute *attribute = target;
 
-	if (!same(attribute->stored, attribute->name))
+	if (!entity_same(attribute->stored, attribute->name))
 		json_write_span(json, field->name, attribute->stored);
 }
 
@@ -110,7 +111,7 @@ static const Field attribute_fields[] = {
 	{"default", FIELD_CHOICE, FIELD_AT(EntityAttribute, missing), .choices = default_names},
 	{NULL}};
 
-/* A type, or an object. */
+/* Reads an attribute: a type, or an object. */
 static void
 read_attribute(const FieldReader *reader, EntityAttribute *attribute, ItemSpan value)
 {
@@ -124,7 +125,7 @@ read_attribute(const FieldReader *reader, EntityAttribute *attribute, ItemSpan v
 	else if (item_type(value) == ITEM_M)
 		fields_read(&members, attribute_fields, attribute, value);
 	else
-		fail(entity, psprintf("%s must be a type or a JSON object", members.of));
+		entity_fail(entity, psprintf("%s must be a type or a JSON object", members.of));
 	check_default(entity, attribute);
 	check_name(entity, "the name of an attribute", attribute->name);
 	check_name(entity, "the stored name of an attribute", attribute->stored);
@@ -170,7 +171,7 @@ entity_attribute(const Entity *entity, ItemSpan name)
 {
 	for (int i = 0; i < entity->nattributes; i++)
 	{
-		if (same(entity->attributes[i].name, name))
+		if (entity_same(entity->attributes[i].name, name))
 			return &entity->attributes[i];
 	}
 	return NULL;
@@ -182,7 +183,7 @@ entity_stored_attribute(const Entity *entity, ItemSpan stored)
 {
 	for (int i = 0; i < entity->nattributes; i++)
 	{
-		if (same(entity->attributes[i].stored, stored))
+		if (entity_same(entity->attributes[i].stored, stored))
 			return &entity->attributes[i];
 	}
 	return NULL;
@@ -198,7 +199,7 @@ entity_key(const Entity *entity, ItemSpan attribute)
 {
 	for (int i = 0; i < entity->nkeys; i++)
 	{
-		if (same(entity->keys[i].attribute, attribute))
+		if (entity_same(entity->keys[i].attribute, attribute))
 			return &entity->keys[i];
 	}
 	return NULL;
@@ -218,10 +219,10 @@ entity_whole(const Entity *entity, const Template *t)
 static void
 fail_key(const Entity *entity, const EntityKey *key, const char *message)
 {
-	fail(entity, psprintf("key \"%s\" %s", item_quoted(key->attribute), message));
+	entity_fail(entity, psprintf("key \"%s\" %s", item_quoted(key->attribute), message));
 }
 
-/* The format of a placeholder must suit the type of its attribute. */
+/* Checks that the format of a placeholder suits the type of its attribute. */
 static void
 check_part(const Entity *entity, const EntityKey *key, const TemplatePart *part)
 {
@@ -341,7 +342,7 @@ static const Field choice_fields[] = {
 	 .read = read_template, .print = print_template},
 	{NULL}};
 
-/* {"when": {…}, "template": "…"} */
+/* Parses {"when": {…}, "template": "…"}. */
 static void
 parse_choice(const Entity *entity, const EntityKey *key, ItemSpan value, EntityTemplate *choice)
 {
@@ -395,7 +396,7 @@ place_of(const DynTable *table, ItemSpan attribute)
 {
 	for (int i = 0; i < table->nattributes; i++)
 	{
-		if (same(table->keys[i].attribute, attribute))
+		if (entity_same(table->keys[i].attribute, attribute))
 			return i;
 	}
 	return -1;
@@ -435,8 +436,8 @@ require_attributes(Entity *entity, const EntityKey *key)
 			bool found = false;
 
 			for (int p = 0; p < t->nparts; p++)
-				found |=
-					t->parts[p].npath > 0 && same(t->parts[p].path[0], entity->attributes[i].name);
+				found |= t->parts[p].npath > 0 &&
+						 entity_same(t->parts[p].path[0], entity->attributes[i].name);
 			in_all = found;
 		}
 		if (in_all)
@@ -455,8 +456,8 @@ parse_keys(Entity *entity, const DynTable *table, bool is_new)
 		ItemSpan value;
 
 		if (!item_find(&map, table->keys[i].attribute, &value))
-			fail(entity, psprintf("key \"%s\" of the table has no template",
-								  item_quoted(table->keys[i].attribute)));
+			entity_fail(entity, psprintf("key \"%s\" of the table has no template",
+										 item_quoted(table->keys[i].attribute)));
 		parse_key(entity, table, table->keys[i].attribute, value, is_new);
 		require_attributes(entity, &entity->keys[i]);
 	}
@@ -474,7 +475,7 @@ parse_keys(Entity *entity, const DynTable *table, bool is_new)
  * All together
  */
 
-/* An attribute may have the name of a key only if it is that key. */
+/* Checks that an attribute has the name of a key only if it is that key. */
 static void
 check_key_name(const Entity *entity, const EntityAttribute *attribute, ItemSpan name)
 {
@@ -482,10 +483,11 @@ check_key_name(const Entity *entity, const EntityAttribute *attribute, ItemSpan 
 
 	if (key == NULL || (key->ntemplates == 1 && key->templates[0].when == NULL &&
 						entity_whole(entity, key->templates[0].template) == attribute &&
-						same(attribute->stored, name)))
+						entity_same(attribute->stored, name)))
 		return;
-	fail(entity, psprintf("attribute \"%s\" has the name of key \"%s\", which is made of others",
-						  item_quoted(attribute->name), item_quoted(name)));
+	entity_fail(entity,
+				psprintf("attribute \"%s\" has the name of key \"%s\", which is made of others",
+						 item_quoted(attribute->name), item_quoted(name)));
 }
 
 static void
@@ -497,23 +499,25 @@ check_names(const Entity *entity)
 
 		check_key_name(entity, attribute, attribute->name);
 		check_key_name(entity, attribute, attribute->stored);
-		if (entity->type_attribute.len > 0 && (same(attribute->name, entity->type_attribute) ||
-											   same(attribute->stored, entity->type_attribute)))
-			fail(entity,
-				 psprintf("attribute \"%s\" is the type attribute", item_quoted(attribute->name)));
+		if (entity->type_attribute.len > 0 &&
+			(entity_same(attribute->name, entity->type_attribute) ||
+			 entity_same(attribute->stored, entity->type_attribute)))
+			entity_fail(entity, psprintf("attribute \"%s\" is the type attribute",
+										 item_quoted(attribute->name)));
 		for (int k = 0; k < entity->nattributes; k++)
 		{
 			const EntityAttribute *other = &entity->attributes[k];
 
-			if (k != i &&
-				(same(attribute->stored, other->stored) || same(attribute->stored, other->name)))
-				fail(entity, psprintf("attributes \"%s\" and \"%s\" have a name in common",
-									  item_quoted(attribute->name), item_quoted(other->name)));
+			if (k != i && (entity_same(attribute->stored, other->stored) ||
+						   entity_same(attribute->stored, other->name)))
+				entity_fail(entity,
+							psprintf("attributes \"%s\" and \"%s\" have a name in common",
+									 item_quoted(attribute->name), item_quoted(other->name)));
 		}
 	}
 	if (entity->type_attribute.len > 0 && entity_key(entity, entity->type_attribute) != NULL)
-		fail(entity,
-			 psprintf("the type attribute \"%s\" is a key", item_quoted(entity->type_attribute)));
+		entity_fail(entity, psprintf("the type attribute \"%s\" is a key",
+									 item_quoted(entity->type_attribute)));
 }
 
 static Oid
@@ -530,9 +534,9 @@ type_owner(Oid type)
 }
 
 /*
- * A type is known by its name, which the owner of its schema can give to another type.  What that
- * one checks would run as whoever reads or writes an item.  So its owner must be somebody who could
- * hang code on the table anyway.
+ * Checks who owns types.  A type is known by its name, which the owner of its schema can give to
+ * another type.  What that one checks would run as whoever reads or writes an item.  So its owner
+ * must be somebody who could hang code on the table anyway.
  */
 static void
 check_type_owners(const Entity *entity, const DynTable *table)
@@ -545,9 +549,10 @@ check_type_owners(const Entity *entity, const DynTable *table)
 		Oid other = type_owner(type);
 
 		if (type >= FirstNormalObjectId && !has_privs_of_role(other, owner))
-			fail(entity, psprintf("the owner of type %s, \"%s\", has not the rights of the owner "
-								  "of the table",
-								  format_type_be_qualified(type), GetUserNameFromId(other, false)));
+			entity_fail(entity,
+						psprintf("the owner of type %s, \"%s\", has not the rights of the owner "
+								 "of the table",
+								 format_type_be_qualified(type), GetUserNameFromId(other, false)));
 	}
 }
 
@@ -577,8 +582,8 @@ entity_parse(const DynTable *table, const DynItem *declaration, bool is_new)
 	ItemSpan name;
 
 	/* first, as all errors name the entity */
-	if (!item_find(&members, literal("entity"), &name))
-		fail(entity, "it has no name");
+	if (!item_find(&members, entity_literal("entity"), &name))
+		entity_fail(entity, "it has no name");
 	entity->name = field_string(&reader, "entity", name);
 	check_name(entity, "the name of an entity", entity->name);
 	fields_read(&reader, entity_fields, entity, root);
@@ -668,7 +673,7 @@ entity_print(const Entity *entity)
  * Those of a table
  */
 
-/* Error context: names the declaration that cannot be read. */
+/* This is of an error context that names the declaration that cannot be read. */
 typedef struct ReadContext
 {
 	const char *table;
@@ -684,7 +689,7 @@ add_context(void *arg)
 }
 
 /*
- * Declarations are parsed with the rights of the table's owner, who has declared them: a role that
+ * Parses a declaration with the rights of the table's owner, who has declared it: a role that
  * writes items needs no USAGE on the schemas of their types, as it needs none for the types of
  * columns.
  */
@@ -728,7 +733,7 @@ entities_of(Relation rel, const DynTable *table)
 	return entities;
 }
 
-/* What to do where a table has no entity of that name. */
+/* Returns what to do where a table has no entity of that name. */
 static const char *
 missing_hint(List *declarations, ItemSpan name)
 {

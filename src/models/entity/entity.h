@@ -67,7 +67,7 @@ typedef struct EntityAttribute
 	ValueReader *reader; /* NULL: the type of DynamoDB's says all */
 } EntityAttribute;
 
-/* One of the templates of a key. */
+/* This is one of the templates of a key. */
 typedef struct EntityTemplate
 {
 	const DynItem *when; /* attributes that must equal these; NULL: always */
@@ -99,8 +99,8 @@ struct Entity
 };
 
 /*
- * What a declaration says, in the current memory context.  For a new one it is checked that the
- * table has the keys; an older one may name keys that the table has lost.
+ * Returns what a declaration says, in the current memory context.  For a new one it is checked that
+ * the table has the keys; an older one may name keys that the table has lost.
  */
 extern Entity *entity_parse(const DynTable *table, const DynItem *declaration, bool is_new);
 extern void entity_order(Entity *entity, ItemSpan attributes);
@@ -109,8 +109,8 @@ extern void entity_print_names(JsonWriter *json, const Entity *entity);
 extern void entity_print_choice(JsonWriter *json, const EntityTemplate *choice);
 
 /*
- * Of an open table: from the cache, valid until the transaction ends; or parsed into the current
- * memory context.
+ * These are of an open table: from the cache, valid until the transaction ends; or parsed into the
+ * current memory context.
  */
 extern const ItemKinds entity_kinds;
 struct TableCheck;
@@ -131,39 +131,37 @@ extern DynItem *entity_shown(const Entity *entity, const DynItem *stored);
 extern DynItem *entity_restored(const Entity *entity, const DynItem *shown, const DynItem *key);
 
 /*
- * The stored item of logical attributes: NULLs left out, defaults filled in, types and required
- * ones checked, the type attribute and all keys added.  Raises ERRCODE_DYN_VALIDATION if something
- * does not fit.  Key attributes may be given if they equal what the templates make.
+ * Returns the stored item of logical attributes: NULLs left out, defaults filled in, types and
+ * required ones checked, the type attribute and all keys added.  Raises ERRCODE_DYN_VALIDATION if
+ * something does not fit.  Key attributes may be given if they equal what the templates make.
  */
 extern DynItem *entity_item(const Entity *entity, const DynItem *logical);
 
-/* The key attributes alone; only the attributes that their templates use are required. */
+/* Returns the key attributes alone; only the attributes that their templates use are required. */
 extern DynItem *entity_keys(const Entity *entity, const DynItem *logical, bool table_only);
 
 /*
- * The stored item with the keys that its attributes make now: those of indexes are made again,
- * added, or removed; those of the table must not change.
+ * Returns the stored item with the keys that its attributes make now: those of indexes are made
+ * again, added, or removed; those of the table must not change.
  */
 extern DynItem *entity_rekeyed(const Entity *entity, const DynItem *stored);
 
-/* The logical attributes of a stored item. */
+/* Returns the logical attributes of a stored item. */
 extern DynItem *entity_logical(const Entity *entity, const DynItem *stored);
 
-/*
- * Whether an item is of the entity: by its type attribute or, without one, by the form of its keys.
- */
+/* Returns whether an item is of the entity: by its type attribute or else by its keys' form. */
 extern bool entity_has(const Entity *entity, const DynItem *stored);
 
-/* Which of the entities it is, or NULL: types are asked first, and keys if none matches. */
+/* Returns which of the entities it is, or NULL: types come first, and keys if none matches. */
 extern const Entity *entity_of_item(const List *entities, const DynItem *stored);
 
 /*
- * The problems of an item that is of the entity, as a list of texts ("\"GSI1SK\" is \"x\", its
- * template makes \"y\""); NIL: nothing.
+ * Returns the problems of an item that is of the entity, as a list of texts ("\"GSI1SK\" is \"x\",
+ * its template makes \"y\""), or NIL.
  */
 extern List *entity_problems(const Entity *entity, const DynItem *stored);
 
-/* What a person can do about attributes that do not fit; NULL: nothing that is known. */
+/* Returns what a person can do about attributes that do not fit, or NULL if nothing is known. */
 extern const char *entity_value_hint(const EntityAttribute *attribute, ItemSpan value);
 extern const char *entity_case_hint(const Entity *entity, const ItemChildren *map);
 extern const char *entity_attribute_hint(const Entity *entity, ItemSpan name);

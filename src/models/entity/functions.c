@@ -78,7 +78,7 @@ dyn_entity_item(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(entity_item(entity, PG_GETARG_DYN_ITEM(2)));
 }
 
-/* dyn_entity_attributes(table_name, item): without what templates make (docs/semantics.md, M10) */
+/* dyn_entity_attributes(table_name, item) omits what templates make (docs/semantics.md, M10). */
 PG_FUNCTION_INFO_V1(dyn_entity_attributes);
 Datum
 dyn_entity_attributes(PG_FUNCTION_ARGS)
@@ -98,7 +98,7 @@ dyn_entity_attributes(PG_FUNCTION_ARGS)
  * Items by the attributes of the application
  */
 
-/* What return_values of a put may be: an item has values that the caller did not give. */
+/* return_values of a put may be one of these: an item has values that the caller did not give. */
 static const char *const put_returns[] = {"NONE", "ALL_OLD", "ALL_NEW", NULL};
 static const ReturnValues put_return_values[] = {RETURN_NONE, RETURN_ALL_OLD, RETURN_ALL_NEW};
 

@@ -10,7 +10,7 @@
 
 #include "models/entity/entity.h"
 
-/* A value of SQL's that has to be made an attribute, as an example; NULL: JSON has such values. */
+/* Returns an example of an SQL value for an attribute, or NULL where JSON has such values. */
 static const char *
 sql_example(Oid sql)
 {
@@ -27,7 +27,7 @@ sql_example(Oid sql)
 	}
 }
 
-/* The type of an attribute as dyn_to_value() takes it, beside a value of that type. */
+/* Returns the type of an attribute as dyn_to_value() takes it, beside a value of that type. */
 static const char *
 type_argument(const ValueType *type)
 {
@@ -37,7 +37,7 @@ type_argument(const ValueType *type)
 					format_type_with_typemod(type->sql, type->typmod));
 }
 
-/* In both forms of JSON, in which attributes are given. */
+/* Returns a hint in both forms of JSON, in which attributes are given. */
 static const char *
 json_hint(ItemType type)
 {

@@ -16,7 +16,7 @@
 #include "server/errors.h"
 
 static bool
-same(ItemSpan a, ItemSpan b)
+entity_item_same(ItemSpan a, ItemSpan b)
 {
 	return item_compare_bytes(a, b) == 0;
 }
@@ -27,9 +27,9 @@ attributes_of(const DynItem *item)
 	return item_children(item_root(item));
 }
 
-/* The hint may be NULL. */
+/* Raises an error; the hint may be NULL. */
 pg_noreturn static void
-fail(const Entity *entity, const char *problem, const char *hint)
+entity_item_fail(const Entity *entity, const char *problem, const char *hint)
 {
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 					errmsg("entity \"%s\": %s", item_quoted(entity->name), problem),
@@ -39,12 +39,12 @@ fail(const Entity *entity, const char *problem, const char *hint)
 static bool
 is_type_attribute(const Entity *entity, ItemSpan name)
 {
-	return entity->type_attribute.len > 0 && same(entity->type_attribute, name);
+	return entity->type_attribute.len > 0 && entity_item_same(entity->type_attribute, name);
 }
 
-/* A value for a message: strings and numbers as they are. */
+/* Returns a value for a message: strings and numbers as they are. */
 static const char *
-printed(ItemSpan value)
+entity_item_printed(ItemSpan value)
 {
 	StringInfoData text;
 
@@ -72,10 +72,10 @@ value_problem(const EntityAttribute *attribute, ItemSpan value)
 		value_read(attribute->reader, value, true, &ignored))
 		return NULL;
 	return psprintf("attribute \"%s\" is %s, which is not of type %s", item_quoted(attribute->name),
-					printed(value), value_type_print(&attribute->type));
+					entity_item_printed(value), value_type_print(&attribute->type));
 }
 
-/* A NULL where the attribute has another type means that the attribute is absent, as in SQL. */
+/* Returns whether a value counts: a NULL of another type means absent, as in SQL. */
 static bool
 counts(const EntityAttribute *attribute, ItemSpan value)
 {
@@ -94,17 +94,17 @@ check_values(const Entity *entity, ItemChildren *map)
 		const char *problem;
 
 		if (attribute == NULL && alias != NULL)
-			fail(entity,
-				 psprintf("\"%s\" is what attribute \"%s\" is stored as", item_quoted(name),
-						  item_quoted(alias->name)),
-				 "Use the attribute's declared name.");
+			entity_item_fail(entity,
+							 psprintf("\"%s\" is what attribute \"%s\" is stored as",
+									  item_quoted(name), item_quoted(alias->name)),
+							 "Use the attribute's declared name.");
 		problem = attribute == NULL ? NULL : value_problem(attribute, value);
 		if (problem != NULL)
-			fail(entity, problem, entity_value_hint(attribute, value));
+			entity_item_fail(entity, problem, entity_value_hint(attribute, value));
 	}
 }
 
-/* given has the NULLs that are left out of map. */
+/* Raises an error; given has the NULLs that are left out of map. */
 pg_noreturn static void
 fail_missing(const Entity *entity, const ItemChildren *map, const ItemChildren *given,
 			 ItemSpan name)
@@ -114,7 +114,7 @@ fail_missing(const Entity *entity, const ItemChildren *map, const ItemChildren *
 						   ? "It is NULL, which is as if it were absent."
 						   : item_case_hint(map, name);
 
-	fail(entity, psprintf("attribute \"%s\" is missing", item_quoted(name)), hint);
+	entity_item_fail(entity, psprintf("attribute \"%s\" is missing", item_quoted(name)), hint);
 }
 
 static void
@@ -227,7 +227,7 @@ when_holds(const DynItem *when, ItemChildren *map)
 		ItemSpan found;
 		bool there = item_find(map, name, &found) && item_type(found) != ITEM_NULL;
 
-		if (item_type(value) == ITEM_NULL ? there : !there || !same(value, found))
+		if (item_type(value) == ITEM_NULL ? there : !there || !entity_item_same(value, found))
 			return false;
 	}
 	return true;
@@ -279,7 +279,7 @@ append_key(const EntityKey *key, ItemSpan logical, StringInfo out)
 	return NULL;
 }
 
-/* The keys that the templates make of an item's attributes. */
+/* Holds the keys that the templates make of an item's attributes. */
 typedef struct MadeKeys
 {
 	StringInfoData bytes;
@@ -305,7 +305,7 @@ make_keys(const Entity *entity, const DynItem *logical, bool table_only, MadeKey
 	return NULL;
 }
 
-/* Of length 0: it is absent. */
+/* Returns a key that was made; of length 0 it is absent. */
 static ItemSpan
 made_key(const MadeKeys *made, int i)
 {
@@ -335,34 +335,37 @@ build_keys(const Entity *entity, const MadeKeys *made, ItemBuilder *b)
 
 #define LEAVE_OUT_KEYS "Leave keys out: they are made of the other attributes."
 
-/* Attributes that are given although templates make them must equal the result. */
+/* Checks that attributes that are given although templates make them equal the result. */
 static void
 check_given(const Entity *entity, ItemSpan name, ItemSpan value, const MadeKeys *made)
 {
 	if (is_type_attribute(entity, name))
 	{
-		if (item_type(value) != ITEM_S || !same(item_payload(value), entity->type))
-			fail(entity,
-				 psprintf("the type attribute \"%s\" must be \"%s\", not %s", item_quoted(name),
-						  item_quoted(entity->type), printed(value)),
-				 "Leave it out, or declare the entity with another type_attribute.");
+		if (item_type(value) != ITEM_S || !entity_item_same(item_payload(value), entity->type))
+			entity_item_fail(entity,
+							 psprintf("the type attribute \"%s\" must be \"%s\", not %s",
+									  item_quoted(name), item_quoted(entity->type),
+									  entity_item_printed(value)),
+							 "Leave it out, or declare the entity with another type_attribute.");
 		return;
 	}
 	for (int i = 0; i < entity->nkeys; i++)
 	{
 		ItemSpan key = made_key(made, i);
 
-		if (!same(entity->keys[i].attribute, name) || (key.len > 0 && same(key, value)))
+		if (!entity_item_same(entity->keys[i].attribute, name) ||
+			(key.len > 0 && entity_item_same(key, value)))
 			continue;
 		if (key.len == 0)
-			fail(entity,
-				 psprintf("key \"%s\" is given as %s, and its templates make none",
-						  item_quoted(name), printed(value)),
-				 LEAVE_OUT_KEYS);
-		fail(entity,
-			 psprintf("key \"%s\" is given as %s, and its template makes %s", item_quoted(name),
-					  printed(value), printed(key)),
-			 LEAVE_OUT_KEYS);
+			entity_item_fail(entity,
+							 psprintf("key \"%s\" is given as %s, and its templates make none",
+									  item_quoted(name), entity_item_printed(value)),
+							 LEAVE_OUT_KEYS);
+		entity_item_fail(entity,
+						 psprintf("key \"%s\" is given as %s, and its template makes %s",
+								  item_quoted(name), entity_item_printed(value),
+								  entity_item_printed(key)),
+						 LEAVE_OUT_KEYS);
 	}
 }
 
@@ -402,7 +405,7 @@ build_stored(const Entity *entity, const DynItem *logical, const MadeKeys *made)
 	return item_build_finish(&b);
 }
 
-/* given is what logical was made of, for messages. */
+/* Returns the stored item; given is what logical was made of, for messages. */
 static DynItem *
 stored_item(const Entity *entity, const DynItem *logical, const DynItem *given)
 {
@@ -415,7 +418,7 @@ stored_item(const Entity *entity, const DynItem *logical, const DynItem *given)
 	check_required(entity, &map, given);
 	problem = make_keys(entity, logical, false, &made);
 	if (problem != NULL)
-		fail(entity, problem, NULL);
+		entity_item_fail(entity, problem, NULL);
 	for (uint32 i = 0; i < map.count; i++)
 	{
 		ItemSpan name;
@@ -455,7 +458,7 @@ entity_keys(const Entity *entity, const DynItem *logical, bool table_only)
 	check_values(entity, &map);
 	problem = make_keys(entity, given, table_only, &made);
 	if (problem != NULL)
-		fail(entity, problem, entity_case_hint(entity, &map));
+		entity_item_fail(entity, problem, entity_case_hint(entity, &map));
 	item_build_init(&b, made.bytes.len + 64);
 	item_build_begin(&b, ITEM_M);
 	for (int i = 0; i < entity->nkeys; i++)
@@ -528,13 +531,13 @@ entity_shown(const Entity *entity, const DynItem *stored)
 {
 	for (int i = 0; i < entity->nattributes; i++)
 	{
-		if (!same(entity->attributes[i].name, entity->attributes[i].stored))
+		if (!entity_item_same(entity->attributes[i].name, entity->attributes[i].stored))
 			return renamed(entity, stored, true);
 	}
 	return (DynItem *) stored;
 }
 
-/* For an item that keeps its table key: the attributes must make the same key. */
+/* Checks that the attributes of an item that keeps its table key make the same key. */
 static void
 check_place(const Entity *entity, const DynItem *item, const DynItem *key)
 {
@@ -551,12 +554,13 @@ check_place(const Entity *entity, const DynItem *item, const DynItem *key)
 			continue;
 		item_find(&map, k->attribute, &now);
 		item_find(&wanted, k->attribute, &before);
-		if (!same(now, before))
+		if (!entity_item_same(now, before))
 			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 							errmsg("entity \"%s\": key \"%s\" of the table must not change",
 								   item_quoted(entity->name), item_quoted(k->attribute)),
 							errdetail("It is %s, and its template makes %s.",
-									  before.len == 0 ? "missing" : printed(before), printed(now)),
+									  before.len == 0 ? "missing" : entity_item_printed(before),
+									  entity_item_printed(now)),
 							errhint("Delete the item and put it with its new key.")));
 	}
 }
@@ -625,7 +629,7 @@ entity_has(const Entity *entity, const DynItem *stored)
 
 	if (entity->type_attribute.len > 0)
 		return item_find(&map, entity->type_attribute, &value) && item_type(value) == ITEM_S &&
-			   same(item_payload(value), entity->type);
+			   entity_item_same(item_payload(value), entity->type);
 	for (int i = 0; i < entity->nkeys; i++)
 	{
 		const EntityKey *key = &entity->keys[i];
@@ -645,8 +649,8 @@ entity_has(const Entity *entity, const DynItem *stored)
 }
 
 /*
- * Which of the entities an item is, or NULL.  Its type attribute decides; its key decides only if no
- * type matches.
+ * Returns which of the entities an item is, or NULL.  Its type attribute decides; its key decides
+ * only if no type matches.
  */
 const Entity *
 entity_of_item(const List *entities, const DynItem *item)
@@ -705,13 +709,15 @@ key_problem(const EntityKey *key, const DynItem *logical, ItemChildren *map)
 	if (problem != NULL)
 		return problem;
 	value = (ItemSpan){made.data, (uint32) made.len};
-	if (there && value.len > 0 && !same(found, value))
-		return psprintf("key \"%s\" is %s, its template makes %s", name, printed(found),
-						printed(value));
+	if (there && value.len > 0 && !entity_item_same(found, value))
+		return psprintf("key \"%s\" is %s, its template makes %s", name, entity_item_printed(found),
+						entity_item_printed(value));
 	if (there && value.len == 0)
-		return psprintf("key \"%s\" is %s, its templates make none", name, printed(found));
+		return psprintf("key \"%s\" is %s, its templates make none", name,
+						entity_item_printed(found));
 	if (!there && value.len > 0)
-		return psprintf("key \"%s\" is missing, its template makes %s", name, printed(value));
+		return psprintf("key \"%s\" is missing, its template makes %s", name,
+						entity_item_printed(value));
 	return NULL;
 }
 
@@ -729,7 +735,7 @@ entity_problems(const Entity *entity, const DynItem *stored)
 
 	if (entity->type_attribute.len > 0 &&
 		(!item_find(&map, entity->type_attribute, &type) || item_type(type) != ITEM_S ||
-		 !same(item_payload(type), entity->type)))
+		 !entity_item_same(item_payload(type), entity->type)))
 		problems = lappend(problems, psprintf("the type attribute \"%s\" is not \"%s\"",
 											  item_quoted(entity->type_attribute),
 											  item_quoted(entity->type)));

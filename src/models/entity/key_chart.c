@@ -13,7 +13,7 @@
 #include "server/arguments.h"
 #include "server/chart.h"
 
-/* "OPEN#<Id> if {"Status":"OPEN"}, or <Id>", or NULL if items of the entity have no such key. */
+/* Returns "OPEN#<Id> if {"Status":"OPEN"}, or <Id>", or NULL if the entity has no such key. */
 static char *
 key_cell(const Chart *chart, const Entity *entity, ItemSpan attribute)
 {

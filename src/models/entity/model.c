@@ -28,10 +28,10 @@
 
 const char *const model_kind_names[] = {"entity", "pattern", "migration", NULL};
 
-/* What people call them. */
+/* People call them this. */
 static const char *const kind_words[] = {"entity", "access pattern", "migration"};
 
-/* The members of the label that have them, by kind. */
+/* The label has these members, by kind. */
 static const char *const member_names[] = {LABEL_ENTITIES, LABEL_PATTERNS, LABEL_MIGRATIONS};
 
 /*
@@ -86,7 +86,7 @@ model_label_declarations(Oid relid, ModelKind kind)
 	return read_kind(label_read(relid), kind);
 }
 
-/* What is declared of a partitioned table holds for its partitions: the table that has the label. */
+/* Returns the table that has the label, which is the partitioned table of a partition. */
 static Oid
 labelled_table(Relation rel)
 {
@@ -153,8 +153,8 @@ model_enforced(Relation rel)
  */
 
 /*
- * From a table that is open for reading to one that is locked for a change, by its owner: another
- * role gets its error before its lock could hold up anybody.
+ * Locks a table that is open for reading to change it, by its owner: another role gets its error
+ * before its lock could hold up anybody.
  */
 static Relation
 lock_table(Relation rel, LOCKMODE mode, DynTable **table)
@@ -302,7 +302,7 @@ model_enforce(Relation rel, const DynTable *table, bool enforced)
  */
 
 /*
- * An update of other columns than the item.  Filling the columns of an index goes over items that
+ * Returns whether an update leaves the item.  Filling the columns of an index goes over items that
  * were there before their entities were enforced, and must not fail at one of them.
  */
 static bool

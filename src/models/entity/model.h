@@ -45,7 +45,7 @@ extern bool model_member(const ModelDeclaration *declaration, const char *name, 
 extern ModelDeclaration *model_find(List *declarations, ItemSpan name);
 extern bool model_enforced(Relation rel);
 
-/* cache.c: the same, kept, and what a declaration says; all is good until the transaction ends. */
+/* These keep what declarations say and how it was parsed; it is good until the transaction ends. */
 typedef void *(*ModelParse)(const ModelDeclaration *declaration, Relation rel,
 							const DynTable *table);
 extern List *model_cached(Relation rel, ModelKind kind);
@@ -53,8 +53,8 @@ extern void *model_parsed(ModelDeclaration *declaration, ModelParse parse, Relat
 						  const DynTable *table);
 
 /*
- * Changing them: look the table up and lock it, read what is there, and write.  Only the table's
- * owner gets through.
+ * These change them: look the table up and lock it, read what is there, and write.  Only the
+ * table's owner gets through.
  */
 extern Relation model_open(text *name, ModelKind kind, DynTable **table);
 extern Relation model_lock_table(Relation rel, ModelKind kind, DynTable **table);

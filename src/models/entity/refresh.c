@@ -29,7 +29,7 @@ declaration(Relation rel, ItemSpan name)
 	return found == NULL ? NULL : found->json;
 }
 
-/* One job does not make keys by two declarations: what it has passed would be left as it is. */
+/* Finds the entity.  A job does not make keys by two declarations, since it would not go back. */
 static void
 find_entity(ItemJob *work, Relation rel, DynTable *table)
 {

@@ -63,7 +63,7 @@ show_any(const DynItem *stored, void *arg)
 	return entity_shown(of->entity, stored);
 }
 
-/* An item that is checked, changed or deleted must be of the entity that the caller names. */
+/* Shows an item that is checked, changed or deleted, which must be of the entity that is named. */
 static DynItem *
 show_own(const DynItem *stored, void *arg)
 {
@@ -92,7 +92,7 @@ store_shown(const DynItem *shown, void *arg)
 	return entity_restored(of->entity, shown, of->key);
 }
 
-/* Attributes that templates make cannot be set: they would be overwritten. */
+/* Checks that no attributes are set that templates make: they would be overwritten. */
 static void
 check_update(const Expr *update, void *arg)
 {

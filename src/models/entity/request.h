@@ -10,15 +10,15 @@
 #include "api/request/transact.h"
 #include "models/entity/entity.h"
 
-/* Of a table by its name, which stays locked; the entity is valid until the transaction ends. */
+/* Opens one by its table's name, which stays locked; it is valid until the transaction ends. */
 extern const Entity *entity_open(text *table_name, text *name, LOCKMODE lockmode);
 
-/* Whether the type attribute of an item says that it is of another entity. */
+/* Returns whether the type attribute of an item says that it is of another entity. */
 extern bool entity_is_another(const Entity *entity, const DynItem *stored);
 
 /*
- * What a request is for, and the form in which it sees items.  The attributes may be those of a
- * whole item, or only those that the table's key is made of.
+ * These say what a request is for, and the form in which it sees items.  The attributes may be
+ * those of a whole item, or only those that the table's key is made of.
  */
 extern void entity_request_put(const Entity *entity, const DynItem *attributes,
 							   ItemRequest *request);
@@ -27,8 +27,8 @@ extern void entity_request_key(const Entity *entity, const DynItem *attributes,
 							   ItemRequest *request);
 
 /*
- * actions.c: PutEntity, UpdateEntity, DeleteEntity and CheckEntity in transactions and batches.  What does
- * not fit its entity becomes a reason; tables stay locked.
+ * These are PutEntity, UpdateEntity, DeleteEntity and CheckEntity in transactions and batches.
+ * What does not fit its entity becomes a reason; tables stay locked.
  */
 extern const TransactOthers entity_actions;
 

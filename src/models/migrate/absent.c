@@ -35,12 +35,12 @@
 #include "models/migrate/refresh.h"
 #include "server/compat.h"
 
-/* Of advisory locks, beside that of the migration: values, and the two of a whole relation. */
+/* Advisory locks of values, and the two of a whole relation, have these classes. */
 #define VALUE_LOCK_CLASS 0x445C
 #define REFERRING_LOCK_CLASS 0x445D
 #define ADDED_LOCK_CLASS 0x445E
 
-/* Locks of values in one transaction; the server's table has at least 64 for each session. */
+/* A transaction locks so many values; the server's table has at least 64 for each session. */
 #define MOST_LOCKS 500
 
 /*
@@ -80,7 +80,7 @@ key_is_of_pairs(const ForeignKeyCacheInfo *key, const StepRelation *relation, bo
 	return true;
 }
 
-/* Inverse: it is the relation whose columns refer to the other one's. */
+/* Returns whether a foreign key guards it; inverse: of columns that refer to the other one's. */
 static bool
 is_guarded(const StepRelation *relation, bool inverse)
 {
@@ -133,7 +133,7 @@ absent_is_possible(const StepRelation *relation)
  * Hashes of values: equal ones, of either column of a pair, have the same
  */
 
-/* The type whose function hashes both columns alike, or NULL if there is none. */
+/* Returns the type whose function hashes both columns alike, or NULL if there is none. */
 static TypeCacheEntry *
 hashed_type(const StepRelation *relation, const StepPair *pair, Oid type)
 {
@@ -206,7 +206,7 @@ hash_rows(const StepRelation *relation, const Several *several, int *n)
  */
 
 static void
-lock(Oid relid, uint32 number, uint16 class, LOCKMODE mode, int *taken)
+absent_lock_value(Oid relid, uint32 number, uint16 class, LOCKMODE mode, int *taken)
 {
 	LOCKTAG tag;
 
@@ -247,13 +247,16 @@ absent_lock(const StepRelation *relation, bool refers, const Several *several)
 
 	if (several->n == 0)
 		return;
-	lock(relid, 0, refers ? REFERRING_LOCK_CLASS : ADDED_LOCK_CLASS, RowExclusiveLock, taken);
+	absent_lock_value(relid, 0, refers ? REFERRING_LOCK_CLASS : ADDED_LOCK_CLASS, RowExclusiveLock,
+					  taken);
 	hashes = hash_rows(relation, several, &n);
 	if (*taken + n > MOST_LOCKS)
 	{
-		lock(relid, 0, refers ? ADDED_LOCK_CLASS : REFERRING_LOCK_CLASS, ShareLock, taken);
+		absent_lock_value(relid, 0, refers ? ADDED_LOCK_CLASS : REFERRING_LOCK_CLASS, ShareLock,
+						  taken);
 		return;
 	}
 	for (int i = 0; i < n; i++)
-		lock(relid, hashes[i], VALUE_LOCK_CLASS, refers ? RowExclusiveLock : ShareLock, taken);
+		absent_lock_value(relid, hashes[i], VALUE_LOCK_CLASS, refers ? RowExclusiveLock : ShareLock,
+						  taken);
 }

@@ -51,7 +51,7 @@ make_writers(RowBuilder *builder, const StepAttributes *attributes)
 	}
 }
 
-/* Made once for a migration; the relation and its schema are those of the moment. */
+/* Returns the builder, made once for a migration; relation and schema are those of the moment. */
 RowBuilder *
 row_builder(MigrationStep *step, Relation rel, DynTable *table)
 {
@@ -84,7 +84,7 @@ row_builder(MigrationStep *step, Relation rel, DynTable *table)
  * Names of rows
  */
 
-/* NULL: it is NULL. */
+/* Returns a column's text, or NULL if it is NULL. */
 static char *
 column_text(HeapTuple tuple, TupleDesc desc, int column)
 {
@@ -99,7 +99,7 @@ column_text(HeapTuple tuple, TupleDesc desc, int column)
 	return OidOutputFunctionCall(output, value);
 }
 
-/* shop.orders (id)=(11579) */
+/* Returns "shop.orders (id)=(11579)". */
 char *
 row_name(const MigrationStep *step, HeapTuple tuple, TupleDesc desc)
 {
@@ -121,7 +121,7 @@ row_name(const MigrationStep *step, HeapTuple tuple, TupleDesc desc)
 	return name.data;
 }
 
-/* The key as text[], as bounds are. */
+/* Returns the key as text[], as bounds are. */
 ArrayType *
 row_position(const MigrationStep *step, HeapTuple tuple, TupleDesc desc)
 {
@@ -144,7 +144,7 @@ row_position(const MigrationStep *step, HeapTuple tuple, TupleDesc desc)
  * Values
  */
 
-/* The lengths that the cast has left to us: too long is an error, and not cut. */
+/* Applies the lengths that the cast has left to us: too long is an error, and not cut. */
 static Datum
 fit_length(const ValueType *type, Datum value)
 {
@@ -159,8 +159,8 @@ fit_length(const ValueType *type, Datum value)
 }
 
 /*
- * The writer takes what the statement's column has for a value of the attribute's type.  The
- * statement is text, with expressions and names in it, so what came of it is looked at.
+ * Checks a column.  The writer takes what the statement's column has for a value of the attribute's
+ * type.  The statement is text, with expressions and names in it, so what came of it is looked at.
  */
 static void
 check_column(const RowBuilder *builder, const EntityAttribute *attribute, int column)
@@ -277,9 +277,9 @@ build_logical(RowBuilder *builder)
 	return item_build_finish(&builder->builder);
 }
 
-/* All that is to be caught. */
+/* Builds an item; this is all that is to be caught. */
 static void
-build(void *arg)
+build_row(void *arg)
 {
 	RowBuilder *builder = arg;
 	DynItem *logical = build_logical(builder);
@@ -312,7 +312,7 @@ row_try(void (*step)(void *arg), void *arg)
 	return attempt_to_compute(step, arg, row_is_to_blame);
 }
 
-/* no row of shop.customers has (id)=(910) */
+/* Returns "no row of shop.customers has (id)=(910)". */
 static char *
 orphan_message(const RowBuilder *builder)
 {
@@ -341,7 +341,7 @@ copy_item(const DynItem *item)
 	return copy;
 }
 
-/* In the current memory context; the row is not copied. */
+/* Builds a row in the current memory context; the row is not copied. */
 void
 row_build(RowBuilder *builder, HeapTuple tuple, TupleDesc desc, MigrationRow *row)
 {
@@ -354,7 +354,7 @@ row_build(RowBuilder *builder, HeapTuple tuple, TupleDesc desc, MigrationRow *ro
 	builder->item = NULL;
 	builder->orphan_of = NULL;
 	builder->keys_only = false;
-	error = row_try(build, builder);
+	error = row_try(build_row, builder);
 	MemoryContextSwitchTo(old);
 	if (error != NULL)
 	{
@@ -376,7 +376,7 @@ row_build(RowBuilder *builder, HeapTuple tuple, TupleDesc desc, MigrationRow *ro
 	MemoryContextReset(builder->context);
 }
 
-/* The table's keys of a row of SELECT_ROW; what is wrong with it is an error. */
+/* Returns the table's keys of a row of SELECT_ROW; raises an error for what is wrong with it. */
 DynItem *
 row_build_keys(RowBuilder *builder, HeapTuple tuple, TupleDesc desc)
 {
@@ -386,14 +386,14 @@ row_build_keys(RowBuilder *builder, HeapTuple tuple, TupleDesc desc)
 	builder->tuple = tuple;
 	builder->desc = desc;
 	builder->keys_only = true;
-	build(builder);
+	build_row(builder);
 	MemoryContextSwitchTo(old);
 	item = copy_item(builder->item);
 	MemoryContextReset(builder->context);
 	return item;
 }
 
-/* It makes the item of another row too.  Who loses is not migrated. */
+/* Notes that a row makes the item of another row too.  The one that loses is not migrated. */
 void
 row_set_collision(MigrationRow *row, bool loses, const char *other)
 {

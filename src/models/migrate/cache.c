@@ -182,9 +182,10 @@ migration_may_follow(Oid relid, Oid followed)
 }
 
 /*
- * The tables that have the migration: those of "owner" if there are any, or those that may be meant
- * besides.  followed: the table whose trigger asks; else the user does, who needs the rights of the
- * table's owner, and owner is InvalidOid for tables of anybody.  Labels of other tables are not read: there may be many, and they may be long.
+ * Returns the tables that have the migration: those of "owner" if there are any, or those that may
+ * be meant besides.  followed: the table whose trigger asks; else the user does, who needs the
+ * rights of the table's owner, and owner is InvalidOid for tables of anybody.  Labels of other
+ * tables are not read: there may be many, and they may be long.
  */
 static List *
 tables_with(ItemSpan name, Oid owner, Oid followed)
@@ -289,7 +290,7 @@ find_entry(ItemSpan name, Oid relid)
 	return NULL;
 }
 
-/* Triggers look up their migration for each statement. */
+/* Finds the migration in the cache, which triggers look up for each statement. */
 static Oid
 find_followed(ItemSpan name, Oid followed)
 {
@@ -321,7 +322,7 @@ list_relids(Migration *migration)
 	}
 }
 
-/* A migration that is read, for the user or for a trigger of a followed table. */
+/* This is a migration that is read, for the user or for a trigger of a followed table. */
 typedef struct Opening
 {
 	Relation rel;
@@ -339,7 +340,7 @@ read_schema(void *arg)
 	opening->table = dyn_schema(opening->rel);
 }
 
-/* A table that is found by its label may have become another one. */
+/* Opens the schema; a table that is found by its label may have become another one. */
 static void
 open_schema(Opening *opening)
 {

@@ -29,7 +29,7 @@
 #include "server/sql.h"
 #include "store/store.h"
 
-/* Related rows by which rows are searched at a time, and items that are remembered. */
+/* Rows are searched by so many related rows at a time, and so many items are remembered. */
 #define FOUND_BY 100
 #define MOST_FOUND 20000
 
@@ -37,7 +37,7 @@
  * What is known of a step
  */
 
-/* The same value as the attribute's, so that no expression has to be computed. */
+/* Returns whether a column has the attribute's value, so that no expression has to be computed. */
 static bool
 is_column(const MigrationStep *step, const StepAttribute *attribute)
 {
@@ -162,7 +162,7 @@ add_values(Several *several, const Datum *values)
 	several->n++;
 }
 
-/* Room for values of so many rows by which the relation and the other one belong together. */
+/* Makes room for values of so many rows by which the relation and the other one belong together. */
 static void
 init_values(Several *several, const StepRelation *relation, bool other, int max)
 {
@@ -172,7 +172,7 @@ init_values(Several *several, const StepRelation *relation, bool other, int max)
 								  : step_type(relation, relation->pairs[i].column);
 }
 
-/* Values of new rows; only those that the old ones have not, if these alone matter. */
+/* Takes values of new rows; only those that the old ones have not, if these alone matter. */
 static void
 take_new_values(const Change *change, const StepRelation *relation, bool other, bool added,
 				Several *several)
@@ -251,8 +251,8 @@ find_values(MigrationStep *step, const StepRelation *relation, SelectWhich which
 }
 
 /*
- * A lock needs more rights than reading, so it is taken as the relation's owner, as foreign keys
- * do.  No code of a type of the other relation's owner runs then, see sql_on().
+ * Locks rows.  A lock needs more rights than reading, so it is taken as the relation's owner, as
+ * foreign keys do.  No code of a type of the other relation's owner runs then, see sql_on().
  */
 static void
 lock_rows(MigrationStep *step, const StepRelation *relation, const Several *several)
@@ -271,7 +271,7 @@ lock_rows(MigrationStep *step, const StepRelation *relation, const Several *seve
 	relation_close(rel, NoLock);
 }
 
-/* What rows that were locked refer to, in columns from this one on. */
+/* Takes what rows that were locked refer to, in columns from this one on. */
 static void
 take_next_values(const StepRelation *next, const SPITupleTable *rows, int column, Several *several)
 {
@@ -338,7 +338,7 @@ lock_referred(const Change *change, MigrationStep *step, const StepRelation *rel
  * Rows of the source
  */
 
-/* What makes the keys, of rows whose columns have it. */
+/* Takes what makes the keys, of rows whose columns have it. */
 static void
 take_columns(const Change *change, const StepFollow *follow, HeapTuple *rows, HeapTuple *found)
 {
@@ -357,7 +357,7 @@ take_columns(const Change *change, const StepFollow *follow, HeapTuple *rows, He
 	}
 }
 
-/* What makes the keys, by a statement that computes it. */
+/* Computes what makes the keys, by a statement. */
 static void
 compute_columns(const Change *change, MigrationStep *step, HeapTuple *rows, HeapTuple *found)
 {

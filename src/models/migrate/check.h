@@ -9,7 +9,7 @@
 
 #include "models/migrate/migrate.h"
 
-/* The key attributes of an item. */
+/* Returns the key attributes of an item. */
 extern DynItem *item_key(const DynTable *table, const DynItem *item);
 
 #endif

@@ -181,7 +181,7 @@ static const Field child_fields[] = {
 	{"order", FIELD_OWN, .read = read_order, .missing = default_order, .print = print_order},
 	{NULL}};
 
-/* What the form and the attribute's type need. */
+/* Checks what the form and the attribute's type need. */
 static void
 check_child(const FieldReader *reader, const StepChild *child)
 {

@@ -18,7 +18,7 @@
 #include "models/migrate/collide.h"
 #include "server/sql.h"
 
-/* More than a step has rows, so that the places of all steps have one order. */
+/* This is more than a step has rows, so that the places of all steps have one order. */
 #define STEP_PLACES (INT64CONST(1) << 40)
 
 /*
@@ -88,14 +88,14 @@ key_tells(const Entity *entity, ItemSpan attribute)
 	return false;
 }
 
-/* Whether no item has a key without the attribute. */
+/* Returns whether no item has a key without the attribute. */
 bool
 step_key_needs(const MigrationStep *step, const EntityAttribute *attribute)
 {
 	return key_tells(step->entity, attribute->name);
 }
 
-/* Whether the keys of the table are made by templates whose results can be read back. */
+/* Returns whether the keys of the table are made by templates whose results can be read back. */
 static bool
 keys_are_injective(const Entity *entity)
 {
@@ -119,7 +119,7 @@ keys_are_injective(const Entity *entity)
 	return true;
 }
 
-/* Columns whose values can be told from the item's key. */
+/* Returns columns whose values can be told from the item's key. */
 static Bitmapset *
 told_columns(const MigrationStep *step)
 {
@@ -231,8 +231,7 @@ step_may_collide(const Migration *migration, const MigrationStep *step)
  */
 
 /*
- * All rows of the steps that may collide, by the keys that they make; NULL: there is nothing to
- * look at.
+ * Selects all rows of the steps that may collide, by the keys that they make; NULL: there are none.
  */
 static char *
 collision_select(const Migration *migration, const char *extension)
@@ -288,7 +287,7 @@ texts(Datum array, int *n)
 	return list;
 }
 
-/* The groups are hashed, so their rows come in any order. */
+/* Returns the first row.  The groups are hashed, so their rows come in any order. */
 static int
 first_row(Datum array)
 {
@@ -307,7 +306,7 @@ first_row(Datum array)
 	return first;
 }
 
-/* Rows that make one key, of which the first one is migrated. */
+/* Adds rows that make one key, of which the first one is migrated. */
 static void
 add_rows(HTAB *collisions, MemoryContext context, char **steps, char **rows, int n, int first)
 {
@@ -326,8 +325,8 @@ add_rows(HTAB *collisions, MemoryContext context, char **steps, char **rows, int
 }
 
 /*
- * Rows that make the same items, in the current memory context; NULL: none can.  Connected to SPI,
- * under the active snapshot.
+ * Finds rows that make the same items, in the current memory context, or returns NULL if none can.
+ * The caller is connected to SPI, under the active snapshot.
  */
 HTAB *
 collisions_find(const Migration *migration, const char *extension)
@@ -366,7 +365,7 @@ collisions_find(const Migration *migration, const char *extension)
 	return collisions;
 }
 
-/* What a row collides with, or NULL. */
+/* Returns what a row collides with, or NULL. */
 const Collision *
 collision_of_row(HTAB *collisions, const char *step, const char *row)
 {

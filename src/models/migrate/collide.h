@@ -10,8 +10,8 @@
 #include "models/migrate/migrate.h"
 
 /*
- * A row that makes the same item as another row.  Of such rows the first one, in the order of steps
- * and keys, is migrated, and the others lose.
+ * This is a row that makes the same item as another row.  Of such rows the first one, in the order
+ * of steps and keys, is migrated, and the others lose.
  */
 typedef struct Collision
 {
@@ -20,7 +20,7 @@ typedef struct Collision
 	const char *other; /* the row that it collides with */
 } Collision;
 
-/* False is a proof. */
+/* Returns false only as a proof. */
 extern bool steps_may_collide(const MigrationStep *a, const MigrationStep *b);
 extern bool step_key_is_told(const MigrationStep *step);
 extern bool step_key_needs(const MigrationStep *step, const EntityAttribute *attribute);

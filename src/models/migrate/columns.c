@@ -21,7 +21,7 @@
  * The member of a step
  */
 
-/* Names of columns that are not dropped, copied. */
+/* Returns the names of columns that are not dropped, copied. */
 static List *
 columns_of(TupleDesc desc)
 {
@@ -58,7 +58,7 @@ step_read_columns(const FieldReader *reader, const Field *field, void *target, I
 	}
 }
 
-/* Where the step does not tell, it knows all that there are. */
+/* Takes all columns that there are, where the step does not tell which it knows. */
 void
 step_default_columns(const FieldReader *reader, const Field *field, void *target)
 {
@@ -115,7 +115,7 @@ is_known(List *known, const char *name)
 	return false;
 }
 
-/* Labels may list many names, so the known ones are sorted. */
+/* Returns new names.  Labels may list many names, so the known ones are sorted. */
 static List *
 unknown(List *names, List *known)
 {

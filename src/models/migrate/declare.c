@@ -124,8 +124,8 @@ checked(Relation rel, const DynTable *table, ItemSpan name, Jsonb *steps)
 }
 
 /*
- * Reading the declaration locks the relations that it names, until the transaction ends, and may
- * wait for them.  So it is read before the table of items is locked, whose writers would wait too.
+ * Locks the relations that the declaration names, until the transaction ends, and may wait for
+ * them.  So it is read before the table of items is locked, whose writers would wait too.
  */
 static void
 lock_sources(text *table_name, ItemSpan name, Jsonb *steps)

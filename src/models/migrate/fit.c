@@ -16,7 +16,7 @@
 #include "server/attempt.h"
 #include "server/errors.h"
 
-/* Bytes of the original message that are shown: it may quote SQL of a declaration. */
+/* So many bytes of the original message are shown: it may quote SQL of a declaration. */
 #define LONGEST_MESSAGE 500
 
 /*

@@ -123,7 +123,7 @@ table_and_partitions(Oid relid)
 			   : list_make1_oid(relid);
 }
 
-/* Whether a trigger fires where it was made to, or wherever it can; see create_triggers(). */
+/* Returns whether a trigger fires where it was made to, or anywhere; see create_triggers(). */
 static bool
 fires(const Trigger *trigger, Relation rel)
 {
@@ -137,7 +137,7 @@ fires(const Trigger *trigger, Relation rel)
 		   (TRIGGER_FOR_ROW(trigger->tgtype) ? TRIGGER_FIRES_ON_REPLICA : TRIGGER_FIRES_ON_ORIGIN);
 }
 
-/* Whether a table has a trigger that does not. */
+/* Returns whether a table has a trigger that does not. */
 static bool
 is_disabled(const Migration *migration, Oid relid)
 {
@@ -156,7 +156,7 @@ is_disabled(const Migration *migration, Oid relid)
 	return disabled;
 }
 
-/* The names of followed tables and of their partitions that are so, as a list of char *. */
+/* Returns the names of followed tables and their partitions that are so, as a list of char *. */
 static List *
 tables_that(const Migration *migration, bool (*are)(const Migration *migration, Oid relid))
 {
@@ -190,7 +190,7 @@ migration_disabled(const Migration *migration)
 	return tables_that(migration, is_disabled);
 }
 
-/* Whether a partition has row triggers from its table, and none for TRUNCATE. */
+/* Returns whether a partition has row triggers from its table, and none for TRUNCATE. */
 static bool
 is_later(const Migration *migration, Oid relid)
 {
@@ -228,7 +228,7 @@ migration_later_partitions(const Migration *migration)
  */
 
 pg_noreturn static void
-refuse(const MigrationStep *step, const char *why, const char *hint)
+follow_refuse(const MigrationStep *step, const char *why, const char *hint)
 {
 	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					errmsg("step \"%s\" of migration \"%s\" cannot be followed", step->name,
@@ -247,24 +247,25 @@ check_table(const MigrationStep *step, Oid relid)
 
 	rights_require_owner(rel);
 	if (rel->rd_rel->relkind == RELKIND_VIEW || rel->rd_rel->relkind == RELKIND_MATVIEW)
-		refuse(step, psprintf("%s is a view.", name), NULL);
+		follow_refuse(step, psprintf("%s is a view.", name), NULL);
 	if (rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE)
-		refuse(step, psprintf("%s is a foreign table.", name), NULL);
+		follow_refuse(step, psprintf("%s is a foreign table.", name), NULL);
 	if (citus_kind(relid) != CITUS_NONE)
-		refuse(step, psprintf("%s is managed by Citus.", name), NULL);
+		follow_refuse(step, psprintf("%s is managed by Citus.", name), NULL);
 	if (rel->rd_rel->relkind == RELKIND_RELATION && dyn_has_children(rel))
-		refuse(step, psprintf("%s has child tables.", name), NULL);
+		follow_refuse(step, psprintf("%s has child tables.", name), NULL);
 	if (!rel->rd_rel->relispartition && has_superclass(relid))
-		refuse(step, psprintf("%s is a child table.", name), NULL);
+		follow_refuse(step, psprintf("%s is a child table.", name), NULL);
 	if (!migration_may_follow(step->migration->relid, relid))
-		refuse(step,
-			   psprintf("The owner of the table of items has not the rights of the owner of %s.",
-						name),
-			   "Let one role own both, or grant it the other one.");
+		follow_refuse(
+			step,
+			psprintf("The owner of the table of items has not the rights of the owner of %s.",
+					 name),
+			"Let one role own both, or grant it the other one.");
 	if (!migration_may_be_followed((ItemSpan){migration, (uint32) strlen(migration)},
 								   step->migration->relid, relid))
-		refuse(step, psprintf("The owner of %s has a migration of this name.", name),
-			   "Give it another name.");
+		follow_refuse(step, psprintf("The owner of %s has a migration of this name.", name),
+					  "Give it another name.");
 	relation_close(rel, AccessShareLock);
 }
 
@@ -277,22 +278,23 @@ check_key(const MigrationStep *step)
 		for (int k = 0; k < step->parents[i].attributes.n; k++)
 		{
 			if (step_makes_key(step, step->parents[i].attributes.list[k].attribute))
-				refuse(step, "The key of its items depends on a parent.", NULL);
+				follow_refuse(step, "The key of its items depends on a parent.", NULL);
 		}
 	}
 	for (int i = 0; i < step->nchildren; i++)
 	{
 		if (step_makes_key(step, step->children[i].attribute))
-			refuse(step, "The key of its items depends on children.", NULL);
+			follow_refuse(step, "The key of its items depends on children.", NULL);
 	}
 	if (!step_key_is_injective(step))
-		refuse(step, "Rows that differ can make one key, as its templates are.", NULL);
+		follow_refuse(step, "Rows that differ can make one key, as its templates are.", NULL);
 	for (int i = 0; i < step->migration->nsteps; i++)
 	{
 		const MigrationStep *other = &step->migration->steps[i];
 
 		if (other != step && steps_may_collide(step, other))
-			refuse(step, psprintf("Step \"%s\" may make the same items.", other->name), NULL);
+			follow_refuse(step, psprintf("Step \"%s\" may make the same items.", other->name),
+						  NULL);
 	}
 }
 
@@ -303,8 +305,8 @@ is_virtual(const StepRelation *relation, AttrNumber attnum)
 }
 
 /*
- * Keys are made from the rows that triggers get.  In these, virtual generated columns (18) are
- * NULL, so no key may use one.
+ * Checks that keys are made of no virtual generated column (18): they are NULL in the rows that
+ * triggers get.
  */
 static void
 check_virtual(const MigrationStep *step)
@@ -320,8 +322,8 @@ check_virtual(const MigrationStep *step)
 		if (step_makes_key(step, attribute->attribute) &&
 			(attribute->column == InvalidAttrNumber ||
 			 is_virtual(&step->source, attribute->column)))
-			refuse(step, "The key of its items may depend on a virtual generated column.",
-				   "Let the column be stored.");
+			follow_refuse(step, "The key of its items may depend on a virtual generated column.",
+						  "Let the column be stored.");
 	}
 }
 
@@ -351,10 +353,10 @@ analyse_expressions(void *arg)
 	Node *query = linitial(source->query_list);
 
 	if (has_sublink(query, NULL))
-		refuse(step, "An expression has a subquery, whose tables are not followed.",
-			   "Use \"parents\" or \"children\".");
+		follow_refuse(step, "An expression has a subquery, whose tables are not followed.",
+					  "Use \"parents\" or \"children\".");
 	if (contain_volatile_functions(query))
-		refuse(step, "An expression has a volatile function.", NULL);
+		follow_refuse(step, "An expression has a volatile function.", NULL);
 	SPI_freeplan(plan);
 }
 
@@ -378,7 +380,7 @@ check_step(MigrationStep *step)
 	ListCell *cell;
 
 	if (step->query != NULL)
-		refuse(step, "It reads a query.", "Use \"from\", \"parents\" and \"children\".");
+		follow_refuse(step, "It reads a query.", "Use \"from\", \"parents\" and \"children\".");
 	foreach (cell, step_relations(step))
 	{
 		ListCell *table;
@@ -387,7 +389,7 @@ check_step(MigrationStep *step)
 			check_table(step, lfirst_oid(table));
 	}
 	if (step->key_is_given)
-		refuse(step, "Its \"key\" is not a primary key, and not unique and NOT NULL.", NULL);
+		follow_refuse(step, "Its \"key\" is not a primary key, and not unique and NOT NULL.", NULL);
 	check_key(step);
 	check_virtual(step);
 	check_expressions(step);
@@ -405,7 +407,7 @@ trigger_name(const char *migration, const char *what)
 				 hash_bytes((const unsigned char *) migration, (int) strlen(migration))));
 }
 
-/* What a table is followed for, and how its triggers are told so. */
+/* Tells what a table is followed for, and how its triggers are told so. */
 typedef struct Following
 {
 	const char *migration;
@@ -413,7 +415,7 @@ typedef struct Following
 	const char *condition; /* see catalog/follower.h */
 } Following;
 
-/* A trigger, by what is said of it in the order of CREATE TRIGGER. */
+/* Creates a trigger, by what is said of it in the order of CREATE TRIGGER. */
 static void
 create_trigger(const Following *following, const char *name, const char *event, const char *tables,
 			   const char *level, const char *function, const char *enable)
@@ -429,11 +431,12 @@ create_trigger(const Following *following, const char *name, const char *event, 
 }
 
 /*
- * Statement triggers take all rows of a statement at once.  What replication applies is no
- * statement, and fires row triggers alone.  So these fire where session_replication_role is
- * "replica", and the others where it is not.  One of the row triggers has a transition table, which
- * it does not use: the server lets no table with such a trigger become a partition or a child,
- * whose rows could then be changed by a statement on the parent without a trigger of ours.
+ * Creates triggers.  Statement triggers take all rows of a statement at once.  What replication
+ * applies is no statement, and fires row triggers alone.  So these fire where
+ * session_replication_role is "replica", and the others where it is not.  One of the row triggers
+ * has a transition table, which it does not use: the server lets no table with such a trigger
+ * become a partition or a child, whose rows could then be changed by a statement on the parent
+ * without a trigger of ours.
  */
 static void
 create_triggers(const Following *following)
@@ -454,10 +457,10 @@ create_triggers(const Following *following)
 }
 
 /*
- * Statements may name a partitioned table, any of its partitions, or another table that has it as
- * a partition, and the triggers of that table alone have the rows.  But row triggers fire wherever
- * a row is, and partitions that are made later get them, too.  The hash is that of the table's
- * name: a partition may have triggers of several tables that it is a part of.
+ * Creates row triggers.  Statements may name a partitioned table, any of its partitions, or another
+ * table that has it as a partition, and the triggers of that table alone have the rows.  But row
+ * triggers fire wherever a row is, and partitions that are made later get them, too.  The hash is
+ * that of the table's name: a partition may have triggers of several tables that it is a part of.
  */
 static void
 create_row_triggers(const Following *following, Oid relid)

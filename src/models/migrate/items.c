@@ -55,7 +55,7 @@ item_key(const DynTable *table, const DynItem *item)
 	return item_build_finish(&builder);
 }
 
-/* "orphan: no row of shop.customers has …" */
+/* Returns "orphan: no row of shop.customers has …". */
 static Datum
 problem_text(const MigrationRow *row)
 {
@@ -119,7 +119,7 @@ dyn_migration_items(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* What the calls in one query share; the migration lives as long as the transaction. */
+/* Holds what the calls in one query share; the migration lives as long as the transaction. */
 typedef struct KeyCall
 {
 	Migration *migration;

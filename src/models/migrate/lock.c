@@ -25,11 +25,11 @@
 #include "server/work/brief_lock.h"
 #include "server/work/procedure.h"
 
-/* Milliseconds between two attempts of a batch, in which writers can take the lock. */
+/* Between two attempts of a batch are so many milliseconds, in which writers can take the lock. */
 #define LOCK_PAUSE 200
 #define LONGEST_LOCK_PAUSE 3000
 
-/* How many times longer than a batch its pause is, and its longest one, in milliseconds. */
+/* A pause is so many times longer than its batch, and has so many milliseconds at most. */
 #define YIELD_TIMES 9
 #define LONGEST_YIELD 10000
 

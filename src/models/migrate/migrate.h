@@ -62,10 +62,10 @@
 #include "catalog/rights.h"
 #include "models/entity/entity.h"
 
-/* Of advisory locks: of one migration each; SQL's and those of indexes are of other classes. */
+/* Advisory locks of one migration each have this class; SQL's and those of indexes have others. */
 #define MIGRATION_LOCK_CLASS 0x445B
 
-/* Rows of a query that are read at a time: it has no index by which the next ones are found. */
+/* So many rows of a query are read at a time: it has no index by which the next ones are found. */
 #define MIGRATION_QUERY_ROWS 50000
 
 typedef enum ChildForm
@@ -76,14 +76,14 @@ typedef enum ChildForm
 	CHILD_COUNT
 } ChildForm;
 
-/* A column of a relation, and what it equals: a column of the row that it belongs to. */
+/* This is a column of a relation, and what it equals: one of the row that it belongs to. */
 typedef struct StepPair
 {
 	AttrNumber column;
 	AttrNumber other;
 } StepPair;
 
-/* A relation that a step reads. */
+/* This is a relation that a step reads. */
 typedef struct StepRelation
 {
 	const char *name; /* quoted, with its schema */
@@ -96,7 +96,7 @@ typedef struct StepRelation
 	bool is_guarded; /* by a foreign key of these pairs; set where the step is followed */
 } StepRelation;
 
-/* An attribute, and the SQL that makes it.  column: that is the name of one, and nothing else. */
+/* This is an attribute, and its SQL.  column: that is the name of one, and nothing else. */
 typedef struct StepAttribute
 {
 	const EntityAttribute *attribute;
@@ -111,16 +111,14 @@ typedef struct StepAttributes
 	StepAttribute *list;
 } StepAttributes;
 
-/* What becomes of a row whose parent is not there: an item without its attributes, or none. */
+/* Says what becomes of a row whose parent is missing: an item without its attributes, or none. */
 typedef enum StepOrphans
 {
 	ORPHANS_KEEP,
 	ORPHANS_SKIP
 } StepOrphans;
 
-/*
- * A parent of the source, or of another parent, to which its relation's pairs refer.
- */
+/* This is a parent of the source, or of another parent, to which its relation's pairs refer. */
 typedef struct StepParent
 {
 	ItemSpan name;
@@ -131,7 +129,7 @@ typedef struct StepParent
 	StepOrphans orphans;
 } StepParent;
 
-/* A member of the map that a child becomes. */
+/* This is a member of the map that a child becomes. */
 typedef struct StepMember
 {
 	ItemSpan name;

@@ -16,7 +16,7 @@
  * What a step reads
  */
 
-/* The first one that names the step in errors. */
+/* Reads the entity, which is the first field that names the step in errors. */
 static void
 read_entity(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
@@ -154,8 +154,8 @@ no_attributes(const FieldReader *reader, const Field *field, void *target)
 }
 
 /*
- * A default that differs each time would make another item of the same row, and of a row that was
- * migrated already.
+ * Refuses a default that differs each time: it would make another item of the same row, and of a
+ * row that was migrated already.
  */
 static void
 check_defaults(const FieldReader *reader, const MigrationStep *step, const bool *named)
@@ -264,7 +264,7 @@ static const Field migration_fields[] = {
 	{"steps", FIELD_OWN, .required = true, .read = read_steps, .print = print_steps},
 	{NULL}};
 
-/* The object of a declaration, "migration" being its name. */
+/* Returns the object of a declaration, "migration" being its name. */
 Migration *
 migration_parse(Relation rel, const DynTable *table, const char *json)
 {

@@ -13,7 +13,7 @@
 StaticAssertDecl(offsetof(StepRelation, name) == 0, "a StepRelation does not begin with its name");
 
 static void
-fail(const FieldReader *reader, const char *message, const char *detail)
+parts_fail(const FieldReader *reader, const char *message, const char *detail)
 {
 	const char *where = ((const Reading *) reader->context)->where;
 
@@ -27,7 +27,7 @@ fail(const FieldReader *reader, const char *message, const char *detail)
 FieldReader
 part_reader(Reading *reading)
 {
-	return (FieldReader){.fail = fail, .context = reading, .null_is_missing = true};
+	return (FieldReader){.fail = parts_fail, .context = reading, .null_is_missing = true};
 }
 
 /* Returns a reader of a part of what outer reads; reading is made its context. */
@@ -180,7 +180,7 @@ part_attribute(const FieldReader *reader, ItemSpan name)
 	return attribute;
 }
 
-/* An attribute is made once. */
+/* Claims an attribute, which is made once. */
 void
 part_claim(const FieldReader *reader, const EntityAttribute *attribute)
 {
@@ -192,7 +192,7 @@ part_claim(const FieldReader *reader, const EntityAttribute *attribute)
 	*named = true;
 }
 
-/* The attribute's SQL: the name of a column, or anything else of the relation's row. */
+/* Sets the attribute's SQL: the name of a column, or anything else of the relation's row. */
 static void
 set_attribute(const FieldReader *reader, const StepRelation *relation, ItemSpan name,
 			  ItemSpan value, StepAttribute *attribute)

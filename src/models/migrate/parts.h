@@ -8,7 +8,7 @@
 #include "item/fields.h"
 #include "models/migrate/migrate.h"
 
-/* The context of the readers of a migration's fields. */
+/* This is the context of the readers of a migration's fields. */
 typedef struct Reading
 {
 	const char *where; /* for messages: "step \"Order\"", with more about where in it; or NULL */
@@ -30,7 +30,7 @@ extern const char *part_raw_column(const StepRelation *relation, AttrNumber attn
 extern const EntityAttribute *part_attribute(const FieldReader *reader, ItemSpan name);
 extern void part_claim(const FieldReader *reader, const EntityAttribute *attribute);
 
-/* Functions of fields: an expression, a relation, its "on", and attributes that it makes. */
+/* These read and print fields: an expression, a relation, its "on", and attributes. */
 extern void part_read_expression(const FieldReader *reader, const Field *field, void *target,
 								 ItemSpan value);
 extern void part_read_relation(const FieldReader *reader, const Field *field, void *target,
@@ -42,12 +42,12 @@ extern void part_read_attributes(const FieldReader *reader, const StepRelation *
 								 StepAttributes *attributes, ItemSpan value);
 extern void part_print_attributes(JsonWriter *json, const Field *field, const void *target);
 
-/* The same for the relations of a "join". */
+/* Both are for the relations of a "join". */
 extern void part_read_pairs(const FieldReader *reader, StepRelation *relation,
 							const StepRelation *other, ItemSpan value);
 extern void part_print_pairs(JsonWriter *json, const char *name, const StepRelation *relation);
 
-/* "columns", "parents" and "children" of a step. */
+/* They read "columns", "parents" and "children" of a step. */
 extern void step_read_columns(const FieldReader *reader, const Field *field, void *target,
 							  ItemSpan value);
 extern void step_default_columns(const FieldReader *reader, const Field *field, void *target);

@@ -146,7 +146,7 @@ same_options(const SelectOptions *a, const SelectOptions *b)
 }
 
 static StepPlan *
-prepare(MigrationStep *step, const SelectOptions *options)
+step_plan_prepare(MigrationStep *step, const SelectOptions *options)
 {
 	MemoryContext context = CurrentMemoryContext;
 	StepPlan *plan = MemoryContextAlloc(step->migration->context, sizeof(StepPlan));
@@ -169,7 +169,7 @@ prepare(MigrationStep *step, const SelectOptions *options)
 	return plan;
 }
 
-/* A statement, and its plan. */
+/* This is a statement, and its plan. */
 typedef struct Planning
 {
 	MigrationStep *step;
@@ -186,7 +186,7 @@ find_plan(void *arg)
 	while (plan != NULL && !same_options(&plan->options, planning->options))
 		plan = plan->next;
 	if (plan == NULL)
-		plan = prepare(planning->step, planning->options);
+		plan = step_plan_prepare(planning->step, planning->options);
 	if (planning->options->which != SELECT_KEY && planning->options->which != SELECT_KEYS)
 		ensure_plan(planning->step, planning->options, plan->plan);
 	planning->plan = plan->plan;

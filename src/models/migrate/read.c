@@ -34,7 +34,7 @@ typedef struct Statement
 } Statement;
 
 static void
-run(void *arg)
+read_run(void *arg)
 {
 	const Statement *statement = arg;
 	MemoryContext context = CurrentMemoryContext;
@@ -50,7 +50,7 @@ run(void *arg)
 static ErrorData *
 try_run(Statement *statement)
 {
-	ErrorData *error = attempt(run, statement);
+	ErrorData *error = attempt(read_run, statement);
 
 	if (error != NULL && !item_is_to_blame(error, false))
 		ReThrowError(error);
@@ -72,7 +72,7 @@ add_bound(Datum *values, int n, ArrayType *bound)
 	return n;
 }
 
-/* The position is of a job that was begun when the step had another key. */
+/* Raises an error for a position of a job that was begun when the step had another key. */
 static void
 check_bound(const MigrationStep *step, ArrayType *bound)
 {
@@ -95,7 +95,7 @@ bounds(const MigrationStep *step, ArrayType *lower, ArrayType *upper)
  * Rows
  */
 
-/* Tuples of the last statement, copied. */
+/* Takes tuples of the last statement, copied. */
 static int
 take_rows(HeapTuple **tuples, TupleDesc *desc)
 {
@@ -163,7 +163,7 @@ read_one_by_one(MigrationStep *step, Relation rel, DynTable *table, const Statem
 	int n = 0;
 
 	options.which = SELECT_KEYS;
-	run(&statement);
+	read_run(&statement);
 	nkeys = take_rows(&keys, &desc);
 	*more = nkeys == options.limit;
 	*rows = palloc(Max(nkeys, 1) * sizeof(MigrationRow));
@@ -217,7 +217,7 @@ step_expected_rows(const MigrationStep *step)
 	return rows;
 }
 
-/* The callback runs with the settings of migrations. */
+/* Reads all rows.  The callback runs with the settings of migrations. */
 void
 step_read_all(MigrationStep *step, Relation rel, DynTable *table, RowCallback callback, void *arg)
 {

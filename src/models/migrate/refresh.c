@@ -40,7 +40,7 @@
 #include "models/migrate/refresh.h"
 #include "server/errors.h"
 
-/* Items that are locked, read and written at a time. */
+/* So many items are locked, read and written at a time. */
 #define SLICE_ITEMS 1000
 
 /*
@@ -104,7 +104,7 @@ take_row(const Change *change, Refresh *refresh, HeapTuple tuple, TupleDesc desc
 	}
 }
 
-/* The values by which the rows are found: the step's key, or all that makes the item's key. */
+/* Returns values by which rows are found: the step's key, or all that makes the item's key. */
 static Datum *
 row_values(const StepFollow *follow, const MigrationStep *step, Refresh *const *refreshes, int n)
 {
@@ -340,8 +340,8 @@ compare_refreshes(const void *a, const void *b, void *table)
 }
 
 /*
- * Old keys come first; otherwise the order is that of all writes, so that changes do not deadlock.
- * Of refreshes of one item, one is kept.  Returns their number.
+ * Sorts refreshes.  Old keys come first; otherwise the order is that of all writes, so that changes
+ * do not deadlock.  Of refreshes of one item, one is kept.  Returns their number.
  */
 static int
 sort_refreshes(const Change *change, const List *refreshes, Refresh ***result)
@@ -367,7 +367,7 @@ sort_refreshes(const Change *change, const List *refreshes, Refresh ***result)
 	return kept;
 }
 
-/* A slice has no item twice, since old keys and others are in slices of their own. */
+/* Refreshes by slices.  None has an item twice, since old keys and others are in different ones. */
 static void
 refresh_sorted(const Change *change, Refresh **sorted, int n)
 {
@@ -387,10 +387,10 @@ refresh_sorted(const Change *change, Refresh **sorted, int n)
 }
 
 /*
- * A transaction that gives a row another key makes the new item without our change, which it does
- * not see.  After we have waited for it, we find that the row has left the item that we knew, and
- * search for the rows again.  An item that was made in an earlier round is not made again: its row
- * has not moved since, or the transaction that moves it waits for us.
+ * Refreshes rows that move.  A transaction that gives a row another key makes the new item without
+ * our change, which it does not see.  After we have waited for it, we find that the row has left
+ * the item that we knew, and search for the rows again.  An item that was made in an earlier round
+ * is not made again: its row has not moved since, or the transaction that moves it waits for us.
  */
 static void
 refresh_moved(const Change *change, const Referring *by)

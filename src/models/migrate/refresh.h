@@ -7,7 +7,7 @@
 
 #include "models/migrate/migrate.h"
 
-/* What a change of rows is, as far as it is in memory: a portion of the rows of one statement. */
+/* This is a change of rows, as far as it is in memory: a portion of the rows of one statement. */
 typedef struct Change
 {
 	Relation rel; /* of items */
@@ -22,7 +22,7 @@ typedef struct Change
 	MemoryContext found; /* of those that related rows have found */
 } Change;
 
-/* An item to make again, known by a row that makes its key. */
+/* This is an item to make again, known by a row that makes its key. */
 typedef struct Refresh
 {
 	MigrationStep *step;
@@ -38,7 +38,7 @@ typedef struct Refresh
 	const DynItem *stored; /* NULL: there is none */
 } Refresh;
 
-/* Related rows, by the values of the columns by which rows of the source refer to them. */
+/* Lists related rows, by the values of the columns by which rows of the source refer to them. */
 typedef struct Referring
 {
 	MigrationStep *step;
@@ -46,7 +46,7 @@ typedef struct Referring
 	Datum *values; /* arrays */
 } Referring;
 
-/* What following a step needs to know, made when it is asked for. */
+/* Holds what following a step needs to know, made when it is asked for. */
 typedef struct StepFollow
 {
 	bool is_told; /* the item's key tells the step's key */
@@ -55,7 +55,7 @@ typedef struct StepFollow
 	AttrNumber *columns; /* where these are in the source; NULL: expressions make them */
 } StepFollow;
 
-/* Values of several rows, by columns.  The caller sets them, and counts the rows. */
+/* Holds values of several rows, by columns.  The caller sets them, and counts the rows. */
 typedef struct Several
 {
 	int ncolumns;

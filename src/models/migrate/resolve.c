@@ -73,7 +73,7 @@ step_open_relation(const MigrationStep *step, StepRelation *relation, ItemSpan n
 	relation_close(rel, NoLock);
 }
 
-/* A clause of a SELECT that is nothing but an expression, without its beginning and end. */
+/* Returns whether a SELECT is nothing but an expression, without its beginning and end. */
 static bool
 is_bare_select(const SelectStmt *select)
 {
@@ -191,8 +191,8 @@ step_type(const StepRelation *relation, AttrNumber attnum)
 }
 
 /*
- * With its schema and without a modifier, which no comparison asks for; "given", or bpchar would be
- * called character, of which there is one.
+ * Returns the type with its schema and without a modifier, which no comparison asks for; "given",
+ * or bpchar would be called character, of which there is one.
  */
 char *
 step_column_type(const StepRelation *relation, AttrNumber attnum)
@@ -201,7 +201,7 @@ step_column_type(const StepRelation *relation, AttrNumber attnum)
 								FORMAT_TYPE_FORCE_QUALIFY | FORMAT_TYPE_TYPEMOD_GIVEN);
 }
 
-/* The columns of the primary key, in its order. */
+/* Returns the columns of the primary key, in its order. */
 List *
 step_default_key(const StepRelation *relation)
 {
@@ -298,7 +298,7 @@ step_pairs_are_unique(const StepRelation *relation)
  * Defaults
  */
 
-/* CustomerId: customer_id, and ISBNCode: isbn_code. */
+/* Makes customer_id of CustomerId, and isbn_code of ISBNCode. */
 static char *
 snake_case(ItemSpan name)
 {

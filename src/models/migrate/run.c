@@ -24,15 +24,15 @@
 #include "server/work/job.h"
 #include "server/work/procedure.h"
 
-/* Batches of a chunk, on which one session works. */
+/* A chunk, on which one session works, has so many batches. */
 #define CHUNK_BATCHES 20
 #define LARGEST_BATCH 100000
 #define BATCH_ROWS 1000
 
-/* Batches that yield after writers were seen; short transactions are seen now and then only. */
+/* So many batches yield after writers were seen; short transactions are seen now and then only. */
 #define POLITE_BATCHES 20
 
-/* A run of dyn_migrate(), which outlives transactions. */
+/* This is a run of dyn_migrate(), which outlives transactions. */
 typedef struct MigrationJob
 {
 	Job *job;
@@ -45,7 +45,7 @@ typedef struct MigrationJob
 	int polite; /* batches that are still to yield to writers */
 } MigrationJob;
 
-/* The migration as it is open in one transaction. */
+/* This is the migration as it is open in one transaction. */
 typedef struct OpenMigration
 {
 	Relation rel;
@@ -84,7 +84,7 @@ declared(const OpenMigration *open)
  * change behind the job's position, and a job that ran without them has missed such changes.
  */
 static char *
-fingerprint(const Migration *migration, const char *declared)
+run_fingerprint(const Migration *migration, const char *declared)
 {
 	List *followers = migration_followers(migration->name, migration->relid);
 	StringInfoData text;
@@ -182,7 +182,7 @@ note_problems(MigrationJob *work, const MigrationStep *step, const MigrationRow 
 
 /* Leaves time to the writers of the source, if there are any. */
 static void
-yield(MigrationJob *work, TimestampTz began, bool writers)
+run_yield(MigrationJob *work, TimestampTz began, bool writers)
 {
 	if (writers)
 		work->polite = POLITE_BATCHES;
@@ -211,7 +211,7 @@ lock_migration(const MigrationJob *work, OpenMigration *open)
 	return began;
 }
 
-/* False: the chunk has no more rows. */
+/* Returns false if the chunk has no more rows. */
 static bool
 run_batch(MigrationJob *work, JobChunk *chunk)
 {
@@ -246,7 +246,7 @@ run_batch(MigrationJob *work, JobChunk *chunk)
 	close_migration(&open);
 	job_commit(work->job);
 	job_tell(work->job);
-	yield(work, began, writers);
+	run_yield(work, began, writers);
 	return more;
 }
 
@@ -283,7 +283,7 @@ finish_step(MigrationJob *work, int number)
 
 /* Checks keys, counts rows and finds collisions in the job's first transaction. */
 static void
-prepare(MigrationJob *work, const List *steps)
+run_prepare(MigrationJob *work, const List *steps)
 {
 	OpenMigration open;
 	MemoryContext old;
@@ -329,7 +329,7 @@ tell_end(MigrationJob *work, bool finished, bool same_followers)
 								  (long long) work->job->id)));
 }
 
-/* Names of the steps that were asked for, and their numbers. */
+/* Returns the names of the steps that were asked for, in their order. */
 static List *
 chosen_steps(const OpenMigration *open, const text *step)
 {
@@ -366,14 +366,14 @@ has_fingerprint(MigrationJob *work, const char *began)
 	PushActiveSnapshot(GetTransactionSnapshot());
 	work->step_name = NULL;
 	open_migration(work, &open);
-	same = strcmp(began, fingerprint(open.migration, work->declared)) == 0;
+	same = strcmp(began, run_fingerprint(open.migration, work->declared)) == 0;
 	PopActiveSnapshot();
 	close_migration(&open);
 	return same;
 }
 
 static void
-migrate(MigrationJob *work, const text *step, bool restart)
+run_migrate(MigrationJob *work, const text *step, bool restart)
 {
 	OpenMigration open;
 	List *steps;
@@ -388,12 +388,12 @@ migrate(MigrationJob *work, const text *step, bool restart)
 	all = chosen_steps(&open, NULL);
 	relid = open.migration->relid;
 	work->declared = declared(&open);
-	began = fingerprint(open.migration, work->declared);
+	began = run_fingerprint(open.migration, work->declared);
 	close_migration(&open);
 	migration_await_batches(open.migration);
 	work->job = job_begin("migration", relid, pnstrdup(work->name.data, work->name.len), began, all,
 						  restart);
-	prepare(work, steps);
+	run_prepare(work, steps);
 	foreach (cell, steps)
 		run_step(work, step_number(work, lfirst(cell)));
 	foreach (cell, steps)
@@ -419,7 +419,7 @@ dyn_migrate(PG_FUNCTION_ARGS)
 	work.wait = argument_flag(fcinfo, 4, true);
 	PG_TRY();
 	{
-		migrate(&work, argument_text(fcinfo, 1), argument_flag(fcinfo, 3, false));
+		run_migrate(&work, argument_text(fcinfo, 1), argument_flag(fcinfo, 3, false));
 	}
 	PG_FINALLY();
 	{

@@ -29,8 +29,8 @@
  */
 
 /*
- * An explicit cast silently cuts strings to the length of their type, so the types are without
- * lengths here, and lengths are checked where items are built.
+ * Returns a type without a length: an explicit cast silently cuts strings to that of their type, so
+ * lengths are checked where items are built.
  */
 static char *
 target_type(const ValueType *type)
@@ -48,7 +48,7 @@ append_cast(StringInfo sql, const StepAttribute *attribute)
 					 target_type(&attribute->attribute->type));
 }
 
-/* Whether a key of the table is made with an attribute. */
+/* Returns whether a key of the table is made with an attribute. */
 bool
 step_makes_key(const MigrationStep *step, const EntityAttribute *attribute)
 {
@@ -138,7 +138,7 @@ append_condition(StringInfo sql, const MigrationStep *step, const SelectOptions 
 		append_bound(sql, step, "<=", options->lower ? step->nkeys + 1 : 1);
 }
 
-/* Columns that parents and children belong to. */
+/* Appends columns that parents and children belong to. */
 static void
 append_references(StringInfo sql, const MigrationStep *step, const StepRelation *relation,
 				  char kind, int number)
@@ -149,8 +149,8 @@ append_references(StringInfo sql, const MigrationStep *step, const StepRelation 
 }
 
 /*
- * What makes the key, as v1 …, for rows that are looked for by it: plain columns without a cast, so
- * that an index can be used.
+ * Appends what makes the key, as v1 …, for rows that are looked for by it: plain columns without a
+ * cast, so that an index can be used.
  */
 static void
 append_key_values(StringInfo sql, const MigrationStep *step)
@@ -228,7 +228,7 @@ append_belongs(StringInfo sql, const StepRelation *relation, const char *from, c
 						 i + 1);
 }
 
-/* The name of the subselect that has what a parent is known by, as p1_1 …. */
+/* Returns the name of the subselect that has what a parent is known by, as p1_1 …. */
 static const char *
 parent_of(const StepParent *parent)
 {
@@ -307,7 +307,7 @@ append_child_value(StringInfo sql, const StepChild *child)
 		appendStringInfoString(sql, is_json(child) ? "pg_catalog.to_jsonb(m1)" : "m1");
 }
 
-/* All children in one value, of the attribute's type. */
+/* Appends all children in one value, of the attribute's type. */
 static void
 append_gathered(StringInfo sql, const StepChild *child)
 {
@@ -391,7 +391,7 @@ append_child(StringInfo sql, const StepChild *child, int number)
  * Arrays of some types there cannot be; their values are passed as text.
  */
 
-/* unnest($1, $2) AS "~u" (u1, u2); of several arguments the parser takes only a bare "unnest". */
+/* Appends unnest($1, $2) AS "~u" (u1, u2); the parser takes several only of a bare "unnest". */
 static void
 append_unnest(StringInfo sql, int n, bool ordinal)
 {
@@ -413,7 +413,7 @@ append_element(StringInfo sql, Oid type, int i)
 						 format_type_extended(type, -1, FORMAT_TYPE_FORCE_QUALIFY));
 }
 
-/* The condition that a row has the step's key. */
+/* Appends the condition that a row has the step's key. */
 static void
 append_same_row(StringInfo sql, const MigrationStep *step)
 {
@@ -425,8 +425,8 @@ append_same_row(StringInfo sql, const MigrationStep *step)
 }
 
 /*
- * The condition on the attributes that make the item's key.  One that some template of a key does
- * not use may be NULL.
+ * Appends the condition on the attributes that make the item's key.  One that some template of a
+ * key does not use may be NULL.
  */
 static void
 append_same_item(StringInfo sql, const MigrationStep *step)
@@ -462,7 +462,7 @@ step_key_attributes(const MigrationStep *step)
  * Statements
  */
 
-/* The rows of the source themselves. */
+/* Appends the rows of the source themselves. */
 static void
 append_rows(StringInfo sql, const MigrationStep *step, const SelectOptions *options)
 {
@@ -530,8 +530,8 @@ append_key_columns(StringInfo sql, const MigrationStep *step)
 }
 
 /*
- * The condition by which a relation, number n from that with the values, belongs to the one before
- * it.  The columns are those of its own or, in the source, of a subselect.
+ * Appends the condition by which a relation, number n from that with the values, belongs to the one
+ * before it.  The columns are those of its own or, in the source, of a subselect.
  */
 static void
 append_step_towards(StringInfo sql, const StepRelation *first, const StepRelation *relation,
@@ -552,8 +552,8 @@ append_step_towards(StringInfo sql, const StepRelation *first, const StepRelatio
 }
 
 /*
- * From values of the relation to the rows of the source, by all relations in between: those that a
- * child is joined by, and parents of which the relation is a parent.
+ * Goes from values of the relation to the rows of the source, by all relations in between: those
+ * that a child is joined by, and parents of which the relation is a parent.
  *
  *		SELECT "~s".* FROM unnest($1) AS "~u" (u1) JOIN shop.inventory AS "~l1" ON "~l1".film_id = "~u".u1
  *		JOIN (SELECT … FROM shop.rental AS src) AS "~s" ON "~s".r1_1 = "~l1".id
@@ -580,7 +580,7 @@ append_referring(StringInfo sql, const MigrationStep *step, const SelectOptions 
 	append_step_towards(sql, options->relation, relation, "\"~s\"", "r1", n + 1);
 }
 
-/* The rows of a relation whose columns have the values, which are of these types. */
+/* Selects the rows of a relation whose columns have the values, which are of these types. */
 static void
 append_valued(StringInfo sql, const StepRelation *relation, bool other, const char *columns)
 {

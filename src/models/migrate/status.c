@@ -24,7 +24,7 @@ typedef struct Parsing
 } Parsing;
 
 static void
-parse(void *arg)
+status_parse(void *arg)
 {
 	Parsing *parsing = arg;
 
@@ -43,7 +43,7 @@ put_steps(ReturnSetInfo *result, Oid relid, const ModelDeclaration *declaration)
 	ItemSpan value;
 	ItemChildren steps;
 
-	if (!migration_try_read(parse, &parsing))
+	if (!migration_try_read(status_parse, &parsing))
 		return;
 	members = item_children(item_root(parsing.item));
 	if (!item_find(&members, (ItemSpan){"steps", 5}, &value) || item_type(value) != ITEM_L)

@@ -36,7 +36,7 @@
 
 extern PGDLLEXPORT Datum dyn_migration_changed(PG_FUNCTION_ARGS);
 
-/* Rows that are in memory at once, unless work_mem is less. */
+/* So many rows are in memory at once, unless work_mem is less. */
 #define PORTION_ROWS 10000
 
 uint64 follower_calls = 0;
@@ -99,7 +99,7 @@ open_followed_table(FunctionCallInfo fcinfo, const TriggerData *trigger, Change 
  * Restoring a dump
  */
 
-/* Whether no two rows of a table can be equal in some columns, by an index that is complete. */
+/* Returns whether no two rows can be equal in some columns, by an index that is complete. */
 static bool
 has_unique_index(Relation rel)
 {
@@ -176,8 +176,9 @@ open_followed(Change *change, char *name)
 }
 
 /*
- * The declaration is in the label of the table of items, which a dump may leave out, and the table
- * may be gone.  Whoever writes to the source can do nothing about that, so writes go on.
+ * Warns of a missing declaration.  It is in the label of the table of items, which a dump may leave
+ * out, and the table may be gone.  Whoever writes to the source can do nothing about that, so
+ * writes go on.
  */
 static void
 warn_of_missing(const Change *change, const char *name)
@@ -208,7 +209,7 @@ warn_of_missing(const Change *change, const char *name)
 				 dyn_follower_literal(name))));
 }
 
-/* False: it is not declared, of which the user is told. */
+/* Returns false, and tells the user, if the migration is not declared. */
 static bool
 find_followed(Change *change, char *name)
 {
@@ -239,7 +240,7 @@ lock_followed(Change *change, char *name)
  * Rows that were changed
  */
 
-/* Rows of a row trigger, or of the transition tables of a statement trigger. */
+/* Holds rows of a row trigger, or of the transition tables of a statement trigger. */
 typedef struct Rows
 {
 	TriggerData *trigger;
@@ -290,7 +291,7 @@ next_row(Rows *rows, int i)
 	return tuplestore_gettupleslot(rows->stores[i], true, false, rows->slots[i]);
 }
 
-/* Whether an update has left a row as it was, by its bytes. */
+/* Returns whether an update has left a row as it was, by its bytes. */
 static bool
 is_unchanged(HeapTuple old, HeapTuple new)
 {
@@ -348,7 +349,7 @@ take_row(Change *change, Rows *rows)
 	change->new[0] = row_of_followed(change, rows->followed, change->new[0]);
 }
 
-/* The n-th row of the old table and that of the new one are versions of one row. */
+/* Takes rows: the n-th of the old table and that of the new one are versions of one row. */
 static void
 take_rows(Change *change, Rows *rows)
 {
@@ -406,7 +407,7 @@ follow_portion(Change *change, const char *name)
 }
 
 static void
-follow(Change *change, Rows *rows, char *name)
+trigger_follow(Change *change, Rows *rows, char *name)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "migration portion", ALLOCSET_DEFAULT_SIZES);
@@ -469,7 +470,7 @@ dyn_migration_changed(PG_FUNCTION_ARGS)
 	store_connect();
 	open_rows(&rows, trigger, open_followed_table(fcinfo, trigger, &change));
 	if (!is_restored(trigger, &change))
-		follow(&change, &rows, trigger->tg_trigger->tgargs[0]);
+		trigger_follow(&change, &rows, trigger->tg_trigger->tgargs[0]);
 	close_rows(&rows);
 	relation_close(change.source, NoLock);
 	SPI_finish();

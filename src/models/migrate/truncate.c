@@ -24,11 +24,11 @@
 
 extern PGDLLEXPORT Datum dyn_migration_truncated(PG_FUNCTION_ARGS);
 
-/* Whether all sessions have the hook. */
+/* This tells whether all sessions have the hook. */
 static bool is_preloaded;
 
 pg_noreturn static void
-refuse(const char *table, const char *migration)
+truncate_refuse(const char *table, const char *migration)
 {
 	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					errmsg("table \"%s\" cannot be truncated, since migration \"%s\" follows it",
@@ -57,13 +57,15 @@ dyn_migration_truncated(PG_FUNCTION_ARGS)
 		trigger->tg_trigger->tgnargs != 1)
 		migration_refuse_call(DYN_INTERNAL ".migration_truncated", "a TRUNCATE trigger");
 	if (!was_partition(trigger))
-		refuse(RelationGetRelationName(trigger->tg_relation), trigger->tg_trigger->tgargs[0]);
+		truncate_refuse(RelationGetRelationName(trigger->tg_relation),
+						trigger->tg_trigger->tgargs[0]);
 	return PointerGetDatum(NULL);
 }
 
 /*
- * A restore in parallel truncates a table before it loads its rows, perhaps when the partition has
- * triggers already: see is_restored() in trigger.c.
+ * Refuses to truncate a partition, unless it is restored.  A restore in parallel truncates a table
+ * before it loads its rows, perhaps when the partition has triggers already: see is_restored() in
+ * trigger.c.
  *
  * The table is not locked yet, and may be gone.  Who may not truncate it gets the server's error, and
  * is not told who follows it.
@@ -81,7 +83,7 @@ check_partition(Oid relid)
 	migration = dyn_follower_of_partition(relid);
 	name = migration == NULL ? NULL : get_rel_name(relid);
 	if (name != NULL)
-		refuse(name, migration);
+		truncate_refuse(name, migration);
 }
 
 static void

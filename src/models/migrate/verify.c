@@ -28,7 +28,7 @@
 extern PGDLLEXPORT Datum dyn_verify_migration(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum dyn_preview_migration(PG_FUNCTION_ARGS);
 
-/* Columns of both queries. */
+/* These are columns of both queries. */
 enum
 {
 	STEP = 1,
@@ -148,7 +148,7 @@ entity_name(const Comparison *c, const char *step, const DynItem *item)
 }
 
 static void
-tell(Comparison *c)
+verify_tell(Comparison *c)
 {
 	if (progress_is_due(&c->told))
 		ereport(NOTICE, (errmsg("migration \"%s\": %lld rows and items compared",
@@ -180,7 +180,7 @@ for_each_row(Comparison *c, const char *sql, void (*callback)(Comparison *c))
 		MemoryContextSwitchTo(old);
 		c->read += (int64) SPI_tuptable->numvals;
 		SPI_freetuptable(SPI_tuptable);
-		tell(c);
+		verify_tell(c);
 	} while (SPI_processed > 0);
 	SPI_cursor_close(portal);
 	MemoryContextSwitchTo(old);
@@ -205,7 +205,7 @@ items_sql(const Comparison *c, bool of_entities)
 }
 
 static void
-begin(FunctionCallInfo fcinfo, Comparison *c, Relation *rel)
+verify_begin(FunctionCallInfo fcinfo, Comparison *c, Relation *rel)
 {
 	argument_require(fcinfo, 0, "migration");
 	InitMaterializedSRF(fcinfo, 0);
@@ -279,7 +279,7 @@ put_new_columns(Comparison *c, const MigrationStep *step)
 	}
 }
 
-/* About tables that the migration follows: no row or item differs, but something is to be known. */
+/* Puts what is to be known about tables that the migration follows: no row or item differs. */
 static void
 put_tables(Comparison *c, const char *before, const List *tables, const char *after)
 {
@@ -303,7 +303,7 @@ dyn_verify_migration(PG_FUNCTION_ARGS)
 	Comparison c = {0};
 	Relation rel;
 
-	begin(fcinfo, &c, &rel);
+	verify_begin(fcinfo, &c, &rel);
 	for_each_row(&c,
 				 psprintf("SELECT m.step, m.source_row, m.item, m.problem, t.item"
 						  " FROM %s.dyn_migration_items(%s::pg_catalog.text, "
@@ -387,7 +387,7 @@ dyn_preview_migration(PG_FUNCTION_ARGS)
 	Comparison c = {0};
 	Relation rel;
 
-	begin(fcinfo, &c, &rel);
+	verify_begin(fcinfo, &c, &rel);
 	c.samples = PG_ARGISNULL(1) ? 3 : PG_GETARG_INT64(1);
 	if (c.samples < 0)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("samples must not be negative")));

@@ -27,7 +27,7 @@
 #include "server/errors.h"
 #include "server/extension.h"
 
-/* A row of the view. */
+/* This is a row of the view. */
 typedef struct ViewRow
 {
 	HeapTuple tuple;
@@ -72,7 +72,7 @@ read_row(const ViewCall *call, HeapTuple tuple)
 	return row;
 }
 
-/* All rows of a statement use one declaration, even if it is changed meanwhile. */
+/* Opens a call.  All rows of a statement use one declaration, even if it is changed meanwhile. */
 static void
 open_call(FunctionCallInfo fcinfo, Relation rel, ViewCall *call)
 {
@@ -99,7 +99,7 @@ attribute_of(const ViewCall *call, int i)
 	return call->writer->columns[i].attribute;
 }
 
-/* A column's value as the attribute is declared, unless it is to be absent. */
+/* Writes a column's value as the attribute is declared, unless it is to be absent. */
 static void
 write_column(const ViewCall *call, int i, const ViewRow *row, ItemBuilder *b)
 {
@@ -128,7 +128,7 @@ fail_twice(const ViewCall *call)
 					errdetail("Two of its columns show one attribute.")));
 }
 
-/* A view that was written by hand may show an attribute in several columns. */
+/* Finishes an item.  A view that was written by hand may show an attribute in several columns. */
 static DynItem *
 finish_item(const ViewCall *call, ItemBuilder *b)
 {
@@ -137,7 +137,7 @@ finish_item(const ViewCall *call, ItemBuilder *b)
 	return item_build_finish(b);
 }
 
-/* All attributes of a new row, by their declared names. */
+/* Returns all attributes of a new row, by their declared names. */
 static DynItem *
 logical_item(const ViewCall *call)
 {
@@ -170,7 +170,7 @@ is_changed(const ViewCall *call, int i)
 	return !same_value(call, i, call->new_row.nulls[i], call->new_row.values[i], &call->old_row);
 }
 
-/* What a column shows of an item; false: NULL. */
+/* Reads what a column shows of an item; returns false for NULL. */
 static bool
 read_column(const ViewCall *call, int i, const DynItem *item, Datum *value)
 {
@@ -183,8 +183,8 @@ read_column(const ViewCall *call, int i, const DynItem *item, Datum *value)
 }
 
 /*
- * The row for RETURNING, with what the view shows of the item that was written: as given, if it shows
- * just that.
+ * Returns the row for RETURNING, with what the view shows of the item that was written: as given,
+ * if it shows just that.
  */
 static HeapTuple
 returned_row(const ViewCall *call)
@@ -214,7 +214,7 @@ returned_row(const ViewCall *call)
  * What is there
  */
 
-/* Whether the view would show of the item what the statement has seen. */
+/* Raises an error unless the view would show of the item what the statement has seen. */
 static void
 check_unchanged(const ViewCall *call, const DynItem *item)
 {
@@ -235,7 +235,7 @@ check_unchanged(const ViewCall *call, const DynItem *item)
 	}
 }
 
-/* As WITH CHECK OPTION has it. */
+/* Checks that the view shows the item, as WITH CHECK OPTION does. */
 static void
 check_visible(const ViewCall *call, const DynItem *item)
 {
@@ -324,7 +324,7 @@ insert_row(ViewCall *call)
  * UPDATE and DELETE
  */
 
-/* The statement has read the row. */
+/* Opens a row for a write; the statement has read it. */
 static void
 open_read_row(const ViewCall *call, ItemWriter *writer)
 {
@@ -332,7 +332,7 @@ open_read_row(const ViewCall *call, ItemWriter *writer)
 	store_writer_after_read(writer->store);
 }
 
-/* The key of the item that a row shows: the view shows no items that are not where they belong. */
+/* Finds the key of a row's item: the view shows no items that are not where they belong. */
 static void
 find_key(ViewCall *call, const ItemWriter *writer, ItemWrite *write)
 {
@@ -352,9 +352,10 @@ find_key(ViewCall *call, const ItemWriter *writer, ItemWrite *write)
 }
 
 /*
- * No item has the key that the row's values make.  It has been deleted since, or its key is made
- * of an attribute that is written in another way than its type prints, like a timestamp with
- * fewer digits: then nothing would ever be done, which must not pass for success.
+ * Raises an error if the key that the row's values make may be of no item for another reason than
+ * that it has been deleted since: the key is made of an attribute that is written in another way
+ * than its type prints, like a timestamp with fewer digits.  Then nothing would ever be done, which
+ * must not pass for success.
  */
 static void
 check_gone(const ViewCall *call)
@@ -398,7 +399,7 @@ write_changed(const ViewCall *call, ItemSpan name, Bitmapset **changed, ItemBuil
 	return false;
 }
 
-/* The item with the columns that have changed, by the names of the declaration. */
+/* Returns the item with the columns that have changed, by the names of the declaration. */
 static DynItem *
 changed_item(const ViewCall *call, const DynItem *old)
 {
@@ -488,7 +489,7 @@ delete_row(ViewCall *call)
 	return write.old == NULL ? NULL : call->old_row.tuple;
 }
 
-/* What the trigger returns is the row of RETURNING; none: nothing was done, and is not counted. */
+/* Changes an item.  It returns the row of RETURNING; none: nothing was done, and is not counted. */
 PG_FUNCTION_INFO_V1(dyn_entity_view_change);
 Datum
 dyn_entity_view_change(PG_FUNCTION_ARGS)

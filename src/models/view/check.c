@@ -50,7 +50,8 @@ is_full(const Check *check)
 }
 
 static void
-report(Check *check, const DynItem *key, ItemSpan entity, const char *problem, const char *detail)
+entities_report(Check *check, const DynItem *key, ItemSpan entity, const char *problem,
+				const char *detail)
 {
 	Datum values[4];
 	bool nulls[4] = {key == NULL, entity.len == 0, false, detail == NULL};
@@ -104,7 +105,7 @@ is_shown(List *members, const DynItem *item)
 	return true;
 }
 
-/* Items that are older than an index may have keys that cannot be in it. */
+/* Checks indexes: items that are older than one may have keys that cannot be in it. */
 static void
 check_indexes(Check *check, const Entity *entity, const DynItem *item)
 {
@@ -114,8 +115,8 @@ check_indexes(Check *check, const Entity *entity, const DynItem *item)
 
 		if (entity_view_needs_index(entity, check->table, index) &&
 			!dyn_index_has(check->table, index, item))
-			report(check, key_of(check, item), entity->name, "not shown by views",
-				   psprintf("index \"%s\" leaves it out", item_quoted(index->name)));
+			entities_report(check, key_of(check, item), entity->name, "not shown by views",
+							psprintf("index \"%s\" leaves it out", item_quoted(index->name)));
 	}
 }
 
@@ -127,17 +128,17 @@ check_as_entity(Check *check, int number, const DynItem *item)
 	ListCell *cell;
 
 	foreach (cell, problems)
-		report(check, key_of(check, item), entity->name, "not as declared", lfirst(cell));
+		entities_report(check, key_of(check, item), entity->name, "not as declared", lfirst(cell));
 	if (problems != NIL)
 		return;
 	if (!is_shown(list_nth(check->members, number), item))
-		report(check, key_of(check, item), entity->name, "not shown by views",
-			   "an attribute of its key is not written as its type writes it");
+		entities_report(check, key_of(check, item), entity->name, "not shown by views",
+						"an attribute of its key is not written as its type writes it");
 	else
 		check_indexes(check, entity, item);
 }
 
-/* "Org", "Project" */
+/* Returns "Org", "Project". */
 static char *
 name_entities(const Check *check, List *numbers)
 {
@@ -174,17 +175,17 @@ check_item(Datum datum, void *arg)
 			numbers = lappend_int(numbers, foreach_current_index(cell));
 	}
 	if (numbers == NIL)
-		report(check, key_of(check, item), (ItemSpan){0}, "no entity", NULL);
+		entities_report(check, key_of(check, item), (ItemSpan){0}, "no entity", NULL);
 	else if (list_length(numbers) > 1)
-		report(check, key_of(check, item), (ItemSpan){0}, "several entities",
-			   name_entities(check, numbers));
+		entities_report(check, key_of(check, item), (ItemSpan){0}, "several entities",
+						name_entities(check, numbers));
 	else
 		check_as_entity(check, linitial_int(numbers), item);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(check->item_context);
 }
 
-/* A page at a time, so that a check that has found enough ends. */
+/* Checks items a page at a time, so that a check that has found enough ends. */
 static void
 check_items(Check *check, const FrontCall *call)
 {
@@ -220,7 +221,7 @@ check_items(Check *check, const FrontCall *call)
  * Views
  */
 
-/* A view to check, and what is found.  Any role may own the view. */
+/* This is a view to check, and what is found.  Any role may own the view. */
 typedef struct ViewCheck
 {
 	const Check *check;
@@ -272,8 +273,8 @@ read_view(void *arg)
 }
 
 /*
- * Any role can create a view of the table with any text in it, so an error is reported as a
- * problem.
+ * Checks a view.  Any role can create one of the table with any text in it, so an error is reported
+ * as a problem.
  */
 static void
 check_view(Check *check, Relation rel)
@@ -284,17 +285,17 @@ check_view(Check *check, Relation rel)
 	if (error == NULL)
 	{
 		if (read.problem != NULL)
-			report(check, NULL, read.entity, "view out of date", read.problem);
+			entities_report(check, NULL, read.entity, "view out of date", read.problem);
 		return;
 	}
 	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED || error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN)
 		ReThrowError(error);
-	report(check, NULL, (ItemSpan){0}, "view unreadable",
-		   psprintf("view \"%s\" is not as dyn_create_entity_view() makes it: %s",
-					RelationGetRelationName(rel), error->message));
+	entities_report(check, NULL, (ItemSpan){0}, "view unreadable",
+					psprintf("view \"%s\" is not as dyn_create_entity_view() makes it: %s",
+							 RelationGetRelationName(rel), error->message));
 }
 
-/* A view that another session has locked is reported as locked, and not waited for. */
+/* Checks views.  One that another session has locked is reported as locked, and not waited for. */
 static void
 check_views(Check *check)
 {
@@ -310,8 +311,8 @@ check_views(Check *check)
 			continue;
 		if (!ConditionalLockRelationOid(relid, AccessShareLock))
 		{
-			report(check, NULL, (ItemSpan){0}, "view locked",
-				   psprintf("view \"%s\" is locked by another session", name));
+			entities_report(check, NULL, (ItemSpan){0}, "view locked",
+							psprintf("view \"%s\" is locked by another session", name));
 			continue;
 		}
 		/* it may be gone by now */
@@ -347,7 +348,7 @@ members_of(const Entity *entity, const DynTable *table)
 }
 
 static void
-prepare(Check *check, Relation rel)
+entities_prepare(Check *check, Relation rel)
 {
 	ListCell *cell;
 
@@ -376,7 +377,7 @@ dyn_check_entities(PG_FUNCTION_ARGS)
 	check.max = argument_positive(fcinfo, 1, "max_problems");
 	InitMaterializedSRF(fcinfo, 0);
 	rel = dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, &check.table);
-	prepare(&check, rel);
+	entities_prepare(&check, rel);
 	check_views(&check);
 	rights_take_for_rows(rel, false, &before);
 	if (!is_full(&check))

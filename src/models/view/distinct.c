@@ -27,7 +27,7 @@
 
 static get_index_stats_hook_type next_hook;
 
-/* The index that is not there. */
+/* This is the index that is not there. */
 typedef struct AttributeIndex
 {
 	IndexOptInfo index;
@@ -39,7 +39,7 @@ typedef struct AttributeIndex
  * How many values there are
  */
 
-/* What an expression is below casts that change nothing, and below what outer joins make of it. */
+/* Returns what an expression is below casts that change nothing and what outer joins make of it. */
 static Node *
 below(const PlannerInfo *root, Node *node)
 {
@@ -52,7 +52,7 @@ below(const PlannerInfo *root, Node *node)
 	return node;
 }
 
-/* Whether a key is made of literals, or of them and of an attribute as it is. */
+/* Returns whether a key is made of literals, or of them and of an attribute as it is. */
 static bool
 makes_key(const MemberCall *call, const void *asked)
 {
@@ -70,8 +70,8 @@ makes_key(const MemberCall *call, const void *asked)
 }
 
 /*
- * As many as there are keys.  Of several keys that it makes the least count is taken, since what
- * is known of a column is about the keys of all entities.  -1: not known.
+ * Returns as many as there are keys, or -1 if that is not known.  Of several keys that it makes the
+ * least count is taken, since what is known of a column is about the keys of all entities.
  */
 static double
 values_in_keys(PlannerInfo *root, List *calls, Node *asked)
@@ -96,8 +96,8 @@ values_in_keys(PlannerInfo *root, List *calls, Node *asked)
 }
 
 /*
- * The values of an attribute of which nothing is known are supposed to be among those of what it
- * has to be equal to, as those of a foreign key are.
+ * Returns how many values an attribute has of which nothing is known: they are supposed to be among
+ * those of what it has to be equal to, as those of a foreign key are.
  */
 static double
 values_joined(PlannerInfo *root, const RelOptInfo *rel, Node *node)
@@ -150,7 +150,7 @@ count_values(PlannerInfo *root, const AttributeIndex *attributes, Node *node)
  * What the planner asks
  */
 
-/* It is never scanned; that it has this function is what it is known by. */
+/* Raises an error: the index is never scanned, and is known by having this function. */
 static void
 no_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total,
 		Selectivity *selectivity, double *correlation, double *pages)
@@ -169,8 +169,8 @@ find_attributes(const RelOptInfo *rel)
 }
 
 /*
- * Whether an index has no expressions: so it is ours that the planner asks for.  For others it may
- * have nothing in "vardata".
+ * Returns whether an index has no expressions: so it is ours that the planner asks for.  For others
+ * it may have nothing in "vardata".
  */
 static bool
 is_ours(Oid indexoid)
@@ -183,7 +183,7 @@ is_ours(Oid indexoid)
 	return ours;
 }
 
-/* A row of pg_statistic that says this alone: of NULLs there are none, and no values are listed. */
+/* Returns a row of pg_statistic that says this alone: no NULLs, and no values that are listed. */
 static HeapTuple
 make_statistics(double distinct)
 {
@@ -227,8 +227,8 @@ get_statistics(PlannerInfo *root, Oid indexoid, AttrNumber column, VariableStatD
  */
 
 /*
- * An index that is there and has no expressions, for which the planner asks for none.  Ours goes by
- * its OID, since other extensions look up the names of all indexes of a table.
+ * Returns an index that is there and has no expressions, for which the planner asks for none.  Ours
+ * goes by its OID, since other extensions look up the names of all indexes of a table.
  */
 static Oid
 namesake(const RelOptInfo *rel)

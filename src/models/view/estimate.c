@@ -23,7 +23,7 @@
  */
 #define LEAST_RANGE 0.002
 
-/* Which part of the items has a key that is made of what is known of its values. */
+/* Returns which part of the items has a key that is made of what is known of its values. */
 static Selectivity
 key_part(PlannerInfo *root, const MemberCall *call, const KnownValues *known)
 {
@@ -37,7 +37,7 @@ key_part(PlannerInfo *root, const MemberCall *call, const KnownValues *known)
 	return clauselist_selectivity(root, clauses, (int) call->column->varno, JOIN_INNER, NULL);
 }
 
-/* Which part has a key that begins with the template's literals. */
+/* Returns which part has a key that begins with the template's literals. */
 static Selectivity
 literal_part(PlannerInfo *root, const MemberCall *call)
 {
@@ -131,9 +131,9 @@ is_given_by(const MemberCall *call, const void *clauses)
 }
 
 /*
- * What the calls of a table leave of it, together with the clauses that say values.  Of these the
- * planner knows nothing, so that they select by what the keys say, and nothing more: they are
- * estimated after the calls, which come from a view.
+ * Returns what the calls of a table leave of it, together with the clauses that say values.  Of
+ * these the planner knows nothing, so that they select by what the keys say, and nothing more: they
+ * are estimated after the calls, which come from a view.
  */
 static Selectivity
 calls_part(PlannerInfo *root, const RelOptInfo *rel, List *calls)

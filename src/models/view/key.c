@@ -16,7 +16,7 @@
 #include "server/errors.h"
 
 static bool
-same(ItemSpan a, ItemSpan b)
+key_same(ItemSpan a, ItemSpan b)
 {
 	return item_compare_bytes(a, b) == 0;
 }
@@ -25,7 +25,7 @@ same(ItemSpan a, ItemSpan b)
  * Keys
  */
 
-/* An index's key that is an attribute as it is needs no template, but is one all the same. */
+/* Returns an attribute that is an index's key as it is, as a key with a template made for it. */
 static EntityKey *
 natural_key(const Entity *entity, ItemSpan attribute)
 {
@@ -46,7 +46,7 @@ natural_key(const Entity *entity, ItemSpan attribute)
 	return key;
 }
 
-/* NULL: the entity has no such key. */
+/* Returns the key, or NULL if the entity has no such key. */
 static const EntityKey *
 key_of(const Entity *entity, ItemSpan attribute)
 {
@@ -55,7 +55,7 @@ key_of(const Entity *entity, ItemSpan attribute)
 	return key != NULL ? key : natural_key(entity, attribute);
 }
 
-/* What is in a map may be missing, though the map is there. */
+/* Returns whether a part is required.  What is in a map may be missing, though the map is there. */
 static bool
 part_is_required(const Entity *entity, const TemplatePart *part)
 {
@@ -67,7 +67,7 @@ part_is_required(const Entity *entity, const TemplatePart *part)
 	return part->npath == 1 && attribute != NULL && attribute->required;
 }
 
-/* Whether each item that is as declared has the key. */
+/* Returns whether each item that is as declared has the key. */
 static bool
 is_required(const Entity *entity, const EntityKey *key)
 {
@@ -83,7 +83,7 @@ is_required(const Entity *entity, const EntityKey *key)
 	return true;
 }
 
-/* Whether all items of an entity are in an index, which is filled. */
+/* Returns whether all items of an entity are in an index, which is filled. */
 bool
 entity_view_needs_index(const Entity *entity, const DynTable *table, const DynIndex *index)
 {
@@ -104,7 +104,7 @@ entity_view_needs_index(const Entity *entity, const DynTable *table, const DynIn
  * Those of a view
  */
 
-/* Whether a key is among those of a view. */
+/* Returns whether a key is among those of a view. */
 bool
 entity_view_has_key(List *keys, ItemSpan attribute)
 {
@@ -112,7 +112,7 @@ entity_view_has_key(List *keys, ItemSpan attribute)
 
 	foreach (cell, keys)
 	{
-		if (same(((EntityViewKey *) lfirst(cell))->key->attribute, attribute))
+		if (key_same(((EntityViewKey *) lfirst(cell))->key->attribute, attribute))
 			return true;
 	}
 	return false;
@@ -186,8 +186,8 @@ entity_view_definition(const Entity *entity, const EntityViewKey *key)
  */
 
 /*
- * Whether a view's definitions are those of the declaration.  Each names the key that it is about.  A
- * view that lacks keys of an index shows the same items, if they are as declared.
+ * Returns whether a view's definitions are those of the declaration.  Each names the key that it is
+ * about.  A view that lacks keys of an index shows the same items, if they are as declared.
  */
 static bool
 has_keys_of(const Entity *entity, const EntityView *view)
@@ -206,9 +206,9 @@ has_keys_of(const Entity *entity, const EntityView *view)
 }
 
 /*
- * Whether a view is what it would be made today.  A column whose attribute is not declared any more does
- * no harm: it shows what there is, and cannot be written to.  *changed: the attribute whose type is
- * another one, or NULL.
+ * Returns whether a view is what it would be made today.  A column whose attribute is not declared
+ * any more does no harm: it shows what there is, and cannot be written to.  *changed: the attribute
+ * whose type is another one, or NULL.
  */
 EntityViewState
 entity_view_state(const Entity *entity, const EntityView *view, const EntityAttribute **changed)

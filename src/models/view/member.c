@@ -16,8 +16,8 @@
 static TextCache cache = {.name = "definitions of entities' items", .max = 256, .max_key = 8192};
 
 /*
- * Types with several input forms of one value, of which one is commonly used.  Timestamps are not
- * among them: the number of fractional digits varies.
+ * Returns whether a type has several input forms of one value, of which one is commonly used.
+ * Timestamps are not among them: the number of fractional digits varies.
  */
 bool
 member_is_canonical(const ValueType *type)
@@ -25,7 +25,7 @@ member_is_canonical(const ValueType *type)
 	return type->type == ITEM_S && (type->sql == UUIDOID || type->sql == DATEOID);
 }
 
-/* Written in one way only, so that the value says what is stored, or so by what dyn_is_entity() asks for. */
+/* Returns whether values of a type are written in one way only, or by what dyn_is_entity() asks. */
 bool
 member_is_determined(const ValueType *type)
 {
@@ -54,7 +54,7 @@ member_is_determined(const ValueType *type)
  */
 
 static bool
-same(ItemSpan a, ItemSpan b)
+member_same(ItemSpan a, ItemSpan b)
 {
 	return item_compare_bytes(a, b) == 0;
 }
@@ -69,7 +69,7 @@ template_uses(const EntityTemplate *choice, ItemSpan name)
 	{
 		const TemplatePart *part = &choice->template->parts[i];
 
-		if (part->npath > 0 && same(part->path[0], name))
+		if (part->npath > 0 && member_same(part->path[0], name))
 			return true;
 	}
 	if (choice->when == NULL)
@@ -89,7 +89,7 @@ key_uses(const EntityKey *key, const EntityAttribute *attribute)
 	return false;
 }
 
-/* Types of SQL that do not matter are left out: they may be dropped or renamed. */
+/* Prints an attribute.  Types of SQL that do not matter are left out: they may change. */
 static void
 print_attribute(JsonWriter *json, const EntityAttribute *attribute)
 {
@@ -97,7 +97,7 @@ print_attribute(JsonWriter *json, const EntityAttribute *attribute)
 															 : item_type_code(attribute->type.type);
 
 	json_write_member(json, attribute->name);
-	if (same(attribute->name, attribute->stored))
+	if (member_same(attribute->name, attribute->stored))
 	{
 		json_write_string(json, NULL, type);
 		return;
@@ -115,7 +115,7 @@ compare_names(const ListCell *a, const ListCell *b)
 							  ((const EntityAttribute *) lfirst(b))->name);
 }
 
-/* Those that the key is made of, by name: what an entity declares in another order is the same definition. */
+/* Prints the attributes of a key by name, so that their order in the entity does not matter. */
 static void
 print_attributes(JsonWriter *json, const Entity *entity, const EntityKey *key)
 {
@@ -147,7 +147,7 @@ print_key(JsonWriter *json, const EntityKey *key)
 	json_write_end_array(json);
 }
 
-/* What a view that looks at this key has as its definition; required: all items of the entity have it. */
+/* Returns the definition that a view by this key has; required: all items of the entity have it. */
 char *
 member_definition(const Entity *entity, const EntityKey *key, bool required)
 {
@@ -167,7 +167,7 @@ member_definition(const Entity *entity, const EntityKey *key, bool required)
 	return json.text->data;
 }
 
-/* Placeholders are looked for in items. */
+/* Replaces names in placeholders by stored ones, which are looked for in items. */
 static void
 use_stored_names(const Entity *entity, const EntityKey *key)
 {
@@ -214,8 +214,8 @@ read_definition(Member *member, ItemSpan definition)
 }
 
 /*
- * Whether it is written as we write it.  Then its types of SQL are of pg_catalog, with their schema,
- * and what is made of it depends on nothing else.
+ * Returns whether it is written as we write it.  Then its types of SQL are of pg_catalog, with
+ * their schema, and what is made of it depends on nothing else.
  */
 static bool
 is_ours(const Member *member, ItemSpan definition)
@@ -270,7 +270,7 @@ has_type(const Entity *entity, const ItemChildren *attributes, MemberMemory *mem
 	if (entity->type_attribute.len == 0)
 		return true;
 	return item_find_near(attributes, entity->type_attribute, &memory->type, &value) &&
-		   item_type(value) == ITEM_S && same(item_payload(value), entity->type);
+		   item_type(value) == ITEM_S && member_same(item_payload(value), entity->type);
 }
 
 static bool
@@ -292,10 +292,10 @@ is_exact(const MemberExact *exact, const ItemChildren *attributes, uint32 *place
 	value_write(exact->writer, &b, value);
 	(void) item_build_end(&b);
 	written = item_children(item_root(item_build_finish(&b)));
-	return item_find(&written, exact->stored, &again) && same(stored, again);
+	return item_find(&written, exact->stored, &again) && member_same(stored, again);
 }
 
-/* Null means that the attribute is absent. */
+/* Returns whether a condition holds.  Null means that the attribute is absent. */
 static bool
 when_holds(const Entity *entity, const DynItem *when, const ItemChildren *attributes)
 {
@@ -312,7 +312,7 @@ when_holds(const Entity *entity, const DynItem *when, const ItemChildren *attrib
 		bool found = item_find(attributes, entity_attribute(entity, name)->stored, &value);
 
 		if (item_type(expected) == ITEM_NULL ? found && item_type(value) != ITEM_NULL
-											 : !found || !same(expected, value))
+											 : !found || !member_same(expected, value))
 			return false;
 	}
 	return true;
@@ -326,9 +326,9 @@ find_part(const TemplatePart *part, ItemSpan root, const ItemChildren *attribute
 							: template_find(part, root, value);
 }
 
-/* Whether a string begins with another, which is cut off then. */
+/* Returns whether a string begins with another, which is cut off then. */
 static bool
-take(ItemSpan *string, ItemSpan beginning)
+member_take(ItemSpan *string, ItemSpan beginning)
 {
 	if (string->len < beginning.len ||
 		(beginning.len > 0 && memcmp(string->data, beginning.data, beginning.len) != 0))
@@ -338,7 +338,7 @@ take(ItemSpan *string, ItemSpan beginning)
 	return true;
 }
 
-/* Whether a key is what a template makes: each part is compared as soon as it is there. */
+/* Returns whether a key is what a template makes: each part is compared as soon as it is there. */
 static bool
 is_rendered(const Template *t, ItemSpan key, ItemSpan root, const ItemChildren *attributes,
 			StringInfo out, uint32 *places)
@@ -357,7 +357,7 @@ is_rendered(const Template *t, ItemSpan key, ItemSpan root, const ItemChildren *
 				return false;
 			piece = (ItemSpan){out->data, (uint32) out->len};
 		}
-		if (!take(&key, piece))
+		if (!member_take(&key, piece))
 			return false;
 	}
 	return key.len == 0;
@@ -383,7 +383,7 @@ key_matches(const Member *member, ItemSpan root, const ItemChildren *attributes,
 		return false;
 	if (t->whole)
 		return find_part(t->parts, root, attributes, &memory->parts[0], &whole) &&
-			   same(whole, value);
+			   member_same(whole, value);
 	return item_type(value) == ITEM_S &&
 		   is_rendered(t, item_payload(value), root, attributes, &memory->out, memory->parts);
 }
@@ -472,8 +472,8 @@ get_state(FunctionCallInfo fcinfo)
 		return state;
 	if (state != NULL)
 	{
-		if (same(text_span(state->definition),
-				 text_span(PG_GETARG_TEXT_PP(MEMBER_DEFINITION_ARGUMENT))))
+		if (member_same(text_span(state->definition),
+						text_span(PG_GETARG_TEXT_PP(MEMBER_DEFINITION_ARGUMENT))))
 			return state;
 		fcinfo->flinfo->fn_extra = NULL;
 		MemoryContextDelete(state->context);

@@ -32,13 +32,13 @@
 #include "models/entity/entity.h"
 #include "server/text_cache.h"
 
-/* Arguments of dyn_is_entity() */
+/* These are arguments of dyn_is_entity(). */
 #define MEMBER_ITEM_ARGUMENT 0
 #define MEMBER_DEFINITION_ARGUMENT 1
 #define MEMBER_COLUMN_ARGUMENT 2
 #define MEMBER_ARGUMENTS 3
 
-/* An attribute that has to be written as its SQL value would be. */
+/* This is an attribute that has to be written as its SQL value would be. */
 typedef struct MemberExact
 {
 	ItemSpan stored;
@@ -56,8 +56,8 @@ typedef struct Member
 } Member;
 
 /*
- * What is kept from one item to the next: memory for keys, and where attributes were found last, since
- * items of an entity have the same ones.
+ * Holds what is kept from one item to the next: memory for keys, and where attributes were found
+ * last, since items of an entity have the same ones.
  */
 typedef struct MemberMemory
 {
@@ -79,7 +79,7 @@ extern bool member_is_canonical(const ValueType *type);
 /* member_constant.c: the definition as a constant in plans */
 extern Node *member_simplify(const SupportRequestSimplify *request);
 
-/* member_key.c: what the first parts of the key's only template make of values */
+/* Holds what the first parts of the key's only template make of values (member_key.c). */
 typedef struct MemberValues
 {
 	int n;

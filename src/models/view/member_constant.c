@@ -27,7 +27,7 @@
 
 #define TYPE_NAME "entity"
 
-/* The input function of dynamo_internal.entity */
+/* Refuses values, as the input function of dynamo_internal.entity. */
 PG_FUNCTION_INFO_V1(dyn_entity_in);
 Datum
 dyn_entity_in(PG_FUNCTION_ARGS)
@@ -39,7 +39,7 @@ dyn_entity_in(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* The output function of dynamo_internal.entity */
+/* Shows the entity's name, as the output function of dynamo_internal.entity. */
 PG_FUNCTION_INFO_V1(dyn_entity_out);
 Datum
 dyn_entity_out(PG_FUNCTION_ARGS)
@@ -50,8 +50,8 @@ dyn_entity_out(PG_FUNCTION_ARGS)
 }
 
 /*
- * Not by a name that is looked up, which needs USAGE on the schema: a role that reads a view need not
- * have that.
+ * Finds the type, not by a name that is looked up, which needs USAGE on the schema: a role that
+ * reads a view need not have that.
  */
 static Oid
 entity_type(Oid schema)
@@ -60,7 +60,7 @@ entity_type(Oid schema)
 						   ObjectIdGetDatum(schema));
 }
 
-/* The same function with the definition as a constant of the type; InvalidOid: it is that one. */
+/* Finds the same function with the definition as a constant of the type, unless it is that one. */
 static Oid
 entity_function(Oid function, Oid schema, Oid type)
 {
@@ -77,8 +77,8 @@ entity_function(Oid function, Oid schema, Oid type)
 }
 
 /*
- * postgres_fdw may send a condition on a foreign table elsewhere, as a text, and so does Citus with
- * one on a distributed table.
+ * Returns whether a condition may go elsewhere as a text: postgres_fdw may send one on a foreign
+ * table, and so does Citus with one on a distributed table.
  */
 static bool
 is_elsewhere(const PlannerInfo *root, const Node *item)
@@ -95,8 +95,9 @@ is_elsewhere(const PlannerInfo *root, const Node *item)
 }
 
 /*
- * The call of dyn_is_entity() with its definition as a constant that EXPLAIN shows by name, or NULL.  An
- * expression that is not planned stays as it is: Citus simplifies what it sends to other nodes as a text.
+ * Returns the call of dyn_is_entity() with its definition as a constant that EXPLAIN shows by name,
+ * or NULL.  An expression that is not planned stays as it is: Citus simplifies what it sends to
+ * other nodes as a text.
  */
 Node *
 member_simplify(const SupportRequestSimplify *request)

@@ -18,13 +18,13 @@
 #include "server/errors.h"
 #include "server/extension.h"
 
-/* Characters of a date in ISO 8601. */
+/* A date in ISO 8601 has so many characters. */
 #define ISO_DATE 10
 
-/* Characters of 4 bytes that are longer than any key. */
+/* So many characters of 4 bytes are longer than any key. */
 #define HIGHEST (DYN_MAX_PARTITION_KEY / 4 + 1)
 
-/* Columns of other types hold no keys: 0. */
+/* Returns what a column holds; those of other types hold no keys: 0. */
 ItemType
 member_column_type(Oid column)
 {
@@ -41,7 +41,7 @@ member_column_type(Oid column)
 	}
 }
 
-/* An item of one attribute; NULL if it cannot hold the value.  It can be of that type, or that is an error. */
+/* Returns an item of one attribute, or NULL if an attribute of that type cannot hold the value. */
 static DynItem *
 try_item(ItemSpan name, const ValueType *type, Datum value)
 {
@@ -90,7 +90,7 @@ attribute_item(const Member *member, const TemplatePart *part, Oid sql, Datum va
 	return type.type == 0 ? NULL : try_item(part->path[0], &type, value);
 }
 
-/* A placeholder that is the whole key: the attribute with its type. */
+/* Renders a placeholder that is the whole key: the attribute with its type. */
 static bool
 render_whole(const TemplatePart *part, ItemType type, const DynItem *item, Datum *result)
 {
@@ -142,8 +142,8 @@ render_parts(const Member *member, const Template *t, int nparts, const MemberVa
 }
 
 /*
- * The text of a timestamp may have any zone of up to 16 hours, and any form of the time of day.  It
- * begins with a date, which is that of a time that is so far away at most.
+ * Shifts a timestamp: its text may have any zone of up to 16 hours, and any form of the time of
+ * day.  It begins with a date, which is that of a time that is so far away at most.
  */
 static Datum
 shifted(Oid sql, Datum value, bool upper)
@@ -158,8 +158,8 @@ shifted(Oid sql, Datum value, bool upper)
 }
 
 /*
- * What the next placeholder's text is at least, or at most begins with, if its value is not below or
- * above another one.  Nothing: it may be any.
+ * Appends what the next placeholder's text is at least, or at most begins with, if its value is not
+ * below or above another one.  Nothing: it may be any.
  */
 static void
 append_end(const Member *member, const TemplatePart *part, Oid sql, Datum value, bool upper,
@@ -187,7 +187,7 @@ append_end(const Member *member, const TemplatePart *part, Oid sql, Datum value,
 	out->data[len] = '\0';
 }
 
-/* Above all keys: none is as long. */
+/* Appends what is above all keys: none is as long. */
 static void
 append_highest(StringInfo out)
 {
@@ -207,9 +207,9 @@ member_is_highest(Datum key)
 }
 
 /*
- * What the first parts of the key's only template make of the values of their placeholders; upper:
- * the smallest key above all that begin with it.  If there is a value more, it is the least or the
- * most that the next placeholder can be.  False: no key is like that.
+ * Renders what the first parts of the key's only template make of the values of their placeholders;
+ * upper: the smallest key above all that begin with it.  If there is a value more, it is the least
+ * or the most that the next placeholder can be.  Returns false if no key is like that.
  */
 bool
 member_render(const Member *member, ItemType type, int nparts, bool upper,
@@ -251,7 +251,7 @@ typedef struct KeyCall
 
 #define FIRST_VALUE 4
 
-/* The arguments but the values, which are read once, are constants where the planner makes a call. */
+/* Returns whether the planner may have made a call: all but values, read once, is constant. */
 static bool
 is_planned(FunctionCallInfo fcinfo)
 {
@@ -263,7 +263,7 @@ is_planned(FunctionCallInfo fcinfo)
 	return true;
 }
 
-/* One for each placeholder of the first parts, and perhaps one for the next part. */
+/* Returns whether values are as many as placeholders, with one for the next part perhaps. */
 static bool
 has_values(const Template *t, int nparts, int n)
 {
@@ -276,7 +276,7 @@ has_values(const Template *t, int nparts, int n)
 		   (n == needed + 1 && nparts < t->nparts && t->parts[nparts].npath > 0);
 }
 
-/* Any user can call the function, so its arguments are checked. */
+/* Checks the arguments, since any user can call the function. */
 static void
 check_call(FunctionCallInfo fcinfo, const KeyCall *call)
 {
@@ -289,7 +289,7 @@ check_call(FunctionCallInfo fcinfo, const KeyCall *call)
 						errhint("Conditions that the planner makes have them.")));
 }
 
-/* Once for each call site: its arguments but the values are constants. */
+/* Reads the call once for each site: its arguments but the values are constants. */
 static KeyCall *
 get_call(FunctionCallInfo fcinfo)
 {

@@ -39,7 +39,7 @@
 extern PGDLLEXPORT Datum dyn_attribute_value(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum dyn_is_entity(PG_FUNCTION_ARGS);
 
-/* Values of a list, all of whose keys are made each time that the planner asks for a condition. */
+/* A list has at most so many values, whose keys are all made each time the planner asks. */
 #define MAX_LIST 1000
 
 /*
@@ -61,7 +61,7 @@ constant_span(const Const *constant)
 	return text_span(DatumGetTextPP(constant->constvalue));
 }
 
-/* The definition in a call: a text, or what member_simplify() has made of it. */
+/* Returns the definition in a call: a text, or what member_simplify() has made of it. */
 static Const *
 definition_constant(Node *node)
 {
@@ -146,7 +146,7 @@ member_attribute_item(Node *node)
 	return linitial(function->args);
 }
 
-/* The type of DynamoDB's that dynamo_internal.attribute() gives of our item's attribute; 0: it is something else. */
+/* Returns the type that dynamo_internal.attribute() gives of our item's attribute, or 0. */
 static ItemType
 attribute_type(Node *node, const MemberCall *call, ItemSpan stored, Oid *sql)
 {
@@ -167,8 +167,8 @@ attribute_type(Node *node, const MemberCall *call, ItemSpan stored, Oid *sql)
 }
 
 /*
- * Whether SQL values that are equal are one attribute: because the type is read in one way only,
- * or because dyn_is_entity() looks whether it is written as it is by us.
+ * Returns whether SQL values that are equal are one attribute: because the type is read in one way
+ * only, or because dyn_is_entity() looks whether it is written as it is by us.
  */
 static bool
 equality_suffices(const EntityAttribute *attribute, ItemType type, Oid sql)
@@ -187,7 +187,7 @@ is_integer(Oid type)
 	return type == INT2OID || type == INT4OID || type == INT8OID;
 }
 
-/* Whether a value of a type is written as the attribute is, if it equals its value. */
+/* Returns whether a value of a type is written as the attribute is, if it equals its value. */
 static bool
 same_writing(Oid attribute, Oid value)
 {
@@ -196,8 +196,9 @@ same_writing(Oid attribute, Oid value)
 }
 
 /*
- * Of a view below an outer join columns are placeholders of the planner's.  Where the table is read
- * they are what they stand for, since it is later that the join makes NULL of them.
+ * Returns whether a node is a placeholder of the planner's, as columns of a view below an outer
+ * join are.  Where the table is read they are what they stand for, since it is later that the join
+ * makes NULL of them.
  */
 static bool
 is_placeholder(const Node *node)
@@ -227,7 +228,7 @@ strip(Node *node)
 	}
 }
 
-/* How an operator compares values of a type, as a strategy of btrees; 0: in another way. */
+/* Returns how an operator compares values of a type, as a strategy of btrees; 0: in another way. */
 static int
 comparison(Oid operator, Oid left)
 {
@@ -243,7 +244,7 @@ is_equality(Oid operator, List * args, Oid collation)
 		   (!OidIsValid(collation) || get_collation_isdeterministic(collation));
 }
 
-/* Whether an expression is the attribute of the call's item, in a form whose equality suffices. */
+/* Returns whether an expression is the call's attribute, in a form whose equality suffices. */
 bool
 member_names_attribute(Node *node, const MemberCall *call, const EntityAttribute *attribute)
 {
@@ -253,7 +254,7 @@ member_names_attribute(Node *node, const MemberCall *call, const EntityAttribute
 	return type != 0 && equality_suffices(attribute, type, sql);
 }
 
-/* What is the same for all rows of the call's table, while a statement reads them for one row of others. */
+/* Returns whether a value is the same for all rows that the call's table is read for at a time. */
 static bool
 is_given(Node *value, Relids relids, const MemberCall *call)
 {
@@ -261,7 +262,7 @@ is_given(Node *value, Relids relids, const MemberCall *call)
 		   !contain_subplans(value);
 }
 
-/* The value that a clause requires the attribute to equal, or NULL. */
+/* Returns the value that a clause requires the attribute to equal, or NULL. */
 static Node *
 required_value(const MemberCall *call, const EntityAttribute *attribute, const RestrictInfo *clause)
 {
@@ -303,7 +304,7 @@ member_part_attribute(const MemberCall *call, const TemplatePart *part)
 	return part->npath == 1 ? stored_attribute(call->member, part->path[0]) : NULL;
 }
 
-/* Constants, any of which the attribute has to equal, as an array, or NULL. */
+/* Returns constants, any of which the attribute has to equal, as an array, or NULL. */
 static const Const *
 required_list(const MemberCall *call, const EntityAttribute *attribute, const RestrictInfo *clause)
 {
@@ -350,14 +351,14 @@ find_list(List *clauses, const MemberCall *call, const EntityAttribute *attribut
 	return false;
 }
 
-/* The labels of an enum may change while a plan is kept. */
+/* Returns whether a value is constant; labels of an enum may change while a plan is kept. */
 static bool
 is_constant(const Node *value)
 {
 	return IsA(value, Const) && get_typtype(exprType(value)) != TYPTYPE_ENUM;
 }
 
-/* The first of the clauses that says something of the part. */
+/* Finds the first of the clauses that says something of the part. */
 static bool
 find_value(List *clauses, const MemberCall *call, const TemplatePart *part, KnownValues *known)
 {
@@ -381,7 +382,7 @@ find_value(List *clauses, const MemberCall *call, const TemplatePart *part, Know
 	return find_list(clauses, call, attribute, known);
 }
 
-/* Whether values that are ordered make parts of keys that are, as member_render() makes them of ends. */
+/* Returns whether ordered values make ordered parts of keys, as member_render() needs for ends. */
 static bool
 is_ordered(const EntityAttribute *attribute, const TemplatePart *part, ItemType type, Oid sql)
 {
@@ -423,7 +424,7 @@ member_is_in_order(Node *node, const MemberCall *call, const TemplatePart *part)
 		   is_ordered(attribute, part, type, sql);
 }
 
-/* The value that a clause compares the attribute with, and how, or NULL. */
+/* Returns the value that a clause compares the attribute with, and how, or NULL. */
 static Node *
 compared_value(const MemberCall *call, const TemplatePart *part, const EntityAttribute *attribute,
 			   const RestrictInfo *clause, int *strategy)
@@ -461,7 +462,7 @@ set_end(Node **end, Node *value, RestrictInfo *clause, KnownValues *known)
 	known->clauses = list_append_unique_ptr(known->clauses, clause);
 }
 
-/* The ends of the next placeholder; where digits are subtracted from nines, the upper is the lower. */
+/* Finds the ends of the next placeholder; digits subtracted from nines make the upper the lower. */
 static void
 find_ends(List *clauses, const MemberCall *call, const TemplatePart *part, KnownValues *known)
 {
@@ -483,7 +484,7 @@ find_ends(List *clauses, const MemberCall *call, const TemplatePart *part, Known
 	}
 }
 
-/* A list is of use if it makes whole keys, which are constants. */
+/* Drops a list, which is of use only if it makes whole keys, which are constants. */
 static void
 drop_list(KnownValues *known)
 {
@@ -517,7 +518,7 @@ member_find_values(List *clauses, const MemberCall *call, KnownValues *known)
 		find_ends(clauses, call, &call->t->parts[known->nparts], known);
 }
 
-/* Whether all of the key is known. */
+/* Returns whether all of the key is known. */
 bool
 member_is_whole(const MemberCall *call, const KnownValues *known)
 {
@@ -543,7 +544,7 @@ set_value(MemberValues *values, int i, Oid type, Datum value, bool isnull)
 	values->nulls[i] = isnull;
 }
 
-/* Constants; a list has no value yet. */
+/* Returns constants as values; a list has no value yet. */
 static MemberValues
 constant_values(List *constants)
 {
@@ -560,7 +561,7 @@ constant_values(List *constants)
 	return values;
 }
 
-/* NULL where the values make no key: nothing is equal to that. */
+/* Returns a key, or NULL where the values make none: nothing is equal to that. */
 static Node *
 constant_key(const MemberCall *call, const KnownValues *known, List *constants, bool upper)
 {
@@ -572,7 +573,7 @@ constant_key(const MemberCall *call, const KnownValues *known, List *constants, 
 	return (Node *) column_constant(call->column, !found, key);
 }
 
-/* An array of the keys that the values of a list make; those that make none are in no key. */
+/* Returns an array of the keys that values of a list make; values that make none are left out. */
 static Node *
 constant_keys(const MemberCall *call, const KnownValues *known)
 {
@@ -603,9 +604,9 @@ constant_keys(const MemberCall *call, const KnownValues *known)
 }
 
 /*
- * dyn_entity_key(sample, definition, parts, upper, VARIADIC values) beside dyn_is_entity().  It is
- * not looked up by name, which needs USAGE on the schema: a role that reads a view need not have
- * that.
+ * Returns dyn_entity_key(sample, definition, parts, upper, VARIADIC values) beside dyn_is_entity().
+ * It is not looked up by name, which needs USAGE on the schema: a role that reads a view need not
+ * have that.
  */
 static Oid
 key_function(Oid member_function, Oid definition)
@@ -634,7 +635,7 @@ computed_key(const MemberCall *call, const KnownValues *known, List *values, boo
 								 COERCE_EXPLICIT_CALL);
 }
 
-/* What a key, or the lower or upper end of its range, is compared with. */
+/* Returns what a key, or the lower or upper end of its range, is compared with. */
 static Node *
 key_value(const MemberCall *call, const KnownValues *known, bool upper)
 {
@@ -659,7 +660,7 @@ add_clause(List *clauses, const KeyOperators *operators, int strategy, const Var
 										  (Expr *) value, InvalidOid, operators->collation));
 }
 
-/* The column is equal to any of several keys. */
+/* Returns the condition that the column is equal to any of several keys. */
 static List *
 list_clause(const MemberCall *call, const KnownValues *known, const KeyOperators *operators)
 {

@@ -13,7 +13,7 @@
 
 #include "models/view/member.h"
 
-/* A call of dyn_is_entity() as it is in views. */
+/* This is a call of dyn_is_entity() as it is in views. */
 typedef struct MemberCall
 {
 	RestrictInfo *clause; /* NULL: it is no condition of a table's */
@@ -25,14 +25,14 @@ typedef struct MemberCall
 	const Template *t; /* NULL: which one of several is taken depends on the item */
 } MemberCall;
 
-/* Where a key column is compared. */
+/* Tells where a key column is compared. */
 typedef struct KeyOperators
 {
 	Oid family;
 	Oid collation;
 } KeyOperators;
 
-/* What clauses say of the values of a template's first placeholders. */
+/* Tells what clauses say of the values of a template's first placeholders. */
 typedef struct KnownValues
 {
 	int nparts; /* parts that are known by them */

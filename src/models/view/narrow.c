@@ -98,8 +98,8 @@ member_uses(const PlannerInfo *root, const RelOptInfo *rel, const List *calls)
  */
 
 /*
- * Whether nodes above the scan cannot refer to its attributes.  What an outer join may make NULL
- * of the planner carries as expressions anyway.  A join that only looks whether there are rows
+ * Returns whether nodes above the scan cannot refer to its attributes.  What an outer join may make
+ * NULL of the planner carries as expressions anyway.  A join that only looks whether there are rows
  * hands on none of their expressions, but may hand on an item, for a join above it that compares
  * another one of a class.
  */
@@ -131,8 +131,8 @@ is_hidden(const PlannerInfo *root, const MemberUses *uses)
 }
 
 /*
- * Attributes are computed for each row that is read then.  If most rows find no partner that costs
- * more than it spares.
+ * Returns whether to compute attributes for each row that is read.  If most rows find no partner
+ * that costs more than it spares.
  */
 static bool
 is_worthwhile(PlannerInfo *root, const MemberUses *uses)
@@ -145,7 +145,7 @@ is_worthwhile(PlannerInfo *root, const MemberUses *uses)
 									   (join != NULL && join->rows >= uses->rel->rows / 2));
 }
 
-/* Tables of which attributes are asked for and not the item. */
+/* Finds tables of which attributes are asked for and not the item. */
 static void
 find_tables(Narrowing *narrowing)
 {
@@ -165,7 +165,7 @@ find_tables(Narrowing *narrowing)
 	}
 }
 
-/* The table whose item a node is, which can be left behind; or NULL. */
+/* Returns the table whose item a node is, which can be left behind; or NULL. */
 static const MemberUses *
 carried_item(const Narrowing *narrowing, const Node *node)
 {
@@ -187,7 +187,7 @@ carried_item(const Narrowing *narrowing, const Node *node)
  * The nodes
  */
 
-/* The nodes below a node. */
+/* Returns the nodes below a node. */
 static List *
 nodes_below(Narrowing *narrowing, Path *path)
 {
@@ -247,7 +247,7 @@ find_in_nodes(Narrowing *narrowing, List *paths)
 	}
 }
 
-/* In the place of an item its attributes, unless they are there already. */
+/* Replaces an item by its attributes, unless they are there already. */
 static void
 narrow_target(const Narrowing *narrowing, PathTarget *target)
 {
@@ -277,7 +277,7 @@ narrow_target(const Narrowing *narrowing, PathTarget *target)
  * query gives; all of its paths are made.
  */
 static void
-narrow(PlannerInfo *root, RelOptInfo *final)
+narrow_plan(PlannerInfo *root, RelOptInfo *final)
 {
 	Narrowing narrowing = {.root = root};
 	ListCell *cell;
@@ -291,7 +291,7 @@ narrow(PlannerInfo *root, RelOptInfo *final)
 		narrow_target(&narrowing, lfirst(cell));
 }
 
-/* The last that is done for a query before its plan is made of the paths. */
+/* Narrows paths as the last that is done for a query before its plan is made of them. */
 static void
 finish_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
 			 void *extra)
@@ -299,7 +299,7 @@ finish_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelO
 	if (next_hook != NULL)
 		next_hook(root, stage, input, output, extra);
 	if (stage == UPPERREL_FINAL)
-		narrow(root, output);
+		narrow_plan(root, output);
 }
 
 /* Sets the hook.  Called once by _PG_init(). */

@@ -34,7 +34,7 @@
 
 static set_rel_pathlist_hook_type next_hook;
 
-/* What is planned. */
+/* Tells what is planned. */
 typedef struct Planned
 {
 	PlannerInfo *root;
@@ -42,7 +42,7 @@ typedef struct Planned
 	List *calls; /* of MemberCall * */
 } Planned;
 
-/* A scan of an index. */
+/* This is a scan of an index. */
 typedef struct KeyScan
 {
 	IndexOptInfo *index;
@@ -94,7 +94,7 @@ may_be_moved(const Planned *plan, RestrictInfo *clause)
 	return join_clause_is_movable_into(clause, plan->rel->relids, clause->clause_relids);
 }
 
-/* For each attribute by itself: the planner gives the clauses of the first class that has any. */
+/* Adds implied clauses by attribute: the planner gives those of the first class that has any. */
 static List *
 add_implied(List *clauses, const Planned *plan, const MemberCall *call)
 {
@@ -134,14 +134,14 @@ join_clauses(const Planned *plan)
 	return clauses;
 }
 
-/* The relations whose values a clause needs. */
+/* Returns the relations whose values a clause needs. */
 static Relids
 outer_of(const Planned *plan, const RestrictInfo *clause)
 {
 	return bms_difference(clause->clause_relids, plan->rel->relids);
 }
 
-/* The restrictions, and those of the join clauses that need no other relations. */
+/* Returns the restrictions, and those of the join clauses that need no other relations. */
 static List *
 clauses_within(const Planned *plan, List *joins, Relids outer)
 {
@@ -169,7 +169,7 @@ add_outer(List *sets, Relids outer)
 	return lappend(sets, outer);
 }
 
-/* Those of each clause, and those of all. */
+/* Returns the relations of each clause, and those of all. */
 static List *
 outer_sets(const Planned *plan, List *joins)
 {
@@ -206,7 +206,7 @@ call_of_column(const Planned *plan, int attnum)
 	return NULL;
 }
 
-/* Whether no policy's condition must be evaluated before a condition on the key. */
+/* Returns whether no policy's condition must be evaluated before a condition on the key. */
 static bool
 is_secure(const Planned *plan, const MemberCall *call, const KnownValues *known, List *conditions)
 {
@@ -227,7 +227,7 @@ is_secure(const Planned *plan, const MemberCall *call, const KnownValues *known,
 	return promotable || leakproof;
 }
 
-/* While the index is read the values are constants: so both ends of a range are estimated as one. */
+/* Makes a condition.  While the index is read values are constant: both ends of a range are one. */
 static RestrictInfo *
 condition_of(const Planned *plan, Expr *condition)
 {
@@ -275,8 +275,8 @@ add_column(const Planned *plan, KeyScan *scan, int column, List *clauses)
 }
 
 /*
- * By equality of the index's first columns, and the range of the next one: what comes behind says
- * little about where to read, and estimates take it for independent.
+ * Makes a scan by equality of the index's first columns, and the range of the next one: what comes
+ * behind says little about where to read, and estimates take it for independent.
  */
 static KeyScan *
 scan_of(const Planned *plan, IndexOptInfo *index, List *clauses)
@@ -295,7 +295,7 @@ scan_of(const Planned *plan, IndexOptInfo *index, List *clauses)
  * Paths
  */
 
-/* How often a scan is made: as often as the smallest of the outer relations has rows. */
+/* Returns how often a scan is made: as often as the smallest of the outer relations has rows. */
 static double
 loop_count(const Planned *plan, Relids outer)
 {
@@ -376,8 +376,8 @@ add_join_paths(const Planned *plan)
 }
 
 /*
- * Whether there are conditions that the planner has not taken from the calls: those that are not
- * leakproof, and lists for a column that is not the first of an index.
+ * Returns whether there are conditions that the planner has not taken from the calls: those that
+ * are not leakproof, and lists for a column that is not the first of an index.
  */
 static bool
 is_incomplete(const Planned *plan)
@@ -398,7 +398,7 @@ is_incomplete(const Planned *plan)
 	return false;
 }
 
-/* By restrictions alone; all columns count, as they do where the planner asks for their conditions. */
+/* Adds paths by restrictions alone; all columns count, as where the planner asks for conditions. */
 static void
 add_restricted_paths(const Planned *plan)
 {
@@ -421,7 +421,7 @@ add_restricted_paths(const Planned *plan)
  * The order of an attribute
  */
 
-/* Whether a sort is by what an expression is, in the order of its type. */
+/* Returns whether a sort is by what an expression is, in the order of its type. */
 static bool
 is_sorted_by(const Planned *plan, const PathKey *sort, const MemberCall *call,
 			 const TemplatePart *part)
@@ -480,7 +480,7 @@ add_equal_columns(const Planned *plan, KeyScan *scan)
 }
 
 /*
- * A scan in the order that the query asks for first: of the attribute that the sort keys of an
+ * Adds a scan in the order that the query asks for first: of the attribute that the sort keys of an
  * item collection begin with.  So the latest items of a collection are read, and not all of it.  A
  * number that is too large for the attribute's type is NULL, and comes last.
  */

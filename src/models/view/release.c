@@ -33,7 +33,7 @@
 #include "server/compat.h"
 #include "services/index/index.h"
 
-/* A view, and what it says without the columns. */
+/* This is a view, and what it says without the columns. */
 typedef struct Release
 {
 	Oid table;
@@ -48,7 +48,7 @@ typedef struct Release
  * The rule
  */
 
-/* Privileges on a column that is not used are not asked for. */
+/* Forgets a column; privileges on one that is not used are not asked for. */
 static void
 forget_column(Query *query, int varno, AttrNumber attnum)
 {
@@ -63,7 +63,7 @@ forget_column(Query *query, int varno, AttrNumber attnum)
 #endif
 }
 
-/* Whether a condition goes: it is about a key that all items have, in one of the columns. */
+/* Returns whether a condition goes: it is about a key that all items have, in such a column. */
 static bool
 goes(Release *release, Node *condition)
 {
@@ -118,7 +118,7 @@ is_own(Oid view)
 	return object_ownercheck(RelationRelationId, view, GetUserId());
 }
 
-/* Any role can create a view of the table with any text in it: one that cannot be read stays as it is. */
+/* Reads a view.  Any role can create one of the table with any text: what cannot be read stays. */
 static bool
 has_columns(Release *release)
 {
@@ -130,7 +130,7 @@ has_columns(Release *release)
 	return error == NULL && release->changed && release->kept;
 }
 
-/* Whether the view does, or is now to do, without the columns. */
+/* Returns whether the view does, or is now to do, without the columns. */
 static bool
 release_view(Oid table, Oid view, Bitmapset *columns, bool now)
 {

@@ -52,7 +52,7 @@ read_text(Node *node, ItemSpan *span)
 	return true;
 }
 
-/* What a condition of a view says of its entity; NULL: it is no call of dyn_is_entity(). */
+/* Returns what a condition of a view says of its entity, or NULL if it is no dyn_is_entity(). */
 const Member *
 entity_view_member(Node *condition)
 {
@@ -82,7 +82,7 @@ read_member_call(EntityView *view, const Query *query, Node *node)
 	view->nkeys++;
 }
 
-/* Among the conditions that all have to hold. */
+/* Reads the conditions that all have to hold. */
 static void
 read_conditions(EntityView *view, const Query *query, Node *quals)
 {
@@ -96,7 +96,7 @@ read_conditions(EntityView *view, const Query *query, Node *quals)
 		read_member_call(view, query, lfirst(cell));
 }
 
-/* A copy of what a view is.  Its columns have the names of the view's, which may have been renamed. */
+/* Returns a copy of a view's query.  Its columns have the view's names, which may have changed. */
 Query *
 entity_view_query(Relation view)
 {
@@ -114,7 +114,7 @@ entity_view_query(Relation view)
 	return query;
 }
 
-/* What attribute an expression is; false: it is something else. */
+/* Tells what attribute an expression is; returns false if it is something else. */
 bool
 entity_view_attribute(Node *node, ViewColumn *column)
 {

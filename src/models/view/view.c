@@ -29,7 +29,7 @@
 
 #define VIEW_TRIGGER "dynamo_entity"
 
-/* A view on its way. */
+/* This is a view on its way. */
 typedef struct NewView
 {
 	const DynTable *table;
@@ -44,13 +44,13 @@ typedef struct NewView
 } NewView;
 
 static bool
-same(ItemSpan a, ItemSpan b)
+view_same(ItemSpan a, ItemSpan b)
 {
 	return item_compare_bytes(a, b) == 0;
 }
 
 static char *
-literal(ItemSpan text)
+view_literal(ItemSpan text)
 {
 	return quote_literal_cstr(pnstrdup(text.data, text.len));
 }
@@ -65,7 +65,7 @@ in_list(List *attributes, const EntityAttribute *attribute)
 	return list_member_ptr(attributes, attribute);
 }
 
-/* What the table's key is made of, in its order. */
+/* Returns what the table's key is made of, in its order. */
 static List *
 key_attributes(const NewView *view)
 {
@@ -93,7 +93,7 @@ key_attributes(const NewView *view)
 	return attributes;
 }
 
-/* Columns that a view has can only stay where they are. */
+/* Returns the attributes of the columns that a view has, which can only stay where they are. */
 static List *
 columns_of(const NewView *view, Relation rel)
 {
@@ -101,7 +101,7 @@ columns_of(const NewView *view, Relation rel)
 	List *attributes = NIL;
 
 	if (old == NULL || old->table != view->table->relid ||
-		!same(member_parse(old->definitions[0])->entity->name, view->entity->name))
+		!view_same(member_parse(old->definitions[0])->entity->name, view->entity->name))
 		ereport(ERROR, (errcode(ERRCODE_DUPLICATE_TABLE),
 						errmsg("relation \"%s\" already exists", RelationGetRelationName(rel)),
 						errdetail("It is no view of entity \"%s\" of table \"%s\".",
@@ -131,8 +131,8 @@ relation_of_name(const NewView *view)
 }
 
 /*
- * The owner of a view can give it triggers, and other columns: who makes a view here must not get one
- * of a role that could not have hung these on the table.
+ * Checks an owner, who can give a view triggers and other columns: who makes a view here must not
+ * get one of a role that could not have hung these on the table.
  */
 static void
 check_owner(const NewView *view, Oid relid)
@@ -152,8 +152,8 @@ check_owner(const NewView *view, Oid relid)
 }
 
 /*
- * For CREATE OR REPLACE VIEW, which would wait for its lock while readers of the view wait behind it.
- * What is no view is looked at only.
+ * Locks a view for CREATE OR REPLACE VIEW, which would wait for it while readers wait behind.  What
+ * is no view is looked at only.
  */
 static Relation
 open_old(const NewView *view, Oid relid)
@@ -187,7 +187,7 @@ old_columns(NewView *view)
 	return attributes;
 }
 
-/* In the order of the declaration; those that replace a view's come behind what it has. */
+/* Chooses columns in the order of the declaration; those of a view that is replaced come first. */
 static void
 choose_columns(NewView *view)
 {
@@ -206,12 +206,12 @@ choose_columns(NewView *view)
 	}
 }
 
-/* Types without their modifiers, which would be taken for those of NULL. */
+/* Returns an attribute's value; types have no modifiers, which would be taken for those of NULL. */
 static char *
 attribute_value(const NewView *view, const EntityAttribute *attribute)
 {
 	return psprintf(DYN_INTERNAL ".attribute(t.item, %s, '%s', NULL::%s)",
-					literal(attribute->stored), item_type_code(attribute->type.type),
+					view_literal(attribute->stored), item_type_code(attribute->type.type),
 					format_type_extended(attribute->type.sql, -1,
 										 FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
 }
@@ -234,7 +234,7 @@ append_columns(StringInfo sql, const NewView *view)
 		appendStringInfo(sql, "%su.\"position\", u.element", comma);
 }
 
-/* The elements of a list or set, with their numbers from 1 on. */
+/* Appends the elements of a list or set, with their numbers from 1 on. */
 static void
 append_elements(StringInfo sql, const NewView *view)
 {
@@ -258,7 +258,7 @@ column_of(const DynTable *table, ItemSpan attribute)
 {
 	for (int i = 0; i < table->nattributes; i++)
 	{
-		if (same(table->keys[i].attribute, attribute))
+		if (view_same(table->keys[i].attribute, attribute))
 			return quote_identifier(table->keys[i].column);
 	}
 	elog(ERROR, "key \"%s\" has no column", item_quoted(attribute));
@@ -270,7 +270,7 @@ qualified_name(const NewView *view)
 	return quote_qualified_identifier(view->schema, view->name);
 }
 
-/* One that was not there is not replaced: it would be another role's. */
+/* Returns the statement.  A view that was not there is not replaced: it would be another role's. */
 static char *
 view_statement(const NewView *view)
 {
@@ -355,7 +355,7 @@ find_index(const DynTable *table, ItemSpan name)
 	return index;
 }
 
-/* As the entity, with what it is a view of beside that. */
+/* Returns the name of the entity, with what it is a view of beside that. */
 static char *
 default_name(const Entity *entity, const text *unnest, const text *index)
 {

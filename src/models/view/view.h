@@ -38,7 +38,7 @@
 
 #include "models/view/member.h"
 
-/* A column: the attribute that it shows; of length 0: something else. */
+/* This is a column: the attribute that it shows; of length 0: something else. */
 typedef struct ViewColumn
 {
 	ItemSpan stored;
@@ -63,8 +63,8 @@ extern List *entity_views_of(Oid table); /* of Oid */
 extern const Member *entity_view_member(Node *condition);
 
 /*
- * key.c: what the items of a view are known by.  With an index: what is in it.  Without: also the keys
- * of indexes in which all items of the entity are.
+ * Tells what the items of a view are known by (key.c).  With an index: what is in it.  Without:
+ * also the keys of indexes in which all items of the entity are.
  */
 typedef struct EntityViewKey
 {
@@ -79,7 +79,7 @@ extern char *entity_view_definition(const Entity *entity, const EntityViewKey *k
 extern bool entity_view_needs_index(const Entity *entity, const DynTable *table,
 									const DynIndex *index);
 
-/* and whether a view was made of what the entity is now */
+/* Tells whether a view was made of what the entity is now. */
 typedef enum EntityViewState
 {
 	ENTITY_VIEW_CURRENT,

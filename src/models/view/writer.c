@@ -18,8 +18,9 @@
 #include "server/kept.h"
 
 /*
- * Keys are made by the declaration: those of items that an older view shows would be others.  Attributes
- * are written as they are declared, so a column has to be of what is declared.
+ * Requires a current view.  Keys are made by the declaration: those of items that an older view
+ * shows would be others.  Attributes are written as they are declared, so a column has to be of
+ * what is declared.
  */
 static void
 require_current(const Entity *entity, const EntityView *view, Relation rel)
@@ -53,7 +54,7 @@ template_uses(const Entity *entity, const Template *t, const EntityAttribute *at
 	return false;
 }
 
-/* Whether the table's key is made of an attribute; *conditional: so it may be of any. */
+/* Returns whether the table's key is made of an attribute; *conditional: so it may be of any. */
 static bool
 key_uses(const Entity *entity, const EntityAttribute *attribute, bool *conditional)
 {
@@ -108,9 +109,9 @@ make_columns(EntityViewWriter *writer)
 }
 
 /*
- * An item of the entity has the keys of the table that its attributes make, and those that all items
- * have.  It may lack another key of an index, or have a uuid or date in a key that is not written as its
- * type writes it.
+ * Chooses what is checked.  An item of the entity has the keys of the table that its attributes
+ * make, and those that all items have.  It may lack another key of an index, or have a uuid or date
+ * in a key that is not written as its type writes it.
  */
 static void
 choose_checked(EntityViewWriter *writer)
@@ -130,7 +131,7 @@ choose_checked(EntityViewWriter *writer)
 	}
 }
 
-/* A view may be of anybody's, and of any table: who writes to it needs a privilege on the table. */
+/* Opens the items.  A view may be of anybody's, and of any table: a privilege on that is needed. */
 static Relation
 open_items(const EntityView *view)
 {

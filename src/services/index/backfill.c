@@ -61,7 +61,7 @@ typedef struct Backfill
  * Transactions
  */
 
-/* A policy that applies to us would hide rows silently. */
+/* Raises an error if a policy applies to us: it would hide rows silently. */
 void
 index_build_check_row_security(const IndexBuild *work)
 {
@@ -72,9 +72,9 @@ index_build_check_row_security(const IndexBuild *work)
 						errhint("Call as a role that bypasses row-level security.")));
 }
 
-/* The beginning, or the beginning again. */
+/* Starts at the beginning, or at the beginning again. */
 static void
-start(Backfill *fill, Relation rel)
+backfill_start(Backfill *fill, Relation rel)
 {
 	fill->filenode = rel->rd_rel->relfilenode;
 	fill->next = 0;
@@ -87,8 +87,9 @@ start(Backfill *fill, Relation rel)
 }
 
 /*
- * A transaction for some rows.  Its commit need not reach the disk before the next one begins: what
- * a crash takes back is done again.  Returns false if rows are no longer where they were.
+ * Begins a transaction for some rows.  Its commit need not reach the disk before the next one
+ * begins: what a crash takes back is done again.  Returns false if rows are no longer where they
+ * were.
  */
 static bool
 next_transaction(Backfill *fill)
@@ -103,7 +104,7 @@ next_transaction(Backfill *fill)
 	set_config_option("enable_tidscan", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0,
 					  false);
 	if (!same)
-		start(fill, rel);
+		backfill_start(fill, rel);
 	lacking_describe(&fill->rows, work, rel, table);
 	relation_close(rel, NoLock);
 	return same;
@@ -113,7 +114,7 @@ next_transaction(Backfill *fill)
  * Statements
  */
 
-/* Rows in a range of blocks that lack columns; those that shall never have them are counted. */
+/* Counts rows in a range of blocks that lack columns; those that never get them count apart. */
 static int64
 count_rows(Backfill *fill, BlockRange range)
 {
@@ -124,7 +125,7 @@ count_rows(Backfill *fill, BlockRange range)
 	return lacking;
 }
 
-/* The rows themselves. */
+/* Finds the rows themselves. */
 static int
 find_rows(Backfill *fill, BlockRange range, Datum **tids)
 {
@@ -156,7 +157,7 @@ count_updated(Backfill *fill)
 	return updated;
 }
 
-/* An UPDATE that readers of changes are to leave out. */
+/* Runs an UPDATE that readers of changes are to leave out. */
 static void
 run_update(const Backfill *fill, const char *sql, int nargs, Datum *values)
 {
@@ -199,8 +200,8 @@ update_row(Backfill *fill, Datum pointer)
 }
 
 /*
- * A row that is where it was, was not locked, and still lacks its columns: a trigger or rule of the
- * table's has undone the update.
+ * Raises an error for a row that is where it was, was not locked, and still lacks its columns: a
+ * trigger or rule of the table's has undone the update.
  */
 static void
 check_gone(const Backfill *fill, Datum pointer)
@@ -222,7 +223,7 @@ check_gone(const Backfill *fill, Datum pointer)
  */
 
 static void
-adapt(Backfill *fill, instr_time begin)
+backfill_adapt(Backfill *fill, instr_time begin)
 {
 	instr_time time;
 
@@ -261,13 +262,13 @@ fill_batch(Backfill *fill)
 	}
 	INSTR_TIME_SET_CURRENT(begin);
 	updated = update_rows(fill, range);
-	adapt(fill, begin);
+	backfill_adapt(fill, begin);
 	fill->changed += Min(updated, range.to - range.from);
 	if (updated < lacking)
 		keep_skipped(fill, range);
 }
 
-/* What was skipped of one range; the rows move no more than with any update. */
+/* Fills in what was skipped of one range; the rows move no more than with any update. */
 static void
 fill_skipped(Backfill *fill)
 {
@@ -292,7 +293,7 @@ fill_skipped(Backfill *fill)
  */
 
 static void
-vacuum(Backfill *fill)
+backfill_vacuum(Backfill *fill)
 {
 	IndexBuild *work = fill->work;
 	char *sql;
@@ -350,7 +351,7 @@ index_build_backfill(IndexBuild *work)
 			break;
 		work->blocks_done = fill.next;
 		index_build_tell(work, &fill.told);
-		vacuum(&fill);
+		backfill_vacuum(&fill);
 		work->phase = fill.next < fill.end ? INDEX_BUILD_BACKFILL : INDEX_BUILD_SKIPPED;
 	}
 }

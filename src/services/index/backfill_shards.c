@@ -36,7 +36,7 @@
 #define LONG_BATCH 60.0 /* milliseconds: smaller ones then; a connection is a part of it */
 #define SHORT_BATCH 25.0
 
-/* Milliseconds between two attempts at a node, and for how long. */
+/* There are so many milliseconds between two attempts at a node, and in all. */
 #define NODE_PAUSE 1000
 #define NODE_PATIENCE 60000
 
@@ -68,7 +68,7 @@ typedef struct Backfill
  */
 
 static void
-execute(const char *sql, int nargs, Oid *types, Datum *values, bool read_only)
+shards_execute(const char *sql, int nargs, Oid *types, Datum *values, bool read_only)
 {
 	MemoryContext context = CurrentMemoryContext;
 
@@ -76,7 +76,7 @@ execute(const char *sql, int nargs, Oid *types, Datum *values, bool read_only)
 	MemoryContextSwitchTo(context);
 }
 
-/* Where a shard is, and its qualified name. */
+/* Tells where a shard is, and its qualified name. */
 typedef struct ShardPlace
 {
 	char *node;
@@ -84,23 +84,23 @@ typedef struct ShardPlace
 	char *shard;
 } ShardPlace;
 
-/* False: there is no such shard any more.  It stays where it is until the transaction ends. */
+/* Finds where a shard stays until the transaction ends.  Returns false if it is gone. */
 static bool
 find_place(const Backfill *fill, int64 id, ShardPlace *place)
 {
 	Oid types[] = {OIDOID, INT8OID};
 	Datum values[] = {ObjectIdGetDatum(fill->work->procedure.relid), Int64GetDatum(id)};
 
-	execute(psprintf("SELECT pg_catalog.lock_shard_metadata(%d, ARRAY[$2]) FROM"
-					 " pg_catalog.pg_dist_shard WHERE logicalrelid OPERATOR(pg_catalog.=) $1"
-					 " AND shardid OPERATOR(pg_catalog.=) $2",
-					 ShareLock),
-			2, types, values, false);
+	shards_execute(psprintf("SELECT pg_catalog.lock_shard_metadata(%d, ARRAY[$2]) FROM"
+							" pg_catalog.pg_dist_shard WHERE logicalrelid OPERATOR(pg_catalog.=) $1"
+							" AND shardid OPERATOR(pg_catalog.=) $2",
+							ShareLock),
+				   2, types, values, false);
 	/* another statement, which sees what was committed before the lock */
-	execute("SELECT n.nodename, n.nodeport, pg_catalog.shard_name($1, s.shardid, false)"
-			" FROM " CITUS_SHARDS_ON_NODES " WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1"
-			" AND s.shardid OPERATOR(pg_catalog.=) $2",
-			2, types, values, false);
+	shards_execute("SELECT n.nodename, n.nodeport, pg_catalog.shard_name($1, s.shardid, false)"
+				   " FROM " CITUS_SHARDS_ON_NODES " WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1"
+				   " AND s.shardid OPERATOR(pg_catalog.=) $2",
+				   2, types, values, false);
 	if (SPI_processed == 0)
 		return false;
 	*place = (ShardPlace){sql_text(SPI_tuptable, 0, 1), sql_text(SPI_tuptable, 0, 2),
@@ -119,9 +119,9 @@ run_on_node(const ShardPlace *place, const char *sql, char **answer)
 					  CStringGetTextDatum(sql)};
 	bool success;
 
-	execute("SELECT success, result FROM pg_catalog.master_run_on_worker(ARRAY[$1],"
-			" ARRAY[$2::pg_catalog.int4], ARRAY[$3], false)",
-			3, types, values, false);
+	shards_execute("SELECT success, result FROM pg_catalog.master_run_on_worker(ARRAY[$1],"
+				   " ARRAY[$2::pg_catalog.int4], ARRAY[$3], false)",
+				   3, types, values, false);
 	success = DatumGetBool(sql_value_or_zero(SPI_tuptable, 0, 1));
 	*answer = sql_text_or_null(SPI_tuptable, 0, 2);
 	if (*answer == NULL)
@@ -130,9 +130,9 @@ run_on_node(const ShardPlace *place, const char *sql, char **answer)
 	return success;
 }
 
-/* A transaction in which the shard stays where it is.  False: it is gone. */
+/* Begins a transaction in which the shard stays where it is.  Returns false if it is gone. */
 static bool
-begin(Backfill *fill, Shard *shard, ShardPlace *place)
+shards_begin(Backfill *fill, Shard *shard, ShardPlace *place)
 {
 	DynTable *table;
 	Relation rel = index_build_open(fill->work, RowExclusiveLock, &table);
@@ -156,7 +156,7 @@ call_sql(const IndexBuild *work, const Shard *shard, const char *name, BlockRang
 }
 
 static void
-start(Shard *shard, const FilledShard *done)
+shards_start(Shard *shard, const FilledShard *done)
 {
 	shard->filenode = done->filenode;
 	shard->next = 0;
@@ -184,12 +184,12 @@ wait_for_node(const Backfill *fill, const ShardPlace *place, const char *why, in
 
 /* Returns false if nothing was done: the shard is gone, or is to be read from its beginning. */
 static bool
-call(Backfill *fill, Shard *shard, BlockRange range, bool one, FilledShard *done)
+shards_call(Backfill *fill, Shard *shard, BlockRange range, bool one, FilledShard *done)
 {
 	ShardPlace place;
 	char *answer;
 
-	for (int waited = 0; begin(fill, shard, &place); waited += NODE_PAUSE)
+	for (int waited = 0; shards_begin(fill, shard, &place); waited += NODE_PAUSE)
 	{
 		if (run_on_node(&place, call_sql(fill->work, shard, place.shard, range, one), &answer))
 			break;
@@ -202,7 +202,7 @@ call(Backfill *fill, Shard *shard, BlockRange range, bool one, FilledShard *done
 		elog(ERROR, "node %s:%s has answered \"%s\"", place.node, place.port, answer);
 	if (done->filenode != shard->filenode)
 	{
-		start(shard, done);
+		shards_start(shard, done);
 		return false;
 	}
 	fill->work->items += done->updated;
@@ -215,7 +215,7 @@ call(Backfill *fill, Shard *shard, BlockRange range, bool one, FilledShard *done
  */
 
 static void
-adapt(Backfill *fill, instr_time begin)
+shards_adapt(Backfill *fill, instr_time begin)
 {
 	instr_time time;
 
@@ -246,28 +246,28 @@ fill_batch(Backfill *fill, Shard *shard)
 	instr_time begin;
 
 	INSTR_TIME_SET_CURRENT(begin);
-	if (!call(fill, shard, range, false, &done))
+	if (!shards_call(fill, shard, range, false, &done))
 		return;
 	shard->next = range.to;
 	shard->changed += (BlockNumber) Min(done.updated, range.to - range.from);
 	if (done.updated < done.lacking)
 		keep_skipped(fill, shard, range);
-	adapt(fill, begin);
+	shards_adapt(fill, begin);
 }
 
-/* One row of what was skipped. */
+/* Fills in one row of what was skipped. */
 static void
 fill_skipped(Backfill *fill, Shard *shard)
 {
 	FilledShard done;
 
-	if (call(fill, shard, *(BlockRange *) linitial(shard->skipped), true, &done) &&
+	if (shards_call(fill, shard, *(BlockRange *) linitial(shard->skipped), true, &done) &&
 		done.updated == 0)
 		shard->skipped = list_delete_first(shard->skipped);
 }
 
 static void
-vacuum(Backfill *fill, Shard *shard)
+shards_vacuum(Backfill *fill, Shard *shard)
 {
 	ShardPlace place;
 	char *answer;
@@ -276,7 +276,7 @@ vacuum(Backfill *fill, Shard *shard)
 		return;
 	shard->changed = 0;
 	index_build_progress(fill->work, INDEX_BUILD_VACUUM);
-	if (begin(fill, shard, &place) &&
+	if (shards_begin(fill, shard, &place) &&
 		!run_on_node(
 			&place,
 			psprintf("VACUUM (TRUNCATE false, PROCESS_TOAST false, SKIP_LOCKED) %s", place.shard),
@@ -286,7 +286,7 @@ vacuum(Backfill *fill, Shard *shard)
 }
 
 static void
-tell(Backfill *fill)
+shards_tell(Backfill *fill)
 {
 	IndexBuild *work = fill->work;
 	ListCell *cell;
@@ -311,12 +311,12 @@ fill_shard(Backfill *fill, Shard *shard)
 			fill_batch(fill, shard);
 		else
 			fill_skipped(fill, shard);
-		vacuum(fill, shard);
-		tell(fill);
+		shards_vacuum(fill, shard);
+		shards_tell(fill);
 	}
 }
 
-/* Those that are not known yet; how large they are is asked.  False: there are none. */
+/* Finds shards that are not known yet, and asks for their sizes.  Returns false without any. */
 static bool
 find_shards(Backfill *fill)
 {
@@ -327,9 +327,9 @@ find_shards(Backfill *fill)
 	FilledShard done;
 
 	procedure_next_transaction(&fill->work->procedure);
-	execute("SELECT shardid FROM pg_catalog.pg_dist_shard"
-			" WHERE logicalrelid OPERATOR(pg_catalog.=) $1 ORDER BY 1",
-			1, &type, &relid, true);
+	shards_execute("SELECT shardid FROM pg_catalog.pg_dist_shard"
+				   " WHERE logicalrelid OPERATOR(pg_catalog.=) $1 ORDER BY 1",
+				   1, &type, &relid, true);
 	old = MemoryContextSwitchTo(fill->work->procedure.context);
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
@@ -344,7 +344,7 @@ find_shards(Backfill *fill)
 	}
 	MemoryContextSwitchTo(old);
 	for (int i = known; i < list_length(fill->shards); i++)
-		(void) call(fill, list_nth(fill->shards, i), (BlockRange){0, 0}, false, &done);
+		(void) shards_call(fill, list_nth(fill->shards, i), (BlockRange){0, 0}, false, &done);
 	return list_length(fill->shards) > known;
 }
 

@@ -21,9 +21,9 @@
 /* A build that meets a deadlock is begun again. */
 #define MAX_BUILDS 10
 
-/* The table as it is at the moment; nothing stays locked once the transaction ends. */
+/* Opens the table as it is; nothing stays locked once the transaction ends. */
 static Relation
-look(IndexBuild *work, DynTable **table)
+btree_look(IndexBuild *work, DynTable **table)
 {
 	return index_build_open(work, AccessShareLock, table);
 }
@@ -34,7 +34,7 @@ look(IndexBuild *work, DynTable **table)
  * to its end.
  */
 static void
-run(IndexBuild *work, const char *sql)
+btree_run(IndexBuild *work, const char *sql)
 {
 	char *kept = MemoryContextStrdup(work->procedure.context, sql);
 
@@ -58,7 +58,7 @@ drop_sql(const IndexBuild *work, Oid btree)
  * Remains
  */
 
-/* The columns of an index as pg_index prints them. */
+/* Returns the columns of an index as pg_index prints them. */
 static char *
 column_numbers(const DynTable *table, const DynIndex *index)
 {
@@ -73,8 +73,8 @@ column_numbers(const DynTable *table, const DynIndex *index)
 }
 
 /*
- * A btree that is not valid: left by an interrupted build, drop or REINDEX.  No session is working
- * on it: building and dropping one need the lock that is taken here.
+ * Returns the drop of a btree that is not valid: left by an interrupted build, drop or REINDEX.  No
+ * session is working on it: building and dropping one need the lock that is taken here.
  */
 static char *
 drop_remains_sql(IndexBuild *work)
@@ -109,19 +109,19 @@ drop_remains(IndexBuild *work)
 	char *sql;
 
 	while ((sql = drop_remains_sql(work)) != NULL)
-		run(work, sql);
+		btree_run(work, sql);
 }
 
 /*
  * Build
  */
 
-/* The statement that builds it, or NULL if there is a btree already. */
+/* Returns the statement that builds it, or NULL if there is a btree already. */
 static char *
 build_sql(IndexBuild *work)
 {
 	DynTable *table;
-	Relation rel = look(work, &table);
+	Relation rel = btree_look(work, &table);
 	char *sql = NULL;
 
 	if (!OidIsValid(index_build_find(work, table)->relid))
@@ -148,7 +148,7 @@ index_build_btree(IndexBuild *work)
 			return;
 		index_build_progress(work, INDEX_BUILD_BTREE);
 		ereport(NOTICE, (errmsg("%s: building", work->procedure.what)));
-		run(work, sql);
+		btree_run(work, sql);
 	}
 	if (build_sql(work) != NULL)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -161,7 +161,7 @@ index_build_btree(IndexBuild *work)
  * Drop
  */
 
-/* Whether the btree is the primary key's or another index's as well. */
+/* Returns whether the btree is the primary key's or another index's as well. */
 static bool
 is_shared(const DynTable *table, const DynIndex *index)
 {
@@ -190,12 +190,12 @@ index_build_drop_btree(IndexBuild *work)
 	do
 	{
 		drop_remains(work);
-		rel = look(work, &table);
+		rel = btree_look(work, &table);
 		index = index_build_find(work, table);
 		sql = OidIsValid(index->relid) && !is_shared(table, index) ? drop_sql(work, index->relid)
 																   : NULL;
 		relation_close(rel, NoLock);
 		if (sql != NULL)
-			run(work, sql);
+			btree_run(work, sql);
 	} while (sql != NULL);
 }

@@ -47,7 +47,7 @@ get_spans(Datum array, const char *what, ItemSpan **spans)
 	return n;
 }
 
-/* A partition or sort key: one attribute, or an array of them. */
+/* Reads a partition or sort key: one attribute, or an array of them. */
 static int
 get_key(FunctionCallInfo fcinfo, int i, const char *what, ItemSpan *keys)
 {
@@ -105,7 +105,7 @@ fail_local(const IndexBuild *work, const DynShape *shape, const DynIndexSpec *sp
 					 shape, spec, psprintf("%s_%s", work->procedure.table, work->index), true))));
 }
 
-/* An index of that name may exist if it is an unfinished part of this one. */
+/* Checks that an index of that name is an unfinished part of this one. */
 static void
 check_existing(const IndexBuild *work, const DynTable *table, const DynShape *shape,
 			   const DynIndexSpec *existing, const DynIndexSpec *spec)
@@ -125,7 +125,7 @@ check_existing(const IndexBuild *work, const DynTable *table, const DynShape *sh
 						errhint("Call dyn_drop_index to remove it.")));
 }
 
-/* The table's shape with the index in the making. */
+/* Returns the table's shape with the index in the making. */
 static DynShape *
 shape_with(const IndexBuild *work, Relation rel, const DynTable *table, const DynIndexSpec *spec)
 {
@@ -191,8 +191,8 @@ index_build_declare_index(IndexBuild *work, Relation rel, const DynTable *table,
 }
 
 /*
- * A worker that runs statements by itself comes here again after each.  It keeps others away from the table for as long
- * as it lives, so what it has filled in stays so.
+ * Fills in columns.  A worker that runs statements by itself comes here again after each.  It keeps
+ * others away from the table for as long as it lives, so what it has filled in stays so.
  */
 static void
 fill_columns(IndexBuild *work)
@@ -223,7 +223,7 @@ index_build_make(IndexBuild *work)
 				 : errhint("Call dyn_index_violations for a list of them.")));
 }
 
-/* For a call with if_not_exists: whether there is such an index already, in use. */
+/* Returns, for a call with if_not_exists, whether there is such an index already, in use. */
 static bool
 is_there(const IndexBuild *work, Relation rel, const DynTable *table, const DynIndexSpec *spec)
 {
@@ -243,7 +243,7 @@ is_there(const IndexBuild *work, Relation rel, const DynTable *table, const DynI
 }
 
 static void
-create(IndexBuild *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
+index_build_create(IndexBuild *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 {
 	DynIndexSpec *spec;
 
@@ -267,11 +267,11 @@ dyn_create_index(PG_FUNCTION_ARGS)
 	IndexBuild *work = palloc0(sizeof(IndexBuild));
 
 	work->procedure.name = "dyn_create_index";
-	index_build_run(work, fcinfo, false, create);
+	index_build_run(work, fcinfo, false, index_build_create);
 	PG_RETURN_VOID();
 }
 
-/* Keys of several attributes. */
+/* Creates an index with keys of several attributes. */
 PG_FUNCTION_INFO_V1(dyn_create_index_multi);
 Datum
 dyn_create_index_multi(PG_FUNCTION_ARGS)

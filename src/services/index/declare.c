@@ -86,7 +86,7 @@ index_build_alter(const DynShape *shape, bool distributed, List *commands, bool 
 	}
 }
 
-/* Whether a column is there already; one that is no key's must not become one. */
+/* Returns whether a column is there already; one that is no key's must not become one. */
 static bool
 has_column(const DynTable *table, const char *column)
 {
@@ -148,7 +148,7 @@ index_build_declare(Relation rel, const DynTable *table, DynShape *shape, bool e
 	dyn_shape_write_trigger(shape);
 }
 
-/* The proof that all rows have their columns. */
+/* Proves that all rows have their columns. */
 void
 index_build_validate(IndexBuild *work)
 {
@@ -173,7 +173,7 @@ index_build_validate(IndexBuild *work)
 	rights_give_back(&before);
 }
 
-/* Whether nothing has to be filled in or built.  Shards and inheriting tables are not looked at. */
+/* Returns whether nothing has to be filled in or built, without looking at shards or children. */
 bool
 index_build_is_empty(Relation rel, const DynTable *table)
 {

@@ -40,7 +40,7 @@ check_droppable(const IndexBuild *work, const DynTable *table, const DynIndexSpe
 						errdetail("A local index goes with its table.")));
 }
 
-/* It is no longer to be read. */
+/* Declares that the index is no longer to be read. */
 void
 index_build_disown_index(IndexBuild *work)
 {
@@ -57,7 +57,7 @@ index_build_disown_index(IndexBuild *work)
 	dyn_shape_write_trigger(shape);
 }
 
-/* The names of columns of the old shape that the new one has no use for. */
+/* Returns the names of columns of the old shape that the new one has no use for. */
 static List *
 dropped_columns(List *old, List *new)
 {
@@ -80,7 +80,7 @@ dropped_columns(List *old, List *new)
 
 /* Removes it from the shape.  Returns the names of the columns that go with it. */
 static List *
-forget(const IndexBuild *work, DynShape *shape)
+drop_forget(const IndexBuild *work, DynShape *shape)
 {
 	List *columns = dyn_shape_columns(shape);
 
@@ -95,7 +95,7 @@ forget(const IndexBuild *work, DynShape *shape)
 void
 index_build_check_dependents(const IndexBuild *work, Relation rel, const DynTable *table)
 {
-	List *columns = forget(work, dyn_shape_of(rel, table));
+	List *columns = drop_forget(work, dyn_shape_of(rel, table));
 
 	if (!work->cascade)
 		dyn_dependents_refuse(
@@ -103,7 +103,7 @@ index_build_check_dependents(const IndexBuild *work, Relation rel, const DynTabl
 			dependents == NULL ? NIL : dependents->release(RelationGetRelid(rel), columns, false));
 }
 
-/* Whether all rows are known to match their items, as no command to Citus can be told. */
+/* Returns whether all rows are known to match, which no command to Citus can be told. */
 static bool
 is_proven(Relation rel, const DynTable *table)
 {
@@ -121,7 +121,7 @@ index_build_forget_index(const IndexBuild *work, Relation rel, const DynTable *t
 						 bool validated)
 {
 	DynShape *shape = dyn_shape_of(rel, table);
-	List *columns = forget(work, shape);
+	List *columns = drop_forget(work, shape);
 	List *commands = validated ? NIL : index_build_constraint_commands(shape);
 	bool distributed = table->distributed;
 	bool proven = is_proven(rel, table);
@@ -195,7 +195,7 @@ index_build_remove_index(IndexBuild *work)
 }
 
 static void
-drop(IndexBuild *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
+index_build_drop(IndexBuild *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 {
 	check_droppable(work, table, dyn_shape_index(dyn_shape_of(rel, table), work->name));
 	index_build_check_dependents(work, rel, table);
@@ -212,6 +212,6 @@ dyn_drop_index(PG_FUNCTION_ARGS)
 
 	work->procedure.name = "dyn_drop_index";
 	work->cascade = argument_flag(fcinfo, 2, false);
-	index_build_run(work, fcinfo, false, drop);
+	index_build_run(work, fcinfo, false, index_build_drop);
 	PG_RETURN_VOID();
 }

@@ -39,7 +39,7 @@ typedef struct Fill
 	int64 left_out;
 } Fill;
 
-/* Of each column: whether it stays as it is, and its value. */
+/* Each column has two: whether it stays as it is, and its value. */
 #define COLUMN_ARGUMENTS 2
 
 static int
@@ -49,7 +49,7 @@ count_columns(const Fill *fill)
 }
 
 static const DynKey *
-column(const Fill *fill, int i)
+fill_column(const Fill *fill, int i)
 {
 	return &fill->table->keys[fill->table->nkeys + i];
 }
@@ -67,7 +67,7 @@ prepare_update(Fill *fill)
 	appendStringInfo(&sql, "UPDATE %s SET ", fill->rows.qualified);
 	for (int i = 0; i < n; i++)
 	{
-		const DynKey *key = column(fill, i);
+		const DynKey *key = fill_column(fill, i);
 		const char *name = quote_identifier(key->column);
 
 		appendStringInfo(&sql, "%s%s = CASE WHEN $%d THEN %s ELSE $%d END", i > 0 ? ", " : "", name,
@@ -111,7 +111,7 @@ update_row(Fill *fill, Datum place, const DynItem *item)
 	SPI_freetuptable(SPI_tuptable);
 }
 
-/* All that are not locked by others, or the first, which is waited for. */
+/* Locks all rows that are not locked by others, or the first, which is waited for. */
 static void
 lock_rows(Fill *fill, BlockRange range, bool one)
 {

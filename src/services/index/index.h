@@ -35,7 +35,7 @@
 #include "server/work/service.h"
 #include "server/work/statement.h"
 
-/* As dyn_jobs names them. */
+/* Lists phases as dyn_jobs names them. */
 typedef enum IndexBuildPhase
 {
 	INDEX_BUILD_DECLARE = 1,
@@ -48,7 +48,7 @@ typedef enum IndexBuildPhase
 	INDEX_BUILD_DROP
 } IndexBuildPhase;
 
-/* What a procedure knows from one transaction to the next. */
+/* Holds what a procedure knows from one transaction to the next. */
 typedef struct IndexBuild
 {
 	Procedure procedure; /* the first member */
@@ -95,8 +95,8 @@ extern void index_build_forget_index(const IndexBuild *work, Relation rel, const
 									 bool validated);
 
 /*
- * Views that do without the columns of an index that is dropped; the layers above know them.  They are
- * locked before the table, as readers lock them.
+ * Finds views that do without the columns of an index that is dropped; the layers above know them.
+ * They are locked before the table, as readers lock them.
  */
 typedef struct IndexBuildDependents
 {

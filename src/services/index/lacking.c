@@ -19,8 +19,8 @@
 #include "services/index/lacking.h"
 
 /*
- * What to look for.  dyn_keys_missing() is exact, and dear; an attribute that is there and has no
- * column is cheap to see.
+ * Describes what to look for.  dyn_keys_missing() is exact, and dear; an attribute that is there
+ * and has no column is cheap to see.
  */
 void
 lacking_describe(Lacking *rows, const IndexBuild *work, Relation rel, const DynTable *table)

@@ -15,7 +15,7 @@ typedef struct BlockRange
 	BlockNumber to;
 } BlockRange;
 
-/* What statements say of them. */
+/* Holds what statements say of them. */
 typedef struct Lacking
 {
 	Oid relid;
@@ -26,7 +26,7 @@ typedef struct Lacking
 	const char *candidates; /* what may lack something: cheap, and not exact */
 } Lacking;
 
-/* Condition on rows of a range, by the places of its ends. */
+/* This is a condition on rows of a range, by the places of its ends. */
 #define LACKING_IN_RANGE "ctid OPERATOR(pg_catalog.>=) $1 AND ctid OPERATOR(pg_catalog.<) $2"
 
 extern void lacking_describe(Lacking *rows, const IndexBuild *work, Relation rel,

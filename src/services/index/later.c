@@ -42,7 +42,7 @@ StaticAssertDecl(sizeof(IndexBuildRequest) <= BGW_EXTRALEN, "a worker's slot is 
 
 static List *pending = NIL; /* of the transaction, in its memory */
 
-/* False if there is no worker to be had. */
+/* Returns false if there is no worker to be had. */
 bool
 index_build_start_request(const IndexBuildRequest *request, const char *table)
 {
@@ -61,7 +61,7 @@ start_worker(const Pending *what)
 }
 
 static void
-warn(const Pending *what, const char *why)
+later_warn(const Pending *what, const char *why)
 {
 	ereport(WARNING, (errmsg("%s to go on with %s of table \"%s\"", why, what->what, what->table),
 					  errdetail("The transaction has only declared what is to be done."),
@@ -78,15 +78,15 @@ end_of_transaction(XactEvent event, void *arg)
 	foreach (cell, pending)
 	{
 		if (event == XACT_EVENT_COMMIT && !start_worker(lfirst(cell)))
-			warn(lfirst(cell), "no background worker is free");
+			later_warn(lfirst(cell), "no background worker is free");
 		/* its commit comes in another session, perhaps */
 		if (event == XACT_EVENT_PRE_PREPARE)
-			warn(lfirst(cell), "a prepared transaction starts no background worker");
+			later_warn(lfirst(cell), "a prepared transaction starts no background worker");
 	}
 	pending = NIL;
 }
 
-/* The call that the worker makes; index: NULL for time to live. */
+/* Returns the call that the worker makes; index: NULL for time to live. */
 static char *
 resume_call(Oid relid, const char *index)
 {
@@ -95,7 +95,7 @@ resume_call(Oid relid, const char *index)
 	return psprintf("CALL " DYN_INTERNAL ".resume_index(%u, %s)", relid, quote_literal_cstr(index));
 }
 
-/* The call that a person makes, by what the transaction has declared. */
+/* Returns the call that a person makes, by what the transaction has declared. */
 static char *
 call_for_people(const IndexBuild *work, Oid relid)
 {
@@ -108,7 +108,7 @@ call_for_people(const IndexBuild *work, Oid relid)
 	return call;
 }
 
-/* A request that no worker can connect for would stay at its beginning. */
+/* Refuses a request that no worker can connect for, which would stay at its beginning. */
 static void
 check_may_log_in(Oid session_user)
 {
@@ -129,7 +129,7 @@ check_may_log_in(Oid session_user)
 			 errhint("Give the role the LOGIN attribute.")));
 }
 
-/* After the transaction's commit go on with an index that it has declared or disowned.  Connected to SPI. */
+/* Has a worker go on with an index after the commit.  The caller is connected to SPI. */
 void
 index_build_resume_later(const IndexBuild *work, const DynTable *table)
 {
@@ -158,7 +158,7 @@ index_build_resume_later(const IndexBuild *work, const DynTable *table)
  * The worker
  */
 
-/* The calls that a table's schema asks for. */
+/* Returns the calls that a table's schema asks for. */
 static List *
 calls_for(const DynTable *table)
 {
@@ -177,7 +177,7 @@ calls_for(const DynTable *table)
 	return calls;
 }
 
-/* The same in the memory that outlives the transaction. */
+/* Returns these calls in the memory that outlives the transaction. */
 static List *
 find_calls(Oid relid, MemoryContext context)
 {
@@ -202,8 +202,8 @@ find_calls(Oid relid, MemoryContext context)
 }
 
 /*
- * Each statement of its own that a call needs comes before the next attempt of the call, which begins
- * again where it has met a deadlock.
+ * Makes a call.  Each statement of its own that it needs comes before its next attempt, which
+ * begins again where it has met a deadlock.
  */
 static void
 go_on(const char *call)
@@ -226,9 +226,9 @@ go_on(const char *call)
 	}
 }
 
-/* An error that ends the request: it would come again. */
+/* Ends the request by an error: it would come again. */
 static void
-fail(Oid relid)
+later_fail(Oid relid)
 {
 	EmitErrorReport();
 	background_abort(TopMemoryContext);
@@ -250,13 +250,13 @@ work_on(const IndexBuildRequest *request)
 	}
 	PG_CATCH();
 	{
-		fail(request->relid);
+		later_fail(request->relid);
 	}
 	PG_END_TRY();
 	index_build_dequeue(request->relid);
 }
 
-/* Once the locks are gone, whatever ends the worker but a crash. */
+/* Starts the next one once the locks are gone, whatever ends the worker but a crash. */
 static void
 start_next(int code, Datum database)
 {
@@ -266,11 +266,11 @@ start_next(int code, Datum database)
 }
 
 /*
- * False if all places are taken, or another session has the table locked; the request is tried
- * again later.
+ * Returns false if all places are taken, or another session has the table locked; the request is
+ * tried again later.
  */
 static bool
-begin(const IndexBuildRequest *request)
+later_begin(const IndexBuildRequest *request)
 {
 	if (!place_take_own())
 	{
@@ -292,8 +292,8 @@ begin(const IndexBuildRequest *request)
 }
 
 /*
- * Entry point of the background worker that goes on with a request, which is in its slot's extra
- * data.  A request without a session user only has the workers of other requests started.
+ * Enters the background worker that goes on with a request, which is in its slot's extra data.  A
+ * request without a session user only has the workers of other requests started.
  */
 void
 dyn_index_later_main(Datum unused)
@@ -310,7 +310,7 @@ dyn_index_later_main(Datum unused)
 	{
 		/* waiting is what a concurrent build does */
 		background_settings(settings, lengthof(settings));
-		if (begin(&request))
+		if (later_begin(&request))
 			work_on(&request);
 	}
 }

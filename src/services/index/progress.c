@@ -20,8 +20,8 @@
 #define PROGRESS_TTL 19
 
 /*
- * Whether it is shown already.  A subtransaction that is rolled back ends that, a commit does not;
- * and to begin again each time would make the row vanish for a moment.
+ * Returns whether it is shown already.  A subtransaction that is rolled back ends that, a commit
+ * does not; and to begin again each time would make the row vanish for a moment.
  */
 static bool
 is_shown(const IndexBuild *work)

@@ -30,7 +30,7 @@
 
 #define QUEUE_TABLE "index_requests"
 
-/* In the transaction that has declared it, connected to SPI. */
+/* Queues a request in the transaction that has declared it, connected to SPI. */
 void
 index_build_enqueue(const IndexBuildRequest *request)
 {
@@ -112,7 +112,7 @@ index_build_dequeue(Oid relid)
 	end_change();
 }
 
-/* Whose table, or role, is gone. */
+/* Forgets requests whose table, or role, is gone. */
 static void
 forget_lost(void)
 {
@@ -128,8 +128,8 @@ forget_lost(void)
 }
 
 /*
- * The requests that may be begun, in context: the oldest first, but those that were cut off after those that were never
- * begun.  waiting: how many there are in all.
+ * Reads the requests that may be begun, in context: the oldest first, but those that were cut off
+ * after those that were never begun.  waiting: how many there are in all.
  */
 static List *
 read_requests(MemoryContext context, int *waiting)
@@ -168,9 +168,9 @@ read_requests(MemoryContext context, int *waiting)
 	return requests;
 }
 
-/* Those that there are places for, which are taken meanwhile so that each is counted once. */
+/* Chooses those that there are places for, which are taken meanwhile so that each counts once. */
 static List *
-choose(List *requests)
+queue_choose(List *requests)
 {
 	List *chosen = NIL;
 	List *places = NIL;
@@ -209,7 +209,7 @@ index_build_start_waiting(void)
 		requests = read_requests(context, &waiting);
 	end_change();
 	MemoryContextSwitchTo(context);
-	foreach (cell, choose(requests))
+	foreach (cell, queue_choose(requests))
 	{
 		IndexBuildRequest *request = lfirst(cell);
 
@@ -228,7 +228,7 @@ index_build_start_waiting(void)
  * seconds.
  */
 static VisitAnswer
-visit(Visit *visit)
+queue_visit(Visit *visit)
 {
 	/* default_transaction_read_only stops the worker, but not for long */
 	return DefaultXactReadOnly || index_build_start_waiting() ? VISIT_DONE : VISIT_NOTHING;
@@ -247,4 +247,4 @@ const Service index_build_service = {.worker = "dynamo_table index requests",
 									 .probe_interval = &probe_interval,
 									 .patience = MAX_PATIENCE,
 									 .max_back_off = 300,
-									 .visit = visit};
+									 .visit = queue_visit};

@@ -5,7 +5,7 @@
 #ifndef DYNAMO_TABLE_SERVICES_INDEX_QUEUE_H
 #define DYNAMO_TABLE_SERVICES_INDEX_QUEUE_H
 
-/* In the space of a worker's slot. */
+/* This is in the space of a worker's slot. */
 typedef struct IndexBuildRequest
 {
 	Oid database;

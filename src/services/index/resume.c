@@ -18,7 +18,7 @@
 #include "server/extension.h"
 #include "services/index/index.h"
 
-/* ACTIVE if there is nothing left to do. */
+/* Returns what was begun; that is ACTIVE if there is nothing left to do. */
 static DynIndexStatus
 begun(const IndexBuild *work, Relation rel, const DynTable *table)
 {
@@ -29,7 +29,7 @@ begun(const IndexBuild *work, Relation rel, const DynTable *table)
 	return spec->status;
 }
 
-/* The rest of what was begun. */
+/* Does the rest of what was begun. */
 void
 index_build_resume(IndexBuild *work, DynIndexStatus status)
 {
@@ -47,7 +47,7 @@ index_build_resume(IndexBuild *work, DynIndexStatus status)
 }
 
 static void
-resume(IndexBuild *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
+resume_build(IndexBuild *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 {
 	DynIndexStatus status = begun(work, rel, table);
 
@@ -62,6 +62,6 @@ dyn_resume_index(PG_FUNCTION_ARGS)
 	IndexBuild *work = palloc0(sizeof(IndexBuild));
 
 	work->procedure.name = DYN_INTERNAL ".resume_index";
-	index_build_run(work, fcinfo, true, resume);
+	index_build_run(work, fcinfo, true, resume_build);
 	PG_RETURN_VOID();
 }

@@ -10,7 +10,7 @@
 #include "server/errors.h"
 #include "services/index/index.h"
 
-/* Time to live has a name too, for its btree. */
+/* Names the index; time to live has a name too, for its btree. */
 void
 index_build_name(IndexBuild *work, ItemSpan name)
 {
@@ -20,8 +20,8 @@ index_build_name(IndexBuild *work, ItemSpan name)
 }
 
 /*
- * What the table has of it.  It may be gone after each transaction: nothing keeps the table's owner
- * from replacing the derive trigger by plain SQL.
+ * Returns what the table has of it.  It may be gone after each transaction: nothing keeps the
+ * table's owner from replacing the derive trigger by plain SQL.
  */
 const DynIndex *
 index_build_find(const IndexBuild *work, const DynTable *table)
@@ -33,7 +33,7 @@ index_build_find(const IndexBuild *work, const DynTable *table)
 	return index;
 }
 
-/* Its status in a shape, which is there to be changed; NULL if the shape has none. */
+/* Returns its status in a shape, which is there to be changed, or NULL if the shape has none. */
 DynIndexStatus *
 index_build_status(const IndexBuild *work, const DynShape *shape)
 {
@@ -73,7 +73,7 @@ index_build_forget(const IndexBuild *work, DynShape *shape)
 	shape->settings.hide_expired = false;
 }
 
-/* The statement that builds its btree; NULL if another one serves as that. */
+/* Returns the statement that builds its btree, or NULL if another one serves as that. */
 char *
 index_build_btree_sql(const IndexBuild *work, const DynShape *shape, Relation rel,
 					  bool concurrently)

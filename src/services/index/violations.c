@@ -24,7 +24,7 @@
 
 #define ROWS_AT_ONCE 1000
 
-/* The table's keys of an item, in their canonical order. */
+/* Returns the table's keys of an item, in their canonical order. */
 static DynItem *
 key_of(const DynTable *table, const DynItem *item)
 {
@@ -52,7 +52,7 @@ span_text(ItemSpan span)
 	return PointerGetDatum(cstring_to_text_with_len(span.data, (int) span.len));
 }
 
-/* The result's rows for one item.  No index has a name of length 0, so that stands for all. */
+/* Puts the result's rows for one item.  No index has a name of length 0, so that stands for all. */
 static void
 put_problems(ReturnSetInfo *result, Relation rel, const DynTable *table, ItemSpan name,
 			 const DynItem *item)
@@ -78,7 +78,7 @@ put_problems(ReturnSetInfo *result, Relation rel, const DynTable *table, ItemSpa
 	}
 }
 
-/* Items with an attribute that has not become a column; false if the indexes have no columns. */
+/* Selects items with attributes that are no columns; false if the indexes have no columns. */
 static bool
 write_query(StringInfo sql, const DynTable *table)
 {
@@ -99,7 +99,7 @@ write_query(StringInfo sql, const DynTable *table)
 }
 
 static void
-scan(ReturnSetInfo *result, Relation rel, const DynTable *table, ItemSpan name)
+violations_scan(ReturnSetInfo *result, Relation rel, const DynTable *table, ItemSpan name)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "dyn_index_violations", ALLOCSET_DEFAULT_SIZES);
@@ -151,7 +151,7 @@ dyn_index_violations(PG_FUNCTION_ARGS)
 	}
 	rights_take_for_rows(rel, false, &before);
 	SPI_connect();
-	scan((ReturnSetInfo *) fcinfo->resultinfo, rel, table, name);
+	violations_scan((ReturnSetInfo *) fcinfo->resultinfo, rel, table, name);
 	SPI_finish();
 	rights_give_back(&before);
 	relation_close(rel, NoLock);

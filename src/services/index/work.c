@@ -15,7 +15,7 @@
 #include "server/errors.h"
 #include "services/index/index.h"
 
-/* The first argument names the table, and the second an index, if it is about one. */
+/* Reads the names: the first argument is of the table, and the second of an index, if any. */
 static void
 read_names(FunctionCallInfo fcinfo, IndexBuild *work)
 {
@@ -46,7 +46,7 @@ open_argument(FunctionCallInfo fcinfo, bool by_oid, DynTable **table)
 	return rel;
 }
 
-/* work begins with its procedure. */
+/* Shows the progress; work begins with its procedure. */
 static void
 show_progress(Procedure *procedure)
 {
@@ -54,7 +54,7 @@ show_progress(Procedure *procedure)
 }
 
 static Relation
-begin(IndexBuild *work, FunctionCallInfo fcinfo, bool by_oid, DynTable **table)
+work_begin(IndexBuild *work, FunctionCallInfo fcinfo, bool by_oid, DynTable **table)
 {
 	Relation rel;
 
@@ -84,9 +84,9 @@ index_build_begin_in_transaction(IndexBuild *work, Relation rel, const DynTable 
 	rights_require_plain_table(rel, work->ttl ? work->procedure.what : "indexes");
 }
 
-/* Also after an error, in whatever state that has left the transaction. */
+/* Ends work, also after an error, in whatever state that has left the transaction. */
 static void
-end(IndexBuild *work)
+work_end(IndexBuild *work)
 {
 	procedure_end(&work->procedure);
 	place_leave(&work->place);
@@ -107,19 +107,19 @@ index_build_run(IndexBuild *work, FunctionCallInfo fcinfo, bool by_oid, IndexBui
 	procedure_connect(fcinfo, work->procedure.name);
 	PG_TRY();
 	{
-		rel = begin(work, fcinfo, by_oid, &table);
+		rel = work_begin(work, fcinfo, by_oid, &table);
 		body(work, fcinfo, rel, table);
 	}
 	PG_FINALLY();
 	{
-		end(work);
+		work_end(work);
 	}
 	PG_END_TRY();
 	SPI_finish();
 }
 
 static Relation
-describe(const IndexBuild *work, Relation rel, DynTable **table)
+work_describe(const IndexBuild *work, Relation rel, DynTable **table)
 {
 	*table = dyn_schema(rel);
 	if (*table == NULL)
@@ -132,12 +132,12 @@ describe(const IndexBuild *work, Relation rel, DynTable **table)
 Relation
 index_build_open(IndexBuild *work, LOCKMODE mode, DynTable **table)
 {
-	return describe(work, procedure_open(&work->procedure, mode), table);
+	return work_describe(work, procedure_open(&work->procedure, mode), table);
 }
 
 /* Does the same under a lock that others wait for, see procedure_open_briefly(). */
 Relation
 index_build_open_briefly(IndexBuild *work, LOCKMODE mode, DynTable **table)
 {
-	return describe(work, procedure_open_briefly(&work->procedure, mode), table);
+	return work_describe(work, procedure_open_briefly(&work->procedure, mode), table);
 }

@@ -14,7 +14,7 @@
 #include "server/work/procedure.h"
 #include "services/job/items.h"
 
-/* Bytes of the request that views and messages show. */
+/* Views and messages show so many bytes of the request. */
 #define LONGEST_NAME 200
 
 typedef struct Backfill
@@ -62,9 +62,9 @@ updated(ItemJob *work, const DynItem *item)
 	return expr_apply(backfill->update, item, NULL);
 }
 
-/* All arguments that decide what the job does, as a JSON array. */
+/* Returns all arguments that decide what the job does, as a JSON array. */
 static char *
-fingerprint(FunctionCallInfo fcinfo)
+backfill_fingerprint(FunctionCallInfo fcinfo)
 {
 	JsonWriter json = json_writer(JSON_COMPACT);
 
@@ -131,7 +131,7 @@ dyn_backfill(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, UPDATE, "update");
 	work.table_name = PG_GETARG_TEXT_PP(TABLE_NAME);
 	work.name = shown_name(fcinfo);
-	work.fingerprint = fingerprint(fcinfo);
+	work.fingerprint = backfill_fingerprint(fcinfo);
 	item_job_arguments(&work, fcinfo, BATCH_SIZE);
 	read_expressions(fcinfo, &backfill);
 	rel = item_job_open(&work, &table);

@@ -71,7 +71,7 @@ typedef struct Batch
 	ItemWriter writer; /* of the attempt that is under way */
 } Batch;
 
-/* An item that is being changed. */
+/* This is an item that is being changed. */
 typedef struct Change
 {
 	Batch *batch;
@@ -186,7 +186,7 @@ key_of_position(const DynTable *table, ArrayType *position, DynKeyValues *key)
 	}
 }
 
-/* The range from after a position (NULL: from the beginning) to the end of the table. */
+/* Sets the range from after a position (NULL: from the beginning) to the end of the table. */
 static void
 read_after(const DynTable *table, ArrayType *position, StoreWant want, StoreRange *range)
 {
@@ -315,7 +315,7 @@ read_batch(Batch *batch)
  */
 
 static void
-compute(void *arg)
+items_compute(void *arg)
 {
 	Change *change = arg;
 	Batch *batch = change->batch;
@@ -328,7 +328,7 @@ compute(void *arg)
 	change->new = new;
 }
 
-/* The store calls this again if the item changes before it is replaced. */
+/* Changes an item; the store calls this again if the item changes before it is replaced. */
 static DynItem *
 change_item(DynItem *old, void *arg)
 {
@@ -338,13 +338,12 @@ change_item(DynItem *old, void *arg)
 	change->old = change->new = old;
 	change->problem = NULL;
 	if (work->wants(work, old))
-		change->problem = action_try(compute, change);
+		change->problem = action_try(items_compute, change);
 	return change->new;
 }
 
 /*
- * The detail says what is wrong with an item; the detail of a constraint is the row, and is left
- * out.
+ * Notes what is wrong with an item, by its detail; that of a constraint is the row, and left out.
  */
 static void
 note_problem(Batch *batch, const DynKeyValues *key, const ErrorData *problem)
@@ -488,7 +487,7 @@ do_batch(ItemJob *work, JobChunk *chunk, int64 *changed)
 
 /* Waits until the rate allows the next batch; nothing is locked meanwhile. */
 static void
-throttle(const ItemJob *work, TimestampTz begin, int64 changed)
+items_throttle(const ItemJob *work, TimestampTz begin, int64 changed)
 {
 	int64 due;
 
@@ -510,7 +509,7 @@ do_chunk(ItemJob *work, JobChunk *chunk)
 
 		more = do_batch(work, chunk, &changed);
 		job_commit(chunk->job);
-		throttle(work, begin, changed);
+		items_throttle(work, begin, changed);
 		job_tell(chunk->job);
 	} while (more);
 	job_complete(chunk);
@@ -545,9 +544,9 @@ tell_end(const ItemJob *work, Job *job)
 				 errhint("They are in dyn_job_problems, with job = %lld.", (long long) job->id)));
 }
 
-/* Where policies hide rows of the caller's, nobody else goes on with what it has begun. */
+/* Returns what the job is known by: where policies hide rows, nobody else goes on with it. */
 static const char *
-fingerprint(const ItemJob *work)
+items_fingerprint(const ItemJob *work)
 {
 	return check_enable_rls(work->relid, InvalidOid, true) == RLS_ENABLED
 			   ? psprintf("%s of role %u", work->fingerprint, GetUserId())
@@ -555,12 +554,12 @@ fingerprint(const ItemJob *work)
 }
 
 static void
-run(ItemJob *work)
+items_run(ItemJob *work)
 {
 	JobChunk chunk;
 
 	work->job =
-		job_begin(work->kind, work->relid, work->name, fingerprint(work), NIL, work->restart);
+		job_begin(work->kind, work->relid, work->name, items_fingerprint(work), NIL, work->restart);
 	expect_rows(work, work->job);
 	while (job_claim(work->job, 1, cut_chunk, work, &chunk))
 		do_chunk(work, &chunk);
@@ -580,7 +579,7 @@ item_job_run(ItemJob *work)
 {
 	PG_TRY();
 	{
-		run(work);
+		items_run(work);
 	}
 	PG_CATCH();
 	{
