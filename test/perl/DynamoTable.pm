@@ -112,13 +112,25 @@ sub wait_for_rest
 	});
 }
 
-# Wait for a server that restarts by itself.  poll_query_until() writes its query to psql, which may have gone by then.
+# Whether a process is there, and neither killed nor a zombie that its parent has not looked after yet.
+sub _lives
+{
+	my ($pid) = @_;
+	open my $status, '<', "/proc/$pid/status" or return 0;
+	my $text = do { local $/; <$status> };
+	return $text =~ /^State:\s+[^ZX]/m && !grep { hex(substr $_, -3) & 0x100 } $text =~ /^S\w*Pnd:\s+(\w+)/mg;
+}
+
+# Wait for a server that restarts by itself.  It has done so when it answers, and all processes that it knows of live: until
+# it has noticed that one of them was killed, it answers as before.
+# poll_query_until() writes its query to psql, which may have gone by then.
 sub wait_until_up
 {
 	my ($node) = @_;
 	wait_until('the server comes back', sub {
-		my $well = IPC::Run::run([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', 'SELECT true' ], '>', \my $out, '2>', \my $err);
-		return ($well, $err);
+		my $well = IPC::Run::run([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', 'SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()' ],
+			'>', \my $out, '2>', \my $err);
+		return ($well && !grep { !_lives($_) } split(' ', $out), $err);
 	});
 }
 
