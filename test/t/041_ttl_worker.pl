@@ -161,7 +161,8 @@ is(value(q{SELECT relation, last_error FROM dyn_ttl_tables WHERE errors > 0 ORDE
 my $log = slurp_file($node->logfile);
 my $log_before;
 like($log,
-	qr/WARNING:  expired items of table "public.failing" cannot be removed: not this one\n.*DETAIL:  It is needed.\n.*CONTEXT:  background worker in database "postgres"/, 'and so does the log');
+	qr/WARNING:  expired items of table "public.failing" cannot be removed: not this one\n.*DETAIL:  It is needed.\n.*CONTEXT:  background worker in database "postgres"/,
+	'and so does the log');
 add_due('app', 10);
 wait_for($node, q{SELECT count(*) = 2 FROM app});
 is(value('SELECT count(*) FROM failing'), '10', 'the other table goes on');

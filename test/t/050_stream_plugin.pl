@@ -38,8 +38,10 @@ value("SELECT dyn_put('app', '{\"id\":{\"S\":\"1\"},\"v\":{\"S\":\"ä\"}}'), dyn
 value("SELECT dyn_put('app', '{\"id\":{\"S\":\"not here\"}}')", 'other');
 my $records = value("SELECT data FROM pg_logical_slot_get_changes('slot', NULL, NULL)");
 is(plainly($records),
-	'{"eventName":"INSERT","dynamodb":{"Keys":{"id":{"S":"1"}},"NewImage":{"id":{"S":"1"},"v":{"S":"ä"}},"SizeBytes":9,"StreamViewType":"NEW_AND_OLD_IMAGES"},"eventSourceARN":"arn:aws:dynamodb:local:000000000000:table/app"}' . "\n"
-	  . '{"eventName":"INSERT","dynamodb":{"Keys":{"id":{"S":"2"}},"NewImage":{"id":{"S":"2"}},"SizeBytes":6,"StreamViewType":"NEW_AND_OLD_IMAGES"},"eventSourceARN":"arn:aws:dynamodb:local:000000000000:table/app"}',
+	'{"eventName":"INSERT","dynamodb":{"Keys":{"id":{"S":"1"}},"NewImage":{"id":{"S":"1"},"v":{"S":"ä"}},"SizeBytes":9,'
+	  . '"StreamViewType":"NEW_AND_OLD_IMAGES"},"eventSourceARN":"arn:aws:dynamodb:local:000000000000:table/app"}' . "\n"
+	  . '{"eventName":"INSERT","dynamodb":{"Keys":{"id":{"S":"2"}},"NewImage":{"id":{"S":"2"}},"SizeBytes":6,'
+	  . '"StreamViewType":"NEW_AND_OLD_IMAGES"},"eventSourceARN":"arn:aws:dynamodb:local:000000000000:table/app"}',
 	'records of this database, none of the other');
 
 # pg_recvlogical: the same bytes, whatever the client's encoding is said to be.

@@ -414,7 +414,8 @@ for (
 	like($err, qr/1 files, ([12]) items, 0 skipped, \1 kept/, 'and the same if it is named');
 }
 is(value(q{SELECT string_agg(item::text, ' ' ORDER BY pk) FROM formats WHERE pk <> 'json'}),
-	'{"pk":{"S":"=1+1"},"sk":{"N":"2"}} {"g":{"S":"g"},"n":{"N":"1.5"},"odd\nname":{"S":"two\r\nlines"},"pk":{"S":"csv \"q\""},"sk":{"N":"1"}} {"pk":{"S":"document"},"sk":{"N":"1"}} '
+	'{"pk":{"S":"=1+1"},"sk":{"N":"2"}} {"g":{"S":"g"},"n":{"N":"1.5"},"odd\nname":{"S":"two\r\nlines"},"pk":{"S":"csv \"q\""},"sk":{"N":"1"}} '
+	  . '{"pk":{"S":"document"},"sk":{"N":"1"}} '
 	. '{"pk":{"S":"plain"},"sk":{"N":"12345678901234567890123456789012345678"},"v":{"L":[{"N":"1"},{"NULL":true}]}}', 'all is there');
 ($status, $out, $err) = command('export', '--table', 'formats', '--format', 'csv', '--filter', 'begins_with(pk, :p)', '--values', '{":p": {"S": "csv"}}',
 	"$dir/some.csv");
@@ -422,7 +423,9 @@ is(value(q{SELECT string_agg(item::text, ' ' ORDER BY pk) FROM formats WHERE pk 
 like($err, qr/ 1 items, 0 skipped, 1 kept/, 'CSV that was exported comes in again');
 ($status, $out, $err) = command('import', '--table', 'formats', '--on-error', 'skip', write_file('bad.csv', qq(pk,sk\na,1\n"b\nc",x\n\xff,1\nd\n)));
 is($status, 3, 'wrong records are skipped');
-like($err, qr/bad\.csv: line 3: column "sk": "x" is not a number\n.*bad\.csv: line 5: invalid byte sequence for encoding "UTF8": 0xff\n.*bad\.csv: line 6: invalid CSV: the number of fields is 1, not 2/s, 'and named by line');
+like($err,
+	qr/bad\.csv: line 3: column "sk": "x" is not a number\n.*bad\.csv: line 5: invalid byte sequence for encoding "UTF8": 0xff\n.*bad\.csv: line 6: invalid CSV: the number of fields is 1, not 2/s,
+	'and named by line');
 ($status, $out, $err) = command('import', '--table', 'formats', '--on-error', 'skip',
 	write_file('bad.scan', q({"Items":[{"pk":{"S":"a"},"sk":{"N":"1"}},{"pk":{"S":"a"}},5]})));
 like($err, qr/bad\.scan: item 2 \(line 1\): key attribute "sk" is missing\n.*bad\.scan: item 3 \(line 1\): invalid item/, 'items by number');
@@ -586,7 +589,8 @@ is($status, 2, 'an option of another command is wrong');
 ($status, $out, $err) = command('workbench', write_file('bad model.json', '{}'));
 like($err, qr/^dynamo_table: the model has no member "DataModel"\n/, 'a model that is none');
 ($status, $out, $err) = command('workbench', '--prefix', 'w-', write_file('warn.json', '{"DataModel":[
-	{"TableName":"Warn","KeyAttributes":{"PartitionKey":{"AttributeName":"p","AttributeType":"S"}},"TableData":[{"p":{"N":"1"}},{"p":{"S":"1"},"m":{"M":{"M":{"a":{"S":"b"}}}}}]}]}'));
+	{"TableName":"Warn","KeyAttributes":{"PartitionKey":{"AttributeName":"p","AttributeType":"S"}},
+	"TableData":[{"p":{"N":"1"}},{"p":{"S":"1"},"m":{"M":{"M":{"a":{"S":"b"}}}}}]}]}'));
 is($out, "w-Warn: 0 indexes, 1 items\n", 'an item that is wrong is skipped');
 like($err, qr/^dynamo_table: WARNING:  item 1 of table "Warn", with key \{"p": \{"N":"1"\}\}, is skipped: /, 'with a warning');
 ($status, $out, $err) = command('workbench', '--prefix', 'x-', '--no-data', "$dir/warn.json");

@@ -85,7 +85,8 @@ $node->safe_psql('postgres', q{
 });
 $node->safe_psql('postgres', q{
 	-- an operator class is a superuser's to make, but its functions are the owner's to replace
-	CREATE OPERATOR CLASS hostile.text_ops FOR TYPE text USING btree AS OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 hostile.compare(text, text);
+	CREATE OPERATOR CLASS hostile.text_ops FOR TYPE text USING btree
+		AS OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 hostile.compare(text, text);
 	ALTER OPERATOR CLASS hostile.text_ops USING btree OWNER TO owner1;
 });
 
@@ -401,7 +402,9 @@ SELECT dyn_request('CreateTable', '{"TableName": "Made", "AttributeDefinitions":
 SELECT dyn_distribute_table('~t'); -- citus
 SELECT dyn_undistribute_table('~t'); -- distributed
 # values, texts and times alone
-SELECT dynamo_internal.get_attribute(v, 'a'), dynamo_internal.get_attribute_text(v, 'a'), dynamo_internal.get_path(v, '{a}'), dynamo_internal.get_path_text(v, '{a}'), dyn_has_attribute(v, 'a'), dynamo_internal.get_element(v, 0), dynamo_internal.get_element_text(v, 0) FROM dyn_to_value('x'::text) v;
+SELECT dynamo_internal.get_attribute(v, 'a'), dynamo_internal.get_attribute_text(v, 'a'), dynamo_internal.get_path(v, '{a}'),
+	dynamo_internal.get_path_text(v, '{a}'), dyn_has_attribute(v, 'a'),
+	dynamo_internal.get_element(v, 0), dynamo_internal.get_element_text(v, 0) FROM dyn_to_value('x'::text) v;
 SELECT dyn_ksuid_time(k), dyn_ksuid_bytes(k), dyn_ksuid_from_bytes(dyn_ksuid_bytes(k)), dyn_ksuid_lowest(now()), dyn_ksuid_highest(now()) FROM dyn_ksuid() k;
 SELECT dyn_render('P#<Id>', '{"Id": {"S": "1"}}');
 SELECT dyn_reset_operations();
