@@ -4,7 +4,8 @@ CREATE EXTENSION IF NOT EXISTS dynamo_table;
 
 -- 10,000 items of some 300 bytes, and the table that a user would write by hand
 SELECT dyn_create_table('counters', 'pk S', 'sk S') \g /dev/null
-INSERT INTO counters (item) SELECT jsonb_build_object('pk', 'p' || i % 100, 'sk', 's' || i, 'pad', repeat('x', 220), 'status', 'open', 'n', 0)::dyn_item FROM generate_series(1, 10000) i;
+INSERT INTO counters (item) SELECT jsonb_build_object('pk', 'p' || i % 100, 'sk', 's' || i, 'pad', repeat('x', 220), 'status', 'open', 'n', 0)::dyn_item
+	FROM generate_series(1, 10000) i;
 CREATE TABLE by_hand (pk text COLLATE "C", sk text COLLATE "C", item jsonb NOT NULL, PRIMARY KEY (pk, sk)) WITH (fillfactor = 90);
 INSERT INTO by_hand SELECT pk, sk, item::jsonb FROM counters;
 VACUUM ANALYZE counters, by_hand;
@@ -45,6 +46,7 @@ END $$;
 CALL measure_counters(:rounds);
 
 \echo
-SELECT round(percentile_cont(0.5) WITHIN GROUP (ORDER BY dyn_us)::numeric, 1) AS "dyn_update, us", round(percentile_cont(0.5) WITHIN GROUP (ORDER BY sql_us)::numeric, 1) AS "prepared UPDATE, us",
+SELECT round(percentile_cont(0.5) WITHIN GROUP (ORDER BY dyn_us)::numeric, 1) AS "dyn_update, us",
+	round(percentile_cont(0.5) WITHIN GROUP (ORDER BY sql_us)::numeric, 1) AS "prepared UPDATE, us",
        round(percentile_cont(0.5) WITHIN GROUP (ORDER BY sql_us / dyn_us)::numeric, 2) AS "dyn_update is so many times as fast" FROM counter_results;
 SELECT sum((c.item->>'n')::numeric) = sum((h.item->>'n')::numeric) AS "the same" FROM counters c JOIN by_hand h USING (pk, sk);

@@ -4,9 +4,12 @@ CREATE EXTENSION dynamo_table;
 
 -- 100,000 items of some 310 bytes: a list of 0 to 9 elements, a set of tags, and what an application has beside
 CREATE TABLE texts AS
-SELECT i AS id, format('{"PK":{"S":"ORG#%s"},"SK":{"S":"TICKET#%s"},"Type":{"S":"Ticket"},"Title":{"S":"Printer on floor %s is out of paper"},"Status":{"S":"open"},'
-  '"Priority":{"N":"%s"},"CreatedAt":{"S":"2023-09-05T22:31:54Z"},"Assignee":{"S":"USER#%s"},"Description":{"S":"%s %s"},"a":{"L":[%s]},"tags":{"SS":["hardware","floor-%s","%s"]}}',
-  i % 100, i, i % 12, i % 5, i % 40, md5(i::text), md5((-i)::text), (SELECT coalesce(string_agg(format('{"N":"%s"}', j), ','), '') FROM generate_series(1, i % 10) j), i % 12,
+SELECT i AS id, format('{"PK":{"S":"ORG#%s"},"SK":{"S":"TICKET#%s"},"Type":{"S":"Ticket"},'
+  '"Title":{"S":"Printer on floor %s is out of paper"},"Status":{"S":"open"},'
+  '"Priority":{"N":"%s"},"CreatedAt":{"S":"2023-09-05T22:31:54Z"},"Assignee":{"S":"USER#%s"},'
+  '"Description":{"S":"%s %s"},"a":{"L":[%s]},"tags":{"SS":["hardware","floor-%s","%s"]}}',
+  i % 100, i, i % 12, i % 5, i % 40, md5(i::text), md5((-i)::text),
+  (SELECT coalesce(string_agg(format('{"N":"%s"}', j), ','), '') FROM generate_series(1, i % 10) j), i % 12,
   CASE WHEN i % 3 = 0 THEN 'urgent' ELSE 'later' END) AS item
 FROM generate_series(1, 100000) i;
 CREATE TABLE items AS SELECT id, item::dyn_item AS item FROM texts;
@@ -43,10 +46,12 @@ CALL measure(
   $q$ SELECT count(*) FROM plain WHERE jsonb_array_length(item->'a') > 3 AND item->'tags' ? 'urgent' $q$, :rounds);
 
 \echo
-SELECT round(avg(pg_column_size(i.item))) AS "dyn_item, bytes", round(avg(pg_column_size(t.item))) AS "typed jsonb", round(avg(pg_column_size(p.item))) AS "plain jsonb"
+SELECT round(avg(pg_column_size(i.item))) AS "dyn_item, bytes", round(avg(pg_column_size(t.item))) AS "typed jsonb",
+	round(avg(pg_column_size(p.item))) AS "plain jsonb"
 FROM items i JOIN typed t USING (id) JOIN plain p USING (id);
 SELECT min(dyn) AS "items found", bool_and(dyn = typed AND dyn = plain) AS "the same" FROM answers;
 SELECT filter, round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)::numeric, 1) AS ms,
        round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms / dyn_ms)::numeric, 2) AS "times as long as dyn_matches"
-FROM results, LATERAL (VALUES (1, 'dyn_matches', dyn_ms), (2, 'by hand, DynamoDB JSON in jsonb', typed_ms), (3, 'by hand, plain jsonb', plain_ms)) v (n, filter, ms)
+FROM results, LATERAL (VALUES (1, 'dyn_matches', dyn_ms), (2, 'by hand, DynamoDB JSON in jsonb', typed_ms), (3, 'by hand, plain jsonb', plain_ms)) v (n,
+	filter, ms)
 GROUP BY n, filter ORDER BY n;

@@ -39,43 +39,53 @@ BEGIN
 END $$;
 SELECT create_expressions('expressions') \g /dev/null
 -- by hand, the indexes over generated columns
-CREATE TABLE columns (pk text, sk text, data jsonb NOT NULL, gsi1pk text GENERATED ALWAYS AS (data->>'gsi1pk') STORED, gsi1sk text GENERATED ALWAYS AS (data->>'gsi1sk') STORED,
+CREATE TABLE columns (pk text, sk text, data jsonb NOT NULL, gsi1pk text GENERATED ALWAYS AS (data->>'gsi1pk') STORED,
+	gsi1sk text GENERATED ALWAYS AS (data->>'gsi1sk') STORED,
 	gsi2pk text GENERATED ALWAYS AS (data->>'gsi2pk') STORED, gsi2sk text GENERATED ALWAYS AS (data->>'gsi2sk') STORED,
-	gsi3pk text GENERATED ALWAYS AS (data->>'gsi3pk') STORED, gsi3sk text GENERATED ALWAYS AS (data->>'gsi3sk') STORED, PRIMARY KEY (pk, sk)) WITH (fillfactor = 90);
+	gsi3pk text GENERATED ALWAYS AS (data->>'gsi3pk') STORED, gsi3sk text GENERATED ALWAYS AS (data->>'gsi3sk') STORED,
+	PRIMARY KEY (pk, sk)) WITH (fillfactor = 90);
 -- a server's tables: each index is a copy of the items
 CREATE TABLE copies (pk text, sk text, item_data jsonb NOT NULL, PRIMARY KEY (pk, sk)) WITH (fillfactor = 90);
 SELECT format('CREATE INDEX ON columns (%s, %s) WHERE %1$s IS NOT NULL', p, s),
-	format('CREATE TABLE copies_%s (gsi_pk text, gsi_sk text, pk text, sk text, item_data jsonb NOT NULL, PRIMARY KEY (gsi_pk, gsi_sk, pk, sk)) WITH (fillfactor = 90)', n)
+	format('CREATE TABLE copies_%s (gsi_pk text, gsi_sk text, pk text, sk text, item_data jsonb NOT NULL, PRIMARY KEY (gsi_pk, gsi_sk, pk,
+		sk)) WITH (fillfactor = 90)', n)
 FROM (SELECT n, 'gsi' || n || 'pk' AS p, 'gsi' || n || 'sk' AS s FROM generate_series(1, 3) n) k \gexec
 
-CREATE UNLOGGED TABLE source AS SELECT plain(c, i, repeat('x', 60)) AS item FROM generate_series(0, :collections - 1) c, generate_series(0, 99) i ORDER BY random();
+CREATE UNLOGGED TABLE source AS SELECT plain(c, i, repeat('x', 60)) AS item FROM generate_series(0, :collections - 1) c, generate_series(0, 99) i
+	ORDER BY random();
 INSERT INTO app (item) SELECT item::dyn_item FROM source;
 SELECT format('INSERT INTO %I (item) SELECT item::dyn_item FROM source', name) FROM coverings WHERE wanted \gexec
 INSERT INTO expressions SELECT item->>'pk', item->>'sk', item FROM source;
 INSERT INTO columns SELECT item->>'pk', item->>'sk', item FROM source;
 INSERT INTO copies SELECT item->>'pk', item->>'sk', item FROM source;
-SELECT format('INSERT INTO copies_%s SELECT item->>%L, item->>%L, item->>''pk'', item->>''sk'', item FROM source', n, 'gsi' || n || 'pk', 'gsi' || n || 'sk') FROM generate_series(1, 3) n \gexec
+SELECT format('INSERT INTO copies_%s SELECT item->>%L, item->>%L, item->>''pk'', item->>''sk'', item FROM source', n, 'gsi' || n || 'pk', 'gsi' || n || 'sk')
+	FROM generate_series(1, 3) n \gexec
 DROP TABLE source;
 VACUUM ANALYZE;
 CHECKPOINT;
 
 -- The parameters of calls, as a driver sends them: of five calls in a row, so that fetching them costs little.
-CREATE TABLE calls (kind text, id int, k int, pk text, sk text, key text, item text, json text, collection text, product text, moved text, moving text, p1 text, s1 text, p2 text, s2 text, p3 text, s3 text);
+CREATE TABLE calls (kind text, id int, k int, pk text, sk text, key text, item text, json text, collection text, product text, moved text, moving text,
+	p1 text, s1 text, p2 text, s2 text, p3 text, s3 text);
 CREATE VIEW sets AS SELECT attname || k AS name, format('max(%s) FILTER (WHERE k = %s)', attname, k) AS value
 	FROM pg_attribute, generate_series(0, 4) k WHERE attrelid = 'calls'::regclass AND attnum > 3;
-SELECT format('CREATE UNLOGGED TABLE parameters (kind text, id int, %s, PRIMARY KEY (kind, id)) WITH (toast_tuple_target = 8160)', string_agg(name || ' text', ', ' ORDER BY name)),
+SELECT format('CREATE UNLOGGED TABLE parameters (kind text, id int, %s, PRIMARY KEY (kind, id)) WITH (toast_tuple_target = 8160)',
+	string_agg(name || ' text', ', ' ORDER BY name)),
 	format('ALTER TABLE parameters %s', string_agg(format('ALTER %s SET STORAGE EXTERNAL', name), ', ')) FROM sets \gexec
 
--- One round's calls of some kinds.  known: items that are there, twice as many as of the others; moved: items whose key of an index changes; fresh: items to put
--- and to delete; declared and declared fresh: the same for tables with an addition; batch: as fresh, 25 for each call.
+-- One round's calls of some kinds.  known: items that are there, twice as many as of the others; moved: items
+-- whose key of an index changes; fresh: items to put and to delete; declared and declared fresh: the same for
+-- tables with an addition; batch: as fresh, 25 for each call.
 CREATE PROCEDURE draw_calls(round int, collections int, n int, batches int, kinds text[]) LANGUAGE plpgsql AS $$
 BEGIN
 	TRUNCATE calls, parameters;
 	INSERT INTO calls
 	WITH keys AS MATERIALIZED (
 		SELECT kind, c, i, substr(md5(format('%s %s %s moved', c, i, round)), 1, 16) AS moved
-		FROM (SELECT kind, (random() * (collections - 1))::int AS c, (random() * 99)::int AS i FROM (VALUES ('known', 2 * n), ('declared', n)) k (kind, n), generate_series(1, k.n)
-			UNION ALL SELECT 'moved', collections + c, i FROM (SELECT c, i FROM generate_series(0, collections - 1) c, generate_series(0, 99) i ORDER BY random() LIMIT n) o
+		FROM (SELECT kind, (random() * (collections - 1))::int AS c, (random() * 99)::int AS i FROM (VALUES ('known', 2 * n), ('declared', n)) k (kind, n),
+			generate_series(1, k.n)
+			UNION ALL SELECT 'moved', collections + c, i FROM (SELECT c, i FROM generate_series(0, collections - 1) c, generate_series(0, 99) i ORDER BY random()
+				LIMIT n) o
 			UNION ALL SELECT k.kind, c, 1000 * (round + 1) + i FROM (VALUES ('fresh'), ('declared fresh')) k (kind),
 				LATERAL (SELECT c, i FROM generate_series(0, collections - 1) c, generate_series(0, 99) i WHERE k.kind <> '' ORDER BY random() LIMIT n) f
 			UNION ALL SELECT 'batch', c, 500000 + 1000 * (round + 1) + i
@@ -89,8 +99,10 @@ BEGIN
 		format('{":pk":{"S":"%s"}}', pk(c)), format('{":pk":{"S":"%s"}}', item->>'gsi2pk'), moved, format('{":moved":{"S":"%s"}}', moved),
 		item->>'gsi1pk', item->>'gsi1sk', item->>'gsi2pk', item->>'gsi2sk', item->>'gsi3pk', item->>'gsi3sk' FROM items WHERE kind <> 'batch'
 	UNION ALL
-	SELECT kind, number / 25 / 5 + 1, number / 25 % 5, array_agg(pk(c))::text, array_agg(sk(i))::text, array_agg(format('{"pk":{"S":"%s"},"sk":{"S":"%s"}}', pk(c), sk(i)))::text,
-		array_agg(item::dyn_item::text)::text, array_agg(item::text)::text, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM items WHERE kind = 'batch' GROUP BY kind, number / 25;
+	SELECT kind, number / 25 / 5 + 1, number / 25 % 5, array_agg(pk(c))::text, array_agg(sk(i))::text,
+		array_agg(format('{"pk":{"S":"%s"},"sk":{"S":"%s"}}', pk(c), sk(i)))::text,
+		array_agg(item::dyn_item::text)::text, array_agg(item::text)::text, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM items
+			WHERE kind = 'batch' GROUP BY kind, number / 25;
 	EXECUTE (SELECT format('INSERT INTO parameters SELECT kind, id, %s FROM calls GROUP BY kind, id', string_agg(value, ', ' ORDER BY name)) FROM sets);
 END $$;
 
@@ -107,9 +119,11 @@ FROM parts c JOIN parts f USING (round, operation, variant) WHERE c.part = 'call
 CREATE TABLE operations (operation text, against text, n serial);
 CREATE TABLE variants (variant text, n serial);
 INSERT INTO variants (variant) VALUES ('indexes over expressions'), ('indexes over columns'), ('copies'), ('plain indexes');
-CREATE FUNCTION median_of(numeric[]) RETURNS numeric IMMUTABLE LANGUAGE sql AS $$ SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v)::numeric FROM unnest($1) v $$;
+CREATE FUNCTION median_of(numeric[]) RETURNS numeric IMMUTABLE LANGUAGE sql AS $$ SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v)::numeric
+	FROM unnest($1) v $$;
 CREATE VIEW medians AS
-SELECT o.n AS operation_n, o.operation, v.n AS variant_n, v.variant, 1e6 / median_of(array_agg(ours.us)) AS ours_tps, 1e6 / median_of(array_agg(s.us)) AS tps, median_of(array_agg(s.us / ours.us)) AS tps_ratio,
+SELECT o.n AS operation_n, o.operation, v.n AS variant_n, v.variant, 1e6 / median_of(array_agg(ours.us)) AS ours_tps, 1e6 / median_of(array_agg(s.us)) AS tps,
+	median_of(array_agg(s.us / ours.us)) AS tps_ratio,
 	median_of(array_agg(ours.cpu_us)) AS ours_cpu, median_of(array_agg(s.cpu_us)) AS cpu, median_of(array_agg(s.cpu_us / ours.cpu_us)) AS cpu_ratio
 FROM slices ours JOIN operations o USING (operation) JOIN slices s ON s.round = ours.round AND s.operation = o.against
 	JOIN variants v ON v.variant = CASE WHEN s.variant = 'ours' AND o.against <> o.operation THEN 'plain indexes' ELSE s.variant END
@@ -132,14 +146,17 @@ END $$;
 CREATE PROCEDURE note_savings(operation text, name regclass) LANGUAGE sql AS $$
 	INSERT INTO savings SELECT operation, name, n_tup_upd, n_tup_hot_upd, NULL, NULL FROM pg_stat_user_tables WHERE relid = name AND n_tup_upd > 0 $$;
 CREATE VIEW saving_results AS
-SELECT s.operation AS "call", round(100.0 * sum(hot) / sum(updates), 1) AS "HOT updates, %", round(100.0 * sum(skipped) / sum(items), 1) AS "items from the index alone, %"
+SELECT s.operation AS "call", round(100.0 * sum(hot) / sum(updates), 1) AS "HOT updates, %",
+	round(100.0 * sum(skipped) / sum(items), 1) AS "items from the index alone, %"
 FROM savings s JOIN operations o USING (operation) GROUP BY o.n, s.operation HAVING sum(updates) > 0 OR s.operation LIKE '%of an index%' ORDER BY o.n;
 
 -- Blocks that a query of one collection reads from outside of shared buffers.
 CREATE TABLE cold (query text, variant text, table_blocks bigint, index_blocks bigint, toast_blocks bigint);
 CREATE VIEW cold_results AS
-SELECT query AS "cold", variant AS "layout", round(avg(table_blocks), 1) AS "table", round(avg(index_blocks), 1) AS "index", round(avg(toast_blocks), 1) AS "TOAST",
-	round((SELECT avg(table_blocks + index_blocks + toast_blocks) FROM cold ours WHERE ours.query = c.query AND ours.variant = 'ours') / avg(table_blocks + index_blocks + toast_blocks), 3) AS "ours / this"
+SELECT query AS "cold", variant AS "layout", round(avg(table_blocks), 1) AS "table", round(avg(index_blocks), 1) AS "index",
+	round(avg(toast_blocks), 1) AS "TOAST",
+	round((SELECT avg(table_blocks + index_blocks + toast_blocks) FROM cold ours WHERE ours.query = c.query
+		AND ours.variant = 'ours') / avg(table_blocks + index_blocks + toast_blocks), 3) AS "ours / this"
 FROM cold c GROUP BY query, variant ORDER BY query, variant LIKE 'ours%' DESC, variant;
 
 -- How many items two tables do not have in common; those that were written to are among the first.

@@ -19,9 +19,12 @@ INSERT INTO additions (addition, suffix, ours, by_hand) VALUES ('enforcement', '
 		"gsi1pk": "S", "gsi1sk": "S", "gsi2sk": "S", "gsi3pk": "S", "gsi3sk": "S"}', type_attribute => NULL);
 		SELECT dyn_enforce_entities('RELATION')$$,
 	$$ALTER TABLE RELATION ADD CHECK (data ?& '{pk,sk,customer,order,n,status}' AND
-		data->>'pk' = 'customer#' || lpad(data->>'customer', 6, '0') AND data->>'sk' = 'order#' || lpad(data->>'order', 6, '0') AND data->>'gsi2pk' = 'product#' || (data->>'order') AND
-		jsonb_typeof(data->'customer') = 'number' AND jsonb_typeof(data->'order') = 'number' AND jsonb_typeof(data->'n') = 'number' AND jsonb_typeof(data->'status') = 'string' AND
-		jsonb_typeof(data->'note') = 'string' AND jsonb_typeof(data->'address') = 'string' AND jsonb_typeof(data->'gsi1pk') = 'string' AND jsonb_typeof(data->'gsi1sk') = 'string' AND
+		data->>'pk' = 'customer#' || lpad(data->>'customer', 6, '0') AND data->>'sk' = 'order#' || lpad(data->>'order', 6, '0') AND data->>'gsi2pk' = 'product#' ||
+			(data->>'order') AND
+		jsonb_typeof(data->'customer') = 'number' AND jsonb_typeof(data->'order') = 'number' AND jsonb_typeof(data->'n') = 'number'
+			AND jsonb_typeof(data->'status') = 'string' AND
+		jsonb_typeof(data->'note') = 'string' AND jsonb_typeof(data->'address') = 'string' AND jsonb_typeof(data->'gsi1pk') = 'string'
+			AND jsonb_typeof(data->'gsi1sk') = 'string' AND
 		jsonb_typeof(data->'gsi2sk') = 'string' AND jsonb_typeof(data->'gsi3pk') = 'string' AND jsonb_typeof(data->'gsi3sk') = 'string')$$);
 INSERT INTO variants (variant) VALUES ('the same by hand');
 
@@ -36,7 +39,8 @@ BEGIN
 	PERFORM create_expressions(by_hand);
 	EXECUTE replace(replace(addition.both_sides || ';' || addition.ours, 'RELATION', ours), 'ITEM', 'item');
 	EXECUTE replace(replace(addition.both_sides || ';' || addition.by_hand, 'RELATION', by_hand), 'ITEM', 'data');
-	CREATE TEMP TABLE source ON COMMIT DROP AS SELECT declared(c, i, plain(c, i, repeat('x', 60))) AS item FROM generate_series(0, collections - 1) c, generate_series(0, 99) i ORDER BY random();
+	CREATE TEMP TABLE source ON COMMIT DROP AS SELECT declared(c, i, plain(c, i, repeat('x', 60))) AS item FROM generate_series(0, collections - 1) c,
+		generate_series(0, 99) i ORDER BY random();
 	EXECUTE format('INSERT INTO %I (item) SELECT item::dyn_item FROM source', ours);
 	EXECUTE format('INSERT INTO %I (pk, sk, data) SELECT item->>''pk'', item->>''sk'', item FROM source', by_hand);
 END $$;

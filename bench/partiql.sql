@@ -18,12 +18,15 @@ CREATE TABLE collections AS SELECT row_number() OVER () AS id, pk FROM (SELECT D
 CREATE FUNCTION get_item(pk text, sk text) RETURNS text LANGUAGE sql AS $$
 	SELECT json_build_object('TableName', 'app', 'Key', json_build_object('pk', json_build_object('S', pk), 'sk', json_build_object('S', sk)))::text $$;
 CREATE FUNCTION query(pk text) RETURNS text LANGUAGE sql AS $$
-	SELECT json_build_object('TableName', 'app', 'KeyConditionExpression', 'pk = :pk', 'ExpressionAttributeValues', json_build_object(':pk', json_build_object('S', pk)))::text $$;
+	SELECT json_build_object('TableName', 'app', 'KeyConditionExpression', 'pk = :pk', 'ExpressionAttributeValues',
+		json_build_object(':pk', json_build_object('S', pk)))::text $$;
 INSERT INTO calls
 	SELECT 'a get, keys as parameters', 1, id, 'GetItem', get_item(pk, sk), statement('SELECT * FROM "app" WHERE pk = ? AND sk = ?', pk, sk) FROM gets
-	UNION ALL SELECT 'a get, keys as literals', 2, id, 'GetItem', get_item(pk, sk), statement(format('SELECT * FROM "app" WHERE pk = %L AND sk = %L', pk, sk)) FROM gets
+	UNION ALL SELECT 'a get, keys as literals', 2, id, 'GetItem', get_item(pk, sk), statement(format('SELECT * FROM "app" WHERE pk = %L AND sk = %L', pk, sk))
+		FROM gets
 	UNION ALL SELECT 'a query of 100 items, key as parameter', 3, id, 'Query', query(pk), statement('SELECT * FROM "app" WHERE pk = ?', pk) FROM collections
-	UNION ALL SELECT 'a query of 100 items, key as literal', 4, id, 'Query', query(pk), statement(format('SELECT * FROM "app" WHERE pk = %L', pk)) FROM collections;
+	UNION ALL SELECT 'a query of 100 items, key as literal', 4, id, 'Query', query(pk), statement(format('SELECT * FROM "app" WHERE pk = %L', pk))
+		FROM collections;
 VACUUM ANALYZE calls;
 
 DO $$
@@ -89,5 +92,6 @@ CALL measure(:rounds);
 
 CREATE VIEW results AS
 	SELECT call, round(percentile_cont(0.5) WITHIN GROUP (ORDER BY statement_us)::numeric, 1) AS "ExecuteStatement, µs", operation AS "the same by",
-		round(percentile_cont(0.5) WITHIN GROUP (ORDER BY request_us)::numeric, 1) AS "µs", round(percentile_cont(0.5) WITHIN GROUP (ORDER BY statement_us / request_us)::numeric, 2) AS "times as long"
+		round(percentile_cont(0.5) WITHIN GROUP (ORDER BY request_us)::numeric, 1) AS "µs",
+		round(percentile_cont(0.5) WITHIN GROUP (ORDER BY statement_us / request_us)::numeric, 2) AS "times as long"
 	FROM times JOIN (SELECT DISTINCT n, call, operation FROM calls) c USING (n) GROUP BY n, call, operation ORDER BY n;

@@ -12,13 +12,15 @@ BEGIN
 END $$;
 
 -- Pages of collections, and what their rows would fill alone at this fillfactor.
-CREATE FUNCTION measure(name text, OUT items bigint, OUT per_collection numeric, OUT ideal_per_collection numeric, OUT pages bigint, OUT ideal bigint, OUT mb numeric, OUT toast_pages bigint)
+CREATE FUNCTION measure(name text, OUT items bigint, OUT per_collection numeric, OUT ideal_per_collection numeric, OUT pages bigint, OUT ideal bigint,
+	OUT mb numeric, OUT toast_pages bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
   EXECUTE format($q$
     SELECT sum(n), avg(p), avg(ceil(bytes / 7344)), sum(p), sum(ceil(bytes / 7344))
     FROM (SELECT count(*) AS n, count(DISTINCT (ctid::text::point)[0]) AS p,
-                 sum(((CASE WHEN pg_column_size(v) > 8160 THEN 18 ELSE pg_column_size(v) END + pg_column_size(pk) + pg_column_size(sk) + 31) / 8 * 8 + 4))::float AS bytes
+                 sum(((CASE WHEN pg_column_size(v) > 8160 THEN 18
+                   ELSE pg_column_size(v) END + pg_column_size(pk) + pg_column_size(sk) + 31) / 8 * 8 + 4))::float AS bytes
           FROM %I GROUP BY pk) c$q$, name) INTO items, per_collection, ideal_per_collection, pages, ideal;
   per_collection := round(per_collection, 2);
   ideal_per_collection := round(ideal_per_collection, 2);
@@ -29,7 +31,8 @@ END $$;
 -- Nanoseconds of CPU of this backend.
 CREATE FUNCTION cpu() RETURNS numeric LANGUAGE sql VOLATILE AS $$ SELECT split_part(pg_read_file('/proc/self/schedstat'), ' ', 1)::numeric $$;
 
-CREATE TABLE results (what text, heap_per numeric, per numeric, ideal numeric, ratio numeric, heap_mb numeric, mb numeric, size_ratio numeric, toast_pages bigint);
+CREATE TABLE results (what text, heap_per numeric, per numeric, ideal numeric, ratio numeric, heap_mb numeric, mb numeric, size_ratio numeric,
+	toast_pages bigint);
 CREATE PROCEDURE report(label text) LANGUAGE plpgsql AS $$
 DECLARE
   h record;
@@ -37,7 +40,8 @@ DECLARE
 BEGIN
   SELECT * INTO h FROM measure('h');
   SELECT * INTO p FROM measure('p');
-  INSERT INTO results VALUES (label, h.per_collection, p.per_collection, p.ideal_per_collection, round(p.pages::numeric / p.ideal, 2), h.mb, p.mb, round(pg_relation_size('p')::numeric / pg_relation_size('h'), 3), p.toast_pages);
+  INSERT INTO results VALUES (label, h.per_collection, p.per_collection, p.ideal_per_collection, round(p.pages::numeric / p.ideal, 2), h.mb, p.mb,
+    round(pg_relation_size('p')::numeric / pg_relation_size('h'), 3), p.toast_pages);
 END $$;
 
 CREATE TABLE costs (what text, turn int, heap numeric, placed numeric);
@@ -65,9 +69,11 @@ END $$;
 
 SELECT make('h', 'heap'), make('p', 'dynamo_table') \g /dev/null
 SELECT setseed(0.5) \g /dev/null
-CREATE UNLOGGED TABLE uniform AS SELECT format('COLLECTION#%s', i % (:rows / 100)) AS pk, format('ITEM#%s', lpad((i / (:rows / 100))::text, 6, '0')) AS sk, substr(repeat(md5(i::text), 8), 1, 230) AS v
+CREATE UNLOGGED TABLE uniform AS SELECT format('COLLECTION#%s', i % (:rows / 100)) AS pk, format('ITEM#%s', lpad((i / (:rows / 100))::text, 6, '0')) AS sk,
+	substr(repeat(md5(i::text), 8), 1, 230) AS v
   FROM generate_series(0, :rows - 1) i ORDER BY hashint4(i);
-CREATE UNLOGGED TABLE zipf AS SELECT format('COLLECTION#%s', floor(:rows / 4 * power(random(), 3))) AS pk, format('ITEM#%s', i) AS sk, substr(repeat(md5(i::text), 8), 1, 230) AS v
+CREATE UNLOGGED TABLE zipf AS SELECT format('COLLECTION#%s', floor(:rows / 4 * power(random(), 3))) AS pk, format('ITEM#%s', i) AS sk,
+	substr(repeat(md5(i::text), 8), 1, 230) AS v
   FROM generate_series(0, :rows - 1) i ORDER BY hashint4(i);
 
 CALL load('INSERT, collections of 100', 'INSERT INTO $t TABLE uniform', :rows);
@@ -160,7 +166,8 @@ BEGIN
   PERFORM make('h', 'heap'), make('p', 'dynamo_table');
   INSERT INTO h SELECT * FROM uniform LIMIT (SELECT count(DISTINCT pk) FROM uniform) * n;
   INSERT INTO p SELECT * FROM uniform LIMIT (SELECT count(DISTINCT pk) FROM uniform) * n;
-  INSERT INTO stopped VALUES (n, round(pg_relation_size('h') / 1048576.0, 1), round(pg_relation_size('p') / 1048576.0, 1), round(pg_relation_size('p')::numeric / pg_relation_size('h'), 2));
+  INSERT INTO stopped VALUES (n, round(pg_relation_size('h') / 1048576.0, 1), round(pg_relation_size('p') / 1048576.0, 1),
+    round(pg_relation_size('p')::numeric / pg_relation_size('h'), 2));
 END $$;
 CALL stop(6);
 CALL stop(12);
@@ -171,12 +178,15 @@ CALL stop(48);
 \pset format aligned
 \pset footer off
 \echo 'pages per collection'
-SELECT what, heap_per AS heap, per AS placed, ideal, ratio AS "placed / ideal", heap_mb AS "heap MB", mb AS "placed MB", size_ratio AS "size ratio", toast_pages AS "TOAST pages" FROM results;
+SELECT what, heap_per AS heap, per AS placed, ideal, ratio AS "placed / ideal", heap_mb AS "heap MB", mb AS "placed MB", size_ratio AS "size ratio",
+	toast_pages AS "TOAST pages" FROM results;
 \echo 'CPU microseconds of an insert, medians of three'
-SELECT what, round(percentile_cont(0.5) WITHIN GROUP (ORDER BY heap)::numeric, 2) AS heap, round(percentile_cont(0.5) WITHIN GROUP (ORDER BY placed)::numeric, 2) AS placed,
+SELECT what, round(percentile_cont(0.5) WITHIN GROUP (ORDER BY heap)::numeric, 2) AS heap,
+	round(percentile_cont(0.5) WITHIN GROUP (ORDER BY placed)::numeric, 2) AS placed,
   round(percentile_cont(0.5) WITHIN GROUP (ORDER BY heap / placed)::numeric, 2) AS "heap / placed" FROM costs GROUP BY what ORDER BY min(turn), 1;
 \echo 'CPU milliseconds of a warm query of 100 rows'
-SELECT round(percentile_cont(0.5) WITHIN GROUP (ORDER BY heap)::numeric, 3) AS heap, round(percentile_cont(0.5) WITHIN GROUP (ORDER BY placed)::numeric, 3) AS placed,
+SELECT round(percentile_cont(0.5) WITHIN GROUP (ORDER BY heap)::numeric, 3) AS heap,
+	round(percentile_cont(0.5) WITHIN GROUP (ORDER BY placed)::numeric, 3) AS placed,
   round(percentile_cont(0.5) WITHIN GROUP (ORDER BY heap / placed)::numeric, 2) AS "heap / placed" FROM queries;
 \echo 'WAL bytes of a row'
 SELECT what, round(heap) AS heap, round(placed) AS placed FROM wal;

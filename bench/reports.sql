@@ -147,7 +147,8 @@ END $$;
 CREATE TABLE bench.sides AS SELECT n, 0 AS side, 'own tables' AS reads, regexp_replace(query, '{(\w+)(\.\w+)?}', '\1', 'g') AS query FROM bench.reports
 	UNION ALL SELECT n, 1, 'entities', regexp_replace(query, '{(\w+)(\.\w+)?}', '\1_item', 'g') FROM bench.reports;
 INSERT INTO bench.sides SELECT n, 2, (SELECT string_agg(DISTINCT m[2] || ' of ' || m[1], ', ') FROM regexp_matches(r.query, '{(\w+)\.(\w+)}', 'g') AS m
-	WHERE to_regclass(quote_ident(m[1] || '_item_' || m[2])) IS NOT NULL), bench.over_views(r.query) FROM bench.reports r JOIN bench.sides s USING (n) WHERE s.side = 1 AND bench.over_views(r.query) <> s.query;
+	WHERE to_regclass(quote_ident(m[1] || '_item_' || m[2])) IS NOT NULL), bench.over_views(r.query) FROM bench.reports r JOIN bench.sides s USING (n)
+		WHERE s.side = 1 AND bench.over_views(r.query) <> s.query;
 CREATE TABLE bench.results (n int, side int, ms float8, planned_ms float8, planning_ms float8, pages bigint);
 
 -- One function for each, so that its plan is kept.
@@ -217,7 +218,8 @@ BEGIN
 	FOR r IN SELECT * FROM bench.reports WHERE (kind LIKE '%enforced') = enforced ORDER BY n LOOP
 		FOR i IN 0 .. rounds LOOP
 			-- what takes over a second is not measured again
-			FOR s IN SELECT * FROM bench.sides WHERE n = r.n AND (n, side) NOT IN (SELECT n, side FROM bench.results o WHERE o.ms > 1000) ORDER BY side * (CASE WHEN i % 2 = 0 THEN 1 ELSE -1 END) LOOP
+			FOR s IN SELECT * FROM bench.sides WHERE n = r.n AND (n, side) NOT IN (SELECT n, side FROM bench.results o WHERE o.ms > 1000)
+				ORDER BY side * (CASE WHEN i % 2 = 0 THEN 1 ELSE -1 END) LOOP
 				EXECUTE format('SELECT bench.run_%s_%s(1)', s.n, s.side) INTO ms;
 				times := greatest(1, least(50, 5 / ms));
 				EXECUTE format('SELECT bench.run_%s_%s(%s)', s.n, s.side, times) INTO ms;
@@ -239,19 +241,26 @@ CALL bench.measure(false, :rounds);
 SELECT dyn_enforce_entities('app_items') \g /dev/null
 CALL bench.measure(true, :rounds);
 
-CREATE VIEW bench.medians AS SELECT n, side, percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) AS ms, percentile_cont(0.5) WITHIN GROUP (ORDER BY planned_ms) AS planned_ms,
+CREATE VIEW bench.medians AS SELECT n, side, percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) AS ms,
+	percentile_cont(0.5) WITHIN GROUP (ORDER BY planned_ms) AS planned_ms,
 	percentile_cont(0.5) WITHIN GROUP (ORDER BY planning_ms) AS planning_ms, percentile_cont(0.5) WITHIN GROUP (ORDER BY pages) AS pages
 	FROM bench.results GROUP BY n, side;
-CREATE VIEW bench.judged AS SELECT n, side, kind, report, reads, v.ms, o.ms AS own_ms, v.ms / o.ms AS times, v.pages, o.pages AS own_pages, v.pages / o.pages AS pages_times,
+CREATE VIEW bench.judged AS SELECT n, side, kind, report, reads, v.ms, o.ms AS own_ms, v.ms / o.ms AS times, v.pages, o.pages AS own_pages,
+	v.pages / o.pages AS pages_times,
 	v.planning_ms, o.planning_ms AS own_planning_ms, v.planned_ms / o.planned_ms AS planned_times, side = max(side) OVER (PARTITION BY n) AS is_judged,
 	concat_ws(', ', CASE WHEN v.ms / o.ms > t.times THEN 'time' END, CASE WHEN v.pages / o.pages > t.pages THEN 'pages' END,
 		CASE WHEN v.planning_ms > 3 AND (SELECT count(*) FROM regexp_matches(r.query, '{', 'g')) <= 4 THEN 'planning' END) AS misses
-	FROM bench.reports r JOIN bench.targets t USING (kind) JOIN bench.sides s USING (n) JOIN bench.medians v USING (n, side) JOIN (SELECT n, ms, planned_ms, planning_ms, pages FROM bench.medians WHERE side = 0) o USING (n)
+	FROM bench.reports r JOIN bench.targets t USING (kind) JOIN bench.sides s USING (n) JOIN bench.medians v USING (n, side)
+		JOIN (SELECT n, ms, planned_ms, planning_ms, pages FROM bench.medians WHERE side = 0) o USING (n)
 	WHERE side > 0;
-CREATE VIEW bench.printed AS SELECT kind, report, reads AS "views of", round(ms::numeric, 3) AS ms, round(own_ms::numeric, 3) AS "own ms", round(times::numeric, 1) AS "times",
+CREATE VIEW bench.printed AS SELECT kind, report, reads AS "views of", round(ms::numeric, 3) AS ms, round(own_ms::numeric, 3) AS "own ms",
+	round(times::numeric, 1) AS "times",
 	pages, own_pages AS "own pages", round(pages_times::numeric, 1) AS "times the pages",
-	round(planning_ms::numeric, 2) AS "planning, ms", round(own_planning_ms::numeric, 2) AS "own planning", round(planned_times::numeric, 1) AS "times, with planning",
+	round(planning_ms::numeric, 2) AS "planning, ms", round(own_planning_ms::numeric, 2) AS "own planning",
+	round(planned_times::numeric, 1) AS "times, with planning",
 	CASE WHEN NOT is_judged THEN '' WHEN misses = '' THEN 'no' ELSE misses END AS misses FROM bench.judged ORDER BY n, side;
-CREATE VIEW bench.summary AS SELECT kind, count(*) AS reports, count(*) FILTER (WHERE misses = '') AS "within target", round(percentile_cont(0.5) WITHIN GROUP (ORDER BY times)::numeric, 1) AS "median of times",
-	round(max(times)::numeric, 1) AS "at most", round(percentile_cont(0.5) WITHIN GROUP (ORDER BY planned_times)::numeric, 1) AS "with planning", round(max(planned_times)::numeric, 1) AS "planned, at most", round(max(pages_times)::numeric, 1) AS "times the pages, at most"
+CREATE VIEW bench.summary AS SELECT kind, count(*) AS reports, count(*) FILTER (WHERE misses = '') AS "within target",
+	round(percentile_cont(0.5) WITHIN GROUP (ORDER BY times)::numeric, 1) AS "median of times",
+	round(max(times)::numeric, 1) AS "at most", round(percentile_cont(0.5) WITHIN GROUP (ORDER BY planned_times)::numeric, 1) AS "with planning",
+	round(max(planned_times)::numeric, 1) AS "planned, at most", round(max(pages_times)::numeric, 1) AS "times the pages, at most"
 	FROM bench.judged WHERE is_judged GROUP BY kind ORDER BY min(n);

@@ -6,7 +6,8 @@ CREATE TABLE hand (pk text, sk text, data jsonb, PRIMARY KEY (pk, sk)) WITH (fil
 
 -- an item as a client would send it
 CREATE FUNCTION typed(k int, n int DEFAULT 12345) RETURNS text LANGUAGE sql AS $$
-	SELECT format('{"pk":{"S":"p%s"},"sk":{"S":"s%s"},"name":{"S":"a name of some length"},"n":{"N":"%s"},"pad":{"S":"0123456789012345678901234567890123456789"}}', k / 10, k, n) $$;
+	SELECT format('{"pk":{"S":"p%s"},"sk":{"S":"s%s"},"name":{"S":"a name of some length"},"n":{"N":"%s"},'
+		'"pad":{"S":"0123456789012345678901234567890123456789"}}', k / 10, k, n) $$;
 CREATE FUNCTION plain(k int, n int DEFAULT 12345) RETURNS text LANGUAGE sql AS $$
 	SELECT format('{"pk":"p%s","sk":"s%s","name":"a name of some length","n":%s,"pad":"0123456789012345678901234567890123456789"}', k / 10, k, n) $$;
 CREATE FUNCTION typed_key(k int) RETURNS text LANGUAGE sql AS $$ SELECT format('{"pk":{"S":"p%s"},"sk":{"S":"s%s"}}', k / 10, k) $$;
@@ -33,7 +34,8 @@ BEGIN
 	FOR i IN 1..n LOOP
 		number := 10000 + random() * 89999;
 		SELECT array_agg(DISTINCT 10000 + (random() * 99999)::int) INTO keys FROM generate_series(1, 25);
-		SELECT array_agg(typed(k, number)), array_agg(typed_key(k)), array_agg('p' || k / 10), array_agg('s' || k), array_agg(plain(k, number)) INTO items, item_keys, pks, sks, jsons FROM unnest(keys) k;
+		SELECT array_agg(typed(k, number)), array_agg(typed_key(k)), array_agg('p' || k / 10), array_agg('s' || k), array_agg(plain(k, number)) INTO items,
+			item_keys, pks, sks, jsons FROM unnest(keys) k;
 		COMMIT;
 		t0 := clock_timestamp();
 		PERFORM dyn_batch_write('app', items::dyn_item[]);

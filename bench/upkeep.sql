@@ -1,7 +1,8 @@
 \set QUIET on
 CREATE EXTENSION dynamo_table;
 
-CREATE TABLE counter_results ("20,000 updates of 100 counters" text, "HOT" bigint, "table before, kB" bigint, after bigint, "primary key before, kB" bigint, "after " bigint);
+CREATE TABLE counter_results ("20,000 updates of 100 counters" text, "HOT" bigint, "table before, kB" bigint, after bigint, "primary key before, kB" bigint,
+	"after " bigint);
 CREATE PROCEDURE count_up(what text, name text, fill int) LANGUAGE plpgsql AS $$
 DECLARE
 	pages bigint; entries bigint;
@@ -40,7 +41,8 @@ BEGIN
 	EXECUTE format('DELETE FROM %I WHERE (item ->> ''e'')::int < 2000000000 + $1', name) USING first + n - 50000;
 END $$;
 CREATE PROCEDURE note_expiring(name text, step int) LANGUAGE sql AS $$
-	INSERT INTO expiring_results SELECT step, round(pages / 1e6, 1), round(pg_table_size(name::regclass) / 1e6, 1), round(entries / 1e6, 1), round(pg_indexes_size(name::regclass) / 1e6, 1)
+	INSERT INTO expiring_results SELECT step, round(pages / 1e6, 1), round(pg_table_size(name::regclass) / 1e6, 1), round(entries / 1e6, 1),
+		round(pg_indexes_size(name::regclass) / 1e6, 1)
 		FROM expiring_sizes s WHERE s.name = note_expiring.name $$;
 
 -- of each of 20,000 items a put and an update

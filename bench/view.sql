@@ -3,7 +3,8 @@
 CREATE EXTENSION dynamo_table;
 
 SELECT dyn_create_table('items', 'pk S', 'sk S') \g /dev/null
-SELECT dyn_create_entity('items', 'Task', '{"pk": "PROJECT#<Project>", "sk": "TASK#<Id:05>"}', '{"Project": "S text", "Id": "N integer", "Title": "S text", "N": "N integer"}', 'Type') \g /dev/null
+SELECT dyn_create_entity('items', 'Task', '{"pk": "PROJECT#<Project>", "sk": "TASK#<Id:05>"}',
+	'{"Project": "S text", "Id": "N integer", "Title": "S text", "N": "N integer"}', 'Type') \g /dev/null
 SELECT dyn_create_entity_view('items', 'Task', 'tasks') \g /dev/null
 INSERT INTO tasks ("Project", "Id", "Title", "N") SELECT 'p' || i % 100, i, repeat('x', 200), 0 FROM generate_series(1, 10000) i;
 VACUUM ANALYZE items;
@@ -52,6 +53,8 @@ END $$;
 CALL measure(:rounds);
 
 \echo
-SELECT update, round(percentile_cont(0.5) WITHIN GROUP (ORDER BY us)::numeric, 1) AS us, round(percentile_cont(0.5) WITHIN GROUP (ORDER BY us / call_us)::numeric, 2) AS "times as long as dyn_update_entity"
-FROM results, LATERAL (VALUES (1, 'of the view, planned', planned_us), (2, 'of the view, prepared', prepared_us), (3, 'dyn_update_entity', call_us)) v (n, update, us)
+SELECT update, round(percentile_cont(0.5) WITHIN GROUP (ORDER BY us)::numeric, 1) AS us,
+	round(percentile_cont(0.5) WITHIN GROUP (ORDER BY us / call_us)::numeric, 2) AS "times as long as dyn_update_entity"
+FROM results, LATERAL (VALUES (1, 'of the view, planned', planned_us), (2, 'of the view, prepared', prepared_us), (3, 'dyn_update_entity', call_us)) v (n,
+	update, us)
 GROUP BY n, update ORDER BY n;

@@ -1,8 +1,10 @@
 -- Aggregates over the view of an entity, and over an own table with the same rows.
 CREATE TABLE tracks (id bigint PRIMARY KEY, album bigint, name text, composer text, milliseconds bigint, bytes bigint, price numeric);
-INSERT INTO tracks SELECT i, i / 10, 'track ' || md5(i::text), 'composer ' || md5((i / 7)::text), 100000 + i * 37 % 400000, 1000000 + i * 7919 % 9000000, 0.99 FROM generate_series(1, 35000) i;
+INSERT INTO tracks SELECT i, i / 10, 'track ' || md5(i::text), 'composer ' || md5((i / 7)::text), 100000 + i * 37 % 400000, 1000000 + i * 7919 % 9000000, 0.99
+	FROM generate_series(1, 35000) i;
 SELECT dyn_create_table('music', 'PK S', 'SK S') \g /dev/null
-SELECT dyn_create_entity('music', 'Track', '{"PK": "TRACK#<Id>", "SK": "#"}', '{"Id": "N bigint", "Album": "N bigint", "Name": "S", "Composer": "S", "Milliseconds": "N bigint", "Bytes": "N bigint", "Price": "N"}') \g /dev/null
+SELECT dyn_create_entity('music', 'Track', '{"PK": "TRACK#<Id>", "SK": "#"}',
+	'{"Id": "N bigint", "Album": "N bigint", "Name": "S", "Composer": "S", "Milliseconds": "N bigint", "Bytes": "N bigint", "Price": "N"}') \g /dev/null
 SELECT dyn_create_entity('music', 'Album', '{"PK": "ALBUM#<Id>", "SK": "#"}', '{"Id": "N bigint", "Title": "S"}') \g /dev/null
 SELECT dyn_create_entity_view('music', 'Track', 'track_view'), dyn_create_entity_view('music', 'Album', 'album_view') \g /dev/null
 INSERT INTO track_view ("Id", "Album", "Name", "Composer", "Milliseconds", "Bytes", "Price") SELECT * FROM tracks;
@@ -15,7 +17,8 @@ CREATE TABLE aggregates (n int, query text, of_view text, of_table text);
 INSERT INTO aggregates VALUES
 	(1, 'count(*)', 'SELECT count(*) FROM track_view', 'SELECT count(*) FROM tracks'),
 	(2, 'sum of one column', 'SELECT sum("Milliseconds") FROM track_view', 'SELECT sum(milliseconds) FROM tracks'),
-	(3, 'five columns', 'SELECT sum("Milliseconds"), sum("Bytes"), max("Album"), max("Name"), min("Composer") FROM track_view', 'SELECT sum(milliseconds), sum(bytes), max(album), max(name), min(composer) FROM tracks');
+	(3, 'five columns', 'SELECT sum("Milliseconds"), sum("Bytes"), max("Album"), max("Name"), min("Composer") FROM track_view',
+		'SELECT sum(milliseconds), sum(bytes), max(album), max(name), min(composer) FROM tracks');
 CREATE TABLE aggregate_results (n int, view_ms numeric, table_ms numeric);
 CREATE FUNCTION timed(query text) RETURNS numeric LANGUAGE plpgsql AS $$
 DECLARE

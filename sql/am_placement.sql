@@ -4,7 +4,8 @@ SET search_path = placement, public;
 -- pages of a table, and the average over its collections
 CREATE FUNCTION pages(rel regclass, OUT per_collection numeric, OUT used bigint) LANGUAGE plpgsql AS $$
 BEGIN
-  EXECUTE format('SELECT avg(n), (SELECT count(DISTINCT (ctid::text::point)[0]) FROM %1$s) FROM (SELECT count(DISTINCT (ctid::text::point)[0]) AS n FROM %1$s GROUP BY pk) p', rel) INTO per_collection, used;
+  EXECUTE format('SELECT avg(n), (SELECT count(DISTINCT (ctid::text::point)[0]) FROM %1$s) FROM (SELECT count(DISTINCT (ctid::text::point)[0]) AS n FROM %1$s
+    GROUP BY pk) p', rel) INTO per_collection, used;
 END $$;
 -- 100 rows for each of 50 collections, in random order; four pages' worth each
 CREATE TABLE source AS SELECT i % 50 AS pk, i / 50 AS sk, repeat(md5(i::text), 8) AS v FROM generate_series(0, 4999) i ORDER BY hashint4(i);

@@ -5,11 +5,14 @@ CREATE ROLE detach_owner;
 GRANT CREATE ON SCHEMA public TO detach_owner;
 SET ROLE detach_owner;
 SELECT dyn_create_table('left', 'pk S', 'sk N', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "At N"},
-	"GSI2": {"partition_key": "At N", "covering": true}, "GSI3": {"partition_key": "At N", "projection": "KEYS_ONLY"}, "GSI4": {"partition_key": "GSI1PK S", "covering": true}}');
+	"GSI2": {"partition_key": "At N", "covering": true}, "GSI3": {"partition_key": "At N", "projection": "KEYS_ONLY"},
+	"GSI4": {"partition_key": "GSI1PK S", "covering": true}}');
 COMMENT ON TABLE "left" IS 'kept';
 GRANT SELECT (pk, item), INSERT ON "left" TO PUBLIC;
-SELECT dyn_put('left', '{"pk": {"S": "a"}, "sk": {"N": "1"}, "S": {"S": ""}, "N": {"N": "12345678901234567890123456789012345678"}, "E": {"N": "1E-130"}, "B": {"B": "AAEC"},
-	"T": {"BOOL": true}, "0": {"NULL": true}, "L": {"L": [{"N": "1"}, {"S": "x"}]}, "M": {"M": {"a": {"SS": ["y", "z"]}}}, "SS": {"SS": ["b", "a"]}, "NS": {"NS": ["2", "1.5"]},
+SELECT dyn_put('left', '{"pk": {"S": "a"}, "sk": {"N": "1"}, "S": {"S": ""}, "N": {"N": "12345678901234567890123456789012345678"}, "E": {"N": "1E-130"},
+	"B": {"B": "AAEC"},
+	"T": {"BOOL": true}, "0": {"NULL": true}, "L": {"L": [{"N": "1"}, {"S": "x"}]}, "M": {"M": {"a": {"SS": ["y", "z"]}}}, "SS": {"SS": ["b", "a"]},
+	"NS": {"NS": ["2", "1.5"]},
 	"BS": {"BS": ["AA=="]}, "quote\"\\u0000''": {"S": "\\u0000"}}');
 SELECT dyn_put('left', '{"pk": {"S": "a"}, "sk": {"N": "2.5"}, "GSI1PK": {"S": "g"}, "At": {"N": "100"}}');
 SELECT dyn_put('left', '{"pk": {"S": "\u0001"}, "sk": {"N": "-3"}, "GSI1PK": {"S": "g"}, "At": {"N": "50"}}');
@@ -75,23 +78,29 @@ DROP TABLE exact, before;
 SELECT dyn_create_table('shop', 'pk S', 'sk S',
 	global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}, "ByEmail": {"partition_key": "Email S"}}');
 SELECT dyn_create_entity('shop', 'Customer', '{"pk": "CUST#<Email>", "sk": "CUST"}',
-	'{"Email": "S text", "Name": "S text", "Since": {"type": "S timestamptz(3)", "stored": "s"}, "Tags": "SS text[]", "Photo": "B bytea", "Age": "N integer", "Key": "S text"}');
+	'{"Email": "S text", "Name": "S text", "Since": {"type": "S timestamptz(3)", "stored": "s"}, "Tags": "SS text[]", "Photo": "B bytea", "Age": "N integer",
+		"Key": "S text"}');
 SELECT dyn_create_entity('shop', 'Order', '{"pk": "CUST#<Email>", "sk": "ORDER#<Number:05>", "GSI1PK": "STATUS#<Status>", "GSI1SK": "<At>"}',
 	'{"Email": "S text", "Number": "N integer", "Status": "S text", "At": "S text", "Lines": "L jsonb", "Key": "S uuid", "item": "S text", "Paid": "BOOL"}');
 SELECT dyn_create_entity('shop', 'Note', '{"pk": "NOTE#<Id>", "sk": "NOTE"}', '{"Id": "S text", "Text": "S text"}', type_attribute => NULL);
 SELECT dyn_create_access_pattern('shop', 'orders', 'Query',
 	'{"KeyConditionExpression": "pk = :pk", "ExpressionAttributeValues": {":pk": {"S": "CUST#<Email>"}}}', 'Order', notes => e'a\n; DROP TABLE shop');
 SELECT dyn_enforce_entities('shop');
-SELECT dyn_put_entity('shop', 'Customer', '{"Email": {"S": "a@x"}, "Name": {"S": "Ada"}, "Since": {"S": "2024-05-01T10:00:00.123Z"}, "Tags": {"SS": ["v", "w"]}, "Age": {"N": "36"}, "Key": {"S": "k"},
+SELECT dyn_put_entity('shop', 'Customer',
+	'{"Email": {"S": "a@x"}, "Name": {"S": "Ada"}, "Since": {"S": "2024-05-01T10:00:00.123Z"}, "Tags": {"SS": ["v", "w"]}, "Age": {"N": "36"}, "Key": {"S": "k"},
 	"more": {"M": {"a": {"L": [{"N": "1"}]}}}}');
-SELECT dyn_put_entity('shop', 'Order', '{"Email": "a@x", "Number": 1, "Status": "OPEN", "At": "2024", "Lines": [{"q": 1}, {"q": 2}], "Key": "00000000-0000-0000-0000-000000000001", "item": "i", "Paid": true}'::jsonb);
+SELECT dyn_put_entity('shop', 'Order', '{"Email": "a@x", "Number": 1, "Status": "OPEN", "At": "2024", "Lines": [{"q": 1}, {"q": 2}],
+	"Key": "00000000-0000-0000-0000-000000000001", "item": "i", "Paid": true}'::jsonb);
 SELECT dyn_put_entity('shop', 'Order', '{"Email": "a@x", "Number": 2}'::jsonb);
 SELECT dyn_put_entity('shop', 'Note', '{"Id": "n1", "Text": "note"}'::jsonb);
 SELECT dyn_enforce_entities('shop', false);
 -- values that a column holds in another form or not exactly stay in the item too
-SELECT dyn_put('shop', '{"pk": {"S": "CUST#f"}, "sk": {"S": "CUST"}, "Type": {"S": "Customer"}, "Email": {"S": "f"}, "s": {"S": "2024-05-01T10:00:00.1234567Z"}}');
-SELECT dyn_put('shop', '{"pk": {"S": "CUST#g"}, "sk": {"S": "CUST"}, "Type": {"S": "Customer"}, "Email": {"S": "g"}, "s": {"S": "2024-05-01T12:00:00.100+02:00"}}');
-SELECT dyn_put('shop', '{"pk": {"S": "CUST#h"}, "sk": {"S": "CUST"}, "Type": {"S": "Customer"}, "Email": {"S": "h"}, "s": {"S": "2024-05-01T10:00:00.000Z"}, "Tags": {"L": [{"S": "v"}]}}');
+SELECT dyn_put('shop', '{"pk": {"S": "CUST#f"}, "sk": {"S": "CUST"}, "Type": {"S": "Customer"}, "Email": {"S": "f"},
+	"s": {"S": "2024-05-01T10:00:00.1234567Z"}}');
+SELECT dyn_put('shop', '{"pk": {"S": "CUST#g"}, "sk": {"S": "CUST"}, "Type": {"S": "Customer"}, "Email": {"S": "g"},
+	"s": {"S": "2024-05-01T12:00:00.100+02:00"}}');
+SELECT dyn_put('shop', '{"pk": {"S": "CUST#h"}, "sk": {"S": "CUST"}, "Type": {"S": "Customer"}, "Email": {"S": "h"}, "s": {"S": "2024-05-01T10:00:00.000Z"},
+	"Tags": {"L": [{"S": "v"}]}}');
 SELECT dyn_put('shop', '{"pk": {"S": "\u0001"}, "sk": {"S": "1"}}');
 -- of no entity; and a value that is not of the declared type
 SELECT dyn_put('shop', '{"pk": "other", "sk": "1", "Age": "old", "Email": "b@x", "Name": "B"}'::jsonb);
@@ -335,13 +344,16 @@ DROP SCHEMA closed CASCADE;
 
 -- a superuser runs none of the owner's code with other rights than the owner's
 SET ROLE detach_owner;
-CREATE FUNCTION whoami(text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN IF current_user <> 'detach_owner' THEN RAISE 'runs as %', current_user; END IF; RETURN $1; END $$;
+CREATE FUNCTION whoami(text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN IF current_user <> 'detach_owner' THEN RAISE 'runs as %', current_user;
+	END IF; RETURN $1; END $$;
 CREATE DOMAIN checked AS text CHECK (VALUE IS NULL OR whoami(VALUE) IS NOT NULL);
 SELECT dyn_create_entity('mine', 'E', '{"pk": "E#<Id>"}', '{"Id": "S text", "D": "S checked"}');
 CREATE INDEX ON mine (whoami(pk));
 SELECT dyn_put('mine', '{"pk": "E#1", "Id": "1", "D": "d", "Type": "E"}'::jsonb);
 -- a label is one line in the plan
-SECURITY LABEL FOR dynamo_table ON TABLE mine IS e'{"entities": [{"entity": "E",\n "keys": {"pk": "E#<Id>"}, "type_attribute": "Type", "type": "E", "attributes": {"Id": {"type": "S text"}, "D": {"type": "S public.checked"}}}],\n"x":\n1}';
+SECURITY LABEL FOR dynamo_table ON TABLE mine IS
+	e'{"entities": [{"entity": "E",\n "keys": {"pk": "E#<Id>"}, "type_attribute": "Type", "type": "E", "attributes": {"Id": {"type": "S text"}, "D": {"type": "S '
+	'public.checked"}}}],\n"x":\n1}';
 RESET ROLE;
 SELECT line FROM dyn_detach('mine', 'columns') line WHERE line LIKE '-- Goes%';
 SELECT * FROM mine;

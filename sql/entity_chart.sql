@@ -7,7 +7,9 @@ SELECT dyn_create_table('shop', 'PK S', 'SK S', global_indexes => '{"GSI1": {"pa
 SELECT dyn_entity_chart('shop');
 SELECT dyn_create_entity('shop', 'Customer', '{"PK":"CUSTOMER#<Username>","SK":"CUSTOMER#<Username>"}',
 	'{"Username":"S","Country":"S","Town":{"type":"S","stored":"City"}}');
-SELECT dyn_create_entity('shop', 'Order', '{"PK":"CUSTOMER#<Username>","SK":"#ORDER#<OrderId>","GSI1PK":"ORDER#<OrderId>","GSI1SK":[{"when":{"Status":"PLACED","Gift":null},"template":"PLACED#<Day:day>"},{"template":"ORDER#<Day:day>"}]}',
+SELECT dyn_create_entity('shop', 'Order',
+	'{"PK":"CUSTOMER#<Username>","SK":"#ORDER#<OrderId>","GSI1PK":"ORDER#<OrderId>",
+	"GSI1SK":[{"when":{"Status":"PLACED","Gift":null},"template":"PLACED#<Day:day>"},{"template":"ORDER#<Day:day>"}]}',
   '{"Username":"S","OrderId":"S","Status":"S","Gift":"BOOL","Total":"N","Day":"S date"}');
 SELECT dyn_create_entity('shop', 'Order|Item',
 	'{"PK":"ORDER#<OrderId>#ITEM#<ItemId:04>","SK":"ITEM``|<<#<ItemId:04>","GSI1PK":"ORDER#<OrderId>","GSI1SK":"ITEM#<ItemId:-04>"}',

@@ -6,7 +6,8 @@ CREATE DOMAIN day AS date;
 SELECT dyn_create_entity('app', 'Session', '{"PK": "USER#<User>", "SK": "SESSION#<No:03>"}',
 	'{"User": "S", "No": "N integer", "ExpiresAt": "N timestamptz", "At": "S timestamptz(3)", "Local": "S timestamp", "Day": "S date",
 	"Days": "N day", "Id": "S uuid",
-	"Tags": "SS", "Codes": "NS", "Hashes": "BS", "Picture": "B", "Ok": "BOOL", "Doc": "M", "List": "L", "Nothing": "NULL", "Small": "N smallint", "Total": {"type": "N", "required": true}, "Short": {"type": "S", "stored": "s"}}');
+	"Tags": "SS", "Codes": "NS", "Hashes": "BS", "Picture": "B", "Ok": "BOOL", "Doc": "M", "List": "L", "Nothing": "NULL", "Small": "N smallint",
+	"Total": {"type": "N", "required": true}, "Short": {"type": "S", "stored": "s"}}');
 CREATE FUNCTION put(more jsonb) RETURNS dyn_item LANGUAGE sql AS $$ SELECT dyn_put_entity('app', 'Session', '{"User": "a", "No": 1, "Total": 1}' || more) $$;
 -- times and dates, and what makes them
 SELECT put(jsonb_build_object('ExpiresAt', timestamptz '2024-05-06 07:08:09+00'));

@@ -32,7 +32,8 @@ SELECT dyn_put('app', jsonb_build_object('pk', 'ORG#1#PRO#' || p, 'sk', 'ORG#1#E
 SELECT q ->> 'sk' AS employees_of_x FROM dyn_query('app', 'pk = :p', vals => '{":p": {"S": "ORG#1#PRO#X"}}') q;
 SELECT q ->> 'pk' AS projects_of_manoj FROM dyn_query('app', 'GSI1PK = :e', vals => '{":e": {"S": "ORG#1#EMP#manoj"}}', index_name => 'GSI1') q;
 -- the same again is the same item
-SELECT dyn_put('app', '{"pk":"ORG#1#PRO#X","sk":"ORG#1#EMP#john","GSI1PK":"ORG#1#EMP#john","GSI1SK":"ORG#1#PRO#X","Type":"ProjectEmployee","ProjectName":"Project X"}'::jsonb);
+SELECT dyn_put('app', '{"pk":"ORG#1#PRO#X","sk":"ORG#1#EMP#john","GSI1PK":"ORG#1#EMP#john","GSI1SK":"ORG#1#PRO#X","Type":"ProjectEmployee",
+	"ProjectName":"Project X"}'::jsonb);
 SELECT count(*) AS m18 FROM app WHERE item ->> 'Type' = 'ProjectEmployee';
 SELECT count(dyn_update('app', jsonb_build_object('pk', q ->> 'pk', 'sk', q ->> 'sk'), 'SET ProjectName = :n', vals => '{":n": {"S": "Renamed"}}',
 	return_values => 'ALL_NEW')) AS m16
@@ -48,9 +49,11 @@ SELECT dyn_get('app', '{"pk":"USER#alexdebrie","sk":"#PROFILE#alexdebrie"}'::jso
 SELECT count(*) AS m17 FROM dyn_query('app', 'pk = :p', vals => '{":p": {"S": "USER#alexdebrie"}}');
 
 -- M19 a second attribute that must be unique is a second item: both are written, or none
-SELECT dyn_transact('[{"Put":{"TableName":"app","Item":{"pk":{"S":"USER#a"},"sk":{"S":"USER#a"},"Email":{"S":"a@x"}},"ConditionExpression":"attribute_not_exists(pk)"}},
+SELECT dyn_transact('[{"Put":{"TableName":"app","Item":{"pk":{"S":"USER#a"},"sk":{"S":"USER#a"},"Email":{"S":"a@x"}},
+	"ConditionExpression":"attribute_not_exists(pk)"}},
 	{"Put":{"TableName":"app","Item":{"pk":{"S":"EMAIL#a@x"},"sk":{"S":"EMAIL#a@x"}},"ConditionExpression":"attribute_not_exists(pk)"}}]');
-SELECT * FROM why($$dyn_transact('[{"Put":{"TableName":"app","Item":{"pk":{"S":"USER#b"},"sk":{"S":"USER#b"},"Email":{"S":"a@x"}},"ConditionExpression":"attribute_not_exists(pk)"}},
+SELECT * FROM why($$dyn_transact('[{"Put":{"TableName":"app","Item":{"pk":{"S":"USER#b"},"sk":{"S":"USER#b"},"Email":{"S":"a@x"}},
+	"ConditionExpression":"attribute_not_exists(pk)"}},
 	{"Put":{"TableName":"app","Item":{"pk":{"S":"EMAIL#a@x"},"sk":{"S":"EMAIL#a@x"}},"ConditionExpression":"attribute_not_exists(pk)"}}]')$$);
 SELECT pk AS m19 FROM app WHERE pk LIKE 'EMAIL#%' OR pk IN ('USER#a', 'USER#b') ORDER BY pk;
 
@@ -79,8 +82,10 @@ SELECT count(*) AS m26 FROM dyn_query('app', 'pk = :p', vals => '{":p": {"S": "O
 -- M30 several tables are as good as one: a transaction goes over them, and over SQL's
 SELECT dyn_create_table('users', 'id S');
 SELECT dyn_create_table('posts', 'id S');
-SELECT dyn_transact('[{"Put":{"TableName":"users","Item":{"id":{"S":"u"},"posts":{"N":"1"}}}},{"Put":{"TableName":"posts","Item":{"id":{"S":"p"},"user":{"S":"u"}}}}]');
-SELECT * FROM why($$dyn_transact('[{"Update":{"TableName":"users","Key":{"id":{"S":"u"}},"UpdateExpression":"ADD posts :1","ExpressionAttributeValues":{":1":{"N":"1"}}}},
+SELECT dyn_transact('[{"Put":{"TableName":"users","Item":{"id":{"S":"u"},"posts":{"N":"1"}}}},
+	{"Put":{"TableName":"posts","Item":{"id":{"S":"p"},"user":{"S":"u"}}}}]');
+SELECT * FROM why($$dyn_transact('[{"Update":{"TableName":"users","Key":{"id":{"S":"u"}},"UpdateExpression":"ADD posts :1",
+	"ExpressionAttributeValues":{":1":{"N":"1"}}}},
 	{"Put":{"TableName":"posts","Item":{"id":{"S":"p"}},"ConditionExpression":"attribute_not_exists(id)"}}]')$$);
 SELECT u.item ->> 'posts' AS m30, p.item ->> 'user' AS m30 FROM users u JOIN posts p ON p.item ->> 'user' = u.id;
 

@@ -1,6 +1,8 @@
 -- dyn_explain(): docs/semantics.md, Q04, Q06, Q22, S05; pages are bounded, since their number depends on the server, and on the
 -- snapshots that others have while the table is vacuumed.
-SELECT dyn_create_table('app', 'pk S', 'sk N', global_indexes => '{"GSI1":{"partition_key":"GSI1PK S","sort_key":"GSI1SK S","projection":"ALL"},"Keys":{"partition_key":"GSI1PK S","sort_key":"b B","projection":"KEYS_ONLY"},"Sparse":{"partition_key":"hold S","projection":"ALL"}}');
+SELECT dyn_create_table('app', 'pk S', 'sk N',
+	global_indexes => '{"GSI1":{"partition_key":"GSI1PK S","sort_key":"GSI1SK S","projection":"ALL"},
+	"Keys":{"partition_key":"GSI1PK S","sort_key":"b B","projection":"KEYS_ONLY"},"Sparse":{"partition_key":"hold S","projection":"ALL"}}');
 SELECT count(dyn_put('app', jsonb_build_object('pk', 'p' || c, 'sk', s, 'GSI1PK', 'g' || s % 10, 'GSI1SK', 'p' || c || '#' || s, 'body', repeat('x', 200)) ||
 	CASE WHEN c = 7 AND s <= 3 THEN '{"hold":"y"}' ELSE '{}' END::jsonb)) FROM generate_series(1, 20) c, generate_series(1, 100) s;
 SELECT count(dyn_update('app', jsonb_build_object('pk', 'p' || c, 'sk', s), 'SET b = :b', vals => '{":b":{"B":"AAH/"}}')) FROM generate_series(1, 20) c,

@@ -45,7 +45,8 @@ SELECT dyn_size(v) FROM (SELECT ('\x10'::bytea || string_agg(decode('26' || '010
 -- Each byte of an item with all types in it, changed in each way that may matter, read in each way
 CREATE TEMP TABLE damaged AS
 	SELECT i, c, set_byte(b, i, c) AS bytes
-	FROM (SELECT substr(dynamo_internal.item_send('{"n":{"N":"-12.5"},"a":{"S":"x"},"l":{"L":[{"N":"7"},{"M":{"y":{"N":"1"}}}]},"m":{"M":{"x":{"M":{"z":{"NULL":true}}}}},"ss":{"SS":["p","q"]},
+	FROM (SELECT substr(dynamo_internal.item_send('{"n":{"N":"-12.5"},"a":{"S":"x"},"l":{"L":[{"N":"7"},{"M":{"y":{"N":"1"}}}]},
+		"m":{"M":{"x":{"M":{"z":{"NULL":true}}}}},"ss":{"SS":["p","q"]},
 			"ns":{"NS":["1","-2"]},"bs":{"BS":["AQ=="]},"b":{"B":"AQI="},"t":{"BOOL":true},"pk":{"S":"k"}}'), 2)) o (b),
 		generate_series(1, length(b) - 1) i, unnest(ARRAY[0, 1, 2, 7, 10, 15, 27, 39, 55, 127, 128, 193, 255]) c
 	WHERE get_byte(b, i) <> c;
@@ -61,9 +62,11 @@ BEGIN
 		'SELECT $1 ->> ''a''', 'SELECT $1 ->> ''n''',
 			'SELECT $1 #>> ''{m,x,z}''', 'SELECT $1 ? ''t''', 'SELECT dyn_size($1)', 'SELECT $1 = $1', 'SELECT dynamo_internal.item_hash($1)',
 			'SELECT dynamo_internal.item_send($1)',
-			'SELECT dyn_matches($1, ''size(l) > :n AND contains(ss, :s) OR ns = :x OR begins_with(a, :s) OR m.x.z < :n OR contains(l, :n)'', vals => ''{":n":{"N":"1"},":s":{"S":"q"},":x":{"NS":["1"]}}'')',
+			'SELECT dyn_matches($1, ''size(l) > :n AND contains(ss, :s) OR ns = :x OR begins_with(a, :s) OR m.x.z < :n OR contains(l, :n)'',
+				vals => ''{":n":{"N":"1"},":s":{"S":"q"},":x":{"NS":["1"]}}'')',
 			'SELECT dyn_project($1, ''l[1].y, m.x, a, ns'')',
-			'SELECT dyn_apply($1, ''SET n = n + :n, m.x.w = :n, l = list_append(l, :l) REMOVE a ADD ns :x DELETE ss :s'', vals => ''{":n":{"N":"1"},":x":{"NS":["5"]},":s":{"SS":["p"]},":l":{"L":[]}}'')',
+			'SELECT dyn_apply($1, ''SET n = n + :n, m.x.w = :n, l = list_append(l, :l) REMOVE a ADD ns :x DELETE ss :s'',
+				vals => ''{":n":{"N":"1"},":x":{"NS":["5"]},":s":{"SS":["p"]},":l":{"L":[]}}'')',
 			'SELECT dynamo_internal.attribute($1, ''ns'', ''NS'', NULL::numeric[])', 'SELECT dynamo_internal.attribute($1, ''l'', ''L'', NULL::jsonb)',
 			'SELECT dynamo_internal.attribute($1, ''m'', ''M'', NULL::jsonb)',
 			'SELECT dynamo_internal.attribute($1, ''n'', ''N'', NULL::timestamptz)', 'SELECT dynamo_internal.attribute($1, ''ss'', ''SS'', NULL::text[])',

@@ -7,7 +7,8 @@ CREATE ROLE regress_victim SUPERUSER;
 CREATE ROLE regress_eve;
 DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO regress_eve', current_database()); END $$;
 CREATE SCHEMA eve AUTHORIZATION regress_eve;
-CREATE FUNCTION gain() RETURNS int LANGUAGE plpgsql AS $$ BEGIN IF current_user <> 'regress_eve' THEN RAISE WARNING 'runs as %', current_user; END IF; RETURN 1; END $$;
+CREATE FUNCTION gain() RETURNS int LANGUAGE plpgsql AS $$ BEGIN IF current_user <> 'regress_eve' THEN RAISE WARNING 'runs as %', current_user; END IF;
+	RETURN 1; END $$;
 CREATE PROCEDURE gain(int) LANGUAGE sql AS 'SELECT gain()';
 CREATE FUNCTION nearer(int, int) RETURNS bool LANGUAGE sql AS 'SELECT gain() = 1';
 CREATE OPERATOR <-> (FUNCTION = nearer, LEFTARG = int, RIGHTARG = int);
@@ -112,7 +113,9 @@ SET ROLE regress_eve;
 CREATE TABLE eve.mine (id int PRIMARY KEY, parent int);
 SELECT dyn_create_table('eve.items', 'pk S') \g /dev/null
 SELECT dyn_create_entity('eve.items', 'Order', '{"pk": "ORDER#<Id>"}', '{"Id": "N integer", "Name": "S"}') \g /dev/null
-SELECT dyn_create_migration('eve.items', 'shop', '[{"entity": "Order", "from": "eve.mine", "attributes": {"Id": "id"}, "parents": {"p": {"from": "shop.parents", "on": {"id": "parent"}, "attributes": {"Name": "name"}}}}]') \g /dev/null
+SELECT dyn_create_migration('eve.items', 'shop',
+	'[{"entity": "Order", "from": "eve.mine", "attributes": {"Id": "id"},
+	"parents": {"p": {"from": "shop.parents", "on": {"id": "parent"}, "attributes": {"Name": "name"}}}}]') \g /dev/null
 CREATE TRIGGER "~dynamo_follow_x" AFTER INSERT ON eve.mine REFERENCING NEW TABLE
 	AS n FOR EACH STATEMENT EXECUTE FUNCTION dynamo_internal.migration_changed('shop');
 INSERT INTO eve.mine VALUES (1, 1);
@@ -122,7 +125,8 @@ CREATE TABLE eve.orders (id int PRIMARY KEY, parent int);
 ALTER TABLE eve.orders OWNER TO regress_eve;
 SELECT dyn_unfollow_migration('shop') \g /dev/null
 SELECT dyn_create_migration('shop.items', 'shop', '[{"entity": "Parent", "from": "shop.parents"},
-	{"entity": "Order", "from": "eve.orders", "attributes": {"Id": "id"}, "parents": {"p": {"from": "shop.parents", "on": {"id": "parent"}, "attributes": {"Name": "name"}}}}]') \g /dev/null
+	{"entity": "Order", "from": "eve.orders", "attributes": {"Id": "id"},
+		"parents": {"p": {"from": "shop.parents", "on": {"id": "parent"}, "attributes": {"Name": "name"}}}}]') \g /dev/null
 CALL dyn_migrate('shop');
 SELECT dyn_follow_migration('shop') \g /dev/null
 GRANT SELECT, INSERT, UPDATE, DELETE ON shop.items TO regress_eve;
@@ -144,7 +148,9 @@ CREATE DOMAIN eve.told AS int CHECK (public.gain() = 1);
 CREATE TABLE eve.rows (id int PRIMARY KEY, name text);
 SELECT dyn_create_table('eve.items', 'pk S') \g /dev/null
 SELECT dyn_create_entity('eve.items', 'One', '{"pk": "ONE#<Id>"}', '{"Id": "N integer", "Name": "S"}') \g /dev/null
-SELECT dyn_create_migration('eve.items', 'query', '[{"entity": "One", "query": "SELECT id, name FROM eve.rows WHERE ''{1}''::eve.told[] IS NOT NULL", "key": ["id"], "attributes": {"Id": "id", "Name": "name"}}]') \g /dev/null
+SELECT dyn_create_migration('eve.items', 'query',
+	'[{"entity": "One", "query": "SELECT id, name FROM eve.rows WHERE ''{1}''::eve.told[] IS NOT NULL", "key": ["id"],
+	"attributes": {"Id": "id", "Name": "name"}}]') \g /dev/null
 SELECT dyn_create_migration('eve.items', 'expression',
 	'[{"entity": "One", "from": "eve.rows", "attributes": {"Id": "id", "Name": "name || (''{1}''::eve.told[])::text"}}]') \g /dev/null
 SET ROLE regress_victim;

@@ -9,7 +9,8 @@ SELECT min_val, max_val FROM pg_settings WHERE name = 'dynamo_table.covering_ent
 SELECT dyn_create_table('cover', 'pk S', 'sk N',
   global_indexes => '{"Whole": {"partition_key": "a S", "sort_key": "b N", "covering": true}, "Computed": {"partition_key": "a S",
     "sort_key": "b N", "covering": true},
-    "Two": {"partition_key": "a S", "projection": "INCLUDE", "non_key_attributes": ["c", "d", "pk", "a"], "covering": true}, "Keys": {"partition_key": "b N", "projection": "KEYS_ONLY", "covering": true},
+    "Two": {"partition_key": "a S", "projection": "INCLUDE", "non_key_attributes": ["c", "d", "pk", "a"], "covering": true},
+    "Keys": {"partition_key": "b N", "projection": "KEYS_ONLY", "covering": true},
     "Plain": {"partition_key": "a S", "sort_key": "b N"}}',
   local_indexes => '{"Local": {"sort_key": "b N", "projection": "INCLUDE", "non_key_attributes": ["d"], "covering": true}}');
 SELECT attname, format_type(atttypid, NULL) AS type, attstattarget FROM pg_attribute WHERE attrelid = 'cover'::regclass AND attname LIKE '~%' ORDER BY 1;

@@ -183,7 +183,8 @@ SELECT covering_with(s) FROM unnest(ARRAY['SELECT 1', 'ALTER TABLE covering_righ
 	'ALTER TABLE covering_rights ALTER "~Column_item" SET NOT NULL', 'ALTER TABLE covering_rights ALTER "~Column_item" SET DEFAULT ''{}''',
   'ALTER TABLE covering_rights RENAME "~Column_item" TO other', 'ALTER TABLE covering_rights DROP "~Column_item" CASCADE',
   'CREATE DOMAIN covering_domain AS dyn_item; ALTER TABLE covering_rights ALTER "~Column_item" TYPE covering_domain',
-  'ALTER TABLE covering_rights DROP "~Column_item" CASCADE; ALTER TABLE covering_rights ADD "~Column_item" dyn_item GENERATED ALWAYS AS (item) STORED; CREATE INDEX ON covering_rights (a, pk, sk) INCLUDE ("~Column_item") WHERE a IS NOT NULL',
+  'ALTER TABLE covering_rights DROP "~Column_item" CASCADE; ALTER TABLE covering_rights ADD "~Column_item" dyn_item GENERATED ALWAYS AS (item) STORED; CREATE '
+    'INDEX ON covering_rights (a, pk, sk) INCLUDE ("~Column_item") WHERE a IS NOT NULL',
   'DROP INDEX "covering_rights_Column"; CREATE INDEX ON covering_rights (a, pk, sk) INCLUDE ("~Column_item", "~Part_item") WHERE a IS NOT NULL',
   'DROP INDEX "covering_rights_Column"; CREATE INDEX ON covering_rights (a, pk, sk) INCLUDE ("~Part_item") WHERE a IS NOT NULL',
   'DROP INDEX "covering_rights_Column"; CREATE INDEX ON covering_rights (a, pk, sk) INCLUDE (item) WHERE a IS NOT NULL',

@@ -9,11 +9,13 @@ CREATE FUNCTION twins_create(name text, covering text) RETURNS text LANGUAGE sql
     {"AttributeName": "g", "AttributeType": "S"}, {"AttributeName": "h", "AttributeType": "N"}]'::jsonb,
     'GlobalSecondaryIndexes', '[{"IndexName": "All", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}, {"AttributeName": "h",
     "KeyType": "RANGE"}], "Projection": {"ProjectionType": "ALL"}},
-      {"IndexName": "Include", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}], "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["note", "parts"]}},
+      {"IndexName": "Include", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["note", "parts"]}},
       {"IndexName": "Keys", "KeySchema": [{"AttributeName": "h", "KeyType": "HASH"}], "Projection": {"ProjectionType": "KEYS_ONLY"}}]'::jsonb,
     'LocalSecondaryIndexes', '[{"IndexName": "Local", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "h",
     "KeyType": "RANGE"}], "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["note"]}},
-      {"IndexName": "LocalAll", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "h", "KeyType": "RANGE"}], "Projection": {"ProjectionType": "ALL"}}]'::jsonb)::text::json) #>> '{TableDescription,TableStatus}') $$;
+      {"IndexName": "LocalAll", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "h", "KeyType": "RANGE"}],
+        "Projection": {"ProjectionType": "ALL"}}]'::jsonb)::text::json) #>> '{TableDescription,TableStatus}') $$;
 SELECT twins_create('twin_covering', 'on'), twins_create('twin_plain', 'off');
 -- the third has other ones
 SELECT dyn_create_table('twin_second', 'pk S', 'sk N',
@@ -28,7 +30,9 @@ INSERT INTO twin_plain (item) SELECT jsonb_strip_nulls(jsonb_build_object('pk', 
   'parts', CASE WHEN n % 4 = 0 THEN to_jsonb(ARRAY[n, n * 2]) END, 'rest', repeat(md5(n::text), n % 37), 'flag', n % 2 = 0))::dyn_item
   FROM generate_series(1, 180) n;
 -- what a JSON has no plain form for: a binary value, sets, a name with U+0001, long numbers
-INSERT INTO twin_plain (item) SELECT format('{"pk":{"S":"p1"},"sk":{"N":"%s"},"g":{"S":"g1"},"h":{"N":"%s"},"note":{"BS":["AA==","AQ=="]},"parts":{"NS":["1","2.50"]},"\u0001":{"S":"\u0001"},"rest":{"NULL":true},"deep":{"M":{"a":{"L":[{"M":{}}]}}}}', n, n * 0.125)::dyn_item FROM generate_series(1001, 1012) n;
+INSERT INTO twin_plain (item) SELECT format('{"pk":{"S":"p1"},"sk":{"N":"%s"},"g":{"S":"g1"},"h":{"N":"%s"},"note":{"BS":["AA==","AQ=="]},
+	"parts":{"NS":["1","2.50"]},"\u0001":{"S":"\u0001"},"rest":{"NULL":true},"deep":{"M":{"a":{"L":[{"M":{}}]}}}}', n, n * 0.125)::dyn_item
+	FROM generate_series(1001, 1012) n;
 INSERT INTO twin_covering (item) SELECT item FROM twin_plain;
 INSERT INTO twin_second (item) SELECT item FROM twin_plain;
 
@@ -97,8 +101,12 @@ SELECT * FROM twin_differences();
 
 -- writes consume the same
 CREATE FUNCTION twin_write(n int, twin text) RETURNS text LANGUAGE sql AS $$
-  SELECT replace(concat(dyn_request('UpdateItem', format('{"TableName": "%s", "Key": {"pk": {"S": "p%s"}, "sk": {"N": "%s"}}, "UpdateExpression": "SET note = :n, h = :h REMOVE parts", "ExpressionAttributeValues": {":n": {"S": "%s"}, ":h": {"N": "%s"}}, "ReturnConsumedCapacity": "INDEXES", "ReturnValues": "ALL_NEW"}', twin, n % 20, n, repeat('n', n), n)::json),
-    dyn_request('UpdateItem', format('{"TableName": "%s", "Key": {"pk": {"S": "p%s"}, "sk": {"N": "%s"}}, "UpdateExpression": "ADD counted :n", "ExpressionAttributeValues": {":n": {"N": "1"}}, "ReturnConsumedCapacity": "INDEXES", "ReturnValues": "UPDATED_NEW"}', twin, n % 20, n)::json),
+  SELECT replace(concat(dyn_request('UpdateItem',
+    format('{"TableName": "%s", "Key": {"pk": {"S": "p%s"}, "sk": {"N": "%s"}}, "UpdateExpression": "SET note = :n, h = :h REMOVE parts",
+    "ExpressionAttributeValues": {":n": {"S": "%s"}, ":h": {"N": "%s"}}, "ReturnConsumedCapacity": "INDEXES", "ReturnValues": "ALL_NEW"}', twin, n % 20, n,
+    repeat('n', n), n)::json),
+    dyn_request('UpdateItem', format('{"TableName": "%s", "Key": {"pk": {"S": "p%s"}, "sk": {"N": "%s"}}, "UpdateExpression": "ADD counted :n",
+      "ExpressionAttributeValues": {":n": {"N": "1"}}, "ReturnConsumedCapacity": "INDEXES", "ReturnValues": "UPDATED_NEW"}', twin, n % 20, n)::json),
     dyn_request('PutItem', format('{"TableName": "%s", "Item": {"pk": {"S": "p%s"}, "sk": {"N": "%s"}, "g": {"S": "g%s"}},
       "ReturnConsumedCapacity": "INDEXES", "ReturnValues": "ALL_OLD"}', twin, n % 20, n + 1, n % 3)::json),
     dyn_request('DeleteItem', format('{"TableName": "%s", "Key": {"pk": {"S": "p%s"}, "sk": {"N": "%s"}},

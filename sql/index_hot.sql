@@ -11,7 +11,8 @@ SELECT dyn_create_table('hot', 'pk S', 'sk N', fillfactor => 50,
 SELECT dyn_create_table('large', 'pk S', fillfactor => 30, global_indexes => '{"GSI1": {"partition_key": "a S", "sort_key": "b S"}}');
 ALTER TABLE hot SET (autovacuum_enabled = off);
 ALTER TABLE large SET (autovacuum_enabled = off);
-INSERT INTO hot (item) SELECT format('{"pk":{"S":"p%s"},"sk":{"N":"%s.50"},"a":{"S":"a%s"},"b":{"N":"%s.100"},"c":{"B":"%s"},"l":{"S":"l"},"pad":{"S":"%s"},"n":{"N":"0"}}',
+INSERT INTO hot (item) SELECT format('{"pk":{"S":"p%s"},"sk":{"N":"%s.50"},"a":{"S":"a%s"},"b":{"N":"%s.100"},"c":{"B":"%s"},"l":{"S":"l"},"pad":{"S":"%s"},
+	"n":{"N":"0"}}',
   i % 10, i, i % 7, i, encode(i::text::bytea, 'base64'), repeat('pad', 40))::dyn_item FROM generate_series(1, 2000) i;
 -- rows over 2 kB, in which the keys are compressed
 INSERT INTO large (item) SELECT jsonb_build_object('pk', i::text, 'a', repeat('a', 2000), 'b', repeat('b', 1000), 'n', 0)::dyn_item

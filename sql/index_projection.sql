@@ -6,10 +6,14 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT;
 END $$;
-SELECT dyn_create_table('app', 'PK S', 'SK S', global_indexes => '{"Keys":{"partition_key":"g S","sort_key":"n N","projection":"KEYS_ONLY"},"Some":{"partition_key":"g S","sort_key":"n N","projection":"INCLUDE","non_key_attributes":["Role","absent","m.a"]},
+SELECT dyn_create_table('app', 'PK S', 'SK S',
+	global_indexes => '{"Keys":{"partition_key":"g S","sort_key":"n N","projection":"KEYS_ONLY"},
+	"Some":{"partition_key":"g S","sort_key":"n N","projection":"INCLUDE","non_key_attributes":["Role","absent","m.a"]},
     "All":{"partition_key":"g S","sort_key":"n N","projection":"ALL"}}',
-  local_indexes => '{"LKeys":{"sort_key":"n N","projection":"KEYS_ONLY"},"LSome":{"sort_key":"n N","projection":"INCLUDE","non_key_attributes":["Role"]},"LAll":{"sort_key":"n N","projection":"ALL"}}');
-SELECT dyn_put('app', '{"PK":{"S":"p"},"SK":{"S":"s"},"g":{"S":"x"},"n":{"N":"1.50"},"Role":{"M":{"a":{"S":"admin"},"b":{"L":[{"S":"y"}]}}},"m":{"M":{"a":{"S":"nested"}}},"m.a":{"S":"dotted"},"extra":{"SS":["b","a"]}}');
+  local_indexes => '{"LKeys":{"sort_key":"n N","projection":"KEYS_ONLY"},"LSome":{"sort_key":"n N","projection":"INCLUDE","non_key_attributes":["Role"]},
+    "LAll":{"sort_key":"n N","projection":"ALL"}}');
+SELECT dyn_put('app', '{"PK":{"S":"p"},"SK":{"S":"s"},"g":{"S":"x"},"n":{"N":"1.50"},"Role":{"M":{"a":{"S":"admin"},"b":{"L":[{"S":"y"}]}}},
+	"m":{"M":{"a":{"S":"nested"}}},"m.a":{"S":"dotted"},"extra":{"SS":["b","a"]}}');
 SELECT dyn_put('app', '{"PK":{"S":"p"},"SK":{"S":"t"},"g":{"S":"x"},"n":{"N":"2"},"extra":{"S":"unlike"}}');
 
 -- I12 to I14, I17: what each has
@@ -44,7 +48,9 @@ SELECT array_agg(i -> 'SK') AS found, (SELECT array_agg(i) FROM dyn_scan('app', 
 	vals => '{":1":{"N":"1"}}', index_name => 'Some') i;
 SELECT item_count, scanned_count FROM dyn_scan_page('app', filter => 'attribute_exists(extra)', index_name => 'Keys', select_mode => 'COUNT');
 -- I15 filters too; I16 a local index fetches
-SELECT c, (why(c)).* FROM unnest(ARRAY['dyn_query(''app'', ''g = :g'', vals => ''{":g":{"S":"x"}}'', filter => ''attribute_exists(extra)'', index_name => ''Keys'')', 'dyn_query(''app'', ''g = :g'', vals => ''{":g":{"S":"x"}}'', filter => ''attribute_exists(extra)'', index_name => ''Some'')',
+SELECT c, (why(c)).*
+	FROM unnest(ARRAY['dyn_query(''app'', ''g = :g'', vals => ''{":g":{"S":"x"}}'', filter => ''attribute_exists(extra)'', index_name => ''Keys'')',
+	'dyn_query(''app'', ''g = :g'', vals => ''{":g":{"S":"x"}}'', filter => ''attribute_exists(extra)'', index_name => ''Some'')',
   'dyn_query(''app'', ''g = :g'', vals => ''{":g":{"S":"x"}}'', filter => ''attribute_exists(SK)'', index_name => ''Keys'')',
   'dyn_query(''app'', ''g = :g'', vals => ''{":g":{"S":"x"}}'', filter => ''attribute_exists(absent)'', index_name => ''Some'')',
   'dyn_query(''app'', ''g = :g'', vals => ''{":g":{"S":"x"}}'', filter => ''attribute_exists(m.a)'', index_name => ''Some'')',
@@ -62,7 +68,9 @@ SELECT i AS f07 FROM dyn_query('app', 'PK = :p', vals => '{":p":{"S":"p"},":o":{
 SELECT (why('dyn_get(''app'', ''{"g":{"S":"x"},"n":{"N":"1.5"}}'')')).*;
 
 -- keys are rebuilt from the index's columns: all types, the escaped characters, long and short, and all forms of a number
-SELECT dyn_create_table('types', 'id S', global_indexes => '{"SNB":{"partition_key":["s S","n N","b B"],"projection":"KEYS_ONLY"},"NBS":{"partition_key":["n N","b B"],"sort_key":["s S"],"projection":"KEYS_ONLY"}}');
+SELECT dyn_create_table('types', 'id S',
+	global_indexes => '{"SNB":{"partition_key":["s S","n N","b B"],"projection":"KEYS_ONLY"},
+	"NBS":{"partition_key":["n N","b B"],"sort_key":["s S"],"projection":"KEYS_ONLY"}}');
 CREATE TEMP TABLE original AS SELECT ('{"id":{"S":"' || id || '"},"s":{"S":"' || s || '"},"n":{"N":"' || n || '"},"b":{"B":"' ||
 	replace(encode(b, 'base64'), E'\n', '') || '"},"rest":{"BOOL":true}}')::dyn_item AS item
   FROM (SELECT row_number() OVER (ORDER BY s COLLATE "C", n COLLATE "C", b) AS id, *

@@ -101,7 +101,9 @@ SELECT string_agg(i->>'id', ' ') FROM page, dyn_query('ties', 'g = :p', vals => 
 ROLLBACK;
 
 -- I22, I26, I27: inverted, shared, descending
-SELECT dyn_create_table('app', 'PK S', 'SK S', global_indexes => '{"Inverted":{"partition_key":"SK S","sort_key":"PK S","projection":"ALL"},"GSI1":{"partition_key":"GSI1PK S","sort_key":"GSI1SK S","projection":"ALL"},"Shared":{"partition_key":"GSI1PK S","sort_key":"SK S","projection":"ALL"}}');
+SELECT dyn_create_table('app', 'PK S', 'SK S',
+	global_indexes => '{"Inverted":{"partition_key":"SK S","sort_key":"PK S","projection":"ALL"},
+	"GSI1":{"partition_key":"GSI1PK S","sort_key":"GSI1SK S","projection":"ALL"},"Shared":{"partition_key":"GSI1PK S","sort_key":"SK S","projection":"ALL"}}');
 SELECT count(dyn_put('app', item))
 	FROM (VALUES ('{"PK":"ORG#MICROSOFT","SK":"USER#BILLGATES","GSI1PK":"ORG#MICROSOFT#USER#BILLGATES","GSI1SK":"USER#BILLGATES"}'::jsonb),
 	('{"PK":"TICKET#123","SK":"TICKET#123","GSI1PK":"ORG#MICROSOFT#USER#BILLGATES","GSI1SK":"TICKET#123"}'),
@@ -146,7 +148,9 @@ SELECT c, k, sks('multi', 'Many', 'tenant = :t AND #r = :r AND a = :a' || c,
     FROM unnest(ARRAY['x', 'y', 'z']) a, unnest(ARRAY[8, 9, 10]) b) k;
 
 -- N and B as partition keys, U+0000 and U+0001 in index keys, and prefixes of them
-SELECT dyn_create_table('types', 'id S', global_indexes => '{"ByN":{"partition_key":"n N","sort_key":"b B","projection":"ALL"},"ByB":{"partition_key":"b B","sort_key":"s S","projection":"ALL"},"ByS":{"partition_key":"one N","sort_key":"s S","projection":"ALL"}}');
+SELECT dyn_create_table('types', 'id S',
+	global_indexes => '{"ByN":{"partition_key":"n N","sort_key":"b B","projection":"ALL"},"ByB":{"partition_key":"b B","sort_key":"s S","projection":"ALL"},
+	"ByS":{"partition_key":"one N","sort_key":"s S","projection":"ALL"}}');
 SELECT count(dyn_put('types', ('{"id":{"S":"' || i || '"},"one":{"N":"1"},"n":{"N":"' || n || '"},"b":{"B":"' || encode(b::bytea, 'base64') ||
 	'"},"s":{"S":"' || s || '"}}')::dyn_item)) FROM (VALUES (1, '1.50', '\x00', 'a\u0000'), (2, '15e-1', '\x0001', 'a\u0000a'), (3, '-7', '\xff', 'a\u0001'),
   (4, '1.5', '\xffff', 'a\u0001a'), (5, '-7.0', '\xff', 'a'), (6, '0', '\xff', 'a\u0002'), (7, '1E+2', '\x01', 'ÿ'), (8, '1', '\xff', 'a\udbff\udfff')) v (i,

@@ -58,7 +58,8 @@ EXCEPTION WHEN OTHERS THEN
   RETURN SQLSTATE || ' ' || SQLERRM;
 END $$;
 SELECT statement, try(statement) FROM unnest(ARRAY[$$UPDATE app SET item = '{"pk":{"S":"3"},"sk":{"S":"a"},"GSI1PK":{"S":"q"}}' WHERE pk = '3' AND sk = 'a'$$,
-  $$UPDATE app SET "GSI1PK" = NULL WHERE pk = '3'$$, $$UPDATE app SET n = 3 WHERE pk = '3' AND sk = 'a'$$, $$INSERT INTO app (item, pk, sk) VALUES ('{"pk":{"S":"4"},"sk":{"S":"a"},"b":{"B":"AA=="}}', '4', 'a')$$,
+  $$UPDATE app SET "GSI1PK" = NULL WHERE pk = '3'$$, $$UPDATE app SET n = 3 WHERE pk = '3' AND sk = 'a'$$,
+  $$INSERT INTO app (item, pk, sk) VALUES ('{"pk":{"S":"4"},"sk":{"S":"a"},"b":{"B":"AA=="}}', '4', 'a')$$,
   $$INSERT INTO app (item, pk, sk, b) VALUES ('{"pk":{"S":"4"},"sk":{"S":"a"},"b":{"B":"AA=="}}', '4', 'a', '\x00')$$,
   $$INSERT INTO app (item, pk, sk, b) VALUES ('{"pk":{"S":"4"},"sk":{"S":"b"},"b":{"B":""}}', '4', 'b', '')$$]) statement;
 ALTER TABLE app ENABLE ALWAYS TRIGGER "~dynamo_keys";

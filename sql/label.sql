@@ -7,7 +7,8 @@ CREATE ROLE label_other;
 GRANT USAGE, CREATE ON SCHEMA label TO label_owner, label_other;
 SET ROLE label_owner;
 SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "g S"}}');
-CREATE FUNCTION label(t regclass) RETURNS jsonb LANGUAGE sql STABLE AS $$ SELECT label::jsonb FROM pg_seclabels WHERE provider = 'dynamo_table' AND objoid = t $$;
+CREATE FUNCTION label(t regclass) RETURNS jsonb LANGUAGE sql STABLE AS $$ SELECT label::jsonb FROM pg_seclabels WHERE provider = 'dynamo_table'
+	AND objoid = t $$;
 SELECT label('app') IS NULL AS nothing;
 SELECT dyn_create_entity('app', 'Org', '{"pk": "ORG#<Id>", "sk": "ORG#<Id>"}', '{"Id": "S"}');
 SELECT dyn_create_entity('app', 'User', '{"pk": "ORG#<Org>", "sk": "USER#<Name>"}', '{"Org": "S", "Name": "S"}');
@@ -68,7 +69,8 @@ DO $$ BEGIN EXECUTE format('SECURITY LABEL FOR dynamo_table ON TABLE label.app I
 DO $$ BEGIN EXECUTE format('SECURITY LABEL FOR dynamo_table ON TABLE label.app IS %L', repeat('{"a":', 100) || '1' || repeat('}', 100)); END $$;
 SET ROLE label_owner;
 -- it may be longer than an item, and what a later version has in it may be what no item has
-DO $$ BEGIN EXECUTE format('SECURITY LABEL FOR dynamo_table ON TABLE label.app IS %L', json_build_object('migrations', ARRAY[json_build_object('migration', repeat('x', 1000 * 1024))])); END $$;
+DO $$ BEGIN EXECUTE format('SECURITY LABEL FOR dynamo_table ON TABLE label.app IS %L',
+	json_build_object('migrations', ARRAY[json_build_object('migration', repeat('x', 1000 * 1024))])); END $$;
 SELECT length(label) FROM pg_seclabels WHERE objoid = 'app'::regclass;
 SECURITY LABEL FOR dynamo_table ON TABLE app IS '{"": 1e999, "entities\u0000": 1, "later": {"a": 1, "a": 2}}';
 SELECT dyn_create_entity('app', 'Org', '{"pk": "ORG#<Id>", "sk": "ORG#<Id>"}', '{"Id": "S"}');

@@ -49,7 +49,8 @@ CREATE FUNCTION actions(n int, kb int) RETURNS json LANGUAGE sql AS $$
 SET dynamo_table.max_batch_get_keys = 2;
 SET dynamo_table.max_batch_writes = 3;
 SET dynamo_table.max_transaction_actions = 4;
-SELECT n, why(format('count(*) FROM dyn_batch_get(''several'', (SELECT array_agg(jsonb_build_object(''pk'', i::text)::dyn_item) FROM generate_series(1, %s) i))', n)) FROM unnest(ARRAY[2, 3]) n;
+SELECT n, why(format('count(*) FROM dyn_batch_get(''several'', (SELECT array_agg(jsonb_build_object(''pk'', i::text)::dyn_item) FROM generate_series(1, %s) '
+	'i))', n)) FROM unnest(ARRAY[2, 3]) n;
 SELECT n, why(format('dyn_batch_write(''several'', (SELECT array_agg(jsonb_build_object(''pk'', i::text)::dyn_item) FROM generate_series(1, %s) i))', n))
 	FROM unnest(ARRAY[3, 4]) n;
 SELECT n, why(format('dyn_transact(actions(%s, 0))', n)) FROM unnest(ARRAY[4, 5]) n;
@@ -58,11 +59,14 @@ RESET dynamo_table.max_batch_writes;
 RESET dynamo_table.max_transaction_actions;
 SET dynamo_table.max_batch_size = '1MB';
 SET dynamo_table.max_transaction_size = '1MB';
-SELECT n, why(format('dyn_batch_write(''several'', (SELECT array_agg(jsonb_build_object(''pk'', i::text, ''x'', repeat(''x'', 300000))::dyn_item) FROM generate_series(1, %s) i))', n)) FROM unnest(ARRAY[3, 4]) n;
+SELECT n, why(format('dyn_batch_write(''several'', (SELECT array_agg(jsonb_build_object(''pk'', i::text, ''x'', repeat(''x'', 300000))::dyn_item) FROM '
+	'generate_series(1, %s) i))', n)) FROM unnest(ARRAY[3, 4]) n;
 SELECT n, why(format('dyn_transact(actions(%s, 300))', n)) FROM unnest(ARRAY[3, 4]) n;
-SELECT why('count(*) FROM dyn_transact_get((SELECT json_agg(json_build_object(''Get'', json_build_object(''TableName'', ''several'', ''Key'', json_build_object(''pk'', json_build_object(''S'', i::text))))) FROM generate_series(1, 4) i))');
+SELECT why('count(*) FROM dyn_transact_get((SELECT json_agg(json_build_object(''Get'', json_build_object(''TableName'', ''several'', ''Key'', '
+	'json_build_object(''pk'', json_build_object(''S'', i::text))))) FROM generate_series(1, 4) i))');
 SET dynamo_table.max_transaction_size = '500kB';
-SELECT why('count(*) FROM dyn_transact_get((SELECT json_agg(json_build_object(''Get'', json_build_object(''TableName'', ''several'', ''Key'', json_build_object(''pk'', json_build_object(''S'', i::text))))) FROM generate_series(1, 4) i))');
+SELECT why('count(*) FROM dyn_transact_get((SELECT json_agg(json_build_object(''Get'', json_build_object(''TableName'', ''several'', ''Key'', '
+	'json_build_object(''pk'', json_build_object(''S'', i::text))))) FROM generate_series(1, 4) i))');
 RESET dynamo_table.max_batch_size;
 RESET dynamo_table.max_transaction_size;
 DROP TABLE several;
@@ -97,7 +101,8 @@ RESET dynamo_table.max_global_indexes;
 RESET dynamo_table.max_projected_attributes;
 CALL dyn_create_index('global_20', 'Extra', 'e S');
 -- L14 counts all six copies
-SELECT why('dyn_put(''local_6'', (SELECT jsonb_object_agg(''l'' || i, ''x'') FROM generate_series(1, 6) i) || jsonb_build_object(''pk'', ''a'', ''sk'', ''b'', ''x'', repeat(''x'', ' || n || ')))') FROM unnest(ARRAY[58400, 58600]) n;
+SELECT why('dyn_put(''local_6'', (SELECT jsonb_object_agg(''l'' || i, ''x'') FROM generate_series(1, 6) i) || jsonb_build_object(''pk'', ''a'', ''sk'', ''b'','
+	' ''x'', repeat(''x'', ' || n || ')))') FROM unnest(ARRAY[58400, 58600]) n;
 DROP TABLE local_5, local_6, global_20, global_21, including_50, including_51;
 
 -- L05: collections of tables with local indexes
@@ -115,7 +120,8 @@ SELECT sk, why(format('dyn_put(''free'', item(%s, 390))', sk)) FROM generate_ser
 -- R18: copies count
 SELECT why('dyn_update(''coll'', ''{"pk":"a","sk":1}''::jsonb, ''SET l = :l'', vals => ''{":l":1}''::jsonb)');
 SELECT why('dyn_update(''coll'', ''{"pk":"a","sk":1}''::jsonb, ''SET m = :l'', vals => ''{":l":1}''::jsonb)');
-SELECT dyn_request('UpdateItem', '{"TableName":"coll","Key":{"pk":{"S":"a"},"sk":{"N":"1"}},"UpdateExpression":"SET m = :l","ExpressionAttributeValues":{":l":{"N":"2"}},"ReturnItemCollectionMetrics":"SIZE"}');
+SELECT dyn_request('UpdateItem', '{"TableName":"coll","Key":{"pk":{"S":"a"},"sk":{"N":"1"}},"UpdateExpression":"SET m = :l",
+	"ExpressionAttributeValues":{":l":{"N":"2"}},"ReturnItemCollectionMetrics":"SIZE"}');
 SELECT sk, why(format('dyn_put(''coll'', jsonb_build_object(''pk'', ''copies'', ''sk'', %s, ''l'', 1, ''x'', repeat(''x'', 150000)))', sk))
 	FROM generate_series(1, 4) sk;
 -- all writes of one statement

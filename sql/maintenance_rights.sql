@@ -50,7 +50,9 @@ CALL dyn_enable_ttl('victim', 'never');
 SET test.call = 'dyn_disable_ttl';
 CALL dyn_disable_ttl('victim');
 SET test.call = 'UpdateTable';
-SELECT dyn_request('UpdateTable', '{"TableName":"victim","AttributeDefinitions":[{"AttributeName":"Type","AttributeType":"S"}],"GlobalSecondaryIndexUpdates":[{"Create":{"IndexName":"JJJ","KeySchema":[{"AttributeName":"Type","KeyType":"HASH"}],"Projection":{"ProjectionType":"ALL"}}}]}') IS NOT NULL AS updated;
+SELECT dyn_request('UpdateTable', '{"TableName":"victim","AttributeDefinitions":[{"AttributeName":"Type","AttributeType":"S"}],
+	"GlobalSecondaryIndexUpdates":[{"Create":{"IndexName":"JJJ","KeySchema":[{"AttributeName":"Type","KeyType":"HASH"}],
+	"Projection":{"ProjectionType":"ALL"}}}]}') IS NOT NULL AS updated;
 DO $$ BEGIN WHILE EXISTS (SELECT FROM dynamo_internal.index_requests) LOOP COMMIT; PERFORM pg_sleep(0.02); END LOOP; END $$;
 SET test.call = 'dyn_drop_index';
 CALL dyn_drop_index('victim', 'I');

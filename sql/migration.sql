@@ -91,7 +91,8 @@ SELECT step, state, rows_done FROM dyn_jobs WHERE job = (SELECT max(job) FROM dy
 -- a query as the source
 SELECT dyn_create_entity('crm', 'Month', '{"pk": "MONTH#<Month>", "sk": "#TOTAL"}',
 	'{"Month": {"type": "S text"}, "Total": {"type": "N numeric"}, "Orders": {"type": "N bigint"}}');
-SELECT dyn_create_migration('crm', 'months', '[{"entity": "Month", "query": "SELECT to_char(at, ''YYYY-MM'') AS month, sum(total) AS total, count(*) AS orders FROM shop.orders GROUP BY 1",
+SELECT dyn_create_migration('crm', 'months',
+	'[{"entity": "Month", "query": "SELECT to_char(at, ''YYYY-MM'') AS month, sum(total) AS total, count(*) AS orders FROM shop.orders GROUP BY 1",
 	"key": ["month"]}]');
 CALL dyn_migrate('months');
 SELECT item FROM crm WHERE pk LIKE 'MONTH#%';

@@ -20,7 +20,8 @@ SELECT dyn_create_migration('fct', 'fc', '[{"entity": "Rental", "from": "fc.rent
 	"parents": {"i": {"from": "fc.\"in ventory\"", "on": {"id": "copy"},
 			"parents": {"f": {"from": "fc.films", "on": {"id": "film \"id"}, "attributes": {"Title": "title"},
 				"parents": {"c": {"from": "fc.countries", "on": {"code": "country"}, "attributes": {"Country": "upper(name)"}}}}}},
-		"s": {"from": "fc.staff", "on": {"id": "clerk"}, "attributes": {"Clerk": "name"}, "parents": {"s": {"from": "fc.staff", "on": {"id": "boss"}, "attributes": {"Boss": "s.name"}, "orphans": "skip"}}}},
+		"s": {"from": "fc.staff", "on": {"id": "clerk"}, "attributes": {"Clerk": "name"},
+			"parents": {"s": {"from": "fc.staff", "on": {"id": "boss"}, "attributes": {"Boss": "s.name"}, "orphans": "skip"}}}},
 	"children": {"Payments": {"from": "fc.payments", "on": {"rental_id": "id"}, "as": "count"},
 		"Kinds": {"from": "fc.payments", "on": {"rental_id": "id"}, "join": {"fc.kinds": {"kind": "kind"}}, "as": "set", "value": "kinds.label"}}}]');
 SELECT jsonb_pretty(m::jsonb -> 0 -> 'parents') FROM (SELECT label::jsonb -> 'migrations' -> 0 -> 'steps' FROM pg_seclabels WHERE objoid = 'fct'::regclass)

@@ -27,20 +27,32 @@ SELECT dyn_create_entity('fct', 'Shop', '{"pk": "SHOP#<Id>", "sk": "#"}',
 SELECT dyn_create_entity('fct', 'Staff', '{"pk": "STAFF#<S>#<N>", "sk": "#"}',
 	'{"S": {"type": "N integer"}, "N": {"type": "N numeric"}, "Label": {"type": "S text"}, "Land": {"type": "S text"},
 	"Boss": {"type": "S text"}, "BossLand": {"type": "S text"}, "Reports": {"type": "L text[]"}}');
-SELECT dyn_create_entity('fct', 'Work', '{"pk": "WORK#<Zone>#<Nr>#<Code>", "sk": "BY#<S:02>#<N>"}', '{"S": {"type": "N integer"}, "N": {"type": "N numeric"}, "Zone": {"type": "N integer"}, "Nr": {"type": "N integer"}, "Code": {"type": "S text"}, "Hours": {"type": "N integer"}, "Town": {"type": "S text"}, "Land": {"type": "S text"}, "Who": {"type": "S text"}, "Boss": {"type": "S text"}}');
+SELECT dyn_create_entity('fct', 'Work', '{"pk": "WORK#<Zone>#<Nr>#<Code>", "sk": "BY#<S:02>#<N>"}',
+	'{"S": {"type": "N integer"}, "N": {"type": "N numeric"}, "Zone": {"type": "N integer"}, "Nr": {"type": "N integer"}, "Code": {"type": "S text"},
+	"Hours": {"type": "N integer"}, "Town": {"type": "S text"}, "Land": {"type": "S text"}, "Who": {"type": "S text"}, "Boss": {"type": "S text"}}');
 SELECT dyn_create_migration('fct', 'fc', '[
- {"entity": "Land", "from": "fc.lands", "attributes": {"Code": "code", "Zone": "zone", "Name": "name"}, "children": {"Towns": {"from": "fc.towns", "on": {"code": "code", "zone": "zone"}, "as": "list", "value": "towns.name", "order": ["nr"]}, "Staff": {"from": "fc.staff", "on": {"lzone": "zone", "lcode": "code"}, "as": "count"}}},
- {"entity": "Town", "from": "fc.towns", "attributes": {"Code": "code", "Zone": "zone", "Nr": "nr", "Name": "name"}, "parents": {"l": {"from": "fc.lands", "on": {"zone": "zone", "code": "code"}, "attributes": {"Land": "name"}}},
+ {"entity": "Land", "from": "fc.lands", "attributes": {"Code": "code", "Zone": "zone", "Name": "name"},
+   "children": {"Towns": {"from": "fc.towns", "on": {"code": "code", "zone": "zone"}, "as": "list", "value": "towns.name", "order": ["nr"]},
+   "Staff": {"from": "fc.staff", "on": {"lzone": "zone", "lcode": "code"}, "as": "count"}}},
+ {"entity": "Town", "from": "fc.towns", "attributes": {"Code": "code", "Zone": "zone", "Nr": "nr", "Name": "name"},
+   "parents": {"l": {"from": "fc.lands", "on": {"zone": "zone", "code": "code"}, "attributes": {"Land": "name"}}},
    "children": {"Shops": {"from": "fc.shops", "on": {"tcode": "code", "tzone": "zone", "tnr": "nr"}, "as": "list", "value": "label", "order": ["id"]},
      "Hours": {"from": "fc.works", "on": {"nr": "nr", "code": "code", "zone": "zone"}, "as": "list", "value": "hours", "order": ["s", "n"]},
-     "Workers": {"from": "fc.works", "on": {"nr": "nr", "code": "code", "zone": "zone"}, "join": {"fc.staff": {"n": "n", "s": "s"}}, "as": "list", "value": "staff.label", "order": ["works.s", "works.n"]}}},
- {"entity": "Shop", "from": "fc.shops", "attributes": {"Id": "id", "Label": "label"}, "parents": {"t": {"from": "fc.towns", "on": {"code": "tcode", "nr": "tnr", "zone": "tzone"}, "attributes": {"Town": "name"},
+     "Workers": {"from": "fc.works", "on": {"nr": "nr", "code": "code", "zone": "zone"}, "join": {"fc.staff": {"n": "n", "s": "s"}}, "as": "list",
+       "value": "staff.label", "order": ["works.s", "works.n"]}}},
+ {"entity": "Shop", "from": "fc.shops", "attributes": {"Id": "id", "Label": "label"},
+   "parents": {"t": {"from": "fc.towns", "on": {"code": "tcode", "nr": "tnr", "zone": "tzone"}, "attributes": {"Town": "name"},
      "parents": {"l": {"from": "fc.lands", "on": {"code": "code", "zone": "zone"}, "attributes": {"Land": "name"}}}}}},
- {"entity": "Staff", "from": "fc.staff", "attributes": {"S": "s", "N": "n", "Label": "label"}, "parents": {"l": {"from": "fc.lands", "on": {"code": "lcode", "zone": "lzone"}, "attributes": {"Land": "name"}},
-     "b": {"from": "fc.staff", "on": {"n": "boss_n", "s": "boss_s"}, "attributes": {"Boss": "label"}, "parents": {"bl": {"from": "fc.lands", "on": {"code": "lcode", "zone": "lzone"}, "attributes": {"BossLand": "name"}}}}},
+ {"entity": "Staff", "from": "fc.staff", "attributes": {"S": "s", "N": "n", "Label": "label"},
+   "parents": {"l": {"from": "fc.lands", "on": {"code": "lcode", "zone": "lzone"}, "attributes": {"Land": "name"}},
+     "b": {"from": "fc.staff", "on": {"n": "boss_n", "s": "boss_s"}, "attributes": {"Boss": "label"},
+       "parents": {"bl": {"from": "fc.lands", "on": {"code": "lcode", "zone": "lzone"}, "attributes": {"BossLand": "name"}}}}},
    "children": {"Reports": {"from": "fc.staff", "on": {"boss_s": "s", "boss_n": "n"}, "as": "list", "value": "label", "order": ["s", "n"]}}},
- {"entity": "Work", "from": "fc.works", "attributes": {"S": "s", "N": "n", "Zone": "zone", "Nr": "nr", "Code": "code", "Hours": "hours"}, "parents": {"t": {"from": "fc.towns", "on": {"zone": "zone", "nr": "nr", "code": "code"}, "attributes": {"Town": "name"}, "parents": {"l": {"from": "fc.lands", "on": {"zone": "zone", "code": "code"}, "attributes": {"Land": "name"}}}},
-     "w": {"from": "fc.staff", "on": {"n": "n", "s": "s"}, "attributes": {"Who": "label"}, "parents": {"b": {"from": "fc.staff", "on": {"s": "boss_s", "n": "boss_n"}, "attributes": {"Boss": "label"}}}}}}]');
+ {"entity": "Work", "from": "fc.works", "attributes": {"S": "s", "N": "n", "Zone": "zone", "Nr": "nr", "Code": "code", "Hours": "hours"},
+   "parents": {"t": {"from": "fc.towns", "on": {"zone": "zone", "nr": "nr", "code": "code"}, "attributes": {"Town": "name"},
+   "parents": {"l": {"from": "fc.lands", "on": {"zone": "zone", "code": "code"}, "attributes": {"Land": "name"}}}},
+     "w": {"from": "fc.staff", "on": {"n": "n", "s": "s"}, "attributes": {"Who": "label"},
+       "parents": {"b": {"from": "fc.staff", "on": {"s": "boss_s", "n": "boss_n"}, "attributes": {"Boss": "label"}}}}}}]');
 SELECT dyn_follow_migration('fc');
 CREATE FUNCTION fc.shows(OUT item dyn_item) RETURNS SETOF dyn_item LANGUAGE sql AS 'SELECT item FROM fct ORDER BY pk, sk';
 CREATE FUNCTION fc.wrong(OUT step text, OUT source_row text, OUT difference text) RETURNS SETOF record LANGUAGE sql AS $$ SELECT step, source_row, difference

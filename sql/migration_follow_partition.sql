@@ -25,7 +25,8 @@ SELECT dyn_create_entity('fpt', 'Some', '{"pk": "SOME#<Id>", "sk": "<Day>#<Regio
 	'{"Id": {"type": "N integer"}, "Region": "S", "Day": {"type": "S date"}, "Total": {"type": "N numeric"}}');
 SELECT dyn_create_migration('fpt', 'fp', '[
 	{"entity": "Customer", "from": "fp.customers", "children": {"Orders": {"from": "fp.orders", "on": {"region": "region", "customer": "id"}, "as": "count"}}},
-	{"entity": "Order", "from": "fp.orders", "parents": {"c": {"from": "fp.customers", "on": {"region": "region", "id": "customer"}, "attributes": {"Name": "name"}}}},
+	{"entity": "Order", "from": "fp.orders",
+		"parents": {"c": {"from": "fp.customers", "on": {"region": "region", "id": "customer"}, "attributes": {"Name": "name"}}}},
 	{"entity": "February", "from": "fp.orders_2", "attributes": {"Total": "total * 2"}},
 	{"entity": "Some", "from": "fp.orders_2_eu"}]');
 SELECT dyn_follow_migration('fp');

@@ -22,7 +22,8 @@ SELECT dyn_create_migration('fst', 'fs', '[
 		"children": {"Products": {"from": "fs.lines", "on": {"order_id": "id"}, "as": "list", "value": "product"}}},
 	{"entity": "Thing", "from": "fs.things"},
 	{"entity": "Code", "from": "fs.things", "where": "code <> ''hidden''"},
-	{"entity": "Path", "from": "fs.paths", "attributes": {"Path": "array_to_string(path, ''.'')", "V": "v"}, "parents": {"u": {"from": "fs.paths", "on": {"path": "up"}, "attributes": {"Up": "v"}}}}]');
+	{"entity": "Path", "from": "fs.paths", "attributes": {"Path": "array_to_string(path, ''.'')", "V": "v"},
+		"parents": {"u": {"from": "fs.paths", "on": {"path": "up"}, "attributes": {"Up": "v"}}}}]');
 SELECT dyn_follow_migration('fs');
 CREATE FUNCTION fs.shows(OUT item dyn_item) RETURNS SETOF dyn_item LANGUAGE sql AS 'SELECT item FROM fst ORDER BY pk, sk';
 CREATE FUNCTION fs.wrong(OUT step text, OUT source_row text, OUT difference text) RETURNS SETOF record LANGUAGE sql AS $$ SELECT step, source_row, difference

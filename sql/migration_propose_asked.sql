@@ -62,7 +62,8 @@ SELECT asked('SELECT * FROM customer WHERE city = $1 ORDER BY name',
 	'SELECT l.* FROM orders o JOIN line l USING (order_id) WHERE o.customer_id = $1',
 	'SELECT s.name, m.name FROM staff s JOIN staff m ON m.staff_id = s.manager_id WHERE s.staff_id = $1',
 	'SELECT * FROM customer WHERE city = $1 AND since BETWEEN $2 AND $3',
-	'SELECT l.amount, c.name, s.name FROM line l JOIN orders o USING (order_id) JOIN customer c USING (customer_id) LEFT JOIN staff s USING (staff_id) WHERE l.product_id = $1');
+	'SELECT l.amount, c.name, s.name FROM line l JOIN orders o USING (order_id) JOIN customer c USING (customer_id) LEFT JOIN staff s USING (staff_id)
+		WHERE l.product_id = $1');
 
 -- SQL over views
 SELECT asked('SELECT city, count(*) FROM customer GROUP BY city',
@@ -71,7 +72,8 @@ SELECT asked('SELECT city, count(*) FROM customer GROUP BY city',
 	'SELECT customer_id FROM customer UNION SELECT order_id FROM orders',
 	'SELECT * FROM orders FULL JOIN line USING (order_id)',
 	'SELECT * FROM orders TABLESAMPLE system (10) WHERE order_id = 1',
-	'WITH RECURSIVE r AS (SELECT staff_id FROM staff WHERE staff_id = 1 UNION ALL SELECT s.staff_id FROM staff s JOIN r ON s.manager_id = r.staff_id) SELECT * FROM r',
+	'WITH RECURSIVE r AS (SELECT staff_id FROM staff WHERE staff_id = 1 UNION ALL SELECT s.staff_id FROM staff s JOIN r ON s.manager_id = r.staff_id) SELECT *
+		FROM r',
 	'SELECT * FROM orders o JOIN elsewhere e USING (order_id) WHERE o.order_id = 1',
 	'SELECT * FROM orders JOIN unnest($1::int[]) AS u(i) ON u.i = order_id',
 	'SELECT * FROM orders o LEFT JOIN line l ON l.order_id = o.order_id AND l.order_id = 5',
@@ -110,8 +112,10 @@ CREATE DOMAIN loud_number AS int CHECK (loud(VALUE) > 0);
 CREATE TYPE loud_row AS (number loud_number);
 SELECT asked('SELECT loud(1) FROM customer WHERE customer_id = loud(1)', 'SELECT ''(1)''::loud_row FROM customer', 'SELECT loud_row ''(1)'' FROM customer',
 	'SELECT * FROM customer WHERE ''{1}''::loud_number[] IS NULL', 'SELECT CAST(''1'' AS loud_number) FROM customer',
-	'WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM r) CYCLE i SET c TO loud_row ''(1)'' DEFAULT loud_row ''(2)'' USING p SELECT * FROM r, customer',
-	'SELECT extract(year FROM since), date_trunc(''day'', since), interval ''1 day'', ''a'' || ''b'', ''x'' FROM customer WHERE customer_id = 1 AND city = ANY (''{a,b}'')');
+	'WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM r) CYCLE i SET c TO loud_row ''(1)'' DEFAULT loud_row ''(2)'' USING p SELECT * FROM r,
+		customer',
+	'SELECT extract(year FROM since), date_trunc(''day'', since), interval ''1 day'', ''a'' || ''b'', ''x'' FROM customer WHERE customer_id = 1
+		AND city = ANY (''{a,b}'')');
 BEGIN;
 SELECT count(*) FROM asked('DELETE FROM customer WHERE customer_id = loud(1)', 'SELECT * FROM elsewhere WHERE id = loud(2)');
 SELECT relation::regclass, mode FROM pg_locks WHERE pid = pg_backend_pid() AND (mode = 'RowExclusiveLock' OR relation = 'elsewhere'::regclass) AND relation >=

@@ -21,10 +21,14 @@ INSERT INTO kinds.everything VALUES (1, -5, 70000, 5000000000, 1234.500, 1.5, 0.
 SELECT dyn_create_table('kinds', 'pk S', 'sk S');
 SELECT dyn_create_entity('kinds', 'All', '{"pk": "ALL#<Id>", "sk": "-"}',
 	'{"Id": {"type": "N bigint"}, "I2": {"type": "N smallint"}, "I4": {"type": "N integer"}, "I8": {"type": "N bigint"}, "Num": {"type": "N numeric"},
-	"F4": {"type": "N real"}, "F8": {"type": "N double precision"}, "Txt": {"type": "S text"}, "Vc": {"type": "S varchar(5)"}, "Ch": {"type": "S char(4)"}, "B": {"type": "BOOL boolean"}, "BNumber": {"type": "N boolean"},
-	"D": {"type": "S date"}, "DEpoch": {"type": "N date"}, "Ts": {"type": "S timestamp"}, "Tz": {"type": "S timestamptz(3)"}, "TzEpoch": {"type": "N timestamptz"}, "T": {"type": "S time"}, "Iv": {"type": "S interval"},
-	"U": {"type": "S uuid"}, "Ip": {"type": "S inet"}, "M": {"type": "S kinds.mood"}, "P": {"type": "N kinds.percent"}, "Bin": {"type": "B bytea"}, "Base64": {"type": "S bytea"}, "J": {"type": "M json"}, "Jb": {"type": "M jsonb"},
-	"JText": {"type": "S jsonb"}, "Ia": {"type": "L integer[]"}, "Ta": {"type": "SS text[]"}, "Na": {"type": "NS numeric[]"}, "Ba": {"type": "BS bytea[]"}, "R": {"type": "S int4range"}, "C": {"type": "S money"},
+	"F4": {"type": "N real"}, "F8": {"type": "N double precision"}, "Txt": {"type": "S text"}, "Vc": {"type": "S varchar(5)"}, "Ch": {"type": "S char(4)"},
+	"B": {"type": "BOOL boolean"}, "BNumber": {"type": "N boolean"},
+	"D": {"type": "S date"}, "DEpoch": {"type": "N date"}, "Ts": {"type": "S timestamp"}, "Tz": {"type": "S timestamptz(3)"},
+	"TzEpoch": {"type": "N timestamptz"}, "T": {"type": "S time"}, "Iv": {"type": "S interval"},
+	"U": {"type": "S uuid"}, "Ip": {"type": "S inet"}, "M": {"type": "S kinds.mood"}, "P": {"type": "N kinds.percent"}, "Bin": {"type": "B bytea"},
+	"Base64": {"type": "S bytea"}, "J": {"type": "M json"}, "Jb": {"type": "M jsonb"},
+	"JText": {"type": "S jsonb"}, "Ia": {"type": "L integer[]"}, "Ta": {"type": "SS text[]"}, "Na": {"type": "NS numeric[]"}, "Ba": {"type": "BS bytea[]"},
+	"R": {"type": "S int4range"}, "C": {"type": "S money"},
 	"Pair": {"type": "S kinds.pair"}, "Bits": {"type": "S bit(3)"}}');
 SELECT dyn_create_migration('kinds', 'kinds', '[{"entity": "All", "from": "kinds.everything", "attributes": {"BNumber": "b", "DEpoch": "d",
 	"TzEpoch": "tz", "Base64": "bin", "JText": "jb"}}]');

@@ -19,14 +19,17 @@ SELECT routine FROM ours o WHERE o.pronamespace = (SELECT typnamespace FROM pg_t
 
 -- Names.  Bare verbs are DynamoDB's operations, and those whose object is no object of a schema.  With an object: verb_object.
 CREATE TEMP TABLE bare (verb text PRIMARY KEY);
-INSERT INTO bare SELECT unnest('{put,get,update,delete,query,query_page,scan,scan_page,batch_get,batch_write,transact,transact_get,request,execute,execute_page,explain,matches,project,apply,render,
+INSERT INTO bare SELECT unnest('{put,get,update,delete,query,query_page,scan,scan_page,batch_get,batch_write,transact,transact_get,request,execute,
+	execute_page,explain,matches,project,apply,render,
 	migrate,import,export,backfill,detach}'::text[]);
 CREATE TEMP TABLE verbs (verb text PRIMARY KEY);
-INSERT INTO verbs SELECT unnest('{create,alter,drop,describe,put,get,update,delete,enable,disable,enforce,sweep,setup,reset,teardown,collect,read,check,preview,propose,verify,follow,unfollow,refresh,
+INSERT INTO verbs SELECT unnest('{create,alter,drop,describe,put,get,update,delete,enable,disable,enforce,sweep,setup,reset,teardown,collect,read,check,
+	preview,propose,verify,follow,unfollow,refresh,
 	run,import,export,explain,distribute,undistribute}'::text[]);
 -- other words for these, and what is no name of a function at all
 CREATE TEMP TABLE refused (word text PRIMARY KEY);
-INSERT INTO refused SELECT unnest('{set,add,remove,show,list,make,new,declare,define,start,stop,begin,end,resume,finish,status,progress,state,init,configure,change,modify,destroy,kill,clear,purge,do,call,exec}'::text[]);
+INSERT INTO refused SELECT unnest('{set,add,remove,show,list,make,new,declare,define,start,stop,begin,end,resume,finish,status,progress,state,init,configure,
+	change,modify,destroy,kill,clear,purge,do,call,exec}'::text[]);
 CREATE FUNCTION pg_temp.name_problem(name text, kind text, result oid) RETURNS text LANGUAGE sql AS $$
 	SELECT CASE WHEN name !~ '^dyn_[a-z]+(_[a-z]+)*$' THEN 'not dyn_ and words'
 		WHEN substr(name, 5) IN (SELECT verb FROM bare) THEN NULL
@@ -123,7 +126,9 @@ SELECT a.routine, b.routine FROM public_functions a JOIN public_functions b ON a
 -- Volatility: what changes something is volatile, what reads a table is stable, what needs its arguments alone is immutable, or stable where
 -- it depends on settings or types.  Waiting for records, and what reads others' tables by their SQL, is volatile as well.
 SELECT routine, provolatile FROM public_functions WHERE prokind = 'f' AND provolatile <> CASE
-	WHEN proname ~ '^dyn_(create|alter|drop|put|update|delete|enable|disable|detach|distribute|undistribute|enforce|follow|unfollow|run|import|export_access_keys|read|preview|propose|reset|verify|batch_write|transact$|transact_returning|request|execute|migration_|ksuid$|entity_item|stream_position)' THEN 'v'
+	WHEN proname ~ '^dyn_(create|alter|drop|put|update|delete|enable|disable|detach|distribute|undistribute|enforce|follow|unfollow|'
+		'run|import|export_access_keys|read|preview|propose|reset|verify|batch_write|transact$|transact_returning|'
+		'request|execute|migration_|ksuid$|entity_item|stream_position)' THEN 'v'
 	WHEN 'table_name' = ANY (proargnames[:pronargs]) OR proname IN ('dyn_transact_get', 'dyn_render', 'dyn_to_value', 'dyn_explain_statement') THEN 's'
 		ELSE 'i' END;
 -- NULL for a table or a migration is an error, and no reason to do nothing

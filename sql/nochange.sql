@@ -27,14 +27,16 @@ BEGIN
 	END LOOP;
 END $$;
 SELECT dyn_create_table('app', 'pk S', 'sk N', global_indexes => '{"GSI1":{"partition_key":"g S"}}', local_indexes => '{"LSI1":{"sort_key":"l N"}}');
-SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"N":"1"},"g":{"S":"x"},"l":{"N":"1"},"n":{"N":"5"},"m":{"M":{"a":{"N":"1"},"b":{"L":[{"NULL":true}]}}},"s":{"SS":["x","y"]},"ns":{"NS":["1","2"]},"b":{"B":"AAEC"}}');
+SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"N":"1"},"g":{"S":"x"},"l":{"N":"1"},"n":{"N":"5"},"m":{"M":{"a":{"N":"1"},"b":{"L":[{"NULL":true}]}}},
+	"s":{"SS":["x","y"]},"ns":{"NS":["1","2"]},"b":{"B":"AAEC"}}');
 SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"N":"2"}}');
 
 -- puts: numbers in another form, attributes, maps and sets in another order; and what is another item
 SELECT * FROM tries(ARRAY[
 	$$dyn_put('app', item) FROM app WHERE sk = 1$$,
 	$$dyn_put('app', item, return_values => 'ALL_OLD') = item FROM app WHERE sk = 1$$,
-	$$dyn_put('app', '{"b":{"B":"AAEC"},"ns":{"NS":["2.0","1e0"]},"s":{"SS":["y","x"]},"m":{"M":{"b":{"L":[{"NULL":true}]},"a":{"N":"1.0"}}},"n":{"N":"5.00"},"l":{"N":"0.1e1"},"g":{"S":"x"},"sk":{"N":"1.000"},"pk":{"S":"a"}}')$$,
+	$$dyn_put('app', '{"b":{"B":"AAEC"},"ns":{"NS":["2.0","1e0"]},"s":{"SS":["y","x"]},"m":{"M":{"b":{"L":[{"NULL":true}]},"a":{"N":"1.0"}}},"n":{"N":"5.00"},
+		"l":{"N":"0.1e1"},"g":{"S":"x"},"sk":{"N":"1.000"},"pk":{"S":"a"}}')$$,
 	$$dyn_put('app', item, 'n = :n', vals => '{":n":{"N":"5"}}') FROM app WHERE sk = 1$$,
 	$$dyn_put('app', item, 'attribute_not_exists(nothing)', return_values => 'ALL_OLD') ->> 'n' FROM app WHERE sk = 1$$,
 	$$dyn_put('app', item, 'n = :n', vals => '{":n":{"N":"6"}}') FROM app WHERE sk = 1$$,
@@ -82,9 +84,13 @@ SELECT * FROM tries(ARRAY[
 	$$dyn_batch_write('app', ARRAY(SELECT item FROM app))$$,
 	$$dyn_batch_write('app', ARRAY(SELECT item FROM app), ARRAY['{"pk":{"S":"a"},"sk":{"N":"9"}}']::dyn_item[])$$,
 	$$dyn_transact('[{"Put":{"TableName":"app","Item":{"pk":{"S":"a"},"sk":{"N":"2"}}}},{"Put":{"TableName":"app","Item":{"pk":{"S":"a"},"sk":{"N":"4"}}}}]')$$,
-	$$dyn_transact('[{"Put":{"TableName":"app","Item":{"pk":{"S":"a"},"sk":{"N":"2"}},"ConditionExpression":"attribute_not_exists(n)"}},{"ConditionCheck":{"TableName":"app","Key":{"pk":{"S":"a"},"sk":{"N":"4"}},"ConditionExpression":"attribute_exists(pk)"}}]')$$,
-	$$dyn_transact('[{"Update":{"TableName":"app","Key":{"pk":{"S":"a"},"sk":{"N":"1"}},"UpdateExpression":"REMOVE nothing","ConditionExpression":"n = :n","ExpressionAttributeValues":{":n":{"N":"5"}}}}]')$$,
-	$$dyn_transact('[{"Put":{"TableName":"app","Item":{"pk":{"S":"a"},"sk":{"N":"2"}}}},{"Update":{"TableName":"app","Key":{"pk":{"S":"a"},"sk":{"N":"1"}},"UpdateExpression":"SET n = n","ConditionExpression":"n = :n","ExpressionAttributeValues":{":n":{"N":"6"}}}}]')$$]);
+	$$dyn_transact('[{"Put":{"TableName":"app","Item":{"pk":{"S":"a"},"sk":{"N":"2"}},"ConditionExpression":"attribute_not_exists(n)"}},
+		{"ConditionCheck":{"TableName":"app","Key":{"pk":{"S":"a"},"sk":{"N":"4"}},"ConditionExpression":"attribute_exists(pk)"}}]')$$,
+	$$dyn_transact('[{"Update":{"TableName":"app","Key":{"pk":{"S":"a"},"sk":{"N":"1"}},"UpdateExpression":"REMOVE nothing","ConditionExpression":"n = :n",
+		"ExpressionAttributeValues":{":n":{"N":"5"}}}}]')$$,
+	$$dyn_transact('[{"Put":{"TableName":"app","Item":{"pk":{"S":"a"},"sk":{"N":"2"}}}},
+		{"Update":{"TableName":"app","Key":{"pk":{"S":"a"},"sk":{"N":"1"}},"UpdateExpression":"SET n = n","ConditionExpression":"n = :n",
+		"ExpressionAttributeValues":{":n":{"N":"6"}}}}]')$$]);
 
 -- dyn_request: answers and capacity are those of a write
 SELECT * FROM tries(ARRAY[
@@ -93,8 +99,10 @@ SELECT * FROM tries(ARRAY[
 		'ReturnItemCollectionMetrics', 'SIZE')) FROM app WHERE sk = 3$$,
 	$$dyn_request('PutItem', json_build_object('TableName', 'app', 'Item', item::text::json, 'Expected', '{"n":{"Value":{"N":"2"}}}'::json)) FROM app WHERE sk =
 		3$$,
-	$$dyn_request('UpdateItem', '{"TableName":"app","Key":{"pk":{"S":"a"},"sk":{"N":"1"}},"UpdateExpression":"SET n = n","ReturnValues":"UPDATED_NEW","ReturnConsumedCapacity":"INDEXES"}')$$,
-	$$dyn_request('UpdateItem', '{"TableName":"app","Key":{"pk":{"S":"a"},"sk":{"N":"3"}},"AttributeUpdates":{"n":{"Action":"PUT","Value":{"N":"2"}},"x":{"Action":"DELETE"}},"ReturnValues":"ALL_NEW"}')$$,
+	$$dyn_request('UpdateItem', '{"TableName":"app","Key":{"pk":{"S":"a"},"sk":{"N":"1"}},"UpdateExpression":"SET n = n","ReturnValues":"UPDATED_NEW",
+		"ReturnConsumedCapacity":"INDEXES"}')$$,
+	$$dyn_request('UpdateItem', '{"TableName":"app","Key":{"pk":{"S":"a"},"sk":{"N":"3"}},
+		"AttributeUpdates":{"n":{"Action":"PUT","Value":{"N":"2"}},"x":{"Action":"DELETE"}},"ReturnValues":"ALL_NEW"}')$$,
 	$$dyn_request('BatchWriteItem', json_build_object('RequestItems', json_build_object('app',
 		json_agg(json_build_object('PutRequest', json_build_object('Item', item::text::json)))), 'ReturnConsumedCapacity', 'TOTAL')) FROM app$$,
 	$$dyn_request('TransactWriteItems', json_build_object('TransactItems',

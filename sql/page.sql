@@ -1,6 +1,9 @@
 -- dyn_query_page(), dyn_scan_page(): docs/semantics.md, Q08 to Q12, Q16, Q17, S02, S03, L02, L13.
 -- Q08, Q11, Q16: page_size counts what is evaluated
-SELECT dyn_create_table('app', 'pk S', 'sk N', global_indexes => '{"Keys":{"partition_key":"g S","sort_key":"h S","projection":"KEYS_ONLY"},"Some":{"partition_key":"g S","sort_key":"h S","projection":"INCLUDE","non_key_attributes":["k"]},"All":{"partition_key":"g S","sort_key":"h S","projection":"ALL"}}',
+SELECT dyn_create_table('app', 'pk S', 'sk N',
+	global_indexes => '{"Keys":{"partition_key":"g S","sort_key":"h S","projection":"KEYS_ONLY"},
+	"Some":{"partition_key":"g S","sort_key":"h S","projection":"INCLUDE","non_key_attributes":["k"]},
+	"All":{"partition_key":"g S","sort_key":"h S","projection":"ALL"}}',
   local_indexes => '{"Local":{"sort_key":"h S","projection":"KEYS_ONLY"}}');
 SELECT count(dyn_put('app', jsonb_build_object('pk', 'a', 'sk', s, 'k', s % 3))) FROM generate_series(1, 3) s;
 SELECT page_size, p.* FROM unnest(ARRAY[1, 2, 3, 4, NULL]) page_size, dyn_query_page('app', 'pk = :a', vals => '{":a":{"S":"a"},":z":{"N":"0"}}',

@@ -31,12 +31,14 @@ SELECT dyn_execute('EXISTS(SELECT * FROM app WHERE pk = ''a'' AND sk = 1 AND n =
 SELECT dyn_execute('');
 
 -- parameters of each type: as text
-SELECT dyn_execute('INSERT INTO app VALUE {''pk'': ?, ''sk'': ?, ''kind'': ?, ''b'': ?, ''bool'': ?, ''null'': ?, ''l'': ?, ''m'': ?, ''ss'': ?, ''ns'': ?, ''bs'': ?}',
+SELECT dyn_execute('INSERT INTO app VALUE {''pk'': ?, ''sk'': ?, ''kind'': ?, ''b'': ?, ''bool'': ?, ''null'': ?, ''l'': ?, ''m'': ?, ''ss'': ?, ''ns'': ?,
+	''bs'': ?}',
 	'[{"S": "p"}, {"N": "12345678901234567890123456789012345678"}, {"S": "it''s ? \u0000 \"x\""}, {"B": "AAH/"}, {"BOOL": true},
 	{"NULL": true}, {"L": [{"N": "1"}, {"S": ""}]}, {"M": {"a b": {"N": "1E-130"}}}, {"SS": ["b", "a"]}, {"NS": ["1.0", "2"]}, {"BS": ["AA==", "AQ=="]}]');
 SELECT item FROM app;
 -- and so they find what they have made, in conditions of all kinds
-SELECT count(*) FROM dyn_execute('SELECT * FROM app WHERE pk = ? AND sk = ? AND kind = ? AND b = ? AND "bool" = ? AND "null" = ? AND l = ? AND m = ? AND ss = ? AND ns = ? AND bs = ?',
+SELECT count(*) FROM dyn_execute('SELECT * FROM app WHERE pk = ? AND sk = ? AND kind = ? AND b = ? AND "bool" = ? AND "null" = ? AND l = ? AND m = ?
+	AND ss = ? AND ns = ? AND bs = ?',
 	'[{"S": "p"}, {"N": "12345678901234567890123456789012345678.0"}, {"S": "it''s ? \u0000 \"x\""}, {"B": "AAH/"}, {"BOOL": true},
 	{"NULL": true}, {"L": [{"N": "1.0"}, {"S": ""}]}, {"M": {"a b": {"N": "1E-130"}}}, {"SS": ["a", "b"]}, {"NS": ["2", "1"]}, {"BS": ["AQ==", "AA=="]}]');
 -- as json and jsonb, plain

@@ -27,7 +27,9 @@ SELECT count(*) FROM (VALUES
   ('ProjectEmployee', '{"orgId":"1","projectId":"101","employeeId":"202","employee":"Jane Doe","project":"Project Y","joined":"2020-04-05"}')) v (e, a),
   dyn_put_entity('projects', e, a);
 
-SELECT dyn_create_access_pattern('projects', 'create_organization', 'PutItem', '{"Item":{"PK":{"S":"ORG#<orgId>"},"SK":{"S":"#METADATA#<orgId>"},"Type":{"S":"Organization"},"orgId":{"S":"<orgId>"},"name":{"S":"<name>"},"data":{"S":"ORG#<name>"}},
+SELECT dyn_create_access_pattern('projects', 'create_organization', 'PutItem',
+	'{"Item":{"PK":{"S":"ORG#<orgId>"},"SK":{"S":"#METADATA#<orgId>"},"Type":{"S":"Organization"},"orgId":{"S":"<orgId>"},"name":{"S":"<name>"},
+	"data":{"S":"ORG#<name>"}},
   "ConditionExpression":"attribute_not_exists(PK)"}', 'Organization', 'E01: refused if it is there');
 SELECT dyn_create_access_pattern('projects', 'get_organization', 'GetItem', '{"Key":{"PK":{"S":"ORG#<orgId>"},"SK":{"S":"#METADATA#<orgId>"}}}',
 	'Organization', 'E02');
@@ -72,8 +74,11 @@ SELECT dyn_create_access_pattern('projects', 'employees_by_name', 'Query',
   "ExpressionAttributeValues":{":o":{"S":"ORG#<orgId>"},":n":{"S":"EMP#<name>"}}}', 'Employee', 'E18');
 SELECT dyn_create_access_pattern('projects', 'move_project', 'TransactWriteItems',
 	'{"TransactItems":[{"Delete":{"Key":{"PK":{"S":"ORG#<orgId>"},"SK":{"S":"PRO#<type>#<projectId>"}},"ConditionExpression":"attribute_exists(PK)"}},
-  {"Put":{"Item":{"PK":{"S":"ORG#<orgId>"},"SK":{"S":"PRO#<new>#<projectId>"},"Type":{"S":"Project"},"orgId":{"S":"<orgId>"},"type":{"S":"<new>"},"projectId":{"S":"<projectId>"},"name":{"S":"<name>"},"data":{"S":"PRO#<name>"}}}}]}', 'Project', 'E09: the type is part of the key');
-SELECT dyn_create_access_pattern('projects', 'two_organizations', 'TransactGetItems', '{"TransactItems":[{"Get":{"Key":{"PK":{"S":"ORG#<one>"},"SK":{"S":"#METADATA#<one>"}}}},{"Get":{"TableName":"projects","Key":{"PK":{"S":"ORG#<other>"},"SK":{"S":"#METADATA#<other>"}}}}]}', 'Organization');
+  {"Put":{"Item":{"PK":{"S":"ORG#<orgId>"},"SK":{"S":"PRO#<new>#<projectId>"},"Type":{"S":"Project"},"orgId":{"S":"<orgId>"},"type":{"S":"<new>"},
+    "projectId":{"S":"<projectId>"},"name":{"S":"<name>"},"data":{"S":"PRO#<name>"}}}}]}', 'Project', 'E09: the type is part of the key');
+SELECT dyn_create_access_pattern('projects', 'two_organizations', 'TransactGetItems',
+	'{"TransactItems":[{"Get":{"Key":{"PK":{"S":"ORG#<one>"},"SK":{"S":"#METADATA#<one>"}}}},
+	{"Get":{"TableName":"projects","Key":{"PK":{"S":"ORG#<other>"},"SK":{"S":"#METADATA#<other>"}}}}]}', 'Organization');
 
 -- M01: the chart
 SELECT dyn_access_pattern_chart('projects');
@@ -118,7 +123,9 @@ SELECT run('projects', '{"orgId":"2"}');
 -- all pages, unless the pattern has a Limit; whole parameters keep their type; sets
 SELECT dyn_create_table('events', 'Device S', 'At N');
 SELECT count(*) FROM generate_series(1, 300) i, dyn_put('events', jsonb_build_object('Device', 'd', 'At', i, 'Pad', repeat('x', 10000)));
-SELECT dyn_create_access_pattern('events', 'since', 'Query', '{"KeyConditionExpression":"Device = :d AND #at >= :t","ExpressionAttributeNames":{"#at":"At"},"ExpressionAttributeValues":{":d":{"S":"<device>"},":t":{"N":"<since>"}}}');
+SELECT dyn_create_access_pattern('events', 'since', 'Query',
+	'{"KeyConditionExpression":"Device = :d AND #at >= :t","ExpressionAttributeNames":{"#at":"At"},
+	"ExpressionAttributeValues":{":d":{"S":"<device>"},":t":{"N":"<since>"}}}');
 SELECT dyn_create_access_pattern('events', 'latest', 'Query',
 	'{"KeyConditionExpression":"Device = :d","ExpressionAttributeValues":{":d":{"S":"<device>"}},"ScanIndexForward":false,"Limit":3}');
 SELECT dyn_create_access_pattern('events', 'tagged', 'Scan', '{"FilterExpression":"tags = :s OR #at = :n OR b = :b","ExpressionAttributeNames":{"#at":"At"},

@@ -49,7 +49,8 @@ COMMIT;
 
 -- of covering indexes, rows are read whose page may not be visible to all or whose entry carries nothing, and others are not
 SELECT dyn_create_table('covered', 'pk S', 'sk N', global_indexes => '{"ALL":{"partition_key":"g S","sort_key":"h N","covering": true},
-	"Some":{"partition_key":"g S","sort_key":"sk N","projection":"INCLUDE","non_key_attributes":["body","x"],"covering":true},"Keys":{"partition_key":"g S","sort_key":"pk S","projection":"KEYS_ONLY"}}');
+	"Some":{"partition_key":"g S","sort_key":"sk N","projection":"INCLUDE","non_key_attributes":["body","x"],"covering":true},
+	"Keys":{"partition_key":"g S","sort_key":"pk S","projection":"KEYS_ONLY"}}');
 INSERT INTO covered (item) SELECT item FROM app WHERE pk = 'a' ORDER BY sk;
 UPDATE covered SET item = (item::jsonb || jsonb_build_object('body', (SELECT string_agg(md5(format('%s %s', sk, i)), '')
 	FROM generate_series(1, 60) i)))::dyn_item WHERE sk % 13 = 0;

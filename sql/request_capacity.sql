@@ -51,7 +51,8 @@ SELECT op, units(op, format('{"TableName":"plain","%s":{"pk":{"S":"f"}},"Conditi
 	ELSE 'Key' END)) FROM unnest(ARRAY['PutItem', 'UpdateItem', 'DeleteItem']) op;
 SELECT op, units(op, format('{"TableName":"plain","%s":{"pk":{"S":"none"}},"ConditionExpression":"attribute_exists(pk)"}', CASE op WHEN 'PutItem' THEN 'Item'
 	ELSE 'Key' END)) FROM unnest(ARRAY['PutItem', 'UpdateItem', 'DeleteItem']) op;
-SELECT request('DeleteItem', '{"TableName":"plain","Key":{"pk":{"S":"a"}},"ConditionExpression":"attribute_not_exists(pk)","ReturnConsumedCapacity":"TOTAL","ReturnValuesOnConditionCheckFailure":"ALL_OLD"}');
+SELECT request('DeleteItem', '{"TableName":"plain","Key":{"pk":{"S":"a"}},"ConditionExpression":"attribute_not_exists(pk)","ReturnConsumedCapacity":"TOTAL",
+	"ReturnValuesOnConditionCheckFailure":"ALL_OLD"}');
 
 -- R16, R19: entries of indexes: new, key changed, projected attribute changed, untouched, removed
 SELECT units('PutItem', '{"TableName":"app","Item":{"pk":{"S":"a"},"sk":{"S":"b"}}}');
@@ -90,7 +91,8 @@ SELECT sum((units('PutItem', format('{"TableName":"plain","Item":{"pk":{"S":"%s"
 
 -- R17, R18: only where there are local indexes
 SELECT request('PutItem', '{"TableName":"app","Item":{"pk":{"S":"a\u0000\"b"},"sk":{"S":"b"}},"ReturnItemCollectionMetrics":"SIZE"}');
-SELECT request('UpdateItem', '{"TableName":"app","Key":{"pk":{"S":"a"},"sk":{"S":"b"}},"ReturnItemCollectionMetrics":"SIZE","ReturnValues":"ALL_NEW","ReturnConsumedCapacity":"TOTAL"}');
+SELECT request('UpdateItem', '{"TableName":"app","Key":{"pk":{"S":"a"},"sk":{"S":"b"}},"ReturnItemCollectionMetrics":"SIZE","ReturnValues":"ALL_NEW",
+	"ReturnConsumedCapacity":"TOTAL"}');
 SELECT request('DeleteItem', '{"TableName":"app","Key":{"pk":{"S":"a"},"sk":{"S":"b"}},"ReturnItemCollectionMetrics":"SIZE"}');
 SELECT request('DeleteItem', '{"TableName":"app","Key":{"pk":{"S":"a"},"sk":{"S":"b"}},"ReturnItemCollectionMetrics":"NONE"}');
 SELECT request('PutItem', '{"TableName":"plain","Item":{"pk":{"S":"a"}},"ReturnItemCollectionMetrics":"SIZE"}');

@@ -30,7 +30,9 @@ SELECT operation, request(operation, r) FROM (VALUES ('PutItem', '{"TableName":"
   ('GetItem', '{"TableName":"denied_closed.far","Key":{"pk":{"S":"a"}}}'), ('GetItem', '{"TableName":"far","Key":{"pk":{"S":"a"}}}'),
   ('GetItem', '{"TableName":"arn:aws:dynamodb:local:000000000000:table/shut","Key":{"pk":{"S":"a"}}}'),
   ('Query', '{"TableName":"shut","KeyConditionExpression":"pk = :p","ExpressionAttributeValues":{":p":{"S":"a"}}}'), ('Scan', '{"TableName":"shut"}'),
-  ('CreateTable', '{"TableName":"new","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST"}'), ('DescribeTable', '{"TableName":"shut"}'), ('UpdateTable', '{"TableName":"open","DeletionProtectionEnabled":true}'), ('DeleteTable', '{"TableName":"open"}'),
+  ('CreateTable', '{"TableName":"new","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
+    "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST"}'), ('DescribeTable', '{"TableName":"shut"}'),
+    ('UpdateTable', '{"TableName":"open","DeletionProtectionEnabled":true}'), ('DeleteTable', '{"TableName":"open"}'),
   ('UpdateTimeToLive', '{"TableName":"open","TimeToLiveSpecification":{"Enabled":true,"AttributeName":"t"}}'), ('DescribeTimeToLive', '{"TableName":"shut"}'),
   ('TagResource', '{"ResourceArn":"arn:aws:dynamodb:local:000000000000:table/open","Tags":[{"Key":"a","Value":"b"}]}'),
   ('ListTagsOfResource', '{"ResourceArn":"arn:aws:dynamodb:local:000000000000:table/shut"}'),
@@ -44,14 +46,22 @@ RESET dynamo_table.direct_store;
 SELECT operation, request(operation, r) FROM (VALUES ('BatchWriteItem',
 	'{"RequestItems":{"open":[{"PutRequest":{"Item":{"pk":{"S":"a"}}}}],"read":[{"DeleteRequest":{"Key":{"pk":{"S":"a"}}}}]}}'),
 	('BatchWriteItem', '{"RequestItems":{"read":[{"PutRequest":{"Item":{"pk":{"S":"a"}}}}],"open":[{"DeleteRequest":{"Key":{"pk":{"S":"a"}}}}]}}'),
-  ('BatchGetItem', '{"RequestItems":{"read":{"Keys":[{"pk":{"S":"a"}}]},"arn:aws:dynamodb:local:000000000000:table/shut":{"Keys":[{"pk":{"S":"a"}}]},"open":{"Keys":[{"pk":{"S":"a"}}]}}}'),
-  ('TransactGetItems', '{"TransactItems":[{"Get":{"TableName":"open","Key":{"pk":{"S":"a"}}}},{"Get":{"TableName":"shut","Key":{"pk":{"S":"a"}}}},{"Get":{"TableName":"read","Key":{"pk":{"S":"a"}}}}]}'),
-  ('TransactWriteItems', '{"TransactItems":[{"Put":{"TableName":"open","Item":{"pk":{"S":"a"}}}},{"Put":{"TableName":"read","Item":{"pk":{"S":"a"}}}},{"Delete":{"TableName":"open","Key":{"pk":{"S":"b"}}}}]}'), ('TransactWriteItems', '{"TransactItems":[{"Delete":{"TableName":"shut","Key":{"pk":{"S":"a"}}}},{"Put":{"TableName":"open","Item":{"pk":{"S":"a"}}}}]}')) v (operation, r);
+  ('BatchGetItem', '{"RequestItems":{"read":{"Keys":[{"pk":{"S":"a"}}]},"arn:aws:dynamodb:local:000000000000:table/shut":{"Keys":[{"pk":{"S":"a"}}]},
+    "open":{"Keys":[{"pk":{"S":"a"}}]}}}'),
+  ('TransactGetItems', '{"TransactItems":[{"Get":{"TableName":"open","Key":{"pk":{"S":"a"}}}},{"Get":{"TableName":"shut","Key":{"pk":{"S":"a"}}}},
+    {"Get":{"TableName":"read","Key":{"pk":{"S":"a"}}}}]}'),
+  ('TransactWriteItems', '{"TransactItems":[{"Put":{"TableName":"open","Item":{"pk":{"S":"a"}}}},{"Put":{"TableName":"read","Item":{"pk":{"S":"a"}}}},
+    {"Delete":{"TableName":"open","Key":{"pk":{"S":"b"}}}}]}'),
+    ('TransactWriteItems', '{"TransactItems":[{"Delete":{"TableName":"shut","Key":{"pk":{"S":"a"}}}},{"Put":{"TableName":"open","Item":{"pk":{"S":"a"}}}}]}'))
+    v (operation, r);
 -- one kind of write alone, which is found while the items are written
 RESET ROLE;
 GRANT INSERT, DELETE ON denied.read TO regress_denied_user;
 SET ROLE regress_denied_user;
-SELECT s, request('TransactWriteItems', '{"TransactItems":[{"Update":{"TableName":"open","Key":{"pk":{"S":"a"}},"UpdateExpression":"SET n = :n","ExpressionAttributeValues":{":n":{"N":"1"}}}},{"Update":{"TableName":"read","Key":{"pk":{"S":"a"}},"UpdateExpression":"SET n = :n","ExpressionAttributeValues":{":n":{"N":"1"}}}},{"Delete":{"TableName":"open","Key":{"pk":{"S":"b"}}}}]}'),
+SELECT s, request('TransactWriteItems', '{"TransactItems":[{"Update":{"TableName":"open","Key":{"pk":{"S":"a"}},"UpdateExpression":"SET n = :n",
+	"ExpressionAttributeValues":{":n":{"N":"1"}}}},
+	{"Update":{"TableName":"read","Key":{"pk":{"S":"a"}},"UpdateExpression":"SET n = :n","ExpressionAttributeValues":{":n":{"N":"1"}}}},
+	{"Delete":{"TableName":"open","Key":{"pk":{"S":"b"}}}}]}'),
     request('BatchWriteItem', '{"RequestItems":{"read":[{"PutRequest":{"Item":{"pk":{"S":"a"}}}}],"open":[{"PutRequest":{"Item":{"pk":{"S":"a"}}}}]}}')
   FROM (VALUES ('on'), ('off')) stores (s), LATERAL set_config('dynamo_table.direct_store', s, false);
 RESET dynamo_table.direct_store;
@@ -69,8 +79,11 @@ SELECT request('BatchWriteItem', '{"RequestItems":{"open":[{"PutRequest":{"Item"
 	'{"TransactItems":[{"Delete":{"TableName":"read","Key":{"pk":{"S":"c"}}}},{"Put":{"TableName":"open","Item":{"pk":{"S":"c"}}}}]}');
 -- the key of an item that a policy hides: it is taken, and nothing of the item is told
 SELECT s, request(operation, r) FROM (VALUES ('on'), ('off')) stores (s), LATERAL set_config('dynamo_table.direct_store', s, false),
-  (VALUES ('PutItem', '{"TableName":"open","Item":{"pk":{"S":"theirs"},"who":{"S":"regress_denied_user"}},"ReturnValues":"ALL_OLD"}'), ('PutItem', '{"TableName":"open","Item":{"pk":{"S":"theirs"},"who":{"S":"regress_denied_user"}},"ConditionExpression":"attribute_not_exists(pk)","ReturnValuesOnConditionCheckFailure":"ALL_OLD"}'),
-    ('UpdateItem', '{"TableName":"open","Key":{"pk":{"S":"theirs"}},"UpdateExpression":"SET who = :w","ExpressionAttributeValues":{":w":{"S":"regress_denied_user"}},"ReturnValues":"ALL_OLD"}')) v (operation, r);
+  (VALUES ('PutItem', '{"TableName":"open","Item":{"pk":{"S":"theirs"},"who":{"S":"regress_denied_user"}},"ReturnValues":"ALL_OLD"}'),
+    ('PutItem', '{"TableName":"open","Item":{"pk":{"S":"theirs"},"who":{"S":"regress_denied_user"}},"ConditionExpression":"attribute_not_exists(pk)",
+    "ReturnValuesOnConditionCheckFailure":"ALL_OLD"}'),
+    ('UpdateItem', '{"TableName":"open","Key":{"pk":{"S":"theirs"}},"UpdateExpression":"SET who = :w",
+      "ExpressionAttributeValues":{":w":{"S":"regress_denied_user"}},"ReturnValues":"ALL_OLD"}')) v (operation, r);
 RESET dynamo_table.direct_store;
 -- triggers do what they want: nothing is claimed of the table then, or of any other
 SET ROLE regress_denied_owner;
@@ -116,14 +129,25 @@ SELECT arn, request('DescribeTable', format('{"TableName":"%s"}', arn)) ~ '^{"Ta
     'arn:aws:dynamodb::000000000000:table/open', 'arn:aws-cn:dynamodb:local:000000000000:table/nope', 'arn:aws:s3:x:1:table/open']) arn;
 SELECT operation, request(operation, r) FROM (VALUES ('PutItem', '{"TableName":"arn:aws:dynamodb:x:1:table/open","Item":{"pk":{"S":"a"}}}'),
 	('Query', '{"TableName":"arn:aws:dynamodb:x:1:table/open","KeyConditionExpression":"pk = :p","ExpressionAttributeValues":{":p":{"S":"a"}}}'),
-  ('BatchGetItem', '{"RequestItems":{"open":{"Keys":[{"pk":{"S":"a"}}]},"arn:aws:dynamodb:x:1:table/shut":{"Keys":[{"pk":{"S":"a"}}]}}}'), ('BatchWriteItem', '{"RequestItems":{"open":[{"PutRequest":{"Item":{"pk":{"S":"a"}}}}],"arn:aws:dynamodb:x:1:table/open":[{"DeleteRequest":{"Key":{"pk":{"S":"a"}}}}]}}'),
-  ('TransactWriteItems', '{"TransactItems":[{"Put":{"TableName":"open","Item":{"pk":{"S":"a"}}}},{"Delete":{"TableName":"arn:aws:dynamodb:x:1:table/open","Key":{"pk":{"S":"a"}}}}]}'), ('TransactGetItems', '{"TransactItems":[{"Get":{"TableName":"arn:aws:dynamodb:x:1:table/open","Key":{"pk":{"S":"a"}}}}]}'),
-  ('CreateTable', '{"TableName":"arn:aws:dynamodb:x:1:table/new","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST"}'), ('UpdateTable', '{"TableName":"arn:aws:dynamodb:x:1:table/open","DeletionProtectionEnabled":true}'), ('DeleteTable', '{"TableName":"arn:aws:dynamodb:x:1:table/open"}'), ('DescribeTimeToLive', '{"TableName":"arn:aws:dynamodb:x:1:table/open"}'),
+  ('BatchGetItem', '{"RequestItems":{"open":{"Keys":[{"pk":{"S":"a"}}]},"arn:aws:dynamodb:x:1:table/shut":{"Keys":[{"pk":{"S":"a"}}]}}}'),
+  ('BatchWriteItem', '{"RequestItems":{"open":[{"PutRequest":{"Item":{"pk":{"S":"a"}}}}],
+  "arn:aws:dynamodb:x:1:table/open":[{"DeleteRequest":{"Key":{"pk":{"S":"a"}}}}]}}'),
+  ('TransactWriteItems', '{"TransactItems":[{"Put":{"TableName":"open","Item":{"pk":{"S":"a"}}}},
+    {"Delete":{"TableName":"arn:aws:dynamodb:x:1:table/open","Key":{"pk":{"S":"a"}}}}]}'),
+    ('TransactGetItems', '{"TransactItems":[{"Get":{"TableName":"arn:aws:dynamodb:x:1:table/open","Key":{"pk":{"S":"a"}}}}]}'),
+  ('CreateTable', '{"TableName":"arn:aws:dynamodb:x:1:table/new","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
+    "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST"}'),
+    ('UpdateTable', '{"TableName":"arn:aws:dynamodb:x:1:table/open","DeletionProtectionEnabled":true}'),
+    ('DeleteTable', '{"TableName":"arn:aws:dynamodb:x:1:table/open"}'), ('DescribeTimeToLive', '{"TableName":"arn:aws:dynamodb:x:1:table/open"}'),
   ('UpdateTimeToLive', '{"TableName":"arn:aws:dynamodb:x:1:table/open","TimeToLiveSpecification":{"Enabled":true,"AttributeName":"t"}}'),
   ('TagResource', '{"ResourceArn":"arn:aws:dynamodb:x:1:table/open","Tags":[{"Key":"a","Value":"b"}]}'),
   ('UntagResource', '{"ResourceArn":"arn:aws:dynamodb:x:1:table/open","TagKeys":["a"]}'),
   ('ListTagsOfResource', '{"ResourceArn":"arn:aws:dynamodb:x:1:table/open"}'),
-  ('ListStreams', '{"TableName":"arn:aws:dynamodb:x:1:table/open"}'), ('ListStreams', '{"ExclusiveStartStreamArn":"arn:aws:dynamodb:x:1:table/open/stream/2026-01-01T00:00:00.000"}'), ('DescribeStream', '{"StreamArn":"arn:aws:dynamodb:x:1:table/open/stream/2026-01-01T00:00:00.000"}'), ('GetShardIterator', '{"StreamArn":"arn:aws:dynamodb:x:1:table/open/stream/2026-01-01T00:00:00.000","ShardId":"shardId-00000000000000000000-00000000","ShardIteratorType":"LATEST"}')) v (operation, r);
+  ('ListStreams', '{"TableName":"arn:aws:dynamodb:x:1:table/open"}'),
+  ('ListStreams', '{"ExclusiveStartStreamArn":"arn:aws:dynamodb:x:1:table/open/stream/2026-01-01T00:00:00.000"}'),
+  ('DescribeStream', '{"StreamArn":"arn:aws:dynamodb:x:1:table/open/stream/2026-01-01T00:00:00.000"}'),
+  ('GetShardIterator', '{"StreamArn":"arn:aws:dynamodb:x:1:table/open/stream/2026-01-01T00:00:00.000","ShardId":"shardId-00000000000000000000-00000000",
+  "ShardIteratorType":"LATEST"}')) v (operation, r);
 SELECT length(request('GetItem', format('{"TableName":"arn:aws:dynamodb:x:1:table/%s","Key":{"pk":{"S":"a"}}}', repeat('ä', 100000)))) < 2000 AS cut;
 SET dynamo_table.arn_region = 'eu-west-1';
 SET dynamo_table.arn_account = '123456789012';
@@ -141,7 +165,9 @@ CREATE PROCEDURE denied.ask(first int, last int, OUT answers text) LANGUAGE plpg
 BEGIN
   FOR i IN first .. last LOOP
     answers := concat_ws(' ', substr(public.request('GetItem', format('{"TableName":"n%s.missing%s","Key":{"pk":{"S":"a"}}}', i, i)), 1, 5),
-      substr(public.request('CreateTable', format('{"TableName":"pg_catalog.missing%s","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST"}', i)), 1, 5));
+      substr(public.request('CreateTable',
+        format('{"TableName":"pg_catalog.missing%s","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
+        "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST"}', i)), 1, 5));
   END LOOP;
 END $$;
 CALL denied.ask(1, 500, NULL);

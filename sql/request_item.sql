@@ -14,15 +14,18 @@ SELECT dyn_create_table('mov', 'Actor S', 'Movie S', global_indexes => '{"Movies
 -- W01, W05, W08, W14: put, get, update, delete one key
 SELECT request('PutItem', '{"TableName":"mov","Item":{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Toy Story"},"Year":{"N":"1995.0"},"Roles":{"SS":["Woody"]}}}');
 SELECT request('GetItem', '{"TableName":"mov","Key":{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Toy Story"}}}');
-SELECT request('UpdateItem', '{"TableName":"mov","Key":{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Toy Story"}},"UpdateExpression":"SET #y = #y + :1","ExpressionAttributeNames":{"#y":"Year"},"ExpressionAttributeValues":{":1":{"N":"1"}}}');
+SELECT request('UpdateItem', '{"TableName":"mov","Key":{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Toy Story"}},"UpdateExpression":"SET #y = #y + :1",
+	"ExpressionAttributeNames":{"#y":"Year"},"ExpressionAttributeValues":{":1":{"N":"1"}}}');
 SELECT request('DeleteItem', '{"TableName":"mov","Key":{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Toy Story"}},"ReturnValues":"ALL_OLD"}');
 SELECT request('DeleteItem', '{"TableName":"mov","Key":{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Toy Story"}},"ReturnValues":"ALL_OLD"}');
 SELECT request('GetItem', '{"TableName":"mov","Key":{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Toy Story"}},"ConsistentRead":true}');
 
 -- W06, R01: projection, names; members in any order, null as if not given
-SELECT request('PutItem', '{"Item":{"Movie":{"S":"m\u0000\ud83c\udfac\"\\"},"Actor":{"S":"a"},"n":{"N":"5"},"m":{"M":{"q":{"B":"AQID"},"z":{"NULL":true}}},"l":{"L":[{"BOOL":true},{"S":""}]},"ns":{"NS":["2","1"]}},"TableName":"mov","ConditionExpression":null}');
+SELECT request('PutItem', '{"Item":{"Movie":{"S":"m\u0000\ud83c\udfac\"\\"},"Actor":{"S":"a"},"n":{"N":"5"},"m":{"M":{"q":{"B":"AQID"},"z":{"NULL":true}}},
+	"l":{"L":[{"BOOL":true},{"S":""}]},"ns":{"NS":["2","1"]}},"TableName":"mov","ConditionExpression":null}');
 SELECT request('GetItem', '{"Key":{"Movie":{"S":"m\u0000🎬\"\\"},"Actor":{"S":"a"}},"TableName":"mov"}');
-SELECT request('GetItem', '{"Key":{"Movie":{"S":"m\u0000🎬\"\\"},"Actor":{"S":"a"}},"TableName":"mov","ProjectionExpression":"#m.q, l[0]","ExpressionAttributeNames":{"#m":"m"},"ConsistentRead":false}');
+SELECT request('GetItem', '{"Key":{"Movie":{"S":"m\u0000🎬\"\\"},"Actor":{"S":"a"}},"TableName":"mov","ProjectionExpression":"#m.q, l[0]",
+	"ExpressionAttributeNames":{"#m":"m"},"ConsistentRead":false}');
 SELECT request('GetItem', '{"Key":{"Movie":{"S":"m\u0000🎬\"\\"},"Actor":{"S":"a"}},"TableName":"mov","ProjectionExpression":"nope"}');
 
 -- the table as ARN
@@ -34,13 +37,19 @@ SELECT request('GetItem', format('{"TableName":"%s","Key":{"Actor":{"S":"a"},"Mo
 -- W09, W15, R12, C44: conditions
 SELECT request('PutItem', '{"TableName":"mov","Item":{"Actor":{"S":"b"},"Movie":{"S":"x"},"n":{"N":"1"}},"ConditionExpression":"attribute_not_exists(Actor)"}')
 	FROM generate_series(1, 2);
-SELECT request('PutItem', '{"TableName":"mov","Item":{"Actor":{"S":"b"},"Movie":{"S":"x"}},"ConditionExpression":"attribute_not_exists(Actor)","ReturnValuesOnConditionCheckFailure":"ALL_OLD"}');
-SELECT request('UpdateItem', '{"TableName":"mov","Key":{"Actor":{"S":"b"},"Movie":{"S":"x"}},"UpdateExpression":"SET n = :n","ConditionExpression":"n = :m","ExpressionAttributeValues":{":n":{"N":"2"},":m":{"N":"3"}},"ReturnValuesOnConditionCheckFailure":"ALL_OLD"}');
-SELECT request('DeleteItem', '{"TableName":"mov","Key":{"Actor":{"S":"b"},"Movie":{"S":"x"}},"ConditionExpression":"n = :m","ExpressionAttributeValues":{":m":{"N":"3"}},"ReturnValuesOnConditionCheckFailure":"NONE"}');
-SELECT request('DeleteItem', '{"TableName":"mov","Key":{"Actor":{"S":"b"},"Movie":{"S":"y"}},"ConditionExpression":"attribute_exists(Actor)","ReturnValuesOnConditionCheckFailure":"ALL_OLD"}');
+SELECT request('PutItem', '{"TableName":"mov","Item":{"Actor":{"S":"b"},"Movie":{"S":"x"}},"ConditionExpression":"attribute_not_exists(Actor)",
+	"ReturnValuesOnConditionCheckFailure":"ALL_OLD"}');
+SELECT request('UpdateItem', '{"TableName":"mov","Key":{"Actor":{"S":"b"},"Movie":{"S":"x"}},"UpdateExpression":"SET n = :n","ConditionExpression":"n = :m",
+	"ExpressionAttributeValues":{":n":{"N":"2"},":m":{"N":"3"}},"ReturnValuesOnConditionCheckFailure":"ALL_OLD"}');
+SELECT request('DeleteItem', '{"TableName":"mov","Key":{"Actor":{"S":"b"},"Movie":{"S":"x"}},"ConditionExpression":"n = :m",
+	"ExpressionAttributeValues":{":m":{"N":"3"}},"ReturnValuesOnConditionCheckFailure":"NONE"}');
+SELECT request('DeleteItem', '{"TableName":"mov","Key":{"Actor":{"S":"b"},"Movie":{"S":"y"}},"ConditionExpression":"attribute_exists(Actor)",
+	"ReturnValuesOnConditionCheckFailure":"ALL_OLD"}');
 
 -- R05 to R11
-SELECT rv, request('UpdateItem', format('{"TableName":"mov","Key":{"Actor":{"S":"c"},"Movie":{"S":"x"}},"UpdateExpression":"ADD n :1 REMOVE gone","ExpressionAttributeValues":{":1":{"N":"1"}},"ReturnValues":"%s"}', rv)) FROM unnest(ARRAY['UPDATED_OLD', 'UPDATED_NEW', 'ALL_OLD', 'ALL_NEW', 'NONE', 'none', '']) rv;
+SELECT rv, request('UpdateItem', format('{"TableName":"mov","Key":{"Actor":{"S":"c"},"Movie":{"S":"x"}},"UpdateExpression":"ADD n :1 REMOVE gone",
+	"ExpressionAttributeValues":{":1":{"N":"1"}},"ReturnValues":"%s"}', rv))
+	FROM unnest(ARRAY['UPDATED_OLD', 'UPDATED_NEW', 'ALL_OLD', 'ALL_NEW', 'NONE', 'none', '']) rv;
 SELECT rv, request('PutItem', format('{"TableName":"mov","Item":{"Actor":{"S":"c"},"Movie":{"S":"x"}},"ReturnValues":"%s"}', rv))
 	FROM unnest(ARRAY['NONE', 'ALL_OLD', 'ALL_NEW', 'UPDATED_OLD', 'UPDATED_NEW', 'all_old']) rv;
 SELECT rv, request('DeleteItem', format('{"TableName":"mov","Key":{"Actor":{"S":"c"},"Movie":{"S":"x"}},"ReturnValues":"%s"}', rv))
@@ -51,7 +60,8 @@ SELECT rv, request('PutItem', format('{"TableName":"mov","Item":{"Actor":{"S":"c
 -- W12, W13
 SELECT request('UpdateItem', '{"TableName":"mov","Key":{"Actor":{"S":"d"},"Movie":{"S":"x"}},"UpdateExpression":"REMOVE a","ReturnValues":"ALL_NEW"}');
 SELECT request('UpdateItem', '{"TableName":"mov","Key":{"Actor":{"S":"d"},"Movie":{"S":"x"}},"ReturnValues":"ALL_NEW"}');
-SELECT request('UpdateItem', '{"TableName":"mov","Key":{"Actor":{"S":"d"},"Movie":{"S":"x"}},"UpdateExpression":"SET Movie = :m","ExpressionAttributeValues":{":m":{"S":"y"}}}');
+SELECT request('UpdateItem', '{"TableName":"mov","Key":{"Actor":{"S":"d"},"Movie":{"S":"x"}},"UpdateExpression":"SET Movie = :m",
+	"ExpressionAttributeValues":{":m":{"S":"y"}}}');
 
 -- W04, and what else is not of the operation (P01); a member twice, none, or of another type
 SELECT op, m, request(op, '{"TableName":"mov",' || CASE op WHEN 'PutItem' THEN '"Item"' ELSE '"Key"' END || ':{"Actor":{"S":"d"},"Movie":{"S":"x"}},' || m ||
@@ -83,7 +93,8 @@ SELECT n, left(request('PutItem', '{"TableName":"mov","Item":{"Actor":{"S":"v"},
 SELECT n, left(request('PutItem', '{"TableName":"mov","Item":{"Actor":{"S":"v"},"Movie":{"S":"x"}},"Other":' || repeat('[', n) || repeat(']', n) || '}'), 70)
 	FROM unnest(ARRAY[1000, 1001, 100000]) n;
 SELECT request('PutItem', '{"TableName":"mov","Item":{"Actor":{"S":"T"}}}');
-SELECT request('PutItem', '{"TableName":"mov","Item":{"Actor":{"S":"b"},"Movie":{"S":"x"}},"ConditionExpression":"attribute_not_exists(Actor)","ExpressionAttributeValues":{":v":{"S":"x"}}}');
+SELECT request('PutItem', '{"TableName":"mov","Item":{"Actor":{"S":"b"},"Movie":{"S":"x"}},"ConditionExpression":"attribute_not_exists(Actor)",
+	"ExpressionAttributeValues":{":v":{"S":"x"}}}');
 SELECT request('PutItem', '{"TableName":"mov","Item":{"Actor":{"S":"b"},"Movie":{"S":"x"}},"ConditionExpression":"n = 5"}');
 SELECT left(t, 10), left(request('GetItem', format('{"TableName":"%s","Key":{"Actor":{"S":"x"}}}', t)), 80)
 	FROM unnest(ARRAY['nope', 'x', 'a b', '', 'pg_class', repeat('x', 256)]) t;

@@ -61,7 +61,8 @@ SELECT left_by('{"a":{"AttributeValueList":[{"N":"1"}]}}'), left_by('{"":{"Compa
 
 -- AND and OR
 SELECT left_by('{"a":{"ComparisonOperator":"NOT_NULL"},"pk":{"ComparisonOperator":"BEGINS_WITH","AttributeValueList":[{"S":"s"}]}}') AS "default",
-       left_by('{"a":{"ComparisonOperator":"EQ","AttributeValueList":[{"N":"5"}]},"pk":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"l"}]},"other":{"ComparisonOperator":"NOT_NULL"}}', 'OR') AS "or",
+       left_by('{"a":{"ComparisonOperator":"EQ","AttributeValueList":[{"N":"5"}]},"pk":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"l"}]},
+         "other":{"ComparisonOperator":"NOT_NULL"}}', 'OR') AS "or",
        left_by('{"a":{"ComparisonOperator":"EQ","AttributeValueList":[{"N":"5"}]},"pk":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"l"}]}}', 'AND')
          AS "and", left_by('{}') AS "empty";
 SELECT left_by('{}', 'AND') AS "nothing to join", left_by('{"a":{"ComparisonOperator":"NULL"}}', 'OR') AS "one",
@@ -69,11 +70,13 @@ SELECT left_by('{}', 'AND') AS "nothing to join", left_by('{"a":{"ComparisonOper
 
 -- names are names: reserved words, dots, placeholders
 SELECT dyn_put('legacy', '{"pk":{"S":"odd"},"Name":{"S":"x"},"a.b":{"N":"1"},"#n":{"N":"2"},"l[0]":{"N":"3"},"é":{"N":"4"}}');
-SELECT left_by('{"Name":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"x"}]},"a.b":{"ComparisonOperator":"EQ","AttributeValueList":[{"N":"1"}]},"#n":{"ComparisonOperator":"EQ","AttributeValueList":[{"N":"2"}]},
+SELECT left_by('{"Name":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"x"}]},"a.b":{"ComparisonOperator":"EQ","AttributeValueList":[{"N":"1"}]},
+	"#n":{"ComparisonOperator":"EQ","AttributeValueList":[{"N":"2"}]},
   "l[0]":{"ComparisonOperator":"EQ","AttributeValueList":[{"N":"3"}]},"\u00e9":{"ComparisonOperator":"EQ","AttributeValueList":[{"N":"4"}]}}') AS all_of_them,
   left_by('{"a.x":{"ComparisonOperator":"NOT_NULL"}}') AS no_path;
 SELECT ask('GetItem', '{"TableName":"legacy","Key":{"pk":{"S":"odd"}},"AttributesToGet":["a.b","Name","#n","nope"]}');
-SELECT ask('UpdateItem', '{"TableName":"legacy","Key":{"pk":{"S":"odd"}},"AttributeUpdates":{"a.b":{"Action":"ADD","Value":{"N":"1"}},"Name":{"Action":"DELETE"},"#n":{"Value":{"S":"put"}}},"ReturnValues":"ALL_NEW"}');
+SELECT ask('UpdateItem', '{"TableName":"legacy","Key":{"pk":{"S":"odd"}},
+	"AttributeUpdates":{"a.b":{"Action":"ADD","Value":{"N":"1"}},"Name":{"Action":"DELETE"},"#n":{"Value":{"S":"put"}}},"ReturnValues":"ALL_NEW"}');
 SELECT dyn_delete('legacy', '{"pk":{"S":"odd"}}');
 
 -- the same as the expression: each operator with each value, and with pairs of them
@@ -121,7 +124,8 @@ SELECT ask('PutItem', '{"TableName":"legacy","Item":{"pk":{"S":"new"}},"Expected
        ask('PutItem', '{"TableName":"legacy","Item":{"pk":{"S":"new"}},"Expected":{"pk":{"Exists":false}},"ReturnValuesOnConditionCheckFailure":"ALL_OLD"}')
          AS again,
        ask('DeleteItem', '{"TableName":"legacy","Key":{"pk":{"S":"new"}},"Expected":{"a":{"Exists":false},"b":{"Value":{"N":"1"}}}}') AS "and",
-       ask('DeleteItem', '{"TableName":"legacy","Key":{"pk":{"S":"new"}},"Expected":{"a":{"Exists":false},"b":{"Value":{"N":"1"}}},"ConditionalOperator":"OR","ReturnValues":"ALL_OLD"}') AS "or",
+       ask('DeleteItem', '{"TableName":"legacy","Key":{"pk":{"S":"new"}},"Expected":{"a":{"Exists":false},"b":{"Value":{"N":"1"}}},"ConditionalOperator":"OR",
+         "ReturnValues":"ALL_OLD"}') AS "or",
        ask('PutItem', '{"TableName":"legacy","Item":{"pk":{"S":"new"}},"ConditionalOperator":"OR"}') AS alone,
        ask('PutItem', '{"TableName":"legacy","Item":{"pk":{"S":"new"}},"Expected":{"a":{"Exists":false}},"ConditionalOperator":"AND"}') AS one;
 
@@ -129,8 +133,10 @@ SELECT ask('PutItem', '{"TableName":"legacy","Item":{"pk":{"S":"new"}},"Expected
 CREATE FUNCTION updated(updates text, return_values text DEFAULT 'ALL_NEW', key text DEFAULT 'u') RETURNS text LANGUAGE sql AS
   $$ SELECT ask('UpdateItem', format('{"TableName":"legacy","Key":{"pk":{"S":"%s"}},"AttributeUpdates":%s,"ReturnValues":"%s"}', key, updates,
     return_values)) $$;
-SELECT updated('{"n":{"Action":"PUT","Value":{"N":"1"}},"s":{"Value":{"S":"x"}},"ss":{"Action":"ADD","Value":{"SS":["a","b"]}},"l":{"Action":"ADD","Value":{"L":[{"S":"a"}]}},"c":{"Action":"ADD","Value":{"N":"-2.5"}},"gone":{"Action":"DELETE"}}') AS made;
-SELECT updated('{"n":{"Action":"ADD","Value":{"N":"41"}},"ss":{"Action":"ADD","Value":{"SS":["b","c"]}},"l":{"Action":"ADD","Value":{"L":[{"S":"a"},{"N":"1"}]}}}', 'UPDATED_NEW') AS added;
+SELECT updated('{"n":{"Action":"PUT","Value":{"N":"1"}},"s":{"Value":{"S":"x"}},"ss":{"Action":"ADD","Value":{"SS":["a","b"]}},
+	"l":{"Action":"ADD","Value":{"L":[{"S":"a"}]}},"c":{"Action":"ADD","Value":{"N":"-2.5"}},"gone":{"Action":"DELETE"}}') AS made;
+SELECT updated('{"n":{"Action":"ADD","Value":{"N":"41"}},"ss":{"Action":"ADD","Value":{"SS":["b","c"]}},
+	"l":{"Action":"ADD","Value":{"L":[{"S":"a"},{"N":"1"}]}}}', 'UPDATED_NEW') AS added;
 SELECT updated('{"n":{"Action":"DELETE"},"ss":{"Action":"DELETE","Value":{"SS":["a","z"]}},"nope":{"Action":"DELETE","Value":{"NS":["1"]}}}', 'UPDATED_OLD')
 	AS deleted_old;
 SELECT updated('{"ss":{"Action":"DELETE","Value":{"SS":["b","c"]}},"s":{"Action":"PUT","Value":{"M":{"x":{"L":[]}}}}}', 'UPDATED_NEW') AS emptied;
@@ -147,8 +153,10 @@ SELECT u, updated(u) FROM (VALUES ('{"c":{"Action":"ADD","Value":{"NS":["1"]}}}'
 SELECT updated('{"a":{"Action":"DELETE"},"b":{"Action":"DELETE","Value":{"SS":["a"]}}}', 'ALL_NEW', 'absent') AS deletes,
 	dyn_get('legacy', '{"pk":{"S":"absent"}}') IS NULL AS makes_none;
 SELECT updated('{"a":{"Action":"DELETE"},"b":{"Action":"ADD","Value":{"N":"3"}}}', 'ALL_NEW', 'absent') AS adds, updated('{}', 'ALL_NEW', 'absent2') AS nothing;
-SELECT ask('UpdateItem', '{"TableName":"legacy","Key":{"pk":{"S":"absent"}},"AttributeUpdates":{"b":{"Action":"ADD","Value":{"N":"1"}}},"Expected":{"b":{"Value":{"N":"3"}}},"ReturnValues":"UPDATED_NEW"}') AS met,
-       ask('UpdateItem', '{"TableName":"legacy","Key":{"pk":{"S":"absent"}},"AttributeUpdates":{"b":{"Action":"ADD","Value":{"N":"1"}}},"Expected":{"b":{"Value":{"N":"3"}}},"ReturnValues":"UPDATED_NEW"}') AS not_met;
+SELECT ask('UpdateItem', '{"TableName":"legacy","Key":{"pk":{"S":"absent"}},"AttributeUpdates":{"b":{"Action":"ADD","Value":{"N":"1"}}},
+	"Expected":{"b":{"Value":{"N":"3"}}},"ReturnValues":"UPDATED_NEW"}') AS met,
+       ask('UpdateItem', '{"TableName":"legacy","Key":{"pk":{"S":"absent"}},"AttributeUpdates":{"b":{"Action":"ADD","Value":{"N":"1"}}},
+         "Expected":{"b":{"Value":{"N":"3"}}},"ReturnValues":"UPDATED_NEW"}') AS not_met;
 -- the same as the update expression: each action with each value on each value, and on none
 CREATE FUNCTION updated_by_expression(item dyn_item, update text, vals text, return_values text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
@@ -207,7 +215,8 @@ SELECT c, ada(c) FROM (VALUES ('"EQ","AttributeValueList":[{"N":"1995"}]'), ('"L
   ('"BEGINS_WITH","AttributeValueList":[{"S":"19"}]'), ('"EQ","AttributeValueList":[{"S":"1995"}]'),
   ('"NE","AttributeValueList":[{"N":"1995"}]'), ('"IN","AttributeValueList":[{"N":"1995"}]'), ('"NULL"'), ('"NOT_NULL"'),
   ('"CONTAINS","AttributeValueList":[{"N":"1995"}]'), ('"NOT_CONTAINS","AttributeValueList":[{"N":"1995"}]'), ('"EQ"')) v (c);
-SELECT titles('{"Genre":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"Rock"}]},"Title":{"ComparisonOperator":"BEGINS_WITH","AttributeValueList":[{"S":"T"}]}}', ',"IndexName":"Genres"') AS index,
+SELECT titles('{"Genre":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"Rock"}]},
+	"Title":{"ComparisonOperator":"BEGINS_WITH","AttributeValueList":[{"S":"T"}]}}', ',"IndexName":"Genres"') AS index,
        titles('{"Genre":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"Rock"}]}}', ',"IndexName":"Genres","AttributesToGet":["Title","Artist"]')
          AS projected,
        titles('{"Genre":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"Rock"}]}}', ',"IndexName":"Genres","AttributesToGet":["Plays"]') AS unprojected,
@@ -224,14 +233,16 @@ SELECT titles('{}') AS none, titles('{"Year":{"ComparisonOperator":"EQ","Attribu
 CREATE FUNCTION filtered(filter text, rest text DEFAULT '') RETURNS text LANGUAGE sql AS
   $$ SELECT titles('{"Artist":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"Ada"}]}}', format(',"QueryFilter":%s%s', filter, rest)) $$;
 SELECT filtered('{"Plays":{"ComparisonOperator":"GT","AttributeValueList":[{"N":"4"}]}}') AS gt,
-       filtered('{"Plays":{"ComparisonOperator":"GT","AttributeValueList":[{"N":"4"}]},"Genre":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"Rock"}]}}') AS "and",
+       filtered('{"Plays":{"ComparisonOperator":"GT","AttributeValueList":[{"N":"4"}]},
+         "Genre":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"Rock"}]}}') AS "and",
        filtered('{"Plays":{"ComparisonOperator":"GT","AttributeValueList":[{"N":"8"}]},"Genre":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"Pop"}]}}',
          ',"ConditionalOperator":"OR"') AS "or",
        filtered('{}') AS empty, filtered('{"Year":{"ComparisonOperator":"EQ","AttributeValueList":[{"N":"1995"}]}}') AS sort_key,
          filtered('{"Artist":{"ComparisonOperator":"NOT_NULL"}}') AS partition_key,
        filtered('{"Plays":{"ComparisonOperator":"NULL"}}', ',"ConditionalOperator":"OR"') AS one;
 -- items are counted before and after the filter
-SELECT ask('Query', '{"TableName":"music","KeyConditions":{"Artist":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"Ada"}]}},"QueryFilter":{"Genre":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"Pop"}]}},"AttributesToGet":["Title"]}');
+SELECT ask('Query', '{"TableName":"music","KeyConditions":{"Artist":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"Ada"}]}},
+	"QueryFilter":{"Genre":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"Pop"}]}},"AttributesToGet":["Title"]}');
 
 -- AttributesToGet
 SELECT a, ask('GetItem', format('{"TableName":"music","Key":{"Artist":{"S":"Ada"},"Year":{"N":"1990"}},"AttributesToGet":%s}', a))
@@ -240,7 +251,8 @@ SELECT ask('GetItem', format('{"TableName":"music","Key":{"Artist":{"S":"Ada"},"
 	(SELECT json_agg('x' || i) FROM generate_series(1, 256) i))) AS too_many;
 SELECT ask('Scan', '{"TableName":"music","AttributesToGet":["Plays"],"ScanFilter":{"Artist":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"Bob"}]}}}')
 	AS scan,
-       ask('Scan', '{"TableName":"music","AttributesToGet":["Plays"],"Select":"SPECIFIC_ATTRIBUTES","ScanFilter":{"Artist":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"Bob"}]}}}') AS specific,
+       ask('Scan', '{"TableName":"music","AttributesToGet":["Plays"],"Select":"SPECIFIC_ATTRIBUTES",
+         "ScanFilter":{"Artist":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"Bob"}]}}}') AS specific,
        ask('Scan', '{"TableName":"music","AttributesToGet":["Plays"],"Select":"ALL_ATTRIBUTES"}') AS all_attributes;
 
 SELECT dyn_put('music', format('{"Artist":{"S":"Cid"},"Year":{"N":"%s"},"Long":{"S":"%s"}}', y, repeat('x', 300000))::dyn_item)
@@ -256,12 +268,15 @@ RESET dynamo_table.max_batch_size;
 -- both kinds in one request
 SELECT op, r, ask(op, '{"TableName":"music",' || r || '}') FROM (VALUES
   ('GetItem', '"Key":{"Artist":{"S":"Ada"},"Year":{"N":"1990"}},"AttributesToGet":["a"],"ProjectionExpression":"b"'),
-  ('PutItem', '"Item":{"Artist":{"S":"Ada"},"Year":{"N":"1990"}},"Expected":{"a":{"Exists":true}},"ConditionalOperator":"OR","ConditionExpression":"attribute_exists(b)"'),
+  ('PutItem', '"Item":{"Artist":{"S":"Ada"},"Year":{"N":"1990"}},"Expected":{"a":{"Exists":true}},"ConditionalOperator":"OR",'
+    '"ConditionExpression":"attribute_exists(b)"'),
   ('DeleteItem', '"Key":{"Artist":{"S":"Ada"},"Year":{"N":"1990"}},"Expected":{},"ConditionExpression":"attribute_exists(b)"'),
-  ('UpdateItem', '"Key":{"Artist":{"S":"Ada"},"Year":{"N":"1990"}},"AttributeUpdates":{},"Expected":{},"ConditionalOperator":"OR","UpdateExpression":"REMOVE a","ConditionExpression":"attribute_exists(b)"'),
+  ('UpdateItem', '"Key":{"Artist":{"S":"Ada"},"Year":{"N":"1990"}},"AttributeUpdates":{},"Expected":{},"ConditionalOperator":"OR","UpdateExpression":"REMOVE '
+    'a","ConditionExpression":"attribute_exists(b)"'),
   ('UpdateItem', '"Key":{"Artist":{"S":"Ada"},"Year":{"N":"1990"}},"AttributeUpdates":{"a":{"Action":"DELETE"}},"ConditionExpression":"attribute_exists(b)"'),
   ('UpdateItem', '"Key":{"Artist":{"S":"Ada"},"Year":{"N":"1990"}},"ConditionalOperator":"OR","UpdateExpression":"REMOVE a"'),
-  ('Query', '"KeyConditions":{},"QueryFilter":{},"ConditionalOperator":"OR","AttributesToGet":["a"],"KeyConditionExpression":"a = :a","FilterExpression":"b","ProjectionExpression":"c"'),
+  ('Query', '"KeyConditions":{},"QueryFilter":{},"ConditionalOperator":"OR","AttributesToGet":["a"],"KeyConditionExpression":"a = :a","FilterExpression":"b",'
+    '"ProjectionExpression":"c"'),
   ('Query', '"KeyConditions":{},"QueryFilter":{},"FilterExpression":"b"'), ('Scan', '"ScanFilter":{},"ProjectionExpression":"b"'),
   ('Scan', '"AttributesToGet":["a"],"FilterExpression":"b"')) v (op, r);
 -- but KeyConditions may go with the other expressions

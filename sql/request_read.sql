@@ -20,17 +20,25 @@ SELECT dyn_put('mov', item) FROM
 
 -- Q01 to Q06, Q16, Q18
 SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"}}}');
-SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"}},"ScanIndexForward":false,"ProjectionExpression":"Movie"}');
-SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a AND begins_with(Movie, :p)","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"},":p":{"S":"Toy"}},"ProjectionExpression":"#r","ExpressionAttributeNames":{"#r":"Role"}}');
-SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a","FilterExpression":"Genre = :g","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"},":g":{"S":"Drama"}},"ProjectionExpression":"Genre"}');
+SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"}},
+	"ScanIndexForward":false,"ProjectionExpression":"Movie"}');
+SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a AND begins_with(Movie, :p)",
+	"ExpressionAttributeValues":{":a":{"S":"Tom Hanks"},":p":{"S":"Toy"}},"ProjectionExpression":"#r","ExpressionAttributeNames":{"#r":"Role"}}');
+SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a","FilterExpression":"Genre = :g",
+	"ExpressionAttributeValues":{":a":{"S":"Tom Hanks"},":g":{"S":"Drama"}},"ProjectionExpression":"Genre"}');
 SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a","ExpressionAttributeValues":{":a":{"S":"Nobody"}}}');
 
 -- Q08, Q10 to Q14: pages
-SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"}},"ProjectionExpression":"Movie","Limit":1}');
-SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"}},"ProjectionExpression":"Movie","Limit":1,"ExclusiveStartKey":{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Cast Away"}}}');
-SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"}},"ProjectionExpression":"Movie","Limit":1,"ExclusiveStartKey":{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Toy Story"}}}');
-SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"}},"ProjectionExpression":"Movie","ScanIndexForward":false,"ExclusiveStartKey":{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"D"}}}');
-SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a","FilterExpression":"Genre = :g","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"},":g":{"S":"Children''s"}},"Limit":1}');
+SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"}},
+	"ProjectionExpression":"Movie","Limit":1}');
+SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"}},
+	"ProjectionExpression":"Movie","Limit":1,"ExclusiveStartKey":{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Cast Away"}}}');
+SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"}},
+	"ProjectionExpression":"Movie","Limit":1,"ExclusiveStartKey":{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Toy Story"}}}');
+SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"}},
+	"ProjectionExpression":"Movie","ScanIndexForward":false,"ExclusiveStartKey":{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"D"}}}');
+SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a","FilterExpression":"Genre = :g",
+	"ExpressionAttributeValues":{":a":{"S":"Tom Hanks"},":g":{"S":"Children''s"}},"Limit":1}');
 SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"}},"ExclusiveStartKey":'
 	|| k || '}') FROM unnest(ARRAY['{}', '{"Actor":{"S":"Tom Hanks"}}', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"x"}}',
 	'{"Actor":{"S":"Tom Hanks"},"Movie":{"N":"1"}}']) k;
@@ -38,11 +46,16 @@ SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :a
 	FROM unnest(ARRAY['0', '-1', '1.5', '"1"', '99999999999999999999']) l; -- L13
 
 -- Q13, Q19, Q20, Q24, R02: indexes
-SELECT request('Query', '{"TableName":"mov","IndexName":"MoviesIndex","KeyConditionExpression":"Movie = :m","ExpressionAttributeValues":{":m":{"S":"Toy Story"}},"ProjectionExpression":"Actor","Limit":1}');
-SELECT request('Query', '{"TableName":"mov","IndexName":"Genres","KeyConditionExpression":"Genre = :g","ExpressionAttributeValues":{":g":{"S":"Drama"}},"Limit":1}');
-SELECT request('Query', '{"TableName":"mov","IndexName":"Genres","KeyConditionExpression":"Genre = :g","ExpressionAttributeValues":{":g":{"S":"Drama"}},"ExclusiveStartKey":{"Genre":{"S":"Drama"},"Actor":{"S":"Natalie Portman"},"Movie":{"S":"Black Swan"}}}');
-SELECT request('Query', '{"TableName":"mov","IndexName":"Years","KeyConditionExpression":"Actor = :a","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"}},"ConsistentRead":true}');
-SELECT request('Query', '{"TableName":"mov","IndexName":"Genres","KeyConditionExpression":"Genre = :g","ExpressionAttributeValues":{":g":{"S":"Drama"}},"ConsistentRead":true}');
+SELECT request('Query', '{"TableName":"mov","IndexName":"MoviesIndex","KeyConditionExpression":"Movie = :m",
+	"ExpressionAttributeValues":{":m":{"S":"Toy Story"}},"ProjectionExpression":"Actor","Limit":1}');
+SELECT request('Query', '{"TableName":"mov","IndexName":"Genres","KeyConditionExpression":"Genre = :g","ExpressionAttributeValues":{":g":{"S":"Drama"}},
+	"Limit":1}');
+SELECT request('Query', '{"TableName":"mov","IndexName":"Genres","KeyConditionExpression":"Genre = :g","ExpressionAttributeValues":{":g":{"S":"Drama"}},
+	"ExclusiveStartKey":{"Genre":{"S":"Drama"},"Actor":{"S":"Natalie Portman"},"Movie":{"S":"Black Swan"}}}');
+SELECT request('Query', '{"TableName":"mov","IndexName":"Years","KeyConditionExpression":"Actor = :a","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"}},
+	"ConsistentRead":true}');
+SELECT request('Query', '{"TableName":"mov","IndexName":"Genres","KeyConditionExpression":"Genre = :g","ExpressionAttributeValues":{":g":{"S":"Drama"}},
+	"ConsistentRead":true}');
 SELECT request('Query', '{"TableName":"mov","IndexName":"nope","KeyConditionExpression":"Genre = :g","ExpressionAttributeValues":{":g":{"S":"Drama"}}}');
 SELECT request('Query', '{"TableName":"mov","IndexName":"Genres","KeyConditionExpression":"Actor = :g","ExpressionAttributeValues":{":g":{"S":"Drama"}}}');
 
@@ -59,14 +72,16 @@ SELECT i, s, p, request('Query', '{"TableName":"mov","KeyConditionExpression":"'
 SELECT request('Query', '{"TableName":"mov"}');
 SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Movie = :m","ExpressionAttributeValues":{":m":{"S":"x"}}}');
 SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :m AND Genre = :m","ExpressionAttributeValues":{":m":{"S":"x"}}}');
-SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :m","FilterExpression":"Movie = :m","ExpressionAttributeValues":{":m":{"S":"x"}}}');
+SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :m","FilterExpression":"Movie = :m",
+	"ExpressionAttributeValues":{":m":{"S":"x"}}}');
 SELECT request('Query', '{"TableName":"mov","KeyConditionExpression":"Actor = :m","ExpressionAttributeValues":{":m":{"S":"x"}},' || m || '}')
 	FROM unnest(ARRAY['"Segment":0', '"Key":{}', '"ReturnValues":"NONE"', '"ScanIndexForward":"false"', '"IndexName":["x"]', '"UpdateExpression":"REMOVE a"']) m;
 SELECT request('Query', '{"TableName":"nope","KeyConditionExpression":"Actor = :m","ExpressionAttributeValues":{":m":{"S":"x"}}}');
 
 -- S01 to S08
 SELECT request('Scan', '{"TableName":"mov","ProjectionExpression":"Actor,Movie"}');
-SELECT request('Scan', '{"TableName":"mov","FilterExpression":"Actor = :a","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"}},"ProjectionExpression":"Movie","ConsistentRead":true}');
+SELECT request('Scan', '{"TableName":"mov","FilterExpression":"Actor = :a","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"}},
+	"ProjectionExpression":"Movie","ConsistentRead":true}');
 SELECT request('Scan', '{"TableName":"mov","FilterExpression":"Actor = :a","ExpressionAttributeValues":{":a":{"S":"Tom Hanks"}},"Limit":2}');
 SELECT request('Scan', '{"TableName":"mov","Select":"COUNT","ExclusiveStartKey":{"Actor":{"S":"Tim Allen"},"Movie":{"S":"Toy Story"}}}');
 SELECT request('Scan', '{"TableName":"mov","IndexName":"Genres","Limit":3,"Select":"COUNT"}');
@@ -85,7 +100,8 @@ SELECT request('Scan', '{"TableName":"mov","Segment":0,"TotalSegments":1,"Select
 SELECT dyn_create_table('big', 'pk S', 'sk N');
 SELECT count(dyn_put('big', jsonb_build_object('pk', 'a', 'sk', i, 'b', repeat('x', 100000)))) FROM generate_series(1, 30) i;
 SELECT request('Query', '{"TableName":"big","KeyConditionExpression":"pk = :a","ExpressionAttributeValues":{":a":{"S":"a"}},"Select":"COUNT"}');
-SELECT request('Query', '{"TableName":"big","KeyConditionExpression":"pk = :a","FilterExpression":"sk2 = :a","ExpressionAttributeValues":{":a":{"S":"a"}},"ProjectionExpression":"sk","ExclusiveStartKey":{"pk":{"S":"a"},"sk":{"N":"11"}}}');
+SELECT request('Query', '{"TableName":"big","KeyConditionExpression":"pk = :a","FilterExpression":"sk2 = :a","ExpressionAttributeValues":{":a":{"S":"a"}},
+	"ProjectionExpression":"sk","ExclusiveStartKey":{"pk":{"S":"a"},"sk":{"N":"11"}}}');
 SELECT request('Scan', '{"TableName":"big","ProjectionExpression":"sk","Limit":100,"ExclusiveStartKey":{"pk":{"S":"a"},"sk":{"N":"22"}}}');
 SELECT length(request('Scan', '{"TableName":"big"}'));
 

@@ -18,7 +18,9 @@ SELECT dyn_create_table('coll', 'pk S', 'sk N', local_indexes => '{"ByL": {"sort
 SELECT request('BatchWriteItem',
 	format('{"RequestItems":{"app":[{"PutRequest":{"Item":%s}},{"PutRequest":{"Item":%s}}],"coll":[{"PutRequest":{"Item":%s}},{"DeleteRequest":{"Key":%s}}]}}',
 	item('a', 1, ',"n":{"N":"1"},"g":{"S":"x"}'), item('a', 2), item('c', 1), item('c', 9)));
-SELECT request('BatchGetItem', format('{"RequestItems":{"app":{"Keys":[%s,%s,%s]},"arn:aws:dynamodb:local:000000000000:table/coll":{"Keys":[%s],"ConsistentRead":true,"ProjectionExpression":"#s","ExpressionAttributeNames":{"#s":"sk"}}}}', item('a', 2), item('a', 7), item('a', 1), item('c', 1)));
+SELECT request('BatchGetItem', format('{"RequestItems":{"app":{"Keys":[%s,%s,%s]},
+	"arn:aws:dynamodb:local:000000000000:table/coll":{"Keys":[%s],"ConsistentRead":true,"ProjectionExpression":"#s","ExpressionAttributeNames":{"#s":"sk"}}}}',
+	item('a', 2), item('a', 7), item('a', 1), item('c', 1)));
 SELECT request('BatchGetItem', format('{"RequestItems":{"app":{"Keys":[%s]}}}', item('a', 7)));
 SELECT request('BatchWriteItem', format('{"RequestItems":{"app":[{"PutRequest":{"Item":%s}},{"DeleteRequest":{"Key":%s}}]}}', item('a', 1), item('a', 2)));
 SELECT item FROM app;
@@ -54,8 +56,12 @@ SELECT json_array_length(r -> 'Responses' -> 'app'), json_array_length(r -> 'Unp
   FROM dyn_request('BatchGetItem', format('{"RequestItems":{"app":{"Keys":[%s]}}}',
     (SELECT string_agg(item('big', i), ',') FROM generate_series(1, 60) i))::json) r;
 SET dynamo_table.max_batch_size = 500000;
-SELECT r -> 'Responses', r -> 'UnprocessedKeys' FROM dyn_request('BatchGetItem', format('{"RequestItems":{"app":{"Keys":[%s,%s],"ProjectionExpression":"#s","ExpressionAttributeNames":{"#s":"sk"},"ConsistentRead":true},"coll":{"Keys":[%s]}}}', item('big', 1), item('big', 2), item('c', 1))::json) r;
-SELECT r FROM dyn_request('BatchGetItem', format('{"RequestItems":%s}', '{"app":{"Keys":[{"pk":{"S":"big"},"sk":{"N":"2"}}],"ProjectionExpression":"#s","ExpressionAttributeNames":{"#s": "sk"},"ConsistentRead":true},"coll":{"Keys":[{"pk":{"S":"c"},"sk":{"N":"1"}}],"ConsistentRead":false}}')::json) r;
+SELECT r -> 'Responses', r -> 'UnprocessedKeys' FROM dyn_request('BatchGetItem',
+	format('{"RequestItems":{"app":{"Keys":[%s,%s],"ProjectionExpression":"#s","ExpressionAttributeNames":{"#s":"sk"},"ConsistentRead":true},
+	"coll":{"Keys":[%s]}}}', item('big', 1), item('big', 2), item('c', 1))::json) r;
+SELECT r FROM dyn_request('BatchGetItem', format('{"RequestItems":%s}',
+	'{"app":{"Keys":[{"pk":{"S":"big"},"sk":{"N":"2"}}],"ProjectionExpression":"#s","ExpressionAttributeNames":{"#s": "sk"},"ConsistentRead":true},
+	"coll":{"Keys":[{"pk":{"S":"c"},"sk":{"N":"1"}}],"ConsistentRead":false}}')::json) r;
 SELECT request('BatchWriteItem', format('{"RequestItems":{"app":[{"PutRequest":{"Item":%s}},{"PutRequest":{"Item":%s}}]}}',
 	item('big', 1, format(',"x":{"S":"%s"}', repeat('x', 300000))), item('big', 2, format(',"x":{"S":"%s"}', repeat('x', 300000)))));
 RESET dynamo_table.max_batch_size;
@@ -64,18 +70,30 @@ RESET dynamo_table.max_batch_size;
 SELECT request('BatchGetItem',
 	format('{"RequestItems":{"app":{"Keys":[%s,%s,%s],"ProjectionExpression":"pk"},"coll":{"Keys":[%s],"ConsistentRead":true}},"ReturnConsumedCapacity":"TOTAL"}',
 	item('a', 1), item('a', 7), item('big', 1), item('c', 1)));
-SELECT request('BatchWriteItem', format('{"RequestItems":{"coll":[{"PutRequest":{"Item":%s}},{"DeleteRequest":{"Key":%s}}],"app":[{"PutRequest":{"Item":%s}},{"PutRequest":{"Item":%s}},{"DeleteRequest":{"Key":%s}}]},"ReturnConsumedCapacity":"INDEXES","ReturnItemCollectionMetrics":"SIZE"}', item('d', 1, ',"l":{"N":"5"}'), item('c', 9), item('a', 1, ',"g":{"S":"x"}'), item('b', 1), item('big', 1)));
+SELECT request('BatchWriteItem', format('{"RequestItems":{"coll":[{"PutRequest":{"Item":%s}},{"DeleteRequest":{"Key":%s}}],
+	"app":[{"PutRequest":{"Item":%s}},{"PutRequest":{"Item":%s}},{"DeleteRequest":{"Key":%s}}]},"ReturnConsumedCapacity":"INDEXES",
+	"ReturnItemCollectionMetrics":"SIZE"}', item('d', 1, ',"l":{"N":"5"}'), item('c', 9), item('a', 1, ',"g":{"S":"x"}'), item('b', 1), item('big', 1)));
 SELECT request('BatchWriteItem',
 	format('{"RequestItems":{"coll":[{"PutRequest":{"Item":%s}},{"PutRequest":{"Item":%s}}]},"ReturnItemCollectionMetrics":"SIZE"}', item('d', 1), item('d', 2)));
 
 -- X01 to X05, X09, X10: transactions
-SELECT request('TransactWriteItems', format('{"TransactItems":[{"Put":{"TableName":"app","Item":%s}},{"Update":{"TableName":"app","Key":%s,"UpdateExpression":"ADD n :1","ExpressionAttributeValues":{":1":{"N":"1"}}}},{"Delete":{"TableName":"coll","Key":%s}},{"ConditionCheck":{"TableName":"coll","Key":%s,"ConditionExpression":"attribute_exists(pk)"}}]}', item('t', 1), item('t', 2), item('d', 2), item('d', 1)));
-SELECT request('TransactGetItems', format('{"TransactItems":[{"Get":{"TableName":"app","Key":%s}},{"Get":{"TableName":"app","Key":%s}},{"Get":{"TableName":"arn:aws:dynamodb:local:000000000000:table/app","Key":%s,"ProjectionExpression":"#n","ExpressionAttributeNames":{"#n":"n"}}}]}', item('t', 1), item('t', 9), item('t', 2)));
-SELECT request('TransactWriteItems', format('{"TransactItems":[{"Put":{"TableName":"app","Item":%s,"ConditionExpression":"attribute_not_exists(pk)","ReturnValuesOnConditionCheckFailure":"ALL_OLD"}},{"Put":{"TableName":"app","Item":%s}},{"Delete":{"TableName":"app","Key":%s,"ConditionExpression":"n = :n","ExpressionAttributeValues":{":n":{"N":"5"}}}}],"ReturnConsumedCapacity":"TOTAL"}', item('t', 1), item('t', 3), item('t', 2)));
-SELECT request('TransactWriteItems', format('{"ClientRequestToken":"t1","TransactItems":[{"Update":{"TableName":"app","Key":%s,"UpdateExpression":"ADD n :1","ExpressionAttributeValues":{":1":{"N":"%s"}}}}]}', item('t', 2), n)) FROM unnest(ARRAY[1, 1, 2]) n;
+SELECT request('TransactWriteItems', format('{"TransactItems":[{"Put":{"TableName":"app","Item":%s}},
+	{"Update":{"TableName":"app","Key":%s,"UpdateExpression":"ADD n :1","ExpressionAttributeValues":{":1":{"N":"1"}}}},{"Delete":{"TableName":"coll","Key":%s}},
+	{"ConditionCheck":{"TableName":"coll","Key":%s,"ConditionExpression":"attribute_exists(pk)"}}]}', item('t', 1), item('t', 2), item('d', 2), item('d', 1)));
+SELECT request('TransactGetItems', format('{"TransactItems":[{"Get":{"TableName":"app","Key":%s}},{"Get":{"TableName":"app","Key":%s}},
+	{"Get":{"TableName":"arn:aws:dynamodb:local:000000000000:table/app","Key":%s,"ProjectionExpression":"#n","ExpressionAttributeNames":{"#n":"n"}}}]}',
+	item('t', 1), item('t', 9), item('t', 2)));
+SELECT request('TransactWriteItems', format('{"TransactItems":[{"Put":{"TableName":"app","Item":%s,"ConditionExpression":"attribute_not_exists(pk)",
+	"ReturnValuesOnConditionCheckFailure":"ALL_OLD"}},{"Put":{"TableName":"app","Item":%s}},
+	{"Delete":{"TableName":"app","Key":%s,"ConditionExpression":"n = :n","ExpressionAttributeValues":{":n":{"N":"5"}}}}],"ReturnConsumedCapacity":"TOTAL"}',
+	item('t', 1), item('t', 3), item('t', 2)));
+SELECT request('TransactWriteItems', format('{"ClientRequestToken":"t1",
+	"TransactItems":[{"Update":{"TableName":"app","Key":%s,"UpdateExpression":"ADD n :1","ExpressionAttributeValues":{":1":{"N":"%s"}}}}]}', item('t', 2), n))
+	FROM unnest(ARRAY[1, 1, 2]) n;
 SELECT request('GetItem', format('{"TableName":"app","Key":%s}', item('t', 2)));
 -- X10: nothing in the place of an item of which nothing is wanted
-SELECT request('TransactGetItems', format('{"TransactItems":[{"Get":{"TableName":"app","Key":%s,"ProjectionExpression":"nope"}},{"Get":{"TableName":"app","Key":%s,"ProjectionExpression":"n.nope, pk"}}]}', item('t', 2), item('t', 1)));
+SELECT request('TransactGetItems', format('{"TransactItems":[{"Get":{"TableName":"app","Key":%s,"ProjectionExpression":"nope"}},
+	{"Get":{"TableName":"app","Key":%s,"ProjectionExpression":"n.nope, pk"}}]}', item('t', 2), item('t', 1)));
 SELECT n, item FROM dyn_transact_get(format('[{"Get":{"TableName":"app","Key":%s,"ProjectionExpression":"nope"}}]',
 	item('t', 2))::json) WITH ORDINALITY g (item, n);
 SELECT request('TransactWriteItems', r) FROM unnest(ARRAY['{}', '{"TransactItems":[]}', '{"TransactItems":{}}', '{"TransactItems":[{}]}',
@@ -96,22 +114,34 @@ SELECT request('TransactWriteItems', format('{"TransactItems":[{%s}]}', m))
     '"Put":null,"Nope":null']) m;
 
 -- X16, R20: twice as much
-SELECT request('TransactWriteItems', format('{"TransactItems":[{"Put":{"TableName":"app","Item":%s}},{"Put":{"TableName":"app","Item":%s}},{"Put":{"TableName":"coll","Item":%s}},{"ConditionCheck":{"TableName":"app","Key":%s,"ConditionExpression":"attribute_exists(pk)"}}],"ReturnConsumedCapacity":"INDEXES","ReturnItemCollectionMetrics":"SIZE"}', item('t', 1, format(',"x":{"S":"%s"}', repeat('x', 500))), item('t', 5, ',"g":{"S":"x"}'), item('d', 1, ',"l":{"N":"6"}'), item('b', 1)));
-SELECT request('TransactGetItems', format('{"TransactItems":[{"Get":{"TableName":"app","Key":%s,"ProjectionExpression":"sk"}},{"Get":{"TableName":"app","Key":%s}}],"ReturnConsumedCapacity":"TOTAL"}', item('big', 2), item('t', 9)));
+SELECT request('TransactWriteItems', format('{"TransactItems":[{"Put":{"TableName":"app","Item":%s}},{"Put":{"TableName":"app","Item":%s}},
+	{"Put":{"TableName":"coll","Item":%s}},{"ConditionCheck":{"TableName":"app","Key":%s,"ConditionExpression":"attribute_exists(pk)"}}],
+	"ReturnConsumedCapacity":"INDEXES","ReturnItemCollectionMetrics":"SIZE"}', item('t', 1, format(',"x":{"S":"%s"}', repeat('x', 500))),
+	item('t', 5, ',"g":{"S":"x"}'), item('d', 1, ',"l":{"N":"6"}'), item('b', 1)));
+SELECT request('TransactGetItems', format('{"TransactItems":[{"Get":{"TableName":"app","Key":%s,"ProjectionExpression":"sk"}},
+	{"Get":{"TableName":"app","Key":%s}}],"ReturnConsumedCapacity":"TOTAL"}', item('big', 2), item('t', 9)));
 -- X09: a write that was done before takes what it takes to read its items
-SELECT request('TransactWriteItems', format('{"TransactItems":[{"Put":{"TableName":"app","Item":%s}},{"Delete":{"TableName":"app","Key":%s}},{"ConditionCheck":{"TableName":"coll","Key":%s,"ConditionExpression":"attribute_not_exists(pk)"}}],"ClientRequestToken":"replay","ReturnConsumedCapacity":"INDEXES","ReturnItemCollectionMetrics":"SIZE"}', item('r', 1, format(',"g":{"S":"x"},"x":{"S":"%s"}', repeat('x', 5000))), item('r', 2), item('r', 3))) FROM generate_series(1, 2);
+SELECT request('TransactWriteItems', format('{"TransactItems":[{"Put":{"TableName":"app","Item":%s}},{"Delete":{"TableName":"app","Key":%s}},
+	{"ConditionCheck":{"TableName":"coll","Key":%s,"ConditionExpression":"attribute_not_exists(pk)"}}],"ClientRequestToken":"replay",
+	"ReturnConsumedCapacity":"INDEXES","ReturnItemCollectionMetrics":"SIZE"}', item('r', 1, format(',"g":{"S":"x"},"x":{"S":"%s"}', repeat('x', 5000))),
+	item('r', 2), item('r', 3))) FROM generate_series(1, 2);
 SELECT request('TransactWriteItems', format('{"TransactItems":[{"Delete":{"TableName":"app","Key":%s}}],"ClientRequestToken":"again"}', item('r', 1)))
 	FROM generate_series(1, 2);
 
 -- R17: a check affects no collection
-SELECT request('TransactWriteItems', format('{"TransactItems":[{"ConditionCheck":{"TableName":"coll","Key":%s,"ConditionExpression":"attribute_not_exists(pk)"}},{"Delete":{"TableName":"coll","Key":%s}},{"ConditionCheck":{"TableName":"coll","Key":%s,"ConditionExpression":"attribute_not_exists(pk)"}}],"ReturnItemCollectionMetrics":"SIZE"}', item('b', 1), item('c', 1), item('c', 2)));
+SELECT request('TransactWriteItems', format('{"TransactItems":[{"ConditionCheck":{"TableName":"coll","Key":%s,
+	"ConditionExpression":"attribute_not_exists(pk)"}},{"Delete":{"TableName":"coll","Key":%s}},
+	{"ConditionCheck":{"TableName":"coll","Key":%s,"ConditionExpression":"attribute_not_exists(pk)"}}],"ReturnItemCollectionMetrics":"SIZE"}', item('b', 1),
+	item('c', 1), item('c', 2)));
 
 -- L05, X04: collections that are too large, after all that was done
 SET dynamo_table.item_collection_size_limit = '1MB';
 SELECT request('BatchWriteItem', format('{"RequestItems":{"coll":[%s]}}',
 	(SELECT string_agg(format('{"PutRequest":{"Item":%s}}', item('l', i, format(',"x":{"S":"%s"}', repeat('x', 300000)))), ',') FROM generate_series(1, n) i)))
 	FROM unnest(ARRAY[4, 3]) n;
-SELECT request('TransactWriteItems', format('{"TransactItems":[{"Put":{"TableName":"coll","Item":%s}},{"Update":{"TableName":"coll","Key":%s,"UpdateExpression":"SET x = :x","ExpressionAttributeValues":{":x":{"S":"%s"}}}},{"Put":{"TableName":"app","Item":%s}}]}', item('m', 1), item('l', 4), repeat('x', 300000), item('l', 1)));
+SELECT request('TransactWriteItems', format('{"TransactItems":[{"Put":{"TableName":"coll","Item":%s}},
+	{"Update":{"TableName":"coll","Key":%s,"UpdateExpression":"SET x = :x","ExpressionAttributeValues":{":x":{"S":"%s"}}}},
+	{"Put":{"TableName":"app","Item":%s}}]}', item('m', 1), item('l', 4), repeat('x', 300000), item('l', 1)));
 -- requests tell reasons in DynamoDB's words, with the extension's own in the context, and calls of functions in the extension's own
 SELECT dyn_request('TransactWriteItems', r::json)
 	FROM format('{"TransactItems":[{"Put":{"TableName":"app","Item":%s}},{"Put":{"TableName":"coll","Item":%s}}]}', item('l', 1),

@@ -23,15 +23,20 @@ CREATE FUNCTION arguments(relation regclass) RETURNS text LANGUAGE sql AS $$
 -- everything at once
 SELECT jsonb_pretty(stable(dyn_request('CreateTable', '{
   "TableName": "shop",
-  "AttributeDefinitions": [{"AttributeName": "PK", "AttributeType": "S"}, {"AttributeName": "SK", "AttributeType": "S"}, {"AttributeName": "n", "AttributeType": "N"},
+  "AttributeDefinitions": [{"AttributeName": "PK", "AttributeType": "S"}, {"AttributeName": "SK", "AttributeType": "S"},
+    {"AttributeName": "n", "AttributeType": "N"},
     {"AttributeName": "bytes", "AttributeType": "B"}, {"AttributeName": "tenant", "AttributeType": "S"}, {"AttributeName": "date", "AttributeType": "S"}],
   "KeySchema": [{"AttributeName": "PK", "KeyType": "HASH"}, {"AttributeName": "SK", "KeyType": "RANGE"}],
   "GlobalSecondaryIndexes": [
-    {"IndexName": "inverted", "KeySchema": [{"AttributeName": "SK", "KeyType": "HASH"}, {"AttributeName": "PK", "KeyType": "RANGE"}], "Projection": {"ProjectionType": "KEYS_ONLY"},
+    {"IndexName": "inverted", "KeySchema": [{"AttributeName": "SK", "KeyType": "HASH"}, {"AttributeName": "PK", "KeyType": "RANGE"}],
+      "Projection": {"ProjectionType": "KEYS_ONLY"},
      "ProvisionedThroughput": {"ReadCapacityUnits": 3, "WriteCapacityUnits": 4}},
-    {"IndexName": "several", "KeySchema": [{"AttributeName": "tenant", "KeyType": "HASH"}, {"AttributeName": "bytes", "KeyType": "HASH"}, {"AttributeName": "n", "KeyType": "RANGE"}, {"AttributeName": "date", "KeyType": "RANGE"}],
-     "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["Role", "Name"]}, "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}}],
-  "LocalSecondaryIndexes": [{"IndexName": "by-date", "KeySchema": [{"AttributeName": "PK", "KeyType": "HASH"}, {"AttributeName": "date", "KeyType": "RANGE"}], "Projection": {"ProjectionType": "ALL"}}],
+    {"IndexName": "several", "KeySchema": [{"AttributeName": "tenant", "KeyType": "HASH"}, {"AttributeName": "bytes", "KeyType": "HASH"},
+      {"AttributeName": "n", "KeyType": "RANGE"}, {"AttributeName": "date", "KeyType": "RANGE"}],
+     "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["Role", "Name"]},
+     "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}}],
+  "LocalSecondaryIndexes": [{"IndexName": "by-date", "KeySchema": [{"AttributeName": "PK", "KeyType": "HASH"}, {"AttributeName": "date", "KeyType": "RANGE"}],
+    "Projection": {"ProjectionType": "ALL"}}],
   "BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 10, "WriteCapacityUnits": 5},
   "Tags": [{"Key": "team", "Value": "a b \u00e9"}, {"Key": "cost", "Value": ""}],
   "DeletionProtectionEnabled": true, "TableClass": "STANDARD_INFREQUENT_ACCESS",
@@ -92,26 +97,39 @@ SELECT what, create_with('a S, b S, c N', 'a HASH, b RANGE', ', ' || what) FROM 
   ('"GlobalSecondaryIndexes": [{"IndexName": "gsi", "KeySchema": [{"AttributeName": "c", "KeyType": "HASH"}]}]'),
   ('"GlobalSecondaryIndexes": [{"IndexName": "gsi", "KeySchema": [{"AttributeName": "c", "KeyType": "HASH"}], "Projection": {}}]'),
   ('"GlobalSecondaryIndexes": [{"IndexName": "gsi", "KeySchema": [{"AttributeName": "c", "KeyType": "HASH"}], "Projection": {"ProjectionType": "INCLUDE"}}]'),
-  ('"GlobalSecondaryIndexes": [{"IndexName": "gsi", "KeySchema": [{"AttributeName": "c", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL", "NonKeyAttributes": ["x"]}}]'),
-  ('"GlobalSecondaryIndexes": [{"IndexName": "gsi", "KeySchema": [{"AttributeName": "c", "KeyType": "HASH"}], "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["x\u0000"]}}]'),
+  ('"GlobalSecondaryIndexes": [{"IndexName": "gsi", "KeySchema": [{"AttributeName": "c", "KeyType": "HASH"}], '
+    '"Projection": {"ProjectionType": "ALL", "NonKeyAttributes": ["x"]}}]'),
+  ('"GlobalSecondaryIndexes": [{"IndexName": "gsi", "KeySchema": [{"AttributeName": "c", "KeyType": "HASH"}], '
+    '"Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["x\u0000"]}}]'),
   ('"GlobalSecondaryIndexes": [{"IndexName": "gsi", "KeySchema": [{"AttributeName": "d", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}]'),
   ('"GlobalSecondaryIndexes": [{"IndexName": "gsi", "KeySchema": [{"AttributeName": "c", "KeyType": "RANGE"}], "Projection": {"ProjectionType": "ALL"}}]'),
   ('"GlobalSecondaryIndexes": [{"IndexName": "x!", "KeySchema": [{"AttributeName": "c", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}]'),
-  ('"GlobalSecondaryIndexes": [{"IndexName": "gsi", "KeySchema": [{"AttributeName": "c", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}, "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}}]'),
-  ('"GlobalSecondaryIndexes": [{"IndexName": "gsi", "KeySchema": [{"AttributeName": "c", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}, {"IndexName": "gsi", "KeySchema": [{"AttributeName": "b", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}]'),
-  ('"LocalSecondaryIndexes": [{"IndexName": "lsi", "KeySchema": [{"AttributeName": "b", "KeyType": "HASH"}, {"AttributeName": "c", "KeyType": "RANGE"}], "Projection": {"ProjectionType": "ALL"}}]'),
-  ('"LocalSecondaryIndexes": [{"IndexName": "lsi", "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}, {"AttributeName": "c", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}]'),
+  ('"GlobalSecondaryIndexes": [{"IndexName": "gsi", "KeySchema": [{"AttributeName": "c", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}, '
+    '"ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}}]'),
+  ('"GlobalSecondaryIndexes": [{"IndexName": "gsi", "KeySchema": [{"AttributeName": "c", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}, '
+    '{"IndexName": "gsi", "KeySchema": [{"AttributeName": "b", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}]'),
+  ('"LocalSecondaryIndexes": [{"IndexName": "lsi", "KeySchema": [{"AttributeName": "b", "KeyType": "HASH"}, {"AttributeName": "c", "KeyType": "RANGE"}], '
+    '"Projection": {"ProjectionType": "ALL"}}]'),
+  ('"LocalSecondaryIndexes": [{"IndexName": "lsi", "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}, {"AttributeName": "c", "KeyType": "HASH"}], '
+    '"Projection": {"ProjectionType": "ALL"}}]'),
   ('"LocalSecondaryIndexes": [{"IndexName": "lsi", "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}]')) v
   (what);
-SELECT 'LSI without sort key', create_with('a S, b S', 'a HASH', ', "LocalSecondaryIndexes": [{"IndexName": "lsi", "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}, {"AttributeName": "b", "KeyType": "RANGE"}], "Projection": {"ProjectionType": "ALL"}}]')
+SELECT 'LSI without sort key', create_with('a S, b S', 'a HASH',
+	', "LocalSecondaryIndexes": [{"IndexName": "lsi", "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}, {"AttributeName": "b", "KeyType": "RANGE"}], '
+	'"Projection": {"ProjectionType": "ALL"}}]')
 UNION ALL SELECT '6 LSI', create_with('a S, b S', 'a HASH, b RANGE', (SELECT ', "LocalSecondaryIndexes": [' ||
 	string_agg(format('{"IndexName": "lsi%s", "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}, {"AttributeName": "b",
 	"KeyType": "RANGE"}], "Projection": {"ProjectionType": "ALL"}}', i), ',') || ']' FROM generate_series(1, 6) i))
 UNION ALL SELECT '21 GSI', create_with('a S, b S', 'a HASH, b RANGE', (SELECT ', "GlobalSecondaryIndexes": [' ||
 	string_agg(format('{"IndexName": "gsi%s", "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}', i), ',') ||
 	']' FROM generate_series(1, 21) i))
-UNION ALL SELECT '101 attributes', create_with('a S, b S', 'a HASH, b RANGE', (SELECT ', "GlobalSecondaryIndexes": [{"IndexName": "gsi", "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}], "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": [' || string_agg(format('"x%s"', i), ',') || ']}}]' FROM generate_series(1, 101) i))
-UNION ALL SELECT '5 HASH', create_with('a S, b S, c S, d S, e S', 'a HASH', ', "GlobalSecondaryIndexes": [{"IndexName": "gsi", "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}, {"AttributeName": "b", "KeyType": "HASH"}, {"AttributeName": "c", "KeyType": "HASH"}, {"AttributeName": "d", "KeyType": "HASH"}, {"AttributeName": "e", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}]');
+UNION ALL SELECT '101 attributes', create_with('a S, b S', 'a HASH, b RANGE',
+	(SELECT ', "GlobalSecondaryIndexes": [{"IndexName": "gsi", "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}], "Projection": {"ProjectionType": '
+	'"INCLUDE", "NonKeyAttributes": [' || string_agg(format('"x%s"', i), ',') || ']}}]' FROM generate_series(1, 101) i))
+UNION ALL SELECT '5 HASH', create_with('a S, b S, c S, d S, e S', 'a HASH',
+	', "GlobalSecondaryIndexes": [{"IndexName": "gsi", "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}, {"AttributeName": "b", "KeyType": "HASH"}, '
+	'{"AttributeName": "c", "KeyType": "HASH"}, {"AttributeName": "d", "KeyType": "HASH"}, {"AttributeName": "e", "KeyType": "HASH"}], "Projection": '
+	'{"ProjectionType": "ALL"}}]');
 SELECT what, create_with('a S', 'a HASH', ', ' || what) FROM (VALUES
   ('"ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}'), ('"ProvisionedThroughput": {"ReadCapacityUnits": 1}'),
   ('"ProvisionedThroughput": {"ReadCapacityUnits": 0, "WriteCapacityUnits": 1}'),
@@ -196,9 +214,11 @@ SELECT t, attempt('DescribeContinuousBackups', json_build_object('TableName', t)
 -- what is stored to be described: the units of a table on demand, and of its indexes
 SELECT stable(dyn_request('CreateTable', '{"TableName": "stored", "BillingMode": "PAY_PER_REQUEST",
 	"AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}, {"AttributeName": "g", "AttributeType": "S"}],
-  "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}], "OnDemandThroughput": {"MaxReadRequestUnits": 10, "MaxWriteRequestUnits": 20}, "WarmThroughput": {"ReadUnitsPerSecond": 13000, "WriteUnitsPerSecond": 5000},
+  "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}], "OnDemandThroughput": {"MaxReadRequestUnits": 10, "MaxWriteRequestUnits": 20},
+  "WarmThroughput": {"ReadUnitsPerSecond": 13000, "WriteUnitsPerSecond": 5000},
   "SSESpecification": {"Enabled": true, "SSEType": "KMS"}, "TableClass": "STANDARD",
-  "GlobalSecondaryIndexes": [{"IndexName": "gsi", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}, "OnDemandThroughput": {"MaxReadRequestUnits": 5}, "WarmThroughput": {"ReadUnitsPerSecond": 12001}}]}'));
+  "GlobalSecondaryIndexes": [{"IndexName": "gsi", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"},
+    "OnDemandThroughput": {"MaxReadRequestUnits": 5}, "WarmThroughput": {"ReadUnitsPerSecond": 12001}}]}'));
 SELECT arguments('stored');
 CREATE FUNCTION stored() RETURNS text LANGUAGE sql AS $$
   SELECT concat_ws(' ', t ->> 'OnDemandThroughput', t ->> 'WarmThroughput', t ->> 'SSEDescription', t #>> '{BillingModeSummary,BillingMode}',
@@ -213,7 +233,8 @@ SELECT attempt('UpdateTable', '{"TableName": "stored", ' || change || '}'), stor
   ('"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "gsi", "OnDemandThroughput": {"MaxWriteRequestUnits": 6}}}]'),
   ('"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "gsi", "WarmThroughput": {"ReadUnitsPerSecond": 12002}}}]'),
   -- what one mode of billing has the other one loses
-  ('"BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 2}, "GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "gsi", "ProvisionedThroughput": {"ReadCapacityUnits": 3, "WriteCapacityUnits": 4}}}]'),
+  ('"BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 2}, '
+    '"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "gsi", "ProvisionedThroughput": {"ReadCapacityUnits": 3, "WriteCapacityUnits": 4}}}]'),
   ('"OnDemandThroughput": {"MaxReadRequestUnits": 1}'), ('"BillingMode": "PAY_PER_REQUEST"'),
   ('"BillingMode": "PAY_PER_REQUEST", "OnDemandThroughput": {"MaxReadRequestUnits": 2}')) v (change);
 -- sizes: nothing in it, something in it, and of an index without entries

@@ -74,8 +74,10 @@ CREATE FUNCTION create_index(attributes text, more text DEFAULT '', key text DEF
 \set units ', "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 6}'
 SELECT attempt(create_index('', :'units'));
 SELECT attempt(create_index(', "AttributeDefinitions": [{"AttributeName": "city", "AttributeType": "S"}]', :'units'));
-SELECT attempt(create_index(', "AttributeDefinitions": [{"AttributeName": "city", "AttributeType": "S"}, {"AttributeName": "n", "AttributeType": "N"}, {"AttributeName": "x", "AttributeType": "N"}]', :'units'));
-SELECT attempt(create_index(', "AttributeDefinitions": [{"AttributeName": "city", "AttributeType": "S"}, {"AttributeName": "n", "AttributeType": "N"}, {"AttributeName": "pk", "AttributeType": "N"}]', :'units'));
+SELECT attempt(create_index(', "AttributeDefinitions": [{"AttributeName": "city", "AttributeType": "S"}, {"AttributeName": "n", "AttributeType": "N"}, '
+	'{"AttributeName": "x", "AttributeType": "N"}]', :'units'));
+SELECT attempt(create_index(', "AttributeDefinitions": [{"AttributeName": "city", "AttributeType": "S"}, {"AttributeName": "n", "AttributeType": "N"}, '
+	'{"AttributeName": "pk", "AttributeType": "N"}]', :'units'));
 SELECT attempt(create_index(:'attributes'));
 SELECT attempt(create_index(', "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "B"}, {"AttributeName": "n", "AttributeType": "N"}]',
 	:'units', 'pk'));
@@ -110,7 +112,8 @@ SELECT settings('app'), i.* FROM indexes('app') i;
 SELECT attempt('{"TableName": "app", "BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}}');
 SELECT attempt('{"TableName": "app", "GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "city",
 	"ProvisionedThroughput": {"ReadCapacityUnits": 7, "WriteCapacityUnits": 6}}}]}');
-SELECT attempt('{"TableName": "app", "BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}, "GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "city", "ProvisionedThroughput": {"ReadCapacityUnits": 7, "WriteCapacityUnits": 6}}}]}');
+SELECT attempt('{"TableName": "app", "BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
+	"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "city", "ProvisionedThroughput": {"ReadCapacityUnits": 7, "WriteCapacityUnits": 6}}}]}');
 SELECT settings('app'), i.* FROM indexes('app') i;
 
 -- deleted, in a savepoint that is kept, with settings in the same request
@@ -132,7 +135,9 @@ SELECT settings('app');
 -- a temporary table is out of a worker's reach
 CREATE TEMP TABLE passing (item dyn_item NOT NULL, pk text COLLATE "C" PRIMARY KEY);
 CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON passing FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
-SELECT attempt('{"TableName": "passing", "AttributeDefinitions": [{"AttributeName": "a", "AttributeType": "S"}], "GlobalSecondaryIndexUpdates": [{"Create": {"IndexName": "a-index", "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}}]}');
+SELECT attempt('{"TableName": "passing", "AttributeDefinitions": [{"AttributeName": "a", "AttributeType": "S"}],
+	"GlobalSecondaryIndexUpdates": [{"Create": {"IndexName": "a-index", "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}],
+	"Projection": {"ProjectionType": "ALL"}}}]}');
 
 \set VERBOSITY terse
 DROP SCHEMA request_update CASCADE;

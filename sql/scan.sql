@@ -43,7 +43,9 @@ SELECT c, (why(c)).* FROM unnest(ARRAY['dyn_scan(NULL)', 'dyn_scan(''nope'')', '
   'dyn_scan(''mov'', vals => ''{":x":{"S":"x"}}'')', 'dyn_scan(''mov'', select_mode => ''COUNT'')', 'dyn_scan(''mov'', forward => false)']) c;
 
 -- S06: segments of table and index are disjoint and together complete, in pages too
-SELECT dyn_create_table('seg', 'p S', 's N', global_indexes => '{"Groups":{"partition_key":["g N"],"sort_key":["b B"],"projection":"ALL"},"Many":{"partition_key":["g N","p S"],"projection":"KEYS_ONLY"},"Single":{"partition_key":"u B","projection":"KEYS_ONLY"}}');
+SELECT dyn_create_table('seg', 'p S', 's N',
+	global_indexes => '{"Groups":{"partition_key":["g N"],"sort_key":["b B"],"projection":"ALL"},"Many":{"partition_key":["g N","p S"],"projection":"KEYS_ONLY"},
+	"Single":{"partition_key":"u B","projection":"KEYS_ONLY"}}');
 SELECT count(dyn_put('seg', jsonb_build_object('p', 'p' || c, 's', s, 'g', (c * s) % 17, 'pad', repeat('x', c))::dyn_item)) FROM generate_series(1, 40) c,
 	generate_series(1, 1 + c * c / 10) s;
 SELECT count(dyn_update('seg', jsonb_build_object('p', 'p' || c, 's', s), 'SET u = :u, b = :b',
@@ -86,7 +88,9 @@ SELECT n, count(*) FILTER (WHERE state IS NULL) AS accepted, count(*) FILTER (WH
 	FROM generate_series(1, 3) n, generate_series(0, 3) segment,
   LATERAL why(format('dyn_scan(''seg'', segment => %s, total_segments => 4, start_key => %L)', segment, jsonb_build_object('p', 'p' || n, 's', 1)::dyn_item))
     GROUP BY n ORDER BY n;
-SELECT count(*) FILTER (WHERE state IS NULL) AS accepted FROM generate_series(0, 3) segment, LATERAL why(format('dyn_scan(''seg'', index_name => ''Groups'', segment => %s, total_segments => 4, start_key => ''{"g":{"N":"5.0"},"b":{"B":"AA=="},"p":{"S":"nope"},"s":{"N":"1"}}'')', segment));
+SELECT count(*) FILTER (WHERE state IS NULL) AS accepted FROM generate_series(0, 3) segment,
+	LATERAL why(format('dyn_scan(''seg'', index_name => ''Groups'', segment => %s, total_segments => 4, start_key => ''{"g":{"N":"5.0"},"b":{"B":"AA=="},'
+	'"p":{"S":"nope"},"s":{"N":"1"}}'')', segment));
 -- segments do not depend on how a number is written
 SELECT count(DISTINCT id) FROM generate_series(0, 3) segment, LATERAL (SELECT i->>'g' AS id
 	FROM dyn_scan('seg', filter => 'g = :g', vals => '{":g":{"N":"10"}}', index_name => 'Groups', segment => segment, total_segments => 4) i) x;

@@ -40,8 +40,11 @@ SELECT n, f, why(format(f, deep('a', n), nested(n))) FROM generate_series(31, 32
 	'count(*) FROM dyn_scan(''sv'', filter => ''d = :d'', vals => format(''{":d":%%s}'', %2$L)::dyn_item)',
 	'count(*) FROM dyn_execute(''UPDATE sv SET e = ? WHERE pk = ''''a'''''', format(''[%%s]'', %2$L))',
 	'count(*) FROM dyn_execute(''UPDATE sv SET e = ? WHERE pk = ''''a'''''', ARRAY[%2$L]::dyn_value[])',
-	'dyn_transact(format(''[{"Put":{"TableName":"sv","Item":%%s}}]'', %1$L))', 'dyn_transact(format(''[{"Update":{"TableName":"sv","Key":{"pk":{"S":"a"}},"UpdateExpression":"SET d = :d","ExpressionAttributeValues":{":d":%%s}}}]'', %2$L))',
-	'dyn_transact(format(''[{"ConditionCheck":{"TableName":"sv","Key":{"pk":{"S":"a"}},"ConditionExpression":"d <> :d","ExpressionAttributeValues":{":d":%%s}}}]'', %2$L))']) f ORDER BY f, n;
+	'dyn_transact(format(''[{"Put":{"TableName":"sv","Item":%%s}}]'', %1$L))',
+	'dyn_transact(format(''[{"Update":{"TableName":"sv","Key":{"pk":{"S":"a"}},"UpdateExpression":"SET d = :d","ExpressionAttributeValues":{":d":%%s}}}]'', '
+	'%2$L))',
+	'dyn_transact(format(''[{"ConditionCheck":{"TableName":"sv","Key":{"pk":{"S":"a"}},"ConditionExpression":"d <> :d",'
+		'"ExpressionAttributeValues":{":d":%%s}}}]'', %2$L))']) f ORDER BY f, n;
 -- input, casts, statements of SQL
 INSERT INTO sv VALUES (deep('old', 32)::dyn_item);
 INSERT INTO sv (item) SELECT ('{"pk":"jsonb","d":' || repeat('[', 32) || repeat(']', 32) || '}')::jsonb;

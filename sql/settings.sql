@@ -48,7 +48,8 @@ SELECT arguments('settings_elsewhere.moved');
 SELECT dyn_create_table('hand', 'pk S');
 CREATE FUNCTION write(argument text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
-  EXECUTE format('CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON hand FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys(''pk S'', %L)', argument);
+  EXECUTE format('CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON hand FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys(''pk S'',
+    %L)', argument);
   RETURN dyn_describe_table('hand') ->> 'Placement';
 EXCEPTION WHEN OTHERS THEN
   RETURN coalesce(dyn_error_name(SQLSTATE), SQLSTATE) || ': ' || SQLERRM;

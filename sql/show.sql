@@ -9,7 +9,8 @@ SELECT count(dyn_put('shop', item)) FROM (VALUES
   ('{"PK":"CUSTOMER#ada","SK":"CUSTOMER#ada","Type":"Customer","Name":"Ada Lovelace","Email":"ada@example.org"}'::jsonb),
   ('{"PK":"CUSTOMER#ada","SK":"ORDER#2023-02","Type":"Order","Total":12.50,"GSI1PK":"ORDER#2023-02","GSI1SK":"ORDER","Lines":[1,{"a":null}]}'),
   ('{"PK":"CUSTOMER#ada","SK":"ORDER#2023-01","Type":"Order","Total":7,"GSI1PK":"ORDER#2023-01","GSI1SK":"ORDER"}'),
-  ('{"PK":"ITEM#1","SK":"ORDER#2023-01","Type":"Item","Title":"A long title that does not fit into what a value may take","GSI1PK":"ORDER#2023-01","GSI1SK":"ITEM#1"}'),
+  ('{"PK":"ITEM#1","SK":"ORDER#2023-01","Type":"Item","Title":"A long title that does not fit into what a value may take","GSI1PK":"ORDER#2023-01",
+    "GSI1SK":"ITEM#1"}'),
   ('{"PK":"ITEM#2","SK":"ORDER#2023-01","Type":"Item","Title":"漢字の題名","GSI1PK":"ORDER#2023-01","GSI1SK":"ITEM#2","Gift":true}'),
   ('{"PK":"PLACE","SK":"b","Country":"UK","City":"London","Number":10}'), ('{"PK":"PLACE","SK":"a","Country":"UK","City":"London","Number":9.5}'),
   ('{"PK":"PLACE","SK":"c","Country":"UK","City":"Leeds","Number":1}')) v (item);
@@ -20,12 +21,14 @@ SELECT dyn_table_chart('shop', 'Places', max_attributes => 0);
 SELECT dyn_table_chart('shop', max_items => 3, max_attributes => 1, value_width => 10);
 SELECT dyn_table_chart('shop', value_width => 4, max_attributes => 1, max_items => 8);
 -- no line is wider than the terminal, whose widths of characters are those of the server
-CREATE FUNCTION columns_of(line text) RETURNS bigint LANGUAGE sql AS $$ SELECT sum(CASE WHEN c ~ '[　-鿿가-힣＀-￠😀-🙏]' THEN 2 WHEN c ~ '[\u0300-\u036f\u200d]'
+CREATE FUNCTION columns_of(line text) RETURNS bigint LANGUAGE sql AS $$
+	SELECT sum(CASE WHEN c ~ '[　-鿿가-힣＀-￠😀-🙏]' THEN 2 WHEN c ~ '[\u0300-\u036f\u200d]'
 	THEN 0 ELSE 1 END) FROM regexp_split_to_table(line, '') c $$;
 SELECT dyn_table_chart('shop', max_items => 5, width => 40);
 SELECT dyn_table_chart('shop', 'Places', width => 20);
 SELECT dyn_create_table('wide', 'p S', 's S');
-SELECT count(dyn_put('wide', jsonb_build_object('p', 'コレクション' || i % 3, 's', repeat('漢字', i), 'e', repeat('😀', i * 2), 'é' || repeat(U&'e\0301', i),
+SELECT count(dyn_put('wide', jsonb_build_object('p', 'コレクション' || i % 3, 's', repeat('漢字', i), 'e', repeat('😀', i * 2), 'é' ||
+	repeat(U&'e\0301', i),
 	repeat('x', i * 3), 'text', repeat('one two, ', i)))) FROM generate_series(1, 12) i;
 SELECT dyn_table_chart('wide', max_items => 6, width => 48);
 SELECT w AS wider_than, line FROM generate_series(40, 120) w, dyn_table_chart('wide', width => w) line WHERE columns_of(line) > w;
@@ -39,7 +42,8 @@ SELECT dyn_table_chart('narrow', width => 21);
 SELECT dyn_create_table('odd', 'p B');
 SELECT dyn_put('odd', '{"p":{"B":"AAEC"},"s":{"S":"a\u0000b\nc\u007f\u200b\u0301"},"set":{"NS":["3","1"]},"":{"S":"x"}}');
 SELECT dyn_put('odd', '{"p":{"B":"AAEC"},"s":{"S":"a\u0000b\nc\u007f\u0301|"},"set":{"NS":["3","1"]},"name\nof\u0000it":{"S":""}}');
-SELECT dyn_put('odd', '{"p":{"B":"AAED"},"clear":{"S":"\u001b[2J\u009b2J\u0085\u0090x\u009c"},"turn":{"S":"\u202egnihton\u202c\u2067\u200f"},"list":{"L":[{"S":"\u001b\u009b\u2028"}]},"tag\udb40\udc41\u009b":{"S":"\u00ad\ufeff"},"family":{"S":"👩‍👧"}}');
+SELECT dyn_put('odd', '{"p":{"B":"AAED"},"clear":{"S":"\u001b[2J\u009b2J\u0085\u0090x\u009c"},"turn":{"S":"\u202egnihton\u202c\u2067\u200f"},
+	"list":{"L":[{"S":"\u001b\u009b\u2028"}]},"tag\udb40\udc41\u009b":{"S":"\u00ad\ufeff"},"family":{"S":"👩‍👧"}}');
 SELECT dyn_table_chart('odd', value_width => 80);
 SELECT dyn_table_chart('odd', format => 'markdown', value_width => 80);
 SELECT line AS unsafe FROM dyn_table_chart('odd') line WHERE line ~ U&'[\0001-\001f\007f-\009f\200e\200f\202a-\202e\2066-\2069\feff]';

@@ -83,7 +83,9 @@ SELECT dyn_transact('[{"ConditionCheck":{"TableName":"app","Key":{"pk":{"S":"gon
 	{"Delete":{"TableName":"app","Key":{"pk":{"S":"gone"},"sk":{"N":"2"}}}}, {"Put":{"TableName":"app","Item":{"pk":{"S":"t"},"sk":{"N":"1"}}}}]');
 SELECT pk, sk FROM app WHERE pk IN ('gone', 't');
 -- tokens are in the table that nodes share, by the role's name
-CREATE FUNCTION add_one(token text) RETURNS boolean LANGUAGE sql AS $$ SELECT dyn_transact('[{"Update":{"TableName":"app","Key":{"pk":{"S":"t"},"sk":{"N":"1"}},"UpdateExpression":"ADD n :n","ExpressionAttributeValues":{":n":{"N":"1"}}}}]', token) $$;
+CREATE FUNCTION add_one(token text) RETURNS boolean LANGUAGE sql AS $$
+	SELECT dyn_transact('[{"Update":{"TableName":"app","Key":{"pk":{"S":"t"},"sk":{"N":"1"}},"UpdateExpression":"ADD n :n",
+	"ExpressionAttributeValues":{":n":{"N":"1"}}}}]', token) $$;
 SELECT add_one('once'), add_one('once');
 SELECT dyn_get('app', key('t', 1)) ->> 'n' AS n;
 SELECT role = current_user AS by_name, token FROM dynamo_internal.shared_tokens;

@@ -362,7 +362,8 @@ SELECT odd('no key', 'ALTER TABLE odd DROP CONSTRAINT odd_pkey');
 SELECT odd('fine 3', 'ALTER TABLE odd ADD PRIMARY KEY (pk)');
 SELECT odd('nullable', 'ALTER TABLE odd ALTER item DROP NOT NULL');
 SELECT odd('no trigger', 'ALTER TABLE odd ALTER item SET NOT NULL; DROP TRIGGER "~dynamo_keys" ON odd');
-SELECT odd('not ours', 'CREATE TRIGGER "~dynamo_keys" BEFORE UPDATE ON odd FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger(); ALTER TABLE odd DISABLE TRIGGER ALL');
+SELECT odd('not ours', 'CREATE TRIGGER "~dynamo_keys" BEFORE UPDATE ON odd FOR EACH ROW
+	EXECUTE FUNCTION suppress_redundant_updates_trigger(); ALTER TABLE odd DISABLE TRIGGER ALL');
 SELECT odd('fine 4', 'DROP TRIGGER "~dynamo_keys" ON odd; ' || arguments('pk S'));
 SELECT odd('text', 'ALTER TABLE odd ALTER item TYPE text');
 SELECT odd('renamed', 'ALTER TABLE odd RENAME item TO thing; ALTER TABLE odd ALTER thing DROP NOT NULL; ALTER TABLE odd ADD COLUMN item text');

@@ -104,7 +104,8 @@ SET ROLE rights_all;
 SELECT dyn_create_table('forged', 'pk S');
 GRANT SELECT ON forged TO PUBLIC;
 CREATE FUNCTION forge(label text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
-	EXECUTE format('CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON forged FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys(''pk S'', %L)',
+	EXECUTE format('CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON forged FOR EACH ROW
+		EXECUTE FUNCTION dynamo_internal.derive_keys(''pk S'', %L)',
 		format('{"settings":{"streams":[{"label":%s,"view_type":"KEYS_ONLY","shards":1}]}}', label));
 END $$;
 SELECT forge('253402300800000');

@@ -93,8 +93,10 @@ SELECT count(*) FROM news();
 SELECT count(*), count(DISTINCT sequence_number), count(*) FILTER (WHERE keys ->> 'sk' = 'rolled back') AS rolled_back FROM dyn_read_stream('app');
 
 -- ST12: a record of each item of a transaction, and of a batch; none of conditions
-SELECT dyn_transact('[{"Put":{"TableName":"app","Item":{"pk":{"S":"d"},"sk":{"S":"1"}}}},{"Put":{"TableName":"app","Item":{"pk":{"S":"d"},"sk":{"S":"2"}}}},{"Put":{"TableName":"app","Item":{"pk":{"S":"d"},"sk":{"S":"3"}}}},
-  {"ConditionCheck":{"TableName":"app","Key":{"pk":{"S":"d"},"sk":{"S":"absent"}},"ConditionExpression":"attribute_not_exists(pk)"}},{"Delete":{"TableName":"app","Key":{"pk":{"S":"d"},"sk":{"S":"absent too"}}}}]');
+SELECT dyn_transact('[{"Put":{"TableName":"app","Item":{"pk":{"S":"d"},"sk":{"S":"1"}}}},{"Put":{"TableName":"app","Item":{"pk":{"S":"d"},"sk":{"S":"2"}}}},
+	{"Put":{"TableName":"app","Item":{"pk":{"S":"d"},"sk":{"S":"3"}}}},
+  {"ConditionCheck":{"TableName":"app","Key":{"pk":{"S":"d"},"sk":{"S":"absent"}},"ConditionExpression":"attribute_not_exists(pk)"}},
+  {"Delete":{"TableName":"app","Key":{"pk":{"S":"d"},"sk":{"S":"absent too"}}}}]');
 SELECT dyn_request('BatchWriteItem',
 	'{"RequestItems":{"app":[{"PutRequest":{"Item":{"pk":{"S":"d"},"sk":{"S":"4"}}}},{"DeleteRequest":{"Key":{"pk":{"S":"d"},"sk":{"S":"1"}}}}]}}');
 CALL dyn_collect_streams() \gset
@@ -102,10 +104,13 @@ SELECT event, keys FROM news() ORDER BY keys, event;
 -- of entities too: none of checks, of what is absent, and of an update that changes nothing
 SELECT dyn_create_entity('app', 'Line', '{"pk": "LINE#<Doc>", "sk": "<No:03>"}', '{"Doc": "S", "No": "N integer"}');
 SELECT dyn_put_entity('app', 'Line', '{"Doc": "f", "No": 1}'::jsonb), dyn_put_entity('app', 'Line', '{"Doc": "f", "No": 2}'::jsonb);
-SELECT dyn_transact('[{"PutEntity":{"TableName":"app","Entity":"Line","Attributes":{"Doc":{"S":"f"},"No":{"N":"3"}}}},{"UpdateEntity":{"TableName":"app","Entity":"Line","Attributes":{"Doc":{"S":"f"},"No":{"N":"1"}},"UpdateExpression":"SET v = Doc"}},
-  {"UpdateEntity":{"TableName":"app","Entity":"Line","Attributes":{"Doc":{"S":"f"},"No":{"N":"2"}}}},{"CheckEntity":{"TableName":"app","Entity":"Line","Attributes":{"Doc":{"S":"f"},"No":{"N":"8"}},"ConditionExpression":"attribute_not_exists(pk)"}},
+SELECT dyn_transact('[{"PutEntity":{"TableName":"app","Entity":"Line","Attributes":{"Doc":{"S":"f"},"No":{"N":"3"}}}},
+	{"UpdateEntity":{"TableName":"app","Entity":"Line","Attributes":{"Doc":{"S":"f"},"No":{"N":"1"}},"UpdateExpression":"SET v = Doc"}},
+  {"UpdateEntity":{"TableName":"app","Entity":"Line","Attributes":{"Doc":{"S":"f"},"No":{"N":"2"}}}},
+  {"CheckEntity":{"TableName":"app","Entity":"Line","Attributes":{"Doc":{"S":"f"},"No":{"N":"8"}},"ConditionExpression":"attribute_not_exists(pk)"}},
   {"DeleteEntity":{"TableName":"app","Entity":"Line","Attributes":{"Doc":{"S":"f"},"No":{"N":"9"}}}}]');
-SELECT dyn_batch_write('app', entities => '[{"DeleteEntity":{"Entity":"Line","Attributes":{"Doc":{"S":"f"},"No":{"N":"2"}}}},{"PutEntity":{"Entity":"Line","Attributes":{"Doc":{"S":"f"},"No":{"N":"4"}}}}]');
+SELECT dyn_batch_write('app', entities => '[{"DeleteEntity":{"Entity":"Line","Attributes":{"Doc":{"S":"f"},"No":{"N":"2"}}}},
+	{"PutEntity":{"Entity":"Line","Attributes":{"Doc":{"S":"f"},"No":{"N":"4"}}}}]');
 SELECT dyn_drop_entity('app', 'Line');
 CALL dyn_collect_streams() \gset
 SELECT event, keys, new FROM news() ORDER BY keys, event;

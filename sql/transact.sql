@@ -20,15 +20,20 @@ END $$;
 -- X01, X03 all four kinds over two tables, each with its own names and values
 SELECT dyn_transact('[
   {"Put": {"TableName": "tab", "Item": {"p": {"S": "put"}, "sk": {"S": "a"}, "n": {"N": "1"}}}},
-  {"Put": {"TableName": "other", "Item": {"p": {"S": "upd"}, "s": {"SS": ["b", "a"]}, "nul": {"S": "x\u0000y"}}, "ConditionExpression": "attribute_not_exists(p)"}},
-  {"Update": {"TableName": "tab", "Key": {"p": {"S": "upd"}, "sk": {"S": "a"}}, "UpdateExpression": "SET #v = :v", "ExpressionAttributeNames": {"#v": "value"}, "ExpressionAttributeValues": {":v": {"N": "1"}}}},
-  {"Update": {"TableName": "tab", "Key": {"p": {"S": "upd"}, "sk": {"S": "b"}}, "UpdateExpression": "SET #v = :v", "ExpressionAttributeNames": {"#v": "other"}, "ExpressionAttributeValues": {":v": {"S": "one"}}}}]');
+  {"Put": {"TableName": "other", "Item": {"p": {"S": "upd"}, "s": {"SS": ["b", "a"]}, "nul": {"S": "x\u0000y"}},
+    "ConditionExpression": "attribute_not_exists(p)"}},
+  {"Update": {"TableName": "tab", "Key": {"p": {"S": "upd"}, "sk": {"S": "a"}}, "UpdateExpression": "SET #v = :v",
+    "ExpressionAttributeNames": {"#v": "value"}, "ExpressionAttributeValues": {":v": {"N": "1"}}}},
+  {"Update": {"TableName": "tab", "Key": {"p": {"S": "upd"}, "sk": {"S": "b"}}, "UpdateExpression": "SET #v = :v",
+    "ExpressionAttributeNames": {"#v": "other"}, "ExpressionAttributeValues": {":v": {"S": "one"}}}}]');
 SELECT state();
 SELECT item FROM other;
 SELECT dyn_transact('[
-  {"ConditionCheck": {"TableName": "other", "Key": {"p": {"S": "upd"}}, "ConditionExpression": "contains(s, :a)", "ExpressionAttributeValues": {":a": {"S": "a"}}}},
+  {"ConditionCheck": {"TableName": "other", "Key": {"p": {"S": "upd"}}, "ConditionExpression": "contains(s, :a)",
+    "ExpressionAttributeValues": {":a": {"S": "a"}}}},
   {"ConditionCheck": {"TableName": "other", "Key": {"p": {"S": "none"}}, "ConditionExpression": "attribute_not_exists(p)"}},
-  {"Delete": {"TableName": "tab", "Key": {"p": {"S": "put"}, "sk": {"S": "a"}}, "ConditionExpression": "n = :one", "ExpressionAttributeValues": {":one": {"N": "1.0"}}}},
+  {"Delete": {"TableName": "tab", "Key": {"p": {"S": "put"}, "sk": {"S": "a"}}, "ConditionExpression": "n = :one",
+    "ExpressionAttributeValues": {":one": {"N": "1.0"}}}},
   {"Delete": {"TableName": "tab", "Key": {"p": {"S": "none"}, "sk": {"S": "a"}}}},
   {"Update": {"TableName": "tab", "Key": {"p": {"S": "none"}, "sk": {"S": "b"}}, "UpdateExpression": "REMOVE x"}},
   {"Update": {"TableName": "tab", "Key": {"p": {"S": "upd"}, "sk": {"S": "b"}}, "UpdateExpression": "REMOVE x"}}]');
@@ -95,7 +100,8 @@ SELECT (why(format('dyn_transact(%L)', bad))).* FROM (VALUES
  ('[{"Update":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"S":"a"}}}}]'), ('[{"Delete":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"X":"a"}}}}]'),
  ('[{"Delete":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":"a"}}}]'),
  ('[{"Delete":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"S":"a"}},"ConditionExpression":"#a = :b","ExpressionAttributeNames":{"#a":1}}}]'),
- ('[{"Delete":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"S":"a"}},"ConditionExpression":"attribute_exists(#a)","ExpressionAttributeNames":{"#a":"p","#a":"p"}}}]'),
+ ('[{"Delete":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"S":"a"}},"ConditionExpression":"attribute_exists(#a)",'
+   '"ExpressionAttributeNames":{"#a":"p","#a":"p"}}}]'),
  ('[{"Delete":{"TableName":"t\u0000b","Key":{"p":{"S":"a"},"sk":{"S":"a"}}}}]'),
  ('[{"Delete":{"TableName":"none","Key":{"p":{"S":"a"},"sk":{"S":"a"}}}}]')) v (bad);
 SELECT (why('dyn_transact(NULL)')).*;
@@ -248,14 +254,18 @@ ALTER TABLE part0 DROP extra;
 ALTER TABLE part ATTACH PARTITION part0 FOR VALUES IN ('a', 'b');
 CREATE TABLE part1 PARTITION OF part FOR VALUES IN ('c');
 CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON part FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('p S');
-SELECT dyn_transact('[{"Put":{"TableName":"part","Item":{"p":{"S":"a"}}}},{"Delete":{"TableName":"part","Key":{"p":{"S":"b"}}}},{"Delete":{"TableName":"part","Key":{"p":{"S":"c"}}}},{"Delete":{"TableName":"part","Key":{"p":{"S":"nowhere"}}}}]');
+SELECT dyn_transact('[{"Put":{"TableName":"part","Item":{"p":{"S":"a"}}}},{"Delete":{"TableName":"part","Key":{"p":{"S":"b"}}}},
+	{"Delete":{"TableName":"part","Key":{"p":{"S":"c"}}}},{"Delete":{"TableName":"part","Key":{"p":{"S":"nowhere"}}}}]');
 SELECT tableoid::regclass, item FROM part;
 
 -- X10 reads: in order, NULL for what is not there, each with its own projection
 SELECT dyn_transact_get('[{"Get":{"TableName":"tab","Key":{"p":{"S":"d2"},"sk":{"S":"a"}},"ProjectionExpression":"#n","ExpressionAttributeNames":{"#n":"n"}}},
-  {"Get":{"TableName":"tab","Key":{"p":{"S":"none"},"sk":{"S":"a"}}}}, {"Get":{"TableName":"other","Key":{"p":{"S":"upd"}}}}, {"Get":{"TableName":"tab","Key":{"p":{"S":"d1"},"sk":{"S":"a"}},"ProjectionExpression":"nothing"}}]');
-SELECT (why($$dyn_transact_get('[{"Get":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"S":"a"}}}},{"Get":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"S":"a"}}}}]')$$)).*;
-SELECT (why($$dyn_transact_get('[{"Get":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"S":"a"}}}},{"Get":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"N":"1"}}}}]')$$)).*;
+  {"Get":{"TableName":"tab","Key":{"p":{"S":"none"},"sk":{"S":"a"}}}}, {"Get":{"TableName":"other","Key":{"p":{"S":"upd"}}}},
+  {"Get":{"TableName":"tab","Key":{"p":{"S":"d1"},"sk":{"S":"a"}},"ProjectionExpression":"nothing"}}]');
+SELECT (why($$dyn_transact_get('[{"Get":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"S":"a"}}}},
+	{"Get":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"S":"a"}}}}]')$$)).*;
+SELECT (why($$dyn_transact_get('[{"Get":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"S":"a"}}}},
+	{"Get":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"N":"1"}}}}]')$$)).*;
 SELECT (why($$dyn_transact_get('[{"Get":{"TableName":"tab","Key":{"p":{"S":"a"},"sk":{"S":"a"}},"ConditionExpression":"a"}}]')$$)).*;
 SELECT (why($$dyn_transact_get('[{"Put":{}}]')$$)).*;
 SELECT (why($$dyn_transact_get('[]')$$)).*;

@@ -3,7 +3,9 @@
 CREATE SCHEMA transfer_export;
 SET search_path = transfer_export, public;
 SELECT dyn_create_table('app', 'pk S', 'sk N');
-SELECT written FROM dyn_import_lines('app', e'{"pk":{"S":"b"},"sk":{"N":"2"},"Type":{"S":"User"},"v":{"M":{"l":{"L":[{"N":"1.50"},{"BOOL":false},{"NULL":true}]}}}}\n{"pk":{"S":"b"},"sk":{"N":"10"},"Type":{"S":"Order"}}\n'
+SELECT written FROM dyn_import_lines('app',
+	e'{"pk":{"S":"b"},"sk":{"N":"2"},"Type":{"S":"User"},"v":{"M":{"l":{"L":[{"N":"1.50"},{"BOOL":false},{"NULL":true}]}}}}\n{"pk":{"S":"b"},"sk":{"N":"10"},'
+	'"Type":{"S":"Order"}}\n'
 	'{"pk":{"S":"a"},"sk":{"N":"1"},"v":{"S":"quotes \\" \\\\ \\u0000 \\u0001 \\n ü"},"s":{"SS":["x","y"]},"b":{"BS":["AAE="]},"n":{"NS":["1","2"]}}');
 -- in the order of the keys
 SELECT dyn_export('app');

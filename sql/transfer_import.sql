@@ -29,7 +29,8 @@ SELECT written FROM dyn_import_lines('odd',
 SELECT item FROM odd ORDER BY "Item";
 SELECT written FROM dyn_import_lines('maps',
 	e'{"Item":{"M":{"a":{"S":"x"}}},"k":{"S":"bare, a map"}}\n{"Item":{"M":{"S":"x"},"k":{"S":"wrapped, an attribute M"}}}\n'
-	'{"Item":{"M":{"M":{"M":{"S":"x"}}},"k":{"S":"wrapped, a map M"}}}\n{"Item":{"M":{"M":{"M":{"S":{"S":"x"}}}}},"k":{"S":"bare, a map M with a map"}}\n{"Item":{"M":{}},"k":{"S":"bare, an empty map"}}\n'
+	'{"Item":{"M":{"M":{"M":{"S":"x"}}},"k":{"S":"wrapped, a map M"}}}\n'
+	'{"Item":{"M":{"M":{"M":{"S":{"S":"x"}}}}},"k":{"S":"bare, a map M with a map"}}\n{"Item":{"M":{}},"k":{"S":"bare, an empty map"}}\n'
 	'{"NewImage":{"BOOL":true},"k":{"S":"bare, like a change"}}\n{"Metadata":{"M":{"WriteTimestampMicros":{"N":"1"}}},"k":{"S":"bare, like metadata"}}');
 SELECT item FROM maps ORDER BY k;
 
@@ -37,7 +38,8 @@ SELECT item FROM maps ORDER BY k;
 SELECT * FROM dyn_import_lines('app',
 	e'{"Metadata":{"WriteTimestampMicros":{"N":"1"}},"Keys":{"pk":{"S":"a"},"sk":{"N":"1"}},"OldImage":{"pk":{"S":"a"},"sk":{"N":"1"}}}\n'
 	'{"Metadata":{"WriteTimestampMicros":1680109764000000},"Keys":{"pk":{"S":"a"},"sk":{"N":"7"}},"NewImage":{"pk":{"S":"a"},"sk":{"N":"7"}}}\n'
-	'{"Keys":{"pk":{"S":"a"},"sk":{"N":"2"}},"Metadata":{"WriteTimestampMicros":"3"},"OldImage":{"pk":{"S":"a"},"sk":{"N":"2"},"g":{"S":"x"}},"NewImage":{"pk":{"S":"a"},"sk":{"N":"2"},"g":{"S":"y"}}}\n'
+	'{"Keys":{"pk":{"S":"a"},"sk":{"N":"2"}},"Metadata":{"WriteTimestampMicros":"3"},"OldImage":{"pk":{"S":"a"},"sk":{"N":"2"},"g":{"S":"x"}},'
+	'"NewImage":{"pk":{"S":"a"},"sk":{"N":"2"},"g":{"S":"y"}}}\n'
 	'{"NewImage":{"pk":{"S":"b"},"sk":{"N":"1"}}}\n{"Keys":{"pk":{"S":"b"},"sk":{"N":"1"}}}\n{"Keys":{"pk":{"S":"never"},"sk":{"N":"1"}}}');
 SELECT item FROM app WHERE pk IN ('a', 'b') ORDER BY pk, sk;
 
@@ -75,7 +77,8 @@ SELECT * FROM why($$SELECT dyn_import_lines('app', '{"Keys":{"pk":{"S":"z"},"sk"
 SELECT count(*) FROM app WHERE pk = 'z';
 
 -- what only the write tells: the line is found
-CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.item ->> 'v' = 'refused' THEN RAISE 'not this one' USING DETAIL = 'It is refused.'; END IF; RETURN NEW; END $$;
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.item ->> 'v' = 'refused' THEN RAISE 'not this one'
+	USING DETAIL = 'It is refused.'; END IF; RETURN NEW; END $$;
 CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON app FOR EACH ROW EXECUTE FUNCTION refuse();
 SELECT string_agg(format('{"pk":{"S":"t"},"sk":{"N":"%s"},"v":{"S":"%s"}}', i, CASE WHEN i IN (77, 500) THEN 'refused' ELSE 'fine' END), e'\n' ORDER BY i)
 	AS lines FROM generate_series(1, 1000) i \gset
@@ -159,7 +162,8 @@ RESET default_transaction_read_only;
 
 -- formats: lines of plain JSON; numbers have all their digits
 SELECT dyn_create_table('fmt', 'pk S', 'sk N', global_indexes => '{"GSI1": {"partition_key": "g N"}, "GSI2": {"partition_key": "b B"}}');
-CREATE FUNCTION import_text(lines text, format text DEFAULT 'auto', types jsonb DEFAULT NULL, on_error text DEFAULT 'stop', OUT result text, OUT errors jsonb) LANGUAGE plpgsql AS $$
+CREATE FUNCTION import_text(lines text, format text DEFAULT 'auto', types jsonb DEFAULT NULL, on_error text DEFAULT 'stop', OUT result text, OUT errors jsonb)
+	LANGUAGE plpgsql AS $$
 BEGIN
 	TRUNCATE fmt;
 	SELECT format('items %s, written %s, kept %s, skipped %s', r.items, r.written, r.kept, r.skipped), r.errors INTO result, errors
@@ -170,9 +174,11 @@ BEGIN
 	PERFORM import_text(lines, format);
 	RETURN QUERY SELECT item FROM fmt ORDER BY pk, sk;
 END $$;
-SELECT * FROM import_text(e'\ufeff \r\n{"pk":"a","sk":12345678901234567890123456789012345678,"n":-1.50e3,"yes":true,"no":false,"none":null,"l":[1,"a",{"m":[]}],"m":{"S":"x"},"\\u00e9":"\\u0000\\ud83d\\ude00"}\r\n\n{"m":{"a":1},"sk":2,"pk":"{\\"Item\\""}');
+SELECT * FROM import_text(e'\ufeff \r\n{"pk":"a","sk":12345678901234567890123456789012345678,"n":-1.50e3,"yes":true,"no":false,"none":null,"l":[1,"a",'
+	'{"m":[]}],"m":{"S":"x"},"\\u00e9":"\\u0000\\ud83d\\ude00"}\r\n\n{"m":{"a":1},"sk":2,"pk":"{\\"Item\\""}');
 SELECT item FROM fmt ORDER BY pk;
-SELECT * FROM import_text(e'{"pk":"a","sk":1}\n{"pk":{"S":"b"},"sk":{"N":"2"}}\n{"pk":"a"\n{"pk":"a","sk":123456789012345678901234567890123456789}\n{"pk":"a","sk":"2"}\n5\n{"pk":"","sk":1}\n{"pk":"b","sk":1,"pk":"c"}', on_error => 'skip');
+SELECT * FROM import_text(e'{"pk":"a","sk":1}\n{"pk":{"S":"b"},"sk":{"N":"2"}}\n{"pk":"a"\n{"pk":"a","sk":123456789012345678901234567890123456789}\n{"pk":"a",'
+	'"sk":"2"}\n5\n{"pk":"","sk":1}\n{"pk":"b","sk":1,"pk":"c"}', on_error => 'skip');
 SELECT * FROM import_text(e'{"pk":{"S":"b"},"sk":{"N":"2"}}\n{"pk":"a","sk":1}', on_error => 'skip');
 SELECT * FROM import_text('{"pk":{"S":"b"},"sk":{"N":"2"}}', 'plain', on_error => 'skip');
 SELECT * FROM import_text('{"pk":"b","sk":2}', 'json', on_error => 'skip');
@@ -188,11 +194,14 @@ SELECT * FROM import_text(e'{"Metadata":5,"Keys":{"pk":{"S":"x"},"sk":{"N":"1"}}
 SELECT * FROM import_text(e'pk,sk,g,b,"a ""quoted"", name",formula\r\na,1,7,AAE=,"x, ""y""\r\nz",=1+1\r\n"b",2,,,,""\r\n\r\nc,3,,,"",@SUM(A1)\n');
 SELECT item FROM fmt ORDER BY pk;
 SELECT * FROM import_text(e'\ufeffsk,pk\n1,a\n2,"b"');
-SELECT * FROM import_text(e'pk,sk,n,yes,bin,list,map,ss,ns,bs,unset\na,1,1.50,TRUE,AAE=,"[1,""a"",null]","{""a"":{""S"":""x""}}","[""b"",""a""]","[2,1.0]","[""AAE=""]",\nb,2,,false,"",[],{},,,,', types =>
+SELECT * FROM import_text(e'pk,sk,n,yes,bin,list,map,ss,ns,bs,unset\na,1,1.50,TRUE,AAE=,"[1,""a"",null]","{""a"":{""S"":""x""}}","[""b"",""a""]","[2,1.0]",'
+	'"[""AAE=""]",\nb,2,,false,"",[],{},,,,', types =>
 	'{"n": "N", "yes": "BOOL", "bin": "B", "list": "L", "map": "M", "ss": "SS", "ns": "NS", "bs": "BS", "unset": "N"}');
 SELECT item FROM fmt ORDER BY pk;
 -- wrong records are named by the line where they begin
-SELECT result, e ->> 'line' AS line, e ->> 'message' AS message FROM import_text(e'pk,sk,n,l,s\nok,1,,,\na,1,x,,\na,x,,,\n,1,,,\na,1,,5,\na,1,,"[1],""w"":[2]",\na,1,,"[1",\na,1,,,5\na,1,,,"[1]"\na,1,,,"[""a"",""a""]"\na,1,,,[]\n'
+SELECT result, e ->> 'line' AS line, e ->> 'message' AS message
+	FROM import_text(e'pk,sk,n,l,s\nok,1,,,\na,1,x,,\na,x,,,\n,1,,,\na,1,,5,\na,1,,"[1],""w"":[2]",\na,1,,"[1",\na,1,,,5\na,1,,,"[1]"\na,1,,,"[""a"",""a""]"\n'
+	'a,1,,,[]\n'
 	'a,1\na,1,,,,\na"b,1,,,\n"a"b,1,,,\n"a\n\nb",x,,,\n"a",1,,"' || repeat('[', 5000) || e'",\na,\x01,,,\n"""",1,,,\nok,2,,,',
 	types => '{"n": "N", "l": "L", "s": "SS"}', on_error => 'skip'), jsonb_array_elements(errors) e;
 SELECT pk, sk FROM fmt ORDER BY pk, sk;
@@ -201,7 +210,9 @@ SELECT * FROM why($$SELECT import_text(e'pk,sk\na,1\nb,x')$$);
 SELECT w.state, w.message, w.detail FROM unnest('{"","a,b","pk,sk,pk","pk,sk,,x","pk,\"s\"k","\"pk,sk","pk,sk,\"a\n\u001b[31m\"","pk;sk"}'::text[]) WITH
 	ORDINALITY u (h, n), why(format('SELECT import_text(%L, ''csv'')', h)) w ORDER BY n;
 SELECT w.message FROM why($$SELECT import_text(e'pk,sk,"a\n\t","a\n\t"')$$) w;
-SELECT w.message, w.hint FROM unnest('{"[]","5","{\"A\": \"N\"}","{\"sk\": \"S\"}","{\"A\\\"\\n\": \"n\"}","{\"A\\\"\\n\": \"NULL\"}","{\"A\\\"\\n\": 5}","{\"A\\\"\\n\": {\"S\": 1}}","{\"sk\": \"N\"}"}'::text[]) WITH ORDINALITY u (t, n), why(format('SELECT import_text(e''pk,sk,"A""\n"\nx,1,y'', types => %L)', t)) w ORDER BY n;
+SELECT w.message, w.hint FROM unnest('{"[]","5","{\"A\": \"N\"}","{\"sk\": \"S\"}","{\"A\\\"\\n\": \"n\"}","{\"A\\\"\\n\": \"NULL\"}","{\"A\\\"\\n\": 5}",
+	"{\"A\\\"\\n\": {\"S\": 1}}","{\"sk\": \"N\"}"}'::text[]) WITH ORDINALITY u (t, n),
+	why(format('SELECT import_text(e''pk,sk,"A""\n"\nx,1,y'', types => %L)', t)) w ORDER BY n;
 SELECT * FROM why($$SELECT import_text('{"pk":"a","sk":1}', types => '{"n": "N"}')$$);
 -- what has no header with the keys is lines, as it was before
 SELECT * FROM import_text(e'pk,other\na,1', on_error => 'skip');
@@ -210,8 +221,10 @@ SELECT * FROM why($$SELECT import_text(e'{"pk"')$$);
 SELECT * FROM import_text(e'pk;sk\na;1', on_error => 'skip');
 
 -- the output of a scan, in one line or many; DynamoDB JSON, or plain JSON; items in an array; several pages
-SELECT * FROM stored(e'{\n    "Items": [\n        {\n            "pk": {\n                "S": "a]}\\\\\\""\n            },\n            "sk": {"N": "1"}\n        },\n {"pk":{"S":"b"},"sk":{"N":"2"}}\n    ],\n    "Count": 2,\n    "ScannedCount": 2,\n    "ConsumedCapacity": null\n}\n');
-SELECT * FROM stored('{"$metadata":{"httpStatusCode":200,"a":["]}"]},"Count":2,"Items":[{"pk":"a","sk":1,"m":{"S":5}},{"pk":"b","sk":2}],"LastEvaluatedKey":{"pk":"b"},"ScannedCount":-2.5e1}{"Items":[],"Count":0} {"Items":[{"sk":1,"pk":"c"}]}');
+SELECT * FROM stored(e'{\n    "Items": [\n        {\n            "pk": {\n                "S": "a]}\\\\\\""\n            },\n            "sk": {"N": "1"}\n'
+	'        },\n {"pk":{"S":"b"},"sk":{"N":"2"}}\n    ],\n    "Count": 2,\n    "ScannedCount": 2,\n    "ConsumedCapacity": null\n}\n');
+SELECT * FROM stored('{"$metadata":{"httpStatusCode":200,"a":["]}"]},"Count":2,"Items":[{"pk":"a","sk":1,"m":{"S":5}},{"pk":"b","sk":2}],
+	"LastEvaluatedKey":{"pk":"b"},"ScannedCount":-2.5e1}{"Items":[],"Count":0} {"Items":[{"sk":1,"pk":"c"}]}');
 SELECT * FROM stored(' [{"pk":{"S":"a"},"sk":{"N":"1"}}, {"Item":{"pk":{"S":"b"},"sk":{"N":"1"}}}]');
 SELECT result, errors FROM import_text('{"Items":[]}'), import_text('[]') AS i(r, e);
 SELECT result, e ->> 'item' AS item, e ->> 'message' AS message
@@ -219,8 +232,11 @@ SELECT result, e ->> 'item' AS item, e ->> 'message' AS message
 	repeat(']', 5000) || ',{"pk":{"S":"b"},"sk":{"N":"1"}}]}', on_error => 'skip'), jsonb_array_elements(errors) e;
 SELECT * FROM why($$SELECT import_text('{"Items":[{"pk":{"S":"a"},"sk":{"N":"1"}},{"pk":{"S":"b"},"sk":{"S":"1"}}]}')$$);
 -- cut in the middle, or wrong around the items: nothing can be skipped
-SELECT d, w.state, w.message, w.detail FROM unnest('{"{\"Items\":[{\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"1\"}},{\"pk\":{\"S\":","{\"Items\":[{\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"1\"}}","{\"Items\":[{\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"1\"}}]","{\"Items\":[","{","{\"Items\"","{\"Items\":","{\"Items\":[{\"a\\","{\"Items\":[}","{\"Items\":[,]}","{\"Items\":[{} {}]}",
-	"{\"Items\":[{},]}","{\"Count\":0}","{\"Items\":null}","{\"Items\":5}","{\"Items\":[]}x","{\"Items\":[],}","{\"Items\":[],\"Items\":[]}","{\"Items\" [}","{Items:[]}","x","","[","[1","{\"a\":}","{\"Items\":[]]"}'::text[]) WITH ORDINALITY u (d, n),
+SELECT d, w.state, w.message, w.detail FROM unnest('{"{\"Items\":[{\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"1\"}},{\"pk\":{\"S\":",
+	"{\"Items\":[{\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"1\"}}","{\"Items\":[{\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"1\"}}]","{\"Items\":[","{","{\"Items\"",
+	"{\"Items\":","{\"Items\":[{\"a\\","{\"Items\":[}","{\"Items\":[,]}","{\"Items\":[{} {}]}",
+	"{\"Items\":[{},]}","{\"Count\":0}","{\"Items\":null}","{\"Items\":5}","{\"Items\":[]}x","{\"Items\":[],}",
+	"{\"Items\":[],\"Items\":[]}","{\"Items\" [}","{Items:[]}","x","","[","[1","{\"a\":}","{\"Items\":[]]"}'::text[]) WITH ORDINALITY u (d, n),
 	why(format('SELECT import_text(%L, ''document'', on_error => ''skip'')', d)) w ORDER BY n;
 
 -- documents of other kinds: items over several lines, arrays, bodies of BatchWriteItem; errors have the line where the item begins
@@ -231,17 +247,24 @@ SELECT result, errors FROM import_text(e'{\n"pk":{"S":"a"},\n"sk":{"N":"1"}}\n\n
 SELECT * FROM why($$SELECT import_text(e'{\n"pk":{"S":"a"},\n"sk":{"N":"1"}}\n{"pk":{"S":"a"}}')$$);
 -- a line that was cut is one
 SELECT result, errors FROM import_text(e'{"pk":{"S":"a"}\n{"pk":{"S":"a"},"sk":{"N":"1"}}\n{"pk":{"S":"b"},\n"sk":{"N":"1"}}', on_error => 'skip');
-SELECT * FROM stored(e'{"T":[{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}}],"ReturnConsumedCapacity":"TOTAL"}\n{"T":[{"PutRequest":{"Item":{"pk":{"S":"b"},"sk":{"N":"1"},"PutRequest":{"M":{"Item":{"S":"x"}}}}}}]}');
-SELECT * FROM stored('{"ReturnConsumedCapacity":"NONE","RequestItems":{"pk":[{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}}],"pk":[{"Item":{"pk":{"S":"b"},"sk":{"N":"1"}}}]}}');
+SELECT * FROM stored(e'{"T":[{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}}],"ReturnConsumedCapacity":"TOTAL"}\n'
+	'{"T":[{"PutRequest":{"Item":{"pk":{"S":"b"},"sk":{"N":"1"},"PutRequest":{"M":{"Item":{"S":"x"}}}}}}]}');
+SELECT * FROM stored('{"ReturnConsumedCapacity":"NONE",
+	"RequestItems":{"pk":[{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}}],"pk":[{"Item":{"pk":{"S":"b"},"sk":{"N":"1"}}}]}}');
 SELECT * FROM stored(e'{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}}\n{"pk":{"S":"b"},"sk":{"N":"1"},"PutRequest":{"M":{"Item":{"S":"x"}}}}');
-SELECT result, errors FROM import_text(e'{"T":[\n{"DeleteRequest":{"Key":{"pk":{"S":"a"},"sk":{"N":"1"}}}},\n{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}},{"PutRequest":{}},{"PutRequest":5},{"PutRequest":{"Item":5}},{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}},"Item":{}}},\n{"PutRequest":{"Key":{}}}, 5,'
+SELECT result, errors
+	FROM import_text(e'{"T":[\n{"DeleteRequest":{"Key":{"pk":{"S":"a"},"sk":{"N":"1"}}}},\n{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}},'
+	'{"PutRequest":{}},{"PutRequest":5},{"PutRequest":{"Item":5}},{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}},"Item":{}}},\n{"PutRequest":{"Key":{}}},'
+	' 5,'
 	'{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}},"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}]}', on_error => 'skip');
 SELECT * FROM why($$SELECT import_text(e'{"T":[\n{"DeleteRequest":{"Key":{"pk":{"S":"a"},"sk":{"N":"1"}}}}]}')$$);
 -- which table: nothing is written before all are known
 SELECT w.* FROM unnest(ARRAY['{"A":[{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}}],"B\u0001\"":[]}', '{"A":[{"PutRequest":{}}]' ||
 	(SELECT string_agg(format(',"T%s":[]', i), '' ORDER BY i) FROM generate_series(1, 30) i) || '}']) d,
 	unnest(ARRAY['NULL', quote_literal('none')]) t, why(format('SELECT dyn_import_lines(''fmt'', %L, from_table => %s)', d, t)) w;
-SELECT written FROM dyn_import_lines('fmt', '{"A":[{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}}],"B":[{"PutRequest":{"Item":{"pk":{"S":"b"},"sk":{"N":"1"}}}},{"PutRequest":{"Item":{"pk":{"S":"c"},"sk":{"N":"1"}}}}],"A":5}', from_table => 'B');
+SELECT written FROM dyn_import_lines('fmt',
+	'{"A":[{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}}],
+	"B":[{"PutRequest":{"Item":{"pk":{"S":"b"},"sk":{"N":"1"}}}},{"PutRequest":{"Item":{"pk":{"S":"c"},"sk":{"N":"1"}}}}],"A":5}', from_table => 'B');
 SELECT item FROM fmt ORDER BY pk;
 SELECT w.* FROM unnest(ARRAY['{"Items":[]}', '[]', e'pk,sk', '{"pk":"a"}', '{"pk":{"S":"a"}}', '{"A":[{"PutRequest":{"Item":{"pk":{"S":"a"}}}}],"B":[',
 	'{"A":[{"PutRequest":{}}]} x', '{"' || repeat('A', 1025) || '":[{"PutRequest":{}}]}']) d,
@@ -259,7 +282,8 @@ SELECT item FROM fmt ORDER BY pk;
 SELECT w.message FROM unnest(ARRAY['', 'ab', '"', e'\n', 'é']) d, why(format('SELECT dyn_import_lines(''fmt'', ''pk'', delimiter => %L)', d)) w;
 SELECT w.message FROM unnest(ARRAY['', 'pk', 'pk,sk,pk', e'pk,sk\nx,1', '"pk,sk', '"pk"x,sk']) h,
 	why(format('SELECT dyn_import_lines(''fmt'', ''a,1'', header => %L)', h)) w;
-SELECT w.message FROM unnest('{"delimiter => '','', format => ''json''","header => ''pk'', format => ''plain''","header => ''pk'', format => ''document''"}'::text[]) o, why(format('SELECT dyn_import_lines(''fmt'', ''a,1'', %s)', o)) w;
+SELECT w.message FROM unnest('{"delimiter => '','', format => ''json''","header => ''pk'', format => ''plain''",
+	"header => ''pk'', format => ''document''"}'::text[]) o, why(format('SELECT dyn_import_lines(''fmt'', ''a,1'', %s)', o)) w;
 
 -- under a condition: each line sees what those before it have left, and what does not meet it is skipped
 TRUNCATE fmt;
@@ -272,7 +296,8 @@ SELECT items, written, kept, skipped FROM dyn_import_lines('fmt', :'lines', cond
 SELECT items, written, kept, skipped FROM dyn_import_lines('fmt', e'{"pk":"d","sk":1}\n{"pk":"d","sk":1,"v":1}\n{"pk":"d","sk":1,"v":2}',
 	condition => 'attribute_not_exists(v)');
 SELECT item FROM fmt ORDER BY pk;
-SELECT w.message, w.hint FROM unnest('{"condition => ''pk =''","condition => ''pk = :x''","condition => ''attribute_exists(pk)'', on_conflict => ''keep''","condition => ''attribute_exists(pk)'', vals => ''{\":x\": {\"S\": \"x\"}}''","names => ''{\"#a\": \"a\"}''"}'::text[]) o,
+SELECT w.message, w.hint FROM unnest('{"condition => ''pk =''","condition => ''pk = :x''","condition => ''attribute_exists(pk)'', on_conflict => ''keep''",
+	"condition => ''attribute_exists(pk)'', vals => ''{\":x\": {\"S\": \"x\"}}''","names => ''{\"#a\": \"a\"}''"}'::text[]) o,
 	why(format('SELECT dyn_import_lines(''fmt'', ''{"pk":"a","sk":1}'', %s)', o)) w;
 SELECT * FROM why($$SELECT dyn_import_lines('fmt', '{"Keys":{"pk":{"S":"a"},"sk":{"N":"1"}}}', condition => 'attribute_exists(pk)')$$);
 

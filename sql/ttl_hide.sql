@@ -28,7 +28,9 @@ CREATE FUNCTION reads() RETURNS TABLE (read text, keys text) LANGUAGE sql AS $$
     UNION ALL SELECT 10, 'scan with a filter', i FROM dyn_scan('app', filter => 'n > :n', vals => '{":n":{"N":"2"}}') i
     UNION ALL SELECT 11, 'batch', i FROM dyn_batch_get('app', ARRAY(SELECT jsonb_build_object('pk', 'p', 'sk', sk)::dyn_item
       FROM unnest(ARRAY['s1', 's2', 't', 'u']) sk)) i
-    UNION ALL SELECT 12, 'transaction', i FROM dyn_transact_get('[{"Get":{"TableName":"app","Key":{"pk":{"S":"p"},"sk":{"S":"s1"}}}},{"Get":{"TableName":"app","Key":{"pk":{"S":"p"},"sk":{"S":"s2"}}}}]') i)
+    UNION ALL SELECT 12, 'transaction', i
+      FROM dyn_transact_get('[{"Get":{"TableName":"app","Key":{"pk":{"S":"p"},"sk":{"S":"s1"}}}},
+      {"Get":{"TableName":"app","Key":{"pk":{"S":"p"},"sk":{"S":"s2"}}}}]') i)
   SELECT read, string_agg(coalesce(item ->> 'sk', '-'), ' ' ORDER BY item ->> 'sk') FROM r GROUP BY n, read ORDER BY n $$;
 
 -- TT09: not unless it is asked for

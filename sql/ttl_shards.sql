@@ -32,7 +32,8 @@ CREATE TABLE app_3 (LIKE app INCLUDING ALL) USING dynamo_table;
 -- expired long ago, expired, and not
 CREATE FUNCTION fill(shard regclass) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  EXECUTE format('INSERT INTO %s (item, pk, "~ttl") SELECT jsonb_build_object(''pk'', i::text, ''expires'', t), i::text, t FROM (SELECT i, floor(extract(epoch FROM now())) + i * 1000 - 5500 AS t FROM generate_series(1, 10) i) i ON CONFLICT DO NOTHING', shard);
+  EXECUTE format('INSERT INTO %s (item, pk, "~ttl") SELECT jsonb_build_object(''pk'', i::text, ''expires'', t), i::text, t FROM (SELECT i, floor(extract(epoch
+    FROM now())) + i * 1000 - 5500 AS t FROM generate_series(1, 10) i) i ON CONFLICT DO NOTHING', shard);
 END $$;
 SELECT fill('app_1'), fill('app_2'), fill('app_3');
 RESET ROLE;

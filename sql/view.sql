@@ -4,8 +4,10 @@
 CREATE TYPE mood AS ENUM ('calm', 'cross');
 CREATE DOMAIN small AS integer CHECK (VALUE < 10);
 CREATE TABLE i (item dyn_item);
-INSERT INTO i VALUES ('{"s":{"S":"a"},"n":{"N":"5"},"half":{"N":"5.5"},"b":{"B":"AAEC"},"t":{"BOOL":true},"null":{"NULL":true},"when":{"S":"2024-05-01T10:20:30Z"},
-  "mood":{"S":"cross"},"list":{"L":[{"N":"1"},{"N":"2"}]},"map":{"M":{"x":{"S":"y"}}},"set":{"SS":["x","y"]},"u":{"S":"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11"}}');
+INSERT INTO i VALUES ('{"s":{"S":"a"},"n":{"N":"5"},"half":{"N":"5.5"},"b":{"B":"AAEC"},"t":{"BOOL":true},"null":{"NULL":true},
+	"when":{"S":"2024-05-01T10:20:30Z"},
+  "mood":{"S":"cross"},"list":{"L":[{"N":"1"},{"N":"2"}]},"map":{"M":{"x":{"S":"y"}}},"set":{"SS":["x","y"]},
+  "u":{"S":"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11"}}');
 SELECT dynamo_internal.attribute(item, 's', 'S', NULL::text) s, dynamo_internal.attribute(item, 'n', 'N', NULL::integer) n,
 	dynamo_internal.attribute(item, 'half', 'N', NULL::integer) no_integer,
   dynamo_internal.attribute(item, 'half', 'N', NULL::numeric) half, dynamo_internal.attribute(item, 'n', 'N', NULL::small) domain,
@@ -33,8 +35,11 @@ SELECT dyn_create_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#","G
 	'{"OrgId":"S","Name":"S","Founded":"S date"}');
 SELECT dyn_create_entity('app', 'User', '{"pk":"ORG#<OrgId>","sk":"USER#<UserId>"}',
 	'{"OrgId":"S","UserId":"S uuid","Emails":"SS","Mood":"S mood","Address":"M","Nicks":"L text[]"}');
-SELECT dyn_create_entity('app', 'Ticket', '{"pk":"TICKET#<Number:06>","sk":"TICKET","GSI1PK":"ORG#<OrgId>","GSI1SK":[{"when":{"Closed":null},"template":"OPEN#<Number:06>"},{"template":"CLOSED#<Number:06>"}]}',
-  '{"OrgId":"S","Number":"N integer","Title":{"type":"S","stored":"t"},"Status":"S","Priority":"N smallint","Closed":"S timestamptz(0)","Lines":"L","Hours":"NS"}');
+SELECT dyn_create_entity('app', 'Ticket',
+	'{"pk":"TICKET#<Number:06>","sk":"TICKET","GSI1PK":"ORG#<OrgId>",
+	"GSI1SK":[{"when":{"Closed":null},"template":"OPEN#<Number:06>"},{"template":"CLOSED#<Number:06>"}]}',
+  '{"OrgId":"S","Number":"N integer","Title":{"type":"S","stored":"t"},"Status":"S","Priority":"N smallint","Closed":"S timestamptz(0)","Lines":"L",
+    "Hours":"NS"}');
 SELECT count(*) FROM (VALUES
   ('Org', '{"OrgId":"1","Name":"Happy Inc","Founded":"2001-02-03"}'::jsonb), ('Org', '{"OrgId":"2","Name":"abc"}'),
   ('User', '{"OrgId":"1","UserId":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","Mood":"calm","Address":{"City":"Berlin"},"Nicks":["b","a"]}'),
@@ -77,14 +82,17 @@ SELECT dyn_create_entity_view('app', 'User', index_name => 'Nope');
 
 -- an item is in the view of its entity if its keys are where it belongs; what its other keys are does not matter there
 SELECT dyn_put('app', '{"pk":{"S":"TICKET#10"},"sk":{"S":"TICKET"},"Type":{"S":"Ticket"},"Number":{"N":"10"}}');
-SELECT dyn_put('app', '{"pk":{"S":"TICKET#000011"},"sk":{"S":"TICKET"},"Type":{"S":"Ticket"},"Number":{"N":"11"},"OrgId":{"S":"1"},"GSI1PK":{"S":"else"},"GSI1SK":{"S":"OPEN#000011"}}');
-SELECT dyn_put('app', '{"pk":{"S":"ORG#1"},"sk":{"S":"USER#A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A12"},"Type":{"S":"User"},"OrgId":{"S":"1"},"UserId":{"S":"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A12"}}');
+SELECT dyn_put('app', '{"pk":{"S":"TICKET#000011"},"sk":{"S":"TICKET"},"Type":{"S":"Ticket"},"Number":{"N":"11"},"OrgId":{"S":"1"},"GSI1PK":{"S":"else"},
+	"GSI1SK":{"S":"OPEN#000011"}}');
+SELECT dyn_put('app', '{"pk":{"S":"ORG#1"},"sk":{"S":"USER#A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A12"},"Type":{"S":"User"},"OrgId":{"S":"1"},
+	"UserId":{"S":"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A12"}}');
 SELECT dyn_put('app', '{"pk":{"S":"TICKET#000012"},"sk":{"S":"TICKET"},"Type":{"S":"Other"},"Number":{"N":"12"}}');
 SELECT "Number" FROM tickets ORDER BY 1;
 SELECT "Number" FROM "Ticket_GSI1" ORDER BY 1;
 SELECT count(*) FROM "User";
 -- an attribute that is not of its type is NULL, and is no error
-SELECT dyn_put('app', '{"pk":{"S":"TICKET#000013"},"sk":{"S":"TICKET"},"Type":{"S":"Ticket"},"Number":{"N":"13"},"OrgId":{"S":"1"},"Hours":{"SS":["high"]},"Lines":{"S":"x"},"Closed":{"S":"yesterday"}}');
+SELECT dyn_put('app', '{"pk":{"S":"TICKET#000013"},"sk":{"S":"TICKET"},"Type":{"S":"Ticket"},"Number":{"N":"13"},"OrgId":{"S":"1"},"Hours":{"SS":["high"]},
+	"Lines":{"S":"x"},"Closed":{"S":"yesterday"}}');
 SELECT "Number", "Hours", "Lines", "Closed" FROM tickets WHERE "Number" = 13;
 SELECT count(*) FROM lines WHERE "Number" = 13;
 

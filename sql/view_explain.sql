@@ -18,7 +18,8 @@ SELECT explain_lines('SELECT * FROM org WHERE "OrgId" = ''7''');
 RESET enable_seqscan;
 SET enable_indexscan = off;
 SELECT explain_lines('SELECT count(*) FROM org');
-SELECT explain_lines('SELECT count(*) FROM (SELECT FROM app LIMIT 1) a JOIN app b ON dynamo_internal.is_entity(b.item, ''{"entity":"mine","keys":{"pk":"A"},"attributes":{}}'', b.pk)');
+SELECT explain_lines('SELECT count(*) FROM (SELECT FROM app LIMIT 1) a JOIN app b ON dynamo_internal.is_entity(b.item,
+	''{"entity":"mine","keys":{"pk":"A"},"attributes":{}}'', b.pk)');
 RESET enable_indexscan;
 RESET enable_bitmapscan;
 -- in the workers of a parallel plan

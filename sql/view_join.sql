@@ -102,7 +102,8 @@ INSERT INTO setting VALUES ('default', ''), ('nested loops', 'enable_hashjoin=of
 	('bitmaps', 'enable_hashjoin=off,enable_mergejoin=off,enable_seqscan=off,enable_indexscan=off'),
   ('no bitmaps', 'enable_bitmapscan=off,enable_material=off,enable_hashjoin=off,enable_mergejoin=off'),
   ('no memoize', 'enable_memoize=off,enable_hashjoin=off,enable_mergejoin=off'),
-  ('parallel', 'parallel_setup_cost=0,parallel_tuple_cost=0,min_parallel_table_scan_size=0,min_parallel_index_scan_size=0,enable_hashjoin=off,enable_mergejoin=off'),
+  ('parallel', 'parallel_setup_cost=0,parallel_tuple_cost=0,min_parallel_table_scan_size=0,min_parallel_index_scan_size=0,enable_hashjoin=off,'
+    'enable_mergejoin=off'),
   ('as written', 'join_collapse_limit=1,from_collapse_limit=1,enable_hashjoin=off,enable_mergejoin=off'),
   ('geqo', 'geqo_threshold=2,enable_hashjoin=off,enable_mergejoin=off'), ('hashes', 'enable_nestloop=off');
 
@@ -131,34 +132,43 @@ INSERT INTO query (joins, text) VALUES
   (true, 'SELECT * FROM (VALUES (5.0), (5.00), (5.5), (''NaN''), (NULL)) v (x) LEFT JOIN track_g t ON t.ms = v.x AND t.genre = ''genre 3'''),
   (true, 'SELECT * FROM (VALUES (''genre 1''), (''genre 2''), (''''), (''x'')) v (x) LEFT JOIN track_g t ON t.genre = v.x AND t.ms = 5'),
   (true, 'SELECT * FROM (SELECT 1 AS x UNION ALL SELECT 4 UNION ALL SELECT 2000) v JOIN album b ON b.artistid = v.x'),
-  (true, 'SELECT * FROM (SELECT artistid FROM artist WHERE country = ''country 1'' UNION ALL SELECT artistid FROM album WHERE title LIKE ''%2'') v JOIN album b USING (artistid)'),
+  (true, 'SELECT * FROM (SELECT artistid FROM artist WHERE country = ''country 1'' UNION ALL SELECT artistid FROM album WHERE title LIKE ''%2'') v
+    JOIN album b USING (artistid)'),
   (true, 'WITH x AS MATERIALIZED (SELECT albumid FROM album_i WHERE released < ''2020-01-20'') SELECT * FROM x JOIN track_i t USING (albumid)'),
-  (true, 'WITH RECURSIVE x AS (SELECT 8 AS id, 1 AS depth UNION ALL SELECT b.albumid / 2, depth + 1 FROM x JOIN album b ON b.artistid = x.id WHERE depth < 4 AND x.id > 0) SELECT * FROM x'),
+  (true, 'WITH RECURSIVE x AS (SELECT 8 AS id, 1 AS depth UNION ALL SELECT b.albumid / 2, depth + 1 FROM x JOIN album b ON b.artistid = x.id WHERE depth < 4
+    AND x.id > 0) SELECT * FROM x'),
   (true, 'SELECT * FROM album b1 JOIN album b2 ON b2.artistid = b1.artistid AND b2.albumid > b1.albumid'),
   (true, 'SELECT * FROM track t1 JOIN track_i t2 ON t2.albumid = t1.albumid WHERE t1.trackid = 100'),
-  (true, 'SELECT a.country, count(*), sum(t.ms), count(DISTINCT b.albumid) FROM artist a JOIN album b USING (artistid) JOIN track_i t USING (albumid) GROUP BY 1'),
+  (true, 'SELECT a.country, count(*), sum(t.ms), count(DISTINCT b.albumid) FROM artist a JOIN album b USING (artistid) JOIN track_i t USING (albumid)
+    GROUP BY 1'),
   (true, 'SELECT * FROM sale s JOIN line l USING (shop, saleid)'),
   (true, 'SELECT * FROM (VALUES (''shop 1'')) v (x), generate_series(1, 3) y, line l WHERE l.shop = v.x AND l.saleid = y'),
   (true, 'SELECT * FROM (VALUES (''shop 1''), (''shop 1#1''), (''''), (NULL)) v (x) LEFT JOIN line l ON l.shop = v.x AND l.saleid = 1'),
   (true, 'SELECT * FROM (VALUES (''shop 1''), (''shop 2'')) v (x) LEFT JOIN line l ON l.shop = v.x'),
   (false, 'SELECT * FROM generate_series(1, 3) y JOIN line l ON l.saleid = y'),
-  (true, 'SELECT * FROM sale s JOIN line l USING (shop, saleid) JOIN track t USING (trackid) LEFT JOIN album_i b USING (albumid) LEFT JOIN artist a USING (artistid) WHERE s.saleid = 3'),
+  (true, 'SELECT * FROM sale s JOIN line l USING (shop, saleid) JOIN track t USING (trackid) LEFT JOIN album_i b USING (albumid) LEFT JOIN artist a
+    USING (artistid) WHERE s.saleid = 3'),
   (true, 'SELECT * FROM sale s LEFT JOIN buyer b USING (buyer)'),
   (true, 'SELECT * FROM album b JOIN day d ON d.day = b.released'),
   (false, 'SELECT * FROM album b JOIN day d ON d.day = b.released::timestamp'),
   (true, 'SELECT * FROM artist a LEFT JOIN (album b JOIN track_i t USING (albumid)) ON b.artistid = a.artistid AND t.ms = 7'),
-  (true, 'SELECT * FROM artist a LEFT JOIN (SELECT coalesce(b.artistid, 0) AS artistid, b.title FROM album b) x USING (artistid) LEFT JOIN album c USING (artistid)'),
-  (true, 'SELECT * FROM artist a LEFT JOIN album b ON b.artistid = a.artistid LEFT JOIN track_i t ON t.albumid = b.albumid AND b.released IS NOT NULL WHERE t.trackid IS NULL'),
+  (true, 'SELECT * FROM artist a LEFT JOIN (SELECT coalesce(b.artistid, 0) AS artistid, b.title FROM album b) x USING (artistid) LEFT JOIN album c
+    USING (artistid)'),
+  (true, 'SELECT * FROM artist a LEFT JOIN album b ON b.artistid = a.artistid LEFT JOIN track_i t ON t.albumid = b.albumid AND b.released IS NOT NULL
+    WHERE t.trackid IS NULL'),
   (true, 'SELECT * FROM artist a LEFT JOIN album b USING (artistid) WHERE coalesce(b.albumid, -1) = -1'),
-  (true, 'SELECT * FROM (SELECT a.artistid, a.country FROM artist a LEFT JOIN day d ON d.note = a.name) x LEFT JOIN album b ON b.artistid = x.artistid JOIN artist c ON c.artistid = b.artistid'),
+  (true, 'SELECT * FROM (SELECT a.artistid, a.country FROM artist a LEFT JOIN day d ON d.note = a.name) x LEFT JOIN album b ON b.artistid = x.artistid
+    JOIN artist c ON c.artistid = b.artistid'),
   (false, 'SELECT * FROM artist a JOIN album b ON b.artistid = a.artistid OR b.albumid = a.artistid'),
   (true, 'SELECT * FROM artist a JOIN album b ON b.artistid = a.artistid AND (b.albumid < 5 OR a.country IS NULL)'),
   (true, 'SELECT * FROM artist a JOIN album b ON b.artistid = a.artistid + 1'),
   (true, 'SELECT * FROM (SELECT DISTINCT artistid FROM album WHERE albumid < 20) x JOIN artist a USING (artistid)'),
   (true, 'SELECT * FROM (SELECT artistid, count(*) FROM album GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 5) x JOIN artist a USING (artistid)'),
   (true, 'SELECT *, row_number() OVER (PARTITION BY a.artistid ORDER BY b.albumid) FROM artist a JOIN album b USING (artistid) WHERE a.artistid IN (3, 4)'),
-  (true, 'SELECT count(*) FROM artist a JOIN album b USING (artistid) JOIN track_i t USING (albumid) JOIN line l USING (trackid) JOIN sale s USING (shop, saleid) JOIN buyer u USING (buyer)'),
-  (true, 'SELECT * FROM artist a JOIN LATERAL (SELECT * FROM album b WHERE b.artistid = a.artistid UNION ALL SELECT * FROM album b WHERE b.albumid = a.artistid) x ON true');
+  (true, 'SELECT count(*) FROM artist a JOIN album b USING (artistid) JOIN track_i t USING (albumid) JOIN line l USING (trackid) JOIN sale s USING (shop,
+    saleid) JOIN buyer u USING (buyer)'),
+  (true, 'SELECT * FROM artist a JOIN LATERAL (SELECT * FROM album b WHERE b.artistid = a.artistid UNION ALL SELECT * FROM album b
+    WHERE b.albumid = a.artistid) x ON true');
 -- views of all items, by an index in which they are
 INSERT INTO query (joins, text) VALUES
   (true, 'SELECT * FROM track t JOIN album b USING (albumid) WHERE t.trackid = 77'),
@@ -211,9 +221,12 @@ INSERT INTO query (text) SELECT * FROM unnest(ARRAY[
   'SELECT v.* FROM visit v JOIN relational.visit x USING (month, place, rank) WHERE v.at = x.at AND x.rank < 30']) text;
 INSERT INTO query (joins, text) VALUES
   (NULL, 'SELECT * FROM (VALUES (1, 20), (3, 3), (NULL, 5), (-5, 100000)) v (a, b) LEFT JOIN album b ON b.artistid = 7 AND b.albumid BETWEEN v.a AND v.b'),
-  (NULL, 'SELECT * FROM (VALUES (date ''2020-01-04'', date ''2020-01-08''), (''-infinity'', ''2020-01-05''), (''2020-02-20'', ''infinity''), (NULL, ''2020-01-10'')) v (a, b) LEFT JOIN day d ON d.day >= v.a AND d.day < v.b'),
-  (true, 'SELECT * FROM (VALUES (timestamptz ''2024-02-29 12:00Z''), (''2024-03-05 00:00Z''), (''infinity''), (''-infinity''), (NULL)) v (a) LEFT JOIN event e ON e.host = ''host 1'' AND e.at > v.a AND e.at < v.a + interval ''5 hours'''),
-  (true, 'SELECT * FROM generate_series(1, 3) x LEFT JOIN event e ON e.at = timestamptz ''2024-02-26 00:00Z'' + x * interval ''1 day'' AND e.host = ''host '' || x'),
+  (NULL, 'SELECT * FROM (VALUES (date ''2020-01-04'', date ''2020-01-08''), (''-infinity'', ''2020-01-05''), (''2020-02-20'', ''infinity''), (NULL,
+    ''2020-01-10'')) v (a, b) LEFT JOIN day d ON d.day >= v.a AND d.day < v.b'),
+  (true, 'SELECT * FROM (VALUES (timestamptz ''2024-02-29 12:00Z''), (''2024-03-05 00:00Z''), (''infinity''), (''-infinity''), (NULL)) v (a) LEFT
+    JOIN event e ON e.host = ''host 1'' AND e.at > v.a AND e.at < v.a + interval ''5 hours'''),
+  (true, 'SELECT * FROM generate_series(1, 3) x LEFT JOIN event e ON e.at = timestamptz ''2024-02-26 00:00Z'' + x * interval ''1 day''
+    AND e.host = ''host '' || x'),
   (NULL, 'SELECT * FROM generate_series(0, 20, 5) x LEFT JOIN visit v ON v.month = ''2024-05-09'' AND v.place = 4 AND v.rank < x * 5');
 GRANT USAGE ON SCHEMA item, relational TO PUBLIC;
 GRANT SELECT ON ALL TABLES IN SCHEMA item, relational TO PUBLIC;

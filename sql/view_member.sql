@@ -16,10 +16,14 @@ CREATE TABLE member_items AS SELECT i, fits, ((jsonb_build_object('m', 'a' || i,
 		) - CASE WHEN fits = 4 THEN 'm' ELSE '' END)::dyn_item AS item FROM generate_series(1, 200) i,
 			LATERAL (SELECT CASE WHEN i % 7 = 0 THEN i % 5 ELSE 0 END AS fits) f;
 INSERT INTO member (item) SELECT item FROM member_items ORDER BY i;
-INSERT INTO member (item) VALUES ('{"pk":{"S":"D#2024-01-01"},"sk":{"S":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"},"Type":{"S":"Exact"},"d":{"S":"2024-01-01"},"u":{"S":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}}'),
-	('{"pk":{"S":"D#20240101"},"sk":{"S":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"},"Type":{"S":"Exact"},"a":{"N":"1"},"d":{"S":"20240101"},"u":{"S":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}}'),
-	('{"pk":{"S":"D#2024-01-01"},"sk":{"S":"A0EEBC99-9c0b-4ef8-bb6d-6bb9bd380a11"},"Type":{"S":"Exact"},"d":{"S":"2024-01-01"},"e":{"N":"1"},"u":{"S":"A0EEBC99-9c0b-4ef8-bb6d-6bb9bd380a11"}}'),
-	('{"pk":{"S":"D#2024-01-02"},"sk":{"S":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"},"Type":{"S":"Exact"},"a":{"N":"1"},"b":{"N":"1"},"d":{"S":"2024-01-02"},"u":{"S":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}}');
+INSERT INTO member (item) VALUES ('{"pk":{"S":"D#2024-01-01"},"sk":{"S":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"},"Type":{"S":"Exact"},"d":{"S":"2024-01-01"},
+	"u":{"S":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}}'),
+	('{"pk":{"S":"D#20240101"},"sk":{"S":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"},"Type":{"S":"Exact"},"a":{"N":"1"},"d":{"S":"20240101"},
+		"u":{"S":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}}'),
+	('{"pk":{"S":"D#2024-01-01"},"sk":{"S":"A0EEBC99-9c0b-4ef8-bb6d-6bb9bd380a11"},"Type":{"S":"Exact"},"d":{"S":"2024-01-01"},"e":{"N":"1"},
+		"u":{"S":"A0EEBC99-9c0b-4ef8-bb6d-6bb9bd380a11"}}'),
+	('{"pk":{"S":"D#2024-01-02"},"sk":{"S":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"},"Type":{"S":"Exact"},"a":{"N":"1"},"b":{"N":"1"},"d":{"S":"2024-01-02"},
+		"u":{"S":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}}');
 SET enable_indexscan = off;
 SET enable_bitmapscan = off;
 SELECT count(*), sum(n) FROM member_e;

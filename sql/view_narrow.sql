@@ -16,7 +16,9 @@ DECLARE
 	node text;
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (VERBOSE, COSTS OFF) ' || query LOOP
-		node := coalesce(substring(line, '(?:->  |^)((?:Seq|Index|Bitmap Heap) Scan|Hash Join|Merge Join|Nested Loop|Hash|Sort|HashAggregate|GroupAggregate|Aggregate|WindowAgg|Unique|Limit|Gather)\M'), node);
+		node := coalesce(substring(line,
+			'(?:->  |^)((?:Seq|Index|Bitmap Heap) Scan|Hash Join|Merge Join|Nested '
+			'Loop|Hash|Sort|HashAggregate|GroupAggregate|Aggregate|WindowAgg|Unique|Limit|Gather)\M'), node);
 		node := regexp_replace(node, '.*Scan', 'Scan');
 		IF line ~ 'Output:' THEN
 			RETURN NEXT format('%s: %s', node, coalesce((SELECT string_agg(DISTINCT coalesce(m[1], 'item'), ' ' ORDER BY coalesce(m[1], 'item'))
@@ -59,18 +61,23 @@ CREATE TABLE queries (query text);
 INSERT INTO queries VALUES
 	('SELECT a."Title", t."Name" FROM "Album" a JOIN "Track" t USING ("Id")'),
 	('SELECT a, t FROM "Album" a JOIN "Track" t USING ("Id")'),
-	('SELECT a."Title", sum(t."TrackId"), grouping(a."Title") FROM "Album" a JOIN "Track" t USING ("Id") GROUP BY ROLLUP (a."Title", t."Name") HAVING count(t."Notes") > 0'),
-	('SELECT a."Title", row_number() OVER (PARTITION BY a."Id" ORDER BY t."TrackId"), sum(t."TrackId") OVER (PARTITION BY a."Title" || ''x'') FROM "Album" a JOIN "Track" t USING ("Id")'),
+	('SELECT a."Title", sum(t."TrackId"), grouping(a."Title") FROM "Album" a JOIN "Track" t USING ("Id") GROUP BY ROLLUP (a."Title", t."Name")
+		HAVING count(t."Notes") > 0'),
+	('SELECT a."Title", row_number() OVER (PARTITION BY a."Id" ORDER BY t."TrackId"), sum(t."TrackId") OVER (PARTITION BY a."Title" || ''x'') FROM "Album" a
+		JOIN "Track" t USING ("Id")'),
 	('SELECT DISTINCT ON (a."Title") a."Title", t."Name" FROM "Album" a JOIN "Track" t USING ("Id") ORDER BY a."Title", t."TrackId" DESC'),
-	('SELECT a."Title", (SELECT count(*) FROM "Track" u WHERE u."TrackId" < t."TrackId" AND u."Id" = a."Id") FROM "Album" a JOIN "Track" t USING ("Id") WHERE a."Id" < 9'),
+	('SELECT a."Title", (SELECT count(*) FROM "Track" u WHERE u."TrackId" < t."TrackId" AND u."Id" = a."Id") FROM "Album" a JOIN "Track" t USING ("Id")
+		WHERE a."Id" < 9'),
 	('SELECT a."Title", u.n FROM "Album" a JOIN "Track" t USING ("Id") CROSS JOIN LATERAL unnest(ARRAY[a."Id", t."TrackId"]) u (n)'),
 	('SELECT a."Title", t."Name", b."Title" FROM "Album" a LEFT JOIN "Track" t ON t."Id" = a."Id" AND t."TrackId" % 7 = 0 JOIN "Album" b ON b."Id" = a."Id" + 1'),
 	('SELECT a."Title" FROM "Album" a WHERE a."Id" IN (SELECT t."Id" FROM "Track" t WHERE t."TrackId" % 3 = 0)'),
 	('SELECT a."Title" FROM "Album" a WHERE NOT EXISTS (SELECT FROM "Track" t WHERE t."Id" = a."Id" AND t."TrackId" < a."Id")'),
 	('SELECT a."Title", array_agg(t."Name" ORDER BY t."TrackId" DESC) FROM "Album" a JOIN "Track" t USING ("Id") GROUP BY a."Title"'),
 	('SELECT generate_series(1, a."Id" % 3), t."Name" FROM "Album" a JOIN "Track" t USING ("Id")'),
-	('SELECT a."Id", t."TrackId" FROM "Album" a JOIN "Track" t USING ("Id") UNION SELECT t."TrackId", t."Id" FROM "Track" t JOIN "Album" a ON a."Id" = t."TrackId"'),
-	('SELECT x."Title", x.n FROM (SELECT a."Title", a."Id", count(*) AS n FROM "Album" a JOIN "Track" t USING ("Id") GROUP BY 1, 2) x JOIN "Track" t ON t."TrackId" = x."Id"');
+	('SELECT a."Id", t."TrackId" FROM "Album" a JOIN "Track" t USING ("Id") UNION SELECT t."TrackId", t."Id" FROM "Track" t
+		JOIN "Album" a ON a."Id" = t."TrackId"'),
+	('SELECT x."Title", x.n FROM (SELECT a."Title", a."Id", count(*) AS n FROM "Album" a JOIN "Track" t USING ("Id") GROUP BY 1, 2) x
+		JOIN "Track" t ON t."TrackId" = x."Id"');
 CREATE FUNCTION differences(settings text) RETURNS TABLE (query text, n bigint) LANGUAGE plpgsql AS $$
 DECLARE
 	own text;
@@ -81,14 +88,19 @@ BEGIN
 	END LOOP;
 	FOR query IN SELECT q.query FROM queries q LOOP
 		own := replace(replace(query, '"Album" ', 'albums '), '"Track" ', 'tracks ');
-		EXECUTE format('SELECT count(*) FROM ((SELECT x::text FROM (%1$s) x EXCEPT ALL SELECT x::text FROM (%2$s) x) UNION ALL (SELECT x::text FROM (%2$s) x EXCEPT ALL SELECT x::text FROM (%1$s) x)) d', query, own) INTO n;
+		EXECUTE format('SELECT count(*) FROM ((SELECT x::text FROM (%1$s) x EXCEPT ALL SELECT x::text FROM (%2$s) x) UNION ALL (SELECT x::text FROM (%2$s) x
+			EXCEPT ALL SELECT x::text FROM (%1$s) x)) d', query, own) INTO n;
 		IF n > 0 THEN
 			RETURN NEXT;
 		END IF;
 	END LOOP;
 END $$;
 SELECT count(*) FROM queries;
-SELECT format('SELECT %L, d.* FROM differences(%L) d', s, s) FROM unnest('{"enable_hashjoin=on","enable_hashjoin=off","enable_hashjoin=off enable_mergejoin=off","enable_hashagg=off enable_nestloop=off","enable_hashjoin=off enable_nestloop=off enable_incremental_sort=off","max_parallel_workers_per_gather=2 parallel_setup_cost=0 parallel_tuple_cost=0 min_parallel_table_scan_size=0 min_parallel_index_scan_size=0","geqo_threshold=2","join_collapse_limit=1 from_collapse_limit=1","work_mem=64kB"}'::text[]) s \gexec
+SELECT format('SELECT %L, d.* FROM differences(%L) d', s, s)
+	FROM unnest('{"enable_hashjoin=on","enable_hashjoin=off","enable_hashjoin=off enable_mergejoin=off","enable_hashagg=off enable_nestloop=off",
+	"enable_hashjoin=off enable_nestloop=off enable_incremental_sort=off",
+	"max_parallel_workers_per_gather=2 parallel_setup_cost=0 parallel_tuple_cost=0 min_parallel_table_scan_size=0 min_parallel_index_scan_size=0",
+	"geqo_threshold=2","join_collapse_limit=1 from_collapse_limit=1","work_mem=64kB"}'::text[]) s \gexec
 -- cursors, locks and writes
 BEGIN;
 DECLARE c SCROLL CURSOR FOR SELECT a."Title", t."TrackId" FROM "Album" a JOIN "Track" t USING ("Id") ORDER BY 1, 2;

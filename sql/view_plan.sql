@@ -7,8 +7,11 @@ CREATE TYPE color AS ENUM ('red', 'blue');
 SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"},
 	"ByStatus": {"partition_key": "Status S", "sort_key": "Priority N"}}');
 SELECT dyn_create_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#","GSI1PK":"ORGANIZATIONS","GSI1SK":"<Name:upper>"}', '{"OrgId":"S","Name":"S"}');
-SELECT dyn_create_entity('app', 'Project', '{"pk":"ORG#<OrgId>","sk":"PRO#<Kind>#<ProjectId:05>","GSI1PK":"LEAD#<Lead>","GSI1SK":[{"when":{"Closed":null},"template":"OPEN#<ProjectId:05>"},{"template":"CLOSED#<ProjectId:05>"}]}',
-  '{"OrgId":{"type":"S","stored":"o"},"Kind":"S varchar(20)","ProjectId":"N integer","Lead":"S uuid","Closed":"BOOL","Status":"S","Priority":"N bigint","Due":"S date"}');
+SELECT dyn_create_entity('app', 'Project',
+	'{"pk":"ORG#<OrgId>","sk":"PRO#<Kind>#<ProjectId:05>","GSI1PK":"LEAD#<Lead>",
+	"GSI1SK":[{"when":{"Closed":null},"template":"OPEN#<ProjectId:05>"},{"template":"CLOSED#<ProjectId:05>"}]}',
+  '{"OrgId":{"type":"S","stored":"o"},"Kind":"S varchar(20)","ProjectId":"N integer","Lead":"S uuid","Closed":"BOOL","Status":"S","Priority":"N bigint",
+    "Due":"S date"}');
 -- each type by itself
 SELECT dyn_create_entity('app', 'Odd', '{"pk":"ODD#<Uuid>","sk":"<Date>#<Color>#<Number>#<Time:day>#<Loose>#<Map.City>"}',
   '{"Uuid":"S uuid","Date":"S date","Color":"S color","Number":"N","Time":"S timestamptz","Loose":"S char(10)","Map":"M"}');
@@ -19,7 +22,8 @@ SELECT count(*) FROM (VALUES ('Org', '{"OrgId":"1","Name":"Happy Inc"}'::jsonb),
   ('Project', '{"OrgId":"1","Kind":"agile","ProjectId":1,"Lead":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","Status":"new","Priority":5}'),
   ('Project', '{"OrgId":"1","Kind":"agile","ProjectId":2,"Lead":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","Closed":true,"Status":"new","Priority":3}'),
   ('Project', '{"OrgId":"1","Kind":"fixed bid","ProjectId":3}'), ('Project', '{"OrgId":"2","Kind":"agile","ProjectId":1}'),
-  ('Odd', '{"Uuid":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","Date":"2024-05-01","Color":"red","Number":5,"Time":"2024-06-01T10:00:00Z","Loose":"loose","Map":{"City":"Berlin"}}')) v (e, a), dyn_put_entity('app', e, a);
+  ('Odd', '{"Uuid":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","Date":"2024-05-01","Color":"red","Number":5,"Time":"2024-06-01T10:00:00Z","Loose":"loose",
+    "Map":{"City":"Berlin"}}')) v (e, a), dyn_put_entity('app', e, a);
 
 CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE line text;
@@ -73,7 +77,8 @@ SELECT plan('SELECT * FROM "Project" WHERE "OrgId" = ''1'' AND "Kind" = ''agile'
 SELECT plan('SELECT * FROM "Project" WHERE "OrgId" = ''1'' AND "Kind" > ''agile''');
 SELECT plan('SELECT * FROM "Odd" WHERE "Uuid" < ''a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'' AND "Date" BETWEEN ''2024-05-01'' AND ''2024-06-01''');
 SELECT plan('SELECT * FROM "Odd" WHERE "Date" >= ''2024-05-01'' AND "Date" < ''infinity''');
-SELECT plan('SELECT * FROM "Odd" WHERE "Date" = ''2024-05-01'' AND "Color" = ''red'' AND "Number" = 5 AND "Time" >= ''2024-06-01 10:00Z'' AND "Time" < ''2024-06-03 12:00Z''');
+SELECT plan('SELECT * FROM "Odd" WHERE "Date" = ''2024-05-01'' AND "Color" = ''red'' AND "Number" = 5 AND "Time" >= ''2024-06-01 10:00Z''
+	AND "Time" < ''2024-06-03 12:00Z''');
 SELECT plan('SELECT * FROM "Odd" WHERE "Date" >= now()::date');
 
 -- indexes, of what is in them: a constant template, and one whose alternatives differ
@@ -89,7 +94,8 @@ SELECT plan('SELECT * FROM by_status WHERE "Status" = ''new''');
 SELECT plan('SELECT * FROM "Project" WHERE "Lead" = ''a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11''');
 
 -- types: those that are read in more ways than one, written in one way
-SELECT plan('SELECT * FROM "Odd" WHERE "Uuid" = ''A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'' AND "Date" = ''2024-05-01'' AND "Color" = ''red'' AND "Number" = 5.00 AND "Time" = ''2024-06-01''');
+SELECT plan('SELECT * FROM "Odd" WHERE "Uuid" = ''A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'' AND "Date" = ''2024-05-01'' AND "Color" = ''red'' AND "Number" = 5.00
+	AND "Time" = ''2024-06-01''');
 SELECT count(*) FROM "Odd" WHERE "Uuid" = 'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11' AND "Date" = '2024-05-01' AND "Color" = 'red' AND "Number" = 5.00;
 SELECT plan('SELECT * FROM "Odd" WHERE "Date" = ''2024-05-01''::timestamp');
 SELECT count(*) FROM "Odd" WHERE "Loose" = 'loose   ' AND "Uuid" = 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11';

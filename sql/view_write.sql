@@ -6,8 +6,11 @@ SET TIME ZONE 'UTC';
 SET DATESTYLE = ISO;
 SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}}',
 	local_indexes => '{"ByDue": {"sort_key": "Due S"}}');
-SELECT dyn_create_entity('app', 'Project', '{"pk":"ORG#<OrgId>","sk":"PRO#<ProjectId:05>","GSI1PK":"LEAD#<Lead>","GSI1SK":[{"when":{"Closed":null},"template":"OPEN#<Name>"},{"template":"CLOSED#<Name>"}]}',
-  '{"OrgId":"S","ProjectId":"N integer","Name":{"type":"S","required":true,"stored":"n"},"Lead":"S","Closed":"S timestamptz(0)","Budget":"N numeric(10,2)","Tags":"SS","Lines":"L","Meta":"M","Due":"S date","Key":{"type":"S","default":"ksuid"}}');
+SELECT dyn_create_entity('app', 'Project',
+	'{"pk":"ORG#<OrgId>","sk":"PRO#<ProjectId:05>","GSI1PK":"LEAD#<Lead>",
+	"GSI1SK":[{"when":{"Closed":null},"template":"OPEN#<Name>"},{"template":"CLOSED#<Name>"}]}',
+  '{"OrgId":"S","ProjectId":"N integer","Name":{"type":"S","required":true,"stored":"n"},"Lead":"S","Closed":"S timestamptz(0)","Budget":"N numeric(10,2)",
+    "Tags":"SS","Lines":"L","Meta":"M","Due":"S date","Key":{"type":"S","default":"ksuid"}}');
 SELECT dyn_create_entity_view('app', 'Project'), dyn_create_entity_view('app', 'Project', index_name => 'GSI1'),
 	dyn_create_entity_view('app', 'Project', unnest => 'Tags');
 

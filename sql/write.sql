@@ -20,11 +20,14 @@ SELECT dyn_put('tab', '{"p":{"S":"u"},"sk":{"S":"b"},"n":{"N":"3"}}', 'n = :two'
 SELECT (why($$dyn_put('tab', '{"p":{"S":"new"},"sk":{"S":"b"}}', 'n = :two', vals => '{":two":{"N":"2"}}')$$)).*;
 SELECT state();
 -- C02, W17, W18, C44 a failed condition changes nothing and has a code of its own; the item on request
-SELECT (why($$dyn_put('tab', '{"p":{"S":"u"},"sk":{"S":"a"}}', 'n > :n', vals => '{":n":{"N":"5"}}', return_values_on_condition_check_failure => 'ALL_OLD')$$)).*;
-SELECT (why($$dyn_put('tab', '{"p":{"S":"none"},"sk":{"S":"a"}}', 'n > :n', vals => '{":n":{"N":"5"}}', return_values_on_condition_check_failure => 'ALL_OLD')$$)).*;
+SELECT (why($$dyn_put('tab', '{"p":{"S":"u"},"sk":{"S":"a"}}', 'n > :n', vals => '{":n":{"N":"5"}}',
+	return_values_on_condition_check_failure => 'ALL_OLD')$$)).*;
+SELECT (why($$dyn_put('tab', '{"p":{"S":"none"},"sk":{"S":"a"}}', 'n > :n', vals => '{":n":{"N":"5"}}',
+	return_values_on_condition_check_failure => 'ALL_OLD')$$)).*;
 SELECT (why($$dyn_delete('tab', key('u'), 'n > :n', vals => '{":n":{"N":"5"}}', return_values_on_condition_check_failure => 'ALL_OLD')$$)).*;
 SELECT (why($$dyn_update('tab', key('u'), 'SET n = :n', 'n > :n', vals => '{":n":{"N":"5"}}', return_values_on_condition_check_failure => 'ALL_OLD')$$)).*;
-SELECT (why($$dyn_put('tab', '{"p":{"S":"u"},"sk":{"S":"a"}}', 'n > :n', vals => '{":n":{"N":"5"}}', return_values_on_condition_check_failure => 'UPDATED_OLD')$$)).*;
+SELECT (why($$dyn_put('tab', '{"p":{"S":"u"},"sk":{"S":"a"}}', 'n > :n', vals => '{":n":{"N":"5"}}',
+	return_values_on_condition_check_failure => 'UPDATED_OLD')$$)).*;
 SELECT dyn_error_name('YD002');
 SELECT state();
 
@@ -59,15 +62,21 @@ SELECT dyn_delete('tab', key('r'), 'attribute_not_exists(#o)', '{"#o":"owner"}',
 
 -- W19 everything is validated before anything is read: a bad request is V even where the condition would fail
 SELECT c.*, (why(c)).* FROM unnest(ARRAY[
-  $$dyn_put('tab', key('u'), 'attribute_not_exists(p)', vals => '{":unused":{"S":"x"}}')$$, $$dyn_put('tab', key('u'), 'attribute_not_exists(p')$$, $$dyn_put('tab', key('u'), '')$$,
+  $$dyn_put('tab', key('u'), 'attribute_not_exists(p)', vals => '{":unused":{"S":"x"}}')$$, $$dyn_put('tab', key('u'), 'attribute_not_exists(p')$$,
+  $$dyn_put('tab', key('u'), '')$$,
   $$dyn_put('tab', key('u'), 'p = :x')$$, $$dyn_put('tab', key('u'), vals => '{":x":{"S":"x"}}')$$, $$dyn_put('tab', key('u'), names => '{"#x":"x"}')$$,
-  $$dyn_update('tab', key('u'), 'SET a = :x, a = :x', 'attribute_not_exists(p)', vals => '{":x":{"S":"x"}}')$$, $$dyn_update('tab', key('u'), 'SET', 'attribute_not_exists(p)')$$,
-  $$dyn_update('tab', key('u'), 'SET a = nope', 'attribute_not_exists(p)')$$, $$dyn_delete('tab', key('u'), 'size(p)')$$, $$dyn_update('tab', key('nope'), 'SET #p = :url', vals => '{":url":{"S":"x"}}')$$]) c;
+  $$dyn_update('tab', key('u'), 'SET a = :x, a = :x', 'attribute_not_exists(p)', vals => '{":x":{"S":"x"}}')$$,
+  $$dyn_update('tab', key('u'), 'SET', 'attribute_not_exists(p)')$$,
+  $$dyn_update('tab', key('u'), 'SET a = nope', 'attribute_not_exists(p)')$$, $$dyn_delete('tab', key('u'), 'size(p)')$$,
+  $$dyn_update('tab', key('nope'), 'SET #p = :url', vals => '{":url":{"S":"x"}}')$$]) c;
 -- K18 keys do not change
 SELECT c.*, (why(c)).* FROM unnest(ARRAY[
-  $$dyn_update('tab', key('u'), 'SET sk = :x', vals => '{":x":{"S":"x"}}')$$, $$dyn_update('tab', key('u'), 'REMOVE p')$$, $$dyn_update('tab', key('u'), 'ADD #s :x', names => '{"#s":"sk"}', vals => '{":x":{"N":"1"}}')$$,
-  $$dyn_update('tab', key('u'), 'DELETE sk :x', vals => '{":x":{"SS":["1"]}}')$$, $$dyn_update('tab', key('u'), 'SET p.x = :x', vals => '{":x":{"S":"x"}}')$$, $$dyn_update('tab', key('u'), 'SET copied = sk')$$,
-  $$dyn_update('tab', '{"p":{"S":"u"}}', 'SET a = sk')$$, $$dyn_update('nope', key('u'), 'SET a = sk')$$, $$dyn_update(NULL, key('u'))$$, $$dyn_update('tab', NULL)$$]) c;
+  $$dyn_update('tab', key('u'), 'SET sk = :x', vals => '{":x":{"S":"x"}}')$$, $$dyn_update('tab', key('u'), 'REMOVE p')$$,
+  $$dyn_update('tab', key('u'), 'ADD #s :x', names => '{"#s":"sk"}', vals => '{":x":{"N":"1"}}')$$,
+  $$dyn_update('tab', key('u'), 'DELETE sk :x', vals => '{":x":{"SS":["1"]}}')$$, $$dyn_update('tab', key('u'), 'SET p.x = :x', vals => '{":x":{"S":"x"}}')$$,
+  $$dyn_update('tab', key('u'), 'SET copied = sk')$$,
+  $$dyn_update('tab', '{"p":{"S":"u"}}', 'SET a = sk')$$, $$dyn_update('nope', key('u'), 'SET a = sk')$$, $$dyn_update(NULL, key('u'))$$,
+  $$dyn_update('tab', NULL)$$]) c;
 -- W20, W21 the size of what an update makes
 SELECT dyn_put('tab', jsonb_build_object('p', 'big', 'sk', 'a', 'l', jsonb_build_array(repeat('x', 404000))));
 SELECT (why($$dyn_update('tab', key('big'), 'SET l = list_append(l, :more)', vals => jsonb_build_object(':more', jsonb_build_array(repeat('y', 6000))))$$)).*;
@@ -82,13 +91,17 @@ SELECT dyn_get('tab', key('u'));
 
 -- U36 counters; C39 a tracker that admits three; C40 permission; C42 never below zero; C43 ownership
 SELECT dyn_update('tab', key('c'), 'ADD visits :one', vals => '{":one":{"N":"1"}}', return_values => 'UPDATED_NEW') FROM generate_series(1, 3);
-SELECT j, (why(format($$dyn_update('tab', key('tracker'), 'ADD jobs :job', 'attribute_not_exists(jobs) OR size(jobs) < :max', vals => '{":job":{"SS":["%s"]},":max":{"N":"3"}}')$$, j))).state FROM unnest(ARRAY['a', 'b', 'c', 'd']) j;
+SELECT j, (why(format($$dyn_update('tab', key('tracker'), 'ADD jobs :job', 'attribute_not_exists(jobs) OR size(jobs) < :max',
+	vals => '{":job":{"SS":["%s"]},":max":{"N":"3"}}')$$, j))).state FROM unnest(ARRAY['a', 'b', 'c', 'd']) j;
 SELECT dyn_put('tab', '{"p":{"S":"org"},"sk":{"S":"a"},"Admins":{"SS":["JeffBezos","AndyJassy"]},"balance":{"N":"5"}}');
-SELECT u, (why(format($$dyn_update('tab', key('org'), 'SET tier = :p', 'contains(#a, :u)', '{"#a":"Admins"}', '{":p":{"S":"pro"},":u":{"S":"%s"}}')$$, u))).state FROM unnest(ARRAY['JeffBezos', 'Jeff Bezos']) u;
-SELECT n, (why(format($$dyn_update('tab', key('org'), 'SET balance = balance - :n', 'balance >= :n', vals => '{":n":{"N":"%s"}}')$$, n))).state FROM unnest(ARRAY[6, 3, 3, 2]) n;
+SELECT u, (why(format($$dyn_update('tab', key('org'), 'SET tier = :p', 'contains(#a, :u)', '{"#a":"Admins"}', '{":p":{"S":"pro"},":u":{"S":"%s"}}')$$,
+	u))).state FROM unnest(ARRAY['JeffBezos', 'Jeff Bezos']) u;
+SELECT n, (why(format($$dyn_update('tab', key('org'), 'SET balance = balance - :n', 'balance >= :n', vals => '{":n":{"N":"%s"}}')$$, n))).state
+	FROM unnest(ARRAY[6, 3, 3, 2]) n;
 SELECT dyn_get('tab', key('org'));
 -- optimistic locking
-SELECT v, (why(format($$dyn_update('tab', key('c'), 'SET v = :new', 'attribute_not_exists(v) OR v = :old', vals => '{":new":{"N":"%s"},":old":{"N":"%s"}}')$$, v + 1, v))).state FROM unnest(ARRAY[1, 2, 2]) v;
+SELECT v, (why(format($$dyn_update('tab', key('c'), 'SET v = :new', 'attribute_not_exists(v) OR v = :old', vals => '{":new":{"N":"%s"},":old":{"N":"%s"}}')$$,
+	v + 1, v))).state FROM unnest(ARRAY[1, 2, 2]) v;
 
 -- a failed condition, caught: the caller's transaction goes on
 BEGIN;
@@ -118,10 +131,14 @@ SELECT dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"Tom Hanks"}}', projec
 SELECT dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"Tom Hanks"},":g":{"S":"Children''s"}}', filter => 'Genre = :g', max_items => 1,
 	projection => 'Movie') AS first_that_matches;
 SELECT c.*, (why(c)).* FROM unnest(ARRAY[
-  $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"},":m":{"S":"x"}}', filter => 'Movie = :m')$$, $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', filter => '#y = Movie', names => '{"#y":"Year"}')$$,
-  $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"Nobody"},":n":{"N":"1"}}', filter => 'begins_with(s, :n)')$$, $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', filter => '')$$,
-  $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', projection => 'a,,b')$$, $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', projection => 'a, a.b')$$,
-  $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', projection => 'Year')$$, $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', names => '{"#x":"Year"}')$$]) c;
+  $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"},":m":{"S":"x"}}', filter => 'Movie = :m')$$,
+  $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', filter => '#y = Movie', names => '{"#y":"Year"}')$$,
+  $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"Nobody"},":n":{"N":"1"}}', filter => 'begins_with(s, :n)')$$,
+  $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', filter => '')$$,
+  $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', projection => 'a,,b')$$,
+  $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', projection => 'a, a.b')$$,
+  $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', projection => 'Year')$$,
+  $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', names => '{"#x":"Year"}')$$]) c;
 -- W06, J01, J02
 SELECT dyn_get('mov', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"Toy Story"}}', projection => '#r, #y', names => '{"#r":"Role","#y":"Year"}'),
 	dyn_get('mov', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"Toy Story"}}', projection => 'nope'),
@@ -133,14 +150,17 @@ SELECT (why($$dyn_get('mov', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"Toy Story
 SELECT dyn_put('mov', '{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Big"},"TTL":{"N":"1700000000"}}');
 SELECT dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"Tom Hanks"},":x":{"S":"ram"}}', filter => 'contains(Genre, :x) AND attribute_not_exists(nope)',
 	projection => 'Movie') AS f02;
-SELECT c.*, (why(c)).* FROM unnest(ARRAY[$$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"},":m":{"S":"x"}}', filter => '#m = :m OR Genre = :m', names => '{"#m":"Movie"}')$$,
-  $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', filter => 'attribute_exists(Actor)')$$, $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', filter => 'size(Movie) > Genre')$$]) c;
+SELECT c.*, (why(c)).*
+	FROM unnest(ARRAY[$$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"},":m":{"S":"x"}}', filter => '#m = :m OR Genre = :m', names => '{"#m":"Movie"}')$$,
+  $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', filter => 'attribute_exists(Actor)')$$,
+  $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', filter => 'size(Movie) > Genre')$$]) c;
 SELECT dyn_query('mov', 'Actor = :a', names => '{"#ttl":"TTL"}', vals => '{":a":{"S":"Tom Hanks"},":now":{"N":"1800000000"}}',
 	filter => 'attribute_not_exists(#ttl) OR #ttl > :now', projection => 'Movie') AS f09,
        dyn_get('mov', '{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Big"}}') IS NOT NULL AS stored;
 
 -- R08 the whole item after an update is what triggers have made of it, and what a partition's have
-CREATE FUNCTION stamp() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.item := dyn_apply(NEW.item, 'SET stamp = :op', vals => jsonb_build_object(':op', TG_OP)); RETURN NEW; END $$;
+CREATE FUNCTION stamp() RETURNS trigger LANGUAGE plpgsql
+	AS $$ BEGIN NEW.item := dyn_apply(NEW.item, 'SET stamp = :op', vals => jsonb_build_object(':op', TG_OP)); RETURN NEW; END $$;
 CREATE TRIGGER a_stamp BEFORE INSERT OR UPDATE ON tab FOR EACH ROW EXECUTE FUNCTION stamp();
 SELECT op, dyn_update('tab', key('stamped'), 'SET n = :n', vals => '{":n":{"N":"1"}}', return_values => 'ALL_NEW') FROM unnest(ARRAY['insert', 'update']) op;
 SELECT dyn_get('tab', key('stamped')), dyn_update('tab', key('unstamped'), 'REMOVE n', return_values => 'ALL_NEW') IS NULL AS none;
@@ -156,11 +176,13 @@ DROP FUNCTION stamp;
 -- a trigger that takes a write back is an error, and no endless retry
 CREATE FUNCTION suppress() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
 CREATE TRIGGER a_suppress BEFORE INSERT OR UPDATE ON tab FOR EACH ROW EXECUTE FUNCTION suppress();
-SELECT c.*, (why(c)).* FROM unnest(ARRAY[$$dyn_put('tab', key('s'))$$, $$dyn_put('tab', key('s'), 'attribute_not_exists(p)')$$, $$dyn_put('tab', key('s'), return_values => 'ALL_OLD')$$, $$dyn_update('tab', key('s'), 'SET a = :a', vals => '{":a":{"S":"x"}}')$$,
+SELECT c.*, (why(c)).* FROM unnest(ARRAY[$$dyn_put('tab', key('s'))$$, $$dyn_put('tab', key('s'), 'attribute_not_exists(p)')$$,
+	$$dyn_put('tab', key('s'), return_values => 'ALL_OLD')$$, $$dyn_update('tab', key('s'), 'SET a = :a', vals => '{":a":{"S":"x"}}')$$,
   $$dyn_put('tab', key('u'), 'attribute_exists(p)')$$, $$dyn_update('tab', key('u'), 'SET a = :a', vals => '{":a":{"S":"x"}}')$$]) c;
 DROP TRIGGER a_suppress ON tab;
 CREATE TRIGGER a_suppress BEFORE DELETE ON tab FOR EACH ROW EXECUTE FUNCTION suppress();
-SELECT c.*, (why(c)).* FROM unnest(ARRAY[$$dyn_delete('tab', key('u'))$$, $$dyn_delete('tab', key('u'), 'attribute_exists(p)')$$, $$dyn_delete('tab', key('nope'))$$]) c;
+SELECT c.*, (why(c)).* FROM unnest(ARRAY[$$dyn_delete('tab', key('u'))$$, $$dyn_delete('tab', key('u'), 'attribute_exists(p)')$$,
+	$$dyn_delete('tab', key('nope'))$$]) c;
 DROP TRIGGER a_suppress ON tab;
 
 -- the function in the store's UPDATE is not for others
@@ -172,7 +194,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON tab TO dyn_tenant;
 ALTER TABLE tab ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON tab TO dyn_tenant USING (p = 'c') WITH CHECK (p = 'c' OR p = 'u');
 SET ROLE dyn_tenant;
-SELECT c.*, (why(c)).* FROM unnest(ARRAY[$$dyn_put('tab', key('u'), 'attribute_not_exists(p)')$$, $$dyn_update('tab', key('u'), 'SET a = :a', vals => '{":a":{"S":"x"}}')$$, $$dyn_update('tab', key('org'), 'SET a = :a', vals => '{":a":{"S":"x"}}')$$,
+SELECT c.*, (why(c)).* FROM unnest(ARRAY[$$dyn_put('tab', key('u'), 'attribute_not_exists(p)')$$,
+	$$dyn_update('tab', key('u'), 'SET a = :a', vals => '{":a":{"S":"x"}}')$$, $$dyn_update('tab', key('org'), 'SET a = :a', vals => '{":a":{"S":"x"}}')$$,
   $$dyn_delete('tab', key('u'), 'attribute_exists(p)')$$, $$dyn_update('tab', key('c'), 'SET a = :a', vals => '{":a":{"S":"x"}}')$$]) c;
 RESET ROLE;
 
@@ -182,7 +205,8 @@ SELECT r, dyn_update('tab', key('new ' || r), 'SET copied = sk, kept = if_not_ex
 	FROM unnest(ARRAY['ALL_NEW', 'UPDATED_NEW', 'UPDATED_OLD', 'ALL_OLD']) r;
 SELECT (why($$dyn_update('tab', key('none'), 'SET a = sk', 'attribute_exists(sk)')$$)).*, dyn_get('tab', key('none'));
 SELECT (why($$dyn_update('tab', key('none'), 'SET a = sk.x')$$)).*;
-SELECT dyn_transact('[{"Update":{"TableName":"tab","Key":{"p":{"S":"in a transaction"},"sk":{"S":"a"}},"UpdateExpression":"SET copied = sk, kept = if_not_exists(p, sk)"}}]');
+SELECT dyn_transact('[{"Update":{"TableName":"tab","Key":{"p":{"S":"in a transaction"},"sk":{"S":"a"}},
+	"UpdateExpression":"SET copied = sk, kept = if_not_exists(p, sk)"}}]');
 SELECT dyn_get('tab', key('in a transaction'));
 
 DROP TABLE tab, hot, mov;

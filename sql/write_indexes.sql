@@ -79,7 +79,8 @@ RESET enable_bitmapscan;
 SELECT put(1, 'n', '1', 'mail', 'ann', 'note', 'red green', 'g', 'x'), put(2, 'n', '7', 'mail', 'bob', 'note', 'blue', 'g', 'y'), put(3);
 SELECT put(1, 'n', '8', 'mail', 'bob', 'note', 'blue red', 'g', 'x');
 SELECT set_to(2, 'n', '2'), set_to(3, 'note', 'red');
-SELECT dyn_batch_write('app', '[{"pk":{"S":"a"},"sk":{"N":"4"},"n":{"N":"3"},"note":{"S":"green"}},{"pk":{"S":"a"},"sk":{"N":"5"},"n":{"N":"9"},"mail":{"S":"ann"}}]', '[{"pk":{"S":"a"},"sk":{"N":"3"}}]');
+SELECT dyn_batch_write('app', '[{"pk":{"S":"a"},"sk":{"N":"4"},"n":{"N":"3"},"note":{"S":"green"}},
+	{"pk":{"S":"a"},"sk":{"N":"5"},"n":{"N":"9"},"mail":{"S":"ann"}}]', '[{"pk":{"S":"a"},"sk":{"N":"3"}}]');
 SELECT set_to(5, 'n', 'none');
 CREATE FUNCTION found() RETURNS SETOF text LANGUAGE sql AS $$
 	SELECT 'by_n ' || string_agg(sk || ':' || number(item, 'n'), ' ' ORDER BY sk) FROM app WHERE number(item, 'n') > 0

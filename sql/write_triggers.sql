@@ -132,7 +132,8 @@ CREATE TRIGGER updated AFTER UPDATE ON app REFERENCING OLD TABLE AS was NEW TABL
 CREATE TRIGGER deleted AFTER DELETE ON app REFERENCING OLD TABLE AS was FOR EACH STATEMENT EXECUTE FUNCTION tell_rows();
 CREATE TRIGGER updated_row AFTER UPDATE ON app REFERENCING OLD TABLE AS was NEW TABLE AS becomes FOR EACH ROW EXECUTE FUNCTION tell_rows();
 SELECT dyn_put('app', '{"pk":{"S":"e"},"sk":{"N":"1"},"g":{"S":"x"}}');
-SELECT dyn_batch_write('app', '[{"pk":{"S":"e"},"sk":{"N":"2"},"g":{"S":"x"}},{"pk":{"S":"e"},"sk":{"N":"1"},"g":{"S":"y"}},{"pk":{"S":"c"},"sk":{"N":"5"},"g":{"S":"y"}}]', NULL);
+SELECT dyn_batch_write('app', '[{"pk":{"S":"e"},"sk":{"N":"2"},"g":{"S":"x"}},{"pk":{"S":"e"},"sk":{"N":"1"},"g":{"S":"y"}},
+	{"pk":{"S":"c"},"sk":{"N":"5"},"g":{"S":"y"}}]', NULL);
 SELECT dyn_update('app', '{"pk":{"S":"e"},"sk":{"N":"1"}}', 'REMOVE g');
 SELECT dyn_delete('app', '{"pk":{"S":"e"},"sk":{"N":"1"}}');
 DROP TRIGGER inserted ON app;

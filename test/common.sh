@@ -366,7 +366,8 @@ check()
 parts_passed=0 parts_failed=0
 
 # How the tests tell of a failure, each its own way: prove, pg_regress, test/docs and the others.
-failure_line='^ *not ok|^[A-Za-z.]+(Error|Exception): |^test .*FAILED|^# +Failed test|^Dubious|^Bail out|[(]Wstat: |^error running SQL|^diff -|^[^ ]+:[0-9]+: (failed|prints|should fail|not reached)|: error: |: \*\*\* '
+failure_line='^ *not ok|^[A-Za-z.]+(Error|Exception): |^test .*FAILED|^# +Failed test|^Dubious|^Bail out|[(]Wstat: |'
+failure_line+='^error running SQL|^diff -|^[^ ]+:[0-9]+: (failed|prints|should fail|not reached)|: error: |: \*\*\* '
 
 # Run a part of the suite; its last line says "name: N passed, N failed", or without the name, or
 # "skipped: " and why.  $REPORT, a folder of the first script of those that call each other, collects

@@ -46,7 +46,8 @@ like(error_of(1, q{SELECT dyn_create_table('no', 'pk N', distributed => true)}),
 	qr/cannot be distributed from this node/, 'and not on a worker');
 
 $citus->sql(0, q{SELECT dyn_create_table('grown', 'pk S', 'sk N', '{"G":{"partition_key":"g S"}}');
-	INSERT INTO grown (item) SELECT jsonb_build_object('pk', 'p' || i % 10, 'sk', i, 'g', 'x', 'long', repeat(md5(i::text), 300))::dyn_item FROM generate_series(1, 200) i});
+	INSERT INTO grown (item) SELECT jsonb_build_object('pk', 'p' || i % 10, 'sk', i, 'g', 'x', 'long', repeat(md5(i::text), 300))::dyn_item
+		FROM generate_series(1, 200) i});
 $citus->sql(0, q{SELECT dyn_distribute_table('grown', colocate_with => 'app')});
 is(everywhere(q{SELECT count(*) || ' ' || sum(sk) FROM grown}), '200 20100', 'a table that is distributed keeps its items');
 is($citus->sql(0, q{SELECT pg_total_relation_size('grown') - pg_indexes_size('grown')}), '8192', 'and none is left on the coordinator');
@@ -62,21 +63,28 @@ $citus->sql(2, q{SELECT dyn_create_access_pattern('app', 'P', 'Scan', '{}')});
 is(everywhere(q{SELECT entity FROM dyn_entities('app')}), 'Thing', 'an entity declared on a worker is known to all nodes');
 is(everywhere(q{SELECT access_pattern FROM dyn_access_patterns('app')}), 'P', 'an access pattern too');
 is(everywhere(q{SELECT attribute || ' ' || status FROM dyn_ttl_tables}), 'expires ENABLED', 'time to live too');
-is(everywhere(q{SELECT d ->> 'Placement' || ' ' || (SELECT tags FROM (SELECT dyn_request('ListTagsOfResource', json_build_object('ResourceArn', d ->> 'TableArn'))::text AS tags) x)
+is(everywhere(q{SELECT d ->> 'Placement' || ' ' ||
+	(SELECT tags FROM (SELECT dyn_request('ListTagsOfResource', json_build_object('ResourceArn', d ->> 'TableArn'))::text AS tags) x)
 	FROM dyn_describe_table('app') d}), 'false {"Tags":[{"Key":"team","Value":"a"}]}', 'and settings and tags');
 like(on_shards('app', q{SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = '%s'::regclass AND conname LIKE 'dynamo_definition%%'}),
 	qr/^[^\/]*"expires[^\/]*placement[^\/]*$/, 'all shards have the definition as it is now');
-like(error_of(1, q{SELECT dyn_alter_table('app', '{"placement": true}')}), qr/operation is not allowed on this node/, 'definitions are changed on the coordinator');
+like(error_of(1, q{SELECT dyn_alter_table('app', '{"placement": true}')}), qr/operation is not allowed on this node/,
+	'definitions are changed on the coordinator');
 
 # plain SQL
 like(error_of(0, q{INSERT INTO app (item) VALUES ('{"pk":{"S":"a"},"sk":{"N":"1"}}')}), qr/without a partition column value/, 'nothing fills columns');
-is(error_of($_, qq{INSERT INTO app (item, pk, sk, g) VALUES ('{"pk":{"S":"a"},"sk":{"N":"$_"},"g":{"S":"x"}}', 'a', $_, 'x')}), 'no error', "plain SQL that gives them works on node $_") for 0 .. 2;
-like(error_of($_, q{INSERT INTO app (item, pk, sk) VALUES ('{"pk":{"S":"a"},"sk":{"N":"9"}}', 'b', 9)}), qr/violates check constraint "dynamo_keys/, "a wrong key is refused on node $_") for 0 .. 2;
-like(error_of(0, q{INSERT INTO app (item, pk, sk) VALUES ('{"pk":{"S":"a"},"sk":{"N":"9"},"g":{"S":"x"}}', 'a', 9)}), qr/violates check constraint "dynamo_keys/, 'and a missing key of an index');
+is(error_of($_, qq{INSERT INTO app (item, pk, sk, g) VALUES ('{"pk":{"S":"a"},"sk":{"N":"$_"},"g":{"S":"x"}}', 'a', $_, 'x')}), 'no error',
+	"plain SQL that gives them works on node $_") for 0 .. 2;
+like(error_of($_, q{INSERT INTO app (item, pk, sk) VALUES ('{"pk":{"S":"a"},"sk":{"N":"9"}}', 'b', 9)}), qr/violates check constraint "dynamo_keys/,
+	"a wrong key is refused on node $_") for 0 .. 2;
+like(error_of(0, q{INSERT INTO app (item, pk, sk) VALUES ('{"pk":{"S":"a"},"sk":{"N":"9"},"g":{"S":"x"}}', 'a', 9)}),
+	qr/violates check constraint "dynamo_keys/, 'and a missing key of an index');
 is(error_of(1, qq{COPY app (item, pk, sk) FROM stdin;\n{"pk":{"S":"b"},"sk":{"N":"1"}}\tb\t1\n\\.\n}), 'no error', 'COPY works');
-like(error_of(1, qq{COPY app (item, pk, sk) FROM stdin;\n{"pk":{"S":"b"},"sk":{"N":"1"}}\tc\t1\n\\.\n}), qr/violates check constraint "dynamo_keys/, 'and is refused with a wrong key');
+like(error_of(1, qq{COPY app (item, pk, sk) FROM stdin;\n{"pk":{"S":"b"},"sk":{"N":"1"}}\tc\t1\n\\.\n}), qr/violates check constraint "dynamo_keys/,
+	'and is refused with a wrong key');
 is(error_of(2, q{UPDATE app SET item = '{"pk":{"S":"b"},"sk":{"N":"1"},"v":{"N":"5"}}' WHERE pk = 'b' AND sk = 1}), 'no error', 'UPDATE of the item works');
-like(error_of(2, q{UPDATE app SET item = '{"pk":{"S":"c"},"sk":{"N":"1"}}' WHERE pk = 'b' AND sk = 1}), qr/violates check constraint "dynamo_keys/, 'and is refused with another key');
+like(error_of(2, q{UPDATE app SET item = '{"pk":{"S":"c"},"sk":{"N":"1"}}' WHERE pk = 'b' AND sk = 1}), qr/violates check constraint "dynamo_keys/,
+	'and is refused with another key');
 is(everywhere(q{SELECT dyn_get('app', '{"pk":{"S":"b"},"sk":{"N":"1"}}') ->> 'v'}), '5', 'calls read what SQL wrote');
 is($citus->sql(0, q{SELECT count(*) FROM dyn_check_table('app')}), '0', 'nothing is wrong with the table');
 
@@ -98,7 +106,8 @@ is(join(', ', sort keys %outcomes), 'inserted t, refused f', 'plain SQL on a sha
 $citus->sql(0, q{DELETE FROM app WHERE pk LIKE 'd%'});
 
 # the owner and others; renames
-$citus->sql(0, 'CREATE ROLE joe LOGIN; CREATE ROLE ann LOGIN; CREATE SCHEMA apps; GRANT USAGE, CREATE ON SCHEMA apps TO joe; GRANT USAGE ON SCHEMA apps TO ann');
+$citus->sql(0, 'CREATE ROLE joe LOGIN; CREATE ROLE ann LOGIN; CREATE SCHEMA apps; GRANT USAGE, CREATE ON SCHEMA apps TO joe;
+	GRANT USAGE ON SCHEMA apps TO ann');
 $citus->sql(0, 'ALTER TABLE app RENAME TO renamed; ');
 $citus->sql(0, 'ALTER TABLE renamed SET SCHEMA apps');
 $citus->sql(0, 'ALTER TABLE apps.renamed OWNER TO joe');
@@ -108,7 +117,8 @@ is(everywhere(q{SELECT count(*) FROM dyn_query('apps.renamed', 'pk = :a', vals =
 like(error_of(0, q{SET ROLE ann; SELECT dyn_undistribute_table('apps.renamed')}), qr/permission denied/, 'others may not change it');
 $citus->sql(0, q{GRANT SELECT ON apps.renamed TO ann});
 like(error_of(0, q{SET ROLE ann; SELECT dyn_undistribute_table('apps.renamed')}), qr/must be owner/, 'nor if they may read it');
-$citus->sql(0, q{SET ROLE joe; SELECT dyn_create_table('apps.joes', 'pk S', distributed => true); SELECT dyn_put('apps.joes', '{"pk":{"S":"a"}}'); SELECT dyn_drop_table('apps.joes')});
+$citus->sql(0, q{SET ROLE joe; SELECT dyn_create_table('apps.joes', 'pk S', distributed => true); SELECT dyn_put('apps.joes', '{"pk":{"S":"a"}}');
+	SELECT dyn_drop_table('apps.joes')});
 is($citus->sql(0, q{SELECT count(*) FROM citus_tables WHERE table_name::text = 'apps.joes'}), '0', 'a role makes and drops one of its own');
 
 # definitions go where shards go
@@ -117,9 +127,11 @@ $citus->move_all('beside', $new);
 is($citus->sql($_, q{SELECT dyn_get('apps.renamed', '{"pk":{"S":"b"},"sk":{"N":"1"}}') ->> 'v'}), '5', "node $_ reads from moved shards") for 0 .. $new;
 $citus->sql(0, q{SELECT dyn_alter_table('apps.renamed', '{"placement": true}')});
 $citus->sql(0, q{SELECT dyn_alter_table('apps.renamed', '{"placement": false}')});
-my ($first, $from, $to) = split /\|/, $citus->sql(0, q{SELECT shardid, shardminvalue, shardmaxvalue FROM pg_dist_shard WHERE logicalrelid = 'apps.renamed'::regclass ORDER BY shardminvalue::int LIMIT 1});
+my ($first, $from, $to) = split /\|/, $citus->sql(0,
+	q{SELECT shardid, shardminvalue, shardmaxvalue FROM pg_dist_shard WHERE logicalrelid = 'apps.renamed'::regclass ORDER BY shardminvalue::int LIMIT 1});
 my $number = $citus->sql(0, sprintf q{SELECT nodeid FROM pg_dist_node WHERE nodeport = %d AND nodename = '%s'}, reverse $citus->address($new));
-$citus->sql(0, sprintf q{SELECT citus_split_shard_by_split_points(%d, ARRAY['%d'], ARRAY[%d, %d], 'block_writes')}, $first, ($from + $to) / 2, $number, $number);
+$citus->sql(0, sprintf q{SELECT citus_split_shard_by_split_points(%d, ARRAY['%d'], ARRAY[%d, %d], 'block_writes')}, $first, ($from + $to) / 2, $number,
+	$number);
 is(scalar(keys %{ { $citus->placements('apps.renamed') } }), 9, 'a shard was split');
 $citus->sql(0, q{SELECT dyn_alter_table('apps.renamed', '{"placement": true}')});
 is($citus->sql($_, q{SELECT count(*) FROM dyn_scan('apps.renamed')}), '7', "node $_ reads all of them") for 0 .. $new;
@@ -127,7 +139,8 @@ unlike(on_shards('apps.renamed', q{SELECT pg_get_constraintdef(oid) FROM pg_cons
 	qr{/|placement}, 'and a change reaches all shards');
 is($citus->sql(0, q{SELECT count(*) FROM dyn_check_table('apps.renamed')}), '0', 'nothing is wrong with it');
 $citus->sql(0, q{SELECT dyn_put('apps.renamed', jsonb_build_object('pk', 's' || i, 'sk', i)::dyn_item) FROM generate_series(1, 50) i});
-is($citus->sql(1, q{SELECT count(*) FROM generate_series(1, 50) i, dyn_query('apps.renamed', 'pk = :a', vals => jsonb_build_object(':a', 's' || i)) q}), '50', 'writes go to the right shards');
+is($citus->sql(1, q{SELECT count(*) FROM generate_series(1, 50) i, dyn_query('apps.renamed', 'pk = :a', vals => jsonb_build_object(':a', 's' || i)) q}), '50',
+	'writes go to the right shards');
 
 # a migration into one
 $citus->sql(0, q{CREATE TABLE origin (id text PRIMARY KEY, n int); INSERT INTO origin SELECT 'm' || i, i FROM generate_series(1, 20) i;
@@ -140,7 +153,8 @@ is($citus->sql(0, q{SELECT count(*) FROM dyn_verify_migration('moved')}), '1', '
 
 # the definition dropped
 $citus->sql(0, 'ALTER TABLE few DROP CONSTRAINT dynamo_definition');
-like(error_of($_, q{SELECT dyn_get('few', '{"pk":{"N":"1"}}')}), qr/"few" is not a table of items/, "without its definition it is no table of items on node $_") for 0 .. 2;
+like(error_of($_, q{SELECT dyn_get('few', '{"pk":{"N":"1"}}')}), qr/"few" is not a table of items/,
+	"without its definition it is no table of items on node $_") for 0 .. 2;
 my ($advice) = $citus->sql(0, q{SELECT split_part(advice, 'it is: ', 2) FROM dyn_check_table('few')});
 $citus->sql(0, $advice);
 is(everywhere(q{SELECT dyn_get('few', '{"pk":{"N":"1"}}') IS NULL}), 't', 'dyn_check_table() tells how to bring it back');
@@ -154,7 +168,8 @@ $citus->node(0)->command_ok([ 'psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', '-f', $d
 my ($result, $out, $err) = $citus->node(0)->psql('restored', q{SELECT dyn_scan('grown')});
 like($err, qr/dyn_undistribute_table\(\) to make it a table of one node/, 'the restored table says what it needs');
 $citus->node(0)->safe_psql('restored', q{SELECT dyn_undistribute_table('grown')});
-is($citus->node(0)->safe_psql('restored', q{INSERT INTO grown (item) VALUES ('{"pk":{"S":"p1"},"sk":{"N":"999"}}'); SELECT count(*) FROM dyn_scan('grown'); SELECT count(*) FROM dyn_check_table('grown')}),
+is($citus->node(0)->safe_psql('restored', q{INSERT INTO grown (item) VALUES ('{"pk":{"S":"p1"},"sk":{"N":"999"}}'); SELECT count(*) FROM dyn_scan('grown');
+	SELECT count(*) FROM dyn_check_table('grown')}),
 	"201\n0", 'and is a table of one node');
 
 # and back
@@ -165,8 +180,10 @@ $citus->sql(0, q{SET ROLE joe; SELECT dyn_undistribute_table('apps.renamed')});
 is($citus->sql(0, q{SELECT count(*) FROM dyn_scan('apps.renamed')}), '57', 'a table of one node again, it has its items');
 is($citus->sql(0, q{SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'apps.renamed'::regclass}), 'A', 'and its trigger');
 is($citus->sql(0, q{SELECT entity FROM dyn_entities('apps.renamed')}), 'Thing', 'and its declarations');
-is($citus->sql(0, q{SELECT relowner::regrole || ' ' || has_table_privilege('ann', oid, 'SELECT') FROM pg_class WHERE oid = 'apps.renamed'::regclass}), 'joe true', 'owner and privileges');
-is($citus->sql(0, q{INSERT INTO apps.renamed (item) VALUES ('{"pk":{"S":"z"},"sk":{"N":"1"},"g":{"S":"x"},"expires":{"N":"99999999999"}}'); SELECT count(*) FROM dyn_check_table('apps.renamed')}), '0', 'nothing is wrong with it');
+is($citus->sql(0, q{SELECT relowner::regrole || ' ' || has_table_privilege('ann', oid, 'SELECT') FROM pg_class WHERE oid = 'apps.renamed'::regclass}),
+	'joe true', 'owner and privileges');
+is($citus->sql(0, q{INSERT INTO apps.renamed (item) VALUES ('{"pk":{"S":"z"},"sk":{"N":"1"},"g":{"S":"x"},"expires":{"N":"99999999999"}}'); SELECT count(*)
+	FROM dyn_check_table('apps.renamed')}), '0', 'nothing is wrong with it');
 $citus->sql(0, q{SELECT dyn_distribute_table('apps.renamed')});
 is(everywhere(q{SELECT count(*) FROM dyn_scan('apps.renamed')}), '58', 'it can be distributed once more');
 $citus->sql(0, q{SELECT dyn_drop_table('apps.renamed')});

@@ -23,7 +23,8 @@ $citus->sql(0, q{SELECT dyn_create_table('app', 'pk S', 'sk S')});
 $citus->sql(0, q{CALL dyn_create_index('app', 'ByKind', 'kind S', 'n N')});
 $citus->sql(0, q{SELECT dyn_distribute_table('app')});
 # ties: kind and n of many items are equal
-$citus->sql(1, q{SELECT dyn_batch_write('app', array_agg(jsonb_build_object('pk', 'p' || i % 7, 'sk', 's' || lpad(i::text, 4, '0'), 'kind', 'k', 'n', i / 300)::dyn_item))
+$citus->sql(1, q{SELECT dyn_batch_write('app', array_agg(jsonb_build_object('pk', 'p' || i % 7, 'sk', 's' || lpad(i::text, 4, '0'), 'kind', 'k', 'n',
+	i / 300)::dyn_item))
 	FROM generate_series(0, 899) i GROUP BY i / 20});
 
 is($citus->sql(2, q{SELECT count(*), count(DISTINCT i ->> 'sk') FROM dyn_scan('app') i}), '900|900', 'a scan of all shards has each item once');
@@ -39,7 +40,8 @@ for my $forward ('true', 'false')
 is($citus->sql(1, q{WITH RECURSIVE page AS (
 		SELECT p.items, p.last_evaluated_key FROM dyn_query_page('app', 'kind = :k', 'ByKind', vals => '{":k":{"S":"k"}}', page_size => 37) p
 		UNION ALL
-		SELECT p.items, p.last_evaluated_key FROM page, dyn_query_page('app', 'kind = :k', 'ByKind', vals => '{":k":{"S":"k"}}', page_size => 37, start_key => page.last_evaluated_key) p
+		SELECT p.items, p.last_evaluated_key FROM page,
+			dyn_query_page('app', 'kind = :k', 'ByKind', vals => '{":k":{"S":"k"}}', page_size => 37, start_key => page.last_evaluated_key) p
 			WHERE page.last_evaluated_key IS NOT NULL)
 	SELECT count(DISTINCT i ->> 'sk'), count(*) FROM page, unnest(items) i}), '900|900', 'pages of an index query have each item once');
 

@@ -17,7 +17,8 @@ sub get { my ($pk, $table) = @_; return sprintf q{{"Get":{"TableName":"%s","Key"
 sub add
 {
 	my ($pk, $by, $table) = @_;
-	return sprintf q{{"Update":{"TableName":"%s","Key":%s,"UpdateExpression":"ADD n :n","ExpressionAttributeValues":{":n":{"N":"%s"}}}}}, $table // 'app', key($pk), $by;
+	return sprintf q{{"Update":{"TableName":"%s","Key":%s,"UpdateExpression":"ADD n :n","ExpressionAttributeValues":{":n":{"N":"%s"}}}}}, $table // 'app',
+		key($pk), $by;
 }
 sub absent { my ($pk) = @_; return sprintf q{{"ConditionCheck":{"TableName":"app","Key":%s,"ConditionExpression":"attribute_not_exists(pk)"}}}, key($pk) }
 sub transact { my ($token, @actions) = @_; return sprintf q{SELECT dyn_transact('[%s]'%s)}, join(', ', @actions), $token ? ", '$token'" : '' }
@@ -83,8 +84,10 @@ like($err, qr/PREPARE TRANSACTION/, 'a transaction over shards is committed in t
 
 # batches in any order
 load_all('batches', q{\set r random(0, 1000000)
-SELECT dyn_batch_write('app', (SELECT array_agg(jsonb_build_object('pk', 'b' || i % 5, 'sk', i::text, 'n', :r)::dyn_item ORDER BY random()) FROM generate_series(1, 20) i));});
-is($citus->sql(0, q{SELECT count(*) FROM dyn_scan('app', filter => 'begins_with(pk, :t)', vals => '{":t":{"S":"b"}}') i}), 20, 'batches of the same items from all nodes');
+SELECT dyn_batch_write('app', (SELECT array_agg(jsonb_build_object('pk', 'b' || i % 5, 'sk', i::text, 'n', :r)::dyn_item ORDER BY random())
+	FROM generate_series(1, 20) i));});
+is($citus->sql(0, q{SELECT count(*) FROM dyn_scan('app', filter => 'begins_with(pk, :t)', vals => '{":t":{"S":"b"}}') i}), 20,
+	'batches of the same items from all nodes');
 
 # absence is held until the end of the transaction, also from other nodes
 my $holder = $citus->node(1)->background_psql('postgres');
@@ -95,7 +98,8 @@ SELECT dyn_put('app', '} . key('gone') . qq{');
 \\echo done
 });
 wait_for($citus->node(1), q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ 'app_|_put')
-	OR EXISTS (SELECT FROM run_command_on_all_nodes($$SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ 'app_|_put'$$) WHERE result <> '0')});
+	OR EXISTS (SELECT FROM run_command_on_all_nodes($$SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ 'app_|_put'$$)
+		WHERE result <> '0')});
 is($citus->sql(0, q{SELECT dyn_get('app', '} . key('gone') . q{') IS NULL}), 't', 'whoever inserts a key that is held absent waits');
 $holder->query_safe('COMMIT');
 $writer->query_until(qr/done/, '');
@@ -131,7 +135,8 @@ is($citus->sql(1, q{SELECT dyn_get('app', '} . key('once') . q{') ->> 'n'}), 5, 
 like((at_once(transact('token1', add('once', 2))))[0], qr/YD\d+: +the token was used for another request/, 'another request with it is refused');
 $citus->sql(2, q{UPDATE dynamo_internal.shared_tokens SET expires = now()});
 is((at_once(transact('token1', add('once', 2))))[0], "t\n", 'until it has expired');
-is($citus->sql(1, 'SET plan_cache_mode = force_generic_plan; ' . join('; ', map { transact("generic$_", add('generic', 1)) } 1 .. 7)), join("\n", ('t') x 7), 'in any plan_cache_mode');
+is($citus->sql(1, 'SET plan_cache_mode = force_generic_plan; ' . join('; ', map { transact("generic$_", add('generic', 1)) } 1 .. 7)), join("\n", ('t') x 7),
+	'in any plan_cache_mode');
 is($citus->sql(0, q{SELECT count(*) FROM dynamo_internal.transact_tokens}), 0, 'tokens of distributed tables are in one table of all nodes');
 
 # a deadlock of several calls
@@ -150,7 +155,8 @@ $_->quit for @sessions;
 
 # rights
 $citus->sql(0, 'CREATE ROLE reader LOGIN; GRANT SELECT ON app TO reader; CREATE ROLE nobody_logs_in; GRANT SELECT ON app TO nobody_logs_in');
-my $as = sub { my ($role, $sql) = @_; my ($out, $err); $citus->node(0)->psql('postgres', "SET citus.log_remote_commands = on; SET ROLE $role; $sql", stdout => \$out, stderr => \$err); return "$out$err" };
+my $as = sub { my ($role, $sql) = @_; my ($out, $err);
+	$citus->node(0)->psql('postgres', "SET citus.log_remote_commands = on; SET ROLE $role; $sql", stdout => \$out, stderr => \$err); return "$out$err" };
 like($as->('reader', q{SELECT dyn_get('app', '} . key('once') . q{')}), qr/"once"/, 'a role with SELECT reads');
 like($as->('reader', q{SELECT dyn_put('app', '} . key('once') . q{')}), qr/permission denied for table app/, 'and may not write');
 my $refused = $as->('reader', q{BEGIN; SELECT dyn_put('app', '} . key('once') . q{')});
@@ -161,7 +167,8 @@ like($refused, qr/permission denied for table app.*takes SELECT, INSERT, UPDATE 
 unlike($refused, qr/issuing/, 'also found before');
 like($as->('reader', q{SELECT dyn_transact_get('[} . get('once') . q{]')}), qr/"once"/, 'one item takes no lock');
 like($as->('nobody_logs_in', q{SELECT dyn_get('app', '} . key('once') . q{')}), qr/role "nobody_logs_in" is not permitted to log in/, 'a role without LOGIN');
-like($as->('postgres', q{BEGIN READ ONLY; SELECT dyn_transact_get('[} . get('once') . ', ' . get('left') . q{]')}), qr/cannot lock items of distributed tables in a read-only transaction/, 'read-only transactions take no locks');
+like($as->('postgres', q{BEGIN READ ONLY; SELECT dyn_transact_get('[} . get('once') . ', ' . get('left') . q{]')}),
+	qr/cannot lock items of distributed tables in a read-only transaction/, 'read-only transactions take no locks');
 
 # savepoints, cursors, plpgsql, settings of Citus
 is($citus->sql(0, q{BEGIN; SAVEPOINT a; SELECT dyn_put('app', '} . key('s1') . q{'); ROLLBACK TO a; SELECT dyn_put('app', '} . key('s2') . q{'); COMMIT;
@@ -176,7 +183,8 @@ is($citus->sql(0, q{DO $$ BEGIN
 	END $$;
 	SELECT dyn_get('app', '} . key('s4') . q{') IS NULL}), 'f', 'exceptions in plpgsql');
 is($citus->sql(0, q{BEGIN; SET LOCAL citus.multi_shard_modify_mode = 'sequential'; SET LOCAL citus.enable_local_execution = off;
-	SELECT dyn_put('app', '} . key('s5') . q{'); SELECT dyn_get('app', '} . key('s5') . q{') ->> 'pk'; COMMIT}) =~ s/^\n+//r, 's5', 'a transaction sees what it has written');
+	SELECT dyn_put('app', '} . key('s5') . q{'); SELECT dyn_get('app', '} . key('s5') . q{') ->> 'pk'; COMMIT}) =~ s/^\n+//r, 's5',
+		'a transaction sees what it has written');
 my ($rr, $other) = map { $citus->node($_)->background_psql('postgres', on_error_stop => 0) } 1, 0;
 $rr->query('\set VERBOSITY verbose');
 $rr->query_safe(q{BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT dyn_get('app', '} . key('s5') . q{')});

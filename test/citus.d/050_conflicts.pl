@@ -28,9 +28,11 @@ sub key { return qq({"pk":{"S":"$_[0]"},"sk":{"S":"0"}}) }
 
 # Absence: by the condition of a put, by an insert of PartiQL, by a transaction with another item.
 my %puts = (
-	condition => sub { qq{SELECT '$_[1]' FROM (SELECT dyn_put('app', '{"pk":{"S":"a$_[1]"},"sk":{"S":"0"},"by":{"N":"$_[0]"}}', condition => 'attribute_not_exists(pk)')) x} },
+	condition => sub { qq{SELECT '$_[1]' FROM (SELECT dyn_put('app', '{"pk":{"S":"a$_[1]"},"sk":{"S":"0"},"by":{"N":"$_[0]"}}',
+		condition => 'attribute_not_exists(pk)')) x} },
 	partiql => sub { qq{SELECT '$_[1]' FROM (SELECT count(*) FROM dyn_execute(\$\$INSERT INTO app VALUE {'pk': 'b$_[1]', 'sk': '0'}\$\$)) x} },
-	transaction => sub { qq{SELECT '$_[1]' FROM (SELECT dyn_transact('[{"Update": {"TableName": "app", "Key": ${\key("d" . $_[1] % 5)}, "UpdateExpression": "ADD n :o", "ExpressionAttributeValues": {":o": {"N": "1"}}}},
+	transaction => sub { qq{SELECT '$_[1]' FROM (SELECT dyn_transact('[{"Update": {"TableName": "app", "Key": ${\key("d" . $_[1] % 5)},
+		"UpdateExpression": "ADD n :o", "ExpressionAttributeValues": {":o": {"N": "1"}}}},
 		{"ConditionCheck": {"TableName": "app", "Key": ${\key("none$_[1]")}, "ConditionExpression": "attribute_not_exists(pk)"}},
 		{"Put": {"TableName": "app", "Item": ${\key("c$_[1]")}, "ConditionExpression": "attribute_not_exists(pk)"}}]')) x} });
 for my $what (sort keys %puts)
@@ -49,7 +51,8 @@ my ($done, $errors) = from_all_nodes(6, sub {
 }, 80);
 is("@$errors[0 .. ($#$errors > 2 ? 2 : $#$errors)]", '', 'increments do not fail');
 is(scalar(@$done), 480, 'all are answered');
-is($citus->sql(2, q{SELECT sum((dyn_get('app', ('{"pk":{"S":"i' || k || '"},"sk":{"S":"0"}}')::dyn_item) ->> 'n')::int) FROM generate_series(0, 2) k}), '480', 'and all are there');
+is($citus->sql(2, q{SELECT sum((dyn_get('app', ('{"pk":{"S":"i' || k || '"},"sk":{"S":"0"}}')::dyn_item) ->> 'n')::int) FROM generate_series(0, 2) k}), '480',
+	'and all are there');
 
 # Batches and transactions over all shards, their items in any order.
 my $seed = 7;
@@ -59,14 +62,17 @@ my $mixed = sub {
 	my @keys = map { (($_ * 7 + $seed) % 13) } 1 .. 12;
 	my %seen;
 	@keys = grep { !$seen{$_}++ } @keys;
-	return sprintf(q{SELECT 'batch' FROM (SELECT dyn_batch_write('app', '[%s]')) x}, join(', ', map { qq({"pk":{"S":"m$_"},"sk":{"S":"b"},"n":{"N":"$n"}}) } @keys))
+	return sprintf(q{SELECT 'batch' FROM (SELECT dyn_batch_write('app', '[%s]')) x},
+		join(', ', map { qq({"pk":{"S":"m$_"},"sk":{"S":"b"},"n":{"N":"$n"}}) } @keys))
 		if $i % 2;
 	return sprintf(q{SELECT 'transaction' FROM (SELECT dyn_transact('[%s]')) x}, join(', ', map {
-		qq({"Update": {"TableName": "app", "Key": {"pk":{"S":"m$_"},"sk":{"S":"t"}}, "UpdateExpression": "ADD n :o", "ExpressionAttributeValues": {":o": {"N": "1"}}}}) } @keys[0 .. 3]));
+		qq({"Update": {"TableName": "app", "Key": {"pk":{"S":"m$_"},"sk":{"S":"t"}}, "UpdateExpression": "ADD n :o",
+			"ExpressionAttributeValues": {":o": {"N": "1"}}}}) } @keys[0 .. 3]));
 };
 ($done, $errors) = from_all_nodes(9, $mixed, 40);
 is("@$errors[0 .. ($#$errors > 2 ? 2 : $#$errors)]", '', 'nothing fails, nor is a deadlock');
 is(scalar(@$done), 360, 'batches and transactions are answered');
-is($citus->sql(0, q{SELECT sum((i ->> 'n')::int) FROM dyn_scan('app', filter => 'sk = :t', vals => '{":t": {"S": "t"}}') i}), 180 * 4, 'transactions are whole');
+is($citus->sql(0, q{SELECT sum((i ->> 'n')::int) FROM dyn_scan('app', filter => 'sk = :t', vals => '{":t": {"S": "t"}}') i}), 180 * 4,
+	'transactions are whole');
 
 done_testing();

@@ -9,19 +9,22 @@ use CitusNodes;
 
 my $citus = CitusNodes->new;
 $citus->sql(0, q{
-	SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"G": {"partition_key": "g S", "sort_key": "h N"}}', local_indexes => '{"L": {"sort_key": "h N"}}');
+	SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"G": {"partition_key": "g S", "sort_key": "h N"}}',
+		local_indexes => '{"L": {"sort_key": "h N"}}');
 	SELECT dyn_distribute_table('app');
 	SELECT dyn_create_entity('app', 'Org', '{"pk":"ORG#<Id>","sk":"ORG"}', '{"Id":"S","Name":"S"}');
 	SELECT dyn_create_entity('app', 'Person', '{"pk":"ORG#<Id>","sk":"PERSON#<Person>"}', '{"Id":"S","Person":"S"}');
 	SELECT dyn_put_entity('app', 'Org', jsonb_build_object('Id', i::text, 'Name', 'name' || i)::dyn_item) FROM generate_series(1, 200) i;
-	SELECT dyn_put_entity('app', 'Person', jsonb_build_object('Id', i::text, 'Person', p::text, 'g', 'g', 'h', i * 10 + p)::dyn_item) FROM generate_series(1, 200) i, generate_series(1, 5) p;
+	SELECT dyn_put_entity('app', 'Person', jsonb_build_object('Id', i::text, 'Person', p::text, 'g', 'g', 'h', i * 10 + p)::dyn_item)
+		FROM generate_series(1, 200) i, generate_series(1, 5) p;
 	SELECT dyn_create_entity_view('app', 'Org', 'orgs');
 	SELECT dyn_create_entity_view('app', 'Person', 'persons');
 	ANALYZE app});
 
 for my $n (0 .. 2)
 {
-	is($citus->sql($n, q{SELECT d -> 'ItemCount', d -> 'GlobalSecondaryIndexes' -> 0 -> 'ItemCount', d -> 'LocalSecondaryIndexes' -> 0 -> 'ItemCount' FROM dyn_describe_table('app') d}),
+	is($citus->sql($n, q{SELECT d -> 'ItemCount', d -> 'GlobalSecondaryIndexes' -> 0 -> 'ItemCount', d -> 'LocalSecondaryIndexes' -> 0 -> 'ItemCount'
+		FROM dyn_describe_table('app') d}),
 		'1200|1000|1000', "node $n counts the items of all shards");
 	my $size = q{SELECT sum(result::bigint) FROM run_command_on_placements('app', $$SELECT pg_table_size('%s')$$)};
 	is($citus->sql($n, q{SELECT dyn_describe_table('app') -> 'TableSizeBytes'}), $citus->sql($n, $size), 'and their sizes');
@@ -29,14 +32,17 @@ for my $n (0 .. 2)
 		WHERE shardid = get_shard_id_for_distribution_column('app', 'ORG#7')});
 	is($citus->sql($n, q{SELECT postgres_index, store, store_reason, items_read FROM dyn_explain('app', 'pk = :p', vals => '{":p":{"S":"ORG#7"}}')}),
 		"app_pkey|remote|it is distributed, one shard is read, on node $node|6", 'a collection is in one shard');
-	is($citus->sql($n, q{SELECT postgres_index, store, store_reason, items_read FROM dyn_explain('app', 'g = :g', index_name => 'G', vals => '{":g":{"S":"g"}}', max_items => 10)}),
+	is($citus->sql($n, q{SELECT postgres_index, store, store_reason, items_read
+		FROM dyn_explain('app', 'g = :g', index_name => 'G', vals => '{":g":{"S":"g"}}', max_items => 10)}),
 		'"app_G"|remote|it is distributed, 8 shards on 2 nodes are read|10', 'an index is in all');
 	is($citus->sql($n, q{SELECT "Name" FROM orgs WHERE "Id" = '7'}), 'name7', 'a view finds an item');
 	like($citus->sql($n, q{EXPLAIN SELECT * FROM orgs WHERE "Id" = '7'}), qr/Task Count: 1\n/, 'in one shard');
 	like($citus->sql($n, q{PREPARE p(text) AS SELECT * FROM orgs WHERE "Id" = $1; EXPLAIN EXECUTE p('7')}), qr/Task Count: 1\n/, 'also by a parameter');
-	is($citus->sql($n, q{SELECT count(*), count(DISTINCT o."Name") FROM orgs o JOIN persons p USING ("Id") WHERE o."Id" = '7' AND p."Id" = '7'}), '5|1', 'which joins two views');
+	is($citus->sql($n, q{SELECT count(*), count(DISTINCT o."Name") FROM orgs o JOIN persons p USING ("Id") WHERE o."Id" = '7' AND p."Id" = '7'}), '5|1',
+		'which joins two views');
 	is($citus->sql($n, q{SELECT count(*) FROM persons}), 1000, 'without a key the view has the items of all shards');
-	is($citus->sql($n, q{SELECT (SELECT count(*) FROM orgs), "Name" FROM orgs WHERE "Id" IN ('7', '8') ORDER BY 2 LIMIT 1}), '200|name7', 'also with several keys');
+	is($citus->sql($n, q{SELECT (SELECT count(*) FROM orgs), "Name" FROM orgs WHERE "Id" IN ('7', '8') ORDER BY 2 LIMIT 1}), '200|name7',
+		'also with several keys');
 }
 
 # each shard reads its btree as far as the limit
@@ -55,7 +61,8 @@ for my $call (q{stream_node_shards('pg_class', 1)}, q{stream_node_records('pg_cl
 for my $type (qw(text numeric bytea))
 {
 	my $error;
-	$citus->node(0)->psql('postgres', qq{SELECT dynamo_internal.routed_get('public.app', '{"pk": {"S": "ORG#1"}, "sk": {"S": "ORG"}}', NULL, NULL, NULL, NULL::$type)}, stderr => \$error);
+	$citus->node(0)->psql('postgres', qq{SELECT dynamo_internal.routed_get('public.app', '{"pk": {"S": "ORG#1"}, "sk": {"S": "ORG"}}', NULL, NULL, NULL,
+		NULL::$type)}, stderr => \$error);
 	like($error, qr/partition_key must not be null/, "a call without a partition key ($type) is refused");
 }
 
@@ -74,22 +81,28 @@ for my $n (0 .. 2)
 # operations are counted where they are carried out, each once; the shards' nodes do not count what another one does with statements
 sub counted
 {
-	return join(' / ', map { $citus->sql($_, q{SELECT string_agg(concat_ws(' ', operation, index_name, calls, errors, items_returned, items_written), ', ' ORDER BY operation, index_name)
+	return join(' / ', map { $citus->sql($_, q{SELECT string_agg(concat_ws(' ', operation, index_name, calls, errors, items_returned, items_written), ', '
+		ORDER BY operation, index_name)
 		FROM dyn_operations WHERE relation = 'app'::regclass}) } 0 .. 2);
 }
 $citus->sql($_, 'SELECT dyn_reset_operations()') for 0 .. 2;
-my $home = $citus->sql(0, q{SELECT nodeport FROM pg_dist_node JOIN pg_dist_placement USING (groupid) WHERE shardid = get_shard_id_for_distribution_column('app', 'ORG#7')})
+my $home = $citus->sql(0, q{SELECT nodeport FROM pg_dist_node JOIN pg_dist_placement USING (groupid)
+	WHERE shardid = get_shard_id_for_distribution_column('app', 'ORG#7')})
 	== ($citus->address(1))[1] ? 1 : 2;
 my $key = q('{"pk":{"S":"ORG#7"},"sk":{"S":"ORG"}}');
 $citus->sql($_, "SELECT dyn_get('app', $key)") for 0 .. 2;
 is(counted(), join(' / ', '', map { $_ == $home ? 'GetItem 3 0 3 0' : '' } 1, 2), 'a call that is sent counts where the item is');
-$citus->sql(0, "BEGIN; SELECT dyn_update('app', $key, 'SET a = pk'); COMMIT; SELECT dyn_query('app', 'g = :g', 'G', vals => '{\":g\":{\"S\":\"g\"}}', max_items => 7)");
+$citus->sql(0, "BEGIN; SELECT dyn_update('app', $key, 'SET a = pk'); COMMIT;
+	SELECT dyn_query('app', 'g = :g', 'G', vals => '{\":g\":{\"S\":\"g\"}}', max_items => 7)");
 $citus->node(0)->psql('postgres', "SELECT dyn_delete('app', $key, 'attribute_not_exists(pk)')");
 is(counted() =~ s|/.*||r, 'DeleteItem 1 1 0 0, Query G 1 0 7 0, UpdateItem 1 0 0 1 ', 'and one that is not sent where it was made');
-is($citus->sql(2, q{SELECT operation, sum(calls) FROM run_command_on_all_nodes($$SELECT coalesce(json_agg(o), '[]') FROM dyn_operations o WHERE relation = 'app'::regclass$$),
-	json_to_recordset(result::json) AS o(operation text, calls bigint) GROUP BY 1 ORDER BY 1}), "DeleteItem|1\nGetItem|3\nQuery|1\nUpdateItem|1", 'the sum of all nodes');
+is($citus->sql(2, q{SELECT operation, sum(calls)
+	FROM run_command_on_all_nodes($$SELECT coalesce(json_agg(o), '[]') FROM dyn_operations o WHERE relation = 'app'::regclass$$),
+	json_to_recordset(result::json) AS o(operation text, calls bigint) GROUP BY 1 ORDER BY 1}), "DeleteItem|1\nGetItem|3\nQuery|1\nUpdateItem|1",
+	'the sum of all nodes');
 
-cmp_ok($citus->sql(1, q{SELECT sum(result::bigint) FROM run_command_on_placements('app', $$SELECT coalesce(sum(idx_scan), 0) FROM pg_stat_all_indexes WHERE relid = '%s'::regclass$$)}),
+cmp_ok($citus->sql(1, q{SELECT sum(result::bigint)
+	FROM run_command_on_placements('app', $$SELECT coalesce(sum(idx_scan), 0) FROM pg_stat_all_indexes WHERE relid = '%s'::regclass$$)}),
 	'>', 0, 'nodes have the scans of indexes');
 
 # a node that is down is no silent zero

@@ -11,7 +11,8 @@ use DynamoTable;
 # The default interval is too long for a test.
 my $citus = CitusNodes->new(join("\n", 'dynamo_table.ttl_interval = 1', 'dynamo_table.ttl_probe_interval = 1',
 	'dynamo_table.ttl_batch_size = 10'));
-my $put = q{SELECT dyn_put('app', jsonb_build_object('pk', '%s' || i, 'sk', 's', 'expires', floor(extract(epoch FROM now())) + %d)) FROM generate_series(1, %d) i};
+my $put = q{SELECT dyn_put('app', jsonb_build_object('pk', '%s' || i, 'sk', 's', 'expires', floor(extract(epoch FROM now())) + %d))
+	FROM generate_series(1, %d) i};
 
 sub put
 {
@@ -62,7 +63,8 @@ sub turns
 {
 	for (1 .. 2)
 	{
-		$citus->sql(0, q{SELECT count(dyn_put('turns', jsonb_build_object('pk', i::text, 'expires', floor(extract(epoch FROM now())) - 100)::dyn_item)) FROM generate_series(1, 100) i});
+		$citus->sql(0, q{SELECT count(dyn_put('turns', jsonb_build_object('pk', i::text, 'expires', floor(extract(epoch FROM now())) - 100)::dyn_item))
+			FROM generate_series(1, 100) i});
 		wait_for($citus->node(0), 'SELECT count(*) = 0 FROM turns');
 	}
 }
@@ -74,7 +76,8 @@ comes_to('gone', 0, 'expired items are removed from the shards of all nodes');
 is(count('stays'), 100, 'others stay');
 like($citus->sql($_, q{SELECT deleted > 0 AND errors = 0 FROM dyn_ttl_tables WHERE relation = 'app'::regclass}), qr/t/, "node $_ tells what it has done")
 	for 1, 2;
-is($citus->sql(0, q{SELECT sum(result::int) FROM run_command_on_all_nodes($$SELECT coalesce(sum(deleted), 0) FROM dyn_ttl_tables WHERE relation = 'app'::regclass$$)}), 300,
+is($citus->sql(0, q{SELECT sum(result::int) FROM run_command_on_all_nodes($$SELECT coalesce(sum(deleted), 0) FROM dyn_ttl_tables
+	WHERE relation = 'app'::regclass$$)}), 300,
 	'all nodes together tell of all items');
 
 # A shard that moves is left alone, and so is one that Citus does not have on the node.
@@ -89,7 +92,8 @@ $mover->query_safe("BEGIN; SELECT lock_shard_metadata(7, ARRAY[$shard])");
 $citus->sql($there, "SET citus.enable_ddl_propagation = off; SET citus.enable_manual_changes_to_shards = on;
 	SET allow_system_table_mods = on; CREATE TABLE app_$shard (LIKE app INCLUDING ALL) USING dynamo_table;
 	ALTER TABLE app_$shard OWNER TO owner");
-$citus->sql($there, "INSERT INTO app_$shard SELECT i.item, i.item ->> 'pk', i.item ->> 'sk', 1 FROM (SELECT jsonb_build_object('pk', 'left', 'sk', 's', 'expires', 1)::dyn_item AS item) i");
+$citus->sql($there, "INSERT INTO app_$shard SELECT i.item, i.item ->> 'pk', i.item ->> 'sk', 1
+	FROM (SELECT jsonb_build_object('pk', 'left', 'sk', 's', 'expires', 1)::dyn_item AS item) i");
 set_workers('on');
 comes_to('moving', $locked, 'items of other shards are removed');
 turns();
@@ -167,10 +171,12 @@ is(count('stays'), 100, 'others stay');
 is($citus->sql($_, q{SELECT status, hide_expired FROM dyn_ttl_tables WHERE relation = 'app'::regclass}), 'ENABLED|f', "node $_ knows again") for 0 .. $new;
 
 # as a request, which a background worker completes
-$citus->sql(0, q{SET ROLE owner; SELECT dyn_request('UpdateTimeToLive', '{"TableName":"app","TimeToLiveSpecification":{"AttributeName":"expires","Enabled":false}}')});
+$citus->sql(0, q{SET ROLE owner; SELECT dyn_request('UpdateTimeToLive',
+	'{"TableName":"app","TimeToLiveSpecification":{"AttributeName":"expires","Enabled":false}}')});
 ok($citus->node(0)->poll_query_until('postgres', q{SELECT count(*) FROM dyn_ttl_tables WHERE relation = 'app'::regclass}, 0), 'UpdateTimeToLive ends it');
 put(0, 'asked', -100, 50);
-$citus->sql(0, q{SET ROLE owner; SELECT dyn_request('UpdateTimeToLive', '{"TableName":"app","TimeToLiveSpecification":{"AttributeName":"expires","Enabled":true}}')});
+$citus->sql(0, q{SET ROLE owner; SELECT dyn_request('UpdateTimeToLive',
+	'{"TableName":"app","TimeToLiveSpecification":{"AttributeName":"expires","Enabled":true}}')});
 comes_to('asked', 0, 'and begins it');
 is(count('stays'), 100, 'others stay');
 

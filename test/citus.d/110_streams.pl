@@ -47,7 +47,8 @@ sub describe
 sub collect
 {
 	my ($arn, $enabled) = @_;
-	my $placed = $citus->sql(0, q{SELECT string_agg(format('%s-%s-%s', lpad(to_hex(n.groupid), 8, '0'), lpad(to_hex(r.shardid), 16, '0'), lpad(to_hex(result::bigint), 8, '0')), ' ' ORDER BY r.shardid)
+	my $placed = $citus->sql(0, q{SELECT string_agg(format('%s-%s-%s', lpad(to_hex(n.groupid), 8, '0'), lpad(to_hex(r.shardid), 16, '0'),
+		lpad(to_hex(result::bigint), 8, '0')), ' ' ORDER BY r.shardid)
 		FROM run_command_on_placements('app', $$SELECT '%s'::regclass::oid::bigint$$) r JOIN pg_dist_node n USING (nodename, nodeport)});
 	wait_until('the shards of the stream are noted', sub {
 		$citus->sql($_, 'CALL dyn_collect_streams()') for 0 .. $#{ $citus->{nodes} };
@@ -170,7 +171,8 @@ is(scalar(@$rest), @$records - 2, 'AFTER_SEQUENCE_NUMBER');
 is(scalar(@$rest), 0, 'LATEST');
 ok(scalar(@{ request(2, 'DescribeStream', { StreamArn => $arn }, 'reader')->{StreamDescription}{Shards} }) == 8, 'a role with SELECT describes it');
 fails(1, qq{SET ROLE other; SELECT dyn_request('DescribeStream', '{"StreamArn": "$arn"}')}, qr/permission denied|not authorized/, 'a role without');
-like($citus->sql(1, q{SET ROLE other; SELECT dynamo_internal.stream_node_shards('app'::regclass, 1)}), qr/permission denied/, 'nor does it get an answer from a node');
+like($citus->sql(1, q{SET ROLE other; SELECT dynamo_internal.stream_node_shards('app'::regclass, 1)}), qr/permission denied/,
+	'nor does it get an answer from a node');
 
 #
 # Moves, splits and a crash under load

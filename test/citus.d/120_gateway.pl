@@ -41,16 +41,22 @@ for my $n (0, 1)
 		ExpressionAttributeValues => { ':one' => { N => '1' } }, ReturnValues => 'UPDATED_NEW' }), { Attributes => { n => { N => '2' } } }, 'an update');
 	like(request_as($n, 'shop', 'DeleteItem', { TableName => 'shop', Key => { pk => { S => 'p1' }, sk => { S => "$n" } }, ConditionExpression => 'n > :n',
 		ExpressionAttributeValues => { ':n' => { N => '2' } } })->{error}, qr/conditional request failed/, 'a condition');
-	is_deeply(request_as($n, 'shop', 'TransactWriteItems', { TransactItems => [ map { { Put => { TableName => 'shop', Item => { pk => { S => "t$_" }, sk => { S => "$n" } } } } } 1 .. 8 ] }),
+	is_deeply(request_as($n, 'shop', 'TransactWriteItems',
+		{ TransactItems => [ map { { Put => { TableName => 'shop', Item => { pk => { S => "t$_" }, sk => { S => "$n" } } } } } 1 .. 8 ] }),
 		{}, 'a transaction over shards');
-	is(@{ request_as($n, 'shop', 'TransactGetItems', { TransactItems => [ map { { Get => { TableName => 'shop', Key => { pk => { S => "t$_" }, sk => { S => "$n" } } } } } 1 .. 8 ] })->{Responses} },
+	is(@{ request_as($n, 'shop', 'TransactGetItems',
+		{ TransactItems => [ map { { Get => { TableName => 'shop', Key => { pk => { S => "t$_" }, sk => { S => "$n" } } } } } 1 .. 8 ] })->{Responses} },
 		8, 'and one that reads');
-	is(@{ request_as($n, 'shop', 'BatchGetItem', { RequestItems => { shop => { Keys => [ map { { pk => { S => "t$_" }, sk => { S => "$n" } } } 1 .. 8 ] } } })->{Responses}{shop} }, 8, 'a batch');
-	request_as($n, 'shop', 'BatchWriteItem', { RequestItems => { shop => [ map { { DeleteRequest => { Key => { pk => { S => "t$_" }, sk => { S => "$n" } } } } } 1 .. 8 ] } });
-	is(@{ request_as($n, 'shop', 'ExecuteStatement', { Statement => q{SELECT * FROM shop WHERE begins_with(pk, ''t'')} })->{Items} }, 0, 'and one that writes, and a statement');
+	is(@{ request_as($n, 'shop', 'BatchGetItem', { RequestItems => {
+		shop => { Keys => [ map { { pk => { S => "t$_" }, sk => { S => "$n" } } } 1 .. 8 ] } } })->{Responses}{shop} }, 8, 'a batch');
+	request_as($n, 'shop', 'BatchWriteItem', { RequestItems => {
+		shop => [ map { { DeleteRequest => { Key => { pk => { S => "t$_" }, sk => { S => "$n" } } } } } 1 .. 8 ] } });
+	is(@{ request_as($n, 'shop', 'ExecuteStatement', { Statement => q{SELECT * FROM shop WHERE begins_with(pk, ''t'')} })->{Items} }, 0,
+		'and one that writes, and a statement');
 	# rights
 	like(request_as($n, 'postgres', 'Scan', { TableName => 'shop' })->{error}, qr/is a superuser/, 'no superuser');
-	like(request_as($n, 'mute', 'DeleteItem', { TableName => 'shop', Key => \%key })->{error}, qr/not authorized to perform: dynamodb:DeleteItem/, 'privileges count');
+	like(request_as($n, 'mute', 'DeleteItem', { TableName => 'shop', Key => \%key })->{error}, qr/not authorized to perform: dynamodb:DeleteItem/,
+		'privileges count');
 	like(request_as($n, 'mute', 'Scan', { TableName => 'shop' })->{error}, qr/role "mute" is not permitted to log in.*rights of role "mute"/s,
 		'a role without LOGIN cannot reach other nodes');
 }

@@ -31,7 +31,8 @@ sub check
 	my ($name, $last) = @_;
 	for my $n (0 .. $last)
 	{
-		is($citus->sql($n, q{SELECT sum((i ->> 'n')::int) FROM dyn_scan('app', filter => 'attribute_exists(n)') i}), $increments, "$name: node $n reads all increments");
+		is($citus->sql($n, q{SELECT sum((i ->> 'n')::int) FROM dyn_scan('app', filter => 'attribute_exists(n)') i}), $increments,
+			"$name: node $n reads all increments");
 		is($citus->sql($n, q{SELECT count(*) FROM dyn_query('app', 'kind = :k', vals => '{":k":{"S":"new"}}', index_name => 'byKind')}),
 			$puts, "$name: node $n reads all items that were put");
 	}
@@ -51,7 +52,8 @@ sub under_load
 	$work->();
 	stop_load($_) for @increments, @puts;
 	my @done = map { finish_load($_) } @increments, @puts;
-	is(scalar(grep { !defined } @done), 0, "$name: no call fails") or diag(map { my $run = $_; map { "$run->{what}: $_" } grep { /ERROR/ } split /^/, $run->{err} } @increments, @puts);
+	is(scalar(grep { !defined } @done), 0, "$name: no call fails")
+	  or diag(map { my $run = $_; map { "$run->{what}: $_" } grep { /ERROR/ } split /^/, $run->{err} } @increments, @puts);
 	$increments += $_ // 0 for @done[0 .. $last];
 	$puts += $_ // 0 for @done[$last + 1 .. $#done];
 	check($name, $last);

@@ -14,8 +14,8 @@ my $citus = CitusNodes->new;
 $citus->sql(0, q{SELECT dyn_create_table('app', 'pk S', 'sk S'); SELECT dyn_distribute_table('app')});
 $citus->sql(0, q{SELECT dyn_put('app', jsonb_build_object('pk', 'p' || i, 'sk', 'x', 'n', 0)::dyn_item) FROM generate_series(0, 19) i});
 
-# Increments from each node, until the last shard has moved: as literals, which are sent; as parameters of prepared statements, which are sent as well; and as an
-# expression, which is executed by statements.
+# Increments from each node, until the last shard has moved: as literals, which are sent; as parameters of
+# prepared statements, which are sent as well; and as an expression, which is executed by statements.
 my $folder = $PostgreSQL::Test::Utils::tmp_check;
 append_to_file("$folder/literal.sql", <<'SQL');
 \set p random(0, 19)
@@ -36,7 +36,8 @@ sub start_calls
 	my ($n, $script, $mode) = @_;
 	my ($out, $err) = ('', '');
 	my $node = $citus->node($n);
-	my $run = IPC::Run::start([ 'pgbench', '-n', '-c', '2', '-T', '3600', '-M', $mode, '-h', $node->host, '-p', $node->port, '-f', "$folder/$script.sql", 'postgres' ],
+	my $run = IPC::Run::start([ 'pgbench', '-n', '-c', '2', '-T', '3600', '-M', $mode, '-h', $node->host, '-p', $node->port, '-f', "$folder/$script.sql",
+		'postgres' ],
 		'>', \$out, '2>', \$err);
 	return { harness => $run, out => \$out, err => \$err };
 }

@@ -27,7 +27,8 @@ for my $n (0 .. 2)
 	{
 		my ($rc, $stdout, $stderr) = run_as($n, $role, q{SELECT dynamo_internal.routed_get('public.app', '{"pk":{"S":"p1"}}', NULL, NULL, false, NULL::text)});
 		like($stderr, qr/ERROR:  partition_key must not be null/, "node $n: no call of $role without a partition key");
-		($rc, $stdout, $stderr) = run_as($n, $role, q{SELECT dynamo_internal.routed_get('public.app', '{"pk":{"S":"p1"}}', NULL, NULL, false, k) ->> 'g' FROM unnest('{p1,p2,p3,p4,NULL}'::text[]) k});
+		($rc, $stdout, $stderr) = run_as($n, $role, q{SELECT dynamo_internal.routed_get('public.app', '{"pk":{"S":"p1"}}', NULL, NULL, false, k) ->> 'g'
+			FROM unnest('{p1,p2,p3,p4,NULL}'::text[]) k});
 		$role eq 'owner' ? is($stdout, "a\na\na\na\na", "node $n: a wrong partition key is only a longer way")
 			: like($stderr, qr/permission denied for table app/, "node $n: the way of a call gives no right");
 	}

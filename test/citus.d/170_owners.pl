@@ -77,7 +77,8 @@ $citus->sql(0, q{ALTER TABLE ann.beside OWNER TO joe; GRANT ALL ON SCHEMA ann TO
 my $warned = qr/^WARNING:  tables of several owners are colocated with table "app"\nDETAIL:  They belong to ann, joe\..*\nHINT:  .*block_writes/;
 like(warning('ann', q{SELECT dyn_table_statistics('ann.app')}), $warned, 'statistics tell of several owners');
 is(warning('joe', q{SELECT dyn_table_statistics('joe.app')}), '', '… in this group alone');
-like(warning('ann', q{SELECT dyn_create_table('ann.more', 'pk S', distributed => true, colocate_with => 'ann.app')}), qr/^WARNING:  tables of several owners .* "more"/,
+like(warning('ann', q{SELECT dyn_create_table('ann.more', 'pk S', distributed => true, colocate_with => 'ann.app')}),
+	qr/^WARNING:  tables of several owners .* "more"/,
 	'and so does who colocates one more');
 is(warning('ann', q{SELECT dyn_create_table('ann.apart', 'pk S', distributed => true)}), '', 'a new table is not colocated with them');
 is(groups('ann.app', 'ann.apart', 'joe.app'), 3, '… nor with those of another owner');

@@ -196,7 +196,8 @@ def rows(sql, *args):
 def batch_get(table, r):
     (name, keys), = r["RequestItems"].items()
     assert name == "$TABLE"
-    items = rows("dyn_batch_get(%s, %s::dyn_item[], projection => %s, names => %s, consistent_read => %s)", table, keys["Keys"], keys.get("ProjectionExpression"),
+    items = rows("dyn_batch_get(%s, %s::dyn_item[], projection => %s, names => %s, consistent_read => %s)", table, keys["Keys"],
+                 keys.get("ProjectionExpression"),
                  keys.get("ExpressionAttributeNames"), keys.get("ConsistentRead", False))
     return {"Responses": items, "UnprocessedKeys": {}}
 

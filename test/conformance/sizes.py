@@ -49,7 +49,8 @@ def number():
     point = rng.choice([None, 0, len(digits), rng.randint(0, len(digits)), rng.randint(0, len(digits))])
     text = digits if point is None else digits[:point] + "." + digits[point:]
     exponent = rng.choice([None, None, 0, rng.randint(-5, 5), rng.randint(-40, 40), rng.randint(-130, 125)])
-    text = rng.choice(["", "", "-", "+"]) + text + ("" if exponent is None else rng.choice(["e", "E"]) + rng.choice(["", "+"] if exponent >= 0 else [""]) + str(exponent))
+    text = rng.choice(["", "", "-", "+"]) + text + ("" if exponent is None else rng.choice(["e", "E"]) + rng.choice(["", "+"] if exponent >= 0 else [""]) +
+        str(exponent))
     value = Decimal(text)
     return text if not value or -130 <= value.adjusted() <= 125 and len(value.as_tuple().digits) - trailing_zeros(value) <= 38 else number()
 
@@ -75,7 +76,8 @@ def number_size(text):
 def wrong(statement, values, wanted):
     """What is said of a value otherwise than is wanted, of all values in one statement."""
     cur.execute("SELECT n, got FROM (SELECT n, want::int, %s AS got FROM ROWS FROM (json_array_elements_text(%%s), json_array_elements_text(%%s))"
-                " WITH ORDINALITY AS u (v, want, n)) AS all_of_them WHERE got IS DISTINCT FROM want LIMIT 5" % statement, (json.dumps(values), json.dumps(wanted)))
+                " WITH ORDINALITY AS u (v, want, n)) AS all_of_them WHERE got IS DISTINCT FROM want LIMIT 5" % statement,
+                (json.dumps(values), json.dumps(wanted)))
     return [(values[n - 1], wanted[n - 1], got) for n, got in cur.fetchall()]
 
 
@@ -94,7 +96,8 @@ def main():
     items = [json.dumps({"s": {"S": s}}, ensure_ascii=rng.random() < 0.2) for s in strings]
     units = [len(s.encode("utf-16-le")) // 2 for s in strings]
     # the size is the one number that is no less and no more
-    compare("size() of strings", "CASE WHEN dyn_matches(v::dyn_item, 'size(s) BETWEEN :n AND :n', vals => format('{\":n\":{\"N\":\"%%s\"}}', want)::dyn_item) THEN want::int END", items, units)
+    compare("size() of strings", "CASE WHEN dyn_matches(v::dyn_item, 'size(s) BETWEEN :n AND :n', vals => format('{\":n\":{\"N\":\"%%s\"}}', "
+        "want)::dyn_item) THEN want::int END", items, units)
     compare("sizes of strings in items", "dyn_size(v::dyn_item) - 1", items, [len(s.encode()) for s in strings])
     numbers = [number() for _ in range(VALUES)]
     sizes = list(map(number_size, numbers))

@@ -110,7 +110,8 @@ class Table:
             for item in rng.sample(self.items, len(self.items) // 20):
                 cur.execute("SELECT dyn_put(%s, %s)", (self.name, json.dumps(item)))
         if rng.random() < 0.3:
-            cur.execute("SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = %s::regclass AND NOT indisprimary LIMIT 1",
+            cur.execute("SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = %s::regclass AND NOT indisprimary "
+                "LIMIT 1",
                         (self.name,))
             found = cur.fetchone()  # none if all indexes share the primary key's btree
             if found:
@@ -201,7 +202,8 @@ def random_read(table):
         arguments["start_key"] = start_key(table, index, equal)
     named = ", ".join("%s => %%s" % a for a in arguments)
     if paged:
-        return "SELECT items::text, item_count, scanned_count, last_evaluated_key::text FROM %s_page(%%s, %s)" % (function, named), [table.name] + list(arguments.values())
+        return "SELECT items::text, item_count, scanned_count, last_evaluated_key::text FROM %s_page(%%s, %s)" % (function,
+            named), [table.name] + list(arguments.values())
     return "SELECT i::text FROM %s(%%s, %s) i" % (function, named), [table.name] + list(arguments.values())
 
 

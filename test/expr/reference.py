@@ -44,7 +44,8 @@ EXACT = Context(prec=400, Emin=-9999, Emax=9999, traps=[Inexact])
 
 # --- values: (type, Python object); sets are frozensets, so == is DynamoDB's equality
 
-NUMBERS = ["0", "1", "2", "3", "-1", "1.5", "0.1", "10", "99", "100", "1e20", "-1e20", "12345678901234567890123456789012345678", "1e125", "-9e125", "1e-130", "3e-130"]
+NUMBERS = ["0", "1", "2", "3", "-1", "1.5", "0.1", "10", "99", "100", "1e20", "-1e20", "12345678901234567890123456789012345678", "1e125", "-9e125",
+    "1e-130", "3e-130"]
 STRINGS = ["", "a", "ab", "abc", "b", "é", "a\0b", "S", "N", "SS", "\U0001d11e", "\uffffé\U00010000"]
 BYTES = [b"", b"a", b"ab", b"\x00\xff", b"b"]
 NAMES = ["a", "b", "c", "d", "remove", "x1", "Year", "a.b", "é", "status", "A"]
@@ -643,7 +644,8 @@ END $$ LANGUAGE plpgsql""")
 
 def ask(rows):
     columns = list(zip(*rows))
-    cur.execute("SELECT attempt(a, b, c, d, e, f) FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[]) WITH ORDINALITY AS u (a, b, c, d, e, f, n) ORDER BY n",
+    cur.execute("SELECT attempt(a, b, c, d, e, f) FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[]) WITH ORDINALITY AS u "
+        "(a, b, c, d, e, f, n) ORDER BY n",
                 [list(c) for c in columns])
     return [row[0] for row in cur.fetchall()]
 
@@ -712,8 +714,10 @@ def round_of_values():
             fail(case[0], *case[1:], "got", got, "want", want if not isinstance(want, dict) else dumps(item_to_json(want)))
 
 
-TOKENS = ["AND", "OR", "NOT", "BETWEEN", "IN", "SET", "REMOVE", "ADD", "DELETE", "=", "<>", "<", "<=", ">", ">=", "(", ")", "(", ")", ",", ".", "[", "]", "[0]", "+", "-", "a", "b", "c", "l[1]", "m.a",
-          "#a", "#b", ":a", ":b", ":c", "size(a)", "contains(", "attribute_exists(", "if_not_exists(", "list_append(", "begins_with(", "attribute_type(", "5", "99999999999", "name", "'", "\"", "#", ":", "!", "é", "\u0001", "\n", "NOT NOT",
+TOKENS = ["AND", "OR", "NOT", "BETWEEN", "IN", "SET", "REMOVE", "ADD", "DELETE", "=", "<>", "<", "<=", ">", ">=", "(", ")", "(", ")", ",", ".", "[", "]",
+          "[0]", "+", "-", "a", "b", "c", "l[1]", "m.a",
+          "#a", "#b", ":a", ":b", ":c", "size(a)", "contains(", "attribute_exists(", "if_not_exists(", "list_append(", "begins_with(", "attribute_type(",
+          "5", "99999999999", "name", "'", "\"", "#", ":", "!", "é", "\u0001", "\n", "NOT NOT",
           "((((", "))))", "a.b.c[0][1].d", "x" * 300, "#" + "x" * 300, "😀", "\\", "/*", "--", ";", "$1", "a = :a", "b < :b", "size(c) > :c"]
 
 
@@ -761,7 +765,8 @@ while time.time() < end and failures < 10:
     round_of_values()
     round_of_grammar()
 print(", ".join("%d %s" % (n, what) for what, n in sorted(counts.items())))
-wanted = {"matches true", "matches false", "matches refused", "project items", "project refused", "apply items", "apply null", "apply refused", "text refused", "text accepted"}
+wanted = {"matches true", "matches false", "matches refused", "project items", "project refused", "apply items", "apply null", "apply refused",
+    "text refused", "text accepted"}
 if not failures and wanted - set(counts):
     fail("each kind of case", wanted - set(counts))
 passed = int(failures == 0)

@@ -13,41 +13,64 @@ import partiql_seeds
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
-TABLES = ["app", "app", "app", "num", "solo", "multi", "target", "sup", "granted", "secured", "triggered", "forged", "renamed", "parent", "child", "parted", "part",
-          "handmade", "heaped", "empty", "plain", "view_app", "mat_app", "seq", "far", "people", "orders", "app_pkey", "Org", "Ticket", "odd %s '\\ \"name", "nosuch", "",
-          " ", "fuzz.app", "a.b.c", "pg_class", "pg_catalog.pg_class", "pg_toast.pg_toast_1262", "information_schema.tables", "dynamo_internal.jobs", "dynamo_internal.stream_records", "dyn_streams",
+TABLES = ["app", "app", "app", "num", "solo", "multi", "target", "sup", "granted", "secured", "triggered", "forged", "renamed", "parent", "child", "parted",
+          "part",
+          "handmade", "heaped", "empty", "plain", "view_app", "mat_app", "seq", "far", "people", "orders", "app_pkey", "Org", "Ticket", "odd %s '\\ \"name",
+          "nosuch", "",
+          " ", "fuzz.app", "a.b.c", "pg_class", "pg_catalog.pg_class", "pg_toast.pg_toast_1262", "information_schema.tables", "dynamo_internal.jobs",
+          "dynamo_internal.stream_records", "dyn_streams",
           "pg_temp.x", "arn:aws:dynamodb:local:1:table/app", "x" * 70, "%s%n%2$s", "é"]
 OURS = ["app", "app", "app", "num", "solo", "multi", "target"]
 RELATIONS = [t for t in TABLES if re.fullmatch(r"[a-z_]+|pg_[a-z_.0-9]+|information_schema\.tables", t) and t != "nosuch"]
 INTEGERS = ["0", "1", "-1", "2", "3", "10", "100", "1000", "2147483647", "-2147483648"]
-WORDS = ["org", "users", "priority", "people", "Person", "Order", "Org", "User", "Ticket", "GSI1", "ByStatus", "Turned", "Keys", "LSI1", "pk", "sk", "item", "ctid", "expires", "Type", "text",
-         "markdown", "NONE", "ALL_OLD", "ALL_NEW", "UPDATED_NEW", "ALL", "KEYS_ONLY", "INCLUDE", "COUNT", "NEW_AND_OLD_IMAGES", "TRIM_HORIZON", "LATEST", "replace", "keep", "skip", "stop", "S", "N",
-         "SS", "pk S", "sk N", "h B", "S date", "N integer", "S fuzz.mood", "L fuzz.small[]", "S fuzz.pair", "S nosuch", "N numeric(5,2)", "S timestamptz(3)", "<OrgId>", "ORG#<OrgId>#<Name:upper>",
+WORDS = ["org", "users", "priority", "people", "Person", "Order", "Org", "User", "Ticket", "GSI1", "ByStatus", "Turned", "Keys", "LSI1", "pk", "sk", "item",
+         "ctid", "expires", "Type", "text",
+         "markdown", "NONE", "ALL_OLD", "ALL_NEW", "UPDATED_NEW", "ALL", "KEYS_ONLY", "INCLUDE", "COUNT", "NEW_AND_OLD_IMAGES", "TRIM_HORIZON", "LATEST",
+         "replace", "keep", "skip", "stop", "S", "N",
+         "SS", "pk S", "sk N", "h B", "S date", "N integer", "S fuzz.mood", "L fuzz.small[]", "S fuzz.pair", "S nosuch", "N numeric(5,2)",
+         "S timestamptz(3)", "<OrgId>", "ORG#<OrgId>#<Name:upper>",
          "<Number:06>", "<m.x.y>", "<a><b>", "<", "<<a>", "00000000000000000000000000", "aWgEPTl1tmebfsQzFP4bxwgy80V"]
-SPECIALS = ["<", ">", "#", ":", "\"", "'", "\\", "{", "}", "[", "]", ",", ".", "(", ")", " ", "\n", "\t", "%s", "%n", "\u00e9", "\U0001f600", "\\u0000", "\\ud800", "0", "9" * 40, "1e999", "-",
+SPECIALS = ["<", ">", "#", ":", "\"", "'", "\\", "{", "}", "[", "]", ",", ".", "(", ")", " ", "\n", "\t", "%s", "%n", "\u00e9", "\U0001f600", "\\u0000",
+            "\\ud800", "0", "9" * 40, "1e999", "-",
             "null", "true", "{}", "[]", "\"\"", "AND", "size(", "#a", ":a", "[99999999999]", "\x01", "\x7f"]
 
 # any type there is, with values that are unusual of it
-SAMPLES = ["NULL", "'abc'", "'abc'::text", "''::text", "NULL::text", "1::integer", "NULL::integer", "(-1)::smallint", "9223372036854775807::bigint", "1.5::numeric", "'NaN'::numeric", "'Infinity'::numeric",
-           "1e130::numeric", "NULL::numeric", "'NaN'::float8", "1e300::float8", "0.1::real", "true", "NULL::boolean", "'\\x0102'::bytea", "''::bytea", "'\\x01ff0178170100ff7f017903'::bytea", "NULL::bytea",
-           "'2024-02-29'::date", "'infinity'::date", "'2024-05-01 10:00+02'::timestamptz", "'-infinity'::timestamptz", "'294276-12-31'::timestamp", "'4714-11-24 BC'::timestamp", "'10:00'::time",
-           "'10:00+01'::timetz", "'1 year -3 days'::interval", "'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid", "'{\"a\":[1,null]}'::json", "'{\"a\":[1,{\"b\":2}]}'::jsonb", "'1'::jsonb", "'null'::json",
-           "ARRAY[1,NULL,3]", "ARRAY[['a','b'],['c',NULL]]", "'{}'::text[]", "'[3:4]={7,8}'::integer[]", "ARRAY[NULL]::text[]", "NULL::text[]", "ARRAY['\\x00'::bytea]", "ARRAY[ROW(1,'a')::fuzz.pair]",
-           "ARRAY[1,2]::fuzz.small[]", "'{1,2}'::fuzz.smalls", "NULL::fuzz.smalls", "ROW(1,'a')", "ROW()", "ROW(1,'a')::fuzz.pair", "NULL::fuzz.pair", "ARRAY[ROW(1,2)]", "'calm'::fuzz.mood", "NULL::fuzz.mood",
-           "5::fuzz.small", "'{\"a\":{\"S\":\"x\"}}'::dyn_item", "'{\"N\":\"1\"}'::dyn_value", "NULL::dyn_item", "NULL::dyn_value", "ARRAY['{}'::dyn_item, NULL]", "'[1,5)'::int4range",
-           "'{[1,2),[5,6)}'::int4multirange", "'(1,2)'::point", "'fuzz.app'::regclass", "0::oid", "99999999::oid", "'text'::regtype", "'x'::\"char\"", "'name'::name", "'ab '::char(5)", "'a'::varchar(3)",
-           "'1.2.3.4/8'::inet", "B'101'", "'$1.50'::money", "'a b'::tsvector", "'1 2'::int2vector", "'1 2'::oidvector", "'x'::cstring", "'0/1'::pg_lsn", "'(0,1)'::tid", "'5'::xid", "'{1,2}'::int2[]",
-           "(SELECT p FROM fuzz.people p LIMIT 1)", "(SELECT o FROM fuzz.orders o LIMIT 1)", "'08:00:2b:01:02:03'::macaddr", "'fuzz.noted'::regproc", "pg_catalog.repeat('abc', 100000)",
+SAMPLES = ["NULL", "'abc'", "'abc'::text", "''::text", "NULL::text", "1::integer", "NULL::integer", "(-1)::smallint", "9223372036854775807::bigint",
+           "1.5::numeric", "'NaN'::numeric", "'Infinity'::numeric",
+           "1e130::numeric", "NULL::numeric", "'NaN'::float8", "1e300::float8", "0.1::real", "true", "NULL::boolean", "'\\x0102'::bytea", "''::bytea",
+           "'\\x01ff0178170100ff7f017903'::bytea", "NULL::bytea",
+           "'2024-02-29'::date", "'infinity'::date", "'2024-05-01 10:00+02'::timestamptz", "'-infinity'::timestamptz", "'294276-12-31'::timestamp",
+           "'4714-11-24 BC'::timestamp", "'10:00'::time",
+           "'10:00+01'::timetz", "'1 year -3 days'::interval", "'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid", "'{\"a\":[1,null]}'::json",
+           "'{\"a\":[1,{\"b\":2}]}'::jsonb", "'1'::jsonb", "'null'::json",
+           "ARRAY[1,NULL,3]", "ARRAY[['a','b'],['c',NULL]]", "'{}'::text[]", "'[3:4]={7,8}'::integer[]", "ARRAY[NULL]::text[]", "NULL::text[]",
+           "ARRAY['\\x00'::bytea]", "ARRAY[ROW(1,'a')::fuzz.pair]",
+           "ARRAY[1,2]::fuzz.small[]", "'{1,2}'::fuzz.smalls", "NULL::fuzz.smalls", "ROW(1,'a')", "ROW()", "ROW(1,'a')::fuzz.pair", "NULL::fuzz.pair",
+           "ARRAY[ROW(1,2)]", "'calm'::fuzz.mood", "NULL::fuzz.mood",
+           "5::fuzz.small", "'{\"a\":{\"S\":\"x\"}}'::dyn_item", "'{\"N\":\"1\"}'::dyn_value", "NULL::dyn_item", "NULL::dyn_value",
+           "ARRAY['{}'::dyn_item, NULL]", "'[1,5)'::int4range",
+           "'{[1,2),[5,6)}'::int4multirange", "'(1,2)'::point", "'fuzz.app'::regclass", "0::oid", "99999999::oid", "'text'::regtype", "'x'::\"char\"",
+           "'name'::name", "'ab '::char(5)", "'a'::varchar(3)",
+           "'1.2.3.4/8'::inet", "B'101'", "'$1.50'::money", "'a b'::tsvector", "'1 2'::int2vector", "'1 2'::oidvector", "'x'::cstring", "'0/1'::pg_lsn",
+           "'(0,1)'::tid", "'5'::xid", "'{1,2}'::int2[]",
+           "(SELECT p FROM fuzz.people p LIMIT 1)", "(SELECT o FROM fuzz.orders o LIMIT 1)", "'08:00:2b:01:02:03'::macaddr", "'fuzz.noted'::regproc",
+           "pg_catalog.repeat('abc', 100000)",
            "pg_catalog.decode(pg_catalog.repeat('01ff', 10), 'hex')"]
 SMALL = {"parts", "segment", "total_segments", "shards", "shard", "samples", "batch_size"}
-EMPTY = ["NULL::%s" % t for t in "text text text bytea bytea numeric numeric integer smallint bigint date timestamptz uuid jsonb boolean text[] integer[] fuzz.mood fuzz.small".split()]
-ITEMS = ['{"pk":{"S":"ORG#1"},"sk":{"S":"#METADATA#"}}', '{"pk":{"S":"a"},"sk":{"S":"1"},"g":{"S":"x"},"h":{"N":"1"}}', '{"pk":{"N":"1"},"sk":{"B":"AAEC"}}', '{"pk":{"S":"1"}}',
-         '{"pk":{"S":"1"},"sk":{"N":"4"}}', '{"pk":{"S":"k"},"sk":{"S":"2"},"Type":{"S":"Org"},"GSI1PK":{"N":"1"}}', '{}', '{"a":{"S":"\\u0000"}}', '{"pk":{"S":"x\\u0000"},"sk":{"S":"\\u0001"}}',
-         '{":a":{"S":"x"},":b":{"N":"1"}}', '{":o":{"S":"ORG#1"},":s":{"S":"USER#"}}', '{"OrgId":{"S":"1"},"Name":{"S":"x"}}', '{"Number":{"N":"7"},"OrgId":{"S":"1"}}', '{"OrgId":{"S":"1"},"UserId":{"S":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}}']
+EMPTY = ["NULL::%s" % t for t in "text text text bytea bytea numeric numeric integer smallint bigint date timestamptz uuid jsonb boolean text[] integer[] "
+    "fuzz.mood fuzz.small".split()]
+ITEMS = ['{"pk":{"S":"ORG#1"},"sk":{"S":"#METADATA#"}}', '{"pk":{"S":"a"},"sk":{"S":"1"},"g":{"S":"x"},"h":{"N":"1"}}',
+         '{"pk":{"N":"1"},"sk":{"B":"AAEC"}}', '{"pk":{"S":"1"}}',
+         '{"pk":{"S":"1"},"sk":{"N":"4"}}', '{"pk":{"S":"k"},"sk":{"S":"2"},"Type":{"S":"Org"},"GSI1PK":{"N":"1"}}', '{}', '{"a":{"S":"\\u0000"}}',
+         '{"pk":{"S":"x\\u0000"},"sk":{"S":"\\u0001"}}',
+         '{":a":{"S":"x"},":b":{"N":"1"}}', '{":o":{"S":"ORG#1"},":s":{"S":"USER#"}}', '{"OrgId":{"S":"1"},"Name":{"S":"x"}}',
+         '{"Number":{"N":"7"},"OrgId":{"S":"1"}}', '{"OrgId":{"S":"1"},"UserId":{"S":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}}']
 DEFINITIONS = ['{"entity":"X","keys":{"pk":"A#<n>"},"attributes":{"n":"N"}}', '{"entity":"X","keys":{"pk":"<m.x.y>"},"attributes":{"m":"M"}}',
-               '{"entity":"Org","keys":{"pk":"ORG#<OrgId>","sk":"#METADATA#"},"attributes":{"OrgId":"S","Name":"S"}}', '{"entity":"T","keys":{"pk":"T#<Number:06>#<At>"},"attributes":{"Number":"N integer","At":"S date"}}',
+               '{"entity":"Org","keys":{"pk":"ORG#<OrgId>","sk":"#METADATA#"},"attributes":{"OrgId":"S","Name":"S"}}',
+               '{"entity":"T","keys":{"pk":"T#<Number:06>#<At>"},"attributes":{"Number":"N integer","At":"S date"}}',
                '{"entity":"U","keys":{"pk":"<U>#<B>"},"attributes":{"U":"S uuid","B":"B"}}', '{"entity":"L","keys":{"pk":"<L>"},"attributes":{"L":"SS"}}',
-               '{"entity":"W","keys":{"pk":[{"when":{"a":null},"template":"X#<b>"},{"template":"Y#<b>"}]},"attributes":{"a":"BOOL","b":"N"},"type_attribute":"Type","type_value":"W"}']
+               '{"entity":"W","keys":{"pk":[{"when":{"a":null},"template":"X#<b>"},{"template":"Y#<b>"}]},"attributes":{"a":"BOOL","b":"N"},'
+                '"type_attribute":"Type","type_value":"W"}']
 JSONB = "dyn_item json jsonb".split()
 
 
@@ -221,7 +244,8 @@ class Arguments:
             for _ in range(rng.choice([30, 40, 500])):
                 node = {"M": {"a": node}} if rng.random() < 0.5 else [node]
             return node
-        return rng.choice([None, True, False, 0, -1, 1.5, 2147483648, 10 ** 40, "", "x" * 3000, [], {}, "S", {"S": ""}, {"N": "x"}, {"NULL": True}, rng.choice(WORDS), json.loads(rng.choice(ITEMS))])
+        return rng.choice([None, True, False, 0, -1, 1.5, 2147483648, 10 ** 40, "", "x" * 3000, [], {}, "S", {"S": ""}, {"N": "x"}, {"NULL": True},
+            rng.choice(WORDS), json.loads(rng.choice(ITEMS))])
 
     def text(self, name):
         rng = self.rng
@@ -244,7 +268,10 @@ class Arguments:
         """Of an item, json or jsonb."""
         rng = self.rng
         known = self.corpus.by_name.get((name, kind)) or self.corpus.by_name.get(name)
-        text = rng.choice(ITEMS) if kind == "dyn_item" and name != "vals" and rng.random() < 0.6 else rng.choice(known) if known and rng.random() < 0.85 else rng.choice(self.corpus.json)
+        if kind == "dyn_item" and name != "vals" and rng.random() < 0.6:
+            text = rng.choice(ITEMS)
+        else:
+            text = rng.choice(known) if known and rng.random() < 0.85 else rng.choice(self.corpus.json)
         choice = rng.random()
         if choice < (0.15 if kind == "dyn_item" else 0.35):
             text = self.mutated_json(text)
@@ -285,7 +312,8 @@ class Arguments:
         if kind in ("dyn_item", "json", "jsonb"):
             return self.document(name, kind)
         if kind == "dyn_value":
-            return "%s::dyn_value" % quote(self.mutated_json(rng.choice(['{"S":"x"}', '{"N":"1"}', '{"L":[{"S":"a"},{"M":{"x":{"N":"1"}}}]}', '{"M":{"a":{"SS":["x"]}}}', '{"B":"AAEC"}', '{"NULL":true}', '{"NS":["1","2"]}'])))
+            return "%s::dyn_value" % quote(self.mutated_json(rng.choice(['{"S":"x"}', '{"N":"1"}', '{"L":[{"S":"a"},{"M":{"x":{"N":"1"}}}]}',
+                '{"M":{"a":{"SS":["x"]}}}', '{"B":"AAEC"}', '{"NULL":true}', '{"NS":["1","2"]}'])))
         if kind in ("text", "cstring"):
             return "%s::%s" % (quote(self.text(name)), kind)
         if kind == "anyelement" and name == "sample" and rng.random() < 0.8:
@@ -303,9 +331,11 @@ class Arguments:
         if kind == "regclass":
             return "%s::regclass" % quote(rng.choice(RELATIONS) if rng.random() < 0.8 else rng.choice(["0", "1", "99999999", "4294967295"]))
         if kind == "oid":
-            return rng.choice(["0::oid", "1::oid", "99999999::oid", "4294967295::oid", "'fuzz.%s'::regclass::oid" % rng.choice(["app", "num", "multi", "parted", "view_app", "far", "plain", "app_pkey"])])
+            return rng.choice(["0::oid", "1::oid", "99999999::oid", "4294967295::oid", "'fuzz.%s'::regclass::oid" %
+                rng.choice(["app", "num", "multi", "parted", "view_app", "far", "plain", "app_pkey"])])
         if kind == "timestamp with time zone":
-            return "%s::timestamptz" % rng.choice(["'2024-05-01'", "'infinity'", "'-infinity'", "'1970-01-01'", "'2014-05-13 16:53:20+00'", "'2150-06-19 23:21:35+00'", "'4713-01-01 BC'", "pg_catalog.now()"])
+            return "%s::timestamptz" % rng.choice(["'2024-05-01'", "'infinity'", "'-infinity'", "'1970-01-01'", "'2014-05-13 16:53:20+00'",
+                "'2150-06-19 23:21:35+00'", "'4713-01-01 BC'", "pg_catalog.now()"])
         if kind == "bytea":
             return "pg_catalog.decode(pg_catalog.repeat('%02x', %s), 'hex')" % (rng.randrange(256), rng.choice(["0", "1", "19", "20", "21", "1000"]))
         return rng.choice(SAMPLES)

@@ -35,15 +35,18 @@ ROUND = 150  # scripts on one fixture
 
 FOREIGN = re.compile(os.environ.get("FUZZ_IGNORE", r"^(?!)$"))
 ROUTINES = """
-SELECT CASE WHEN p.pronamespace = 'dynamo_internal'::regnamespace THEN 'dynamo_internal.' ELSE '' END || p.proname, p.prokind::text, p.provolatile::text, p.pronargdefaults, p.provariadic <> 0, p.proretset, coalesce(p.proargnames, '{}'),
+SELECT CASE WHEN p.pronamespace = 'dynamo_internal'::regnamespace THEN 'dynamo_internal.' ELSE '' END || p.proname, p.prokind::text, p.provolatile::text,
+    p.pronargdefaults, p.provariadic <> 0, p.proretset, coalesce(p.proargnames, '{}'),
        ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proargtypes) WITH ORDINALITY u (t, n) ORDER BY n), p.prorettype::regtype::text
   FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
   JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid AND e.extname = 'dynamo_table' ORDER BY p.oid"""
 OPERATORS = """
-SELECT o.oprname, format_type(o.oprleft, NULL), format_type(o.oprright, NULL) FROM pg_operator o JOIN pg_depend d ON d.classid = 'pg_operator'::regclass AND d.objid = o.oid AND d.deptype = 'e'
+SELECT o.oprname, format_type(o.oprleft, NULL), format_type(o.oprright, NULL) FROM pg_operator o JOIN pg_depend d ON d.classid = 'pg_operator'::regclass
+    AND d.objid = o.oid AND d.deptype = 'e'
   JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid AND e.extname = 'dynamo_table' ORDER BY o.oid"""
 CASTS = """
-SELECT format_type(c.castsource, NULL), format_type(c.casttarget, NULL) FROM pg_cast c JOIN pg_depend d ON d.classid = 'pg_cast'::regclass AND d.objid = c.oid AND d.deptype = 'e'
+SELECT format_type(c.castsource, NULL), format_type(c.casttarget, NULL) FROM pg_cast c JOIN pg_depend d ON d.classid = 'pg_cast'::regclass
+    AND d.objid = c.oid AND d.deptype = 'e'
   JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid AND e.extname = 'dynamo_table' ORDER BY c.oid"""
 
 
@@ -128,7 +131,8 @@ class Sessions:
             time.sleep(1)
             since = self.since
             if since is not None and since is not self.seen and time.time() - since[0] > HANG_SECONDS:
-                stack = subprocess.run(["gdb", "-p", str(since[1]), "-batch", "-ex", "bt 40"], capture_output=True, text=True).stdout if os.path.exists("/usr/bin/gdb") else ""
+                stack = subprocess.run(["gdb", "-p", str(since[1]), "-batch", "-ex", "bt 40"], capture_output=True,
+                    text=True).stdout if os.path.exists("/usr/bin/gdb") else ""
                 self.hung = stack[-6000:] or "no stack: gdb is not there"
                 self.seen = since
                 os.kill(since[1], signal.SIGQUIT)
@@ -194,7 +198,8 @@ class Log:
         self.at += len(new)
         lines = new.decode(errors="replace").splitlines()
         # what a process was doing when it ended stands in the line after
-        return [(line + " " + following if "terminated by signal" in line else line)[:3000] for line, following in zip(lines, lines[1:] + [""]) if self.BAD.search(line) and not FOREIGN.search(line)]
+        return [(line + " " + following if "terminated by signal" in line else line)[:3000] for line, following in zip(lines, lines[1:] + [""])
+            if self.BAD.search(line) and not FOREIGN.search(line)]
 
 
 class Fuzzer:
@@ -215,8 +220,10 @@ class Fuzzer:
             by_name.setdefault(r.name, list(zip(r.names, r.types)))
         self.corpus = Corpus(by_name)
         self.make = Arguments(self.rng, self.corpus)
-        self.ways = [(self.batch, 40), (self.single, 20), (self.transaction, 10), (self.prepared, 6), (self.over_rows, 8), (self.in_view, 3), (self.in_index, 4), (self.cursor, 3),
-                     (self.over_table, 5), (self.trigger, 4), (self.forged, 5), (self.through_view, 6), (self.write, 5), (self.binary, 4), (self.hostile, 5), (self.parallel, 2)]
+        self.ways = [(self.batch, 40), (self.single, 20), (self.transaction, 10), (self.prepared, 6), (self.over_rows, 8), (self.in_view, 3),
+                     (self.in_index, 4), (self.cursor, 3),
+                     (self.over_table, 5), (self.trigger, 4), (self.forged, 5), (self.through_view, 6), (self.write, 5), (self.binary, 4),
+                     (self.hostile, 5), (self.parallel, 2)]
 
     # --- calls
 
@@ -259,19 +266,23 @@ class Fuzzer:
     def batch(self):
         """Many calls in one statement, each a subtransaction of its own; internal errors are told at the end."""
         calls = [s for s in (self.call() for _ in range(25)) if not s.startswith("CALL")]
-        body = "".join("BEGIN EXECUTE %s; EXCEPTION WHEN OTHERS THEN GET STACKED DIAGNOSTICS m = MESSAGE_TEXT; IF SQLSTATE ~ '^(XX|HS|53200)' THEN bad := bad || (SQLSTATE || ': ' || m); END IF; END;\n" % quote(c) for c in calls)
-        return ["DO %s" % quote("DECLARE bad text[] := '{}'; m text; BEGIN\n%sIF bad <> '{}' THEN RAISE 'internal errors: %%', bad USING ERRCODE = 'XX999'; END IF; END" % body)]
+        body = "".join("BEGIN EXECUTE %s; EXCEPTION WHEN OTHERS THEN GET STACKED DIAGNOSTICS m = MESSAGE_TEXT; IF SQLSTATE ~ '^(XX|HS|53200)' THEN bad := "
+            "bad || (SQLSTATE || ': ' || m); END IF; END;\n" % quote(c) for c in calls)
+        return ["DO %s" % quote("DECLARE bad text[] := '{}'; m text; BEGIN\n%sIF bad <> '{}' THEN RAISE 'internal errors: %%', bad USING ERRCODE = 'XX999'; "
+            "END IF; END" % body)]
 
     def transaction(self):
         rng = self.rng
-        out = ["BEGIN ISOLATION LEVEL %s %s" % (rng.choice(["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"]), rng.choice(["", "", "READ ONLY", "READ WRITE", "READ ONLY, DEFERRABLE"]))]
+        out = ["BEGIN ISOLATION LEVEL %s %s" % (rng.choice(["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"]),
+            rng.choice(["", "", "READ ONLY", "READ WRITE", "READ ONLY, DEFERRABLE"]))]
         for _ in range(rng.choice([2, 4, 8])):
             out += ["SAVEPOINT s", self.call(), "ROLLBACK TO s" if rng.random() < 0.4 else "RELEASE s", "ROLLBACK TO s"]
         return out + [rng.choice(["COMMIT", "ROLLBACK"])]
 
     def prepared(self):
         """The same plan with other arguments, which becomes a generic one."""
-        routine = self.rng.choice([r for r in self.routines if r.kind != "p" and not r.variadic and r.types and not {"anyelement", '"any"', "internal", "cstring"} & set(r.types)])
+        routine = self.rng.choice([r for r in self.routines if r.kind != "p" and not r.variadic and r.types
+            and not {"anyelement", '"any"', "internal", "cstring"} & set(r.types)])
         types = ", ".join(routine.types)
         out = ["PREPARE p (%s) AS %s" % (types, routine.statement(["$%d" % (i + 1) for i in range(len(routine.types))]))]
         for _ in range(7):
@@ -289,13 +300,15 @@ class Fuzzer:
             types = types[:-1] + ["sample"] * rng.choice([1, 2, 3])
         names = routine.names + [""] * len(types)
         kinds = [rng.choice(SAMPLES) if t in ("anyelement", '"any"', "sample") else None for t in types]
-        rows = [["%s" % (k if rng.random() < 0.8 else "NULL") if k else self.make.plain(n, t) if rng.random() < 0.93 else "NULL::" + t for n, t, k in zip(names, types, kinds)] for _ in range(count)]
+        rows = [["%s" % (k if rng.random() < 0.8 else "NULL") if k else self.make.plain(n, t) if rng.random() < 0.93 else "NULL::" + t
+            for n, t, k in zip(names, types, kinds)] for _ in range(count)]
         routine.calls += count
         self.calls += count
         return rows, ["c%d" % i for i in range(len(types))]
 
     def callable(self, only=None):
-        return self.rng.choice([r for r in self.routines if r.kind != "p" and r.types and not {"internal", "cstring"} & set(r.types) and (only is None or r.volatile in only)])
+        return self.rng.choice([r for r in self.routines if r.kind != "p" and r.types and not {"internal", "cstring"} & set(r.types)
+            and (only is None or r.volatile in only)])
 
     def over_rows(self):
         """What a function keeps from row to row has to do for other arguments."""
@@ -315,30 +328,36 @@ class Fuzzer:
                 arguments[i] = "t.pk" if kind != "text" else "t.pk::text"
         routine.calls += 1
         self.calls += 1
-        return ["SELECT (%s)::text FROM fuzz.%s t" % (routine.expression(arguments), table), "SELECT 1 FROM fuzz.%s t WHERE (%s)::text <> ''" % (table, routine.expression(arguments))]
+        return ["SELECT (%s)::text FROM fuzz.%s t" % (routine.expression(arguments), table), "SELECT 1 FROM fuzz.%s t WHERE (%s)::text <> ''" %
+            (table, routine.expression(arguments))]
 
     def in_view(self):
         routine = self.callable()
         routine.calls += 1
         self.calls += 1
-        return ["CREATE OR REPLACE TEMP VIEW v AS %s AS a" % routine.statement(self.arguments(routine)), "SELECT * FROM v", "SELECT pg_get_viewdef('v'::regclass)", "DROP VIEW IF EXISTS v"]
+        return ["CREATE OR REPLACE TEMP VIEW v AS %s AS a" % routine.statement(self.arguments(routine)), "SELECT * FROM v",
+            "SELECT pg_get_viewdef('v'::regclass)", "DROP VIEW IF EXISTS v"]
 
     def in_index(self):
         """An immutable function of columns in an index, a constraint and a generated column."""
         routine = self.callable(only="i")
         rows, columns = self.rows_of(routine, 6)
         call = routine.expression(columns)
-        kind = self.rng.choice(["CREATE INDEX ON i (pg_catalog.md5((%s)::text))", "ALTER TABLE i ADD CHECK ((%s) IS NOT NULL)", "ALTER TABLE i ADD g text GENERATED ALWAYS AS ((%s)::text) STORED",
+        kind = self.rng.choice(["CREATE INDEX ON i (pg_catalog.md5((%s)::text))", "ALTER TABLE i ADD CHECK ((%s) IS NOT NULL)",
+                                "ALTER TABLE i ADD g text GENERATED ALWAYS AS ((%s)::text) STORED",
                                 "CREATE INDEX ON i (c0) WHERE (%s) IS NULL", "CREATE STATISTICS fuzz.st ON (%s), c0 FROM i"])
-        return (["CREATE TEMP TABLE i AS SELECT * FROM (VALUES %s) v (%s)" % ("(%s)" % ", ".join(rows[0]), ", ".join(columns)), kind % call] + ["INSERT INTO i VALUES (%s)" % ", ".join(row) for row in rows[1:]] +
+        return (["CREATE TEMP TABLE i AS SELECT * FROM (VALUES %s) v (%s)" % ("(%s)" % ", ".join(rows[0]), ", ".join(columns)), kind % call] +
+                ["INSERT INTO i VALUES (%s)" % ", ".join(row) for row in rows[1:]] +
                 ["ANALYZE i", "SELECT count(*) FROM i WHERE (%s) IS NULL" % call, "DROP TABLE IF EXISTS i"])
 
     def cursor(self):
         routine = self.rng.choice([r for r in self.routines if r.kind == "f" and r.volatile != "i"])
         routine.calls += 1
         self.calls += 1
-        return ["BEGIN", "DECLARE c %s CURSOR %s FOR SELECT * FROM %s" % (self.rng.choice(["SCROLL", "NO SCROLL", "BINARY"]), self.rng.choice(["", "WITH HOLD"]), routine.expression(self.arguments(routine))),
-                "FETCH 1 FROM c", "SAVEPOINT s", self.call(), "ROLLBACK TO s", "FETCH 2 FROM c", "FETCH BACKWARD 2 FROM c", self.rng.choice(["CLOSE c", "COMMIT", "ROLLBACK"]), "ROLLBACK", "CLOSE ALL"]
+        return ["BEGIN", "DECLARE c %s CURSOR %s FOR SELECT * FROM %s" %
+                (self.rng.choice(["SCROLL", "NO SCROLL", "BINARY"]), self.rng.choice(["", "WITH HOLD"]), routine.expression(self.arguments(routine))),
+                "FETCH 1 FROM c", "SAVEPOINT s", self.call(), "ROLLBACK TO s", "FETCH 2 FROM c", "FETCH BACKWARD 2 FROM c",
+                self.rng.choice(["CLOSE c", "COMMIT", "ROLLBACK"]), "ROLLBACK", "CLOSE ALL"]
 
     def trigger(self):
         """A trigger function of the extension on any table, of any kind and with any arguments."""
@@ -346,31 +365,40 @@ class Fuzzer:
         function = rng.choice([r.name for r in self.routines if r.result == "trigger"])
         each = rng.choice(["FOR EACH ROW", "FOR EACH ROW", "FOR EACH STATEMENT"])
         texts = [self.trigger_argument() for _ in range(rng.choice([0, 1, 1, 2, 3]))]
-        table = rng.choice(["app", "multi", "num", "solo", "plain", "people", "orders", "empty", "handmade", "heaped", "part", "view_app", '"Org"', "lines", "mat_app"])
+        table = rng.choice(["app", "multi", "num", "solo", "plain", "people", "orders", "empty", "handmade", "heaped", "part", "view_app", '"Org"', "lines",
+            "mat_app"])
         when = rng.choice(["BEFORE", "AFTER", "INSTEAD OF"])
         self.calls += 1
-        return ["BEGIN", "CREATE TRIGGER %s %s %s ON fuzz.%s %s EXECUTE FUNCTION %s(%s)" % (rng.choice(["a", '"~dynamo_keys"', '"~dynamo_model_check"', '"~~~"']), when,
-                rng.choice(["INSERT OR UPDATE", "DELETE", "INSERT OR UPDATE OR DELETE", "TRUNCATE", "UPDATE"]), table, each, function, ", ".join(map(quote, texts))),
-                "SAVEPOINT s", self.dml(table), "ROLLBACK TO s", self.dml(table), "ROLLBACK TO s", "TRUNCATE fuzz." + table, "ROLLBACK TO s", self.call(), "ROLLBACK"]
+        return ["BEGIN", "CREATE TRIGGER %s %s %s ON fuzz.%s %s EXECUTE FUNCTION %s(%s)" %
+                (rng.choice(["a", '"~dynamo_keys"', '"~dynamo_model_check"', '"~~~"']), when,
+                rng.choice(["INSERT OR UPDATE", "DELETE", "INSERT OR UPDATE OR DELETE", "TRUNCATE", "UPDATE"]), table, each, function,
+                ", ".join(map(quote, texts))),
+                "SAVEPOINT s", self.dml(table), "ROLLBACK TO s", self.dml(table), "ROLLBACK TO s", "TRUNCATE fuzz." + table, "ROLLBACK TO s", self.call(),
+                "ROLLBACK"]
 
     def trigger_argument(self):
         rng = self.rng
-        text = rng.choice(["pk S", "sk S", "h N", "x Q", "people", "[0]", "people 0", '{"settings":{}}', '{"settings":{"ttl_attribute":"a","ttl_status":"ENABLED"}}', '{"name":"GSI1","partition_key":["g S"]}', rng.choice(self.corpus.json)])
+        text = rng.choice(["pk S", "sk S", "h N", "x Q", "people", "[0]", "people 0", '{"settings":{}}',
+            '{"settings":{"ttl_attribute":"a","ttl_status":"ENABLED"}}', '{"name":"GSI1","partition_key":["g S"]}', rng.choice(self.corpus.json)])
         return self.make.mutated_json(text) if rng.random() < 0.6 else text
 
     def forged(self):
         """What the owner may make of the trigger's arguments; then calls on that table."""
         rng = self.rng
-        name, function, table = rng.choice([("~dynamo_keys", "dynamo_internal.derive_keys", "forged"), ("~dynamo_keys", "dynamo_internal.derive_keys", "solo"), ("~dynamo_keys", "dynamo_internal.derive_keys", "num"),
-                                            ("~dynamo_model", "dynamo_internal.model_check", "app"), ("~dynamo_model", "dynamo_internal.model_check", "target")])
+        name, function, table = rng.choice([("~dynamo_keys", "dynamo_internal.derive_keys", "forged"),
+                                            ("~dynamo_keys", "dynamo_internal.derive_keys", "solo"), ("~dynamo_keys", "dynamo_internal.derive_keys", "num"),
+                                            ("~dynamo_model", "dynamo_internal.model_check", "app"),
+                                            ("~dynamo_model", "dynamo_internal.model_check", "target")])
         known = self.trigger_arguments(table, name)
         at = rng.randrange(len(known)) if known else 0
         known[at:at + 1] = [self.make.mutated_json(known[at]) if rng.random() < 0.85 else self.trigger_argument()] if known else [self.trigger_argument()]
-        out = ["BEGIN", "CREATE OR REPLACE TRIGGER \"%s\" BEFORE INSERT OR UPDATE ON fuzz.%s FOR EACH ROW EXECUTE FUNCTION public.%s(%s)" % (name, table, function, ", ".join(map(quote, known)))]
+        out = ["BEGIN", "CREATE OR REPLACE TRIGGER \"%s\" BEFORE INSERT OR UPDATE ON fuzz.%s FOR EACH ROW EXECUTE FUNCTION public.%s(%s)" %
+            (name, table, function, ", ".join(map(quote, known)))]
         out.append("ALTER TABLE fuzz.%s %s TRIGGER \"%s\"" % (table, rng.choice(["ENABLE ALWAYS", "DISABLE", "ENABLE REPLICA"]), name))
         for _ in range(6):
             call = self.call(rng.choice([r for r in self.routines if "table_name" in r.names or "migration" in r.names or r.name == "dyn_request"]))
-            out += ["SAVEPOINT s", call.replace(quote(rng.choice(TABLES)), quote(table)) if rng.random() < 0.5 else re.sub(r"^(SELECT \(public\.\w+\()'[^']*'::text", lambda m: m.group(1) + quote(table) + "::text", call), "ROLLBACK TO s"]
+            out += ["SAVEPOINT s", call.replace(quote(rng.choice(TABLES)), quote(table)) if rng.random() < 0.5
+                else re.sub(r"^(SELECT \(public\.\w+\()'[^']*'::text", lambda m: m.group(1) + quote(table) + "::text", call), "ROLLBACK TO s"]
         return out + [self.dml(table), rng.choice(["ROLLBACK", "ROLLBACK", "ROLLBACK", "COMMIT"])]
 
     def trigger_arguments(self, table, name):
@@ -387,34 +415,45 @@ class Fuzzer:
 
     def dml(self, table):
         rng = self.rng
-        return rng.choice(["INSERT INTO fuzz.%s (item) VALUES (%s)" % (table, self.item()), "INSERT INTO fuzz.%s SELECT * FROM fuzz.%s" % (table, table), "DELETE FROM fuzz.%s" % table,
-                           "UPDATE fuzz.%s SET item = %s" % (table, self.item()), "INSERT INTO fuzz.%s DEFAULT VALUES" % table, "UPDATE fuzz.%s SET name = 'x', id = id + 1" % table,
-                           "UPDATE fuzz.%s SET pk = %s" % (table, rng.choice(SAMPLES)), "INSERT INTO fuzz.%s (item, pk) VALUES (%s, %s)" % (table, self.item(), rng.choice(SAMPLES)),
+        return rng.choice(["INSERT INTO fuzz.%s (item) VALUES (%s)" % (table, self.item()), "INSERT INTO fuzz.%s SELECT * FROM fuzz.%s" % (table, table),
+                           "DELETE FROM fuzz.%s" % table,
+                           "UPDATE fuzz.%s SET item = %s" % (table, self.item()), "INSERT INTO fuzz.%s DEFAULT VALUES" % table,
+                           "UPDATE fuzz.%s SET name = 'x', id = id + 1" % table,
+                           "UPDATE fuzz.%s SET pk = %s" % (table, rng.choice(SAMPLES)), "INSERT INTO fuzz.%s (item, pk) VALUES (%s, %s)" %
+                           (table, self.item(), rng.choice(SAMPLES)),
                            "INSERT INTO fuzz.%s (item) VALUES (%s) ON CONFLICT DO NOTHING" % (table, self.item()), "SELECT * FROM fuzz.%s FOR UPDATE" % table])
 
     def write(self):
         table = self.rng.choice(["app", "multi", "num", "solo", "target", "forged", "secured", "triggered", "people", "orders", "handmade", "heaped"])
         self.calls += 2
-        return [self.dml(table), self.dml(table), self.rng.choice(["VACUUM fuzz.%s", "ANALYZE fuzz.%s", "VACUUM FULL fuzz.%s", "TRUNCATE fuzz.%s", "CLUSTER fuzz.%s", "REINDEX TABLE fuzz.%s"]) % table]
+        return [self.dml(table), self.dml(table),
+            self.rng.choice(["VACUUM fuzz.%s", "ANALYZE fuzz.%s", "VACUUM FULL fuzz.%s", "TRUNCATE fuzz.%s", "CLUSTER fuzz.%s", "REINDEX TABLE fuzz.%s"]) %
+            table]
 
     def through_view(self):
         """Reads with conditions, for which the planner is told of keys, and writes; the entity may have changed since."""
         rng = self.rng
         view = rng.choice(['"Org"', '"User"', '"Ticket"', '"Ticket_GSI1"', '"User_Nicks"'])
-        column = lambda: '"%s"' % rng.choice(["OrgId", "Name", "Founded", "UserId", "Mood", "Emails", "Number", "Title", "Closed", "Lines", "Hours", "Priority", "Status", "Address", "Nicks", "position", "element"])
+        column = lambda: '"%s"' % rng.choice(["OrgId", "Name", "Founded", "UserId", "Mood", "Emails", "Number", "Title", "Closed", "Lines", "Hours",
+            "Priority", "Status", "Address", "Nicks", "position", "element"])
         sample = lambda: rng.choice(SAMPLES + ["'1'", "'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'", "7", "'calm'", "'2001-02-03'"])
         clause = lambda: "%s %s %s" % (column(), rng.choice(["=", "=", "=", "<", ">=", "<>", "IS NOT DISTINCT FROM"]), sample())
         change = []
         if rng.random() < 0.4:
             entity = rng.choice(["Org", "User", "Ticket"])
-            change = ["SELECT dyn_create_entity('app', %s, %s, %s)" % (quote(entity), self.make.document("keys", "jsonb"), self.make.document("attributes", "jsonb"))]
+            change = ["SELECT dyn_create_entity('app', %s, %s, %s)" %
+                (quote(entity), self.make.document("keys", "jsonb"), self.make.document("attributes", "jsonb"))]
             if rng.random() < 0.5:
                 kind = rng.choice(["S", "N", "M", "B", "L", "NS", "BOOL", "S date", "N integer"])
-                keys = {"Org": '{"pk":"ORG#<OrgId>","sk":"#METADATA#"}', "User": '{"pk":"ORG#<OrgId>","sk":"USER#<UserId>"}', "Ticket": '{"pk":"TICKET#<Number>","sk":"TICKET"}'}[entity]
-                change = ["SELECT dyn_create_entity('app', %s, %s, %s)" % (quote(entity), quote(keys), quote(json.dumps({"OrgId": "S", "UserId": "S", "Number": "N", column().strip('"'): kind})))]
+                keys = {"Org": '{"pk":"ORG#<OrgId>","sk":"#METADATA#"}', "User": '{"pk":"ORG#<OrgId>","sk":"USER#<UserId>"}',
+                    "Ticket": '{"pk":"TICKET#<Number>","sk":"TICKET"}'}[entity]
+                change = ["SELECT dyn_create_entity('app', %s, %s, %s)" %
+                    (quote(entity), quote(keys), quote(json.dumps({"OrgId": "S", "UserId": "S", "Number": "N", column().strip('"'): kind})))]
         self.calls += 4
-        return change + ["SELECT * FROM fuzz.%s WHERE %s AND %s" % (view, clause(), clause()), "SELECT * FROM fuzz.%s a JOIN fuzz.%s b ON a.%s = b.%s" % (view, rng.choice(['"Org"', '"Ticket"']), column(), column()),
-                         "INSERT INTO fuzz.%s (%s, %s) VALUES (%s, %s)" % (view, column(), column(), sample(), sample()), "UPDATE fuzz.%s SET %s = %s WHERE %s" % (view, column(), sample(), clause()),
+        return change + ["SELECT * FROM fuzz.%s WHERE %s AND %s" % (view, clause(), clause()), "SELECT * FROM fuzz.%s a JOIN fuzz.%s b ON a.%s = b.%s" %
+                         (view, rng.choice(['"Org"', '"Ticket"']), column(), column()),
+                         "INSERT INTO fuzz.%s (%s, %s) VALUES (%s, %s)" % (view, column(), column(), sample(), sample()),
+                         "UPDATE fuzz.%s SET %s = %s WHERE %s" % (view, column(), sample(), clause()),
                          "DELETE FROM fuzz.%s WHERE %s" % (view, clause()), "SELECT item FROM fuzz.app", "SELECT * FROM fuzz.%s" % view]
 
     def binary(self):
@@ -438,7 +477,8 @@ class Fuzzer:
             if kind == "dyn_item":
                 arguments[i] = "t.item"
         self.calls += 1
-        return ["SET %s = on" % setting, "SET parallel_setup_cost = 0", "SELECT count((%s)::text) FROM fuzz.multi t" % routine.expression(arguments), "RESET %s" % setting, "RESET parallel_setup_cost"]
+        return ["SET %s = on" % setting, "SET parallel_setup_cost = 0", "SELECT count((%s)::text) FROM fuzz.multi t" % routine.expression(arguments),
+            "RESET %s" % setting, "RESET parallel_setup_cost"]
 
     # --- running
 
@@ -452,7 +492,8 @@ class Fuzzer:
             self.sessions.drop_all()
         for _ in range(60):
             began = time.time()
-            done = subprocess.run(["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-d", self.database, "-f", os.path.join(HERE, "functions.sql")], capture_output=True, text=True)
+            done = subprocess.run(["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-d", self.database, "-f", os.path.join(HERE, "functions.sql")],
+                capture_output=True, text=True)
             if VERBOSE and (done.returncode != 0 or time.time() - began > 2):
                 print("# fixture: %.1f s %s" % (time.time() - began, done.stderr), flush=True)
             if done.returncode == 0:
@@ -530,13 +571,15 @@ class Fuzzer:
 
     def report(self, role, script, finding, history):
         logged = self.log.look()
-        key = (finding.kind, re.sub(r"[0-9]+|\"[^\"]*\"", "", finding.text.splitlines()[0])[:90] if finding.kind[:2] in ("XX", "HS") else script[-1][:60] if isinstance(script[-1], str) else "copy")
+        key = (finding.kind, re.sub(r"[0-9]+|\"[^\"]*\"", "", finding.text.splitlines()[0])[:90] if finding.kind[:2] in ("XX", "HS") else script[-1][:60]
+            if isinstance(script[-1], str) else "copy")
         if key in self.findings:
             self.findings[key] += 1
             return
         self.findings[key] = 1
         small, alone = self.minimal(role, script, finding)
-        print("not ok - %s (session %d, role %s%s)\n  %s" % (finding.kind, self.number, role, "" if alone else "; not by this script alone", finding.text.strip().replace("\n", "\n  ")))
+        print("not ok - %s (session %d, role %s%s)\n  %s" %
+            (finding.kind, self.number, role, "" if alone else "; not by this script alone", finding.text.strip().replace("\n", "\n  ")))
         if not alone:
             print("  -- before it:\n" + "\n".join("  -- %s" % str(h)[:1000] for h in history[-6:]))
         print("\n".join("  %s;" % (s if len(str(s)) < 4000 else str(s)[:4000] + " …") if isinstance(s, str) else "  -- %r" % (s,) for s in small), flush=True)
@@ -604,7 +647,8 @@ class Fuzzer:
             key = re.sub(r"[0-9]+|\"[^\"]*\"", "", line)[:120]
             if key not in self.findings:
                 self.findings[key] = 1
-                print("not ok - in the log of the server (session %d): %s\n%s" % (self.number, line, "\n".join("  -- %s" % str(h)[:500] for h in history[-30:])), flush=True)
+                print("not ok - in the log of the server (session %d): %s\n%s" %
+                    (self.number, line, "\n".join("  -- %s" % str(h)[:500] for h in history[-30:])), flush=True)
 
 
 def eval_literal(text):

@@ -22,13 +22,17 @@ BINARIES = [
 ]
 # items, bare and inside, and changes; attributes that are named like the members around items
 LINES = [
-    '{"Item":{"pk":{"S":"a"}}}', '{"pk":{"S":"a"}}', ' {"Item":{}} ', '{"Item":{"M":{"M":{"M":{}}}}}', '{"Item":{"M":{"M":{"M":{"S":"x"}}}}}', '{"Item":{"S":"x"},"k":{"N":"1"}}',
-    '{"Metadata":{"WriteTimestampMicros":{"N":"1"}},"Keys":{"k":{"S":"a"}},"NewImage":{"k":{"S":"a"}},"OldImage":{"k":{"L":[]}}}', '{"Keys":{"k":{"S":"a"}}}', '{"Keys":{"M":{}}}',
-    '{"Metadata":5,"Keys":{"k":{"S":"a"}}}', '{"Items":{"L":[]},"Count":{"N":"1"}}', '{"p":{"S":"a"},"Items":{"M":{}}}', '{"Items":[{"p":{"S":"a"}}],"Count":1}', '{"p":"a","x":{"S":5}}', 'p,"q ""r"""\n', '[', '{',
+    '{"Item":{"pk":{"S":"a"}}}', '{"pk":{"S":"a"}}', ' {"Item":{}} ', '{"Item":{"M":{"M":{"M":{}}}}}', '{"Item":{"M":{"M":{"M":{"S":"x"}}}}}',
+    '{"Item":{"S":"x"},"k":{"N":"1"}}',
+    '{"Metadata":{"WriteTimestampMicros":{"N":"1"}},"Keys":{"k":{"S":"a"}},"NewImage":{"k":{"S":"a"}},"OldImage":{"k":{"L":[]}}}',
+    '{"Keys":{"k":{"S":"a"}}}', '{"Keys":{"M":{}}}',
+    '{"Metadata":5,"Keys":{"k":{"S":"a"}}}', '{"Items":{"L":[]},"Count":{"N":"1"}}', '{"p":{"S":"a"},"Items":{"M":{}}}',
+    '{"Items":[{"p":{"S":"a"}}],"Count":1}', '{"p":"a","x":{"S":5}}', 'p,"q ""r"""\n', '[', '{',
 ]
 # files, with everything that ends a record, a field or an item
 FILES = [
-    '{"a":1}\r\n\n{"b":2}', 'a,"b ""c"",\n",d\r\n"",,x\n"a"b,c"\n', '"a\r\n', 'a,\r,b\r', '{"Items":[{"a":"}]\\""},5],"Count":-1.5e3,"x":{"y":[null,"]"]}} [{}, []]', ' [ ] ',
+    '{"a":1}\r\n\n{"b":2}', 'a,"b ""c"",\n",d\r\n"",,x\n"a"b,c"\n', '"a\r\n', 'a,\r,b\r',
+    '{"Items":[{"a":"}]\\""},5],"Count":-1.5e3,"x":{"y":[null,"]"]}} [{}, []]', ' [ ] ',
     '{"Items":[{"a":', '{"Items":null}', '{"Items":[],"Items":[]}', '{"Items" :\n[ true ,false] }',
 ]
 

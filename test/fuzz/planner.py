@@ -20,20 +20,33 @@ ROUNDS, SEED, FIRST = map(int, sys.argv[1:4])
 HYPOTHETICAL = ["btree", "hash", "brin", "bloom"]  # what HypoPG can do
 SCHEMAS = ["dynamo", "heap", "plain", "plain", "byhand", "parted"]
 INTERNAL = re.compile("cache lookup|could not find|unsupported|unrecognized|unexpected|missing")
-SWITCHES = ["enable_" + s for s in "seqscan indexscan indexonlyscan bitmapscan sort incremental_sort hashjoin mergejoin nestloop hashagg material memoize".split()]
-SETTINGS = ["plan_cache_mode = force_generic_plan", "plan_cache_mode = force_custom_plan", "random_page_cost = 0.1", "cpu_operator_cost = 1", "cpu_tuple_cost = 10", "join_collapse_limit = 1", "geqo_threshold = 2", "work_mem = '64kB'",
-            "constraint_exclusion = on", "enable_partitionwise_join = on", "enable_partitionwise_aggregate = on", "parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET min_parallel_index_scan_size = 0"]
-EXPRESSIONS = {"app": ["lower(pk)", "pk || sk", "pk::varchar", "pk::char(20)", "pk::name", "pk::bytea", "left(pk, 1)::\"char\"", "md5(pk)::uuid", "string_to_array(pk, '#')", "to_tsvector('simple', pk)", "text2ltree('a.b' || replace(md5(pk), '7', '.c'))", "ARRAY[text2ltree(md5(pk))]", "plainto_tsquery('simple', pk)", "ROW(pk, 1)::pair",
-                       "item -> 'o'", "item ->> 'OrgId'", "item", "dynamo_internal.get_attribute_text(item, 'Kind')", "dynamo_internal.get_path_text(item, '{Map,City}')", "dyn_has_attribute(item, 'Lead')", "dyn_matches(item, 'size(pk) > :n', vals => '{\":n\": {\"N\": \"6\"}}')",
+SWITCHES = ["enable_" + s for s in "seqscan indexscan indexonlyscan bitmapscan sort incremental_sort hashjoin mergejoin nestloop hashagg material "
+    "memoize".split()]
+SETTINGS = ["plan_cache_mode = force_generic_plan", "plan_cache_mode = force_custom_plan", "random_page_cost = 0.1", "cpu_operator_cost = 1",
+            "cpu_tuple_cost = 10", "join_collapse_limit = 1", "geqo_threshold = 2", "work_mem = '64kB'",
+            "constraint_exclusion = on", "enable_partitionwise_join = on", "enable_partitionwise_aggregate = on",
+            "parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET min_parallel_index_scan_size = 0"]
+EXPRESSIONS = {"app": ["lower(pk)", "pk || sk", "pk::varchar", "pk::char(20)", "pk::name", "pk::bytea", "left(pk, 1)::\"char\"", "md5(pk)::uuid",
+                       "string_to_array(pk, '#')", "to_tsvector('simple', pk)", "text2ltree('a.b' || replace(md5(pk), '7', '.c'))",
+                       "ARRAY[text2ltree(md5(pk))]", "plainto_tsquery('simple', pk)", "ROW(pk, 1)::pair",
+                       "item -> 'o'", "item ->> 'OrgId'", "item", "dynamo_internal.get_attribute_text(item, 'Kind')",
+                       "dynamo_internal.get_path_text(item, '{Map,City}')", "dyn_has_attribute(item, 'Lead')",
+                       "dyn_matches(item, 'size(pk) > :n', vals => '{\":n\": {\"N\": \"6\"}}')",
                        "hashtext(pk)::bit(32)", "hashtext(sk)::bit(32)::varbit", "ARRAY[dyn_size(item)]", "string_to_array(sk, '#')::varchar[]"],
                "num": ["-pk", "pk::text || sk::text", "item -> 'pk'", "item ->> 'Of'", "dyn_size(item) > 60"]}
 NUMBERS = {"app": "first_number(sk)", "num": "mod(pk, 1000)::int"}
-OF_NUMBER = ["%s", "%s::int2", "%s::int8", "%s::float4", "%s::float8", "%s::numeric", "%s::oid", "money '$1' * %s", "date '2024-01-01' + %s", "timestamp '2024-01-01' + %s * interval '1 hour'", "to_timestamp(%s)",
-             "time '00:00' + %s * interval '7 minutes'", "timetz '00:00Z' + %s * interval '7 minutes'", "%s * interval '1 hour'", "'10.0.0.0'::inet + %s", "('10.0.0.0'::inet + %s)::cidr", "point(%s, 1)", "box(point(%s, 1), point(2, 3))",
-             "circle(point(%s, 1), 2)", "polygon(box(point(%s, 1), point(2, 3)))", "int4range(%s, NULL)", "int4multirange(int4range(%s, NULL))", "ARRAY[%s, 1]", "('0/' || to_hex(%s))::pg_lsn", "('(' || %s::text || ',1)')::tid",
-             "trunc('08:00:2b:01:02:03'::macaddr)", "macaddr8 '08:00:2b:01:02:03:04:05'", "%s::text::jsonb", "('{\"a\": [' || %s::text || ']}')::jsonb", "%s::text::oidvector", "%s::text::xid", "%s::text::xid8", "%s::text::cid", "makeaclitem(10, %s::oid, 'SELECT', true)"]
-PREDICATES = {"app": ["pk LIKE 'ORG#%'", "pk >= 'ORG#1' AND pk < 'ORG#2'", "pk > 'LOG#'", "sk = '#METADATA#'", "sk LIKE 'LINE#%'", "g1 IS NOT NULL", "h1 IS NULL", "starts_with(pk, 'ORG#1')", "item ->> 'Type' = 'Project'", "NOT dyn_has_attribute(item, 'Lead')",
-                      "pk = ANY ('{ORG#1,ORG#2}')", "pk COLLATE \"POSIX\" > 'ORG#2'", "false"], "num": ["pk > 5", "sk < 10 AND pk IS NOT NULL", "item ->> 'Of' = 'of 1'"]}
+OF_NUMBER = ["%s", "%s::int2", "%s::int8", "%s::float4", "%s::float8", "%s::numeric", "%s::oid", "money '$1' * %s", "date '2024-01-01' + %s",
+             "timestamp '2024-01-01' + %s * interval '1 hour'", "to_timestamp(%s)",
+             "time '00:00' + %s * interval '7 minutes'", "timetz '00:00Z' + %s * interval '7 minutes'", "%s * interval '1 hour'", "'10.0.0.0'::inet + %s",
+             "('10.0.0.0'::inet + %s)::cidr", "point(%s, 1)", "box(point(%s, 1), point(2, 3))",
+             "circle(point(%s, 1), 2)", "polygon(box(point(%s, 1), point(2, 3)))", "int4range(%s, NULL)", "int4multirange(int4range(%s, NULL))",
+             "ARRAY[%s, 1]", "('0/' || to_hex(%s))::pg_lsn", "('(' || %s::text || ',1)')::tid",
+             "trunc('08:00:2b:01:02:03'::macaddr)", "macaddr8 '08:00:2b:01:02:03:04:05'", "%s::text::jsonb", "('{\"a\": [' || %s::text || ']}')::jsonb",
+             "%s::text::oidvector", "%s::text::xid", "%s::text::xid8", "%s::text::cid", "makeaclitem(10, %s::oid, 'SELECT', true)"]
+PREDICATES = {"app": ["pk LIKE 'ORG#%'", "pk >= 'ORG#1' AND pk < 'ORG#2'", "pk > 'LOG#'", "sk = '#METADATA#'", "sk LIKE 'LINE#%'", "g1 IS NOT NULL",
+                      "h1 IS NULL", "starts_with(pk, 'ORG#1')", "item ->> 'Type' = 'Project'", "NOT dyn_has_attribute(item, 'Lead')",
+                      "pk = ANY ('{ORG#1,ORG#2}')", "pk COLLATE \"POSIX\" > 'ORG#2'", "false"],
+                      "num": ["pk > 5", "sk < 10 AND pk IS NOT NULL", "item ->> 'Of' = 'of 1'"]}
 ORDERED = ["text", "integer", "bigint", "smallint", "numeric", "date", "character varying", "timestamp with time zone", "color"]
 MADE = r"(dynamo_internal\.%s\((?:t\.)?item, '(?:[^']|'')*'::text, (?:'\w+'::text, NULL::[^()]*|(?:t\.)?\w+)\))"
 counts = Counter()
@@ -67,17 +80,20 @@ class World:
                 self.icu.append(name)
         self.collations = ['"C"', '"POSIX"', '"default"', "fuzz_posix"] + self.icu
         self.columns = {}
-        for relation, column, kind in ask("SELECT relname, quote_ident(attname), format_type(atttypid, NULL) FROM pg_attribute JOIN pg_class c ON c.oid = attrelid WHERE relnamespace = 'dynamo'::regnamespace AND relkind IN ('r', 'v') AND attnum > 0 AND NOT attisdropped ORDER BY 1, attnum"):
+        for relation, column, kind in ask("SELECT relname, quote_ident(attname), format_type(atttypid, NULL) FROM pg_attribute JOIN pg_class c ON c.oid = "
+            "attrelid WHERE relnamespace = 'dynamo'::regnamespace AND relkind IN ('r', 'v') AND attnum > 0 AND NOT attisdropped ORDER BY 1, attnum"):
             self.columns.setdefault(relation, []).append((column, kind))
         self.bases = ["app", "num"]
         self.views = sorted(set(self.columns) - set(self.bases))
         self.parts = {}  # of the keys of a view's items, the columns that they are made of
         self.views_of, self.expressions, self.predicates, self.attributes = {}, {}, {}, {}
         for base in self.bases:
-            views = dict(ask("SELECT relname, pg_get_viewdef(oid) FROM pg_class WHERE relnamespace = 'dynamo'::regnamespace AND relkind = 'v' AND pg_get_viewdef(oid) ~ %s", r"\mdynamo\." + base + r"\M"))
+            views = dict(ask("SELECT relname, pg_get_viewdef(oid) FROM pg_class WHERE relnamespace = 'dynamo'::regnamespace AND relkind = 'v' AND "
+                "pg_get_viewdef(oid) ~ %s", r"\mdynamo\." + base + r"\M"))
             self.views_of[base] = sorted(views)
             for view, text in views.items():
-                templates = [t for d in re.findall(r"is_entity\((?:t\.)?item, '((?:[^']|'')*)'", text) for t in json.loads(d.replace("''", "'"))["keys"].values()]
+                templates = [t for d in re.findall(r"is_entity\((?:t\.)?item, '((?:[^']|'')*)'", text)
+                    for t in json.loads(d.replace("''", "'"))["keys"].values()]
                 named = [re.findall(r"<(\w+)", t) if isinstance(t, str) else [] for t in templates]
                 self.parts[view] = [p for p in [a + b for a, b in zip(named, named[1:])][::2] if p]
             attributes, calls = [sorted({m.replace("t.", "") for m in re.findall(MADE % f, "\n".join(views.values()))}) for f in ("attribute", "is_entity")]
@@ -85,11 +101,18 @@ class World:
             self.expressions[base] = [(s, ask("SELECT pg_typeof(%s)::text FROM (SELECT * FROM dynamo.%s LIMIT 1) t" % (s, base))[0][0]) for s in sql]
             self.predicates[base] = PREDICATES[base] + calls * 3 + ["NOT " + c for c in calls]
             self.attributes[base] = attributes
-        self.classes = [(c, method, kind, family) for c, method, kind, family in ask("SELECT format('%I.%I', nspname, opcname), quote_ident(amname), opcintype::regtype::text, opcfamily FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod JOIN pg_namespace n ON n.oid = opcnamespace ORDER BY opcname, amname")]
-        self.coercible = {(a, b) for a, b in ask("SELECT castsource::regtype::text, casttarget::regtype::text FROM pg_cast WHERE castmethod = 'b' AND castcontext = 'i'")}
-        self.families = {("anyenum", "color"), ("record", "pair")} | {(t, k) for t, k in ask("SELECT CASE WHEN typcategory = 'A' THEN 'anyarray' WHEN typtype = 'r' THEN 'anyrange' ELSE 'anymultirange' END, format_type(oid, NULL) FROM pg_type WHERE typcategory = 'A' OR typtype IN ('r', 'm')")}
+        self.classes = [(c, method, kind, family)
+            for c, method, kind, family in ask("SELECT format('%I.%I', nspname, opcname), quote_ident(amname), opcintype::regtype::text, opcfamily FROM "
+            "pg_opclass c JOIN pg_am a ON a.oid = opcmethod JOIN pg_namespace n ON n.oid = opcnamespace ORDER BY opcname, amname")]
+        self.coercible = {(a, b) for a, b in ask("SELECT castsource::regtype::text, casttarget::regtype::text FROM pg_cast WHERE castmethod = 'b' AND "
+            "castcontext = 'i'")}
+        self.families = {("anyenum", "color"), ("record", "pair")} | {(t, k)
+            for t, k in ask("SELECT CASE WHEN typcategory = 'A' THEN 'anyarray' WHEN typtype = 'r' THEN 'anyrange' ELSE 'anymultirange' END, "
+            "format_type(oid, NULL) FROM pg_type WHERE typcategory = 'A' OR typtype IN ('r', 'm')")}
         self.operators = {}
-        for family, kind, name in ask("SELECT DISTINCT amopfamily, amoplefttype::regtype::text, format('OPERATOR(%I.%s)', nspname, oprname) FROM pg_amop JOIN pg_operator o ON o.oid = amopopr JOIN pg_namespace n ON n.oid = oprnamespace WHERE amoppurpose = 's' AND amoplefttype = amoprighttype ORDER BY 1, 2, 3"):
+        for family, kind, name in ask("SELECT DISTINCT amopfamily, amoplefttype::regtype::text, format('OPERATOR(%I.%s)', nspname, oprname) FROM pg_amop "
+            "JOIN pg_operator o ON o.oid = amopopr JOIN pg_namespace n ON n.oid = oprnamespace WHERE amoppurpose = 's' AND amoplefttype = amoprighttype "
+            "ORDER BY 1, 2, 3"):
             self.operators.setdefault((family, kind), []).append(name)
         self.fixed = {i for i, in ask("SELECT indexrelid FROM pg_index")}
         self.hypothetical = ask("SELECT to_regproc('public.hypopg_create_index') IS NOT NULL")[0][0]
@@ -117,14 +140,17 @@ class World:
         """What an expression is in the copy, as texts."""
         key = relation, expression
         if key not in self.samples:
-            rows, error = self.run("postgres", "SET search_path = dynamo_postgres, public; SELECT DISTINCT (%s)::text FROM \"%s\" WHERE (%s) IS NOT NULL ORDER BY 1 LIMIT 60" % (expression, relation, expression))
+            rows, error = self.run("postgres",
+                "SET search_path = dynamo_postgres, public; SELECT DISTINCT (%s)::text FROM \"%s\" WHERE (%s) IS NOT NULL ORDER BY 1 LIMIT 60" %
+                (expression, relation, expression))
             self.samples[key] = [v for v, in rows or []]
         return self.samples[key]
 
     def rows(self, relation):
         """Rows of the copy, as texts."""
         if relation not in self.samples:
-            self.samples[relation] = self.ask("SELECT %s FROM dynamo_postgres.\"%s\" ORDER BY hashtext(%s::text) LIMIT 60" % (", ".join(c + "::text" for c, _ in self.columns[relation]), relation, self.columns[relation][0][0]))
+            self.samples[relation] = self.ask("SELECT %s FROM dynamo_postgres.\"%s\" ORDER BY hashtext(%s::text) LIMIT 60" %
+                (", ".join(c + "::text" for c, _ in self.columns[relation]), relation, self.columns[relation][0][0]))
         return self.samples[relation]
 
     def takes(self, opclass, kind):
@@ -176,7 +202,8 @@ class Round:
             first = next(e for e in expressions if e[0] == after) if after and self.some(0.9) else rng.choice(expressions)
             others = [c for c in self.world.classes if c[1] == method and self.world.takes(c, first[1])]
             elements.append(self.element(first, opclass if after and opclass in others and self.some(0.8) else rng.choice(others) if others else None))
-        sql = "CREATE %sINDEX ON %s.%s USING %s (%s)" % ("UNIQUE " if method == "btree" and self.some(0.15) else "", self.schema, self.base, method, ", ".join(elements))
+        sql = "CREATE %sINDEX ON %s.%s USING %s (%s)" % ("UNIQUE " if method == "btree" and self.some(0.15) else "", self.schema, self.base, method,
+            ", ".join(elements))
         if method in ("btree", "gist", "spgist") and self.some(0.2):
             sql += " INCLUDE (%s)" % ", ".join(c for c, _ in rng.sample(self.world.columns[self.base], 2))
         # HypoPG reads beyond an array for a predicate of a table that is not the first of a query
@@ -235,11 +262,13 @@ class Round:
         if choice == 7:
             return "%s IN (%s)" % (name, ", ".join(value() for _ in range(rng.randint(1, 4))))
         if choice == 8 and kind in ("text", "integer", "bigint", "date", "numeric", "uuid", "character varying"):
-            return "%s = ANY (%s)" % (name, self.literal("{%s}" % ",".join('"%s"' % self.value(relation, column, kind).replace("\\", "\\\\").replace('"', '\\"') for _ in range(rng.randint(0, 5))), kind + "[]"))
+            return "%s = ANY (%s)" % (name, self.literal("{%s}" %
+                ",".join('"%s"' % self.value(relation, column, kind).replace("\\", "\\\\").replace('"', '\\"') for _ in range(rng.randint(0, 5))), kind + "[]"))
         if choice == 9:
             return "%s IS %sNULL" % (name, rng.choice(["", "NOT "]))
         if choice in (10, 11) and textual:
-            return "%s %s %s" % (name, rng.choice(["LIKE", "LIKE", "ILIKE", "^@", "NOT LIKE", "SIMILAR TO"]), self.literal(self.value(relation, column, kind)[:rng.randint(1, 9)] + rng.choice(["%", "%", "_%", ""]), "text"))
+            return "%s %s %s" % (name, rng.choice(["LIKE", "LIKE", "ILIKE", "^@", "NOT LIKE", "SIMILAR TO"]),
+                self.literal(self.value(relation, column, kind)[:rng.randint(1, 9)] + rng.choice(["%", "%", "_%", ""]), "text"))
         if choice in (12, 13) and textual:
             return "%s COLLATE %s %s %s" % (name, rng.choice(self.world.collations), rng.choice(["=", "<", ">="]), value())
         if choice == 14:
@@ -319,7 +348,8 @@ class Round:
         if form < 3:
             return "SELECT %s FROM %s WHERE %s" % (pick(["a.*", "a", "a.%s, a.%s" % (c, d), "count(*)"]), of_a, where), False
         if form < 6:
-            order = "1%s, 2%s%s" % (pick(["", "", " DESC", " NULLS FIRST", " DESC NULLS LAST"]), pick(["", " DESC"]), pick(["", " LIMIT 3", " LIMIT 7 OFFSET 2"]))
+            order = "1%s, 2%s%s" % (pick(["", "", " DESC", " NULLS FIRST", " DESC NULLS LAST"]), pick(["", " DESC"]),
+                pick(["", " LIMIT 3", " LIMIT 7 OFFSET 2"]))
             return f"SELECT a.{c}, a.{d} FROM {of_a} WHERE {where} ORDER BY {order}", True
         if form == 6:
             return f"SELECT a.{c}, count(*), count(a.{d}) FROM {of_a} WHERE {where} GROUP BY 1", False
@@ -332,7 +362,8 @@ class Round:
             values = ", ".join("(%s)" % self.literal(self.value(a, c, kind), kind) for _ in range(3))
             return f"SELECT v.x, a.{d} FROM (VALUES {values}, (NULL)) v (x) {pick(['', 'LEFT '])}JOIN {of_a} ON a.{c} = v.x AND {where}", False
         if form == 10:
-            return f"SELECT a.{c}, x.* FROM {of_a}, LATERAL (SELECT b.{e} FROM {of_b} WHERE {on} ORDER BY 1{pick(['', ' DESC'])} LIMIT 2) x WHERE {where}", False
+            few = f"SELECT b.{e} FROM {of_b} WHERE {on} ORDER BY 1{pick(['', ' DESC'])} LIMIT 2"
+            return f"SELECT a.{c}, x.* FROM {of_a}, LATERAL ({few}) x WHERE {where}", False
         if form == 11:
             return f"SELECT a.{c}, a.{d} FROM {of_a} WHERE {where} AND {pick(['', 'NOT '])}EXISTS (SELECT FROM {of_b} WHERE {on})", False
         return f"SELECT a.{c}, a.{d}, b.{e} FROM {of_a} {pick(['', '', 'LEFT ', 'RIGHT '])}JOIN {of_b} ON {on} WHERE {where}", False
@@ -389,7 +420,8 @@ class Round:
         counts["with rows"] += bool(expected) and expected != ["(0,)"]
         counts["by an index of a round"] += used
         if found != expected:
-            self.fail("other rows", asked + query, "%d rows: %s" % (len(found), found), "expected %d: %s" % (len(expected), expected), *(line for line, in plan))
+            self.fail("other rows", asked + query, "%d rows: %s" % (len(found), found), "expected %d: %s" % (len(expected), expected),
+                *(line for line, in plan))
 
     def go(self, opclass):
         rng = self.rng
@@ -407,12 +439,14 @@ class Round:
             return
         if not self.hypothetical and self.some(0.7):
             # with dependencies of expressions, two conditions on one of them fail an assertion of PostgreSQL 15 (dependencies.c)
-            statistics = "CREATE STATISTICS %s.s (ndistinct, mcv) ON (%s), (%s) FROM %s.%s" % (self.schema, *rng.sample(world.attributes[self.base], 2), self.schema, self.base)
+            statistics = "CREATE STATISTICS %s.s (ndistinct, mcv) ON (%s), (%s) FROM %s.%s" % (self.schema, *rng.sample(world.attributes[self.base], 2),
+                self.schema, self.base)
             world.ask("RESET ALL")
             for sql in [statistics] * self.some(0.3) + ["%s %s.%s" % (rng.choice(["ANALYZE", "VACUUM ANALYZE"]), self.schema, self.base)]:
                 world.ask(sql)
                 self.statements.append(sql)
-        made = [i for i in world.ask("SELECT oid, relname, relispartition FROM pg_class WHERE relkind IN ('i', 'I') AND relnamespace = '%s'::regnamespace" % self.schema) if i[0] not in world.fixed]
+        made = [i for i in world.ask("SELECT oid, relname, relispartition FROM pg_class WHERE relkind IN ('i', 'I') AND relnamespace = '%s'::regnamespace" %
+            self.schema) if i[0] not in world.fixed]
         self.names = [name for _, name, _ in made] or [">btree_", ">hash_", ">brin_", ">bloom_"]
         for _ in range(20):
             self.ask()

@@ -63,7 +63,8 @@ class Embedded(Gateway):
 try:
     path = prepared('new')
     with Embedded(path) as g:
-        is_(sorted(g.lines), ['AWS_ACCESS_KEY_ID', 'AWS_DEFAULT_REGION', 'AWS_ENDPOINT_URL', 'AWS_REGION', 'AWS_SECRET_ACCESS_KEY', 'DYNAMO_GATEWAY_PID'], 'what a client needs is shown')
+        is_(sorted(g.lines), ['AWS_ACCESS_KEY_ID', 'AWS_DEFAULT_REGION', 'AWS_ENDPOINT_URL', 'AWS_REGION', 'AWS_SECRET_ACCESS_KEY', 'DYNAMO_GATEWAY_PID'],
+            'what a client needs is shown')
         is_(g.lines['AWS_ENDPOINT_URL'], 'http://' + g.address, 'the endpoint')
         until(lambda: g.call('ListTables', {}).status == 200, 'keys')
         a = g.call('CreateTable', {'TableName': 'Music', 'KeySchema': [{'AttributeName': 'pk', 'KeyType': 'HASH'}], 'BillingMode': 'PAY_PER_REQUEST',
@@ -72,11 +73,14 @@ try:
         is_(a.status, 200, 'a table with a stream')
         is_(g.call('PutItem', {'TableName': 'Music', 'Item': {'pk': {'S': 'a'}}}).status, 200, 'an item')
         # workers build indexes, and connect as the role before 17
-        a = g.call('UpdateTable', {'TableName': 'Music', 'AttributeDefinitions': [{'AttributeName': 'g', 'AttributeType': 'S'}], 'GlobalSecondaryIndexUpdates': [
+        a = g.call('UpdateTable', {'TableName': 'Music', 'AttributeDefinitions': [{'AttributeName': 'g', 'AttributeType': 'S'}],
+            'GlobalSecondaryIndexUpdates': [
             {'Create': {'IndexName': 'ByG', 'KeySchema': [{'AttributeName': 'g', 'KeyType': 'HASH'}], 'Projection': {'ProjectionType': 'ALL'}}}]})
         ok(a.status == 200, 'an index of a table that is there', a)
-        until(lambda: [i['IndexStatus'] for i in g.call('DescribeTable', {'TableName': 'Music'}).json['Table']['GlobalSecondaryIndexes']] == ['ACTIVE'], 'an index')
-        for setting, value, why in ('client_connection_check_interval', '1s', 'sessions end when their clients have gone'), ('wal_writer_delay', '10ms', 'streams are not late'):
+        until(lambda: [i['IndexStatus'] for i in g.call('DescribeTable', {'TableName': 'Music'}).json['Table']['GlobalSecondaryIndexes']] == ['ACTIVE'],
+            'an index')
+        for setting, value, why in ('client_connection_check_interval', '1s', 'sessions end when their clients have gone'), ('wal_writer_delay', '10ms',
+            'streams are not late'):
             is_(subprocess.run([os.environ['PG_BIN'] + '/psql', '-qXAt', '-h', path, '-p', '5432', '-U', 'postgres', '-c', f'SHOW {setting}'],
                                check=True, capture_output=True, text=True).stdout, value + '\n', why)
         first = g.lines
@@ -139,13 +143,15 @@ try:
             subprocess.run([os.environ['PG_BIN'] + '/psql', '-qX', '-h', other, '-p', '5432', '-U', 'postgres', '-c',
                             "UPDATE pg_extension SET extversion = '0.0.1' WHERE extname = 'dynamo_table'"], check=True)
         status, output = run('--embedded', other, *FLAGS)
-        ok(status == 1 and 'has no update path from version "0.0.1"' in output and second.is_over(), 'an extension is brought up to date, or nothing starts', output)
+        ok(status == 1 and 'has no update path from version "0.0.1"' in output and second.is_over(),
+            'an extension is brought up to date, or nothing starts', output)
         # a port that is taken
         status, output = run('--embedded', prepared('port'), *FLAGS, '--listen', busy)
         ok(status == 1 and 'Address already in use' in output, 'a port that is taken', output)
         ok(not os.path.exists(folder + '/port/data/postmaster.pid'), 'ends Postgres, too')
 
-    with Embedded(prepared('a  "b" $x; %s \u00e9'), '--listen', '0.0.0.0:0', '--insecure-http', '--region', 'eu-west-1', command=['env', '-i', 'PATH=/usr/bin:/bin']) as g:
+    with Embedded(prepared('a  "b" $x; %s \u00e9'), '--listen', '0.0.0.0:0', '--insecure-http', '--region', 'eu-west-1',
+        command=['env', '-i', 'PATH=/usr/bin:/bin']) as g:
         port = g.address.rsplit(':', 1)[1]
         g.address = '127.0.0.1:' + port
         until(lambda: g.call('ListTables', {}).status == 200, 'keys')
@@ -166,7 +172,8 @@ try:
         f.write('#!/bin/sh\necho "$@"\nenv\n')
     os.chmod(programs + '/aws', 0o755)
     for shell in 'bash', 'sh':
-        out = subprocess.run([shell, '-c', block], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=WAIT, cwd=prepared('in ' + shell), preexec_fn=become_user, env={
+        out = subprocess.run([shell, '-c', block], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=WAIT,
+            cwd=prepared('in ' + shell), preexec_fn=become_user, env={
             'PATH': programs + ':/usr/bin:/bin', 'DYNAMO_GATEWAY_LISTEN': '127.0.0.1:0', 'DYNAMO_GATEWAY_POSTGRES': os.environ['PG_BIN']}).stdout.splitlines()
         lines = dict(line.split('=', 1) for line in out[1:])
         is_(out[0], f"--endpoint-url {lines['AWS_ENDPOINT_URL']} dynamodb list-tables", f'{shell}: README.md calls aws')
@@ -198,7 +205,8 @@ try:
         os.mkdir(folder + '/private', 0o700)
         for name in 'private', 'private/new':
             status, output = run('--embedded', f'{folder}/{name}', *FLAGS)
-            ok(status == 1 and f'the user {USER} could not' in output and f'"{folder}/{name}": Permission denied' in output, f'a folder of another user: {name}', output)
+            ok(status == 1 and f'the user {USER} could not' in output and f'"{folder}/{name}": Permission denied' in output,
+                f'a folder of another user: {name}', output)
         os.chdir(folder + '/private')
         status, output = run('--embedded', 'here', *FLAGS)
         ok(status == 1 and f'the user {USER} could not make the folder "{folder}/private/here": Permission denied' in output, 'where another user is', output)

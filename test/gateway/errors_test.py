@@ -55,18 +55,23 @@ with Gateway() as g:
 
     psql('CREATE VIEW watching AS SELECT item FROM items')
     is_(told(g.call('DeleteTable', {'TableName': 'items'})),
-        (400, DYNAMODB + 'ResourceInUseException', 'Attempt to change a resource which is still in use: Table is used by view watching: items'), 'a view keeps its table')
+        (400, DYNAMODB + 'ResourceInUseException', 'Attempt to change a resource which is still in use: Table is used by view watching: items'),
+        'a view keeps its table')
     psql('DROP VIEW watching')
 
     # as the form of dynamodb-admin for new tables sends it; only emulators take it
-    a = g.call('CreateTable', {'TableName': 'new', 'KeySchema': [{'AttributeName': 'pk', 'KeyType': 'HASH'}], 'AttributeDefinitions': [{'AttributeName': 'pk', 'AttributeType': 'S'}],
+    a = g.call('CreateTable', {'TableName': 'new', 'KeySchema': [{'AttributeName': 'pk', 'KeyType': 'HASH'}],
+                               'AttributeDefinitions': [{'AttributeName': 'pk', 'AttributeType': 'S'}],
                                'ProvisionedThroughput': {'ReadCapacityUnits': '3', 'WriteCapacityUnits': '3'}})
-    is_((a.status, a.json), (400, {'__type': 'com.amazon.coral.service#SerializationException', 'Message': 'STRING_VALUE cannot be converted to Long'}), 'a number as text')
+    is_((a.status, a.json), (400, {'__type': 'com.amazon.coral.service#SerializationException', 'Message': 'STRING_VALUE cannot be converted to Long'}),
+        'a number as text')
 
     # details that are data
     g.call('PutItem', {'TableName': 'items', 'Item': item(v='old')})
-    a = g.call('PutItem', {'TableName': 'items', 'Item': item(), 'ConditionExpression': 'attribute_not_exists(pk)', 'ReturnValuesOnConditionCheckFailure': 'ALL_OLD'})
-    is_(a.json, {'__type': DYNAMODB + 'ConditionalCheckFailedException', 'message': 'The conditional request failed', 'Item': item(v='old')}, 'the item that was there')
+    a = g.call('PutItem', {'TableName': 'items', 'Item': item(), 'ConditionExpression': 'attribute_not_exists(pk)',
+        'ReturnValuesOnConditionCheckFailure': 'ALL_OLD'})
+    is_(a.json, {'__type': DYNAMODB + 'ConditionalCheckFailedException', 'message': 'The conditional request failed', 'Item': item(v='old')},
+        'the item that was there')
     a = g.call('PutItem', {'TableName': 'items', 'Item': item(), 'ConditionExpression': 'attribute_not_exists(pk)'})
     is_(a.json, {'__type': DYNAMODB + 'ConditionalCheckFailedException', 'message': 'The conditional request failed'}, 'nobody asked for it')
     a = g.call('TransactWriteItems', {'TransactItems': [
@@ -100,7 +105,8 @@ with Gateway() as g:
     is_(told(put(g, **{'raise': '55P03'})), CONFLICT, 'a lock that is not to be had')
     is_(repeated(g), 0, 'is waited for once')
     for n, code in (1, '40001'), (3, '40P01'), (2, '55P03'), (2, 'YD004'):
-        a = g.call('TransactWriteItems', {'TransactItems': [{'Put': {'TableName': 'raising', 'Item': {**item(**{'raise': code, 'q': '"]},[{'}), 'pk': {'S': str(i)}}}} for i in range(n)]})
+        a = g.call('TransactWriteItems', {'TransactItems': [{'Put': {'TableName': 'raising',
+            'Item': {**item(**{'raise': code, 'q': '"]},[{'}), 'pk': {'S': str(i)}}}} for i in range(n)]})
         is_((a.status, a.json), (400, {
             '__type': DYNAMODB + 'TransactionCanceledException',
             'message': f"Transaction cancelled, please refer cancellation reasons for specific reasons [{', '.join(['TransactionConflict'] * n)}]",
@@ -135,7 +141,8 @@ with Gateway() as g:
             is_((a.status, repeated(g)), (200, 2), f'{code} in a read is tried again')
         else:
             is_((*told(a), repeated(g)), (*INTERNAL, 3), 'three times')
-    for code, expected in ('55P03', INTERNAL), ('57014', INTERNAL), ('53100', INTERNAL), ('53200', INTERNAL), ('XX000', INTERNAL), ('25006', (503, DYNAMODB + 'ServiceUnavailable', None)):
+    for code, expected in ('55P03', INTERNAL), ('57014', INTERNAL), ('53100', INTERNAL), ('53200', INTERNAL), ('XX000', INTERNAL), ('25006',
+        (503, DYNAMODB + 'ServiceUnavailable', None)):
         raising(code, 1000)
         is_((*told(g.call('GetItem', key)), repeated(g)), (*expected, 0), f'{code} in a read')
     for code in '40001', '55P03':
@@ -144,7 +151,8 @@ with Gateway() as g:
         is_((a.status, a.type, [r['Code'] for r in a.json['CancellationReasons']], repeated(g)),
             (400, DYNAMODB + 'TransactionCanceledException', ['TransactionConflict', 'None'], 0), f'{code} in a transaction that reads, with the item')
     psql('DROP POLICY raise_read ON items; ALTER TABLE items DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY')
-    psql("""CREATE FUNCTION raise_definition() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION USING ERRCODE = (SELECT code FROM to_raise), MESSAGE = 'secret words'; END $$;
+    psql("""CREATE FUNCTION raise_definition() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION
+        USING ERRCODE = (SELECT code FROM to_raise), MESSAGE = 'secret words'; END $$;
         CREATE EVENT TRIGGER raise_definition ON ddl_command_start WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION raise_definition()""")
     for code in '40001', '40P01', '55P03', '57014':
         raising(code, 1000)

@@ -77,7 +77,8 @@ with Gateway('--log-level', 'debug') as g:
 
     # two operations answer nothing at all
     arn = g.call('DescribeTable', {'TableName': 'items'}).json['Table']['TableArn']
-    for operation, rest, tags in ('TagResource', {'Tags': [{'Key': 'a', 'Value': 'b'}]}, [{'Key': 'a', 'Value': 'b'}]), ('UntagResource', {'TagKeys': ['a']}, []):
+    for operation, rest, tags in ('TagResource', {'Tags': [{'Key': 'a', 'Value': 'b'}]}, [{'Key': 'a', 'Value': 'b'}]), ('UntagResource',
+        {'TagKeys': ['a']}, []):
         a = g.call(operation, {'ResourceArn': arn, **rest})
         is_((a.status, a.body, a.headers['content-length'], a.headers['x-amz-crc32'], a.headers['content-type']),
             (200, b'', '0', '0', 'application/x-amz-json-1.0'), f'no body: {operation}')
@@ -137,7 +138,8 @@ with Gateway('--log-level', 'debug') as g:
                          'an unknown coding': ['Transfer-Encoding: gzip'], 'two codings': ['Transfer-Encoding: gzip, chunked'],
                          'two targets': ['Content-Length: 2', 'X-Amz-Target: DynamoDB_20120810.Scan'], 'two hosts': ['Content-Length: 2', 'Host: y'],
                          'two encodings': ['Content-Length: 2', 'Content-Encoding: gzip', 'Content-Encoding: gzip'],
-                         'a blank before the colon': ['Content-Length: 2', 'Transfer-Encoding : chunked'], 'a name with a blank': ['Content-Length: 2', 'X y: z'],
+                         'a blank before the colon': ['Content-Length: 2', 'Transfer-Encoding : chunked'],
+                         'a name with a blank': ['Content-Length: 2', 'X y: z'],
                          'a name with a quote': ['Content-Length: 2', 'X"y: z'],
                          'a name with bytes above 127': ['Content-Length: 2', 'X\xe9: z']}.items():
         with g.connect() as c:
@@ -199,8 +201,10 @@ with Gateway('--log-level', 'debug') as g:
     a = g.send(post('ListTables', b'{}', {f'X-{i}': 'x' for i in range(200)}))
     is_(a.status, 431, 'two hundred fields')
     # a NUL, a CR or an LF alone: others on the way may take it for the end of a field, or not
-    for name, data in (('in a name', LIST.replace(b'Host', b'X-%sHost')), ('in a field', framed('Content-Length: 2', 'X: a%sb') + b'{}'), ('at the end of one', framed('Content-Length: 2', 'X: a%s') + b'{}'),
-                       ('at the beginning of one', framed('Content-Length: 2', 'X: %sa') + b'{}'), ('in the first field', LIST.replace(b'localhost', b'local%shost')),
+    for name, data in (('in a name', LIST.replace(b'Host', b'X-%sHost')), ('in a field', framed('Content-Length: 2', 'X: a%sb') + b'{}'),
+                       ('at the end of one', framed('Content-Length: 2', 'X: a%s') + b'{}'),
+                       ('at the beginning of one', framed('Content-Length: 2', 'X: %sa') + b'{}'),
+                       ('in the first field', LIST.replace(b'localhost', b'local%shost')),
                        ('in front of a blank', framed('Content-Length: 2', 'X: a%s b') + b'{}'), ('in the method', LIST.replace(b'POST', b'POST%sx')),
                        ('in the path', LIST.replace(b'POST /', b'POST /%sx')), ('in the query', LIST.replace(b'POST /', b'POST /?x%sx')),
                        ('in the version', LIST.replace(b'HTTP/1.1', b'HTTP/1.1%s'))):
@@ -227,7 +231,8 @@ with Gateway('--log-level', 'debug') as g:
             ok(a is None or a.status in (400, 404, 505), f'what is no HTTP: {garbage[:12]}', a)
     # what the library answers itself, or not at all: the connection ends, and nothing behind is read
     many = '&'.join(f'a{i}=b' for i in range(3000))
-    for name, data, statuses in (('no name of a host', LIST.replace(b'Host: localhost\r\n', b''), (400,)), ('a field without a colon', framed('Content-Length: 2', 'x'), (400,)),
+    for name, data, statuses in (('no name of a host', LIST.replace(b'Host: localhost\r\n', b''), (400,)),
+                                 ('a field without a colon', framed('Content-Length: 2', 'x'), (400,)),
                                  ('a coding in a further line', framed('Content-Length: 2', 'Transfer-Encoding:\r\n chunked') + b'{}', (400,)),
                                  ('a coding in two lines', framed('Content-Length: 2', 'Transfer-Encoding: x\r\n\tchunked') + b'{}', (400,)),
                                  ('a length in a further line', framed('Content-Length: 2', 'content-length:\r\n 3') + b'{}', (400,)),
@@ -236,9 +241,11 @@ with Gateway('--log-level', 'debug') as g:
                                  ('a piece that has no length', framed('Transfer-Encoding: chunked') + b'x\r\n{}\r\n0\r\n\r\n', (400,)),
                                  ('a piece beyond numbers', framed('Transfer-Encoding: chunked') + b'f' * 20 + b'\r\n{}', (413,)),
                                  ('a piece that does not end', framed('Transfer-Encoding: chunked') + b'2\r\n{}x0\r\n\r\n', (400,)),
-                                 ('a trailer beyond all bounds', framed('Transfer-Encoding: chunked') + chunked(b'{}', trailer=b'X: ' + b'x' * 100000 + b'\r\n'), (431,)),
+                                 ('a trailer beyond all bounds', framed('Transfer-Encoding: chunked') +
+                                     chunked(b'{}', trailer=b'X: ' + b'x' * 100000 + b'\r\n'), (431,)),
                                  ('a path beyond all bounds', b'POST /' + b'x' * 100000 + b' HTTP/1.1\r\nHost: localhost\r\n\r\n', (414,)),
-                                 ('a path with a blank', LIST.replace(b'POST /', b'POST /a b'), (400,)), ('thousands of parameters', LIST.replace(b'POST /', b'POST /?' + many.encode()), (431,))):
+                                 ('a path with a blank', LIST.replace(b'POST /', b'POST /a b'), (400,)),
+                                 ('thousands of parameters', LIST.replace(b'POST /', b'POST /?' + many.encode()), (431,))):
         with g.connect() as c:
             try:
                 c.send(data + LIST)
@@ -251,7 +258,8 @@ with Gateway('--log-level', 'debug') as g:
     with g.connect() as c:
         c.send(framed('Content-Length: 2', 'Cookie: ' + many.replace('&', ';')) + b'{}' + LIST)
         a = c.read()
-        ok((a.status, c.read().status) == (200, 200) if a and a.status == 200 else a is None or refused(c, a, 413) or refused(c, a, 431), 'thousands of cookies', a)
+        ok((a.status, c.read().status) == (200, 200) if a and a.status == 200 else a is None or refused(c, a, 413) or refused(c, a, 431),
+            'thousands of cookies', a)
     is_(g.send(LIST).status, 200, 'and it goes on')
 
     # compressed bodies
@@ -289,7 +297,8 @@ with Gateway('--log-level', 'debug') as g:
     for name in ('localhost', 'LOCALHOST:8000', 'a.localhost:1', '127.0.0.1', '127.0.0.1:8000', '[::1]:8000', '[2001:db8::1]', '192.0.2.1'):
         is_(g.send(post('ListTables', b'{}', {'Host': name})).status, 200, f'our name: {name}')
     is_(g.send(post('ListTables', b'{}', {'Host': None}).replace(b'HTTP/1.1', b'HTTP/1.0')).status, 200, 'no name')
-    for name in ('example.org', 'example.org:8000', 'localhost.example.org', 'notlocalhost', '127.0.0.1.example.org', '127.0.0.1x', '[::1', '[::1].example.org', '::1:x',
+    for name in ('example.org', 'example.org:8000', 'localhost.example.org', 'notlocalhost', '127.0.0.1.example.org', '127.0.0.1x', '[::1',
+                 '[::1].example.org', '::1:x',
                  '[example.org]', 'localhost:8000.example.org', 'localhost, example.org', '.localhost', '', 'x' * 300):
         a = g.send(post('ListTables', b'{}', {'Host': name}))
         is_((a.status, a.json.get('__type')), (400, 'com.amazonaws.dynamodb.v20120810#AccessDeniedException'), f'not our name: {name[:40]}')
@@ -297,7 +306,8 @@ with Gateway('--log-level', 'debug') as g:
     ok(True, 'the log says why')
 
     # CBOR
-    a = g.send(head(['POST /service/DynamoDB_20120810/operation/ListTables HTTP/1.1', 'Host: x', 'Smithy-Protocol: rpc-v2-cbor', 'Content-Type: application/cbor'], b'\xa0') + b'\xa0')
+    a = g.send(head(['POST /service/DynamoDB_20120810/operation/ListTables HTTP/1.1', 'Host: x', 'Smithy-Protocol: rpc-v2-cbor',
+        'Content-Type: application/cbor'], b'\xa0') + b'\xa0')
     ok(a.status == 415 and 'application/x-amz-json-1.0' in a.json['message'], 'CBOR', a)
     g.send(post('ListTables', b'\xa0', {'Content-Type': 'application/cbor'}))
     until(lambda: 'CBOR' in g.log())

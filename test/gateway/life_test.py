@@ -14,7 +14,8 @@ import tempfile
 import threading
 import warnings
 
-from gateway import DATABASE, PROGRAM, SANITIZED, WAIT, Gateway, Hold, done, get, head, in_thread, is_, ok, post, put, run, this_machine, until, waiting_backends
+from gateway import (DATABASE, PROGRAM, SANITIZED, WAIT, Gateway, Hold, done, get, head, in_thread, is_, ok, post, put, run, this_machine, until,
+                     waiting_backends)
 
 HEALTH = head(['GET /healthz HTTP/1.1', 'Host: x'])
 READY = head(['GET /readyz HTTP/1.1', 'Host: x'])
@@ -36,8 +37,10 @@ for flags, environment, region in (([], {}, 'eu-west-1'), ([], {'DYNAMO_GATEWAY_
                                    (['--region=eu-west-3'], {'DYNAMO_GATEWAY_REGION': 'eu-west-2'}, 'eu-west-3')):
     with Gateway('--config', config, *flags, environment=environment) as g:
         is_(g.send(head(['GET / HTTP/1.0'])).text, f'healthy: dynamodb.{region}.amazonaws.com ', f'the region of {region}')
-for flags, words in ((['--nothing'], 'no flag'), (['x'], 'no flag'), (['--region'], 'needs a value'), (['--pool-size', 'x'], 'invalid value'), (['--pool-size=-1'], 'invalid value'),
-                     (['--pool-size', '99999999999999999999'], 'invalid value'), (['--idle-time', '1 year'], 'invalid value'), (['--auth', 'maybe'], 'invalid value'),
+for flags, words in ((['--nothing'], 'no flag'), (['x'], 'no flag'), (['--region'], 'needs a value'), (['--pool-size', 'x'], 'invalid value'),
+                     (['--pool-size=-1'], 'invalid value'),
+                     (['--pool-size', '99999999999999999999'], 'invalid value'), (['--idle-time', '1 year'], 'invalid value'),
+                     (['--auth', 'maybe'], 'invalid value'),
                      (['--auth', ''], 'invalid value'), (['--auth', 'keys none'], 'invalid value'), (['--prepared=perhaps'], 'invalid value'),
                      (['--auth', 'none'], 'needs auth_role'), (['--auth-role', 'app'], 'is for auth = none'), (['--tls-key', 'x'], 'go together'),
                      (['--config', '/nonexistent'], 'could not open'), (['--config', file('wrong', 'region\n')], 'wrong:1: a line is'),
@@ -118,7 +121,8 @@ with Gateway() as g:
     slow()
     before = g.send(head(['GET /metrics HTTP/1.1', 'Host: x'])).text
     g.send(HEALTH)
-    is_(re.findall('dynamo_requests_total.*', g.send(head(['GET /metrics HTTP/1.1', 'Host: x'])).text), re.findall('dynamo_requests_total.*', before), 'probes are not counted')
+    is_(re.findall('dynamo_requests_total.*', g.send(head(['GET /metrics HTTP/1.1', 'Host: x'])).text), re.findall('dynamo_requests_total.*', before),
+        'probes are not counted')
 
 # the log
 for form in 'logfmt', 'json':
@@ -219,7 +223,8 @@ with Gateway('--config', config) as g, g.connect() as old:
 # TLS
 def certificate(name):
     key, certificate = (os.path.join(folder.name, f'{name}.{end}') for end in ('key', 'pem'))
-    subprocess.run(['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key, '-out', certificate, '-days', '2',
+    subprocess.run(['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key, '-out', certificate,
+                    '-days', '2',
                     '-subj', f'/CN={name}', '-addext', f'subjectAltName=DNS:{name}'], check=True, capture_output=True)
     return key, certificate
 
@@ -227,11 +232,14 @@ def certificate(name):
 def expired(name):
     """A certificate of years ago."""
     key, old, request = (os.path.join(folder.name, f'{name}.{end}') for end in ('key', 'pem', 'csr'))
-    settings = file('ca', f'[ca]\ndefault_ca = it\n[it]\ndatabase = {file("database", "")}\nserial = {file("serial", "01")}\nnew_certs_dir = {folder.name}\ndefault_md = sha256\n'
+    settings = file('ca', f'[ca]\ndefault_ca = it\n[it]\ndatabase = {file("database", "")}\nserial = {file("serial", "01")}\nnew_certs_dir = '
+        f'{folder.name}\ndefault_md = sha256\n'
                           'policy = all\n[all]\ncommonName = supplied\n')
-    subprocess.run(['openssl', 'req', '-new', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key, '-out', request, '-subj', f'/CN={name}'],
+    subprocess.run(['openssl', 'req', '-new', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key, '-out', request, '-subj',
+                   f'/CN={name}'],
                    check=True, capture_output=True)
-    subprocess.run(['openssl', 'ca', '-batch', '-notext', '-config', settings, '-selfsign', '-keyfile', key, '-in', request, '-out', old, '-startdate', '200101000000Z',
+    subprocess.run(['openssl', 'ca', '-batch', '-notext', '-config', settings, '-selfsign', '-keyfile', key, '-in', request, '-out', old, '-startdate',
+                    '200101000000Z',
                     '-enddate', '200102000000Z'], check=True, capture_output=True)
 
 

@@ -190,7 +190,8 @@ def running():
 
 
 for interval in '0', '100ms':
-    psql(f"ALTER ROLE gateway SET statement_timeout = '200ms'; ALTER ROLE gateway SET client_connection_check_interval = '{interval}'; ALTER SEQUENCE caught RESTART")
+    psql(f"ALTER ROLE gateway SET statement_timeout = '200ms'; ALTER ROLE gateway SET client_connection_check_interval = '{interval}'; ALTER SEQUENCE caught "
+        f"RESTART")
     with Gateway('--request-time', '1s', '--pool-size', '1') as g:
         until(lambda: told(put(g, pk='stays', stay=1)) == INTERNAL and psql('SELECT is_called FROM caught') == 't', 'a trigger that catches query_canceled')
         until(lambda: 'no answer in time' in g.log(), 'that it is said')
@@ -229,7 +230,8 @@ with Gateway('--request-time', '2s', '--queue-time', '500ms', '--pool-size', '1'
 
 # each request is a transaction of its own, which sees what others have committed by then
 with Gateway('--pool-size', '1') as g:
-    is_([put(g, 'own', 'items', n=1).status, psql("SELECT count(dyn_put('items', '{\"pk\": \"own\", \"n\": 2}'::jsonb))"), get(g, 'own').json['Item']['n']], [200, '0', {'N': '2'}],
+    is_([put(g, 'own', 'items', n=1).status, psql("SELECT count(dyn_put('items', '{\"pk\": \"own\", \"n\": 2}'::jsonb))"), get(g, 'own').json['Item']['n']],
+        [200, '0', {'N': '2'}],
         'a request sees what is committed')
     is_(psql("SELECT count(*) FROM pg_stat_activity WHERE usename = 'gateway' AND xact_start IS NOT NULL"), '0', 'no transaction stays open')
 

@@ -85,7 +85,8 @@ subprocess.run([PROGRAM, '--create-key-file', folder.name + '/key'], check=True,
 
 
 def create_key():
-    made = subprocess.run([PROGRAM, '--create-key', 'app', '--key-file', folder.name + '/key', '--database', f"host={os.environ['PGHOST']} user=postgres dbname=postgres"],
+    made = subprocess.run([PROGRAM, '--create-key', 'app', '--key-file', folder.name + '/key', '--database',
+                          f"host={os.environ['PGHOST']} user=postgres dbname=postgres"],
                           check=True, capture_output=True, text=True).stdout
     return [line.split('=', 1)[1] for line in made.split()]
 
@@ -116,10 +117,12 @@ with Gateway(database=DATABASE) as g:
 
     # what others of the same login leave in a session does no harm: it ends, and the request is made in another one
     for _ in range(3):
-        subprocess.run([os.environ['PG_BIN'] + '/psql', '-qX', '-h', FOLDER, '-p', '6432', '-U', 'gateway', '-c', 'CREATE TEMP TABLE dyn (a int)'], check=True, capture_output=True)
+        subprocess.run([os.environ['PG_BIN'] + '/psql', '-qX', '-h', FOLDER, '-p', '6432', '-U', 'gateway', '-c', 'CREATE TEMP TABLE dyn (a int)'],
+            check=True, capture_output=True)
         ok(work(g, 5), 'a session with a temporary table')
     ok(g.metric('dynamo_sql_retries_total') > before, 'the gateway has met such sessions')
-    is_(psql("SELECT count(*) FROM pg_namespace n JOIN pg_class c ON relnamespace = n.oid WHERE nspname LIKE 'pg_temp_%' AND relname = 'dyn'"), '0', 'such sessions have ended')
+    is_(psql("SELECT count(*) FROM pg_namespace n JOIN pg_class c ON relnamespace = n.oid WHERE nspname LIKE 'pg_temp_%' AND relname = 'dyn'"), '0',
+        'such sessions have ended')
 
     # the pooler restarts, and the server
     answers, stop = [], threading.Event()

@@ -46,7 +46,8 @@ BEGIN
 		PERFORM set_config('exit_on_error', 'on', true);
 	END IF;
 	IF NEW.item ? 'raise' AND nextval('raised') <= coalesce((NEW.item ->> 'times')::int, 1000000) THEN
-		RAISE EXCEPTION USING ERRCODE = NEW.item ->> 'raise', MESSAGE = 'secret words' || repeat('€', coalesce((NEW.item ->> 'length')::int, 0)), DETAIL = coalesce(NEW.item ->> 'detail', '');
+		RAISE EXCEPTION USING ERRCODE = NEW.item ->> 'raise', MESSAGE = 'secret words' || repeat('€', coalesce((NEW.item ->> 'length')::int, 0)),
+			DETAIL = coalesce(NEW.item ->> 'detail', '');
 	END IF;
 	RETURN NEW;
 END

@@ -84,7 +84,8 @@ is_(psql('SELECT tableowner FROM pg_tables WHERE tablename = \'orders\'', databa
 psql(f"ALTER ROLE {login} SET statement_timeout = '1min'")
 psql(f'REVOKE CREATE ON SCHEMA public FROM {role}', database='shop')
 status, output, told = setup(*flags)
-is_((status, output, told.splitlines()), (0, '', ['BEGIN;', f'-- the role has the access key {key[0]}; --create-key makes another one', 'COMMIT;']), 'the second time nothing is made')
+is_((status, output, told.splitlines()), (0, '', ['BEGIN;', f'-- the role has the access key {key[0]}; --create-key makes another one', 'COMMIT;']),
+    'the second time nothing is made')
 is_(keys(), 1, 'no key either')
 psql(f'REVOKE EXECUTE ON FUNCTION dynamo_internal.gateway_keys FROM {login}', database='shop')
 psql(f'REVOKE {role} FROM {login}')
@@ -111,7 +112,8 @@ ok(status == 1 and 'nowhere/key' in told and 'No such file' in told and 'BEGIN' 
 if os.geteuid() == 0:
     for owner in 'root', USER:
         shutil.chown(key_file, owner)
-        result = subprocess.run([PROGRAM, '--create-key', ROLE, '--user', USER, '--key-file', key_file, '--database', f"host={os.environ['PGHOST']} dbname=shop"],
+        result = subprocess.run([PROGRAM, '--create-key', ROLE, '--user', USER, '--key-file', key_file, '--database',
+                                f"host={os.environ['PGHOST']} dbname=shop"],
                                 capture_output=True, text=True, timeout=WAIT)
         ok(result.returncode == 0 and 'AKIA' in result.stdout, f'a key file of {owner}\'s', result)
 
@@ -133,7 +135,8 @@ psql('''CREATE SCHEMA strange;
 for made in 1, 0:
     status, output, told = setup(*flags, key=key_file + '3', database=connection(database='strange'))
     ok((status, output.count('AKIA')) == (0, made) and 'caught' not in told, 'a search_path of somebody else', told)
-result = subprocess.run([PROGRAM, '--create-key', ROLE, '--user', USER, '--key-file', key_file + '3', '--database', f"host={os.environ['PGHOST']} dbname=strange"],
+result = subprocess.run([PROGRAM, '--create-key', ROLE, '--user', USER, '--key-file', key_file + '3', '--database',
+                        f"host={os.environ['PGHOST']} dbname=strange"],
                         capture_output=True, text=True, timeout=WAIT)
 ok(result.returncode == 0 and 'AKIA' in result.stdout and 'caught' not in result.stderr, 'and for another key', result)
 

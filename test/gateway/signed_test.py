@@ -62,7 +62,8 @@ with Gateway('--key-file', key_file, '--requests-at-once', '2', '--health-listen
                                       ('another secret', sign(app[0], other[1], 'ListTables', b'{}'), 'InvalidSignatureException', 'signature'),
                                       ('an unknown key', sign('AKIAAAAAAAAAAAAAAAAA', app[1], 'ListTables', b'{}'), 'UnrecognizedClientException', 'key'),
                                       ('another body', sign(*app, 'ListTables', b'{}').replace(b'{}', b'[]'), 'InvalidSignatureException', 'signature'),
-                                      ('another operation', sign(*app, 'ListTables', b'{}').replace(b'ListTables', b'Scan'), 'InvalidSignatureException', 'signature'),
+                                      ('another operation', sign(*app, 'ListTables', b'{}').replace(b'ListTables', b'Scan'), 'InvalidSignatureException',
+                                          'signature'),
                                       ('an old request', sign(*app, 'ListTables', b'{}', date='20150830T123600Z'), 'InvalidSignatureException', 'clock')):
         a = g.send(data)
         is_((a.status, a.type), (400, SERVICE + type_), name)
@@ -98,7 +99,8 @@ with Gateway('--key-file', key_file, '--requests-at-once', '2', '--health-listen
         for operation, request in requests:
             a = call(app, operation, request, headers=headers)
             ok(a.status == 200 and (operation != 'ExecuteStatement' or key in a.json['Items']), f'{program}: {operation}', a)
-    ok(a.headers.get('access-control-allow-origin') is None and call(app, 'ListTables', {}, headers=programs['NoSQL Workbench'][0]).headers.get('access-control-allow-origin') == '*',
+    ok(a.headers.get('access-control-allow-origin') is None
+       and call(app, 'ListTables', {}, headers=programs['NoSQL Workbench'][0]).headers.get('access-control-allow-origin') == '*',
        'the page may read the answers')
     is_(call((app[0], other[1]), 'ListTables', {}, headers={'x-amz-security-token': 'token'}).type, SERVICE + 'InvalidSignatureException', 'and helps nobody')
 
@@ -111,7 +113,8 @@ with Gateway('--key-file', key_file, '--requests-at-once', '2', '--health-listen
     is_(call(app, 'ListTables', packed, headers={'content-encoding': 'gzip'}).status, 200, 'what is signed is compressed')
     bomb = zlib.compressobj(9, zlib.DEFLATED, 31)
     bomb = b''.join([bomb.compress(b' ' * 2 ** 24) for _ in range(16)] + [bomb.flush()])
-    is_(g.send(post('ListTables', bomb, {'Content-Encoding': 'gzip'})).type, SERVICE + 'MissingAuthenticationTokenException', 'a stranger\'s bomb is not inflated')
+    is_(g.send(post('ListTables', bomb, {'Content-Encoding': 'gzip'})).type, SERVICE + 'MissingAuthenticationTokenException',
+        'a stranger\'s bomb is not inflated')
     is_(call(app, 'ListTables', bomb, headers={'content-encoding': 'gzip'}).status, 413, 'a friend\'s is, up to the limit')
 
     # signatures are what keeps pages of browsers away, whatever the gateway is called
@@ -146,7 +149,8 @@ with Gateway('--key-file', key_file, '--requests-at-once', '2', '--health-listen
     is_([table('eu-west-1', arn(region)).status for region in ('eu-west-1', 'local')], [200, 200], 'ARNs of it are names of tables')
     a = table('eu-west-1', arn('us-east-1'))
     is_((a.type, a.json['message']), ('com.amazonaws.dynamodb.v20120810#AccessDeniedException',
-                                      f"User: app is not authorized to perform: dynamodb:DescribeTable on resource: {arn('us-east-1')}"), 'those of another region are not')
+                                      f"User: app is not authorized to perform: dynamodb:DescribeTable on resource: {arn('us-east-1')}"),
+                                      'those of another region are not')
     a = g.send(sign(*app, 'DescribeTable', b'{"TableName": "items"}', region='eu-west-1').replace(b'/eu-west-1/', b'/us-west-2/'))
     is_(a.type, SERVICE + 'InvalidSignatureException', 'a region that is not the one that was signed')
 
@@ -184,22 +188,27 @@ psql('ALTER ROLE gateway RESET client_connection_check_interval')
 described = json.dumps({'TableName': 'items'}).encode()
 with Gateway() as g:
     is_([g.send(data).json['Table']['TableArn'].split(':')[3] for data in (
-        sign('x', 'y', 'DescribeTable', described, region='eu-west-1'), sign('x', 'y', 'DescribeTable', described, region='EU'), post('DescribeTable', described),
+        sign('x', 'y', 'DescribeTable', described, region='eu-west-1'), sign('x', 'y', 'DescribeTable', described, region='EU'),
+        post('DescribeTable', described),
         post('DescribeTable', described, {'Authorization': 'AWS4-HMAC-SHA256 Credential=a/b/eu-west-2/d/e'}),
-        post('DescribeTable', described, {'Authorization': 'AWS4-HMAC-SHA256 Credential=a/b/eu"}/d/e'}), post('DescribeTable', described, {'Authorization': 'Bearer x'}))],
+        post('DescribeTable', described, {'Authorization': 'AWS4-HMAC-SHA256 Credential=a/b/eu"}/d/e'}),
+        post('DescribeTable', described, {'Authorization': 'Bearer x'}))],
         ['eu-west-1', 'local', 'local', 'eu-west-2', 'local', 'local'], 'the region of a request that need not be signed')
     psql("ALTER ROLE gateway SET dynamo_table.arn_region = 'us-west-2'")
 with Gateway() as g:
-    is_(g.send(sign('x', 'y', 'DescribeTable', described, region='eu-west-1')).json['Table']['TableArn'].split(':')[3], 'us-west-2', 'a setting of the server fixes it')
+    is_(g.send(sign('x', 'y', 'DescribeTable', described, region='eu-west-1')).json['Table']['TableArn'].split(':')[3], 'us-west-2',
+        'a setting of the server fixes it')
 psql('ALTER ROLE gateway RESET dynamo_table.arn_region')
 with Gateway('--region', 'ap-south-1') as g:
-    is_([g.send(data).json['Table']['TableArn'].split(':')[3] for data in (post('DescribeTable', described), sign('x', 'y', 'DescribeTable', described, region='eu-west-1'))],
+    is_([g.send(data).json['Table']['TableArn'].split(':')[3]
+        for data in (post('DescribeTable', described), sign('x', 'y', 'DescribeTable', described, region='eu-west-1'))],
         ['ap-south-1', 'ap-south-1'], "the gateway's setting says which it is")
 
 with Gateway('--key-file', key_file, '--session-tokens', 'refuse', auth='keys') as g:
     until(lambda: g.send(sign(*app, 'ListTables', b'{}')).status == 200, 'keys')
     a = g.send(sign(*app, 'ListTables', b'{}', headers={'x-amz-security-token': 'token'}))
-    is_((a.type, logged(g, a, 'error=UnrecognizedClientException reason=token')), (SERVICE + 'UnrecognizedClientException', True), 'session tokens are refused, if told')
+    is_((a.type, logged(g, a, 'error=UnrecognizedClientException reason=token')), (SERVICE + 'UnrecognizedClientException', True),
+        'session tokens are refused, if told')
 
 with Gateway('--key-file', key_file, '--requests-per-second', '5', auth='keys') as g:
     until(lambda: g.send(sign(*app, 'ListTables', b'{}')).status == 200, 'keys')

@@ -28,7 +28,8 @@ def standby_psql(sql):
 def make_standby():
     as_server('mkdir', SOCKETS)
     as_server(os.environ['PG_BIN'] + '/pg_basebackup', '-h', PRIMARY, '-U', 'postgres', '-D', DATA, '-R', '-X', 'stream', '-c', 'fast')
-    as_server('bash', '-c', f'''printf "unix_socket_directories = '{SOCKETS}'\\nmax_standby_streaming_delay = 0\\nwal_retrieve_retry_interval = 100ms\\n" >>{DATA}/postgresql.conf''')
+    as_server('bash', '-c', f'''printf "unix_socket_directories = '{SOCKETS}'\\n\
+max_standby_streaming_delay = 0\\nwal_retrieve_retry_interval = 100ms\\n" >>{DATA}/postgresql.conf''')
     standby_ctl('start')
 
 
@@ -100,7 +101,8 @@ with Gateway('--read-database', READ_DATABASE, '--read-pool-size', '4', '--queue
     put(g, 'a', 'items', v=2)
     before = answered(g)
     for operation in READS:
-        is_([value(g.call(operation, request(operation, consistent))) for consistent in (None, False, True)], [1, 1, 2], f'{operation}, and {operation} that is consistent')
+        is_([value(g.call(operation, request(operation, consistent))) for consistent in (None, False, True)], [1, 1, 2],
+            f'{operation}, and {operation} that is consistent')
     is_(answered(g) - before, 2 * len(READS), 'the standby has answered those that may be stale')
     is_(answered(g, 'primary'), 0, 'and has failed at none')
     until(lambda: 'operation=GetItem table=items server=standby status=200' in g.log())
@@ -114,7 +116,8 @@ with Gateway('--read-database', READ_DATABASE, '--read-pool-size', '4', '--queue
                  '{"RequestItems":{"items":{"Keys":[{"pk":{"S":"a"}}],"Consistent\\u0052ead":true}}}'):
         is_(value(g.call('BatchGetItem', text.encode())), 2, text)
     for text in ('{"TableName":"items","Key":{"pk":{"S":"a"}},"ConsistentRead":false,"ConsistentRead":true}',
-                 '{"TableName":"items","Key":{"pk":{"S":"a"}},"ConsistentRead":"false"}', '{"TableName":"items","Key":{"pk":{"S":"a"}},"ReturnConsumedCapacity":"x"}'):
+                 '{"TableName":"items","Key":{"pk":{"S":"a"}},"ConsistentRead":"false"}',
+                 '{"TableName":"items","Key":{"pk":{"S":"a"}},"ReturnConsumedCapacity":"x"}'):
         before = answered(g)
         is_((g.call('GetItem', text.encode()).status, answered(g) - before), (400, 0), f'{text} is refused by the primary')
     is_(value(g.call('TransactGetItems', {'TransactItems': [{'Get': {'TableName': 'items', 'Key': KEY}}]})), 2, 'TransactGetItems is the primary\'s')
@@ -129,7 +132,8 @@ with Gateway('--read-database', READ_DATABASE, '--read-pool-size', '4', '--queue
     # pages of one and the other
     put(g, 'b', 'items', v=2)
     page = g.call('Scan', {'TableName': 'items', 'Limit': 1}).json
-    is_(g.call('Scan', {'TableName': 'items', 'ConsistentRead': True, 'ExclusiveStartKey': page['LastEvaluatedKey']}).json['Items'], [{'pk': {'S': 'b'}, 'v': {'N': '2'}}], 'a page of the standby goes on at the primary')
+    is_(g.call('Scan', {'TableName': 'items', 'ConsistentRead': True, 'ExclusiveStartKey': page['LastEvaluatedKey']}).json['Items'],
+        [{'pk': {'S': 'b'}, 'v': {'N': '2'}}], 'a page of the standby goes on at the primary')
     page = g.call('Scan', {'TableName': 'items', 'ConsistentRead': True, 'Limit': 1}).json
     is_(g.call('Scan', {'TableName': 'items', 'ExclusiveStartKey': page['LastEvaluatedKey']}).json['Items'], [], 'and the other way')
 
@@ -137,7 +141,8 @@ with Gateway('--read-database', READ_DATABASE, '--read-pool-size', '4', '--queue
     until(lambda: value(g.call('GetItem', request('GetItem'))) == 2, 'the new item at the standby')
 
     # A read that the replay is in the way of: the policy waits on the standby only.  max_standby_streaming_delay is 0.
-    psql("CREATE FUNCTION slow_there() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN IF pg_is_in_recovery() THEN PERFORM pg_sleep(3600); END IF; RETURN true; END $$")
+    psql("CREATE FUNCTION slow_there() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN IF pg_is_in_recovery() THEN PERFORM pg_sleep(3600); END IF; RETURN true; "
+        "END $$")
     psql('CREATE POLICY slow ON items USING (slow_there()); ALTER TABLE items ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY')
     catch_up()
     sleepers = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
@@ -170,7 +175,8 @@ with Gateway('--read-database', READ_DATABASE, '--read-pool-size', '4', '--queue
     until(lambda: reads_there(g))
 
     # a policy that writes can do so on the primary only, and costs no connection
-    psql("CREATE TABLE seen (n int); GRANT INSERT ON seen TO app; CREATE FUNCTION note() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN INSERT INTO seen VALUES (1); RETURN true; END $$")
+    psql("CREATE TABLE seen (n int); GRANT INSERT ON seen TO app; CREATE FUNCTION note() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN INSERT INTO seen "
+        "VALUES (1); RETURN true; END $$")
     psql('DROP POLICY slow ON items; CREATE POLICY notes ON items USING (note()); ALTER TABLE items ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY')
     catch_up()
     pids = there()
@@ -240,7 +246,8 @@ with Gateway('--config', config.name, '--queue-time', '2s') as g:
     until(lambda: standby_psql("SELECT count(*) FROM pg_stat_activity WHERE usename = 'gateway'") == '0', 'the end of the connections to the standby')
     primary_goes_on('without read_database the primary answers')
     psql('CREATE DATABASE another')
-    psql('CREATE EXTENSION dynamo_table; GRANT USAGE ON SCHEMA dynamo_internal TO gateway; GRANT EXECUTE ON FUNCTION dynamo_internal.request_as TO gateway', database='another')
+    psql('CREATE EXTENSION dynamo_table; GRANT USAGE ON SCHEMA dynamo_internal TO gateway; GRANT EXECUTE ON FUNCTION dynamo_internal.request_as TO gateway',
+        database='another')
     change_read_database(g, f'host={SOCKETS}/nowhere user=gateway dbname=postgres')
     until(lambda: re.search('could not connect to the standby: .*/nowhere', g.log()))
     # other settings have other faults, which are told too

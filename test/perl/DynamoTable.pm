@@ -16,7 +16,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(check_storage create_twins twins_agree start_load await_load stop_load finish_load crash wait_for wait_for_rest wait_until wait_until_up allow_plugin configured build_library);
+our @EXPORT = qw(check_storage create_twins twins_agree start_load await_load stop_load finish_load crash wait_for wait_for_rest wait_until wait_until_up
+	allow_plugin configured build_library);
 
 # A psql costs more than most of what it is started for, and a test starts hundreds.  So those that wait ask in one session again and
 # again, and statements that psql would only pass on are sent by the test itself, each psql's session by one of its own.
@@ -81,7 +82,8 @@ sub wait_for
 {
 	my ($node, $sql, $dbname) = @_;
 	return if $node->poll_query_until($dbname // 'postgres', $sql);
-	my (undef, $activity) = $node->psql('postgres', q{SELECT pid, backend_type, datname, state, wait_event_type, wait_event, backend_xmin, left(query, 200) FROM pg_stat_activity ORDER BY backend_start});
+	my (undef, $activity) = $node->psql('postgres',
+		q{SELECT pid, backend_type, datname, state, wait_event_type, wait_event, backend_xmin, left(query, 200) FROM pg_stat_activity ORDER BY backend_start});
 	croak("never true: $sql\n" . ($activity // 'no answer'));
 }
 

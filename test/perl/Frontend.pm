@@ -103,7 +103,8 @@ sub rows
 	my ($self, $sql) = @_;
 	my $answer = $self->ask($sql);
 	my $error = $answer->{error};
-	die "error running SQL: ERROR:  $error->{M}\n" . join('', map { "$_->[0]:  $error->{$_->[1]}\n" } grep { defined $error->{ $_->[1] } } [ DETAIL => 'D' ], [ HINT => 'H' ], [ CONTEXT => 'W' ])
+	die "error running SQL: ERROR:  $error->{M}\n" . join('', map { "$_->[0]:  $error->{$_->[1]}\n" } grep { defined $error->{ $_->[1] } } [ DETAIL => 'D' ],
+		[ HINT => 'H' ], [ CONTEXT => 'W' ])
 	  . "while running $sql\n" if $error;
 	return _rows($answer);
 }

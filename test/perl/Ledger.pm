@@ -36,13 +36,15 @@ sub create_ledger
 		CREATE FUNCTION stamp() RETURNS trigger LANGUAGE plpgsql AS $$
 		BEGIN
 			-- Two sessions that insert an item at a time differ here: of equal codes the second one is refused, ON CONFLICT or not.
-			NEW.item := dyn_apply(NEW.item, 'SET code = :c', vals => jsonb_build_object(':c', CASE TG_OP WHEN 'UPDATE' THEN OLD.item ->> 'code' ELSE format('c%s:%s', NEW.sk, pg_current_xact_id()) END));
+			NEW.item := dyn_apply(NEW.item, 'SET code = :c',
+				vals => jsonb_build_object(':c', CASE TG_OP WHEN 'UPDATE' THEN OLD.item ->> 'code' ELSE format('c%s:%s', NEW.sk, pg_current_xact_id()) END));
 			RETURN NEW;
 		END $$;
 		CREATE FUNCTION book() RETURNS trigger LANGUAGE plpgsql AS $$
 		BEGIN
 			EXECUTE format('INSERT INTO %I VALUES ($1, $2)', TG_ARGV[0])
-				USING (CASE WHEN TG_OP = 'DELETE' THEN OLD.sk ELSE NEW.sk END)::int, CASE WHEN TG_OP = 'DELETE' THEN 0 ELSE booked_n(NEW.item) END - CASE WHEN TG_OP = 'INSERT' THEN 0 ELSE booked_n(OLD.item) END;
+				USING (CASE WHEN TG_OP = 'DELETE' THEN OLD.sk ELSE NEW.sk END)::int, CASE WHEN TG_OP = 'DELETE' THEN 0 ELSE booked_n(NEW.item)
+					END - CASE WHEN TG_OP = 'INSERT' THEN 0 ELSE booked_n(OLD.item) END;
 			RETURN NULL;
 		END $$;
 		CREATE FUNCTION book_statement() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -57,14 +59,17 @@ sub create_ledger
 		END $$;
 		CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON booked FOR EACH ROW EXECUTE FUNCTION stamp();
 		CREATE TRIGGER book AFTER INSERT OR UPDATE OR DELETE ON booked FOR EACH ROW EXECUTE FUNCTION book('rows_ledger');
-		CREATE CONSTRAINT TRIGGER book_late AFTER INSERT OR UPDATE OR DELETE ON booked DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION book('late_ledger');
+		CREATE CONSTRAINT TRIGGER book_late AFTER INSERT OR UPDATE OR DELETE ON booked DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+			EXECUTE FUNCTION book('late_ledger');
 		CREATE TRIGGER book_inserts AFTER INSERT ON booked REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION book_statement();
-		CREATE TRIGGER book_updates AFTER UPDATE ON booked REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION book_statement();
+		CREATE TRIGGER book_updates AFTER UPDATE ON booked REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT
+			EXECUTE FUNCTION book_statement();
 		CREATE TRIGGER book_deletes AFTER DELETE ON booked REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION book_statement();
 		CREATE FUNCTION booked_key(k int) RETURNS dyn_item LANGUAGE sql IMMUTABLE RETURN jsonb_build_object('pk', 'p' || k % 50, 'sk', k)::dyn_item;
 		CREATE FUNCTION booked_item(k int, v int) RETURNS dyn_item LANGUAGE sql IMMUTABLE
 			RETURN (booked_key(k)::jsonb || jsonb_build_object('g', 'g' || v % 7, 'n', v, 'note', repeat('x', v * 60)))::dyn_item;
-		CREATE FUNCTION booked_add(k int, v int) RETURNS dyn_item LANGUAGE sql RETURN dyn_update('booked', booked_key(k), 'ADD n :v', vals => jsonb_build_object(':v', v));
+		CREATE FUNCTION booked_add(k int, v int) RETURNS dyn_item LANGUAGE sql
+			RETURN dyn_update('booked', booked_key(k), 'ADD n :v', vals => jsonb_build_object(':v', v));
 	});
 }
 
@@ -90,7 +95,8 @@ SELECT dyn_delete('booked', booked_key(:k));
 \\elif :op <= 72
 SELECT dyn_batch_write('booked', ARRAY[booked_item(:k, :v), booked_item(:k + 1, 1)], ARRAY[booked_key(:k + 2)]);
 \\elif :op <= 80
-SELECT dyn_transact(jsonb_build_array(jsonb_build_object('Put', jsonb_build_object('TableName', 'booked', 'Item', booked_item(:k, :v)::text::jsonb)), jsonb_build_object('Delete', jsonb_build_object('TableName', 'booked', 'Key', booked_key(:k + 1)::text::jsonb))));
+SELECT dyn_transact(jsonb_build_array(jsonb_build_object('Put', jsonb_build_object('TableName', 'booked', 'Item', booked_item(:k, :v)::text::jsonb)),
+	jsonb_build_object('Delete', jsonb_build_object('TableName', 'booked', 'Key', booked_key(:k + 1)::text::jsonb))));
 \\elif :op <= 88
 SAVEPOINT s;
 SELECT dyn_put('booked', booked_item(:k, :v)), booked_add(:k, :v), dyn_delete('booked', booked_key(:k));
@@ -137,16 +143,20 @@ sub ledger_agrees
 	{
 		is($node->safe_psql('postgres', qq{
 			SELECT count(*) FROM (SELECT k, sum(delta) AS n FROM $ledger GROUP BY k) l
-				FULL JOIN (SELECT sk::int AS k, booked_n(item) AS n FROM booked) b USING (k) WHERE coalesce(l.n, 0) <> coalesce(b.n, 0)}), '0', "$name: $ledger agrees with the items");
+				FULL JOIN (SELECT sk::int AS k, booked_n(item) AS n FROM booked) b USING (k) WHERE coalesce(l.n, 0) <> coalesce(b.n, 0)}), '0',
+					"$name: $ledger agrees with the items");
 	}
-	is($node->safe_psql('postgres', q{SELECT count(*) FROM booked WHERE code IS DISTINCT FROM item ->> 'code' OR code NOT LIKE 'c' || sk || ':%' OR code IS NULL OR id IS NULL}), '0', "$name: columns agree with the items");
-	is($node->safe_psql('postgres', q{SELECT count(*) FROM child c WHERE NOT EXISTS (SELECT FROM booked b WHERE b.pk = c.pk AND b.sk = c.sk)}), '0', "$name: what refers to items has them");
+	is($node->safe_psql('postgres', q{SELECT count(*) FROM booked WHERE code IS DISTINCT FROM item ->> 'code' OR code NOT LIKE 'c' || sk || ':%' OR code IS NULL
+		OR id IS NULL}), '0', "$name: columns agree with the items");
+	is($node->safe_psql('postgres', q{SELECT count(*) FROM child c WHERE NOT EXISTS (SELECT FROM booked b WHERE b.pk = c.pk AND b.sk = c.sk)}), '0',
+		"$name: what refers to items has them");
 	is($node->safe_psql('postgres', q{
 		SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off;
 		CREATE TEMP TABLE by_rows AS SELECT booked_n(item) AS n, code FROM booked WHERE booked_n(item) < 50;
 		SET enable_seqscan = off; SET enable_indexscan = on;
 		CREATE TEMP TABLE by_index AS SELECT booked_n(item) AS n, code FROM booked WHERE booked_n(item) < 50;
-		SELECT count(*) FROM ((TABLE by_rows EXCEPT ALL TABLE by_index) UNION ALL (TABLE by_index EXCEPT ALL TABLE by_rows)) d}), '0', "$name: an index of a part has that part");
+		SELECT count(*) FROM ((TABLE by_rows EXCEPT ALL TABLE by_index) UNION ALL (TABLE by_index EXCEPT ALL TABLE by_rows)) d}), '0',
+			"$name: an index of a part has that part");
 }
 
 1;

@@ -38,6 +38,7 @@ FROM wish w JOIN customer cu USING (customer_id) JOIN inventory i ON i.film_id =
 WHERE w.added >= date '2024-08-01' GROUP BY s.store_id, s.name ORDER BY s.store_id;
 
 -- films by studio and language: json, arrays, ranges, intervals
-SELECT f.details ->> 'studio' AS studio, l.name, count(*), sum(f.playing_time) AS playing_time, count(*) FILTER (WHERE 'commentary' = ANY (f.features)) AS commentary,
+SELECT f.details ->> 'studio' AS studio, l.name, count(*), sum(f.playing_time) AS playing_time,
+	count(*) FILTER (WHERE 'commentary' = ANY (f.features)) AS commentary,
 	count(*) FILTER (WHERE f.available @> timestamptz '2026-06-01 00:00+00') AS available, sum(f.replacement_cost) AS cost, avg(f.scores[1]) AS score
 FROM film f JOIN language l USING (language_id) GROUP BY 1, 2 ORDER BY 1, 2;

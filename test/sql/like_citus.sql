@@ -2,12 +2,15 @@
 -- a "distributed" table stay where they are, and the remote store's statements read and write them.  It has no shards, unless
 -- rows of the catalogs say so.  What changes the catalogs tells of its call.  unlike_citus.sql removes it all.
 SET allow_system_table_mods = on;
-CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass NOT NULL, partmethod "char" NOT NULL, repmodel "char" NOT NULL DEFAULT 's', colocationid int NOT NULL DEFAULT 1);
+CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass NOT NULL, partmethod "char" NOT NULL, repmodel "char" NOT NULL DEFAULT 's',
+	colocationid int NOT NULL DEFAULT 1);
 CREATE UNIQUE INDEX pg_dist_partition_logical_relid_index ON pg_catalog.pg_dist_partition (logicalrelid);
-CREATE TABLE pg_catalog.pg_dist_colocation (colocationid int PRIMARY KEY, shardcount int NOT NULL, replicationfactor int NOT NULL DEFAULT 1, distributioncolumntype oid NOT NULL);
+CREATE TABLE pg_catalog.pg_dist_colocation (colocationid int PRIMARY KEY, shardcount int NOT NULL, replicationfactor int NOT NULL DEFAULT 1,
+	distributioncolumntype oid NOT NULL);
 CREATE TABLE pg_catalog.pg_dist_shard (logicalrelid regclass NOT NULL, shardid bigint NOT NULL, shardminvalue text, shardmaxvalue text);
 CREATE TABLE pg_catalog.pg_dist_placement (shardid bigint NOT NULL, groupid int NOT NULL, shardstate int NOT NULL DEFAULT 1);
-CREATE TABLE pg_catalog.pg_dist_node (nodeid int NOT NULL, groupid int NOT NULL, nodename text NOT NULL, nodeport int NOT NULL, noderole text NOT NULL DEFAULT 'primary');
+CREATE TABLE pg_catalog.pg_dist_node (nodeid int NOT NULL, groupid int NOT NULL, nodename text NOT NULL, nodeport int NOT NULL,
+	noderole text NOT NULL DEFAULT 'primary');
 CREATE TABLE pg_catalog.pg_dist_local_group (groupid int PRIMARY KEY);
 INSERT INTO pg_catalog.pg_dist_local_group VALUES (0);
 CREATE TABLE pg_catalog.pg_dist_object (classid oid NOT NULL, objid oid NOT NULL, colocationid int);
@@ -15,7 +18,8 @@ GRANT SELECT ON pg_catalog.pg_dist_partition, pg_catalog.pg_dist_shard, pg_catal
 	pg_catalog.pg_dist_object, pg_catalog.pg_dist_colocation TO PUBLIC;
 SET citus.shard_count = 8;
 SET citus.shard_replication_factor = 1;
-CREATE FUNCTION pg_catalog.shard_name(name regclass, id bigint, skip_public bool DEFAULT true) RETURNS text LANGUAGE sql AS $$ SELECT relname || '_' || id FROM pg_class WHERE oid = name $$;
+CREATE FUNCTION pg_catalog.shard_name(name regclass, id bigint, skip_public bool DEFAULT true) RETURNS text LANGUAGE sql AS $$ SELECT relname || '_' || id
+	FROM pg_class WHERE oid = name $$;
 CREATE FUNCTION pg_catalog.master_run_on_worker(text[], int[], text[], bool, OUT node_name text, OUT node_port int, OUT success bool, OUT result text)
 	RETURNS SETOF record LANGUAGE sql AS $$ SELECT ''::text, 0, false, ''::text WHERE false $$;
 CREATE FUNCTION pg_catalog.create_distributed_function(regprocedure, text, text) RETURNS void LANGUAGE sql AS '';

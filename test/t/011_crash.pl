@@ -11,7 +11,8 @@ use Ledger;
 my $node = PostgreSQL::Test::Cluster->new('crash');
 $node->init;
 # Preloaded here, on demand in the other tests. Often a checkpoint, so that recovery meets full-page images and torn progress alike.
-$node->append_conf('postgresql.conf', "shared_preload_libraries = dynamo_table\nlog_statement = none\ncheckpoint_timeout = 30s\nmax_wal_size = 32MB\nautovacuum_naptime = 1s");
+$node->append_conf('postgresql.conf', "shared_preload_libraries = dynamo_table\nlog_statement = none\ncheckpoint_timeout = 30s\nmax_wal_size = 32MB\n"
+  . "autovacuum_naptime = 1s");
 $node->start;
 create_twins($node);
 create_ledger($node);

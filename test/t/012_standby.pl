@@ -35,7 +35,9 @@ ok(finish_load($load), 'load on the primary') or diag($load->{err});
 $primary->safe_psql('postgres', $_) for (
 	'DELETE FROM ours WHERE id % 10 = 0; DELETE FROM twin WHERE id % 10 = 0',
 	'VACUUM (FREEZE) ours', 'VACUUM FULL ours',
-	q{SELECT dyn_create_table('app', 'pk S', 'sk S', local_indexes => '{"Local":{"sort_key":"x N","projection":"ALL"}}', global_indexes => '{"Column": {"partition_key": "sk S", "covering": true}, "Second": {"partition_key": "sk S", "covering": true}, "Part": {"partition_key": "sk S", "projection": "INCLUDE", "non_key_attributes": ["x"], "covering": true}}')},
+	q{SELECT dyn_create_table('app', 'pk S', 'sk S', local_indexes => '{"Local":{"sort_key":"x N","projection":"ALL"}}',
+		global_indexes => '{"Column": {"partition_key": "sk S", "covering": true}, "Second": {"partition_key": "sk S", "covering": true},
+		"Part": {"partition_key": "sk S", "projection": "INCLUDE", "non_key_attributes": ["x"], "covering": true}}')},
 	q{SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"S":"b"},"x":{"N":"1"}}')},
 	q{SELECT dyn_create_table('unlogged', 'pk S'); ALTER TABLE unlogged SET UNLOGGED},
 	'VACUUM app', q{CALL dyn_enable_ttl('app', 'expires')}, q{CALL dyn_enable_ttl('unlogged', 'expires')},
@@ -57,7 +59,8 @@ is( $standby->safe_psql('postgres', 'SELECT md5(string_agg(o::text, chr(10) ORDE
 	$primary->safe_psql('postgres', 'SELECT md5(string_agg(o::text, chr(10) ORDER BY ctid)) FROM ours o'),
 	'the rows stand in the same places on both');
 is( $standby->safe_psql('postgres', 'SET enable_seqscan = off; SET enable_bitmapscan = off; SELECT count(*) FROM ours WHERE grp >= 0'),
-	$standby->safe_psql('postgres', 'SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off; SELECT count(*) FROM ours WHERE grp >= 0'),
+	$standby->safe_psql('postgres', 'SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off; SELECT count(*) FROM ours
+		WHERE grp >= 0'),
 	'an index and the table say the same on the standby');
 is($standby->safe_psql('postgres',
 		"SELECT count(*) FROM (SELECT bt_index_check(indexrelid, true) FROM pg_index WHERE indrelid = 'ours'::regclass) c"),
@@ -87,14 +90,16 @@ for my $operation (sort keys %requests)
 {
 	for my $store ('on', 'off')
 	{
-		like($standby->safe_psql('postgres', "SET dynamo_table.direct_store = $store; SELECT dynamo_internal.request_as('tenant', '$operation', '$requests{$operation}')", extra_params => [ '-U', 'gateway' ]),
+		like($standby->safe_psql('postgres', "SET dynamo_table.direct_store = $store;
+			SELECT dynamo_internal.request_as('tenant', '$operation', '$requests{$operation}')", extra_params => [ '-U', 'gateway' ]),
 			qr/"x":\{"N":"1"\}/, "$operation of a gateway on the standby, direct store $store");
 	}
 }
 
 for my $index ('Column', 'Second', 'Part')
 {
-	is($standby->safe_psql('postgres', qq{SELECT index_only, store, rows_skipped >= 0, i FROM dyn_query('app', 'sk = :b', vals => '{":b":{"S":"b"}}', index_name => '$index') i, dyn_explain('app', index_name => '$index')}),
+	is($standby->safe_psql('postgres', qq{SELECT index_only, store, rows_skipped >= 0, i
+		FROM dyn_query('app', 'sk = :b', vals => '{":b":{"S":"b"}}', index_name => '$index') i, dyn_explain('app', index_name => '$index')}),
 		't|direct|t|{"pk":{"S":"a"},"sk":{"S":"b"},"x":{"N":"1"}}', "covering index $index on the standby");
 }
 is($standby->safe_psql('postgres', q{SELECT count(*) FROM dyn_check_table('app')}), '0', 'the check of a table on the standby');
@@ -105,7 +110,8 @@ for my $setting ('on', 'off')
 	like($err, qr/cannot access temporary or unlogged relations during recovery/, "no unlogged table on the standby, direct store $setting");
 }
 
-is($standby->safe_psql('postgres', 'SELECT relation, due_items FROM dyn_ttl_tables ORDER BY relation::text'), "app|0\nunlogged|", 'an unlogged table hides nothing of the others');
+is($standby->safe_psql('postgres', 'SELECT relation, due_items FROM dyn_ttl_tables ORDER BY relation::text'), "app|0\nunlogged|",
+	'an unlogged table hides nothing of the others');
 my ($status, $out, $err) = $standby->psql('postgres', q{SELECT * FROM dyn_collection_pages('unlogged')});
 like($err, qr/cannot access temporary or unlogged relations during recovery/, 'nor has it pages on the standby');
 

@@ -75,7 +75,8 @@ foreach my $store ('on', 'off')
 	is(changes("$set SELECT dyn_update('items', item_key, 'SET n = n') FROM (SELECT jsonb_build_object('pk', pk)::dyn_item AS item_key FROM items) k"),
 		0, "no record of updates, direct store $store");
 	is(changes("$set SELECT dyn_batch_write('items', ARRAY(SELECT item FROM items))"), 0, "no record of a batch, direct store $store");
-	is(changes("$set SELECT dyn_batch_write('items', ARRAY(SELECT dyn_apply(item, 'SET n = n + :d', vals => jsonb_build_object(':d', CASE pk WHEN '2' THEN 1 ELSE 0 END)) FROM items))"),
+	is(changes("$set SELECT dyn_batch_write('items',
+		ARRAY(SELECT dyn_apply(item, 'SET n = n + :d', vals => jsonb_build_object(':d', CASE pk WHEN '2' THEN 1 ELSE 0 END)) FROM items))"),
 		1, "a record of the item of a batch that changes, direct store $store");
 }
 is(changes('UPDATE items SET item = item'), 3, 'records of plain SQL');

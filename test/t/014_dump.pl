@@ -20,7 +20,8 @@ $node->safe_psql(
 	CREATE MATERIALIZED VIEW matview USING dynamo_table AS SELECT id, length(v) FROM ours;
 	CREATE INDEX ON ours (lower(left(v, 5))) WHERE grp < 25});
 my $methods = q{SELECT string_agg(c.relname || ' ' || a.amname, ', ' ORDER BY c.relname) FROM pg_class c JOIN pg_am a ON a.oid = c.relam
-	WHERE c.relkind IN ('r', 'm') AND c.relnamespace = 'public'::regnamespace AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = c.oid AND deptype = 'e')};
+	WHERE c.relkind IN ('r', 'm') AND c.relnamespace = 'public'::regnamespace
+		AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = c.oid AND deptype = 'e')};
 my $expected = 'matview dynamo_table, ours dynamo_table, part_1 dynamo_table, part_2 heap, twin heap';
 is($node->safe_psql('postgres', $methods), $expected, 'before');
 

@@ -20,7 +20,8 @@ $node->safe_psql('postgres', q{
 	CREATE UNIQUE INDEX one ON app ((item ->> 'pk'), id);
 	CREATE TABLE refers (pk text COLLATE "C", sk text COLLATE "C", FOREIGN KEY (pk, sk) REFERENCES app ON DELETE CASCADE);
 	CREATE TABLE rows (pk text, sk text, n int);
-	CREATE FUNCTION change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.item := dyn_apply(NEW.item, 'SET op = :o', vals => jsonb_build_object(':o', TG_OP)); RETURN NEW; END $$;
+	CREATE FUNCTION change() RETURNS trigger LANGUAGE plpgsql
+		AS $$ BEGIN NEW.item := dyn_apply(NEW.item, 'SET op = :o', vals => jsonb_build_object(':o', TG_OP)); RETURN NEW; END $$;
 	CREATE FUNCTION count_it() RETURNS trigger LANGUAGE plpgsql AS $$
 	BEGIN
 		IF TG_OP = 'INSERT' THEN
@@ -42,7 +43,8 @@ my %scripts = (
 	'put that returns the old item' => "SELECT dyn_put('app', jsonb_build_object('pk', 'one', 'sk', 'key', 'by', :client_id), return_values => 'ALL_OLD');",
 	'put and delete' => "$put;\nSELECT dyn_delete('app', '{\"pk\":{\"S\":\"one\"},\"sk\":{\"S\":\"key\"}}');\n"
 	  . "SELECT dyn_put('app', jsonb_build_object('pk', 'one', 'sk', 'key', 'by', :client_id), return_values => 'ALL_OLD');",
-	'put and plain SQL' => "$put;\nINSERT INTO app (item) VALUES ('{\"pk\":{\"S\":\"one\"},\"sk\":{\"S\":\"key\"}}') ON CONFLICT (pk, sk) DO UPDATE SET item = EXCLUDED.item;\n"
+	'put and plain SQL' =>
+		"$put;\nINSERT INTO app (item) VALUES ('{\"pk\":{\"S\":\"one\"},\"sk\":{\"S\":\"key\"}}') ON CONFLICT (pk, sk) DO UPDATE SET item = EXCLUDED.item;\n"
 	  . "DELETE FROM app WHERE pk = 'one';\nSELECT dyn_put('app', jsonb_build_object('pk', 'one', 'sk', 'key', 'by', :client_id), return_values => 'ALL_OLD');");
 for my $name (sort keys %scripts)
 {
@@ -75,7 +77,8 @@ for my $n (1 .. 4)
 	cmp_ok($last, '<', 20000, "writer $n was cut off");
 	is($node->safe_psql('postgres', "SELECT count(*) FROM app WHERE pk = 'w$n' AND sk::int <= $last"), $last, "writer $n: all $last acknowledged items are there");
 }
-is($node->safe_psql('postgres', q{SELECT count(*) FROM (SELECT pk, sk FROM rows GROUP BY pk, sk HAVING sum(n) = 1) r FULL JOIN app USING (pk, sk) WHERE r.pk IS NULL OR item IS NULL OR whole <> pk || '/' || sk}),
+is($node->safe_psql('postgres', q{SELECT count(*) FROM (SELECT pk, sk FROM rows GROUP BY pk, sk HAVING sum(n) = 1) r FULL JOIN app USING (pk, sk)
+	WHERE r.pk IS NULL OR item IS NULL OR whole <> pk || '/' || sk}),
 	0, 'what triggers have counted is what is there');
 check_storage($node, 'after the crash');
 

@@ -15,22 +15,30 @@ my $setup = q{
 	CREATE EXTENSION dynamo_table;
 	SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "n N"},
 		"inverted": {"partition_key": "sk S", "sort_key": "pk S", "projection": "INCLUDE", "non_key_attributes": ["a\"b", "é"]}}');
-	SELECT dyn_create_table('covering', 'pk S', 'sk S', global_indexes => '{"Column": {"partition_key": "g S", "covering": true}, "Second": {"partition_key": "g S", "sort_key": "sk S", "covering": true},
-		"Part": {"partition_key": "sk S", "projection": "INCLUDE", "non_key_attributes": ["it''s \"é\"", "n"], "covering": true}}', local_indexes => '{"Local": {"sort_key": "n N", "covering": true}}');
+	SELECT dyn_create_table('covering', 'pk S', 'sk S',
+		global_indexes => '{"Column": {"partition_key": "g S", "covering": true}, "Second": {"partition_key": "g S", "sort_key": "sk S", "covering": true},
+		"Part": {"partition_key": "sk S", "projection": "INCLUDE", "non_key_attributes": ["it''s \"é\"", "n"], "covering": true}}',
+		local_indexes => '{"Local": {"sort_key": "n N", "covering": true}}');
 	SELECT dyn_create_table('Orders.2024', 'User Name S', 'OrderId N', fillfactor => 70, local_indexes => '{"by-date": {"sort_key": "date S"}}');
 	SELECT dyn_alter_table('app', '{"tags": {"it''s \\"é\\"": "x"}}');
 	SELECT dyn_request('UpdateTimeToLive', '{"TableName": "app", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "expires at"}}');
-	SELECT dyn_request('UpdateTable', '{"TableName": "app", "DeletionProtectionEnabled": true, "BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 6}, "GlobalSecondaryIndexUpdates": [
-		{"Update": {"IndexName": "GSI1", "ProvisionedThroughput": {"ReadCapacityUnits": 7, "WriteCapacityUnits": 8}}}, {"Update": {"IndexName": "inverted", "ProvisionedThroughput": {"ReadCapacityUnits": 9, "WriteCapacityUnits": 10}}}]}');
-	SELECT dyn_request('CreateTable', '{"TableName": "shop", "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST", "OnDemandThroughput": {"MaxReadRequestUnits": 3}, "WarmThroughput": {"WriteUnitsPerSecond": 4001}, "SSESpecification": {"Enabled": true}}');
+	SELECT dyn_request('UpdateTable', '{"TableName": "app", "DeletionProtectionEnabled": true, "BillingMode": "PROVISIONED",
+		"ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 6}, "GlobalSecondaryIndexUpdates": [
+		{"Update": {"IndexName": "GSI1", "ProvisionedThroughput": {"ReadCapacityUnits": 7, "WriteCapacityUnits": 8}}},
+		{"Update": {"IndexName": "inverted", "ProvisionedThroughput": {"ReadCapacityUnits": 9, "WriteCapacityUnits": 10}}}]}');
+	SELECT dyn_request('CreateTable', '{"TableName": "shop", "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+		"KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST", "OnDemandThroughput": {"MaxReadRequestUnits": 3},
+		"WarmThroughput": {"WriteUnitsPerSecond": 4001}, "SSESpecification": {"Enabled": true}}');
 };
 $node->safe_psql('postgres', 'CREATE DATABASE source');
 $node->safe_psql('source', $setup);
 $node->safe_psql('source', q{
 	CREATE TABLE other (id int PRIMARY KEY);
-	SELECT dyn_put('app', jsonb_build_object('pk', 'p' || i % 10, 'sk', 's' || i, 'GSI1PK', 'g' || i % 3, 'n', i * 0.5, 'pad', repeat(md5(i::text), i))) FROM generate_series(1, 300) i;
+	SELECT dyn_put('app', jsonb_build_object('pk', 'p' || i % 10, 'sk', 's' || i, 'GSI1PK', 'g' || i % 3, 'n', i * 0.5, 'pad', repeat(md5(i::text), i)))
+		FROM generate_series(1, 300) i;
 	SELECT dyn_put('app', '{"pk":{"S":"\u0000\u0001"},"sk":{"S":"\ud83d\ude00"},"all":{"L":[{"NS":["1"]},{"B":"AQ=="},{"NULL":true}]}}');
-	SELECT dyn_put('covering', jsonb_build_object('pk', 'p' || i % 10, 'sk', 's' || i, 'g', 'g' || i % 3, 'n', i, 'it''s "é"', 'é', 'pad', repeat(md5(i::text), i % 70))) FROM generate_series(1, 300) i;
+	SELECT dyn_put('covering', jsonb_build_object('pk', 'p' || i % 10, 'sk', 's' || i, 'g', 'g' || i % 3, 'n', i, 'it''s "é"', 'é', 'pad',
+		repeat(md5(i::text), i % 70))) FROM generate_series(1, 300) i;
 	SELECT dyn_put('Orders.2024', jsonb_build_object('User Name', 'u', 'OrderId', i / 4.0)) FROM generate_series(1, 100) i;
 	-- what calls do not make any more: 32 levels, and a number that has grown by a byte
 	INSERT INTO app (item) SELECT ('{"pk":"before","sk":"deep","d":' || repeat('[', 32) || repeat(']', 32) || '}')::jsonb;
@@ -42,10 +50,12 @@ is($node->safe_psql('source', q{SELECT dyn_size(item) FROM app WHERE pk = 'befor
 sub covering_alike
 {
 	my ($db, $name) = @_;
-	my $entries = q{SELECT index, store, index_only, count(*), md5(string_agg(i::text, chr(10) ORDER BY i::text)) FROM unnest(ARRAY['Column', 'Second', 'Part', 'Local']) index, dyn_scan('covering', index) i,
+	my $entries = q{SELECT index, store, index_only, count(*), md5(string_agg(i::text, chr(10) ORDER BY i::text))
+		FROM unnest(ARRAY['Column', 'Second', 'Part', 'Local']) index, dyn_scan('covering', index) i,
 		dyn_explain('covering', index_name => index) GROUP BY 1, 2, 3 ORDER BY 1};
 	is($node->safe_psql($db, $entries), $node->safe_psql('source', $entries), "$name: the same entries");
-	is($node->safe_psql($db, q{SELECT string_agg(object || ': ' || problem, '; ') FROM dyn_check_table('covering') WHERE object NOT LIKE 'trigger%'}), '', "$name: what is carried is what the items have");
+	is($node->safe_psql($db, q{SELECT string_agg(object || ': ' || problem, '; ') FROM dyn_check_table('covering') WHERE object NOT LIKE 'trigger%'}), '',
+		"$name: what is carried is what the items have");
 }
 
 # The lines of a dump, but for what is another in each; rows may be in another order.
@@ -66,7 +76,8 @@ sub same_and_alive
 		is($node->safe_psql($db, $rows), $node->safe_psql('source', $rows), "$name: the same rows in $table");
 		my $describe = "SELECT regexp_replace(dyn_describe_table('$table')::text, '\"(ItemCount|TableSizeBytes|IndexSizeBytes)\": [0-9]+', '', 'g')";
 		is($node->safe_psql($db, $describe), $node->safe_psql('source', $describe), "$name: the same description of $table");
-		my $settings = qq{SELECT dyn_request('DescribeTimeToLive', '{"TableName": "$table"}'), dyn_request('ListTagsOfResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/$table"}')};
+		my $settings = qq{SELECT dyn_request('DescribeTimeToLive', '{"TableName": "$table"}'),
+			dyn_request('ListTagsOfResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/$table"}')};
 		is($node->safe_psql($db, $settings), $node->safe_psql('source', $settings), "$name: the same settings of $table");
 	}
 	covering_alike($db, $name) if grep { $_ eq 'covering' } @$tables;
@@ -77,10 +88,13 @@ sub same_and_alive
 	is($node->safe_psql($db, q{SELECT pk, sk FROM app WHERE pk = 'new'}), 'new|1', "$name: keys are derived");
 	my ($refused) = ($node->psql($db, q{INSERT INTO app (item) VALUES ('{"pk":{"S":"bad"},"sk":{"S":"1"},"n":{"S":"1"}}')}))[2];
 	like($refused, qr/key attribute "n" of index "GSI1" must be of type N/, "$name: keys of indexes are checked");
-	is($node->safe_psql($db, q{SELECT count(*) FROM jsonb_array_elements(dyn_describe_table('app') -> 'GlobalSecondaryIndexes') i WHERE i ->> 'IndexStatus' = 'ACTIVE'}), '2',
+	is($node->safe_psql($db, q{SELECT count(*) FROM jsonb_array_elements(dyn_describe_table('app') -> 'GlobalSecondaryIndexes') i
+		WHERE i ->> 'IndexStatus' = 'ACTIVE'}), '2',
 		"$name: the indexes are active");
-	my ($rc, $out, $err) = $node->psql($db, q{SET session_replication_role = replica; INSERT INTO app (item, pk, sk) VALUES ('{"pk":{"S":"new"},"sk":{"S":"2"}}', 'x', 'y') RETURNING pk, sk});
-	ok($out eq 'new|2' || $err =~ /violates check constraint "dynamo_keys"|cannot have another value than its item/, "$name: keys are right or refused under the replica role");
+	my ($rc, $out, $err) = $node->psql($db, q{SET session_replication_role = replica; INSERT INTO app (item, pk, sk)
+		VALUES ('{"pk":{"S":"new"},"sk":{"S":"2"}}', 'x', 'y') RETURNING pk, sk});
+	ok($out eq 'new|2' || $err =~ /violates check constraint "dynamo_keys"|cannot have another value than its item/,
+		"$name: keys are right or refused under the replica role");
 	my $unprotected = ($node->psql($db, q{SELECT dyn_drop_table('app')}))[2];
 	like($unprotected, qr/protected against deletion/, "$name: protection holds");
 	# what a restore has changed of triggers

@@ -108,13 +108,19 @@ sub session
 sub fill
 {
 	my ($table, $collections, $items) = @_;
-	$node->safe_psql('postgres', "SET auto_explain.log_min_duration = -1; SELECT count(*) FROM (SELECT dyn_put('$table', jsonb_build_object('pk', 'p' || c, 'sk', 's' || i, 'g', 'p' || c, 'h', 's' || i % 7, 'j', 's' || i % 5, 'kind', CASE i % 2 WHEN 0 THEN 'even' ELSE 'odd' END, 'pad', repeat('x', 50))) FROM generate_series(1, $collections) c, generate_series(1, $items) i) x");
+	$node->safe_psql('postgres', "SET auto_explain.log_min_duration = -1; SELECT count(*)
+		FROM (SELECT dyn_put('$table', jsonb_build_object('pk', 'p' || c, 'sk', 's' || i, 'g', 'p' || c, 'h', 's' || i % 7, 'j', 's' || i % 5, 'kind', CASE i % 2
+		WHEN 0 THEN 'even' ELSE 'odd' END, 'pad', repeat('x', 50))) FROM generate_series(1, $collections) c, generate_series(1, $items) i) x");
 }
 
 sub create
 {
 	my ($table) = @_;
-	$node->safe_psql('postgres', "SELECT dyn_create_table('$table', 'pk S', 'sk S', global_indexes => '{\"ByGroup\":{\"partition_key\":\"g S\",\"sort_key\":\"h S\",\"projection\":\"ALL\"},\"KeysOnly\":{\"partition_key\":\"g S\",\"sort_key\":\"j S\",\"projection\":\"KEYS_ONLY\"},\"ByKind\":{\"partition_key\":\"kind S\",\"projection\":\"ALL\"}}', local_indexes => '{\"Local\":{\"sort_key\":\"h S\",\"projection\":\"ALL\"}}')");
+	$node->safe_psql('postgres', "SELECT dyn_create_table('$table', 'pk S', 'sk S',
+		global_indexes => '{\"ByGroup\":{\"partition_key\":\"g S\",\"sort_key\":\"h S\",\"projection\":\"ALL\"},
+			\"KeysOnly\":{\"partition_key\":\"g S\",\"sort_key\":\"j S\",\"projection\":\"KEYS_ONLY\"},
+			\"ByKind\":{\"partition_key\":\"kind S\",\"projection\":\"ALL\"}}',
+		local_indexes => '{\"Local\":{\"sort_key\":\"h S\",\"projection\":\"ALL\"}}')");
 }
 
 create('tiny');
@@ -136,7 +142,9 @@ session('no statistics', 'bare', 'p7');
 create('half');
 fill('half', 50, 20);
 $node->safe_psql('postgres', "UPDATE pg_class SET relallvisible = 0 WHERE relname = 'half'");
-$node->safe_psql('postgres', "SET auto_explain.log_min_duration = -1; SELECT count(*) FROM (SELECT dyn_put('half', jsonb_build_object('pk', 'big', 'sk', 's' || i, 'g', 'big', 'h', 's' || i % 7, 'j', 's' || i % 5, 'kind', 'even')) FROM generate_series(1, 1000) i) x");
+$node->safe_psql('postgres', "SET auto_explain.log_min_duration = -1; SELECT count(*)
+	FROM (SELECT dyn_put('half', jsonb_build_object('pk', 'big', 'sk', 's' || i, 'g', 'big', 'h', 's' || i % 7, 'j', 's' || i % 5, 'kind', 'even'))
+	FROM generate_series(1, 1000) i) x");
 $node->safe_psql('postgres', 'ANALYZE half');
 session('one collection holds half the table', 'half', 'big');
 

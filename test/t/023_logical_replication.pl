@@ -14,9 +14,13 @@ my $subscriber = PostgreSQL::Test::Cluster->new('subscriber');
 $subscriber->init;
 $subscriber->start;
 
-$_->safe_psql('postgres', "CREATE EXTENSION dynamo_table; SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{\"Column\": {\"partition_key\": \"sk S\", \"covering\": true}, \"Second\": {\"partition_key\": \"sk S\", \"covering\": true}}')") for $publisher, $subscriber;
+$_->safe_psql('postgres', "CREATE EXTENSION dynamo_table;
+	SELECT dyn_create_table('app', 'pk S', 'sk S',
+	global_indexes => '{\"Column\": {\"partition_key\": \"sk S\", \"covering\": true}, \"Second\": {\"partition_key\": \"sk S\", \"covering\": true}}')")
+  for $publisher, $subscriber;
 $publisher->safe_psql('postgres', q{
-	SELECT dyn_put('app', jsonb_build_object('pk', 'p' || i % 7, 'sk', 's' || i, 'pad', (SELECT string_agg(md5(i || '/' || n), '') FROM generate_series(1, i) n))) FROM generate_series(1, 200) i;
+	SELECT dyn_put('app', jsonb_build_object('pk', 'p' || i % 7, 'sk', 's' || i, 'pad',
+		(SELECT string_agg(md5(i || '/' || n), '') FROM generate_series(1, i) n))) FROM generate_series(1, 200) i;
 	CREATE PUBLICATION pub FOR TABLE app});
 $subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION sub CONNECTION '" . $publisher->connstr . ' dbname=postgres' . "' PUBLICATION pub");
 $subscriber->wait_for_subscription_sync($publisher, 'sub');
@@ -31,9 +35,11 @@ $publisher->safe_psql('postgres', q{
 	UPDATE app SET item = jsonb_set(item::jsonb, '{sql}', '1')::dyn_item WHERE pk = 'p3'});
 $publisher->wait_for_catchup('sub');
 is($subscriber->safe_psql('postgres', $digest), $publisher->safe_psql('postgres', $digest), 'puts, deletes and SQL updates arrive');
-is($subscriber->safe_psql('postgres', q{SELECT count(*) FROM app WHERE NOT dynamo_internal.keys_match(item, ARRAY['pk S', 'sk S'], pk, sk)}), 0, 'no key column is wrong');
+is($subscriber->safe_psql('postgres', q{SELECT count(*) FROM app WHERE NOT dynamo_internal.keys_match(item, ARRAY['pk S', 'sk S'], pk, sk)}), 0,
+	'no key column is wrong');
 is($subscriber->safe_psql('postgres', q{SELECT count(*) FROM dyn_check_table('app')}), 0, 'covering indexes carry there what the items have');
-is($subscriber->safe_psql('postgres', qq{SELECT count("~Column_item") > 100, count(*) FILTER (WHERE "~Column_item" IS NULL) > 10 FROM app}), 't|t', 'where that is not too long');
+is($subscriber->safe_psql('postgres', qq{SELECT count("~Column_item") > 100, count(*) FILTER (WHERE "~Column_item" IS NULL) > 10 FROM app}), 't|t',
+	'where that is not too long');
 for my $index ('Column', 'Second')
 {
 	my $entries = "SELECT count(*), md5(string_agg(i::text, chr(10) ORDER BY i::text)) FROM dyn_scan('app', '$index') i";
@@ -51,7 +57,8 @@ $publisher->wait_for_catchup('sub');
 is($subscriber->safe_psql('postgres', $digest), $publisher->safe_psql('postgres', $digest), 'transactions that keep items absent arrive');
 
 # A publisher without rules sends a row whose columns are wrong: the apply worker stops at it.
-$publisher->safe_psql('postgres', 'CREATE TABLE loose (item dyn_item NOT NULL, pk text NOT NULL, sk text NOT NULL, PRIMARY KEY (pk, sk)); CREATE PUBLICATION loose FOR TABLE loose');
+$publisher->safe_psql('postgres', 'CREATE TABLE loose (item dyn_item NOT NULL, pk text NOT NULL, sk text NOT NULL, PRIMARY KEY (pk, sk));
+	CREATE PUBLICATION loose FOR TABLE loose');
 $subscriber->safe_psql('postgres', "SELECT dyn_create_table('loose', 'pk S', 'sk S')");
 $subscriber->safe_psql('postgres', 'ALTER TABLE loose DISABLE TRIGGER ALL');
 $subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION loose CONNECTION '" . $publisher->connstr . ' dbname=postgres' . "' PUBLICATION loose");

@@ -24,7 +24,8 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE changes (pk text, delta int);
 	CREATE FUNCTION change() RETURNS trigger LANGUAGE plpgsql AS $$
 	BEGIN
-		NEW.item := dyn_apply(NEW.item, 'SET versions = :v', vals => jsonb_build_object(':v', CASE WHEN TG_OP = 'UPDATE' THEN (OLD.item ->> 'versions')::int ELSE 0 END + 1));
+		NEW.item := dyn_apply(NEW.item, 'SET versions = :v',
+			vals => jsonb_build_object(':v', CASE WHEN TG_OP = 'UPDATE' THEN (OLD.item ->> 'versions')::int ELSE 0 END + 1));
 		RETURN NEW;
 	END $$;
 	CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO changes VALUES (NEW.pk, NEW.n - coalesce(OLD.n, 0)); RETURN NULL; END $$;
@@ -69,12 +70,14 @@ is(value(q{SELECT dyn_get('app', '{"pk":{"S":"set"}}') ->> 'n'}), $increments, '
 
 is(value(q{SELECT string_agg(concat_ws(' ', pk, count, sum), ', ' ORDER BY pk) FROM (SELECT pk, count(*), sum(delta) FROM changes GROUP BY pk) c}),
 	"add $increments $increments, set $increments $increments", 'triggers note every increment');
-is(value(q{SELECT string_agg(concat_ws(' ', pk, n, item ->> 'versions'), ', ' ORDER BY pk) FROM app}), "add $increments $increments, set $increments $increments", 'and number every version');
+is(value(q{SELECT string_agg(concat_ws(' ', pk, n, item ->> 'versions'), ', ' ORDER BY pk) FROM app}),
+	"add $increments $increments, set $increments $increments", 'and number every version');
 
 # A set that may have ten members
 stress('capped set', 100, 7 * $times, q{
 \set drawn random(1, 100000)
-SELECT try(format($$dyn_update('app', '{"pk":{"S":"jobs"}}', 'ADD running :job', 'attribute_not_exists(running) OR size(running) < :cap', vals => '{":job":{"SS":["j%s"]},":cap":{"N":"10"}}')$$, :drawn));
+SELECT try(format($$dyn_update('app', '{"pk":{"S":"jobs"}}', 'ADD running :job', 'attribute_not_exists(running) OR size(running) < :cap',
+	vals => '{":job":{"SS":["j%s"]},":cap":{"N":"10"}}')$$, :drawn));
 });
 is(value(q{SELECT jsonb_array_length((dyn_get('app', '{"pk":{"S":"jobs"}}') -> 'running')::jsonb)}), '10', 'the set is full and not more');
 
@@ -82,7 +85,8 @@ is(value(q{SELECT jsonb_array_length((dyn_get('app', '{"pk":{"S":"jobs"}}') -> '
 $node->safe_psql('postgres', q{SELECT dyn_put('app', '{"pk":{"S":"account"},"balance":{"N":"500"}}'); CREATE TABLE done (amount int)});
 stress('balance', 100, 10 * $times, q{
 \set amount random(1, 30)
-INSERT INTO done SELECT -:amount WHERE try(format($$dyn_update('app', '{"pk":{"S":"account"}}', 'SET balance = balance - :n', 'balance >= :n', vals => '{":n":{"N":"%s"}}')$$, :amount));
+INSERT INTO done SELECT -:amount WHERE try(format($$dyn_update('app', '{"pk":{"S":"account"}}', 'SET balance = balance - :n', 'balance >= :n',
+	vals => '{":n":{"N":"%s"}}')$$, :amount));
 });
 my $balance = value(q{SELECT dyn_get('app', '{"pk":{"S":"account"}}') ->> 'balance'});
 cmp_ok($balance, '>=', 0, 'the balance is never below zero');

@@ -46,7 +46,8 @@ for my $db (sort keys %databases)
 	is(asked($db, ' AND sk BETWEEN :a AND :b', ',":a":{"S":"A"},":b":{"S":"a"}', ''), join(' ', grep { $_ ge 'A' && $_ le 'a' } @sorted), "$db: a range");
 	is(asked($db, ' AND begins_with(sk, :a)', ',":a":{"S":"a"}', ''), join(' ', grep { /^a/ } @sorted), "$db: a prefix");
 	is(asked($db, ' AND sk > :a', ',":a":{"S":"Z"}', ', max_items => 3'), join(' ', (grep { $_ gt 'Z' } @sorted)[ 0 .. 2 ]), "$db: three after Z");
-	is($node->safe_psql($db, q{SELECT dyn_get('app', '{"pk":{"S":"x"},"sk":{"S":"a-b"}}') IS NOT NULL AND dyn_get('app', '{"pk":{"S":"X"},"sk":{"S":"a-b"}}') IS NULL}),
+	is($node->safe_psql($db, q{SELECT dyn_get('app', '{"pk":{"S":"x"},"sk":{"S":"a-b"}}') IS NOT NULL
+		AND dyn_get('app', '{"pk":{"S":"X"},"sk":{"S":"a-b"}}') IS NULL}),
 		't', "$db: keys are equal by bytes");
 }
 note('databases: ' . join ', ', sort keys %databases);

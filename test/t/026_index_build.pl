@@ -51,7 +51,8 @@ sub end
 sub status
 {
 	my ($index) = @_;
-	return value(qq{SELECT i ->> 'IndexStatus' FROM jsonb_array_elements(dyn_describe_table('app') -> 'GlobalSecondaryIndexes') i WHERE i ->> 'IndexName' = '$index'});
+	return value(qq{SELECT i ->> 'IndexStatus' FROM jsonb_array_elements(dyn_describe_table('app') -> 'GlobalSecondaryIndexes') i
+		WHERE i ->> 'IndexName' = '$index'});
 }
 
 # Table and index agree, and the index has what a btree must have.
@@ -63,7 +64,8 @@ sub check_index
 	my $columns = join ' AND ', map { qq{"$_" IS NOT NULL} } @keys;
 	my $wrong = join ' OR ', map { qq{"$_"::text IS DISTINCT FROM item ->> '$_'} } @keys;
 	is(value("SELECT count(*) FROM app WHERE $wrong"), 0, "$name: columns are what the items say");
-	is(value("SET enable_seqscan = off; SELECT count(*) FROM app WHERE $columns"), value("SELECT count(*) FROM app WHERE $all"), "$name: as many entries as items");
+	is(value("SET enable_seqscan = off; SELECT count(*) FROM app WHERE $columns"), value("SELECT count(*) FROM app WHERE $all"),
+		"$name: as many entries as items");
 	is(value("SELECT count(*) FROM pg_index WHERE indrelid = 'app'::regclass AND NOT (indisvalid AND indisready AND indislive)"), 0, "$name: nothing half built");
 	my ($rc, $out, $err) = $node->psql('postgres', "SELECT bt_index_check(indexrelid, true) FROM pg_index WHERE indrelid = 'app'::regclass");
 	is($err, '', "$name: btrees are complete");
@@ -119,7 +121,8 @@ cmp_ok($filled, '<', $items, 'and a part is not');
 my $holder = begin('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1; SELECT pg_sleep(600)');
 wait_for($node, q{SELECT count(*) > 0 FROM pg_stat_activity WHERE query LIKE 'BEGIN ISO%' AND backend_xmin IS NOT NULL AND wait_event = 'PgSleep'});
 $build = begin($call);
-my $worker = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND wait_event = 'virtualxid' AND query LIKE 'CREATE INDEX CONCURRENTLY%'};
+my $worker = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND wait_event = 'virtualxid'
+	AND query LIKE 'CREATE INDEX CONCURRENTLY%'};
 wait_for($node, "SELECT count(*) > 0 FROM ($worker) w");
 is(value('SELECT kind, step FROM dyn_jobs'), 'index|building', 'the progress says so');
 kill 'KILL', value($worker);
@@ -135,7 +138,8 @@ for my $n (1 .. 2)
 	my @lines = grep { /^\d+$/ } split /\n/, $writers[ $n - 1 ]{out};
 	my $last = @lines ? $lines[-1] : 0;
 	cmp_ok($last, '>', 0, "writer $n wrote");
-	is(value(qq{SET enable_seqscan = off; SELECT count(*) FROM app WHERE "GSI2PK" = 'w$n' AND sk::int <= $last}), $last, "writer $n: all $last acknowledged items are in the index");
+	is(value(qq{SET enable_seqscan = off; SELECT count(*) FROM app WHERE "GSI2PK" = 'w$n' AND sk::int <= $last}), $last,
+		"writer $n: all $last acknowledged items are in the index");
 }
 is(value(q{SELECT count(*) FROM app WHERE "GSI2PK" IS DISTINCT FROM item ->> 'GSI2PK'}), 0, 'columns are what the items say');
 check_storage($node, 'after crashes');
@@ -173,7 +177,8 @@ $holder = begin('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1; SELECT pg_slee
 wait_for($node, q{SELECT count(*) > 0 FROM pg_stat_activity WHERE query LIKE 'BEGIN ISO%' AND backend_xmin IS NOT NULL AND wait_event = 'PgSleep'});
 $build = begin(q{CALL dyn_enable_ttl('app', 'expires')});
 wait_for($node, "SELECT count(*) > 0 FROM ($worker) w");
-is(value('SELECT job, kind, relation, name, number, step, state, rows_done, rows_expected, problems, sessions FROM dyn_jobs'), '|time to live|app||6|building|running|0||0|1', 'time to live: the progress says so');
+is(value('SELECT job, kind, relation, name, number, step, state, rows_done, rows_expected, problems, sessions FROM dyn_jobs'),
+	'|time to live|app||6|building|running|0||0|1', 'time to live: the progress says so');
 value(q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'BEGIN ISO%'});
 end($holder);
 ok(end($build), 'time to live: it is built');
@@ -186,7 +191,8 @@ my ($rc, $out, $err) = $node->psql('postgres', qq{
 	$call});
 my @plans = grep { m{Query Text: (/\* of relation \d+ \*/ )?(UPDATE|SELECT pg_catalog.count)} } split /NOTICE:  duration/, $err;
 cmp_ok(scalar(grep { m{Query Text: (/\* of relation \d+ \*/ )?UPDATE} } @plans), '>', 1, 'plans were logged');
-is(scalar(grep { !/Tid Range Scan/ || /Seq Scan|Index Scan|Bitmap/ } @plans), 0, 'all read by ranges of blocks') or diag((grep { /Seq Scan|Index Scan|Bitmap/ } @plans)[0]);
+is(scalar(grep { !/Tid Range Scan/ || /Seq Scan|Index Scan|Bitmap/ } @plans), 0, 'all read by ranges of blocks')
+  or diag((grep { /Seq Scan|Index Scan|Bitmap/ } @plans)[0]);
 $node->safe_psql('postgres', q{CALL dyn_drop_index('app', 'GSI2')});
 
 # A table that is in use all the time: locked for a moment between two others
@@ -194,7 +200,8 @@ my $user = $node->background_psql('postgres');
 $user->query_safe(q{BEGIN; SELECT pk FROM app LIMIT 1});
 $build = begin($call);
 wait_for($node, q{SELECT count(*) > 0 FROM pg_locks WHERE relation = 'app'::regclass AND NOT granted});
-is($node->psql('postgres', q{SET lock_timeout = '1min'; SELECT dyn_put('app', '{"pk":{"S":"meanwhile"},"sk":{"S":"1"},"GSI2PK":{"S":"m"}}')}), 0, 'a write passes a build that waits');
+is($node->psql('postgres', q{SET lock_timeout = '1min'; SELECT dyn_put('app', '{"pk":{"S":"meanwhile"},"sk":{"S":"1"},"GSI2PK":{"S":"m"}}')}), 0,
+	'a write passes a build that waits');
 is(value(q{SELECT count(*) FROM pg_attribute WHERE attrelid = 'app'::regclass AND attname = 'GSI2PK'}), 0, 'which still waits');
 $user->query_safe('COMMIT');
 $user->quit;
@@ -206,7 +213,8 @@ $node->safe_psql('postgres', q{CREATE ROLE nologin; GRANT ALL ON SCHEMA public T
 ($rc, $out, $err) = $node->psql('postgres', "SET SESSION AUTHORIZATION nologin; $call");
 if ($node->pg_version < 17)
 {
-	like($err, qr/role "nologin" is not permitted to log in.*background worker that connects as the session's user/s, 'the worker has no more rights than the session');
+	like($err, qr/role "nologin" is not permitted to log in.*background worker that connects as the session's user/s,
+		'the worker has no more rights than the session');
 }
 else
 {

@@ -30,7 +30,8 @@ $node->safe_psql('postgres', q{
 		RETURN NULL;
 	END $$;
 	CREATE TRIGGER book AFTER INSERT OR UPDATE ON bank FOR EACH ROW WHEN (NEW.pk = 'account') EXECUTE FUNCTION book('changes');
-	CREATE CONSTRAINT TRIGGER book_late AFTER INSERT OR UPDATE ON bank DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.pk = 'account') EXECUTE FUNCTION book('late_changes');
+	CREATE CONSTRAINT TRIGGER book_late AFTER INSERT OR UPDATE ON bank DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.pk = 'account')
+		EXECUTE FUNCTION book('late_changes');
 	SELECT dyn_batch_write('bank', array_agg(jsonb_build_object('pk', 'account', 'sk', 'a' || i, 'balance', 1000)::dyn_item)) FROM generate_series(1, 20) i;
 
 	CREATE FUNCTION account(i int) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
@@ -41,7 +42,8 @@ $node->safe_psql('postgres', q{
 				|| CASE WHEN condition LIKE '%:m%' THEN jsonb_build_object(':m', jsonb_build_object('N', (-amount)::text)) ELSE '{}' END))) $$;
 	-- a frozen account has an item that says so; others have none
 	CREATE FUNCTION not_frozen(i int) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
-		SELECT jsonb_build_object('ConditionCheck', jsonb_build_object('TableName', 'bank', 'Key', jsonb_build_object('pk', jsonb_build_object('S', 'frozen'), 'sk', jsonb_build_object('S', 'a' || i)),
+		SELECT jsonb_build_object('ConditionCheck', jsonb_build_object('TableName', 'bank', 'Key',
+			jsonb_build_object('pk', jsonb_build_object('S', 'frozen'), 'sk', jsonb_build_object('S', 'a' || i)),
 			'ConditionExpression', 'attribute_not_exists(pk)')) $$;
 	CREATE FUNCTION note(a int, b int, amount int) RETURNS jsonb LANGUAGE sql AS $$
 		SELECT jsonb_build_object('Put', jsonb_build_object('TableName', 'log', 'Item', jsonb_build_object('pk', jsonb_build_object('S', gen_random_uuid()),
@@ -55,7 +57,8 @@ $node->safe_psql('postgres', q{
 	END $$;
 	-- the same moves in PartiQL
 	CREATE FUNCTION statement(text, VARIADIC parameters text[] DEFAULT '{}') RETURNS json LANGUAGE sql IMMUTABLE AS $$
-		SELECT json_strip_nulls(json_build_object('Statement', $1, 'Parameters', (SELECT json_agg(json_build_object(CASE WHEN p ~ '^-?[0-9]+$' THEN 'N' ELSE 'S' END, p)) FROM unnest(parameters) p))) $$;
+		SELECT json_strip_nulls(json_build_object('Statement', $1, 'Parameters',
+			(SELECT json_agg(json_build_object(CASE WHEN p ~ '^-?[0-9]+$' THEN 'N' ELSE 'S' END, p)) FROM unnest(parameters) p))) $$;
 	CREATE FUNCTION state(a int, b int, amount int) RETURNS json LANGUAGE plpgsql AS $$
 	BEGIN
 		RETURN dyn_request('ExecuteTransaction', json_build_object('TransactStatements', json_build_array(
@@ -70,13 +73,16 @@ $node->safe_psql('postgres', q{
 	-- of several that make an item at the same time one does
 	CREATE TABLE made (sk text);
 	CREATE FUNCTION make(sks text[]) RETURNS void LANGUAGE plpgsql AS $$
-	DECLARE answer json := dyn_request('BatchExecuteStatement', json_build_object('Statements', (SELECT json_agg(statement('INSERT INTO bank VALUE {''pk'': ?, ''sk'': ?}', 'made', sk)) FROM unnest(sks) sk)));
+	DECLARE answer json := dyn_request('BatchExecuteStatement',
+		json_build_object('Statements', (SELECT json_agg(statement('INSERT INTO bank VALUE {''pk'': ?, ''sk'': ?}', 'made', sk)) FROM unnest(sks) sk)));
 	BEGIN
-		INSERT INTO made SELECT sk FROM json_array_elements(answer -> 'Responses') WITH ORDINALITY r (r, i) JOIN unnest(sks) WITH ORDINALITY s (sk, i) USING (i) WHERE r ->> 'Error' IS NULL;
+		INSERT INTO made SELECT sk FROM json_array_elements(answer -> 'Responses') WITH ORDINALITY r (r, i) JOIN unnest(sks) WITH ORDINALITY s (sk, i) USING (i)
+			WHERE r ->> 'Error' IS NULL;
 		IF answer::text ~ 'Error' AND answer::text !~ 'DuplicateItem' THEN RAISE '%', answer; END IF;
 	END $$;
 	CREATE FUNCTION total() RETURNS numeric LANGUAGE sql AS $$
-		SELECT sum((item ->> 'balance')::numeric) FROM dyn_transact_get((SELECT json_agg(jsonb_build_object('Get', jsonb_build_object('TableName', 'bank', 'Key', account(i))) ORDER BY random()) FROM generate_series(1, 20) i)) item $$;
+		SELECT sum((item ->> 'balance')::numeric) FROM dyn_transact_get((SELECT json_agg(jsonb_build_object('Get',
+			jsonb_build_object('TableName', 'bank', 'Key', account(i))) ORDER BY random()) FROM generate_series(1, 20) i)) item $$;
 	CREATE FUNCTION require_total() RETURNS void LANGUAGE plpgsql AS $$
 	DECLARE sum numeric := total();
 	BEGIN
@@ -119,9 +125,12 @@ SELECT dyn_delete('bank', jsonb_build_object('pk', 'frozen', 'sk', 'a' || :a));
 my $batch = q{
 \set a random(1, 20)
 \set b random(1, 20)
-SELECT dyn_batch_write('bank', ARRAY[jsonb_build_object('pk', 'frozen', 'sk', 'b' || :a)], CASE WHEN :a <> :b THEN ARRAY[jsonb_build_object('pk', 'frozen', 'sk', 'b' || :b)] END);
-SELECT dyn_transact(json_build_array(jsonb_build_object('Delete', jsonb_build_object('TableName', 'bank', 'Key', jsonb_build_object('pk', jsonb_build_object('S', 'frozen'), 'sk', jsonb_build_object('S', 'b' || :a)))),
-	jsonb_build_object('Delete', jsonb_build_object('TableName', 'bank', 'Key', jsonb_build_object('pk', jsonb_build_object('S', 'frozen'), 'sk', jsonb_build_object('S', 'b' || (:a + 1)))))));
+SELECT dyn_batch_write('bank', ARRAY[jsonb_build_object('pk', 'frozen', 'sk', 'b' || :a)],
+	CASE WHEN :a <> :b THEN ARRAY[jsonb_build_object('pk', 'frozen', 'sk', 'b' || :b)] END);
+SELECT dyn_transact(json_build_array(jsonb_build_object('Delete',
+	jsonb_build_object('TableName', 'bank', 'Key', jsonb_build_object('pk', jsonb_build_object('S', 'frozen'), 'sk', jsonb_build_object('S', 'b' || :a)))),
+	jsonb_build_object('Delete', jsonb_build_object('TableName', 'bank', 'Key',
+		jsonb_build_object('pk', jsonb_build_object('S', 'frozen'), 'sk', jsonb_build_object('S', 'b' || (:a + 1)))))));
 };
 
 my @load = (
@@ -165,7 +174,8 @@ books_agree('after the stress');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM bank WHERE pk = 'account'}), '20', 'no account more or less');
 
 is($node->safe_psql('postgres', q{
-	SELECT count(*) FROM (SELECT sk, count(*) FROM made GROUP BY sk) m FULL JOIN (SELECT sk FROM bank WHERE pk = 'made') b USING (sk) WHERE count IS DISTINCT FROM 1}), '0', 'each item was inserted by one statement');
+	SELECT count(*) FROM (SELECT sk, count(*) FROM made GROUP BY sk) m FULL JOIN (SELECT sk FROM bank WHERE pk = 'made') b USING (sk) WHERE count IS DISTINCT
+		FROM 1}), '0', 'each item was inserted by one statement');
 cmp_ok($node->safe_psql('postgres', 'SELECT count(*) FROM made'), '>', 10, 'and there were some');
 
 # Several calls in one SQL transaction may meet in a deadlock; it has a name that tells what to do.
@@ -192,9 +202,12 @@ cmp_ok($node->safe_psql('postgres', 'SELECT count(*) FROM conflicts'), '>', 0, '
 is($node->safe_psql('postgres', 'SELECT total()'), '20000', 'conflicts left no half');
 
 # kill -9 in the middle
-my $counter = q{SELECT dyn_transact('[{"Update":{"TableName":"log","Key":{"pk":{"S":"counter"}},"UpdateExpression":"ADD n :one","ExpressionAttributeValues":{":one":{"N":"1"}}}}]', 'before the crash')};
+my $counter = q{SELECT
+	dyn_transact('[{"Update":{"TableName":"log","Key":{"pk":{"S":"counter"}},"UpdateExpression":"ADD n :one","ExpressionAttributeValues":{":one":{"N":"1"}}}}]',
+	'before the crash')};
 # the balances as a new beginning: the calls above left no notes
-$node->safe_psql('postgres', q{DELETE FROM log; UPDATE bank SET item = dyn_apply(item, 'SET balance = :n', vals => '{":n":{"N":"1000"}}') WHERE pk = 'account'});
+$node->safe_psql('postgres', q{DELETE FROM log; UPDATE bank SET item = dyn_apply(item, 'SET balance = :n', vals => '{":n":{"N":"1000"}}')
+	WHERE pk = 'account'});
 is($node->safe_psql('postgres', $counter), 't', 'a transaction with a token is done');
 my @cut = (start_load($node, 8, 600, $move), start_load($node, 8, 600, $rotate), start_load($node, 4, 600, $statements));
 wait_for($node, 'SELECT count(*) > 200 FROM log');

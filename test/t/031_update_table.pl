@@ -76,17 +76,22 @@ is($node->safe_psql('postgres', status('slow')), 'gone', 'the statement finishes
 
 # The statement of the warning is the call that makes the index, whatever that is, and another definition is refused.
 my %definitions = (
-	keys => q{"KeySchema": [{"AttributeName": "city", "KeyType": "HASH"}, {"AttributeName": "it's", "KeyType": "RANGE"}], "Projection": {"ProjectionType": "KEYS_ONLY"}},
-	included => q{"KeySchema": [{"AttributeName": "city", "KeyType": "HASH"}, {"AttributeName": "it's", "KeyType": "RANGE"}], "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["pad", "other's"]}},
-	several => q{"KeySchema": [{"AttributeName": "city", "KeyType": "HASH"}, {"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "it's", "KeyType": "RANGE"}], "Projection": {"ProjectionType": "ALL"}});
+	keys => q{"KeySchema": [{"AttributeName": "city", "KeyType": "HASH"}, {"AttributeName": "it's", "KeyType": "RANGE"}],
+		"Projection": {"ProjectionType": "KEYS_ONLY"}},
+	included => q{"KeySchema": [{"AttributeName": "city", "KeyType": "HASH"}, {"AttributeName": "it's", "KeyType": "RANGE"}],
+		"Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["pad", "other's"]}},
+	several => q{"KeySchema": [{"AttributeName": "city", "KeyType": "HASH"}, {"AttributeName": "pk", "KeyType": "HASH"},
+		{"AttributeName": "it's", "KeyType": "RANGE"}], "Projection": {"ProjectionType": "ALL"}});
 foreach my $index (sort keys %definitions)
 {
-	my $request = qq{{"TableName": "app", "AttributeDefinitions": [{"AttributeName": "city", "AttributeType": "S"}, {"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "it's", "AttributeType": "N"}],
+	my $request = qq{{"TableName": "app", "AttributeDefinitions": [{"AttributeName": "city", "AttributeType": "S"},
+		{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "it's", "AttributeType": "N"}],
 		"GlobalSecondaryIndexUpdates": [{"Create": {"IndexName": "$index", $definitions{$index}}}]}};
 	($rc, $out, $err) = $node->psql('postgres', "BEGIN; SELECT dyn_request('UpdateTable', \$r\$$request\$r\$); PREPARE TRANSACTION 'p'; COMMIT PREPARED 'p'");
 	my ($call) = $err =~ /HINT:  Run (CALL .*)\.$/m;
 	is($node->safe_psql('postgres', status($index)), 'CREATING', "$index is begun");
-	like(($node->psql('postgres', "CALL dyn_create_index('app', '$index', 'pad S')"))[2], qr/a part of an index "$index" of table "app" with another definition is there/, 'another definition is none of it');
+	like(($node->psql('postgres', "CALL dyn_create_index('app', '$index', 'pad S')"))[2],
+		qr/a part of an index "$index" of table "app" with another definition is there/, 'another definition is none of it');
 	$node->safe_psql('postgres', $call);
 	is($node->safe_psql('postgres', status($index)), 'ACTIVE', "$call ends it");
 	$node->safe_psql('postgres', "CALL dyn_drop_index('app', '$index')");
@@ -97,7 +102,8 @@ $node->append_conf('postgresql.conf', 'max_worker_processes = 0');
 $node->restart;
 ($rc, $out, $err) = $node->psql('postgres', "SELECT dyn_request('UpdateTable', " . create_request('again', 'city') . ") IS NULL");
 is($rc, 0, 'without a free worker the request succeeds');
-like($err, qr/WARNING:  no background worker is free to go on with the index of table "app".*CALL public\.dyn_create_index\('app', 'again', 'city S'/s, 'and warns');
+like($err, qr/WARNING:  no background worker is free to go on with the index of table "app".*CALL public\.dyn_create_index\('app', 'again', 'city S'/s,
+	'and warns');
 is($node->safe_psql('postgres', status('again')), 'CREATING', 'the index is declared');
 $node->safe_psql('postgres', q{SELECT dyn_put('app', '{"pk":{"S":"new"},"sk":{"S":"new"},"city":{"S":"c1"}}')});
 $node->append_conf('postgresql.conf', 'max_worker_processes = 8');
@@ -108,10 +114,13 @@ ok($node->poll_query_until('postgres', status('again'), 'ACTIVE'), 'the same req
 is($node->safe_psql('postgres', sprintf($count, 'again')), '1001', 'with all items');
 
 # Deleted
-$node->safe_psql('postgres', "SELECT dyn_request('UpdateTable', " . delete_request($_) . ")"), $node->poll_query_until('postgres', status($_), 'gone') for qw(again city);
-is($node->safe_psql('postgres', q{SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'app'::regclass AND attnum > 0 AND NOT attisdropped}), 'item pk sk', 'nothing is left of the indexes');
+$node->safe_psql('postgres', "SELECT dyn_request('UpdateTable', " . delete_request($_) . ")"), $node->poll_query_until('postgres', status($_), 'gone')
+  for qw(again city);
+is($node->safe_psql('postgres', q{SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'app'::regclass AND attnum > 0
+	AND NOT attisdropped}), 'item pk sk', 'nothing is left of the indexes');
 ok($node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'dynamo_table index'}), 'nor of workers');
-is($node->safe_psql('postgres', q{SELECT bool_and(convalidated) FROM pg_constraint WHERE conrelid = 'app'::regclass AND contype = 'c'}), 't', 'and the constraint is valid');
+is($node->safe_psql('postgres', q{SELECT bool_and(convalidated) FROM pg_constraint WHERE conrelid = 'app'::regclass AND contype = 'c'}), 't',
+	'and the constraint is valid');
 check_storage($node, 'deleted');
 
 # A function that lends its rights gets no more of its caller's by the worker than it had.

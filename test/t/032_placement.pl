@@ -97,7 +97,8 @@ EOS
 sub churned
 {
 	my ($parts) = @_;
-	return "SELECT n_tup_ins + n_tup_upd + n_tup_del > (1 + $parts * 3) * $churned_rows AND vacuum_count > $parts * 20 FROM pg_stat_user_tables WHERE relname = 'churn'";
+	return "SELECT n_tup_ins + n_tup_upd + n_tup_del > (1 + $parts * 3) * $churned_rows AND vacuum_count > $parts * 20 FROM pg_stat_user_tables
+		WHERE relname = 'churn'";
 }
 run_load(churned(1), %churn);
 my $before = $node->safe_psql('postgres', "SELECT pg_relation_size('churn')");

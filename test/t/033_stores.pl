@@ -20,13 +20,16 @@ $node->safe_psql('postgres', q{
 	CREATE EXTENSION amcheck;
 	SET client_min_messages = warning;
 	SELECT dyn_create_table('app', 'pk S', 'sk N', global_indexes => '{"GSI1": {"partition_key": "g S", "sort_key": "sk N"}, "GSI2": {"partition_key": "h N"},
-		"Column": {"partition_key": "g S", "sort_key": "n N", "covering": true}, "Second": {"partition_key": "g S", "sort_key": "h N", "covering": true}, "Part": {"partition_key": "g S", "projection": "INCLUDE", "non_key_attributes": ["n", "note"], "covering": true}}');
+		"Column": {"partition_key": "g S", "sort_key": "n N", "covering": true}, "Second": {"partition_key": "g S", "sort_key": "h N", "covering": true},
+		"Part": {"partition_key": "g S", "projection": "INCLUDE", "non_key_attributes": ["n", "note"], "covering": true}}');
 	CALL dyn_enable_ttl('app', 'n');
 	CREATE TABLE twin (k int PRIMARY KEY, item dyn_item);
 	CREATE FUNCTION key(k int) RETURNS dyn_item IMMUTABLE LANGUAGE sql AS $$ SELECT jsonb_build_object('pk', 'p' || k % 50, 'sk', k)::dyn_item $$;
 	CREATE FUNCTION item(k int, v int) RETURNS dyn_item IMMUTABLE LANGUAGE sql AS
-		$$ SELECT (key(k)::jsonb || jsonb_build_object('g', 'g' || v % 7, 'n', 0, 'note', repeat('x', v * 40)) || CASE WHEN v % 2 = 0 THEN jsonb_build_object('h', v) ELSE '{}' END)::dyn_item $$;
-	CREATE FUNCTION add(k int, attribute text, v int) RETURNS dyn_item LANGUAGE sql AS $$ SELECT dyn_update('app', key(k), 'ADD #a :v', names => jsonb_build_object('#a', attribute), vals => jsonb_build_object(':v', v)) $$;
+		$$ SELECT (key(k)::jsonb || jsonb_build_object('g', 'g' || v % 7, 'n', 0, 'note', repeat('x', v * 40)) ||
+			CASE WHEN v % 2 = 0 THEN jsonb_build_object('h', v) ELSE '{}' END)::dyn_item $$;
+	CREATE FUNCTION add(k int, attribute text, v int) RETURNS dyn_item LANGUAGE sql AS $$
+		SELECT dyn_update('app', key(k), 'ADD #a :v', names => jsonb_build_object('#a', attribute), vals => jsonb_build_object(':v', v)) $$;
 	CREATE FUNCTION move(k int, v int) RETURNS dyn_item LANGUAGE sql AS
 		$$ SELECT dyn_update('app', key(k), 'SET g = :g, note = :note REMOVE h', vals => jsonb_build_object(':g', 'g' || v % 7, ':note', repeat('y', v * 100))) $$;
 });
@@ -96,16 +99,19 @@ sub covering_agrees
 	{
 		is($node->safe_psql('postgres', qq{
 			$set
-			WITH entries AS MATERIALIZED (SELECT i::text FROM generate_series(0, 6) v, dyn_query('app', 'g = :g', vals => jsonb_build_object(':g', 'g' || v), index_name => '$index', forward => $forward) i),
+			WITH entries AS MATERIALIZED (SELECT i::text FROM generate_series(0, 6) v,
+				dyn_query('app', 'g = :g', vals => jsonb_build_object(':g', 'g' || v), index_name => '$index', forward => $forward) i),
 				expected AS MATERIALIZED (SELECT ($part)::text FROM twin WHERE item ? 'g' AND $condition)
-			SELECT count(*) FROM ((TABLE entries EXCEPT ALL TABLE expected) UNION ALL (TABLE expected EXCEPT ALL TABLE entries)) d}), '0', "$when: $index, forward = $forward");
+			SELECT count(*) FROM ((TABLE entries EXCEPT ALL TABLE expected) UNION ALL (TABLE expected EXCEPT ALL TABLE entries)) d}), '0',
+				"$when: $index, forward = $forward");
 	}
 }
 
 sub agree
 {
 	my ($when) = @_;
-	is($node->safe_psql('postgres', 'SELECT count(*) FROM (SELECT item::text FROM app EXCEPT SELECT item::text FROM twin) a'), '0', "$when: no item that nobody has read");
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM (SELECT item::text FROM app EXCEPT SELECT item::text FROM twin) a'), '0',
+		"$when: no item that nobody has read");
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM (SELECT item::text FROM twin EXCEPT SELECT item::text FROM app) a'), '0', "$when: no item is lost");
 	my $match = $node->safe_psql('postgres', "SELECT substr(pg_get_constraintdef(oid), 7) FROM pg_constraint WHERE conrelid = 'app'::regclass AND contype = 'c'");
 	is($node->safe_psql('postgres', "SELECT count(*) FROM app WHERE NOT $match"), '0', "$when: columns are what items say");
@@ -114,14 +120,16 @@ sub agree
 		is($node->safe_psql('postgres', qq{
 			SET dynamo_table.direct_store = $direct;
 			SELECT count(*) FROM generate_series(0, 6) v,
-				LATERAL (SELECT string_agg(i::text, ',' ORDER BY (i->>'sk')::int, i->>'pk') AS items FROM dyn_query('app', 'g = :g', vals => jsonb_build_object(':g', 'g' || v), index_name => 'GSI1') i) q,
+				LATERAL (SELECT string_agg(i::text, ',' ORDER BY (i->>'sk')::int, i->>'pk') AS items
+					FROM dyn_query('app', 'g = :g', vals => jsonb_build_object(':g', 'g' || v), index_name => 'GSI1') i) q,
 				LATERAL (SELECT string_agg(item::text, ',' ORDER BY (item->>'sk')::int, item->>'pk') AS items FROM twin WHERE item->>'g' = 'g' || v) t
 			WHERE q.items IS DISTINCT FROM t.items}), '0', "$when: the index has the items, direct_store = $direct");
 		covering_agrees("$when, direct_store = $direct", "SET dynamo_table.direct_store = $direct;", @$_)
 		  for [ 'Column', q{item ? 'n'}, 'item' ], [ 'Second', q{item ? 'h'}, 'item' ],
 		  [ 'Part', 'true', q{(SELECT jsonb_object_agg(key, value) FROM jsonb_each(item::text::jsonb) WHERE key IN ('pk', 'sk', 'g', 'n', 'note'))::text::dyn_item} ];
 	}
-	is($node->safe_psql('postgres', q{SELECT string_agg(object || ': ' || problem, '; ') FROM dyn_check_table('app')}), '', "$when: what is carried is what items say");
+	is($node->safe_psql('postgres', q{SELECT string_agg(object || ': ' || problem, '; ') FROM dyn_check_table('app')}), '',
+		"$when: what is carried is what items say");
 	$node->safe_psql('postgres', q{SELECT bt_index_parent_check(indexrelid, true) FROM pg_index WHERE indrelid = 'app'::regclass});
 	check_storage($node, $when);
 }

@@ -19,7 +19,8 @@ diag("seed $seed");
 my $node = PostgreSQL::Test::Cluster->new('shapes');
 $node->init;
 allow_plugin($node);
-$node->append_conf('postgresql.conf', "wal_level = logical\nlog_statement = none\nlog_min_messages = fatal\nautovacuum = off\nfsync = off\nmax_locks_per_transaction = 500");
+$node->append_conf('postgresql.conf', "wal_level = logical\nlog_statement = none\nlog_min_messages = fatal\nautovacuum = off\nfsync = off\n"
+  . "max_locks_per_transaction = 500");
 $node->start;
 $node->safe_psql('postgres', 'CREATE ROLE writer');
 my %stores = (direct => 'on', spi => 'off');
@@ -34,12 +35,15 @@ sub state_of
 {
 	my ($shape) = @_;
 	my $state = "RESET ROLE;\nRESET session_replication_role;\nSELECT * FROM app ORDER BY pk, sk;\nSELECT what FROM audit ORDER BY id;\n"
-	  . "SELECT data FROM pg_logical_slot_get_changes(current_database(), NULL, NULL, 'include-xids', '0') WHERE data ~ '^table $shape\\.'" . (shape_cascades($shape) ? ' ORDER BY data' : '') . ";\n";
+	  . "SELECT data FROM pg_logical_slot_get_changes(current_database(), NULL, NULL, 'include-xids', '0') WHERE data ~ '^table $shape\\.'"
+	  . (shape_cascades($shape) ? ' ORDER BY data' : '') . ";\n";
 	for my $query (shape_checks($shape))
 	{
-		$state .= "SET enable_seqscan = on; SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off;\nCREATE TEMP TABLE by_rows AS $query;\n"
+		$state .= "SET enable_seqscan = on; SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off;\n"
+		  . "CREATE TEMP TABLE by_rows AS $query;\n"
 		  . "SET enable_seqscan = off; SET enable_indexscan = on; SET enable_indexonlyscan = on; SET enable_bitmapscan = on;\nCREATE TEMP TABLE by_index AS $query;\n"
-		  . "SELECT 'only by the index', * FROM (TABLE by_index EXCEPT ALL TABLE by_rows) d;\nSELECT 'only in rows', * FROM (TABLE by_rows EXCEPT ALL TABLE by_index) d;\nDROP TABLE by_rows, by_index;\n";
+		  . "SELECT 'only by the index', * FROM (TABLE by_index EXCEPT ALL TABLE by_rows) d;\n"
+		  . "SELECT 'only in rows', * FROM (TABLE by_rows EXCEPT ALL TABLE by_index) d;\nDROP TABLE by_rows, by_index;\n";
 	}
 	return $state . shape_end($shape) . ";\n";
 }
@@ -79,7 +83,8 @@ my %found;
 for my $shape (@shapes)
 {
 	# tokens of the shapes before, which end after ten minutes, and not at the same time in both databases
-	my $script = "DELETE FROM dynamo_internal.transact_tokens;\n\\set ON_ERROR_STOP on\nSET client_min_messages = warning;\n" . shape_setup($shape) . "\n\\set ON_ERROR_STOP off\nRESET client_min_messages;\n\\set VERBOSITY verbose\n\\set SHOW_CONTEXT never\n";
+	my $script = "DELETE FROM dynamo_internal.transact_tokens;\n\\set ON_ERROR_STOP on\nSET client_min_messages = warning;\n" . shape_setup($shape)
+	  . "\n\\set ON_ERROR_STOP off\nRESET client_min_messages;\n\\set VERBOSITY verbose\n\\set SHOW_CONTEXT never\n";
 	my $n = 0;
 	for my $statements (shape_statements($shape, $seed, $count))
 	{
@@ -93,7 +98,9 @@ for my $shape (@shapes)
 		}
 	}
 	# only a statement is in the context of its error
-	$script .= "\\echo '== store'\nRESET dynamo_table.direct_store;\n\\set SHOW_CONTEXT always\nBEGIN READ ONLY;\nSELECT dyn_put('app', jsonb '{\"pk\": \"p1\", \"sk\": 1, \"P\": \"1\", \"S\": 1, \"Type\": \"E\", \"code\": \"x\"}');\nROLLBACK;\n\\set SHOW_CONTEXT never\n";
+	$script .= "\\echo '== store'\nRESET dynamo_table.direct_store;\n\\set SHOW_CONTEXT always\nBEGIN READ ONLY;\n"
+	  . "SELECT dyn_put('app', jsonb '{\"pk\": \"p1\", \"sk\": 1, \"P\": \"1\", \"S\": 1, \"Type\": \"E\", \"code\": \"x\"}');\nROLLBACK;\n"
+	  . "\\set SHOW_CONTEXT never\n";
 	$script .= "\\echo '== state'\n" . state_of($shape);
 	my %said = map { $_ => answers($_, $script) } sort keys %stores;
 	my %writes = map { $_ => $said{$_} =~ s/^== store\n(.*?)(?=^== )//sm ? ($1 =~ /CONTEXT:.*INSERT INTO/s ? 'spi' : 'direct') : 'none' } keys %said;
@@ -112,7 +119,8 @@ for my $shape (@shapes)
 	my @unexpected = $said{direct} =~ /^(?:ERROR:  (?:XX|42(?!8C9|P07|701)|22(?!012|P02)).*|.*server closed.*)$/mg;
 	is(join("\n", @unexpected), '', "$shape: nothing unexpected");
 	$found{$1}++ while $said{direct} =~ /^ERROR:  (\w+)/mg;
-	note("$shape: " . (() = $said{direct} =~ /^== /mg) . ' statements, ' . (() = $said{direct} =~ /^ERROR:/mg) . ' errors, ' . (() = $said{direct} =~ /^ERROR:  25P02/mg) . ' of them after another');
+	note("$shape: " . (() = $said{direct} =~ /^== /mg) . ' statements, ' . (() = $said{direct} =~ /^ERROR:/mg) . ' errors, '
+	  . (() = $said{direct} =~ /^ERROR:  25P02/mg) . ' of them after another');
 }
 check_storage($node, $_, $_) for sort keys %stores;
 note('errors: ' . join(', ', map { "$_ $found{$_}" } sort keys %found));

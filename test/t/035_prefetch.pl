@@ -30,7 +30,8 @@ $node->safe_psql('postgres', q{
 		'kind', i / 200 % 10, 'note', repeat('x', 200))::dyn_item FROM generate_series(0, 19999) i ORDER BY i;
 	VACUUM (ANALYZE) app});
 my $pages = $node->safe_psql('postgres', q{SELECT pg_relation_size('app') / 8192});
-is($node->safe_psql('postgres', q{SELECT count(DISTINCT (ctid::text::point)[0]) FROM app WHERE (item::jsonb)->>'g' = 'g7'}), '100', 'a page for each item of a group');
+is($node->safe_psql('postgres', q{SELECT count(DISTINCT (ctid::text::point)[0]) FROM app WHERE (item::jsonb)->>'g' = 'g7'}), '100',
+	'a page for each item of a group');
 
 # Runs a query in a new session of a server that has restarted, and again, and by statements.  Tells the items, of the first
 # run the pages asked for, the waits for pages of the table and the pages of indexes, and what was asked for by the second.
@@ -115,7 +116,8 @@ cmp_ok($told->{waits}, '<=', $pages * 0.3, 'waits for few');
 # reads of an index alone that have to look at rows, since nothing has marked their pages as visible to all
 $node->safe_psql('postgres', q{
 	SELECT dyn_create_table('keys', 'pk S', 'sk S', global_indexes => '{"ByGroup": {"partition_key": "g S", "sort_key": "h S", "projection": "KEYS_ONLY"}}');
-	SELECT dyn_create_table('carried', 'pk S', 'sk S', global_indexes => '{"ByGroup": {"partition_key": "g S", "sort_key": "h S", "projection": "INCLUDE", "non_key_attributes": ["note"], "covering": true}}');
+	SELECT dyn_create_table('carried', 'pk S', 'sk S',
+		global_indexes => '{"ByGroup": {"partition_key": "g S", "sort_key": "h S", "projection": "INCLUDE", "non_key_attributes": ["note"], "covering": true}}');
 	INSERT INTO keys (item) SELECT item FROM app ORDER BY pk, sk;
 	INSERT INTO carried (item) SELECT item FROM app ORDER BY pk, sk});
 for my $table ('keys', 'carried')

@@ -19,7 +19,8 @@ $node->safe_psql('postgres', q{
 	SELECT dyn_create_table('app', 'pk S', 'sk N');
 	CREATE FUNCTION key(k int) RETURNS dyn_item IMMUTABLE LANGUAGE sql AS $$ SELECT jsonb_build_object('pk', 'p' || k % 50, 'sk', k)::dyn_item $$;
 	CREATE FUNCTION item(k int, v int) RETURNS dyn_item IMMUTABLE LANGUAGE sql AS $$
-		SELECT (key(k)::jsonb || jsonb_build_object('n', v, 'pad', CASE WHEN v % 2 = 0 THEN repeat('pad', v * 30) ELSE (SELECT string_agg(md5(v || '/' || i), '') FROM generate_series(1, v) i) END)
+		SELECT (key(k)::jsonb || jsonb_build_object('n', v, 'pad', CASE WHEN v % 2 = 0 THEN repeat('pad', v * 30)
+			ELSE (SELECT string_agg(md5(v || '/' || i), '') FROM generate_series(1, v) i) END)
 			|| CASE WHEN v % 5 > 0 THEN jsonb_build_object('g', 'g' || v % 7) ELSE '{}' END)::dyn_item $$;
 	INSERT INTO app (item) SELECT item(k, k % 60) FROM generate_series(1, 1500) k});
 
@@ -49,14 +50,16 @@ sub end
 sub status
 {
 	my ($index) = @_;
-	return value(qq{SELECT i ->> 'IndexStatus' FROM jsonb_array_elements(dyn_describe_table('app') -> 'GlobalSecondaryIndexes') i WHERE i ->> 'IndexName' = '$index'});
+	return value(qq{SELECT i ->> 'IndexStatus' FROM jsonb_array_elements(dyn_describe_table('app') -> 'GlobalSecondaryIndexes') i
+		WHERE i ->> 'IndexName' = '$index'});
 }
 
 # The definition that the table has, without its status.
 sub definition
 {
 	my ($index) = @_;
-	return value(qq{SELECT (substring(pg_get_triggerdef(oid) FROM '(\\{"name": "$index".*?\\})''')::jsonb - 'status')::text FROM pg_trigger WHERE tgrelid = 'app'::regclass AND tgname = '~dynamo_keys'});
+	return value(qq{SELECT (substring(pg_get_triggerdef(oid) FROM '(\\{"name": "$index".*?\\})''')::jsonb - 'status')::text FROM pg_trigger
+		WHERE tgrelid = 'app'::regclass AND tgname = '~dynamo_keys'});
 }
 
 # By both stores the index has, of the items with its keys, what it projects; and nothing else is wrong.
@@ -69,7 +72,8 @@ sub check_index
 	{
 		is(value(qq{SET dynamo_table.direct_store = $direct;
 			WITH entries AS MATERIALIZED (SELECT i::text FROM dyn_scan('app', '$index') i), expected AS MATERIALIZED (SELECT ($part)::text FROM app WHERE $condition)
-			SELECT count(*) FROM ((TABLE entries EXCEPT ALL TABLE expected) UNION ALL (TABLE expected EXCEPT ALL TABLE entries)) d}), '0', "$name: entries are what the rows have, direct_store = $direct");
+			SELECT count(*) FROM ((TABLE entries EXCEPT ALL TABLE expected) UNION ALL (TABLE expected EXCEPT ALL TABLE entries)) d}), '0',
+				"$name: entries are what the rows have, direct_store = $direct");
 	}
 	check_table($name);
 }
@@ -82,7 +86,8 @@ sub check_table
 	is(value(q{SELECT count(*) FROM pg_index WHERE indrelid = 'app'::regclass AND NOT indisvalid}), 0, "$name: nothing is half built");
 }
 
-my $worker = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND wait_event = 'virtualxid' AND query LIKE 'CREATE INDEX CONCURRENTLY%'};
+my $worker = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND wait_event = 'virtualxid'
+	AND query LIKE 'CREATE INDEX CONCURRENTLY%'};
 
 # Interrupted while another session's snapshot holds up the build; the call that is advised goes on, in a session with other settings.
 my %ways = (
@@ -93,7 +98,8 @@ for my $made (
 	[ 'Chosen', q{'g S', 'n N', covering => true}, q{item ? 'g'}, '', 'cancel', '"covering": "column"' ],
 	[ 'Column', q{'g S', 'n N', covering => true}, q{item ? 'g'}, '', 'kill of the session', '"covering": "column"' ],
 	[ 'Second', q{'g S', covering => true}, q{item ? 'g'}, '', 'end of the worker', '"covering": "column"' ],
-	[ 'Part', q{'n N', projection => 'INCLUDE', non_key_attributes => ARRAY['g', 'it''s'], covering => true}, 'true', q{'pk', 'sk', 'n', 'g'}, 'cancel', '"covering": "column"' ])
+	[ 'Part', q{'n N', projection => 'INCLUDE', non_key_attributes => ARRAY['g', 'it''s'], covering => true}, 'true', q{'pk', 'sk', 'n', 'g'}, 'cancel',
+		'"covering": "column"' ])
 {
 	my ($index, $arguments, $condition, $part, $way, $settled) = @$made;
 	my $name = "$index, $way";
@@ -152,12 +158,17 @@ value(q{CALL dyn_create_index('app', 'Column', 'g S', 'n N', covering => true)})
 like($err, qr/NOTICE:  index "Second" of table "app" is active.*Items filled in: \d+\. /s, 'says how many items were filled in');
 value(q{REINDEX INDEX CONCURRENTLY "app_Column"});
 value(q{REINDEX INDEX CONCURRENTLY "app_Second"});
-value(q{SET dynamo_table.covering_indexes = on; SELECT dyn_request('UpdateTable', '{"TableName": "app", "AttributeDefinitions": [{"AttributeName": "g", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "N"}], "GlobalSecondaryIndexUpdates": [
-	{"Create": {"IndexName": "Asked", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}], "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["pad"]}}}]}')});
-wait_for($node, q{SELECT count(*) > 0 FROM jsonb_array_elements(dyn_describe_table('app') -> 'GlobalSecondaryIndexes') i WHERE i ->> 'IndexName' = 'Asked' AND i ->> 'IndexStatus' = 'ACTIVE'});
+value(q{SET dynamo_table.covering_indexes = on; SELECT dyn_request('UpdateTable',
+	'{"TableName": "app", "AttributeDefinitions": [{"AttributeName": "g", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "N"}],
+	"GlobalSecondaryIndexUpdates": [
+	{"Create": {"IndexName": "Asked", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+		"Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["pad"]}}}]}')});
+wait_for($node, q{SELECT count(*) > 0 FROM jsonb_array_elements(dyn_describe_table('app') -> 'GlobalSecondaryIndexes') i WHERE i ->> 'IndexName' = 'Asked'
+	AND i ->> 'IndexStatus' = 'ACTIVE'});
 like(definition('Asked'), qr/"covering": "column"/, 'UpdateTable makes covering indexes if it is told to');
 ok(defined finish_load($writers), 'no writer failed') or diag($writers->{err});
-my @indexes = ([ 'Chosen', q{item ? 'g' AND item ? 'n'}, '' ], [ 'Column', q{item ? 'g' AND item ? 'n'}, '' ], [ 'Second', q{item ? 'g'}, '' ], [ 'Part', q{item ? 'n'}, q{'pk', 'sk', 'n', 'g'} ], [ 'Asked', q{item ? 'g'}, q{'pk', 'sk', 'g', 'pad'} ]);
+my @indexes = ([ 'Chosen', q{item ? 'g' AND item ? 'n'}, '' ], [ 'Column', q{item ? 'g' AND item ? 'n'}, '' ], [ 'Second', q{item ? 'g'}, '' ],
+	[ 'Part', q{item ? 'n'}, q{'pk', 'sk', 'n', 'g'} ], [ 'Asked', q{item ? 'g'}, q{'pk', 'sk', 'g', 'pad'} ]);
 check_index('written meanwhile', @$_) for @indexes;
 
 # The server ends while writers and a build are at work.
@@ -181,7 +192,8 @@ value(q{SELECT dyn_request('UpdateTable', '{"TableName": "app", "GlobalSecondary
 wait_for($node, q{SELECT dyn_describe_table('app')::text !~ 'Asked'});
 value("CALL dyn_drop_index('app', '$_')") for qw(Chosen Column Second Part);
 check_table('without indexes');
-is(value(q{SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'app'::regclass AND attnum > 0 AND NOT attisdropped}), 'item pk sk', 'no column is left');
+is(value(q{SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'app'::regclass AND attnum > 0 AND NOT attisdropped}),
+	'item pk sk', 'no column is left');
 check_storage($node, 'at the end');
 $node->stop;
 done_testing();

@@ -15,7 +15,8 @@ $node->safe_psql('postgres', q{
 	CREATE EXTENSION dynamo_table;
 	SELECT dyn_create_table('app', 'id S');
 	CREATE FUNCTION due(name text, n int) RETURNS void LANGUAGE sql AS $$
-		INSERT INTO app (item) SELECT jsonb_build_object('id', name || i, 'pad', repeat('x', 300), 'expires', floor(extract(epoch FROM clock_timestamp())) - 1 - i) FROM generate_series(1, n) i $$});
+		INSERT INTO app (item) SELECT jsonb_build_object('id', name || i, 'pad', repeat('x', 300), 'expires', floor(extract(epoch FROM clock_timestamp())) - 1 - i)
+			FROM generate_series(1, n) i $$});
 
 sub value
 {
@@ -33,7 +34,8 @@ my $oid = value("SELECT 'app'::regclass::oid");
 # What a statement's transactions did to the table, a letter for each change, and the marks.
 sub changes
 {
-	my $changes = value(q{SELECT string_agg(CASE WHEN data LIKE 'message:%' THEN '[' || substring(data FROM 'content:(\w+ \w+ \d+)') || ']' WHEN data = 'BEGIN' THEN '(' WHEN data = 'COMMIT' THEN ')'
+	my $changes = value(q{SELECT string_agg(CASE WHEN data LIKE 'message:%' THEN '[' || substring(data FROM 'content:(\w+ \w+ \d+)') || ']'
+		WHEN data = 'BEGIN' THEN '(' WHEN data = 'COMMIT' THEN ')'
 		ELSE substring(data FROM 'table (?:public\.)?([\w.]+: [A-Z])') || ';' END, '') FROM pg_logical_slot_get_changes('slot', NULL, NULL, 'include-xids', '0')});
 	$changes =~ s/\(\)//g;
 	return $changes;
@@ -141,7 +143,8 @@ my $dump = $node->basedir . '/dump.sql';
 $node->command_ok([ 'pg_dump', '-f', $dump, '-d', $node->connstr('postgres') ], 'dump');
 value('CREATE DATABASE restored');
 $node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', $dump, '-d', $node->connstr('restored') ], 'restore');
-is($node->safe_psql('restored', 'SELECT attribute, status, hide_expired, due_items, last_sweep, deleted FROM dyn_ttl_tables'), 'expires|ENABLED|t|10||0', 'the restored table knows its attribute, and begins anew');
+is($node->safe_psql('restored', 'SELECT attribute, status, hide_expired, due_items, last_sweep, deleted FROM dyn_ttl_tables'), 'expires|ENABLED|t|10||0',
+	'the restored table knows its attribute, and begins anew');
 is($node->safe_psql('restored', 'CALL dyn_sweep_ttl()'), 10, 'and items expire there');
 is(value('SELECT count(*) FROM app'), 10, 'but not here');
 

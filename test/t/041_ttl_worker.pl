@@ -42,7 +42,8 @@ sub create_table
 sub add_due
 {
 	my ($name, $items, $dbname) = @_;
-	value(qq{INSERT INTO "$name" (item) SELECT jsonb_build_object('id', gen_random_uuid(), 'expires', floor(extract(epoch FROM clock_timestamp())) - 1 - i % 1000) FROM generate_series(1, $items) i}, $dbname);
+	value(qq{INSERT INTO "$name" (item) SELECT jsonb_build_object('id', gen_random_uuid(), 'expires',
+		floor(extract(epoch FROM clock_timestamp())) - 1 - i % 1000) FROM generate_series(1, $items) i}, $dbname);
 }
 
 sub create_database
@@ -64,7 +65,8 @@ sub slow_down
 sub wait_for_sweep
 {
 	my ($name, $dbname) = @_;
-	wait_for($node, "SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'dynamo_table ttl worker' AND datname = '$dbname' AND state = 'active' AND query = 'sweeping expired items of public.$name'");
+	wait_for($node, "SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'dynamo_table ttl worker' AND datname = '$dbname' AND state = 'active'
+		AND query = 'sweeping expired items of public.$name'");
 }
 
 sub wait_until_empty
@@ -78,7 +80,8 @@ value(q{CREATE EXTENSION dynamo_table;
 
 # The launcher, which is in no database
 wait_for($node, q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'dynamo_table launcher'});
-is(value(q{SELECT application_name, datname IS NULL FROM pg_stat_activity WHERE backend_type = 'dynamo_table launcher'}), 'dynamo_table launcher|t', 'the launcher');
+is(value(q{SELECT application_name, datname IS NULL FROM pg_stat_activity WHERE backend_type = 'dynamo_table launcher'}), 'dynamo_table launcher|t',
+	'the launcher');
 
 # What expires goes, and nothing else; dyn_enable_ttl() says nothing
 value(q{SELECT dyn_create_table('app', 'id S')});
@@ -89,7 +92,8 @@ add_due('app', 5000);
 wait_for($node, q{SELECT count(*) = 2 FROM app});
 is(value(q{SELECT string_agg(id, ' ' ORDER BY id) FROM app}), 'later never', 'what has not expired stays');
 wait_for($node, q{SELECT deleted = 5000 FROM dyn_ttl_tables WHERE relation = 'app'::regclass});
-is(value(q{SELECT due_items, errors, retry_at IS NULL, last_sweep > now() - interval '1 h' FROM dyn_ttl_tables WHERE relation = 'app'::regclass}), '0|0|t|t', 'the status');
+is(value(q{SELECT due_items, errors, retry_at IS NULL, last_sweep > now() - interval '1 h' FROM dyn_ttl_tables WHERE relation = 'app'::regclass}), '0|0|t|t',
+	'the status');
 wait_for($node, q{SELECT n_tup_del = 5000 FROM pg_stat_user_tables WHERE relname = 'app'});
 
 # Databases that had nothing are told of: by a call, and when a worker has finished what a transaction began; one that is new, and one with an odd name
@@ -125,7 +129,8 @@ value(q{
 	CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS $$
 	BEGIN
 	  INSERT INTO public.seen VALUES (TG_NAME, current_user), (TG_NAME || ' path', current_setting('search_path'));
-	  PERFORM public.try('SET ROLE postgres'), public.try('SET SESSION AUTHORIZATION postgres'), public.try('RESET ROLE'), public.try('RESET SESSION AUTHORIZATION'),
+	  PERFORM public.try('SET ROLE postgres'), public.try('SET SESSION AUTHORIZATION postgres'), public.try('RESET ROLE'),
+	  	public.try('RESET SESSION AUTHORIZATION'),
 		public.try('ALTER ROLE owner SUPERUSER'), public.try('CREATE TEMP TABLE t ()'), public.try('SET search_path = public');
 	  RETURN OLD;
 	END $$});
@@ -149,11 +154,15 @@ value(q{CREATE TRIGGER object BEFORE DELETE ON failing FOR EACH ROW EXECUTE FUNC
 add_due('failing', 10);
 add_due('own', 10);
 wait_for($node, q{SELECT min(errors) >= 2 FROM dyn_ttl_tables WHERE relation IN ('failing'::regclass, 'own'::regclass)});
-is(value(q{SELECT bool_and(retry_at = swept + 2 ^ (failures - 1) * interval '1 s') FROM dynamo_internal.ttl_sweeps WHERE failures > 0}), 't', 'the second time later than the first');
-is(value(q{SELECT relation, last_error FROM dyn_ttl_tables WHERE errors > 0 ORDER BY relation::text}), join("\n", 'failing|not this one', 'own|permission denied for table own'), 'the status says why');
+is(value(q{SELECT bool_and(retry_at = swept + 2 ^ (failures - 1) * interval '1 s') FROM dynamo_internal.ttl_sweeps WHERE failures > 0}), 't',
+	'the second time later than the first');
+is(value(q{SELECT relation, last_error FROM dyn_ttl_tables WHERE errors > 0 ORDER BY relation::text}),
+	join("\n", 'failing|not this one', 'own|permission denied for table own'), 'the status says why');
 my $log = slurp_file($node->logfile);
 my $log_before;
-like($log, qr/WARNING:  expired items of table "public.failing" cannot be removed: not this one\n.*DETAIL:  It is needed.\n.*CONTEXT:  background worker in database "postgres"/, 'and so does the log');
+like($log,
+	qr/WARNING:  expired items of table "public.failing" cannot be removed: not this one\n.*DETAIL:  It is needed.\n.*CONTEXT:  background worker in database "postgres"/,
+	'and so does the log');
 add_due('app', 10);
 wait_for($node, q{SELECT count(*) = 2 FROM app});
 is(value('SELECT count(*) FROM failing'), '10', 'the other table goes on');
@@ -184,7 +193,8 @@ value(q{
 	END $$;
 	CREATE TRIGGER stay BEFORE DELETE ON stubborn FOR EACH ROW EXECUTE FUNCTION stay()});
 add_due('stubborn', 1);
-wait_for($node, q{SELECT last_error = 'the background worker ended before its sweep' AND retry_at IS NOT NULL FROM dyn_ttl_tables WHERE relation = 'stubborn'::regclass});
+wait_for($node, q{SELECT last_error = 'the background worker ended before its sweep' AND retry_at IS NOT NULL FROM dyn_ttl_tables
+	WHERE relation = 'stubborn'::regclass});
 add_due('app', 10);
 wait_for($node, q{SELECT count(*) = 2 FROM app});
 pass('a table that holds its worker does not hold the others');
@@ -238,7 +248,8 @@ pass('the others go on');
 # A database with default_transaction_read_only, and one without the extension any more
 value('ALTER DATABASE second SET default_transaction_read_only = on');
 value(q{SET default_transaction_read_only = off;
-	INSERT INTO app (item) VALUES ('{"id":"due","expires":1}'::jsonb), (jsonb_build_object('id', 'x', 'expires', floor(extract(epoch FROM clock_timestamp())) - 1))}, 'second');
+	INSERT INTO app (item) VALUES ('{"id":"due","expires":1}'::jsonb),
+		(jsonb_build_object('id', 'x', 'expires', floor(extract(epoch FROM clock_timestamp())) - 1))}, 'second');
 $node->restart;
 add_due('app', 10);
 wait_for($node, q{SELECT count(*) = 2 FROM app});

@@ -8,7 +8,8 @@ use Test::More;
 use DynamoTable;
 
 my $workers = q{SELECT count(*) FROM pg_stat_activity WHERE backend_type LIKE 'dynamo_table%'};
-my $add_due = q{INSERT INTO app (item) SELECT jsonb_build_object('id', gen_random_uuid(), 'expires', floor(extract(epoch FROM clock_timestamp())) - 1 - i % 1000)};
+my $add_due = q{INSERT INTO app (item) SELECT jsonb_build_object('id', gen_random_uuid(), 'expires',
+	floor(extract(epoch FROM clock_timestamp())) - 1 - i % 1000)};
 my $node;
 
 sub value
@@ -147,7 +148,8 @@ $node->stop;
 $node->append_conf('postgresql.conf', 'max_worker_processes = 0');
 $node->start;
 my (undef, undef, $told) = $node->psql('postgres', q{SELECT dyn_create_table('none', 'k S'); CALL dyn_enable_ttl('none', 'expires')});
-like($told, qr/NOTICE:  expired items of table "none" are removed by dyn_sweep_ttl only\nHINT:  The launcher of background workers does not run/, 'without a launcher: a notice');
+like($told, qr/NOTICE:  expired items of table "none" are removed by dyn_sweep_ttl only\nHINT:  The launcher of background workers does not run/,
+	'without a launcher: a notice');
 $node->stop;
 
 # Without preloading nothing runs, and the procedure does it

@@ -38,8 +38,10 @@ value("SELECT dyn_put('app', '{\"id\":{\"S\":\"1\"},\"v\":{\"S\":\"ä\"}}'), dyn
 value("SELECT dyn_put('app', '{\"id\":{\"S\":\"not here\"}}')", 'other');
 my $records = value("SELECT data FROM pg_logical_slot_get_changes('slot', NULL, NULL)");
 is(plainly($records),
-	'{"eventName":"INSERT","dynamodb":{"Keys":{"id":{"S":"1"}},"NewImage":{"id":{"S":"1"},"v":{"S":"ä"}},"SizeBytes":9,"StreamViewType":"NEW_AND_OLD_IMAGES"},"eventSourceARN":"arn:aws:dynamodb:local:000000000000:table/app"}' . "\n"
-	  . '{"eventName":"INSERT","dynamodb":{"Keys":{"id":{"S":"2"}},"NewImage":{"id":{"S":"2"}},"SizeBytes":6,"StreamViewType":"NEW_AND_OLD_IMAGES"},"eventSourceARN":"arn:aws:dynamodb:local:000000000000:table/app"}',
+	'{"eventName":"INSERT","dynamodb":{"Keys":{"id":{"S":"1"}},"NewImage":{"id":{"S":"1"},"v":{"S":"ä"}},"SizeBytes":9,'
+	  . '"StreamViewType":"NEW_AND_OLD_IMAGES"},"eventSourceARN":"arn:aws:dynamodb:local:000000000000:table/app"}' . "\n"
+	  . '{"eventName":"INSERT","dynamodb":{"Keys":{"id":{"S":"2"}},"NewImage":{"id":{"S":"2"}},"SizeBytes":6,'
+	  . '"StreamViewType":"NEW_AND_OLD_IMAGES"},"eventSourceARN":"arn:aws:dynamodb:local:000000000000:table/app"}',
 	'records of this database, none of the other');
 
 # pg_recvlogical: the same bytes, whatever the client's encoding is said to be.
@@ -83,7 +85,8 @@ is(value("SELECT count(*) FROM pg_logical_slot_peek_changes('large', NULL, NULL)
 sub peak
 {
 	my ($slot) = @_;
-	return (split /\n/, value("SELECT count(*) FROM pg_logical_slot_peek_changes('$slot', NULL, NULL); SELECT substring(pg_read_file('/proc/self/status') FROM 'VmHWM:\\s+(\\d+) kB')"))[1];
+	return (split /\n/, value("SELECT count(*) FROM pg_logical_slot_peek_changes('$slot', NULL, NULL);
+		SELECT substring(pg_read_file('/proc/self/status') FROM 'VmHWM:\\s+(\\d+) kB')"))[1];
 }
 my ($little, $much) = (peak('crash'), peak('large'));
 cmp_ok($much - $little, '<', 25_000, "it took $much kB, and $little kB when there was little");
@@ -112,7 +115,8 @@ $node->stop('immediate');
 $node->start;
 value("SELECT count(*) FROM pg_logical_slot_get_changes('crash', NULL, NULL)");
 value("COMMIT PREPARED 'p'");
-like(value("SELECT data FROM pg_logical_slot_get_changes('crash', NULL, NULL)"), qr/^\{"eventID":"\w+","eventName":"INSERT",[^\n]*"Keys":\{"id":\{"S":"prepared"\}\}[^\n]*$/,
+like(value("SELECT data FROM pg_logical_slot_get_changes('crash', NULL, NULL)"),
+	qr/^\{"eventID":"\w+","eventName":"INSERT",[^\n]*"Keys":\{"id":\{"S":"prepared"\}\}[^\n]*$/,
 	'what was prepared before a crash and committed after it has its record then');
 
 # A role that may decode and no more reads no secret, and its marks are none; slots need no rights on tables.
@@ -141,7 +145,8 @@ SKIP:
 		return $standby->safe_psql('postgres', q{SELECT count(*) FROM pg_replication_slots WHERE slot_name = 'standby' AND confirmed_flush_lsn IS NOT NULL});
 	});
 	$create->finish;
-	value("SELECT dyn_transact('[{\"Delete\":{\"TableName\":\"app\",\"Key\":{\"id\":{\"S\":\"none\"}}}}, {\"Put\":{\"TableName\":\"app\",\"Item\":{\"id\":{\"S\":\"streamed\"}}}}]')");
+	value("SELECT dyn_transact('[{\"Delete\":{\"TableName\":\"app\",\"Key\":{\"id\":{\"S\":\"none\"}}}},
+		{\"Put\":{\"TableName\":\"app\",\"Item\":{\"id\":{\"S\":\"streamed\"}}}}]')");
 	$node->wait_for_replay_catchup($standby);
 	like($standby->safe_psql('postgres', "SELECT data FROM pg_logical_slot_get_changes('standby', NULL, NULL)"), qr/^[^\n]*"INSERT"[^\n]*streamed[^\n]*$/,
 		'a standby decodes, and reads the marks');
@@ -153,8 +158,10 @@ SKIP:
 # The past with the extension dropped since, and another in its place: its marks cannot be read, its tables can.
 value("SELECT dyn_put('app', '{\"id\":{\"S\":\"last\"}}'); SELECT dyn_transact('[{\"Delete\":{\"TableName\":\"app\",\"Key\":{\"id\":{\"S\":\"none\"}}}}]')");
 value('DROP EXTENSION dynamo_table CASCADE; CREATE EXTENSION dynamo_table');
-value("SELECT dyn_create_table('app', 'id S'); SELECT dyn_put('app', '{\"id\":{\"S\":\"new\"}}'); SELECT dyn_transact('[{\"Delete\":{\"TableName\":\"app\",\"Key\":{\"id\":{\"S\":\"none\"}}}}]')");
-is(value(q{SELECT string_agg((data::json ->> 'eventName') || ' ' || (data::json #>> '{dynamodb,Keys,id,S}'), ', ') FROM pg_logical_slot_get_changes('crash', NULL, NULL)}),
+value("SELECT dyn_create_table('app', 'id S'); SELECT dyn_put('app', '{\"id\":{\"S\":\"new\"}}');
+	SELECT dyn_transact('[{\"Delete\":{\"TableName\":\"app\",\"Key\":{\"id\":{\"S\":\"none\"}}}}]')");
+is(value(q{SELECT string_agg((data::json ->> 'eventName') || ' ' || (data::json #>> '{dynamodb,Keys,id,S}'), ', ')
+	FROM pg_logical_slot_get_changes('crash', NULL, NULL)}),
 	'INSERT last, REMOVE none, INSERT new', 'the time before another extension of that name can be decoded');
 
 # The secret's table is rewritten; a copy of the database has it too.
@@ -163,8 +170,11 @@ value('VACUUM FULL dynamo_internal.stream_secret');
 value("SELECT dyn_transact('[{\"Delete\":{\"TableName\":\"app\",\"Key\":{\"id\":{\"S\":\"none\"}}}}]')");
 is(value("SELECT count(*) FROM pg_logical_slot_get_changes('crash', NULL, NULL)"), 0, 'marks from before and after a rewrite of the secret are read');
 value('CREATE DATABASE copy TEMPLATE postgres', 'other');
-value("SELECT pg_create_logical_replication_slot('copy', 'dynamo_table'); SELECT dyn_transact('[{\"Delete\":{\"TableName\":\"app\",\"Key\":{\"id\":{\"S\":\"none\"}}}}, {\"Put\":{\"TableName\":\"app\",\"Item\":{\"id\":{\"S\":\"copied\"}}}}]')", 'copy');
-like(value("SELECT data FROM pg_logical_slot_get_changes('copy', NULL, NULL)", 'copy'), qr/^[^\n]*"INSERT"[^\n]*copied[^\n]*$/, 'a copy of a database signs and reads its marks');
+value("SELECT pg_create_logical_replication_slot('copy', 'dynamo_table');
+	SELECT dyn_transact('[{\"Delete\":{\"TableName\":\"app\",\"Key\":{\"id\":{\"S\":\"none\"}}}},
+	{\"Put\":{\"TableName\":\"app\",\"Item\":{\"id\":{\"S\":\"copied\"}}}}]')", 'copy');
+like(value("SELECT data FROM pg_logical_slot_get_changes('copy', NULL, NULL)", 'copy'), qr/^[^\n]*"INSERT"[^\n]*copied[^\n]*$/,
+	'a copy of a database signs and reads its marks');
 
 # A dump has none of it, and what is restored has another.
 my $dump = $node->basedir . '/dump.sql';
@@ -172,13 +182,15 @@ $node->run_log(['pg_dump', '-d', $node->connstr('postgres'), '-f', $dump]);
 unlike(slurp_file($dump), qr/dynamo_internal.stream_secret/, 'a dump has no secret');
 value('CREATE DATABASE restored');
 $node->run_log(['psql', '-q', '-d', $node->connstr('restored'), '-f', $dump]);
-cmp_ok(value('SELECT md5(secret) FROM dynamo_internal.stream_secret', 'restored'), 'ne', value('SELECT md5(secret) FROM dynamo_internal.stream_secret'), 'a restored database has its own');
+cmp_ok(value('SELECT md5(secret) FROM dynamo_internal.stream_secret', 'restored'), 'ne', value('SELECT md5(secret) FROM dynamo_internal.stream_secret'),
+	'a restored database has its own');
 
 # Below wal_level = logical nothing is marked, and nothing has to be read for it.
 value("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE database = 'postgres'");
 value("SELECT pg_drop_replication_slot('copy')", 'copy');
 value('DELETE FROM dynamo_internal.stream_secret');
-cmp_ok(scalar($node->psql('postgres', "SELECT dyn_transact('[{\"Delete\":{\"TableName\":\"app\",\"Key\":{\"id\":{\"S\":\"none\"}}}}]')")), '!=', 0, 'without a secret what has to be marked fails');
+cmp_ok(scalar($node->psql('postgres', "SELECT dyn_transact('[{\"Delete\":{\"TableName\":\"app\",\"Key\":{\"id\":{\"S\":\"none\"}}}}]')")), '!=', 0,
+	'without a secret what has to be marked fails');
 $node->append_conf('postgresql.conf', 'wal_level = replica');
 $node->restart;
 value("SELECT dyn_transact('[{\"Delete\":{\"TableName\":\"app\",\"Key\":{\"id\":{\"S\":\"none\"}}}}]')");

@@ -78,7 +78,8 @@ SKIP:
 	skip 'this minor lets any library be an output plugin', 3
 	  unless value("SELECT current_setting('output_plugin_libraries', true) IS NOT NULL") eq 't';
 	is(state(), 'plugin not allowed', 'plugin not allowed');
-	like(says('CALL dyn_setup_streams()'), qr/ERROR:  55000: library "dynamo_table" may not be used as an output plugin\nHINT:.*"output_plugin_libraries"/, 'setup needs the plugin');
+	like(says('CALL dyn_setup_streams()'), qr/ERROR:  55000: library "dynamo_table" may not be used as an output plugin\nHINT:.*"output_plugin_libraries"/,
+		'setup needs the plugin');
 	is(value('SET output_plugin_libraries = \'pgoutput\', \'dynamo_table\', \'x\'; SELECT state FROM dyn_stream_slots'), 'not set up', 'a list');
 }
 if (allow_plugin($node))
@@ -90,7 +91,8 @@ is(state(), 'not set up', 'not set up');
 like(says('BEGIN; CALL dyn_setup_streams(); COMMIT'), qr/ERROR:  25001: dyn_setup_streams cannot run inside a transaction block/, 'not in a transaction block');
 like(says("BEGIN; CALL dyn_${_}_streams()"), qr/ERROR:  25001: dyn_${_}_streams cannot/, "nor $_") for ('reset', 'teardown');
 like(says('SET default_transaction_read_only = on; CALL dyn_setup_streams()'), qr/ERROR:  25006/, 'not read-only');
-like(says('SET ROLE nobody; CALL dyn_setup_streams()'), qr/ERROR:  42501: permission denied for procedure dyn_setup_streams\nDETAIL:  It is for roles with the REPLICATION/, 'not without REPLICATION');
+like(says('SET ROLE nobody; CALL dyn_setup_streams()'),
+	qr/ERROR:  42501: permission denied for procedure dyn_setup_streams\nDETAIL:  It is for roles with the REPLICATION/, 'not without REPLICATION');
 if ($version < 170000)
 {
 	like(says('CALL dyn_setup_streams(failover => true)'), qr/ERROR:  0A000: failover slots need PostgreSQL 17\nHINT/, 'no failover slots here');
@@ -107,7 +109,8 @@ else
 	value('CALL dyn_reset_streams()');
 	is(value('SELECT failover FROM dyn_stream_slots'), 't', 'which stays one');
 	value('CALL dyn_teardown_streams(); CALL dyn_setup_streams()');
-	like(says('CALL dyn_setup_streams(failover => true)'), qr/ERROR:  55000: replication slot "dynamo_table_\d+" is there already, and not for failover/, 'it is not changed');
+	like(says('CALL dyn_setup_streams(failover => true)'), qr/ERROR:  55000: replication slot "dynamo_table_\d+" is there already, and not for failover/,
+		'it is not changed');
 	value('CALL dyn_teardown_streams()');
 }
 value("SELECT pg_create_physical_replication_slot('physical' || i) FROM generate_series(1, 4) i");
@@ -118,7 +121,8 @@ value("SELECT pg_drop_replication_slot('physical' || i) FROM generate_series(1, 
 # Set up, by a role that owns nothing; twice; begun and not ended.
 is(says('SET ROLE replicator; SET dynamo_table.direct_store = on; CALL dyn_setup_streams()') =~ /ERROR/, '', 'set up');
 is(state(), 'ready', 'ready');
-is(value('SELECT count(*) FROM dynamo_internal.stream_gaps, dyn_stream_slots WHERE after_lsn = \'0/0\' AND before_lsn = confirmed_lsn AND confirmed_lsn = collected_lsn'), '1', 'what was before is a gap');
+is(value('SELECT count(*) FROM dynamo_internal.stream_gaps, dyn_stream_slots WHERE after_lsn = \'0/0\' AND before_lsn = confirmed_lsn
+	AND confirmed_lsn = collected_lsn'), '1', 'what was before is a gap');
 like(says('CALL dyn_setup_streams()'), qr/NOTICE:  00000: change streams are set up already/, 'once is enough');
 is(gaps(), '1', 'which changes nothing');
 value('DELETE FROM dynamo_internal.stream_state');
@@ -134,13 +138,15 @@ is(value('SELECT count(*) FROM pg_replication_slots') . gaps(), '00', 'or goes b
 value('CALL dyn_setup_streams()');
 my $session = $node->background_psql('postgres');
 $session->query_safe(q{BEGIN; SELECT dyn_enable_stream('app', 'KEYS_ONLY')});
-like(says("CALL dyn_${_}_streams()"), qr/ERROR:  YD009: change streams are being set up, enabled/, "$_ keeps off who enables") for ('setup', 'reset', 'teardown');
+like(says("CALL dyn_${_}_streams()"), qr/ERROR:  YD009: change streams are being set up, enabled/, "$_ keeps off who enables")
+  for ('setup', 'reset', 'teardown');
 value(q{SELECT dyn_enable_stream('other', 'KEYS_ONLY'); SELECT dyn_disable_stream('other')});
 $session->query_safe('ROLLBACK');
 value('CALL dyn_teardown_streams()');
 $session->query_safe(q{BEGIN; INSERT INTO other (item) VALUES ('{"pk":{"S":"before"}}')});
 like(says("SET statement_timeout = '200ms'; CALL dyn_setup_streams()"), qr/ERROR:  57014/, 'who waits can be cancelled');
-is(value('SELECT count(*) FROM pg_replication_slots') . value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") . state(), '00not set up', 'and leaves nothing');
+is(value('SELECT count(*) FROM pg_replication_slots') . value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") . state(), '00not set up',
+	'and leaves nothing');
 my $setup = IPC::Run::start([ 'psql', '-X', '-d', $node->connstr('postgres'), '-c', 'CALL dyn_setup_streams()' ], '>', \my $out, '2>', \my $err);
 wait_for($node, q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query = 'CALL dyn_setup_streams()' AND wait_event_type = 'Lock'});
 like(says('CALL dyn_setup_streams()'), qr/ERROR:  YD009: change streams are being set up/, 'one setup at a time');
@@ -153,14 +159,16 @@ value('DELETE FROM other');
 # ST10: a change is in the stream if it is made after that was enabled, in whatever transaction.
 my $writer = $node->background_psql('postgres');
 $writer->query_safe(q{BEGIN; INSERT INTO app (item) VALUES ('{"pk":{"S":"early"}}')});
-my $enabling = IPC::Run::start([ 'psql', '-X', '-d', $node->connstr('postgres'), '-c', q{SELECT dyn_enable_stream('app', 'NEW_AND_OLD_IMAGES')} ], '>', \$out, '2>', \$err);
+my $enabling = IPC::Run::start([ 'psql', '-X', '-d', $node->connstr('postgres'), '-c', q{SELECT dyn_enable_stream('app', 'NEW_AND_OLD_IMAGES')} ], '>', \$out,
+	'2>', \$err);
 wait_for($node, q{SELECT count(*) = 1 FROM pg_locks WHERE relation = 'app'::regclass AND NOT granted});
 $session->query_safe(q{BEGIN ISOLATION LEVEL REPEATABLE READ; INSERT INTO other (item) VALUES ('{"pk":{"S":"elsewhere"}}')});
 $writer->query_safe('COMMIT');
 ok($enabling->finish, 'who enables waits for writers') or diag($err);
 $session->query_safe(q{INSERT INTO app (item) VALUES ('{"pk":{"S":"straddling"}}'); COMMIT});
 value(q{SELECT dyn_put('app', '{"pk":{"S":"late"}}'); SELECT dyn_put('app', '{"pk":{"S":"early"},"a":{"N":"1"}}')});
-value(q{BEGIN; SELECT dyn_put('app', '{"pk":{"S":"same"}}'); SELECT dyn_disable_stream('app'); SELECT dyn_put('app', '{"pk":{"S":"gone"}}'); COMMIT; SELECT dyn_put('app', '{"pk":{"S":"after"}}')});
+value(q{BEGIN; SELECT dyn_put('app', '{"pk":{"S":"same"}}'); SELECT dyn_disable_stream('app'); SELECT dyn_put('app', '{"pk":{"S":"gone"}}'); COMMIT;
+	SELECT dyn_put('app', '{"pk":{"S":"after"}}')});
 is(changes(), 'INSERT straddling INSERT late MODIFY early INSERT same', 'what was written while it was enabled');
 value(q{SELECT dyn_enable_stream('app', 'NEW_AND_OLD_IMAGES')});
 
@@ -171,12 +179,15 @@ sub broken
 	my $collected = value('SELECT collected_lsn FROM dyn_stream_slots');
 	my $before = gaps();
 	is(state(), $state, "$name: $state");
-	like(says('CALL dyn_setup_streams()'), qr/ERROR:  55000: change streams in database "postgres" are broken: $state\nHINT:  CALL dyn_reset_streams\(\)/, "$name: setup does not mend it");
+	like(says('CALL dyn_setup_streams()'), qr/ERROR:  55000: change streams in database "postgres" are broken: $state\nHINT:  CALL dyn_reset_streams\(\)/,
+		"$name: setup does not mend it");
 	like(says(q{SELECT dyn_enable_stream('other', 'KEYS_ONLY')}), qr/ERROR:  YD001: .*broken: $state/, "$name: nothing can be enabled");
-	like(says('SET ROLE replicator; CALL dyn_reset_streams()'), qr/WARNING:  01000: changes committed from $collected to before \S+ are in no stream/, "$name: reset says what is missing");
+	like(says('SET ROLE replicator; CALL dyn_reset_streams()'), qr/WARNING:  01000: changes committed from $collected to before \S+ are in no stream/,
+		"$name: reset says what is missing");
 	is(state(), 'ready', "$name: ready again");
 	is(gaps(), $before + 1, "$name: a gap");
-	is(value("SELECT count(*) FROM dynamo_internal.stream_gaps, dyn_stream_slots WHERE after_lsn = '$collected' AND before_lsn = collected_lsn AND collected_lsn = confirmed_lsn AND noticed > ALL (SELECT enabled_at FROM dyn_streams)"),
+	is(value("SELECT count(*) FROM dynamo_internal.stream_gaps, dyn_stream_slots WHERE after_lsn = '$collected' AND before_lsn = collected_lsn
+		AND collected_lsn = confirmed_lsn AND noticed > ALL (SELECT enabled_at FROM dyn_streams)"),
 		'1', "$name: from what was collected to the new slot");
 	value(qq{SELECT dyn_put('app', '{"pk":{"S":"$name"}}')});
 	is(changes(), "INSERT $name", "$name: changes are in the new slot");
@@ -196,12 +207,15 @@ value(q{SELECT dyn_create_table('forged', 'pk S'); CREATE OR REPLACE TRIGGER "~d
 	SELECT pg_drop_replication_slot(slot_name) FROM dyn_stream_slots});
 value('CALL dyn_reset_streams()');
 value(q{DROP TABLE forged; SELECT dyn_enable_stream('other', 'KEYS_ONLY')});
-is(value(q{SELECT bool_and(enabled_at < now() + interval '1 minute') FROM dyn_streams WHERE relation = 'other'::regclass}), 't', 'a forged label keeps nobody from enabling a stream');
+is(value(q{SELECT bool_and(enabled_at < now() + interval '1 minute') FROM dyn_streams WHERE relation = 'other'::regclass}), 't',
+	'a forged label keeps nobody from enabling a stream');
 value(q{SELECT dyn_disable_stream('other')});
-is(value('SELECT wal_status, retained_wal_bytes > 0, safe_wal_size > 0, lag_bytes > 0, lag >= interval \'0\' FROM dyn_stream_slots'), 'reserved|t|t|t|t', 'figures');
+is(value('SELECT wal_status, retained_wal_bytes > 0, safe_wal_size > 0, lag_bytes > 0, lag >= interval \'0\' FROM dyn_stream_slots'), 'reserved|t|t|t|t',
+	'figures');
 
 # another process reads from it
-my $reader = IPC::Run::start([ 'pg_recvlogical', '-d', $node->connstr('postgres'), '--slot', value('SELECT slot_name FROM dyn_stream_slots'), '--start', '-f', '-' ], '>', \$out, '2>', \$err);
+my $reader = IPC::Run::start([ 'pg_recvlogical', '-d', $node->connstr('postgres'), '--slot', value('SELECT slot_name FROM dyn_stream_slots'), '--start', '-f',
+	'-' ], '>', \$out, '2>', \$err);
 wait_for($node, 'SELECT active_pid IS NOT NULL FROM dyn_stream_slots');
 value(q{SELECT dyn_disable_stream('app')});
 like(says('CALL dyn_teardown_streams()'), qr/ERROR:  55006: replication slot "dynamo_table_\d+" is active for PID \d+/, 'who reads from the slot is named');
@@ -231,10 +245,12 @@ like(says(q{SELECT dyn_enable_stream('other', 'KEYS_ONLY')}, 'copy'), qr/ERROR: 
 value(q{CREATE TABLE records_copy PARTITION OF dynamo_internal.stream_records FOR VALUES FROM (MINVALUE) TO (MAXVALUE);
 	INSERT INTO dynamo_internal.stream_records VALUES ('app'::regclass, 1, 0, 'I', false, false, '0/1', 1, now(), now(), 1)}, 'copy');
 value('CALL dyn_setup_streams()', 'copy');
-is(value('SELECT (SELECT count(*) FROM dynamo_internal.stream_records), (SELECT count(*) FROM dynamo_internal.stream_state), count(*), min(after_lsn) = \'0/0\' FROM dynamo_internal.stream_gaps', 'copy'), '0|1|1|t', 'what was copied is gone');
+is(value('SELECT (SELECT count(*) FROM dynamo_internal.stream_records), (SELECT count(*) FROM dynamo_internal.stream_state), count(*),
+	min(after_lsn) = \'0/0\' FROM dynamo_internal.stream_gaps', 'copy'), '0|1|1|t', 'what was copied is gone');
 is(state('copy'), 'ready', 'the copy is set up');
 is(state(), 'ready', 'the other one still is');
-is(value("SELECT count(*) FROM dynamo_internal.stream_gaps WHERE noticed > ALL (SELECT enabled_at FROM dyn_streams)", 'copy'), '1', 'the gap concerns the streams that were copied');
+is(value("SELECT count(*) FROM dynamo_internal.stream_gaps WHERE noticed > ALL (SELECT enabled_at FROM dyn_streams)", 'copy'), '1',
+	'the gap concerns the streams that were copied');
 value('DROP TABLE app, other; CALL dyn_teardown_streams()', 'copy');
 value('DROP DATABASE copy');
 
@@ -252,8 +268,10 @@ value(q{SELECT dyn_put('app', '{"pk":{"S":"restored"}}')}, 'restored');
 value('CALL dyn_setup_streams()', 'restored');
 is(value("SELECT count(*) FROM dynamo_internal.stream_gaps WHERE noticed > ALL (SELECT enabled_at FROM dyn_streams)", 'restored'), '1', 'set up, it has a gap');
 value(q{SELECT dyn_disable_stream('app'); SELECT dyn_enable_stream('app', 'KEYS_ONLY')}, 'restored');
-is(value("SELECT count(*) FROM dynamo_internal.stream_gaps WHERE noticed > (SELECT enabled_at FROM dyn_streams WHERE status = 'ENABLED')", 'restored'), '0', 'which does not concern a new stream');
-like(says('SET ROLE replicator; CALL dyn_teardown_streams()', 'restored'), qr/ERROR:  55006: 1 table has an enabled stream\nDETAIL:  Enabled: public.app/, 'teardown tells what is enabled');
+is(value("SELECT count(*) FROM dynamo_internal.stream_gaps WHERE noticed > (SELECT enabled_at FROM dyn_streams WHERE status = 'ENABLED')", 'restored'), '0',
+	'which does not concern a new stream');
+like(says('SET ROLE replicator; CALL dyn_teardown_streams()', 'restored'), qr/ERROR:  55006: 1 table has an enabled stream\nDETAIL:  Enabled: public.app/,
+	'teardown tells what is enabled');
 # DROP DATABASE drops a slot that is not in use
 value('DROP DATABASE restored');
 is(value("SELECT count(*) FROM pg_replication_slots WHERE database <> 'postgres'"), '0', 'the slot goes with the database');
@@ -270,8 +288,10 @@ $node = $standby;
 is(value('SET ROLE nobody; SELECT state, collected_lsn, active_pid FROM dyn_stream_slots'), "standby|$collected|", 'the status on a standby');
 is(value('SELECT relation, status FROM dyn_streams ORDER BY label DESC LIMIT 1'), 'app|ENABLED', 'streams on a standby');
 is(value('SET ROLE nobody; SELECT count(*) FROM dyn_streams'), '0', 'for who may see them');
-like(says("CALL dyn_${_}_streams()"), qr/ERROR:  25006: cannot execute dyn_${_}_streams during recovery/, "no $_ on a standby") for ('setup', 'reset', 'teardown');
-like(says($_), qr/ERROR:  25006: cannot execute/, "not on a standby: $_") for (q{SELECT dyn_enable_stream('other', 'KEYS_ONLY')}, q{SELECT dyn_disable_stream('app')});
+like(says("CALL dyn_${_}_streams()"), qr/ERROR:  25006: cannot execute dyn_${_}_streams during recovery/, "no $_ on a standby")
+  for ('setup', 'reset', 'teardown');
+like(says($_), qr/ERROR:  25006: cannot execute/, "not on a standby: $_")
+  for (q{SELECT dyn_enable_stream('other', 'KEYS_ONLY')}, q{SELECT dyn_disable_stream('app')});
 $primary->stop;
 $standby->promote;
 broken('promoted', 'slot missing');

@@ -342,12 +342,17 @@ my $told = q{SELECT r.keys ->> 'pk' AS pk, row_number() OVER (PARTITION BY r.key
 is(value("SELECT count(*) FROM (SELECT pk, n::bigint, event, version FROM done EXCEPT ALL $told) d"), '0', 'ST06, ST07: no change is missing or out of order');
 is(value("SELECT count(*) FROM ($told EXCEPT ALL SELECT pk, n::bigint, event, version FROM done) d"), '0', 'and none is there that was not committed');
 is(value(q{SELECT count(*) FROM dynamo_internal.stream_records} . ' WHERE incomplete'), '0', 'all images are there');
-is(value(q{SELECT count(*) FROM (SELECT lsn, ordinal FROM dynamo_internal.stream_records GROUP BY lsn, ordinal HAVING count(*) > 1) d}), '0', 'no place is there twice');
-is(value(q{SELECT string_agg(DISTINCT format('%s %s', event, expired), ', ' ORDER BY format('%s %s', event, expired)) FROM dynamo_internal.stream_records WHERE relation = 'fleeting'::regclass}), 'I f, R t',
+is(value(q{SELECT count(*) FROM (SELECT lsn, ordinal FROM dynamo_internal.stream_records GROUP BY lsn, ordinal HAVING count(*) > 1) d}), '0',
+	'no place is there twice');
+is(value(q{SELECT string_agg(DISTINCT format('%s %s', event, expired), ', ' ORDER BY format('%s %s', event, expired)) FROM dynamo_internal.stream_records
+	WHERE relation = 'fleeting'::regclass}), 'I f, R t',
 	'ST11: what expired was removed by the service');
-is(value(q{SELECT count(*) FROM (SELECT id FROM born EXCEPT ALL SELECT keys ->> 'id' FROM dynamo_internal.stream_records WHERE relation = 'fleeting'::regclass AND event = 'R') d}), '0', 'each of it');
-is(value(q{SELECT count(*) FROM (SELECT keys ->> 'id' FROM dynamo_internal.stream_records WHERE relation = 'fleeting'::regclass AND event = 'R' EXCEPT ALL SELECT id FROM born) d}), '0', 'once');
-is(value(q{SELECT bool_and(collected >= before) FROM (SELECT collected, lag(collected) OVER (ORDER BY lsn, ordinal) AS before FROM dynamo_internal.stream_records) r}), 't', 'times of collection do not go back');
+is(value(q{SELECT count(*) FROM (SELECT id FROM born EXCEPT ALL SELECT keys ->> 'id' FROM dynamo_internal.stream_records WHERE relation = 'fleeting'::regclass
+	AND event = 'R') d}), '0', 'each of it');
+is(value(q{SELECT count(*) FROM (SELECT keys ->> 'id' FROM dynamo_internal.stream_records WHERE relation = 'fleeting'::regclass AND event = 'R' EXCEPT ALL
+	SELECT id FROM born) d}), '0', 'once');
+is(value(q{SELECT bool_and(collected >= before) FROM (SELECT collected, lag(collected) OVER (ORDER BY lsn, ordinal) AS before
+	FROM dynamo_internal.stream_records) r}), 't', 'times of collection do not go back');
 wait_for_collector();
 is(value('SELECT state FROM dyn_stream_slots'), 'ready', 'the slot is where it should be');
 check_storage($node, 'after the load');
@@ -365,7 +370,8 @@ is(value('SELECT last_error IS NOT NULL FROM dyn_stream_slots'), 't', 'its last 
 # No free worker, which is told once
 configure('dynamo_table.stream_collector = off');
 wait_for($node, "SELECT count(*) = 0 $collectors");
-$node->append_conf('postgresql.conf', "max_worker_processes = 1\nmax_parallel_workers = 0\nmax_logical_replication_workers = 0\ndynamo_table.stream_collector = on\ndynamo_table.ttl_worker = off");
+$node->append_conf('postgresql.conf', "max_worker_processes = 1\nmax_parallel_workers = 0\nmax_logical_replication_workers = 0\n"
+  . "dynamo_table.stream_collector = on\ndynamo_table.ttl_worker = off");
 my $offset = -s $node->logfile;
 $node->restart;
 $node->wait_for_log(qr/no background worker is free to collect changes of items/, $offset);
@@ -389,7 +395,8 @@ wait_for($node, q{SELECT state = 'ready' FROM dyn_stream_slots});
 value('ALTER DATABASE postgres SET default_transaction_read_only = on');
 value("SELECT pg_terminate_backend(pid) $collectors");
 wait_for($node, "SELECT count(*) = 0 $collectors");
-value(q{SET default_transaction_read_only = off; SELECT dyn_put('app', '{"pk":{"S":"read-only"}}'); ALTER DATABASE postgres RESET default_transaction_read_only});
+value(q{SET default_transaction_read_only = off; SELECT dyn_put('app', '{"pk":{"S":"read-only"}}');
+	ALTER DATABASE postgres RESET default_transaction_read_only});
 wait_for($node, q{SELECT count(*) = 1 FROM dynamo_internal.stream_records WHERE keys ->> 'pk' = 'read-only'});
 pass('a collector comes again to a database that was read-only');
 $node->append_conf('postgresql.conf', "shared_preload_libraries = ''");

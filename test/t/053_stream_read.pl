@@ -49,10 +49,12 @@ value(q{SELECT count(dyn_put('app', jsonb_build_object('pk', 'one', 'sk', 1, 'n'
 value('CALL dyn_collect_streams()');
 is(value(q{SELECT string_agg(new_image ->> 'n', ',') = (SELECT string_agg(i::text, ',') FROM generate_series(1, 100) i) FROM dyn_read_stream('app')}), 't',
 	'100 changes of an item are 100 records in order');
-is(value(q{SELECT count(*) FROM (SELECT sequence_number, lag(sequence_number) OVER () AS before FROM dyn_read_stream('app')) v WHERE before >= sequence_number}), '0', 'and their numbers grow');
+is(value(q{SELECT count(*) FROM (SELECT sequence_number, lag(sequence_number) OVER () AS before FROM dyn_read_stream('app')) v
+	WHERE before >= sequence_number}), '0', 'and their numbers grow');
 value('BEGIN; SELECT dyn_put(\'app\', \'{"pk":{"S":"truncated"},"sk":{"N":"1"}}\'); TRUNCATE app, other; COMMIT');
 value('CALL dyn_collect_streams()');
-is(value(q{SELECT count(*), count(DISTINCT sequence_number) FROM dyn_read_stream('app') WHERE event_name = 'TRUNCATE'}), '4|4', 'TRUNCATE is a record of each shard, with a place of its own');
+is(value(q{SELECT count(*), count(DISTINCT sequence_number) FROM dyn_read_stream('app') WHERE event_name = 'TRUNCATE'}), '4|4',
+	'TRUNCATE is a record of each shard, with a place of its own');
 
 # waiting
 my $reader = $node->background_psql('postgres');
@@ -115,10 +117,14 @@ value('CREATE SEQUENCE counter');
 $node->command_ok([ 'pgbench', '-n', '-f', $script, '-c', '4', '-t', '250', 'postgres' ], 'writers');
 put('end', 1, 1);
 $_->quit for @readers;
-is(value(q{SELECT count(*) FROM (SELECT pk, sk FROM app WHERE pk LIKE 'c%' EXCEPT ALL SELECT pk, sk FROM seen WHERE reader = 'reader 1') v}), '0', 'a reader has missed nothing');
-is(value(q{SELECT count(*) FROM (SELECT pk, sk, at FROM seen WHERE reader = 'reader 1' EXCEPT ALL SELECT pk, sk, at FROM seen WHERE reader = 'reader 2') v}), '0', 'the other one has the same');
-is(value(q{SELECT count(*), count(DISTINCT (reader, pk, sk)) FROM seen}), value(q{SELECT 2 * count(*), 2 * count(*) FROM app WHERE pk LIKE 'c%' OR pk = 'end'}), 'each once');
-is(value(q{SELECT count(*) FROM (SELECT sk, lag(sk) OVER (PARTITION BY reader, pk ORDER BY n) AS before FROM seen) v WHERE before > sk}), '0', 'in the order of each writer');
+is(value(q{SELECT count(*) FROM (SELECT pk, sk FROM app WHERE pk LIKE 'c%' EXCEPT ALL SELECT pk, sk FROM seen WHERE reader = 'reader 1') v}), '0',
+	'a reader has missed nothing');
+is(value(q{SELECT count(*) FROM (SELECT pk, sk, at FROM seen WHERE reader = 'reader 1' EXCEPT ALL SELECT pk, sk, at FROM seen WHERE reader = 'reader 2') v}),
+	'0', 'the other one has the same');
+is(value(q{SELECT count(*), count(DISTINCT (reader, pk, sk)) FROM seen}),
+	value(q{SELECT 2 * count(*), 2 * count(*) FROM app WHERE pk LIKE 'c%' OR pk = 'end'}), 'each once');
+is(value(q{SELECT count(*) FROM (SELECT sk, lag(sk) OVER (PARTITION BY reader, pk ORDER BY n) AS before FROM seen) v WHERE before > sk}), '0',
+	'in the order of each writer');
 
 # A copy of the table is a beginning: with what comes after its position, nothing is missed and nothing comes twice.
 my $writers = $node->background_psql('postgres');
@@ -152,7 +158,8 @@ wait_for($node, q{SELECT count(*) = 0 FROM dynamo_internal.stream_records WHERE 
 $old->query(qq{SELECT count(*) FROM dyn_read_stream('app', '$position')});
 like($old->{stderr}, qr/the position is before the oldest record of the stream/, 'until they were trimmed, which is an error then');
 $old->quit;
-like(error_of(qq{\\set VERBOSITY verbose\nSELECT count(*) FROM dyn_read_stream('app', '$position')}), qr/YD011.*The stream goes on after sequence number 1\d{32}\./s, 'of all readers');
+like(error_of(qq{\\set VERBOSITY verbose\nSELECT count(*) FROM dyn_read_stream('app', '$position')}),
+	qr/YD011.*The stream goes on after sequence number 1\d{32}\./s, 'of all readers');
 value('ALTER SYSTEM RESET dynamo_table.stream_retention');
 value('SELECT pg_reload_conf()');
 
@@ -160,7 +167,8 @@ value('SELECT pg_reload_conf()');
 sub records
 {
 	my ($iterator) = @_;
-	return value(qq{SELECT json_array_length(r -> 'Records') || '|' || coalesce(r ->> 'NextShardIterator', '') FROM dyn_request('GetRecords', json_build_object('ShardIterator', '$iterator')) r});
+	return value(qq{SELECT json_array_length(r -> 'Records') || '|' || coalesce(r ->> 'NextShardIterator', '')
+		FROM dyn_request('GetRecords', json_build_object('ShardIterator', '$iterator')) r});
 }
 value(q{SELECT dyn_disable_stream('other'); SELECT dyn_enable_stream('other', 'KEYS_ONLY', 1)});
 my $arn = value(q{SELECT stream_arn FROM dyn_streams WHERE relation = 'other'::regclass AND status = 'ENABLED'});
@@ -175,7 +183,8 @@ value('SELECT pg_reload_conf()');
 wait_for($node, 'SELECT active_pid IS NULL FROM dyn_stream_slots');
 $disabling->query_safe('COMMIT');
 $disabling->quit;
-my $iterator = value(qq{SELECT dyn_request('GetShardIterator', '{"StreamArn":"$arn","ShardId":"$shard","ShardIteratorType":"TRIM_HORIZON"}') ->> 'ShardIterator'});
+my $iterator = value(qq{SELECT dyn_request('GetShardIterator',
+	'{"StreamArn":"$arn","ShardId":"$shard","ShardIteratorType":"TRIM_HORIZON"}') ->> 'ShardIterator'});
 like(records($iterator), qr/^0\|arn/, 'no end before it was collected') for 1 .. 2;
 unlike(value(qq{SELECT dyn_request('DescribeStream', '{"StreamArn":"$arn"}')}), qr/EndingSequenceNumber/, 'nor in its description');
 value('ALTER SYSTEM RESET dynamo_table.stream_collector');
@@ -198,7 +207,8 @@ $standby->start;
 put('standby', 1, 5);
 value('CALL dyn_collect_streams()');
 $node->wait_for_catchup($standby);
-is(value(q{SELECT string_agg(keys ->> 'sk', ',') FROM dyn_read_stream('app') WHERE keys ->> 'pk' = 'standby'}, $standby), '1,2,3,4,5', 'a standby has the records');
+is(value(q{SELECT string_agg(keys ->> 'sk', ',') FROM dyn_read_stream('app') WHERE keys ->> 'pk' = 'standby'}, $standby), '1,2,3,4,5',
+	'a standby has the records');
 is(value(q{SELECT count(*) FROM dyn_read_stream('app', dyn_stream_position())}, $standby), '0', 'and a position');
 my $there = $standby->background_psql('postgres');
 $there->query_until(qr/begun/, qq{\\echo begun\nSELECT keys ->> 'pk', event_name FROM dyn_read_stream('app', 'LATEST', max_wait => '60 s');\n});

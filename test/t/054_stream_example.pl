@@ -46,7 +46,8 @@ print $fh q{
 \if :kind <= 60
 SELECT dyn_put('products', jsonb_build_object('id', 'L' || :id, 'name', 'word' || :kind || ' thing', 'status', 's' || :status));
 \elif :kind <= 75
-SELECT dyn_update('products', jsonb_build_object('id', 'L' || :id), 'SET #s = :s', names => '{"#s":"status"}', vals => jsonb_build_object(chr(58) || 's', 's' || :status));
+SELECT dyn_update('products', jsonb_build_object('id', 'L' || :id), 'SET #s = :s', names => '{"#s":"status"}',
+	vals => jsonb_build_object(chr(58) || 's', 's' || :status));
 \elif :kind <= 88
 SELECT dyn_delete('products', jsonb_build_object('id', 'L' || :id));
 \elif :kind <= 92
@@ -70,7 +71,8 @@ sub load_products
 {
 	my ($seed) = @_;
 	my %run = (out => '');
-	$run{handle} = IPC::Run::start([ 'pgbench', '-n', '-M', 'simple', '-f', $script, '-c', '3', '-T', '600', "--random-seed=$seed", $node->connstr('postgres') . ' application_name=pgbench' ],
+	$run{handle} = IPC::Run::start([ 'pgbench', '-n', '-M', 'simple', '-f', $script, '-c', '3', '-T', '600', "--random-seed=$seed", $node->connstr('postgres')
+	  . ' application_name=pgbench' ],
 		'>', \$run{out}, '2>', \$run{err});
 	return \%run;
 }
@@ -78,7 +80,8 @@ sub load_products
 sub start_consumer
 {
 	my %run = ();
-	$run{handle} = IPC::Run::start([ 'psql', '-X', '-d', $node->connstr('postgres') . ' application_name=consumer', '-c', 'CALL products_follow()' ], '>', \$run{out}, '2>', \$run{err});
+	$run{handle} = IPC::Run::start([ 'psql', '-X', '-d', $node->connstr('postgres') . ' application_name=consumer', '-c', 'CALL products_follow()' ], '>',
+		\$run{out}, '2>', \$run{err});
 	return \%run;
 }
 

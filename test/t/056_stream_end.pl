@@ -25,14 +25,16 @@ sub value { return $node->safe_psql('postgres', $_[0]); }
 value('CREATE EXTENSION dynamo_table');
 value('CALL dyn_setup_streams()');
 value(q{
-	CREATE FUNCTION latest(name text) RETURNS text LANGUAGE sql AS $$ SELECT stream_arn FROM dyn_streams WHERE relation = name::regclass ORDER BY label DESC LIMIT 1 $$;
+	CREATE FUNCTION latest(name text) RETURNS text LANGUAGE sql AS $$ SELECT stream_arn FROM dyn_streams WHERE relation = name::regclass ORDER BY label DESC
+		LIMIT 1 $$;
 	CREATE FUNCTION shard(arn text, which text) RETURNS text LANGUAGE sql AS $$
 		SELECT dyn_request('DescribeStream', json_build_object('StreamArn', arn)) #>> ARRAY['StreamDescription', 'Shards', '0', 'SequenceNumberRange', which] $$;
 	CREATE FUNCTION has_end(arn text) RETURNS boolean LANGUAGE sql AS $$ SELECT shard(arn, 'EndingSequenceNumber') IS NOT NULL $$;
 	-- how many records GetRecords gives, and whether there is a next iterator
 	CREATE FUNCTION reads(arn text, kind text DEFAULT 'TRIM_HORIZON') RETURNS text LANGUAGE sql AS $$
 		SELECT json_array_length(r -> 'Records') || CASE WHEN r ->> 'NextShardIterator' IS NULL THEN ' and the end' ELSE ' and more' END
-		FROM dyn_request('GetRecords', json_build_object('ShardIterator', dyn_request('GetShardIterator', json_build_object('StreamArn', arn, 'ShardIteratorType', kind,
+		FROM dyn_request('GetRecords', json_build_object('ShardIterator',
+			dyn_request('GetShardIterator', json_build_object('StreamArn', arn, 'ShardIteratorType', kind,
 			'ShardId', dyn_request('DescribeStream', json_build_object('StreamArn', arn)) #>> '{StreamDescription,Shards,0,ShardId}')) ->> 'ShardIterator')) r $$;
 	CREATE FUNCTION put(name text, key text) RETURNS void LANGUAGE sql AS $$ SELECT dyn_put(name, jsonb_build_object('pk', key)) $$});
 
@@ -65,7 +67,8 @@ is(value("SELECT reads('$arn')"), '0 and the end', 'UpdateTable does the same');
 
 # What the same transaction has written before belongs to it; the next stream has what comes after
 $arn = make('both');
-value(q{BEGIN; SELECT put('both', 'before'); SELECT dyn_disable_stream('both'); SELECT put('both', 'between'); SELECT dyn_enable_stream('both', 'NEW_IMAGE', 1); SELECT put('both', 'after'); COMMIT});
+value(q{BEGIN; SELECT put('both', 'before'); SELECT dyn_disable_stream('both'); SELECT put('both', 'between');
+	SELECT dyn_enable_stream('both', 'NEW_IMAGE', 1); SELECT put('both', 'after'); COMMIT});
 wait_for($node, "SELECT has_end('$arn')");
 is(value("SELECT reads('$arn'), reads(latest('both')), has_end(latest('both'))"), '1 and the end|1 and more|f', 'disabled and enabled in one transaction');
 value(q{SELECT dyn_disable_stream('both')});
@@ -73,14 +76,16 @@ wait_for($node, q{SELECT has_end(latest('both'))});
 is(value("SELECT reads('$arn'), reads(latest('both'))"), '1 and the end|1 and the end', 'each has its end');
 value(q{BEGIN; SELECT dyn_enable_stream('both', 'NEW_IMAGE', 1); SELECT put('both', 'short'); SELECT dyn_disable_stream('both'); COMMIT});
 wait_for($node, q{SELECT has_end(latest('both'))});
-is(value(q{SELECT reads(latest('both')), count(*) FROM dynamo_internal.stream_ends WHERE relation = 'both'::regclass}), '1 and the end|3', 'enabled and disabled in one transaction');
+is(value(q{SELECT reads(latest('both')), count(*) FROM dynamo_internal.stream_ends WHERE relation = 'both'::regclass}), '1 and the end|3',
+	'enabled and disabled in one transaction');
 
 # What was taken back did not happen
 $arn = make('undone');
 value(q{BEGIN; SELECT dyn_disable_stream('undone'); ROLLBACK});
 value(q{BEGIN; SELECT put('undone', 'a'); SAVEPOINT s; SELECT dyn_disable_stream('undone'); ROLLBACK TO s; SELECT put('undone', 'b'); COMMIT});
 catch_up();
-is(value("SELECT has_end('$arn'), reads('$arn'), count(*) FROM dynamo_internal.stream_ends WHERE relation = 'undone'::regclass"), 'f|2 and more|0', 'taken back, with the transaction or a part of it');
+is(value("SELECT has_end('$arn'), reads('$arn'), count(*) FROM dynamo_internal.stream_ends WHERE relation = 'undone'::regclass"), 'f|2 and more|0',
+	'taken back, with the transaction or a part of it');
 value(q{BEGIN; SELECT dyn_disable_stream('undone'); PREPARE TRANSACTION 'p'; ROLLBACK PREPARED 'p'});
 catch_up();
 is(value("SELECT has_end('$arn'), count(*) FROM dynamo_internal.stream_ends WHERE relation = 'undone'::regclass"), 'f|0', 'or prepared before');
@@ -94,9 +99,11 @@ is(value("SELECT reads('$arn')"), '3 and the end', 'until it is committed');
 # No other role can end a stream
 $arn = make('forged');
 my $oid = value(q{SELECT 'forged'::regclass::oid});
-value("SELECT pg_logical_emit_message(true, 'dynamo_table', 'closing start $oid' || s) FROM (VALUES (''), (' 0'), (' 00112233445566778899aabbccddeeff')) v (s)");
+value("SELECT pg_logical_emit_message(true, 'dynamo_table', 'closing start $oid' || s)
+	FROM (VALUES (''), (' 0'), (' 00112233445566778899aabbccddeeff')) v (s)");
 catch_up();
-is(value("SELECT has_end('$arn'), count(*) FROM dynamo_internal.stream_ends WHERE relation = 'forged'::regclass"), 'f|0', 'a mark that is not signed ends nothing');
+is(value("SELECT has_end('$arn'), count(*) FROM dynamo_internal.stream_ends WHERE relation = 'forged'::regclass"), 'f|0',
+	'a mark that is not signed ends nothing');
 
 # A table that goes in the same transaction blocks no other session
 value(q{BEGIN; SELECT dyn_disable_stream('forged'); DROP TABLE forged; COMMIT});

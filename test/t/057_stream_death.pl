@@ -62,11 +62,14 @@ my $log = -s $node->logfile;
 like(error_of('CALL dyn_collect_streams()'), qr/cache lookup failed for type 999999/, "attempt $_ fails") for 1 .. 3;
 is(error_of('CALL dyn_collect_streams()'), '', 'and three are enough');
 is(keys_of('sound'), 'before same transaction after', 'then the other table has all');
-like(error_of(q{SELECT dyn_read_stream('broken', (SELECT sequence_number FROM dyn_read_stream('broken') LIMIT 1))}), qr/changes after the position were not collected/, 'a reader of the broken one is told');
-my ($next) = error_of(q{SELECT dyn_read_stream('broken', (SELECT sequence_number FROM dyn_read_stream('broken') LIMIT 1))}) =~ /goes on after sequence number (1\d{32})/;
+like(error_of(q{SELECT dyn_read_stream('broken', (SELECT sequence_number FROM dyn_read_stream('broken') LIMIT 1))}),
+	qr/changes after the position were not collected/, 'a reader of the broken one is told');
+my ($next) = error_of(q{SELECT dyn_read_stream('broken', (SELECT sequence_number FROM dyn_read_stream('broken') LIMIT 1))})
+  =~ /goes on after sequence number (1\d{32})/;
 is(value("SELECT string_agg(keys ->> 'pk', ' ') FROM dyn_read_stream('broken', '$next')"), 'after', 'and where it goes on');
 is(value(q{SELECT count(*) FROM dynamo_internal.stream_gaps WHERE relation = 'broken'::regclass AND after_lsn < before_lsn}), '1', 'the gap is of that table');
-like(substr(slurp_file($node->logfile), $log), qr/changes of table "broken" \(OID \d+\) in the transaction committed at [0-9A-F]+\/[0-9A-F]+ are in no stream, since collectors have died there/,
+like(substr(slurp_file($node->logfile), $log),
+	qr/changes of table "broken" \(OID \d+\) in the transaction committed at [0-9A-F]+\/[0-9A-F]+ are in no stream, since collectors have died there/,
 	'the log names table and place');
 value(q{SELECT put('broken', 'later')});
 value('CALL dyn_collect_streams()');
@@ -158,7 +161,8 @@ $node->reload;
 value(q{SELECT put('sound', 'three')});
 wait_for($node, qq{SELECT count(*) = 2 FROM dyn_read_stream('sound', '$next')});
 pass('a worker goes on');
-is(value(q{SELECT size FROM pg_stat_file('pg_replslot/' || (SELECT slot_name FROM dyn_stream_slots) || '/dynamo_table')}) > 0, 1, 'what is known of deaths is in the folder of the slot');
+is(value(q{SELECT size FROM pg_stat_file('pg_replslot/' || (SELECT slot_name FROM dyn_stream_slots) || '/dynamo_table')}) > 0, 1,
+	'what is known of deaths is in the folder of the slot');
 value('ALTER SYSTEM SET dynamo_table.stream_collector = off');
 $node->reload;
 wait_for($node, 'SELECT active_pid IS NULL FROM dyn_stream_slots');
@@ -179,7 +183,8 @@ value(q{SELECT put('sound', 'h last')});
 is(value('CALL dyn_collect_streams()'), '11', 'what cannot be decoded holds nobody up');
 is(value('SELECT count(*) FROM dynamo_internal.stream_gaps') - $gaps, '10', 'and readers are told of each');
 like(slurp_file($node->logfile), qr/the transaction committed at [0-9A-F\/]+ cannot be decoded: /, 'and the log says why');
-is(value(q{SELECT string_agg(keys ->> 'pk', ' ' ORDER BY lsn) FROM dynamo_internal.stream_records WHERE relation = 'sound'::regclass AND keys ->> 'pk' LIKE 'h%'}),
+is(value(q{SELECT string_agg(keys ->> 'pk', ' ' ORDER BY lsn) FROM dynamo_internal.stream_records WHERE relation = 'sound'::regclass
+	AND keys ->> 'pk' LIKE 'h%'}),
 	join(' ', (map { "h$_" } 1 .. 10), 'h last'), 'nothing of such a transaction is stored, and all of others');
 
 #
@@ -219,11 +224,13 @@ is((read_after('lossy', 'TRIM_HORIZON'))[0], 'INSERT a, INSERT b, INSERT c, INSE
 value('ALTER TABLE lossy REPLICA IDENTITY DEFAULT');
 removed('lossy', 'c');
 value('CALL dyn_collect_streams()');
-is(value("SELECT string_agg(event_name || ' ' || (keys ->> 'pk'), ', ') FROM dyn_read_stream('lossy', '$again')"), 'REMOVE c', 'with its replica identity the stream is complete again');
+is(value("SELECT string_agg(event_name || ' ' || (keys ->> 'pk'), ', ') FROM dyn_read_stream('lossy', '$again')"), 'REMOVE c',
+	'with its replica identity the stream is complete again');
 value('ALTER TABLE lossy REPLICA IDENTITY NOTHING');
 removed('lossy', 'd');
 value('CALL dyn_collect_streams()');
-like(error_of("SELECT dyn_read_stream('lossy', (SELECT max(sequence_number) FROM dyn_read_stream('lossy', '$again')))"), qr/changes after the position were not collected/, 'and without it no more');
+like(error_of("SELECT dyn_read_stream('lossy', (SELECT max(sequence_number) FROM dyn_read_stream('lossy', '$again')))"),
+	qr/changes after the position were not collected/, 'and without it no more');
 
 value(q{SELECT put('fast', 'logged')});
 value('ALTER TABLE fast SET UNLOGGED');

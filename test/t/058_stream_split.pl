@@ -1,5 +1,6 @@
-# ST10: shards that are split while their stream is written and read. A reader who comes to the end of a shard before it goes on with its children sees all changes
-# of each item, once and in order, whatever is killed. $DYNAMO_TABLE_STRESS_SECONDS says how long the load lasts.
+# ST10: shards that are split while their stream is written and read. A reader who comes to the end of a shard
+# before it goes on with its children sees all changes of each item, once and in order, whatever is killed.
+# $DYNAMO_TABLE_STRESS_SECONDS says how long the load lasts.
 use strict;
 use warnings;
 
@@ -42,7 +43,8 @@ sub catch_up
 }
 
 my $helpers = q{
-	CREATE FUNCTION latest(name text) RETURNS text LANGUAGE sql AS $$ SELECT stream_arn FROM dyn_streams WHERE relation = name::regclass ORDER BY label DESC LIMIT 1 $$;
+	CREATE FUNCTION latest(name text) RETURNS text LANGUAGE sql AS $$ SELECT stream_arn FROM dyn_streams WHERE relation = name::regclass ORDER BY label DESC
+		LIMIT 1 $$;
 	CREATE FUNCTION shards(name text) RETURNS TABLE (id text, parent text, first text, last text) LANGUAGE plpgsql AS $$
 	DECLARE
 		page json;
@@ -50,7 +52,8 @@ my $helpers = q{
 	BEGIN
 		LOOP
 			page := dyn_request('DescribeStream', json_build_object('StreamArn', latest(name), 'ExclusiveStartShardId', after)) -> 'StreamDescription';
-			RETURN QUERY SELECT s ->> 'ShardId', s ->> 'ParentShardId', s #>> '{SequenceNumberRange,StartingSequenceNumber}', s #>> '{SequenceNumberRange,EndingSequenceNumber}'
+			RETURN QUERY SELECT s ->> 'ShardId', s ->> 'ParentShardId', s #>> '{SequenceNumberRange,StartingSequenceNumber}',
+				s #>> '{SequenceNumberRange,EndingSequenceNumber}'
 				FROM json_array_elements(page -> 'Shards') s;
 			after := page ->> 'LastEvaluatedShardId';
 			EXIT WHEN after IS NULL;
@@ -58,10 +61,12 @@ my $helpers = q{
 	END $$;
 	-- which shards there are, and which of them are closed
 	CREATE FUNCTION shown(name text) RETURNS text LANGUAGE sql AS $$
-		SELECT string_agg(right(id, 8)::int || coalesce('<' || right(parent, 8)::int, '') || CASE WHEN last IS NULL THEN '' ELSE '.' END, ' ' ORDER BY id) FROM shards(name) $$;
+		SELECT string_agg(right(id, 8)::int || coalesce('<' || right(parent, 8)::int, '') || CASE WHEN last IS NULL THEN '' ELSE '.' END, ' ' ORDER BY id)
+			FROM shards(name) $$;
 	CREATE FUNCTION records(name text, shard int, kind text DEFAULT 'TRIM_HORIZON', at text DEFAULT NULL) RETURNS text LANGUAGE sql AS $$
 		SELECT json_array_length(r -> 'Records') || CASE WHEN r ->> 'NextShardIterator' IS NULL THEN ' and the end' ELSE ' and more' END
-		FROM (SELECT regexp_replace(min(id), '.{8}$', lpad(shard::text, 8, '0')) AS id FROM shards(name)) s, LATERAL dyn_request('GetRecords', json_build_object('ShardIterator', dyn_request('GetShardIterator',
+		FROM (SELECT regexp_replace(min(id), '.{8}$', lpad(shard::text, 8, '0')) AS id FROM shards(name)) s,
+			LATERAL dyn_request('GetRecords', json_build_object('ShardIterator', dyn_request('GetShardIterator',
 			json_build_object('StreamArn', latest(name), 'ShardIteratorType', kind, 'SequenceNumber', at, 'ShardId', s.id)) ->> 'ShardIterator')) r $$;
 	CREATE FUNCTION put(name text, key text) RETURNS void LANGUAGE sql AS $$ SELECT dyn_put(name, jsonb_build_object('pk', key)) $$};
 
@@ -80,21 +85,25 @@ make('idle', 1);
 value(q{SELECT put('idle', 'a')});
 value(q{SELECT dyn_alter_stream('idle', 2)});
 wait_for($node, q{SELECT shown('idle') = '0. 1<0 2<0'});
-is(value(q{SELECT records('idle', 0), records('idle', 1), records('idle', 2, 'LATEST')}), '1 and the end|0 and more|0 and more', 'a split in a cluster where nothing else happens');
+is(value(q{SELECT records('idle', 0), records('idle', 1), records('idle', 2, 'LATEST')}), '1 and the end|0 and more|0 and more',
+	'a split in a cluster where nothing else happens');
 
 # What was taken back did not happen
 make('undone', 1);
 value(q{BEGIN; SELECT dyn_alter_stream('undone', 2); ROLLBACK});
-value(q{BEGIN; SELECT put('undone', 'a'); SAVEPOINT s; SELECT dyn_alter_stream('undone', 2); SELECT put('undone', 'b'); ROLLBACK TO s; SELECT put('undone', 'c'); COMMIT});
+value(q{BEGIN; SELECT put('undone', 'a'); SAVEPOINT s; SELECT dyn_alter_stream('undone', 2); SELECT put('undone', 'b'); ROLLBACK TO s;
+	SELECT put('undone', 'c'); COMMIT});
 value(q{BEGIN; SELECT dyn_alter_stream('undone', 4); PREPARE TRANSACTION 'p'; ROLLBACK PREPARED 'p'});
 catch_up();
-is(value(q{SELECT shown('undone'), records('undone', 0), count(*) FROM dynamo_internal.stream_ends WHERE relation = 'undone'::regclass}), '0|2 and more|0', 'taken back, with the transaction, a part of it, or when it was prepared');
+is(value(q{SELECT shown('undone'), records('undone', 0), count(*) FROM dynamo_internal.stream_ends WHERE relation = 'undone'::regclass}), '0|2 and more|0',
+	'taken back, with the transaction, a part of it, or when it was prepared');
 value(q{BEGIN; SELECT put('undone', 'd'); SELECT dyn_alter_stream('undone', 2); SELECT put('undone', 'e'); PREPARE TRANSACTION 'p'});
 catch_up();
 is(value(q{SELECT shown('undone'), records('undone', 0)}), '0|2 and more', 'what is prepared is not done');
 value(q{COMMIT PREPARED 'p'});
 catch_up();
-is(value(q{SELECT shown('undone'), records('undone', 0), count(*) FROM dyn_read_stream('undone') WHERE shard > 0}), '0. 1<0 2<0|3 and the end|1', 'until it is committed');
+is(value(q{SELECT shown('undone'), records('undone', 0), count(*) FROM dyn_read_stream('undone') WHERE shard > 0}), '0. 1<0 2<0|3 and the end|1',
+	'until it is committed');
 
 # A split that is not collected, and then is, by another server process
 value('ALTER SYSTEM SET dynamo_table.stream_collector = off');
@@ -123,9 +132,12 @@ for my $steps ([ $undecodable, q{SELECT dyn_alter_stream('torn', 2)} ], [ q{SELE
 	catch_up();
 	value(q{SELECT put('torn', 'b')});
 	catch_up();
-	is(value(q{SELECT shown('torn'), string_agg(keys ->> 'pk', ' ') FROM dyn_read_stream('torn', max_records => 1)}), '0. 1<0 2<0|a', 'a split in a transaction that cannot be decoded');
-	is(value(q{SELECT string_agg(keys ->> 'pk', ' ') FROM dynamo_internal.stream_records WHERE relation = 'torn'::regclass AND shard > 0}), 'b', 'whose children have what comes after it');
-	my (undef, undef, $told) = $node->psql('postgres', q{SELECT records('torn', 0, 'AFTER_SEQUENCE_NUMBER', (SELECT max(sequence_number) FROM dyn_read_stream('torn', max_records => 1)))});
+	is(value(q{SELECT shown('torn'), string_agg(keys ->> 'pk', ' ') FROM dyn_read_stream('torn', max_records => 1)}), '0. 1<0 2<0|a',
+		'a split in a transaction that cannot be decoded');
+	is(value(q{SELECT string_agg(keys ->> 'pk', ' ') FROM dynamo_internal.stream_records WHERE relation = 'torn'::regclass AND shard > 0}), 'b',
+		'whose children have what comes after it');
+	my (undef, undef, $told) = $node->psql('postgres',
+		q{SELECT records('torn', 0, 'AFTER_SEQUENCE_NUMBER', (SELECT max(sequence_number) FROM dyn_read_stream('torn', max_records => 1)))});
 	like($told, qr/Changes after the position were not collected/, 'and the reader of the parent is told that something is missing');
 	value(q{DROP TABLE torn});
 }
@@ -136,8 +148,10 @@ value('SELECT pg_drop_replication_slot(slot_name) FROM dyn_stream_slots');
 my ($rc, $out, $err) = $node->psql('postgres', q{SELECT dyn_alter_stream('idle', 16)});
 like($err, qr/change streams in database "postgres" are broken: slot missing/, 'without the slot, nothing is split');
 value('CALL dyn_reset_streams()');
-is(value(q{SELECT shown('idle')}), '0. 1<0. 2<0. 3<1. 4<2. 5<1. 6<2. 7<3 8<4 9<5 10<6 11<3 12<4 13<5 14<6', 'a new slot ends the shards that were split before it');
-is(value(q{SELECT records('idle', 3, 'LATEST'), records('idle', 7), records('idle', 0), records('idle', 1, 'LATEST')}), '0 and the end|0 and more|1 and the end|0 and the end', 'for readers of the others, without a gap');
+is(value(q{SELECT shown('idle')}), '0. 1<0. 2<0. 3<1. 4<2. 5<1. 6<2. 7<3 8<4 9<5 10<6 11<3 12<4 13<5 14<6',
+	'a new slot ends the shards that were split before it');
+is(value(q{SELECT records('idle', 3, 'LATEST'), records('idle', 7), records('idle', 0), records('idle', 1, 'LATEST')}),
+	'0 and the end|0 and more|1 and the end|0 and the end', 'for readers of the others, without a gap');
 value(q{SELECT put('idle', 'd')});
 catch_up();
 is(value(q{SELECT count(*) FROM generate_series(7, 14) s WHERE records('idle', s) = '1 and more'}), '1', 'and what comes is in their children');
@@ -152,7 +166,8 @@ for my $database (qw(before after))
 	value('CALL dyn_setup_streams()', $database) if $database eq 'after';
 	$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $database, '-f', $dump ], 'restore');
 	value($helpers, $database);
-	like(value(q{SELECT substring(pg_get_triggerdef(oid) FROM '"shards".*\]') FROM pg_trigger WHERE tgrelid = 'idle'::regclass AND tgname = '~dynamo_keys'}, $database), qr/"shards": 8, "earlier_shards": \[1, 2, 4\]/, 'its settings');
+	like(value(q{SELECT substring(pg_get_triggerdef(oid) FROM '"shards".*\]') FROM pg_trigger WHERE tgrelid = 'idle'::regclass AND tgname = '~dynamo_keys'},
+		$database), qr/"shards": 8, "earlier_shards": \[1, 2, 4\]/, 'its settings');
 }
 value('CALL dyn_setup_streams()', 'before');
 is(value(q{SELECT shown('idle')}, 'before'), '0. 1<0. 2<0. 3<1. 4<2. 5<1. 6<2. 7<3 8<4 9<5 10<6 11<3 12<4 13<5 14<6', 'restored before streams were set up');
@@ -193,12 +208,15 @@ value(q{
 		page json;
 		found bigint := 0;
 	BEGIN
-		INSERT INTO leases SELECT id FROM shards('items') s WHERE parent IS NULL OR EXISTS (SELECT FROM leases l WHERE l.shard = s.parent AND ended) ON CONFLICT DO NOTHING;
+		INSERT INTO leases SELECT id FROM shards('items') s WHERE parent IS NULL OR EXISTS (SELECT FROM leases l WHERE l.shard = s.parent AND ended)
+			ON CONFLICT DO NOTHING;
 		FOR lease IN SELECT * FROM leases WHERE NOT ended ORDER BY shard LOOP
 			LOOP
-				page := dyn_request('GetRecords', json_build_object('Limit', 100, 'ShardIterator', dyn_request('GetShardIterator', json_build_object('StreamArn', latest('items'), 'ShardId', lease.shard,
+				page := dyn_request('GetRecords', json_build_object('Limit', 100, 'ShardIterator',
+					dyn_request('GetShardIterator', json_build_object('StreamArn', latest('items'), 'ShardId', lease.shard,
 					'ShardIteratorType', CASE WHEN lease.at IS NULL THEN 'TRIM_HORIZON' ELSE 'AFTER_SEQUENCE_NUMBER' END, 'SequenceNumber', lease.at)) ->> 'ShardIterator'));
-				INSERT INTO seen (shard, sequence, pk, v) SELECT lease.shard, r #>> '{dynamodb,SequenceNumber}', r #>> '{dynamodb,Keys,pk,S}', (r #>> '{dynamodb,NewImage,v,N}')::int
+				INSERT INTO seen (shard, sequence, pk, v) SELECT lease.shard, r #>> '{dynamodb,SequenceNumber}', r #>> '{dynamodb,Keys,pk,S}',
+					(r #>> '{dynamodb,NewImage,v,N}')::int
 					FROM json_array_elements(page -> 'Records') WITH ORDINALITY v (r, i) ORDER BY i;
 				lease.at := coalesce(page #>> ARRAY['Records', (json_array_length(page -> 'Records') - 1)::text, 'dynamodb', 'SequenceNumber'], lease.at);
 				found := found + json_array_length(page -> 'Records');
@@ -271,19 +289,23 @@ for (my $quiet = 0; $quiet < 8;)
 is(value(q{SELECT shards FROM dyn_streams WHERE relation = 'items'::regclass}), '64', 'the shards were split six times');
 cmp_ok(value('SELECT sum(n) FROM versions'), '>', 200, 'there was a load');
 is(value('SELECT count(DISTINCT shard) > 40 FROM seen'), 't', 'in shards of all generations');
-is(value(q{SELECT count(*) FROM (SELECT pk, v, row_number() OVER (PARTITION BY pk ORDER BY n) AS i FROM seen) s WHERE v <> i}), '0', 'all changes of an item came in order, and once');
+is(value(q{SELECT count(*) FROM (SELECT pk, v, row_number() OVER (PARTITION BY pk ORDER BY n) AS i FROM seen) s WHERE v <> i}), '0',
+	'all changes of an item came in order, and once');
 is(value(q{SELECT string_agg(pk, ' ') FROM versions v WHERE n <> (SELECT count(*) FROM seen s WHERE s.pk = v.pk)}), '', 'and none is missing');
 is(value('SELECT count(*) FROM (SELECT sequence FROM seen GROUP BY sequence HAVING count(*) > 1) s'), '0', 'no number is there twice');
 is(value(q{SELECT count(*), count(*) FILTER (WHERE ended) FROM leases}), '127|63', 'the reader has come to the end of all shards that were split');
-is(value(q{SELECT count(*) FROM seen JOIN shards('items') s ON s.id = seen.shard WHERE sequence < first OR sequence > last}), '0', 'their numbers are within those of their shards');
+is(value(q{SELECT count(*) FROM seen JOIN shards('items') s ON s.id = seen.shard WHERE sequence < first OR sequence > last}), '0',
+	'their numbers are within those of their shards');
 DynamoTable::check_tables($node, 'after the load');
 
 # Closed shards go with their records; what is open stays
 value('ALTER SYSTEM SET dynamo_table.stream_retention = 1');
 $node->reload;
 wait_for($node, q{SELECT count(*) = 64 AND bool_and(last IS NULL) FROM shards('items')});
-is(value(q{SELECT min(right(id, 8)::int), max(right(id, 8)::int), count(parent) FROM shards('items')}), '63|126|64', 'expired shards are gone, and the others have kept their numbers');
+is(value(q{SELECT min(right(id, 8)::int), max(right(id, 8)::int), count(parent) FROM shards('items')}), '63|126|64',
+	'expired shards are gone, and the others have kept their numbers');
 is(value(q{SELECT count(*) FROM json_array_elements(dyn_request('DescribeStream', json_build_object('StreamArn', latest('items'), 'ShardFilter',
-	json_build_object('Type', 'CHILD_SHARDS', 'ShardId', (SELECT max(parent) FROM shards('items'))))) #> '{StreamDescription,Shards}')}), '2', 'a reader who was at their end finds its children');
+	json_build_object('Type', 'CHILD_SHARDS', 'ShardId', (SELECT max(parent) FROM shards('items'))))) #> '{StreamDescription,Shards}')}), '2',
+	'a reader who was at their end finds its children');
 $node->stop;
 done_testing();

@@ -61,7 +61,8 @@ like(log_since($offset), qr/logical decoding found consistent point/, 'but at th
 value(q{SELECT pg_create_logical_replication_slot('others', 'test_decoding')}, 'calls');
 value($put =~ s/"a"/"o"/r, 'calls');
 is(value(q{CALL dyn_collect_streams(); CREATE TABLE plain (i int); INSERT INTO plain VALUES (1)}, 'calls'), '1', 'a call collects one more');
-my $decoded = q{SELECT data ~ 'dynamo_internal.stream_state', count(*) FROM pg_logical_slot_peek_changes('others', NULL, NULL, 'skip-empty-xacts', '1', 'only-local', '%d')
+my $decoded = q{SELECT data ~ 'dynamo_internal.stream_state', count(*)
+	FROM pg_logical_slot_peek_changes('others', NULL, NULL, 'skip-empty-xacts', '1', 'only-local', '%d')
 	WHERE data ~ '^table (dynamo_internal|public.plain)' GROUP BY 1 ORDER BY 1};
 is(value(sprintf($decoded, 0), 'calls'), "f|1\nt|1", 'its progress can be decoded by others');
 is(value(sprintf($decoded, 1), 'calls'), 'f|1', 'who leave it out by its origin');
@@ -117,7 +118,8 @@ my $since = value('SELECT now()');
 wait_for($node, "SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'dynamo_table ttl worker' AND datname = 'other' AND backend_start < '$since'");
 value(q{SELECT dyn_put('ttl', jsonb_build_object('pk', 'a', 'e', extract(epoch FROM now())::bigint - 60)::dyn_item)}, 'other');
 # databases are visited in the order in which they ask
-value(q{SELECT dyn_put('ttl', jsonb_build_object('pk', 'a', 'e', extract(epoch FROM now())::bigint - 60)::dyn_item)}, 'app'), wait_for($node, 'SELECT count(*) = 0 FROM ttl', 'app') for 1 .. 2;
+value(q{SELECT dyn_put('ttl', jsonb_build_object('pk', 'a', 'e', extract(epoch FROM now())::bigint - 60)::dyn_item)}, 'app'),
+	wait_for($node, 'SELECT count(*) = 0 FROM ttl', 'app') for 1 .. 2;
 is(value('SELECT count(*) FROM ttl', 'other'), '1', 'and so is the removal of expired items');
 is(value("SELECT count(*) $collectors = 'other'"), '0', 'it stays off');
 value('ALTER DATABASE other RESET dynamo_table.stream_collector');
@@ -127,7 +129,8 @@ pass('and on again');
 wait_for($node, 'SELECT count(*) = 0 FROM ttl', 'other');
 is(log_since($offset), '', 'and the log is empty');
 value('CREATE ROLE plain LOGIN; ALTER DATABASE other OWNER TO plain');
-like(says(q{SET ROLE plain; ALTER DATABASE other SET dynamo_table.stream_collector = off}), qr/ERROR:  42501/, 'the slot is the server\'s, so the owner of a database needs a grant for that');
+like(says(q{SET ROLE plain; ALTER DATABASE other SET dynamo_table.stream_collector = off}), qr/ERROR:  42501/,
+	'the slot is the server\'s, so the owner of a database needs a grant for that');
 
 # A value of the database's own does not stand against the configuration
 value('ALTER DATABASE other SET dynamo_table.stream_collector = on');
@@ -155,7 +158,8 @@ $holder->query_safe('BEGIN; SELECT FROM dynamo_internal.stream_state FOR UPDATE'
 value($put, 'other');
 my $collector = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('other'), '-c', 'CALL dyn_collect_streams()' ], '>', \my $collected, '2>', \my $failed);
 wait_for($node, q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'CALL%' AND wait_event_type = 'Lock'});
-my $dropper = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('other'), '-c', 'BEGIN', '-c', $drop, '-c', 'ROLLBACK' ], '>', \my $dropped, '2>', \my $told);
+my $dropper = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('other'), '-c', 'BEGIN', '-c', $drop, '-c', 'ROLLBACK' ], '>', \my $dropped, '2>',
+	\my $told);
 wait_for($node, q{SELECT count(*) = 1 FROM pg_locks WHERE classid = 'pg_extension'::regclass AND NOT granted});
 $holder->query_safe('COMMIT');
 $holder->quit;
@@ -193,7 +197,8 @@ like(says('DROP DATABASE app'), qr/ERROR:  55006/, 'a collector is in the way of
 like(says('CALL dyn_teardown_streams()', 'app'), qr/ERROR:  55006.*force => true/s, 'and an enabled stream in that of a teardown');
 like(log_since($offset), qr/ERROR/, 'both are errors');
 $offset = -s $node->logfile;
-like(says('CALL dyn_teardown_streams(force => true)', 'app'), qr/WARNING: .* changes of 1 table with an enabled stream are not collected.*Enabled: (public\.)?app/s, 'by force it warns');
+like(says('CALL dyn_teardown_streams(force => true)', 'app'),
+	qr/WARNING: .* changes of 1 table with an enabled stream are not collected.*Enabled: (public\.)?app/s, 'by force it warns');
 is(value('SELECT state FROM dyn_stream_slots', 'app'), 'not set up', 'and there is nothing left');
 is(value(q{SELECT dyn_put('app', '{"pk":{"S":"b"}}') IS NULL}, 'app'), 't', 'items can be written');
 is(value('CALL dyn_setup_streams(); SELECT status FROM dyn_streams', 'app'), 'ENABLED', 'streams go on after another set-up');

@@ -67,7 +67,8 @@ $node->safe_psql('data', $_)
   q{SELECT dyn_delete('models.told', '{"PK": "a", "SK": "b"}'::jsonb)};
 my ($code, $out, $err) = $node->psql('data', q{SELECT dyn_put('models.enforced', '{"PK": "a", "SK": "b"}'::jsonb)});
 like($err, qr/none of the entities/, 'enforced as before');
-($code, $out, $err) = $node->psql('data', q{SET session_replication_role = replica; INSERT INTO models.told (item, "PK", "SK") VALUES ('{"PK": "a", "SK": "b"}'::jsonb, 'b', 'a')});
+($code, $out, $err) = $node->psql('data', q{SET session_replication_role = replica; INSERT INTO models.told (item, "PK", "SK")
+	VALUES ('{"PK": "a", "SK": "b"}'::jsonb, 'b', 'a')});
 like($err, qr/violates check constraint "dynamo_keys"/, 'and the constraint guards rows that the trigger does not see');
 is($node->safe_psql('data', q{SELECT string_agg(object, ', ') FROM dyn_check_table('models.enforced')}),
 	'trigger "~dynamo_keys", trigger "~dynamo_model_check"', 'what the check says');

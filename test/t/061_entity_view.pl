@@ -22,8 +22,11 @@ $node->safe_psql(
 	SELECT dyn_create_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#"}', '{"OrgId":"S","Name":"S","Mood":"S \"Mood\"","Code":"S char(4)"}');
 	SELECT dyn_create_entity('app', 'User', '{"pk":"ORG#<OrgId>","sk":"USER#<UserId>","GSI1PK":"EMAIL#<E''mail>","GSI1SK":"USER"}',
 		'{"OrgId":"S","UserId":"S uuid","E''mail":{"type":"S","stored":"e","required":true},"Tags":"SS","Joined":"S timestamptz(0)"}');
-	SELECT dyn_create_entity_view('app', 'Org'), dyn_create_entity_view('app', 'User'), dyn_create_entity_view('app', 'User', index_name => 'GSI1'), dyn_create_entity_view('app', 'User', unnest => 'Tags');
-	SELECT dyn_create_access_pattern('app', 'users', 'Query', '{"KeyConditionExpression":"pk = :o AND begins_with(sk, :u)","ExpressionAttributeValues":{":o":{"S":"ORG#<OrgId>"},":u":{"S":"USER#"}}}', 'User', 'it''s "quoted" \\ here');
+	SELECT dyn_create_entity_view('app', 'Org'), dyn_create_entity_view('app', 'User'), dyn_create_entity_view('app', 'User', index_name => 'GSI1'),
+		dyn_create_entity_view('app', 'User', unnest => 'Tags');
+	SELECT dyn_create_access_pattern('app', 'users', 'Query',
+		'{"KeyConditionExpression":"pk = :o AND begins_with(sk, :u)","ExpressionAttributeValues":{":o":{"S":"ORG#<OrgId>"},":u":{"S":"USER#"}}}', 'User',
+		'it''s "quoted" \\ here');
 	INSERT INTO "Org" ("OrgId", "Code", "Mood", "Name") VALUES ('1', 'ab', 'cross', 'one'), ('2', NULL, NULL, 'two');
 	INSERT INTO "User" ("OrgId", "UserId", "E'mail", "Tags", "Joined") VALUES ('1', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 'a@x', '{a,b}', '2024-05-01 10:00+02');
 	INSERT INTO "User" ("OrgId", "UserId", "E'mail") SELECT 'other ' || i % 10, md5(i::text)::uuid, 'b@' || i FROM generate_series(1, 100) i;
@@ -94,7 +97,8 @@ is(ask($db, 'shop, kit', q{SELECT count(*) FROM dyn_check_entities('items')}), '
 $node->safe_psql($db, 'DROP VIEW shop."User_GSI1"');
 $node->safe_psql($db, q{SET search_path = shop, kit; CALL dyn_drop_index('items', 'GSI1')});
 is(ask($db, 'shop, kit', q{SELECT count(*) FROM people}), '101', 'without the index: the view is as it was');
-is(ask($db, 'shop, kit', q{SELECT count(*) FROM pg_attribute WHERE attrelid = 'items'::regclass AND attname LIKE 'GSI%'}), '0', 'without the index: its columns are gone');
+is(ask($db, 'shop, kit', q{SELECT count(*) FROM pg_attribute WHERE attrelid = 'items'::regclass AND attname LIKE 'GSI%'}), '0',
+	'without the index: its columns are gone');
 $node->safe_psql($db, 'DROP TABLE shop.items CASCADE');
 is(ask($db, 'shop, kit', q{SELECT count(*) FROM pg_views WHERE schemaname = 'shop'}), '0', 'views go with their table');
 

@@ -28,8 +28,10 @@ $node->safe_psql('postgres', qq{
 	INSERT INTO lines SELECT i, n, md5(i || '.' || n) FROM generate_series(1, $rows, 5) i, generate_series(1, 2) n;
 	ANALYZE;
 	SELECT dyn_create_table('app', 'pk S', 'sk S');
-	SELECT dyn_create_entity('app', 'Customer', '{"pk": "CUSTOMER#<CustomerId>", "sk": "#"}', '{"CustomerId": {"type": "N integer"}, "Name": {"type": "S text"}, "Open": {"type": "N bigint"}}');
-	SELECT dyn_create_entity('app', 'Order', '{"pk": "CUSTOMER#<CustomerId>", "sk": "ORDER#<OrderId:010>"}', '{"CustomerId": {"type": "N integer"}, "OrderId": {"type": "N integer"},
+	SELECT dyn_create_entity('app', 'Customer', '{"pk": "CUSTOMER#<CustomerId>", "sk": "#"}',
+		'{"CustomerId": {"type": "N integer"}, "Name": {"type": "S text"}, "Open": {"type": "N bigint"}}');
+	SELECT dyn_create_entity('app', 'Order', '{"pk": "CUSTOMER#<CustomerId>", "sk": "ORDER#<OrderId:010>"}',
+		'{"CustomerId": {"type": "N integer"}, "OrderId": {"type": "N integer"},
 		"Total": {"type": "N numeric"}, "State": {"type": "S text"}, "Name": {"type": "S text"}, "Products": {"type": "L text[]"}}');
 	SELECT dyn_create_migration('app', 'shop', '[
 		{"entity": "Customer", "from": "customers", "attributes": {"CustomerId": "id"},

@@ -84,7 +84,8 @@ for my $key (split /\n/, value(q{SELECT relation || '.' || col FROM foreign_keys
 	my ($parents, $children, $differing) = split /\|/, value(qq{SELECT (joins(f)).* FROM foreign_keys f WHERE relation || '.' || col = '$key'});
 	ok($parents > 0 && $differing == 0, "$key: $parents Queries give the $children rows of the join");
 }
-is(value(q{SELECT count(*) FROM dyn_run_access_pattern('video', 'fk_rental_customer_id', '{"CustomerId": {"N": "1000000"}}')}), '0', 'a Query for a row that is not there finds nothing');
+is(value(q{SELECT count(*) FROM dyn_run_access_pattern('video', 'fk_rental_customer_id', '{"CustomerId": {"N": "1000000"}}')}), '0',
+	'a Query for a row that is not there finds nothing');
 
 value('VACUUM ANALYZE video');
 make_report_views($node);
@@ -95,7 +96,8 @@ for my $report (@reports)
 	my ($title, $sql) = @$report;
 	$sql =~ s/;\s*$//;
 	value("SET search_path = rental; CREATE TABLE public.by_rows AS SELECT row_number() OVER () AS line, r.* FROM ($sql) r");
-	value("SET statement_timeout = '60s'; SET search_path = video_views, rental; CREATE TABLE public.by_views AS SELECT row_number() OVER () AS line, r.* FROM ($sql) r");
+	value("SET statement_timeout = '60s'; SET search_path = video_views, rental; CREATE TABLE public.by_views AS SELECT row_number() OVER () AS line, r.*
+		FROM ($sql) r");
 	my $differing = value('SELECT * FROM ((TABLE by_rows EXCEPT ALL TABLE by_views) UNION ALL (TABLE by_views EXCEPT ALL TABLE by_rows)) d ORDER BY line LIMIT 6');
 	cmp_ok(value('SELECT count(*) FROM by_rows'), '>', 3, "$title: there is something to tell");
 	is($differing, '', "$title: over the views as over the relations");

@@ -106,7 +106,8 @@ sub item_of
 	return value(qq{SELECT dyn_get('video', '{"pk":{"S":"$pk"},"sk":{"S":"$sk"}}') ->> '$attribute'});
 }
 value(q{UPDATE rental.language SET name = 'Danish (dansk)' WHERE language_id = 1});
-is(value(q{SELECT count(*) FROM dyn_run_access_pattern('video', 'fk_film_language_id', '{"LanguageId": {"N": "1"}}') i WHERE i ->> 'LanguageName' <> 'Danish (dansk)'}), '0',
+is(value(q{SELECT count(*) FROM dyn_run_access_pattern('video', 'fk_film_language_id', '{"LanguageId": {"N": "1"}}') i
+	WHERE i ->> 'LanguageName' <> 'Danish (dansk)'}), '0',
 	'a name that is copied to all films of a language is new in all of them');
 value(q{INSERT INTO rental.category VALUES (13, 'Silent', 2); INSERT INTO rental.film_category VALUES (7, 13)});
 like(item_of('FILM#7', '#FILM', 'Categories'), qr/Silent/, 'a category comes to a film');

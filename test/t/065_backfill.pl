@@ -32,7 +32,8 @@ sub value
 	return $node->safe_psql('postgres', $sql);
 }
 
-my $call = q{CALL dyn_backfill('app', 'ADD Touched :one SET g = pk', 'kind = :u', vals => jsonb_build_object(':u', 'user', ':one', 1), batch_size => 25, max_rate => %s)};
+my $call = q{CALL dyn_backfill('app', 'ADD Touched :one SET g = pk', 'kind = :u', vals => jsonb_build_object(':u', 'user', ':one', 1), batch_size => 25,
+	max_rate => %s)};
 
 # A session that takes part.
 sub begin
@@ -78,7 +79,8 @@ my @sessions = (begin(100), begin(100));
 wait_for($node, "SELECT sessions = 2 AND state = 'running' AND rows_done > 300 AND rate > 0 AND rows_expected > 0 AND time_left IS NOT NULL $progress");
 wait_for($node, 'SELECT count(*) > 1 FROM dynamo_internal.job_chunks WHERE done > 0');
 pass('two sessions are at work on chunks of their own, and others see it');
-is(value("SELECT bool_and(step IS NULL AND scale(rate) <= 1 AND time_left = date_trunc('second', time_left)) $progress"), 't', 'the only step has no name, rate and time are as people read them');
+is(value("SELECT bool_and(step IS NULL AND scale(rate) <= 1 AND time_left = date_trunc('second', time_left)) $progress"), 't',
+	'the only step has no name, rate and time are as people read them');
 my ($status, $out, $err) = $node->psql('postgres', sprintf(q{\set VERBOSITY sqlstate
 } . $call, '1000, restart => true'));
 like($err, qr/55006/, 'a job that others are working on is not begun again');
@@ -123,7 +125,8 @@ is(value(q{SELECT count(*) FROM app WHERE item ->> 'kind' = 'other' AND item ? '
 is(value(q{SELECT count(*) FROM app JOIN gone USING (sk)}), '0', 'no item that was deleted has come back');
 is(value(q{SELECT count(*) FROM (SELECT sk, count(*) AS n FROM added GROUP BY sk) a JOIN app USING (sk) WHERE (item ->> 'Writes')::int <> n}),
 	'0', 'no update of others was lost');
-is(value(q{SELECT count(*) FROM app JOIN (SELECT sk FROM app EXCEPT SELECT sk FROM added) a USING (sk) WHERE item ? 'Writes'}), '0', 'and none came of nothing');
+is(value(q{SELECT count(*) FROM app JOIN (SELECT sk FROM app EXCEPT SELECT sk FROM added) a USING (sk) WHERE item ? 'Writes'}), '0',
+	'and none came of nothing');
 is(value('SELECT count(*) FROM dynamo_internal.job_chunks WHERE NOT complete'), '0', 'no chunk is left');
 
 # A call after the end is a new job.

@@ -43,17 +43,21 @@ sub is_equal
 $subscriber->safe_psql('postgres', q{
 	CREATE EXTENSION dynamo_table;
 	SELECT dyn_create_table('app', 'pk S', 'sk S');
-	SELECT dyn_create_entity('app', 'Order', '{"pk": "CUSTOMER#<Customer>", "sk": "ORDER#<Id:05>"}', '{"Customer": {"type": "N integer"}, "Id": {"type": "N integer"}, "Note": {"type": "S text"}, "Lines": {"type": "N bigint"}}');
-	SELECT dyn_create_migration('app', 'shop', '[{"entity": "Order", "from": "orders", "children": {"Lines": {"from": "lines", "on": {"order_id": "id"}, "as": "count"}}}]')});
+	SELECT dyn_create_entity('app', 'Order', '{"pk": "CUSTOMER#<Customer>", "sk": "ORDER#<Id:05>"}',
+		'{"Customer": {"type": "N integer"}, "Id": {"type": "N integer"}, "Note": {"type": "S text"}, "Lines": {"type": "N bigint"}}');
+	SELECT dyn_create_migration('app', 'shop',
+		'[{"entity": "Order", "from": "orders", "children": {"Lines": {"from": "lines", "on": {"order_id": "id"}, "as": "count"}}}]')});
 follow($subscriber, 'postgres');
 $subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION sub CONNECTION '" . $publisher->connstr . ' dbname=postgres' . "' PUBLICATION pub");
 $subscriber->wait_for_subscription_sync($publisher, 'sub');
 is_equal($subscriber, 'postgres', 20, 'the initial copy');
 
 my @changes = (
-	['inserts', q{INSERT INTO orders SELECT i, i % 3, 'new' FROM generate_series(21, 40) i; INSERT INTO lines SELECT i, i, 'new' FROM generate_series(21, 40) i}, 40],
+	['inserts', q{INSERT INTO orders SELECT i, i % 3, 'new' FROM generate_series(21, 40) i; INSERT INTO lines SELECT i, i, 'new' FROM generate_series(21, 40) i},
+		40],
 	['updates', q{UPDATE orders SET note = 'updated', customer = customer + 1 WHERE id % 2 = 0; UPDATE lines SET order_id = 1 WHERE id % 5 = 0}, 40],
-	['deletes', q{DELETE FROM lines WHERE id > 30 OR order_id = 7; DELETE FROM orders WHERE id > 30 AND NOT EXISTS (SELECT FROM lines WHERE order_id = orders.id)}, 30]);
+	['deletes', q{DELETE FROM lines WHERE id > 30 OR order_id = 7; DELETE FROM orders WHERE id > 30
+		AND NOT EXISTS (SELECT FROM lines WHERE order_id = orders.id)}, 30]);
 for my $change (@changes)
 {
 	my ($what, $sql, $count) = @$change;
@@ -65,7 +69,8 @@ $subscriber->safe_psql('postgres', q{UPDATE orders SET note = 'here' WHERE id < 
 is_equal($subscriber, 'postgres', 30, 'changes of the subscriber itself');
 
 # A dump keeps the triggers as they are, and the end of following finds all of them.
-my $triggers = q{SELECT string_agg(format('%s %s %s %s %s', tgrelid::regclass, tgname, tgenabled, tgtype, tgnewtable), E'\n' ORDER BY tgrelid::regclass::text, tgname) FROM pg_trigger WHERE tgname LIKE '~dynamo_follow%'};
+my $triggers = q{SELECT string_agg(format('%s %s %s %s %s', tgrelid::regclass, tgname, tgenabled, tgtype, tgnewtable), E'\n' ORDER BY tgrelid::regclass::text,
+	tgname) FROM pg_trigger WHERE tgname LIKE '~dynamo_follow%'};
 my $dump = $subscriber->basedir . '/dump.sql';
 $subscriber->command_ok(['pg_dump', '--no-subscriptions', '-f', $dump, '-d', $subscriber->connstr('postgres')], 'the database is dumped');
 $subscriber->safe_psql('postgres', 'CREATE DATABASE copy');

@@ -21,7 +21,8 @@ $node->safe_psql('postgres', q{
 	INSERT INTO others VALUES (1);
 	SELECT dyn_create_table('app', 'pk S');
 	SELECT dyn_create_entity('app', 'Order', '{"pk": "ORDER#<Id>"}', '{"Id": {"type": "N integer"}, "Note": {"type": "S text"}, "Lines": {"type": "N bigint"}}');
-	SELECT dyn_create_migration('app', 'shop', '[{"entity": "Order", "from": "orders", "children": {"Lines": {"from": "lines", "on": {"order_id": "id"}, "as": "count"}}}]')});
+	SELECT dyn_create_migration('app', 'shop',
+		'[{"entity": "Order", "from": "orders", "children": {"Lines": {"from": "lines", "on": {"order_id": "id"}, "as": "count"}}}]')});
 
 # A statement in a session of its own.
 sub begin

@@ -46,7 +46,8 @@ sub proposed
 }
 
 my $owner = proposed('postgres');
-like($owner, qr/^-- Access patterns, from pg_stat_statements:\n-- \d+ of its statements use none of the sources\.\n/, 'the source is named, other statements are counted');
+like($owner, qr/^-- Access patterns, from pg_stat_statements:\n-- \d+ of its statements use none of the sources\.\n/,
+	'the source is named, other statements are counted');
 like($owner, qr/^-- Q1 \(calls: 3\): SELECT \* FROM orders WHERE customer_id = \$1$/m, 'a statement has its calls, the most frequent one comes first');
 like($owner, qr/^-- Q\d \(calls: 1\): SELECT name FROM customers WHERE id = \$1$/m, 'another statement');
 like($owner, qr/^-- Q\d \(calls: 1\): SELECT total FROM orders WHERE id = \$1$/m, 'a superuser sees those of others');

@@ -45,7 +45,8 @@ sub is_in_use
 	like(as('one', "SET lock_timeout = 250; SELECT $call"), qr/table "$table" is in use by other transactions\n.*Locks are held by process $pid\./i, $what);
 }
 
-my $steps = q{[{"entity": "Thing", "from": "source", "attributes": {"Id": "id::text"}, "children": {"Details": {"from": "detail", "on": {"source": "id"}, "as": "count"}}}]};
+my $steps = q{[{"entity": "Thing", "from": "source", "attributes": {"Id": "id::text"},
+	"children": {"Details": {"from": "detail", "on": {"source": "id"}, "as": "count"}}}]};
 
 # A writer is idle in its transaction.  Calls that need a lock that writers conflict with give up by themselves, others
 # write meanwhile, and the error of a session that gave up names the blocker.
@@ -83,10 +84,12 @@ is_in_use($_, 'app', $pid, name_of($_) . ' names the process that is in the way'
 my $changing = connect_as('one');
 my $changing_pid = $changing->query_safe(q{SELECT pg_backend_pid()});
 $changing->query_until(qr/begun/, "\\echo begun\nSET lock_timeout = '10min';\nSELECT dyn_alter_table('app', '{\"placement\": false}');\n\\echo done\n");
-ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE pid = $changing_pid AND state = 'active' AND query LIKE '%dyn_alter_table%'"), 'a change waits');
+ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE pid = $changing_pid AND state = 'active'
+	AND query LIKE '%dyn_alter_table%'"), 'a change waits');
 as('one', join ' ', map { qq{SELECT dyn_put('app', '{"pk":{"S":"THING#x$_"},"sk":{"S":"#"},"Id":{"S":"x$_"}}');} } 1 .. 20);
 is(as('one', q{SELECT count(*) FROM app WHERE pk LIKE 'THING#x%'}), '20', 'and others write meanwhile');
-is($node->safe_psql('postgres', "SELECT count(*) FROM pg_locks WHERE pid = $changing_pid AND mode = 'ShareRowExclusiveLock' AND granted"), '0', 'although it has not got its lock');
+is($node->safe_psql('postgres', "SELECT count(*) FROM pg_locks WHERE pid = $changing_pid AND mode = 'ShareRowExclusiveLock' AND granted"), '0',
+	'although it has not got its lock');
 $writer->query_safe('COMMIT');
 $changing->query_until(qr/done/, "\n");
 $changing->quit;
@@ -99,7 +102,8 @@ is_in_use(q{dyn_follow_migration('m')}, 'detail', $pid, 'dyn_follow_migration na
 my $following = connect_as('one');
 my $following_pid = $following->query_safe(q{SELECT pg_backend_pid()});
 $following->query_until(qr/begun/, "\\echo begun\nSET lock_timeout = '10min';\nSELECT dyn_follow_migration('m');\n\\echo done\n");
-ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE pid = $following_pid AND state = 'active' AND query LIKE '%dyn_follow_migration%'"), 'following waits');
+ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE pid = $following_pid AND state = 'active'
+	AND query LIKE '%dyn_follow_migration%'"), 'following waits');
 as('one', join ' ', map { "INSERT INTO source VALUES ($_);" } 1 .. 20);
 is(as('one', q{SELECT count(*) FROM source}), '20', 'and others write another table meanwhile');
 $writer->query_safe('COMMIT');
@@ -116,7 +120,8 @@ $writer->query_safe('BEGIN; LOCK TABLE detail IN ACCESS EXCLUSIVE MODE');
 my $waiting = connect_as('one');
 my $waiting_pid = $waiting->query_safe(q{SELECT pg_backend_pid()});
 $waiting->query_until(qr/begun/, "\\echo begun\nSELECT dyn_create_migration('app', 'm', '$steps');\n\\echo done\n");
-ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_locks WHERE pid = $waiting_pid AND NOT granted"), 'a declaration waits for what it reads from');
+ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_locks WHERE pid = $waiting_pid AND NOT granted"),
+	'a declaration waits for what it reads from');
 is(as('one', q{SELECT dyn_put('app', '{"pk":{"S":"THING#3"},"sk":{"S":"#"},"Id":{"S":"3"}}')}), '', 'and an item is written');
 $writer->query_safe('COMMIT');
 $waiting->query_until(qr/done/, "\n");
@@ -130,7 +135,8 @@ $writer->query_safe('COMMIT');
 
 # A prepared transaction has no process.
 $writer->query_safe(q{BEGIN; DELETE FROM app WHERE false; PREPARE TRANSACTION 'p'});
-like(as('one', q{SET lock_timeout = 250; SELECT dyn_alter_table('app', '{"placement": true}')}), qr/Locks are held by a prepared transaction\./, 'a prepared transaction is named');
+like(as('one', q{SET lock_timeout = 250; SELECT dyn_alter_table('app', '{"placement": true}')}), qr/Locks are held by a prepared transaction\./,
+	'a prepared transaction is named');
 $node->safe_psql('postgres', q{ROLLBACK PREPARED 'p'});
 is(as('one', q{SELECT dyn_alter_table('app', '{"placement": true}')}), '', 'and waited for');
 $writer->quit;
@@ -138,7 +144,8 @@ $writer->quit;
 # A role without a privilege on a table gets no answer about it, and no lock on it, whether the table is locked or not.
 my $arn = 'arn:aws:dynamodb:local:000000000000:table/app';
 $node->safe_psql('postgres', q{SET SESSION AUTHORIZATION one;
-	SELECT dyn_create_access_pattern('app', 'all', 'Scan', '{}'); SELECT dyn_create_entity('app', 'Thing', '{"pk": "THING#<Id>", "sk": "#"}', '{"Id": {"type": "S text"}}')});
+	SELECT dyn_create_access_pattern('app', 'all', 'Scan', '{}');
+		SELECT dyn_create_entity('app', 'Thing', '{"pk": "THING#<Id>", "sk": "#"}', '{"Id": {"type": "S text"}}')});
 my $relid = $node->safe_psql('postgres', q{SELECT 'app'::regclass::oid});
 my @questions = (
 	q{SELECT dyn_describe_table('app')},
@@ -186,7 +193,9 @@ foreach my $locked (0, 1)
 	{
 		my ($name) = $question =~ /(dyn_request\('\w+'|dyn_\w+)/;
 		my $answer = as('stranger', "SET lock_timeout = 250; $question");
-		like($answer, qr/(ERROR|is not authorized to perform: dynamodb:\w+ on resource: \S+\n.*DETAIL):  (permission denied for|must be owner of) (table|relation)/i, "$name says nothing to a stranger" . ($locked ? ', and waits for nothing' : ''));
+		like($answer,
+			qr/(ERROR|is not authorized to perform: dynamodb:\w+ on resource: \S+\n.*DETAIL):  (permission denied for|must be owner of) (table|relation)/i,
+			"$name says nothing to a stranger" . ($locked ? ', and waits for nothing' : ''));
 	}
 	$locker->query_safe('ROLLBACK') if $locked;
 }
@@ -206,7 +215,8 @@ foreach my $privilege ('SELECT', 'INSERT', 'DELETE', 'TRIGGER', 'SELECT (pk)', '
 is(as('stranger', q{SELECT dyn_request('ListTables', '{}') -> 'TableNames'}), '["theirs"]', 'without any it is not listed');
 $node->safe_psql('postgres', q{GRANT SELECT ON app TO stranger});
 $locker->query_safe('BEGIN; LOCK TABLE app IN SHARE MODE');
-like(as('stranger', q{SET lock_timeout = 250; SELECT dyn_put('app', '{"pk":{"S":"1"},"sk":{"S":"#"}}')}), qr/permission denied for table app/, 'who may read only does not wait for a lock to write');
+like(as('stranger', q{SET lock_timeout = 250; SELECT dyn_put('app', '{"pk":{"S":"1"},"sk":{"S":"#"}}')}), qr/permission denied for table app/,
+	'who may read only does not wait for a lock to write');
 $locker->query_safe('ROLLBACK');
 $node->safe_psql('postgres', q{REVOKE ALL ON app, theirs FROM stranger});
 
@@ -215,7 +225,8 @@ $node->safe_psql('postgres', q{CREATE ROLE watcher LOGIN IN ROLE pg_monitor; CAL
 as('one', q{CALL dyn_enable_ttl('app', 'expires')});
 as('one', q{SELECT dyn_enable_stream('app', 'KEYS_ONLY')});
 as('one', q{CALL dyn_backfill('app', 'SET a = :a', NULL, vals => '{":a":{"S":"1"}}')});
-$node->safe_psql('postgres', q{SET SESSION AUTHORIZATION other; CALL dyn_enable_ttl('theirs', 'expires'); SELECT dyn_put('theirs', jsonb_build_object('pk', '2', 'expires', extract(epoch FROM now())::bigint - 60))});
+$node->safe_psql('postgres', q{SET SESSION AUTHORIZATION other; CALL dyn_enable_ttl('theirs', 'expires');
+	SELECT dyn_put('theirs', jsonb_build_object('pk', '2', 'expires', extract(epoch FROM now())::bigint - 60))});
 my $superuser = $node->safe_psql('postgres', 'SELECT current_user');
 my %lists = (
 	ttl => q{SELECT relation, attribute, status, due_items IS NULL, locked FROM dyn_ttl_tables WHERE relation = 'app'::regclass},
@@ -223,7 +234,8 @@ my %lists = (
 	steps => q{SELECT name, relation, step FROM dynamo_internal.migration_steps()},
 	migrations => q{SELECT name, relation, state FROM dyn_jobs WHERE kind = 'migration'},
 	jobs => q{SELECT kind, relation, state FROM dyn_jobs WHERE kind <> 'migration'});
-my %open = (ttl => 'app|expires|ENABLED|f|f', streams => 'app|KEYS_ONLY|ENABLED|t|f', steps => 'm|app|Thing', migrations => 'm|app|not begun', jobs => 'backfill|app|finished');
+my %open = (ttl => 'app|expires|ENABLED|f|f', streams => 'app|KEYS_ONLY|ENABLED|t|f', steps => 'm|app|Thing', migrations => 'm|app|not begun',
+	jobs => 'backfill|app|finished');
 my %closed = (%open, ttl => 'app|expires|ENABLED|t|t', streams => 'app|KEYS_ONLY|ENABLED||t');
 foreach my $lock ('', 'LOCK TABLE app IN ACCESS EXCLUSIVE MODE', 'REINDEX INDEX app_pkey')
 {
@@ -234,7 +246,8 @@ foreach my $lock ('', 'LOCK TABLE app IN ACCESS EXCLUSIVE MODE', 'REINDEX INDEX 
 		is(as($role, $lists{$_}), $lock eq '' ? $open{$_} : $closed{$_}, "$_, $how, as $role") foreach sort keys %lists;
 	}
 	is(as('stranger', $lists{$_}), '', "$_, $how, as a stranger") foreach sort keys %lists;
-	is(as('stranger', q{SELECT (SELECT count(*) FROM dyn_job_problems) + (SELECT count(*) FROM dyn_jobs) + (SELECT count(*) FROM dyn_ttl_tables)}), '0', "the others, $how");
+	is(as('stranger', q{SELECT (SELECT count(*) FROM dyn_job_problems) + (SELECT count(*) FROM dyn_jobs) + (SELECT count(*) FROM dyn_ttl_tables)}), '0',
+		"the others, $how");
 	like(as('stranger', q{CALL dyn_migrate('nothing')}), qr/migration "nothing" does not exist/, "a migration's name is looked up, $how");
 	is(as($superuser, q{SELECT dyn_request('ListStreams', '{}') -> 'Streams' -> 0 ->> 'TableName'}), 'app', "ListStreams, $how");
 	is(as($superuser, q{SELECT dyn_request('ListTables', '{}') -> 'TableNames'}), '["app","theirs"]', "ListTables, $how");
@@ -247,7 +260,8 @@ foreach my $lock ('', 'LOCK TABLE app IN ACCESS EXCLUSIVE MODE', 'REINDEX INDEX 
 }
 
 # Who watches sees no items, and nothing that is declared.
-foreach my $question (q{SELECT * FROM dyn_entities('app')}, q{SELECT dyn_access_pattern_chart('app')}, q{SELECT dyn_get('app', '{"pk":{"S":"1"},"sk":{"S":"#"}}')}, q{SELECT * FROM dyn_read_stream('app')},
+foreach my $question (q{SELECT * FROM dyn_entities('app')}, q{SELECT dyn_access_pattern_chart('app')},
+	q{SELECT dyn_get('app', '{"pk":{"S":"1"},"sk":{"S":"#"}}')}, q{SELECT * FROM dyn_read_stream('app')},
 	qq{SELECT dyn_request('ListTagsOfResource', '{"ResourceArn": "$arn"}')})
 {
 	like(as('watcher', $question), qr/permission denied for table app/i, "a monitor does not get: $question");

@@ -85,7 +85,8 @@ for my $setting ('session_preload_libraries', 'shared_preload_libraries')
 	value(q{SELECT dyn_create_entity_view('app', 'Row')});
 	like(value($join), qr/Index Cond:.*entity_key/, "a join has its key with another hook before ours, $setting");
 	value('DROP VIEW "Row"');
-	value("SELECT dyn_disable_stream('app'); CALL dyn_teardown_streams(); SELECT dyn_unfollow_migration('m'), dyn_drop_migration('m'); DROP TABLE source; SELECT dyn_drop_table('app')");
+	value("SELECT dyn_disable_stream('app'); CALL dyn_teardown_streams(); SELECT dyn_unfollow_migration('m'), dyn_drop_migration('m'); DROP TABLE source;
+		SELECT dyn_drop_table('app')");
 	$node->append_conf('postgresql.conf', "$setting = ''");
 }
 
@@ -96,7 +97,8 @@ value("CREATE FUNCTION neighbour_answers(integer) RETURNS bigint AS '$neighbour'
 is(value('SELECT neighbour_answers(1)'), '-1', 'the other library calls its own function');
 value("CREATE FUNCTION neighbour_planned() RETURNS bigint AS '$neighbour' LANGUAGE c STRICT");
 make_view();
-like(value("$join; SELECT neighbour_planned() > 1"), qr/Index Cond:.*entity_key.*^t$/ms, 'a join has its key with another hook behind ours, which is called too');
+like(value("$join; SELECT neighbour_planned() > 1"), qr/Index Cond:.*entity_key.*^t$/ms,
+	'a join has its key with another hook behind ours, which is called too');
 unlike(slurp_file($node->logfile), qr/callback_list slots|of another library|terminated by signal/, 'no session ended');
 
 $node->stop;

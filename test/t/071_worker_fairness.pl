@@ -45,7 +45,8 @@ sub create_table
 sub add_due
 {
 	my ($name, $items) = @_;
-	value(qq{INSERT INTO "$name" (item) SELECT jsonb_build_object('id', gen_random_uuid(), 'expires', floor(extract(epoch FROM clock_timestamp())) - 1) FROM generate_series(1, $items)});
+	value(qq{INSERT INTO "$name" (item) SELECT jsonb_build_object('id', gen_random_uuid(), 'expires', floor(extract(epoch FROM clock_timestamp())) - 1)
+		FROM generate_series(1, $items)});
 }
 
 value(q{
@@ -87,7 +88,8 @@ while (value(q{SELECT count(*) FROM dynamo_internal.ttl_sweeps WHERE failures > 
 value('DROP FUNCTION note CASCADE');
 cmp_ok($most, '<=', 3, 'items of one owner do not wait for all tables of another');
 wait_for($node, q{SELECT max(failures) >= 2 FROM dynamo_internal.ttl_sweeps});
-is(value(q{SELECT count(*) FROM dynamo_internal.ttl_sweeps WHERE failures > 0 AND retry_at <> swept + 2 ^ (failures - 1) * interval '1 s'}), '0', 'each table doubles its own back-off');
+is(value(q{SELECT count(*) FROM dynamo_internal.ttl_sweeps WHERE failures > 0 AND retry_at <> swept + 2 ^ (failures - 1) * interval '1 s'}), '0',
+	'each table doubles its own back-off');
 is(value(q{SELECT last_error FROM dynamo_internal.ttl_sweeps WHERE relation = 'good'::regclass}), '', 'and not that of the other owner');
 my $failures = value($failed);
 $node->restart;
@@ -104,7 +106,8 @@ for my $name ('one', 'two', 'three')
 	value(qq{SELECT dyn_create_table('$name', 'id S')}, 'many');
 	value(qq{CALL dyn_enable_ttl('$name', 'expires')}, 'many');
 	value(qq{CREATE TRIGGER slow BEFORE DELETE ON $name FOR EACH ROW EXECUTE FUNCTION slow();
-		INSERT INTO $name (item) SELECT jsonb_build_object('id', gen_random_uuid(), 'expires', floor(extract(epoch FROM clock_timestamp())) - 1) FROM generate_series(1, 5000)}, 'many');
+		INSERT INTO $name (item) SELECT jsonb_build_object('id', gen_random_uuid(), 'expires', floor(extract(epoch FROM clock_timestamp())) - 1)
+			FROM generate_series(1, 5000)}, 'many');
 }
 set_conf("dynamo_table.ttl_max_workers = 2\ndynamo_table.ttl_batch_size = 20");
 my $at_work = q{FROM pg_stat_activity WHERE backend_type = 'dynamo_table ttl worker' AND datname = 'many' AND query LIKE 'sweeping%'};
@@ -119,7 +122,8 @@ value('CREATE TRIGGER slow BEFORE DELETE ON deadly FOR EACH ROW EXECUTE FUNCTION
 add_due('deadly', 5000);
 # The server kills it, which is never late for it.
 my $kill = q{DO $$
-	DECLARE worker int := (SELECT max(pid) FROM pg_stat_activity WHERE backend_type = 'dynamo_table ttl worker' AND query = 'sweeping expired items of public.deadly');
+	DECLARE worker int := (SELECT max(pid) FROM pg_stat_activity WHERE backend_type = 'dynamo_table ttl worker'
+		AND query = 'sweeping expired items of public.deadly');
 	BEGIN
 	  IF worker IS NOT NULL THEN
 		EXECUTE format('COPY (SELECT) TO PROGRAM %L', 'kill -KILL ' || worker);
@@ -152,9 +156,11 @@ value(q{SET SESSION AUTHORIZATION bad;
 	SELECT dyn_create_table('forged', 'id S');
 	ALTER TABLE forged ADD "~ttl" text;
 	CREATE INDEX ON forged ("~ttl") WHERE "~ttl" IS NOT NULL;
-	CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON forged FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('id S', '{"settings": {"ttl_attribute": "expires"}}')});
+	CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON forged FOR EACH ROW
+		EXECUTE FUNCTION dynamo_internal.derive_keys('id S', '{"settings": {"ttl_attribute": "expires"}}')});
 wait_for($node, q{SELECT failures > 0 FROM dynamo_internal.ttl_sweeps WHERE relation = 'forged'::regclass});
-like(value(q{SELECT last_error FROM dynamo_internal.ttl_sweeps WHERE relation = 'forged'::regclass}), qr/has not the shape of a table of items/, 'a column of another type');
+like(value(q{SELECT last_error FROM dynamo_internal.ttl_sweeps WHERE relation = 'forged'::regclass}), qr/has not the shape of a table of items/,
+	'a column of another type');
 add_due('good', 10);
 wait_for($node, q{SELECT count(*) = 0 FROM good});
 
@@ -168,14 +174,17 @@ sub table_with_item
 sub update_table
 {
 	my ($owner, $name) = @_;
-	value(qq{SET SESSION AUTHORIZATION $owner; SELECT dyn_request('UpdateTable', '{"TableName": "$name", "AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}],
-		"GlobalSecondaryIndexUpdates": [{"Create": {"IndexName": "by-k", "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}}]}') IS NULL});
+	value(qq{SET SESSION AUTHORIZATION $owner; SELECT dyn_request('UpdateTable',
+		'{"TableName": "$name", "AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}],
+		"GlobalSecondaryIndexUpdates": [{"Create": {"IndexName": "by-k", "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}],
+			"Projection": {"ProjectionType": "ALL"}}}]}') IS NULL});
 }
 
 sub active
 {
 	my ($name) = @_;
-	return qq{SELECT coalesce(bool_and(i ->> 'IndexStatus' = 'ACTIVE'), false) FROM jsonb_array_elements(dyn_describe_table('$name') -> 'GlobalSecondaryIndexes') i};
+	return qq{SELECT coalesce(bool_and(i ->> 'IndexStatus' = 'ACTIVE'), false)
+		FROM jsonb_array_elements(dyn_describe_table('$name') -> 'GlobalSecondaryIndexes') i};
 }
 
 my $requests = q{SELECT count(*) FROM dynamo_internal.index_requests};
@@ -188,11 +197,14 @@ $old->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
 update_table('bad', $_) for @tables;
 update_table('good', 'goods');
 is(value($requests), '6', 'each request is noted');
-wait_for($node, qq{SELECT count(*) = 2 FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND wait_event_type = 'Lock' AND wait_event = 'virtualxid'});
+wait_for($node, qq{SELECT count(*) = 2 FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND wait_event_type = 'Lock'
+	AND wait_event = 'virtualxid'});
 is(value(q{SELECT count(DISTINCT usename) FROM pg_stat_activity WHERE backend_type = 'dynamo_table index'}), '2', 'each owner has a worker that waits');
 # each commit starts a worker, which ends at once where there is no place
 ok($node->poll_query_until('postgres', "SELECT ($index_workers) <= 2"), 'of two, however many requests there are');
-is(value(q{SELECT max(most) FROM (SELECT pg_sleep(0.1), (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND application_name LIKE '%table %') AS most FROM generate_series(1, 5)) s}) <= 2, 1, 'and stays so');
+is(value(q{SELECT max(most) FROM (SELECT pg_sleep(0.1),
+	(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND application_name LIKE '%table %') AS most
+	FROM generate_series(1, 5)) s}) <= 2, 1, 'and stays so');
 
 # One that holds a place dies: its request waits for another time, and the next one has the place, also when the time of the first one has
 # come. A call waits as well.
@@ -200,10 +212,12 @@ wait_for($node, q{SELECT begun_at + interval '5 s' < clock_timestamp() FROM dyna
 my $pid = value(q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND usename = 'bad' AND wait_event = 'virtualxid'});
 value("SELECT pg_terminate_backend($pid)");
 wait_for($node, qq{SELECT count(*) = 2 FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND wait_event = 'virtualxid' AND pid <> $pid});
-is(value(q{SELECT string_agg(relation::regclass::text, ' ' ORDER BY relation) FROM dynamo_internal.index_requests WHERE attempts > 0}), 'index1 index2 goods', 'when a worker is ended the next request has its place, and no other');
+is(value(q{SELECT string_agg(relation::regclass::text, ' ' ORDER BY relation) FROM dynamo_internal.index_requests WHERE attempts > 0}), 'index1 index2 goods',
+	'when a worker is ended the next request has its place, and no other');
 table_with_item('bad', 'forth');
 my %call = (out => '', err => '');
-$call{harness} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', q{SET SESSION AUTHORIZATION bad}, '-c', q{CALL dyn_create_index('forth', 'by-k', 'k S')} ],
+$call{harness} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', q{SET SESSION AUTHORIZATION bad}, '-c',
+	q{CALL dyn_create_index('forth', 'by-k', 'k S')} ],
 	'>', \$call{out}, '2>', \$call{err});
 $call{harness}->pump until $call{err} =~ /waiting for one of the 2 workers for indexes/;
 pass('a call waits as well');

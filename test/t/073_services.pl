@@ -1,5 +1,5 @@
-# TT08: one launcher for all that runs by itself. No service waits for another: not for one that is slow, not for a database that is locked, not for one that has
-# taken the server down, and not for one that is switched off.
+# TT08: one launcher for all that runs by itself. No service waits for another: not for one that is slow, not
+# for a database that is locked, not for one that has taken the server down, and not for one that is switched off.
 use strict;
 use warnings;
 
@@ -52,7 +52,8 @@ sub pid_of
 sub add_due
 {
 	my ($name, $items, $dbname) = @_;
-	value(qq{INSERT INTO "$name" (item) SELECT jsonb_build_object('id', gen_random_uuid(), 'expires', floor(extract(epoch FROM clock_timestamp())) - 1) FROM generate_series(1, $items)}, $dbname);
+	value(qq{INSERT INTO "$name" (item) SELECT jsonb_build_object('id', gen_random_uuid(), 'expires', floor(extract(epoch FROM clock_timestamp())) - 1)
+		FROM generate_series(1, $items)}, $dbname);
 }
 
 # Tables of the three services in a database: with items that expire, and with a stream.
@@ -81,7 +82,8 @@ sub is_collected
 }
 
 prepare('postgres');
-is(value(q{SELECT string_agg(backend_type, ' ') FROM pg_stat_activity WHERE backend_type LIKE 'dynamo_table%launcher'}), 'dynamo_table launcher', 'one launcher');
+is(value(q{SELECT string_agg(backend_type, ' ') FROM pg_stat_activity WHERE backend_type LIKE 'dynamo_table%launcher'}), 'dynamo_table launcher',
+	'one launcher');
 is_collected('changes are collected');
 
 # A new launcher leaves the collector alone, and does not start another
@@ -91,7 +93,8 @@ value("SELECT pg_terminate_backend($launcher)");
 wait_for($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'dynamo_table launcher' AND pid <> $launcher");
 add_due('swept', 1);
 wait_for($node, 'SELECT count(*) = 0 FROM swept');
-is(value(q{SELECT string_agg(pid::text, ' ') FROM pg_stat_activity WHERE backend_type = 'dynamo_table stream collector'}), $collector, 'a new launcher leaves the collector alone');
+is(value(q{SELECT string_agg(pid::text, ' ') FROM pg_stat_activity WHERE backend_type = 'dynamo_table stream collector'}), $collector,
+	'a new launcher leaves the collector alone');
 
 # Sweeps that take all of the time that they have: a collector begins all the same
 add_due('swept', 20000);
@@ -139,11 +142,13 @@ value(q{SELECT dyn_create_table('indexed', 'id S'); SELECT dyn_put('indexed', '{
 $holder = $node->background_psql('postgres');
 $holder->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
 value(q{SELECT dyn_request('UpdateTable', '{"TableName": "indexed", "AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}],
-	"GlobalSecondaryIndexUpdates": [{"Create": {"IndexName": "by-k", "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}}]}') IS NULL});
+	"GlobalSecondaryIndexUpdates": [{"Create": {"IndexName": "by-k", "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}],
+		"Projection": {"ProjectionType": "ALL"}}}]}') IS NULL});
 wait_for($node, q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND wait_event = 'virtualxid'});
 $node->restart;
 wait_for($node, q{SELECT count(*) = 0 FROM dynamo_internal.index_requests});
-is(value(q{SELECT dyn_describe_table('indexed') -> 'GlobalSecondaryIndexes' -> 0 ->> 'IndexStatus'}), 'ACTIVE', 'a request is gone on with, though no items are removed');
+is(value(q{SELECT dyn_describe_table('indexed') -> 'GlobalSecondaryIndexes' -> 0 ->> 'IndexStatus'}), 'ACTIVE',
+	'a request is gone on with, though no items are removed');
 $holder->quit;
 
 # One worker for all: sweeps that could go on and on let a collector have its turn, which keeps it

@@ -62,7 +62,8 @@ sub restored
 	my ($dbname, $name) = @_;
 	my $path = 'SET search_path = shop, public;';
 	is(value($dbname, $labels), $declared, "$name: labels");
-	is(value($dbname, "$path SELECT (SELECT string_agg(entity, ',') FROM dyn_entities('app')), (SELECT string_agg(access_pattern, ',') FROM dyn_access_patterns('app')),
+	is(value($dbname, "$path SELECT (SELECT string_agg(entity, ',') FROM dyn_entities('app')),
+		(SELECT string_agg(access_pattern, ',') FROM dyn_access_patterns('app')),
 			(SELECT string_agg(name || ' ' || followed, ',') FROM dyn_jobs), dyn_describe_table('app') ->> 'DeletionProtectionEnabled'"),
 		'Customer|customer|shop true|true', "$name: what is declared");
 	like(errors($dbname, "$path SELECT dyn_drop_table('app')"), qr/currently protected against deletion/, "$name: protected");
@@ -71,8 +72,12 @@ sub restored
 	value($dbname, "$path UPDATE customers SET name = 'new' WHERE id = 1");
 	is(value($dbname, "$path SELECT dyn_run_access_pattern('app', 'customer', '{\"Id\": 1}'::jsonb) ->> 'Name'"), 'new', "$name: followed");
 	is(value($dbname, "$path SELECT count(*) FROM dyn_scan('app')"), '2', "$name: items");
-	like(errors($dbname, "$path DROP TABLE app"), qr/cannot drop table app because .*DETAIL: +(trigger ~dynamo_follow\S+ \w+ on table customers depends on table app\s+){6}HINT/s, "$name: not dropped while it is followed");
-	like(errors($dbname, "$path BEGIN; SELECT dyn_alter_table('app', '{\"deletion_protection\": false}'); SELECT dyn_drop_table('app')"), qr/ERROR:  table "app" cannot be dropped.*Migration "shop" follows table shop\.customers\..*dyn_unfollow_migration\('shop'\)/s, "$name: nor by dyn_drop_table");
+	like(errors($dbname, "$path DROP TABLE app"),
+		qr/cannot drop table app because .*DETAIL: +(trigger ~dynamo_follow\S+ \w+ on table customers depends on table app\s+){6}HINT/s,
+		"$name: not dropped while it is followed");
+	like(errors($dbname, "$path BEGIN; SELECT dyn_alter_table('app', '{\"deletion_protection\": false}'); SELECT dyn_drop_table('app')"),
+		qr/ERROR:  table "app" cannot be dropped.*Migration "shop" follows table shop\.customers\..*dyn_unfollow_migration\('shop'\)/s,
+		"$name: nor by dyn_drop_table");
 }
 
 # Each restore is into a database of its own, in which all that is not in the dump is there.
@@ -111,7 +116,8 @@ $node->command_ok([ 'pg_dump', '-O', '-x', '-Fc', '-t', 'shop.*', '-f', "$dir/ta
 $node->command_ok([ @restore, '-d', 'tables', "$dir/tables" ], 'restore: tables');
 restored('tables', 'tables');
 $node->command_ok([ @restore, '-U', 'owner', '-d', 'owned', "$dir/tables" ], 'restore: by the owner');
-is(value('owned', q{SELECT string_agg(DISTINCT relowner::regrole::text, ',') FROM pg_class WHERE relnamespace = 'shop'::regnamespace}), 'owner', 'it is the owner\'s');
+is(value('owned', q{SELECT string_agg(DISTINCT relowner::regrole::text, ',') FROM pg_class WHERE relnamespace = 'shop'::regnamespace}), 'owner',
+	'it is the owner\'s');
 restored('owned', 'owned');
 
 # Without labels.
@@ -120,7 +126,8 @@ $node->command_ok([ 'pg_dump', '--no-security-labels', '-f', "$dir/unlabelled", 
 $node->command_ok([ @psql, '-f', "$dir/unlabelled", 'unlabelled' ], 'restore: unlabelled');
 is(value('unlabelled', $labels), '', 'no labels');
 like(errors('unlabelled', q{SET search_path = shop, public; SELECT dyn_put('enforced', '{"pk": "NOTE#c", "Id": "c", "Type": "Note"}'::jsonb)}),
-	qr/ERROR:  table "enforced" enforces entities, and none is declared.*DETAIL: .*security label of provider "dynamo_table"/s, 'enforced: which label is missing');
+	qr/ERROR:  table "enforced" enforces entities, and none is declared.*DETAIL: .*security label of provider "dynamo_table"/s,
+	'enforced: which label is missing');
 my $warnings = errors('unlabelled', q{
 	INSERT INTO shop.customers VALUES (3, 'three');
 	UPDATE shop.customers SET name = 'changed';
@@ -129,7 +136,8 @@ is(() = $warnings =~ /WARNING:  changes of table "customers" make no items: migr
 is(() = $warnings =~ /ERROR|WARNING/g, 1, 'and no error');
 is(value('unlabelled', q{SELECT string_agg(id || name, ',' ORDER BY id) FROM shop.customers}), '1changed,3changed', 'the source is written');
 is(value('unlabelled', q{SET search_path = shop, public; SELECT count(*) FROM dyn_scan('app')}), '2', 'items stay');
-value('unlabelled', q{SET search_path = shop, public; SELECT dyn_put('app', '{"pk": "x"}'::jsonb); SELECT dyn_unfollow_migration('shop'); SELECT dyn_drop_table('app')});
+value('unlabelled', q{SET search_path = shop, public; SELECT dyn_put('app', '{"pk": "x"}'::jsonb); SELECT dyn_unfollow_migration('shop');
+	SELECT dyn_drop_table('app')});
 
 # The library is loaded by the first use of the extension; SECURITY LABEL is none.
 my $unloaded = qr/ERROR:  security label provider "dynamo_table" is not loaded/;
@@ -170,7 +178,8 @@ $node->command_ok([ 'pg_dump', '-f', "$dir/left", 'heaps' ], 'pg_dump');
 like(slurp_file("$dir/left"), qr/SECURITY LABEL FOR dynamo_table/, 'every dump has it');
 like(errors('heaps', 'SECURITY LABEL FOR dynamo_table ON TABLE public.plain IS NULL'), $unloaded, 'it cannot be removed');
 value('heaps', 'CREATE EXTENSION dynamo_table');
-value('heaps', q{DO $$ DECLARE t text; BEGIN PERFORM '{}'::dyn_item; FOR t IN SELECT objname FROM pg_seclabels WHERE provider = 'dynamo_table' LOOP EXECUTE format('SECURITY LABEL FOR dynamo_table ON TABLE %s IS NULL', t); END LOOP; END $$});
+value('heaps', q{DO $$ DECLARE t text; BEGIN PERFORM '{}'::dyn_item; FOR t IN SELECT objname FROM pg_seclabels WHERE provider = 'dynamo_table' LOOP
+	EXECUTE format('SECURITY LABEL FOR dynamo_table ON TABLE %s IS NULL', t); END LOOP; END $$});
 value('heaps', 'SET client_min_messages = warning; DROP EXTENSION dynamo_table CASCADE');
 is(value('heaps', $labels), '', 'set to NULL before, nothing is left');
 
@@ -208,7 +217,8 @@ $writer->query_safe(q{BEGIN; SELECT dyn_put('app', '{"pk": "u"}'::jsonb)});
 my $builder = $node->background_psql('source');
 my $building = $builder->query_safe('SELECT pg_backend_pid()');
 $builder->query_until(qr/building/, "\\echo building\nCREATE INDEX CONCURRENTLY some_index ON shop.app (pk);\n");
-wait_for($node, qq{SELECT count(*) = 1 FROM pg_locks WHERE pid = $building AND mode = 'ShareUpdateExclusiveLock' AND relation = 'shop.app'::regclass}, 'source');
+wait_for($node, qq{SELECT count(*) = 1 FROM pg_locks WHERE pid = $building AND mode = 'ShareUpdateExclusiveLock' AND relation = 'shop.app'::regclass},
+	'source');
 named($building, 'CREATE INDEX CONCURRENTLY');
 $writer->query_safe('COMMIT');
 $builder->query_safe('SELECT 1');
@@ -232,7 +242,8 @@ like($tags, qr/"two"/, 'what the second one declares');
 # Who has declarations in its cache sees what others change: by a call, by the statement, and as a partition.
 value('source', q{
 	SET search_path = shop, public;
-	CREATE TABLE whole (item dyn_item NOT NULL, pk text COLLATE "C" NOT NULL, PRIMARY KEY (pk), CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, '{"pk S"}', pk))) PARTITION BY HASH (pk);
+	CREATE TABLE whole (item dyn_item NOT NULL, pk text COLLATE "C" NOT NULL, PRIMARY KEY (pk),
+		CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, '{"pk S"}', pk))) PARTITION BY HASH (pk);
 	CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON whole FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
 	CREATE TABLE part0 PARTITION OF whole FOR VALUES WITH (MODULUS 1, REMAINDER 0) USING dynamo_table;
 	CREATE TABLE single (LIKE whole INCLUDING ALL) USING dynamo_table;
@@ -242,7 +253,8 @@ my %seen = (single => 'single', whole => 'part0');
 while (my ($table, $seen) = each %seen)
 {
 	my $keys = qq{SELECT dyn_entity_keys('$seen', 'E', '{"n": 1}'::jsonb) ->> 'pk'};
-	my $changed = qq{SECURITY LABEL FOR dynamo_table ON TABLE shop.$table IS '{"entities": [{"entity": "E", "keys": {"pk": "THREE#<n>"}, "attributes": {"n": "N"}}]}'};
+	my $changed = qq{SECURITY LABEL FOR dynamo_table ON TABLE shop.$table
+		IS '{"entities": [{"entity": "E", "keys": {"pk": "THREE#<n>"}, "attributes": {"n": "N"}}]}'};
 	value('source', qq{SELECT dyn_create_entity('shop.$table', 'E', '{"pk": "ONE#<n>"}', '{"n": "N"}', NULL)});
 	is($session->query_safe($keys), 'ONE#1', "$seen: before");
 	value('source', qq{SELECT dyn_create_entity('shop.$table', 'E', '{"pk": "TWO#<n>"}', '{"n": "N"}', NULL)});
@@ -302,9 +314,12 @@ unlike(errors('source', "SELECT '{}'::dyn_item; SELECT * FROM dyn_entities('$sch
 $_->quit foreach ($session, $writer);
 
 # The extension goes with the triggers of followed tables, which are listed, and the tables stay; so does the table of items alone.
-like(errors('custom', 'DROP EXTENSION dynamo_table'), qr/trigger ~dynamo_follow\S+ \w+ on table shop\.customers depends on function/, 'the extension is not dropped while tables are followed');
-like(errors('custom', 'DROP EXTENSION dynamo_table CASCADE'), qr/drop cascades to table shop\.app\s.*drop cascades to trigger ~dynamo_follow\S+ \w+ on table shop\.customers/s, 'with CASCADE it is');
-like(errors('directory', 'DROP TABLE shop.app CASCADE'), qr/(drop cascades to trigger ~dynamo_follow\S+ \w+ on table shop\.customers\s*){6}$/, 'the table of items with CASCADE');
+like(errors('custom', 'DROP EXTENSION dynamo_table'), qr/trigger ~dynamo_follow\S+ \w+ on table shop\.customers depends on function/,
+	'the extension is not dropped while tables are followed');
+like(errors('custom', 'DROP EXTENSION dynamo_table CASCADE'),
+	qr/drop cascades to table shop\.app\s.*drop cascades to trigger ~dynamo_follow\S+ \w+ on table shop\.customers/s, 'with CASCADE it is');
+like(errors('directory', 'DROP TABLE shop.app CASCADE'), qr/(drop cascades to trigger ~dynamo_follow\S+ \w+ on table shop\.customers\s*){6}$/,
+	'the table of items with CASCADE');
 foreach my $dbname ('custom', 'directory')
 {
 	is(value($dbname, q{SELECT count(*) FROM pg_trigger WHERE tgname LIKE '~dynamo_follow%'}), '0', "$dbname: no trigger is left");

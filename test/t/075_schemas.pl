@@ -37,15 +37,18 @@ value('CREATE EXTENSION dynamo_table');
 like(error('CREATE TABLE dynamo_internal.mine ()', 'stranger'), qr/permission denied for schema dynamo_internal/, 'nobody makes anything there');
 like(error('ALTER SCHEMA dynamo_internal RENAME TO mine', 'stranger'), qr/must be owner of schema dynamo_internal/, 'nor has another name for it');
 like(error('DROP SCHEMA dynamo_internal CASCADE'), qr/because extension dynamo_table requires it/, 'and it stays while the extension does');
-is(value(q{SELECT count(*) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = 'dynamo_internal' AND p.proname LIKE 'dyn%'}), '0', 'names there have no prefix');
+is(value(q{SELECT count(*) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = 'dynamo_internal' AND p.proname LIKE 'dyn%'}), '0',
+	'names there have no prefix');
 
 # In a schema of its own
 $dbname = 'postgres';
 value(q{CREATE SCHEMA x; CREATE EXTENSION dynamo_table SCHEMA x; GRANT USAGE ON SCHEMA x TO PUBLIC; CREATE SCHEMA data AUTHORIZATION owner;
 	GRANT USAGE ON SCHEMA data TO writer; CALL x.dyn_setup_streams()});
-is(value(q{SELECT string_agg(DISTINCT n.nspname, ' ' ORDER BY n.nspname) FROM pg_depend d JOIN pg_extension e ON d.refobjid = e.oid AND d.refclassid = 'pg_extension'::regclass
+is(value(q{SELECT string_agg(DISTINCT n.nspname, ' ' ORDER BY n.nspname) FROM pg_depend d JOIN pg_extension e ON d.refobjid = e.oid
+	AND d.refclassid = 'pg_extension'::regclass
 	LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
-	JOIN pg_namespace n ON n.oid IN (p.pronamespace, c.relnamespace) WHERE d.deptype = 'e' AND e.extname = 'dynamo_table'}), 'dynamo_internal x', 'all is in the two schemas');
+	JOIN pg_namespace n ON n.oid IN (p.pronamespace, c.relnamespace) WHERE d.deptype = 'e' AND e.extname = 'dynamo_table'}), 'dynamo_internal x',
+		'all is in the two schemas');
 value(q{SET search_path = pg_catalog;
 	SELECT x.dyn_create_table('data.app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S"}}');
 	SELECT x.dyn_create_table('data.source', 'pk S');
@@ -90,7 +93,8 @@ is(value("SET search_path = pg_catalog; SELECT $calls[$_]", 'owner'), $results[$
 # In their short form, wherever on the search_path the schema is
 foreach my $path ('data, x', 'x, data', 'pg_catalog, x, data')
 {
-	is(value(qq{SET search_path = $path; SELECT item -> 'Name', item ->> 'Name', item #>> '{Name}', item ? 'Name', item ? 'nope', item = item FROM app WHERE item -> 'Id' = '{"S":"1"}'}, 'owner'),
+	is(value(qq{SET search_path = $path; SELECT item -> 'Name', item ->> 'Name', item #>> '{Name}', item ? 'Name', item ? 'nope', item = item FROM app
+		WHERE item -> 'Id' = '{"S":"1"}'}, 'owner'),
 		'{"S":"one"}|one|one|t|f|t', "operators by search_path $path");
 }
 like(error(q{SELECT item ->> 'Name' FROM data.app}, 'owner'), qr/operator does not exist/, 'without the schema there are none');
@@ -109,13 +113,18 @@ foreach my $kind ('plain', 'custom')
 		: [ 'pg_restore', '-U', 'owner', '--exit-on-error', '-d', $kind, "$dir/custom" ], "$kind: restored by the owner");
 	is(value(q{SELECT count(*) FROM x.dyn_check_table('data.app')}, 'owner'), '0', "$kind: the table is sound");
 	# what constraints, triggers and views call is executed with the rights of whoever writes
-	value(q{INSERT INTO data.app (item) VALUES ('{"pk":{"S":"ORG#2"},"sk":{"S":"ORG"},"Type":{"S":"Org"},"Id":{"S":"2"},"Name":{"S":"two"},"GSI1PK":{"S":"two"},"expires":{"N":"9e9"}}')}, 'writer');
-	is(value(q{SELECT pk, "GSI1PK", "~ttl" FROM data.app WHERE pk = 'ORG#2'}, 'writer'), 'ORG#2|two|9000000000', "$kind: a plain INSERT of who has that right alone");
+	value(q{INSERT INTO data.app (item) VALUES
+		('{"pk":{"S":"ORG#2"},"sk":{"S":"ORG"},"Type":{"S":"Org"},"Id":{"S":"2"},"Name":{"S":"two"},"GSI1PK":{"S":"two"},"expires":{"N":"9e9"}}')}, 'writer');
+	is(value(q{SELECT pk, "GSI1PK", "~ttl" FROM data.app WHERE pk = 'ORG#2'}, 'writer'), 'ORG#2|two|9000000000',
+		"$kind: a plain INSERT of who has that right alone");
 	like(error(q{INSERT INTO data.app (item) VALUES ('{"pk":{"S":"a"},"sk":{"S":"b"}}')}, 'writer'), qr/none of the entities/, "$kind: entities are enforced");
-	value(q{INSERT INTO data.orgs ("Id", "Name") VALUES ('3', 'three'); UPDATE data.orgs SET "Name" = 'THREE' WHERE "Id" = '3'; INSERT INTO data.orgs_of_old VALUES ('4', 'four')}, 'writer');
+	value(q{INSERT INTO data.orgs ("Id", "Name") VALUES ('3', 'three'); UPDATE data.orgs SET "Name" = 'THREE' WHERE "Id" = '3'; INSERT INTO data.orgs_of_old
+		VALUES ('4', 'four')}, 'writer');
 	is(value(q{SELECT string_agg("Name", ' ' ORDER BY "Id") FROM data.orgs}, 'writer'), 'one two THREE four', "$kind: by the view, and by the followed migration");
-	is(value(q{SELECT count(*) FROM x.dyn_query('data.app', 'GSI1PK = :g', vals => '{":g":{"S":"four"}}', index_name => 'GSI1')}, 'writer'), '1', "$kind: the index has it");
-	is(value(q{SELECT view_type, status FROM x.dyn_streams}, 'owner') . value(q{SELECT attribute, status FROM x.dyn_ttl_tables}, 'owner'), 'NEW_IMAGE|ENABLEDexpires|ENABLED', "$kind: stream and time to live");
+	is(value(q{SELECT count(*) FROM x.dyn_query('data.app', 'GSI1PK = :g', vals => '{":g":{"S":"four"}}', index_name => 'GSI1')}, 'writer'), '1',
+		"$kind: the index has it");
+	is(value(q{SELECT view_type, status FROM x.dyn_streams}, 'owner') . value(q{SELECT attribute, status FROM x.dyn_ttl_tables}, 'owner'),
+		'NEW_IMAGE|ENABLEDexpires|ENABLED', "$kind: stream and time to live");
 	like(error(q{SELECT * FROM dynamo_internal.jobs}, 'owner'), qr/permission denied for table jobs/, "$kind: the owner of the tables has no right on ours");
 }
 
@@ -124,7 +133,8 @@ $dbname = 'postgres';
 value(q{SELECT x.dyn_disable_stream('data.app')});
 value('SET client_min_messages = error; CALL x.dyn_teardown_streams(); DROP EXTENSION dynamo_table CASCADE');
 is(value(q{SELECT count(*) FROM pg_namespace WHERE nspname = 'dynamo_internal'}), '0', 'the schema goes with the extension');
-is(value(q{SELECT (SELECT count(*) FROM pg_proc WHERE probin LIKE '%dynamo_table%') + (SELECT count(*) FROM pg_class WHERE relname LIKE 'dyn\_%') + (SELECT count(*) FROM pg_am WHERE amname = 'dynamo_table')}), '0', 'and all else');
+is(value(q{SELECT (SELECT count(*) FROM pg_proc WHERE probin LIKE '%dynamo_table%') + (SELECT count(*) FROM pg_class
+	WHERE relname LIKE 'dyn\_%') + (SELECT count(*) FROM pg_am WHERE amname = 'dynamo_table')}), '0', 'and all else');
 value('CREATE EXTENSION dynamo_table SCHEMA x');
 is(value(q{SELECT x.dyn_error_name('YD008')}), 'ResourceNotFoundException', 'and it comes back');
 

@@ -63,9 +63,11 @@ my @calls = (
 	[ q{SELECT dyn_batch_write('app', NULL, '[{"pk":{"S":"a"},"sk":{"S":"b"}}]')}, 'DELETE', 'WRITE' ],
 	[ q{SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"pk":{"S":"a"},"sk":{"S":"d"}}}}]')}, 'INSERT', 'WRITE' ],
 	[ q{SELECT dyn_transact('[{"Delete": {"TableName": "app", "Key": {"pk":{"S":"a"},"sk":{"S":"d"}}}}]')}, 'DELETE', 'WRITE' ],
-	[ q{SELECT dyn_transact('[{"ConditionCheck": {"TableName": "app", "Key": {"pk":{"S":"a"},"sk":{"S":"z"}}, "ConditionExpression": "attribute_not_exists(pk)"}}]')}, 'SELECT', 'READ' ],
+	[ q{SELECT dyn_transact('[{"ConditionCheck": {"TableName": "app", "Key": {"pk":{"S":"a"},"sk":{"S":"z"}},
+		"ConditionExpression": "attribute_not_exists(pk)"}}]')}, 'SELECT', 'READ' ],
 	[ q{SELECT dyn_delete('app', '{"pk":{"S":"a"},"sk":{"S":"a"}}', return_values => 'ALL_OLD')}, 'DELETE', 'WRITE' ],
-	[ q{SELECT written FROM dyn_import_lines('app', format('{"pk":{"S":"a"},"sk":{"S":"e"},"expires":{"N":"%s"}}', extract(epoch FROM now())::bigint - 100))}, 'INSERT', 'WRITE' ],
+	[ q{SELECT written FROM dyn_import_lines('app', format('{"pk":{"S":"a"},"sk":{"S":"e"},"expires":{"N":"%s"}}', extract(epoch FROM now())::bigint - 100))},
+		'INSERT', 'WRITE' ],
 	[ q{CALL dyn_backfill('app', 'ADD n :n', 'pk = :p', vals => '{":n":{"N":"1"},":p":{"S":"a"}}')}, 'UPDATE', 'WRITE' ],
 	[ q{SELECT count(*) FROM dyn_export('app')}, 'SELECT', 'READ' ],
 	[ q{CALL dyn_sweep_ttl('app')}, 'DELETE', 'WRITE' ]);
@@ -90,16 +92,21 @@ SKIP:
 			$node->safe_psql('postgres', 'SELECT pg_stat_statements_reset(); DELETE FROM app; DELETE FROM watched');
 			said("SET pg_stat_statements.track = '$track'; SET dynamo_table.direct_store = $direct", "$put;$put;$watched");
 			my $statements = "FROM pg_stat_statements WHERE query";
-			is($node->safe_psql('postgres', "SELECT calls, rows, total_exec_time > 0, shared_blks_hit + shared_blks_read + shared_blks_dirtied > 0, wal_records > 0, wal_bytes > 100 $statements ~ 'dyn_put..1' AND toplevel"),
+			is($node->safe_psql('postgres', "SELECT calls, rows, total_exec_time > 0, shared_blks_hit + shared_blks_read + shared_blks_dirtied > 0, wal_records > 0,
+				wal_bytes > 100 $statements ~ 'dyn_put..1' AND toplevel"),
 				'3|3|t|t|t|t', "$name, track = $track: the call has its time, pages and WAL");
-			is($node->safe_psql('postgres', "SELECT count(*) > 0 $statements ~ 'INTO public.app'"), $direct eq 'off' && $track eq 'all' ? 't' : 'f', "$name, track = $track: statements inside");
-			is($node->safe_psql('postgres', "SELECT count(*) $statements ~ 'INTO audit'"), $track eq 'all' ? '1' : '0', "$name, track = $track: statements of a trigger");
+			is($node->safe_psql('postgres', "SELECT count(*) > 0 $statements ~ 'INTO public.app'"), $direct eq 'off' && $track eq 'all' ? 't' : 'f',
+				"$name, track = $track: statements inside");
+			is($node->safe_psql('postgres', "SELECT count(*) $statements ~ 'INTO audit'"), $track eq 'all' ? '1' : '0',
+				"$name, track = $track: statements of a trigger");
 		}
 		for my $nested (qw(off on))
 		{
-			my $explained = said("SET client_min_messages = log; SET auto_explain.log_min_duration = 0; SET auto_explain.log_analyze = on; SET auto_explain.log_buffers = on; SET auto_explain.log_wal = on; "
+			my $explained = said("SET client_min_messages = log; SET auto_explain.log_min_duration = 0; SET auto_explain.log_analyze = on;
+				SET auto_explain.log_buffers = on; SET auto_explain.log_wal = on; "
 				  . "SET auto_explain.log_nested_statements = $nested; SET dynamo_table.direct_store = $direct", "DELETE FROM app;\n$put;\nDELETE FROM watched;\n$watched");
-			like($explained, qr/Query Text: SELECT dyn_put\('app'.*\n.*Result .*actual time=.*\n.*Buffers: shared hit=\d+.*\n.*WAL: records=\d+/, "$name, nested $nested: the plan of the call has its time, pages and WAL");
+			like($explained, qr/Query Text: SELECT dyn_put\('app'.*\n.*Result .*actual time=.*\n.*Buffers: shared hit=\d+.*\n.*WAL: records=\d+/,
+				"$name, nested $nested: the plan of the call has its time, pages and WAL");
 			my $inside = $nested eq 'on' ? 1 : 0;
 			is($explained =~ /Insert on public\.app|Insert on app/ ? 1 : 0, $direct eq 'off' ? $inside : 0, "$name, nested $nested: plans inside");
 			is($explained =~ /Insert on audit/ ? 1 : 0, $inside, "$name, nested $nested: plans of a trigger");
@@ -110,7 +117,8 @@ SKIP:
 # A module that has a say in permissions is asked for each call, whatever the setting says.
 preload($permissions);
 is(said('SET dynamo_table.direct_store = on; SET client_min_messages = warning', $store), "sql\n", 'a module that has a say in permissions: statements');
-is(said('SET dynamo_table.direct_store = on; SET client_min_messages = warning', q{SELECT store_reason, write_store_reason FROM dyn_explain('app', max_items => 1)}),
+is(said('SET dynamo_table.direct_store = on; SET client_min_messages = warning',
+	q{SELECT store_reason, write_store_reason FROM dyn_explain('app', max_items => 1)}),
 	"a module checks permissions|a module checks permissions\n", 'dyn_explain says why');
 for my $call (@calls)
 {
@@ -144,7 +152,8 @@ SKIP:
 	my $object = "$settings; SET pgaudit.role = 'auditor'";
 	my $put = said($object, $calls[0][0]);
 	unlike($put, qr/AUDIT/, 'a write that the auditor is not told of');
-	like(said($object, q{SELECT dyn_delete('app', '{"pk":{"S":"a"},"sk":{"S":"a"}}')}), qr/AUDIT: OBJECT,\d+,\d+,WRITE,DELETE,TABLE,public\.app,/, 'the log of objects has what the auditor has a privilege for');
+	like(said($object, q{SELECT dyn_delete('app', '{"pk":{"S":"a"},"sk":{"S":"a"}}')}), qr/AUDIT: OBJECT,\d+,\d+,WRITE,DELETE,TABLE,public\.app,/,
+		'the log of objects has what the auditor has a privilege for');
 }
 
 check_storage($node, 'in the end');

@@ -26,7 +26,8 @@ sub counted
 {
 	my ($table, $server, $database) = @_;
 	return ($server // $node)->safe_psql($database // 'postgres', qq{
-		SELECT string_agg(operation || coalesce('(' || index_name || ')', '') || concat(' c', calls, ' e' || nullif(errors, 0), ' f' || nullif(conditional_failures, 0),
+		SELECT string_agg(operation || coalesce('(' || index_name || ')', '') ||
+			concat(' c', calls, ' e' || nullif(errors, 0), ' f' || nullif(conditional_failures, 0),
 			' x' || nullif(conflicts, 0), ' read' || nullif(items_read, 0), ' returned' || nullif(items_returned, 0), ' w' || nullif(items_written, 0)), ', '
 			ORDER BY operation, index_name) FROM dyn_operations WHERE relation = to_regclass('$table')});
 }
@@ -48,7 +49,8 @@ try(q{
 	SELECT dyn_query('app', 'pk = :p', filter => 'n > :n', vals => '{":p":{"S":"a"},":n":{"N":"2"}}');
 	SELECT dyn_query('app', 'g = :g', 'GSI1', vals => '{":g":{"S":"x"}}', max_items => 2);
 	SELECT dyn_scan('app', 'GSI1');
-	SELECT dyn_batch_write('app', ARRAY['{"pk":{"S":"b"},"sk":{"S":"1"}}', '{"pk":{"S":"b"},"sk":{"S":"2"}}']::dyn_item[], ARRAY['{"pk":{"S":"b"},"sk":{"S":"3"}}']::dyn_item[]);
+	SELECT dyn_batch_write('app', ARRAY['{"pk":{"S":"b"},"sk":{"S":"1"}}', '{"pk":{"S":"b"},"sk":{"S":"2"}}']::dyn_item[],
+		ARRAY['{"pk":{"S":"b"},"sk":{"S":"3"}}']::dyn_item[]);
 	SELECT dyn_batch_get('app', ARRAY['{"pk":{"S":"b"},"sk":{"S":"1"}}', '{"pk":{"S":"b"},"sk":{"S":"8"}}']::dyn_item[]);
 	SELECT dyn_get('missing', '{"pk":{"S":"a"}}')});
 is(counted('app'), 'BatchGetItem c1 read1 returned1, BatchWriteItem c1 w3, DeleteItem c1 w1, GetItem c2 read1 returned1, '
@@ -68,7 +70,8 @@ is(counted('app'), 'TransactGetItems c1 read1 returned1, TransactWriteItems c3 e
 is(counted('other'), 'TransactGetItems c1, TransactWriteItems c2 e1 f1', 'their other table');
 reset_all();
 try(q{
-	SELECT dyn_transact_get('[{"Get":{"TableName":"app","Key":{"pk":{"S":"t"},"sk":{"S":"1"}}}},{"Get":{"TableName":"public.app","Key":{"pk":{"S":"t"},"sk":{"S":"2"}}}}]')});
+	SELECT dyn_transact_get('[{"Get":{"TableName":"app","Key":{"pk":{"S":"t"},"sk":{"S":"1"}}}},
+		{"Get":{"TableName":"public.app","Key":{"pk":{"S":"t"},"sk":{"S":"2"}}}}]')});
 is(counted('app'), 'TransactGetItems c1 read1 returned1', 'once, by whatever names');
 
 # other front ends
@@ -77,7 +80,8 @@ try(q{
 	SELECT dyn_request('PutItem', '{"TableName":"app","Item":{"pk":{"S":"r"},"sk":{"S":"1"}}}');
 	SELECT dyn_request('PutItem', '{"TableName":"app","Item":{"pk":{"S":"r"},"sk":{"S":"1"}},"ConditionExpression":"attribute_not_exists(pk)"}');
 	SELECT dyn_request('Query', '{"TableName":"app","KeyConditionExpression":"pk = :p","ExpressionAttributeValues":{":p":{"S":"r"}}}');
-	SELECT dyn_request('TransactWriteItems', '{"TransactItems":[{"Put":{"TableName":"app","Item":{"pk":{"S":"r"},"sk":{"S":"1"}},"ConditionExpression":"attribute_not_exists(pk)"}}]}');
+	SELECT dyn_request('TransactWriteItems',
+		'{"TransactItems":[{"Put":{"TableName":"app","Item":{"pk":{"S":"r"},"sk":{"S":"1"}},"ConditionExpression":"attribute_not_exists(pk)"}}]}');
 	SELECT dyn_execute($$INSERT INTO app VALUE {'pk': 'r', 'sk': '1'}$$);
 	SELECT dyn_execute($$SELECT * FROM app WHERE pk = 'r'$$);
 	SELECT dyn_execute($$SELECT * FROM app$$);
@@ -216,7 +220,8 @@ is(counted('app'), '', 'after a restart');
 # dropped tables leave room, one by one and with their database, as soon as somebody looks
 my $offset = -s $node->logfile;
 $node->safe_psql('postgres', 'CREATE DATABASE third');
-my $create = q{SELECT dyn_create_table('d' || i, 'pk S') FROM generate_series(1, 60) i; SELECT dyn_get('d' || i, '{"pk":{"S":"a"}}') FROM generate_series(1, 60) i};
+my $create = q{SELECT dyn_create_table('d' || i, 'pk S') FROM generate_series(1, 60) i; SELECT dyn_get('d' || i, '{"pk":{"S":"a"}}')
+	FROM generate_series(1, 60) i};
 $node->safe_psql('postgres', $create);
 $node->safe_psql('postgres', q{SELECT dyn_drop_table('d' || i) FROM generate_series(1, 60) i});
 counted('app');
@@ -225,7 +230,8 @@ $node->safe_psql('postgres', 'DROP DATABASE third');
 counted('app');
 $node->safe_psql('postgres', $create);
 # so do tables that never were
-$node->safe_psql('postgres', q{BEGIN; SELECT dyn_create_table('n' || i, 'pk S'), dyn_get('n' || i, '{"pk":{"S":"a"}}') FROM generate_series(1, 60) i; ROLLBACK}) for 1, 2;
+$node->safe_psql('postgres', q{BEGIN; SELECT dyn_create_table('n' || i, 'pk S'), dyn_get('n' || i, '{"pk":{"S":"a"}}') FROM generate_series(1, 60) i;
+	ROLLBACK}) for 1, 2;
 unlike(slurp_file($node->logfile, $offset), qr/counters of operations do not suffice/, 'what is dropped leaves room');
 $node->safe_psql('postgres', q{SELECT dyn_get('d' || i, '{"pk":{"S":"a"}}'), dyn_scan('d' || i) FROM generate_series(1, 60) i});
 like(slurp_file($node->logfile, $offset), qr/counters of operations do not suffice/, 'as long as there is any');

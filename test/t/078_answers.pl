@@ -32,7 +32,8 @@ sub logged
 {
 	my ($what) = @_;
 	$what = [ $what ] unless ref $what;
-	my $error = ref $what eq 'CODE' ? $what->() : ($node->psql('postgres', join(";\n", "\\set VERBOSITY verbose\n" . shift @$what, @$what), on_error_stop => 0, extra_params => [ '-U', 'tenant' ]))[2];
+	my $error = ref $what eq 'CODE' ? $what->() : ($node->psql('postgres', join(";\n", "\\set VERBOSITY verbose\n" . shift @$what, @$what), on_error_stop => 0,
+		extra_params => [ '-U', 'tenant' ]))[2];
 	my $log = slurp_file($node->logfile, $read);
 	$read = -s $node->logfile;
 	return ($log, $error);
@@ -52,8 +53,10 @@ sub logs
 }
 
 my $failing = q{SELECT dyn_put('app', '{"pk":{"S":"a"}}', 'attribute_not_exists(pk)', return_values_on_condition_check_failure => 'ALL_OLD')};
-my $transaction = q{SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"pk": {"S": "a"}}, "ConditionExpression": "attribute_not_exists(pk)", "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}}]')};
-my $request = q{'{"TableName": "app", "Item": {"pk": {"S": "a"}}, "ConditionExpression": "attribute_not_exists(pk)", "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}'};
+my $transaction = q{SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"pk": {"S": "a"}}, "ConditionExpression": "attribute_not_exists(pk)",
+	"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}}]')};
+my $request = q{'{"TableName": "app", "Item": {"pk": {"S": "a"}}, "ConditionExpression": "attribute_not_exists(pk)",
+	"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}'};
 my $caught = q{DO $$ BEGIN PERFORM dyn_put('app', '{"pk":{"S":"a"}}', 'attribute_not_exists(pk)'); EXCEPTION WHEN SQLSTATE 'YD002' THEN RAISE; END $$};
 
 # answers
@@ -62,7 +65,8 @@ hides('a transaction', qr/ERROR:  YD003: .*\nDETAIL:  .*sesame/, $transaction);
 hides('an INSERT', qr/ERROR:  YD017: /, q{SELECT dyn_execute('INSERT INTO app VALUE {''pk'': ''a''}')});
 hides('a request', qr/ERROR:  YD002: .*\nDETAIL:  .*sesame/, "SELECT dyn_request('PutItem', $request)");
 hides('a statement', qr/ERROR:  YD002: .*\nDETAIL:  .*sesame/,
-	q{SELECT dyn_request('ExecuteStatement', '{"Statement": "UPDATE app SET x = 1 WHERE pk = ''a'' AND x = 2", "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}')});
+	q{SELECT dyn_request('ExecuteStatement',
+		'{"Statement": "UPDATE app SET x = 1 WHERE pk = ''a'' AND x = 2", "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}')});
 hides('an answer that is raised again', qr/ERROR:  YD002: /, $caught);
 my $gateway = Frontend->new($node, 'gateway');
 $gateway->prepare('request', 'SELECT dynamo_internal.request_as($1, $2, $3)');
@@ -75,7 +79,8 @@ logs('an error of a request', qr/ERROR:  .*\n.*STATEMENT:  SELECT dyn_put/, q{SE
 logs('a privilege that is missing', qr/ERROR:  permission denied/, q{SELECT dyn_put('app', '{"pk":{"S":"b"}}') FROM dynamo_internal.access_key});
 logs("a role's own YD002", qr/ERROR:  hidden by me/, q{DO $$ BEGIN RAISE 'hidden by me' USING ERRCODE = 'YD002', DETAIL = '{}'; END $$});
 $node->safe_psql('postgres', q{
-	CREATE FUNCTION deny() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'the conditional request failed' USING ERRCODE = 'YD002', DETAIL = '{"by": "a trigger"}'; END $$;
+	CREATE FUNCTION deny() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'the conditional request failed' USING ERRCODE = 'YD002',
+		DETAIL = '{"by": "a trigger"}'; END $$;
 	CREATE TRIGGER deny BEFORE INSERT OR UPDATE ON app FOR EACH ROW EXECUTE FUNCTION deny()}, extra_params => [ '-U', 'owner' ]);
 my $denied = q{'{"TableName": "app", "Item": {"pk": {"S": "b"}}}'};
 logs("a trigger's", qr/DETAIL:  \{"by": "a trigger"\}/, q{SELECT dyn_put('app', '{"pk":{"S":"b"}}')});
@@ -83,12 +88,15 @@ logs("a trigger's, in a request", qr/a trigger/, "SELECT dyn_request('PutItem', 
 logs("a trigger's, in a request of a gateway", qr/a trigger/, sub { $gateway->execute('request', 'tenant', 'PutItem', substr($denied, 1, -1)) });
 $node->safe_psql('postgres', 'DROP TRIGGER deny ON app');
 logs('an answer that ends the session', qr/FATAL:  .*conditional request failed/, [ 'SET exit_on_error = on', $failing ]);
-logs('who may not set it', qr/ERROR:  permission denied to set parameter "dynamo_table.log_answers"/, [ q{SELECT dyn_error_name('YD002')}, 'SET dynamo_table.log_answers = on' ]);
-logs('who sets it before the library is there', qr/^(?!.*conditional request failed).*permission denied to set parameter/s, [ 'SET dynamo_table.log_answers = on', $failing ]);
+logs('who may not set it', qr/ERROR:  permission denied to set parameter "dynamo_table.log_answers"/,
+	[ q{SELECT dyn_error_name('YD002')}, 'SET dynamo_table.log_answers = on' ]);
+logs('who sets it before the library is there', qr/^(?!.*conditional request failed).*permission denied to set parameter/s,
+	[ 'SET dynamo_table.log_answers = on', $failing ]);
 
 # the setting, without items
 $node->safe_psql('postgres', 'ALTER DATABASE postgres SET dynamo_table.log_answers = on');
-foreach my $answer ([ 'a condition', $failing, qr/ERROR:  the conditional request failed\n.*DETAIL:  The item that the caller has asked for is not logged\.\n/ ],
+foreach my $answer ([ 'a condition', $failing,
+	qr/ERROR:  the conditional request failed\n.*DETAIL:  The item that the caller has asked for is not logged\.\n/ ],
 	[ 'a transaction', $transaction, qr/DETAIL:  \{"CancellationReasons":\[\{"Code":"ConditionalCheckFailed","Message":"[^"]*"\}\]\}\n/ ],
 	[ 'a request', "SELECT dyn_request('PutItem', $request)", qr/ERROR:  The conditional request failed\n.*DETAIL:  The item that/ ])
 {

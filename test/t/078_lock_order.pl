@@ -27,7 +27,8 @@ sub value { return $node->safe_psql('postgres', $_[0]); }
 sub begin
 {
 	my %session = (out => '', err => '');
-	$session{harness} = IPC::Run::start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('postgres'), map { ('-c', $_) } @_ ],
+	$session{harness} = IPC::Run::start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('postgres'),
+		map { ('-c', $_) } @_ ],
 		'>', \$session{out}, '2>', \$session{err});
 	return \%session;
 }
@@ -68,7 +69,8 @@ my $sweep = begin(q{CALL dyn_sweep_ttl('swept')});
 wait_for($node, q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted});
 my $drop = begin('BEGIN', 'DROP EXTENSION dynamo_table CASCADE', 'ROLLBACK');
 wait_for($node, q{SELECT count(*) = 1 FROM pg_locks WHERE NOT granted AND locktype <> 'advisory'});
-is(value(q{SELECT classid::regclass FROM pg_locks WHERE NOT granted AND locktype <> 'advisory'}), 'pg_extension', 'DROP EXTENSION waits for a sweep before it locks tables');
+is(value(q{SELECT classid::regclass FROM pg_locks WHERE NOT granted AND locktype <> 'advisory'}), 'pg_extension',
+	'DROP EXTENSION waits for a sweep before it locks tables');
 release($holder, 'SELECT pg_advisory_unlock(1)');
 unlike(end($sweep), qr/ERROR/, 'the sweep goes on');
 unlike(end($drop), qr/ERROR/, 'and then the drop');
@@ -88,7 +90,8 @@ sub beside_concurrent_build
 	is(end($build), '', "$name: a user's build is finished");
 	return $error;
 }
-like(beside_concurrent_build('one', q{SELECT dyn_enable_stream('app', 'NEW_AND_OLD_IMAGES')}), qr/^(?:|ERROR:  YD\d+: table "app" is in use by other transactions.*)$/s, 'a call that has a snapshot is told to try again, and not of a deadlock');
+like(beside_concurrent_build('one', q{SELECT dyn_enable_stream('app', 'NEW_AND_OLD_IMAGES')}),
+	qr/^(?:|ERROR:  YD\d+: table "app" is in use by other transactions.*)$/s, 'a call that has a snapshot is told to try again, and not of a deadlock');
 value(q{SELECT dyn_enable_stream('app', 'KEYS_ONLY') WHERE NOT EXISTS (SELECT FROM dyn_streams)});
 unlike(beside_concurrent_build('two', q{CALL dyn_enable_ttl('app', 'e')}), qr/ERROR/, 'a procedure waits');
 is(value(q{SELECT attribute FROM dyn_ttl_tables WHERE relation = 'app'::regclass}), 'e', 'and goes on');
@@ -98,7 +101,8 @@ $holder = holding('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
 my $other = begin(q{CALL dyn_create_index('other', 'ByKey', 'k S')});
 wait_for($node, q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND wait_event_type = 'Lock'});
 my $build = begin(q{CALL dyn_create_index('app', 'ByKey', 'k S')});
-wait_until('the second build waits for a place', sub { $build->{harness}->pump_nb; return (scalar($build->{err} =~ /waiting for one of the 1 workers/), $build->{err}) });
+wait_until('the second build waits for a place',
+	sub { $build->{harness}->pump_nb; return (scalar($build->{err} =~ /waiting for one of the 1 workers/), $build->{err}) });
 my $user = holding(q{SET deadlock_timeout = '1h'; BEGIN; SELECT dyn_put('app', '{"pk":{"S":"b"},"k":{"S":"k"}}')});
 release($holder, 'COMMIT');
 unlike(end($other), qr/ERROR/, 'a build is finished');

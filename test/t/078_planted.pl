@@ -93,7 +93,8 @@ sub plant
 		my $function = $kind eq 'operator' ? 'public.planted_' . $n++ : "public.$name";
 		my $arguments = join ', ', grep { $_ ne 'NONE' } @types;
 		my $result = $kind eq 'operator' ? 'boolean' : 'text';
-		my $sql = "SET ROLE planter; CREATE FUNCTION $function($arguments) RETURNS $result LANGUAGE plpgsql AS \$\$ BEGIN RAISE EXCEPTION 'planted: % runs', \$n\$$call\$n\$; END \$\$;";
+		my $sql = "SET ROLE planter; CREATE FUNCTION $function($arguments) RETURNS $result LANGUAGE plpgsql AS \$\$ BEGIN RAISE EXCEPTION 'planted: % runs',
+			\$n\$$call\$n\$; END \$\$;";
 		if ($kind eq 'operator')
 		{
 			my @sides = map { "$_->[0] = $_->[1]" } grep { $_->[1] ne 'NONE' } [ LEFTARG => $types[0] ], [ RIGHTARG => $types[1] ];
@@ -122,7 +123,8 @@ $node->safe_psql('planted', q{SELECT dyn_create_table('app', 'pk S', 'sk S'); SE
 my $dump = $node->basedir . '/dump.sql';
 $node->command_ok([ 'pg_dump', '-f', $dump, '-d', $node->connstr('planted') ], 'dumped');
 database('restored');
-is(scalar(grep { /\S/ && !/WARNING|HINT|DETAIL/ } split /\n/, ($node->psql('restored', undef, extra_params => [ '-v', 'ON_ERROR_STOP=1', '-f', $dump ]))[2]), 0, 'restored');
+is(scalar(grep { /\S/ && !/WARNING|HINT|DETAIL/ } split /\n/, ($node->psql('restored', undef, extra_params => [ '-v', 'ON_ERROR_STOP=1', '-f', $dump ]))[2]),
+	0, 'restored');
 is($node->safe_psql('restored', $depending), '', 'and nothing depends on them');
 is($node->safe_psql('restored', q{SELECT dyn_get('app', '{"pk": {"S": "a"}, "sk": {"S": "b"}}') IS NOT NULL}), 't', 'with its items');
 read_views('restored');

@@ -69,20 +69,24 @@ $node->safe_psql('postgres', q{
 	SET ROLE owner1;
 	CREATE FUNCTION hostile.say(what text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE LOG 'owner''s % runs as %', what, current_user; END $$;
 	-- what says of itself that it is immutable may run wherever an expression is evaluated, or planned
-	CREATE FUNCTION hostile.note(what text, anything anyelement) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM hostile.say(what); RETURN true; END $$;
+	CREATE FUNCTION hostile.note(what text, anything anyelement) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM hostile.say(what); RETURN true;
+		END $$;
 	CREATE FUNCTION hostile.text(what text, given text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM hostile.say(what); RETURN given; END $$;
 	CREATE FUNCTION hostile.fired() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM hostile.say('trigger ' || TG_NAME); RETURN coalesce(NEW, OLD); END $$;
 	CREATE DOMAIN hostile.checked AS text CHECK (hostile.note('domain', VALUE));
 	CREATE TYPE hostile.pair AS (a text);
-	CREATE FUNCTION hostile.to_pair(text) RETURNS hostile.pair LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM hostile.say('cast'); RETURN ROW($1)::hostile.pair; END $$;
+	CREATE FUNCTION hostile.to_pair(text) RETURNS hostile.pair LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM hostile.say('cast'); RETURN ROW($1)::hostile.pair;
+		END $$;
 	CREATE FUNCTION hostile.to_item(hostile.pair) RETURNS dyn_item LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM hostile.say('cast'); RETURN '{}'; END $$;
 	CREATE CAST (text AS hostile.pair) WITH FUNCTION hostile.to_pair AS IMPLICIT;
 	CREATE CAST (hostile.pair AS dyn_item) WITH FUNCTION hostile.to_item AS IMPLICIT;
-	CREATE FUNCTION hostile.compare(text, text) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM hostile.say('operator class'); RETURN bttextcmp($1, $2); END $$;
+	CREATE FUNCTION hostile.compare(text, text) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM hostile.say('operator class');
+		RETURN bttextcmp($1, $2); END $$;
 });
 $node->safe_psql('postgres', q{
 	-- an operator class is a superuser's to make, but its functions are the owner's to replace
-	CREATE OPERATOR CLASS hostile.text_ops FOR TYPE text USING btree AS OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 hostile.compare(text, text);
+	CREATE OPERATOR CLASS hostile.text_ops FOR TYPE text USING btree
+		AS OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 hostile.compare(text, text);
 	ALTER OPERATOR CLASS hostile.text_ops USING btree OWNER TO owner1;
 });
 
@@ -102,10 +106,14 @@ sub hang
 	SET application_name = 'setup';
 	SET ROLE owner1;
 	SET client_min_messages = warning;
-	SELECT dyn_create_table('$table', 'pk S', 'sk S', global_indexes => '{"G": {"partition_key": "g S", "sort_key": "sk S"}}', local_indexes => '{"L": {"sort_key": "a S"}}');
-	SELECT dyn_put('$table', jsonb_build_object('pk', 'P#' || i, 'sk', 'S', 'a', 'A' || i, 'g', 'G' || i, 'd', 'x', 'Type', 'Thing', 'Id', i::text, 'expires', 1)) FROM generate_series(1, 8) i;
-	SELECT dyn_create_entity('$table', 'Thing', '{"pk": "P#<Id>", "sk": "S", "g": "G<Id>"}', '{"Id": "S", "a": "S", "d": "S hostile.checked"}'), dyn_create_entity_view('$table', 'Thing', '${table}_things');
-	SELECT dyn_create_access_pattern('$table', 'things', 'Query', '{"KeyConditionExpression": "pk = :pk", "ExpressionAttributeValues": {":pk": {"S": "P#<Id>"}}}', 'Thing');
+	SELECT dyn_create_table('$table', 'pk S', 'sk S', global_indexes => '{"G": {"partition_key": "g S", "sort_key": "sk S"}}',
+		local_indexes => '{"L": {"sort_key": "a S"}}');
+	SELECT dyn_put('$table', jsonb_build_object('pk', 'P#' || i, 'sk', 'S', 'a', 'A' || i, 'g', 'G' || i, 'd', 'x', 'Type', 'Thing', 'Id', i::text, 'expires',
+		1)) FROM generate_series(1, 8) i;
+	SELECT dyn_create_entity('$table', 'Thing', '{"pk": "P#<Id>", "sk": "S", "g": "G<Id>"}', '{"Id": "S", "a": "S", "d": "S hostile.checked"}'),
+		dyn_create_entity_view('$table', 'Thing', '${table}_things');
+	SELECT dyn_create_access_pattern('$table', 'things', 'Query',
+		'{"KeyConditionExpression": "pk = :pk", "ExpressionAttributeValues": {":pk": {"S": "P#<Id>"}}}', 'Thing');
 	SELECT dyn_create_access_pattern('$table', 'write', 'PutItem', '{"Item": {"pk": {"S": "P#<Id>"}, "sk": {"S": "pattern"}}}');
 	SELECT dyn_enable_stream('$table', 'NEW_AND_OLD_IMAGES');
 	$events
@@ -127,7 +135,8 @@ sub hang
 }
 hang('fast', '');
 hang('slow', q{CREATE RULE hostile_rule AS ON DELETE TO slow WHERE hostile.note('rule', OLD.pk) AND false DO ALSO SELECT 1});
-hang('policed', q{ALTER TABLE policed ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY; CREATE POLICY hostile_policy ON policed USING (hostile.note('policy', pk))});
+hang('policed', q{ALTER TABLE policed ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY; CREATE POLICY hostile_policy ON policed
+	USING (hostile.note('policy', pk))});
 hang("gone$_", '') for 1 .. 5;
 $node->safe_psql('postgres', "DROP VIEW gone${_}_things; DROP TABLE hostile.gone${_}_child") for 1 .. 5;
 # what migrations read
@@ -146,19 +155,23 @@ $node->safe_psql('postgres', q{
 	SELECT dyn_create_entity('moved', 'Row', '{"pk": "ROW#<Id>"}', '{"Id": "N integer", "V": "S text"}');
 	CREATE TRIGGER row BEFORE INSERT OR UPDATE OR DELETE ON moved FOR EACH ROW EXECUTE FUNCTION hostile.fired();
 	CREATE CONSTRAINT TRIGGER deferred AFTER INSERT OR UPDATE OR DELETE ON moved DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION hostile.fired();
-	SELECT dyn_create_migration('moved', 'm', '[{"entity": "Row", "from": "hostile.source", "attributes": {"V": "hostile.text(''migration''''s SQL'', v)"}, "where": "hostile.note(''migration''''s condition'', id)"}]');
+	SELECT dyn_create_migration('moved', 'm',
+		'[{"entity": "Row", "from": "hostile.source", "attributes": {"V": "hostile.text(''migration''''s SQL'', v)"},
+		"where": "hostile.note(''migration''''s condition'', id)"}]');
 });
 $node->safe_psql('postgres', 'SELECT 1');
 ok((grep { $_->{call} eq 'setup' && $_->{role} eq 'owner1' } ran(0)), "the owner's code writes to the log");
 
-# The calls: after "items", those that are as INSERT, UPDATE and DELETE are, with the caller's rights; after "reads" those that are as SELECT is; after "maintenance" all others.
-# ~t stands for each of three tables; what comes after "--" is the error that is expected.
+# The calls: after "items", those that are as INSERT, UPDATE and DELETE are, with the caller's rights; after
+# "reads" those that are as SELECT is; after "maintenance" all others. ~t stands for each of three tables; what
+# comes after "--" is the error that is expected.  A line that begins with a tab goes on with the one before.
 my (%lines, $kind);
 while (my $line = <DATA>)
 {
 	chomp $line;
 	if ($line =~ /^(?:#|$)/) { next }
 	if ($line =~ /^== (\w+)/) { $kind = $1; next }
+	if ($line =~ s/^\t/ /) { $lines{$kind}[-1] .= $line; next }
 	push @{ $lines{$kind} }, $line;
 }
 
@@ -201,7 +214,8 @@ for my $kind (qw(reads maintenance items last))
 	my %call = map { /^(\w+ \d+): (.*)/ ? ($1 => $2) : () } values %$names;
 	for my $id (sort { ($a =~ /(\d+)/)[0] <=> ($b =~ /(\d+)/)[0] } keys %call)
 	{
-		my @wrong = map { my $role = $_; map { "$_ as $role" } @{ $as{$id}{$role} } } grep { $kind ne 'items' ? $_ ne 'owner1' : $_ ne 'postgres' } keys %{ $as{$id} };
+		my @wrong = map { my $role = $_; map { "$_ as $role" } @{ $as{$id}{$role} } }
+		  grep { $kind ne 'items' ? $_ ne 'owner1' : $_ ne 'postgres' } keys %{ $as{$id} };
 		# SELECT plans, too
 		@wrong = grep { $_ ne 'planned expression as postgres' } @wrong if $kind eq 'reads';
 		# TRUNCATE makes indexes again
@@ -210,19 +224,23 @@ for my $kind (qw(reads maintenance items last))
 		else { is(join(', ', @wrong), '', "nothing of the owner's runs as the caller: $call{$id}") }
 	}
 	# workers, which have names of their own
-	is(join(', ', map { "$_->{what} as $_->{role}" } grep { !$call{ $_->{call} } && $_->{role} ne 'owner1' } ran($from)), '', "nothing of the owner's runs as others in workers");
+	is(join(', ', map { "$_->{what} as $_->{role}" } grep { !$call{ $_->{call} } && $_->{role} ne 'owner1' } ran($from)), '',
+		"nothing of the owner's runs as others in workers");
 	$called{$_} = 1 for map { @{ $as{$_}{owner1} // [] } } keys %as;
 }
 # A worker sweeps.
 my $from = -s $node->logfile;
-$node->safe_psql('postgres', q{SET ROLE owner1; SELECT dyn_put('fast', jsonb_build_object('pk', 'E', 'sk', 'S', 'expires', extract(epoch FROM now())::bigint - 60)); CALL dyn_disable_ttl('fast'); CALL dyn_enable_ttl('fast', 'expires')});
+$node->safe_psql('postgres', q{SET ROLE owner1; SELECT dyn_put('fast',
+	jsonb_build_object('pk', 'E', 'sk', 'S', 'expires', extract(epoch FROM now())::bigint - 60)); CALL dyn_disable_ttl('fast');
+	CALL dyn_enable_ttl('fast', 'expires')});
 $node->append_conf('postgresql.conf', "dynamo_table.ttl_interval = 1s\ndynamo_table.ttl_probe_interval = 1s");
 $node->restart;
 wait_for($node, q{SELECT count(*) = 0 FROM fast WHERE pk = 'E'});
 is_deeply([ map { $_->{role} } grep { $_->{what} =~ /after_row_delete/ } ran($from) ], ['owner1'], "triggers run as the owner in a worker's sweep");
 
 # so that it is no wonder that nothing runs
-for my $what ('check', 'statistics', 'domain', 'generated column', 'index expression', 'index predicate', 'operator class', 'trigger deferred', 'trigger BEFORE_row_delete', "migration's SQL", "source's policy")
+for my $what ('check', 'statistics', 'domain', 'generated column', 'index expression', 'index predicate', 'operator class', 'trigger deferred',
+	'trigger BEFORE_row_delete', "migration's SQL", "source's policy")
 {
 	ok($called{$what} || $called{ lc $what }, "$what runs as the owner in maintenance");
 }
@@ -285,8 +303,10 @@ SELECT dyn_request('Query', '{"TableName": "~t", "KeyConditionExpression": "pk =
 SELECT dyn_request('Scan', '{"TableName": "~t", "Limit": 3}'::json);
 SELECT dyn_request('TransactGetItems', '{"TransactItems": [{"Get": {"TableName": "~t", "Key": {"pk": {"S": "P#1"}, "sk": {"S": "S"}}}}]}'::json);
 SELECT dyn_request('ExecuteStatement', '{"Statement": "SELECT * FROM \"~t\" WHERE pk = ''P#1''"}'::json);
-SELECT dyn_error_name('YD001'), dyn_size(item), dyn_matches(item, 'a = :a', vals => '{":a": {"S": "A1"}}'), dyn_project(item, 'a'), dyn_apply(item, 'SET a = :a', vals => '{":a": {"S": "A1"}}') FROM ~t;
-SELECT dynamo_internal.get_attribute(item, 'a'), dynamo_internal.get_attribute_text(item, 'a'), dynamo_internal.get_path(item, '{a}'), dynamo_internal.get_path_text(item, '{a}'), dyn_has_attribute(item, 'a') FROM ~t;
+SELECT dyn_error_name('YD001'), dyn_size(item), dyn_matches(item, 'a = :a', vals => '{":a": {"S": "A1"}}'), dyn_project(item, 'a'),
+	dyn_apply(item, 'SET a = :a', vals => '{":a": {"S": "A1"}}') FROM ~t;
+SELECT dynamo_internal.get_attribute(item, 'a'), dynamo_internal.get_attribute_text(item, 'a'), dynamo_internal.get_path(item, '{a}'),
+	dynamo_internal.get_path_text(item, '{a}'), dyn_has_attribute(item, 'a') FROM ~t;
 
 == maintenance
 # what is told of tables
@@ -298,9 +318,11 @@ SELECT dyn_request('DescribeTimeToLive', '{"TableName": "~t"}'::json);
 SELECT dyn_request('DescribeContinuousBackups', '{"TableName": "~t"}'::json);
 SELECT dyn_request('UpdateContinuousBackups', '{"TableName": "~t", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": false}}'::json);
 SELECT dyn_request('ListTables', '{}'::json), dyn_request('DescribeLimits', '{}'::json), dyn_request('DescribeEndpoints', '{}'::json);
-SELECT dyn_request('TagResource', json_build_object('ResourceArn', dyn_request('DescribeTable', '{"TableName": "~t"}'::json) -> 'Table' -> 'TableArn', 'Tags', '[{"Key": "k", "Value": "v"}]'::json));
+SELECT dyn_request('TagResource', json_build_object('ResourceArn', dyn_request('DescribeTable', '{"TableName": "~t"}'::json) -> 'Table' -> 'TableArn', 'Tags',
+	'[{"Key": "k", "Value": "v"}]'::json));
 SELECT dyn_request('ListTagsOfResource', json_build_object('ResourceArn', dyn_request('DescribeTable', '{"TableName": "~t"}'::json) -> 'Table' -> 'TableArn'));
-SELECT dyn_request('UntagResource', json_build_object('ResourceArn', dyn_request('DescribeTable', '{"TableName": "~t"}'::json) -> 'Table' -> 'TableArn', 'TagKeys', '["k"]'::json));
+SELECT dyn_request('UntagResource', json_build_object('ResourceArn', dyn_request('DescribeTable', '{"TableName": "~t"}'::json) -> 'Table' -> 'TableArn',
+	'TagKeys', '["k"]'::json));
 # checks
 SELECT * FROM dyn_check_table('~t');
 SELECT * FROM dyn_check_entities('~t');
@@ -324,7 +346,9 @@ CALL dyn_create_index('~t', 'MMM', 'a S', 'g S', covering => true);
 CALL dyn_drop_index('~t', 'MMM');
 CALL dyn_drop_index('~t', 'III');
 CALL dyn_drop_index('~t', 'JJJ');
-SELECT dyn_request('UpdateTable', '{"TableName": "~t", "AttributeDefinitions": [{"AttributeName": "Type", "AttributeType": "S"}], "GlobalSecondaryIndexUpdates": [{"Create": {"IndexName": "KKK", "KeySchema": [{"AttributeName": "Type", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}}]}'::json);
+SELECT dyn_request('UpdateTable', '{"TableName": "~t", "AttributeDefinitions": [{"AttributeName": "Type", "AttributeType": "S"}],
+	"GlobalSecondaryIndexUpdates": [{"Create": {"IndexName": "KKK", "KeySchema": [{"AttributeName": "Type", "KeyType": "HASH"}],
+	"Projection": {"ProjectionType": "ALL"}}}]}'::json);
 DO $$ BEGIN WHILE EXISTS (SELECT FROM dynamo_internal.index_requests) LOOP COMMIT; PERFORM pg_sleep(0.02); END LOOP; END $$;
 SELECT dyn_request('UpdateTable', '{"TableName": "~t", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "KKK"}}]}'::json);
 DO $$ BEGIN WHILE EXISTS (SELECT FROM dynamo_internal.index_requests) LOOP COMMIT; PERFORM pg_sleep(0.02); END LOOP; END $$;
@@ -355,7 +379,10 @@ SELECT * FROM dyn_read_stream('~t');
 SELECT dyn_stream_position();
 SELECT dyn_request('ListStreams', '{"TableName": "~t"}'::json);
 SELECT dyn_request('DescribeStream', json_build_object('StreamArn', stream_arn)) FROM dyn_streams WHERE relation = '~t'::regclass;
-SELECT dyn_request('GetRecords', json_build_object('ShardIterator', dyn_request('GetShardIterator', json_build_object('StreamArn', stream_arn, 'ShardIteratorType', 'TRIM_HORIZON', 'ShardId', dyn_request('DescribeStream', json_build_object('StreamArn', stream_arn)) -> 'StreamDescription' -> 'Shards' -> 0 -> 'ShardId')) -> 'ShardIterator')) FROM dyn_streams WHERE relation = '~t'::regclass;
+SELECT dyn_request('GetRecords', json_build_object('ShardIterator',
+	dyn_request('GetShardIterator', json_build_object('StreamArn', stream_arn, 'ShardIteratorType', 'TRIM_HORIZON', 'ShardId',
+	dyn_request('DescribeStream', json_build_object('StreamArn', stream_arn)) -> 'StreamDescription' -> 'Shards' -> 0 -> 'ShardId')) -> 'ShardIterator'))
+	FROM dyn_streams WHERE relation = '~t'::regclass;
 # migrations
 SELECT dyn_propose_migration('proposed', '{hostile.source,hostile.of_source}', queries => '{SELECT v FROM hostile.of_source WHERE id = $1}');
 SELECT dyn_create_migration('moved', 'n', '[{"entity": "Row", "from": "hostile.source", "attributes": {"V": "hostile.text(''migration''''s SQL'', v)"}}]');
@@ -370,11 +397,14 @@ SELECT dyn_follow_migration('m');
 SELECT * FROM dyn_verify_migration('m');
 # tables of the caller's own
 SELECT dyn_create_table('mine', 'pk S');
-SELECT dyn_request('CreateTable', '{"TableName": "Made", "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST"}'::json);
+SELECT dyn_request('CreateTable', '{"TableName": "Made", "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+	"KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST"}'::json);
 SELECT dyn_distribute_table('~t'); -- citus
 SELECT dyn_undistribute_table('~t'); -- distributed
 # values, texts and times alone
-SELECT dynamo_internal.get_attribute(v, 'a'), dynamo_internal.get_attribute_text(v, 'a'), dynamo_internal.get_path(v, '{a}'), dynamo_internal.get_path_text(v, '{a}'), dyn_has_attribute(v, 'a'), dynamo_internal.get_element(v, 0), dynamo_internal.get_element_text(v, 0) FROM dyn_to_value('x'::text) v;
+SELECT dynamo_internal.get_attribute(v, 'a'), dynamo_internal.get_attribute_text(v, 'a'), dynamo_internal.get_path(v, '{a}'),
+	dynamo_internal.get_path_text(v, '{a}'), dyn_has_attribute(v, 'a'),
+	dynamo_internal.get_element(v, 0), dynamo_internal.get_element_text(v, 0) FROM dyn_to_value('x'::text) v;
 SELECT dyn_ksuid_time(k), dyn_ksuid_bytes(k), dyn_ksuid_from_bytes(dyn_ksuid_bytes(k)), dyn_ksuid_lowest(now()), dyn_ksuid_highest(now()) FROM dyn_ksuid() k;
 SELECT dyn_render('P#<Id>', '{"Id": {"S": "1"}}');
 SELECT dyn_reset_operations();
@@ -393,8 +423,10 @@ SELECT dyn_delete('~t', '{"pk": {"S": "I"}, "sk": {"S": "1"}}');
 SELECT dyn_batch_write('~t', ARRAY['{"pk": {"S": "I"}, "sk": {"S": "2"}}']::dyn_item[]);
 SELECT dyn_batch_write('~t', NULL::dyn_item[], ARRAY['{"pk": {"S": "I"}, "sk": {"S": "2"}}']::dyn_item[], '[]'::text);
 SELECT dyn_batch_write('~t', '[{"pk": {"S": "I"}, "sk": {"S": "3"}}]'::text);
-SELECT dyn_transact('[{"Put": {"TableName": "~t", "Item": {"pk": {"S": "I"}, "sk": {"S": "4"}}}}, {"ConditionCheck": {"TableName": "~t", "Key": {"pk": {"S": "P#1"}, "sk": {"S": "S"}}, "ConditionExpression": "attribute_exists(a)"}}]'::text);
-SELECT dyn_transact('[{"Update": {"TableName": "~t", "Key": {"pk": {"S": "I"}, "sk": {"S": "4"}}, "UpdateExpression": "SET a = :a", "ExpressionAttributeValues": {":a": {"S": "d"}}}}]'::json);
+SELECT dyn_transact('[{"Put": {"TableName": "~t", "Item": {"pk": {"S": "I"}, "sk": {"S": "4"}}}},
+	{"ConditionCheck": {"TableName": "~t", "Key": {"pk": {"S": "P#1"}, "sk": {"S": "S"}}, "ConditionExpression": "attribute_exists(a)"}}]'::text);
+SELECT dyn_transact('[{"Update": {"TableName": "~t", "Key": {"pk": {"S": "I"}, "sk": {"S": "4"}}, "UpdateExpression": "SET a = :a",
+	"ExpressionAttributeValues": {":a": {"S": "d"}}}}]'::json);
 SELECT dyn_transact('[{"Delete": {"TableName": "~t", "Key": {"pk": {"S": "I"}, "sk": {"S": "4"}}}}]'::jsonb);
 SELECT * FROM dyn_transact_returning('[{"Put": {"TableName": "~t", "Item": {"pk": {"S": "I"}, "sk": {"S": "5"}}}}]'::text);
 SELECT * FROM dyn_transact_returning('[{"Put": {"TableName": "~t", "Item": {"pk": {"S": "I"}, "sk": {"S": "6"}}}}]'::json);
@@ -409,7 +441,8 @@ SELECT dyn_run_access_pattern('~t', 'write', '{"Id": {"S": "9"}}');
 SELECT * FROM dyn_import_lines('~t', '{"Item": {"pk": {"S": "I"}, "sk": {"S": "9"}}}');
 CALL dyn_import('~t', 'hostile.lines');
 SELECT dyn_request('PutItem', '{"TableName": "~t", "Item": {"pk": {"S": "R"}, "sk": {"S": "1"}}}'::text);
-SELECT dyn_request('UpdateItem', '{"TableName": "~t", "Key": {"pk": {"S": "R"}, "sk": {"S": "1"}}, "UpdateExpression": "SET a = :a", "ExpressionAttributeValues": {":a": {"S": "f"}}}'::json);
+SELECT dyn_request('UpdateItem', '{"TableName": "~t", "Key": {"pk": {"S": "R"}, "sk": {"S": "1"}}, "UpdateExpression": "SET a = :a",
+	"ExpressionAttributeValues": {":a": {"S": "f"}}}'::json);
 SELECT dyn_request('DeleteItem', '{"TableName": "~t", "Key": {"pk": {"S": "R"}, "sk": {"S": "1"}}}'::jsonb);
 SELECT dyn_request('BatchWriteItem', '{"RequestItems": {"~t": [{"PutRequest": {"Item": {"pk": {"S": "R"}, "sk": {"S": "2"}}}}]}}'::json);
 SELECT dyn_request('TransactWriteItems', '{"TransactItems": [{"Put": {"TableName": "~t", "Item": {"pk": {"S": "R"}, "sk": {"S": "3"}}}}]}'::json);

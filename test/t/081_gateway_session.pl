@@ -103,7 +103,8 @@ my @refused = (
 	'SET ROLE b', 'SET LOCAL ROLE b', 'RESET ROLE', 'SET ROLE NONE', q{SELECT set_config('role', 'b', false)}, q{SELECT set_config('role', 'b', true)},
 	'SET SESSION AUTHORIZATION b', 'SET LOCAL SESSION AUTHORIZATION b', 'RESET SESSION AUTHORIZATION', 'SET SESSION AUTHORIZATION DEFAULT',
 	'SELECT a.as_b()', 'SELECT a.as_owner()', 'SELECT a.steal()',
-	'CREATE TEMP TABLE app (a int)', 'CREATE TABLE pg_temp.app (a int)', 'CREATE TEMP VIEW app AS SELECT 1', 'CREATE TEMP SEQUENCE app', 'SELECT 1 AS a INTO TEMP app',
+	'CREATE TEMP TABLE app (a int)', 'CREATE TABLE pg_temp.app (a int)', 'CREATE TEMP VIEW app AS SELECT 1', 'CREATE TEMP SEQUENCE app',
+	'SELECT 1 AS a INTO TEMP app',
 	'CREATE TABLE pg_temp.app AS SELECT 1',
 	'LISTEN a', 'UNLISTEN *', 'DISCARD ALL', 'DISCARD PLANS', 'DISCARD TEMP', 'DISCARD SEQUENCES',
 	'DECLARE c CURSOR WITH HOLD FOR SELECT a.evil(NULL)', 'CLOSE ALL',
@@ -113,7 +114,8 @@ my @refused = (
 	q{SELECT pg_terminate_backend(pg_backend_pid())}, q{SELECT pg_cancel_backend(pg_backend_pid())},
 	q{SET session_replication_role = replica}, q{LOAD 'plperl'},
 	# by which any error would end the session
-	q{SET exit_on_error = on; DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '57P01'; END $$}, q{SELECT set_config('exit_on_error', 'on', true)}, 'SET LOCAL exit_on_error = on',
+	q{SET exit_on_error = on; DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '57P01'; END $$}, q{SELECT set_config('exit_on_error', 'on', true)},
+		'SET LOCAL exit_on_error = on',
 	# by which none would
 	'SET client_connection_check_interval = 0', q{SELECT set_config('client_connection_check_interval', '1h', true)}, 'SELECT a.stays()',
 	q{DO $$ BEGIN SET exit_on_error = on; EXCEPTION WHEN OTHERS THEN RAISE; END $$}, 'SELECT a.ends()',
@@ -131,7 +133,8 @@ my @impossible = (
 my @allowed = (
 	'SELECT 1', 'RESET ALL', 'SET search_path = a, pg_catalog', 'SET LOCAL search_path = a', q{SELECT set_config('search_path', 'a', false)},
 	'SET statement_timeout = 0', q{SET application_name = 'a'}, q{SET client_encoding = 'LATIN1'}, q{SET TimeZone = 'Asia/Tokyo'}, q{SET DateStyle = 'German'},
-	q{SET default_transaction_isolation = serializable}, 'SET default_transaction_read_only = on', 'SET TRANSACTION READ ONLY', 'SET dynamo_table.direct_store = off',
+	q{SET default_transaction_isolation = serializable}, 'SET default_transaction_read_only = on', 'SET TRANSACTION READ ONLY',
+	'SET dynamo_table.direct_store = off',
 	'SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY', q{SET own.setting = 'a'}, 'SET row_security = off',
 	# 19 has no other strings
 	$node->safe_psql('postgres', 'SHOW server_version_num') < 190000 ? 'SET standard_conforming_strings = off' : 'SET quote_all_identifiers = on',
@@ -146,7 +149,8 @@ my @allowed = (
 
 # Code that fails after it has done something.
 my @failing = (
-	'SELECT pg_advisory_lock(1); SELECT 1 / 0', q{SET search_path = a; SET client_encoding = 'LATIN1'; SELECT 1 / 0}, 'DECLARE c CURSOR FOR SELECT 1; SELECT 1 / 0',
+	'SELECT pg_advisory_lock(1); SELECT 1 / 0', q{SET search_path = a; SET client_encoding = 'LATIN1'; SELECT 1 / 0},
+	'DECLARE c CURSOR FOR SELECT 1; SELECT 1 / 0',
 	q{SELECT pg_advisory_lock(2); DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '57P01', MESSAGE = 'shut down'; END $$});
 
 foreach my $store (qw(on off))
@@ -171,7 +175,8 @@ foreach my $store (qw(on off))
 	$try->($_, qr/^\{\}$/) foreach @allowed;
 	$try->($_, qr/^(22012: division by zero|57P01: shut down)$/) foreach @failing;
 	is($gateway->{status}{client_encoding}, 'UTF8', "$store: the client's encoding");
-	is(attack(qq{SET client_encoding = 'LATIN1'; DO \$\$ BEGIN RAISE EXCEPTION '\xc3\xa9'; END \$\$}), "P0001: \xc3\xa9", "$store: an error is in the client's encoding");
+	is(attack(qq{SET client_encoding = 'LATIN1'; DO \$\$ BEGIN RAISE EXCEPTION '\xc3\xa9'; END \$\$}), "P0001: \xc3\xa9",
+		"$store: an error is in the client's encoding");
 
 	# constraints that are deferred otherwise are checked by the statement
 	like(attack('INSERT INTO a.child VALUES (2)'), qr/^23503: /, "$store: a deferred foreign key");
@@ -291,17 +296,22 @@ $node->safe_psql('postgres', q{
 	CREATE TRIGGER worker BEFORE UPDATE ON indexed FOR EACH ROW EXECUTE FUNCTION worker()});
 $gateway = Frontend->new($node, 'gateway');
 $gateway->prepare('gateway', 'SELECT dynamo_internal.request_as($1, $2, $3)');
-like(request('a', 'UpdateTable', '{"TableName":"indexed","AttributeDefinitions":[{"AttributeName":"g","AttributeType":"S"}],"GlobalSecondaryIndexUpdates":[{"Create":'
-	. '{"IndexName":"byG","KeySchema":[{"AttributeName":"g","KeyType":"HASH"}],"Projection":{"ProjectionType":"KEYS_ONLY"}}}]}'), qr/"IndexStatus":"CREATING"/, 'an index is declared');
-ok($node->poll_query_until('postgres', q{SELECT i ->> 'IndexStatus' = 'ACTIVE' FROM jsonb_array_elements(dyn_describe_table('a.indexed') -> 'GlobalSecondaryIndexes') i}),
+like(request('a', 'UpdateTable',
+	'{"TableName":"indexed","AttributeDefinitions":[{"AttributeName":"g","AttributeType":"S"}],"GlobalSecondaryIndexUpdates":[{"Create":'
+	. '{"IndexName":"byG","KeySchema":[{"AttributeName":"g","KeyType":"HASH"}],"Projection":{"ProjectionType":"KEYS_ONLY"}}}]}'), qr/"IndexStatus":"CREATING"/,
+		'an index is declared');
+ok($node->poll_query_until('postgres', q{SELECT i ->> 'IndexStatus' = 'ACTIVE'
+	FROM jsonb_array_elements(dyn_describe_table('a.indexed') -> 'GlobalSecondaryIndexes') i}),
 	'a worker makes it');
 like($node->safe_psql('postgres', q{SELECT string_agg(DISTINCT who || ': ' || what, ',') FROM a.log}),
 	qr/^a a: permission denied to set role "b", permission denied to set session authorization[^,]*$/, 'a worker has the rights of a');
 
 # before 17 no worker can connect as b, which may not log in
-my $update = request('b', 'UpdateTable', '{"TableName":"app","AttributeDefinitions":[{"AttributeName":"g","AttributeType":"S"}],"GlobalSecondaryIndexUpdates":[{"Create":'
+my $update = request('b', 'UpdateTable',
+	'{"TableName":"app","AttributeDefinitions":[{"AttributeName":"g","AttributeType":"S"}],"GlobalSecondaryIndexUpdates":[{"Create":'
 	. '{"IndexName":"byG","KeySchema":[{"AttributeName":"g","KeyType":"HASH"}],"Projection":{"ProjectionType":"KEYS_ONLY"}}}]}');
 like($update, $node->pg_version >= 17 ? qr/"IndexStatus":"CREATING"/ : qr/^YD001: Role "b" is not permitted to log in$/, 'a role that may not log in');
-is($node->safe_psql('postgres', q{SELECT dyn_describe_table('b.app') -> 'GlobalSecondaryIndexes' IS NULL}), 't', 'an index that nobody can make is not declared') if $node->pg_version < 17;
+is($node->safe_psql('postgres', q{SELECT dyn_describe_table('b.app') -> 'GlobalSecondaryIndexes' IS NULL}), 't',
+	'an index that nobody can make is not declared') if $node->pg_version < 17;
 
 done_testing();

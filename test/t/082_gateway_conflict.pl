@@ -35,7 +35,8 @@ sub gateway
 	return $gateway;
 }
 
-sub writes { return '{"TransactItems":[' . join(',', map { qq({"Update":{"TableName":"app","Key":{"pk":{"S":"$_"}},"UpdateExpression":"ADD n :n","ExpressionAttributeValues":{":n":{"N":"1"}}}}) } @_) . ']}' }
+sub writes { return '{"TransactItems":[' . join(',',
+	map { qq({"Update":{"TableName":"app","Key":{"pk":{"S":"$_"}},"UpdateExpression":"ADD n :n","ExpressionAttributeValues":{":n":{"N":"1"}}}}) } @_) . ']}' }
 sub puts { return '{"TransactItems":[' . join(',', map { qq({"Put":{"TableName":"app","Item":{"pk":{"S":"$_"}}}}) } @_) . ']}' }
 sub put { return qq({"TableName":"app","Item":{"pk":{"S":"$_[0]"}}}) }
 sub key { return qq({"TableName":"app","Key":{"pk":{"S":"$_[0]"}}}) }
@@ -63,17 +64,20 @@ foreach my $store (qw(on off))
 	# what is written by one statement
 	is_cancelled($gateway->execute('request', 'tenant', 'TransactWriteItems', puts('c', 'b', 'a')), "$store, lock timeout: puts", $conflict, $conflict, $conflict);
 	is($gateway->execute('request', 'tenant', 'PutItem', put('b'))->{error}{C}, '55P03', "$store, lock timeout: PutItem");
-	is_deeply($gateway->execute('request', 'tenant', 'TransactGetItems', '{"TransactItems":[{"Get":' . key('b') . '}]}')->{rows}, [ ['{"Responses":[{"Item":{"pk":{"S":"b"}}}]}'] ],
+	is_deeply($gateway->execute('request', 'tenant', 'TransactGetItems', '{"TransactItems":[{"Get":' . key('b') . '}]}')->{rows},
+		[ ['{"Responses":[{"Item":{"pk":{"S":"b"}}}]}'] ],
 		"$store: readers wait for nobody");
 	$psql->query_safe('COMMIT');
 	# the table of the first action
 	$psql->query_safe('BEGIN; LOCK TABLE app');
 	is_cancelled($gateway->execute('request', 'tenant', 'TransactWriteItems', writes('a', 'b')), "$store, lock of the table", $conflict, $none);
-	is_cancelled($gateway->execute('request', 'tenant', 'TransactGetItems', '{"TransactItems":[{"Get":' . key('b') . '}]}'), "$store, lock of the table: TransactGetItems", $conflict);
+	is_cancelled($gateway->execute('request', 'tenant', 'TransactGetItems', '{"TransactItems":[{"Get":' . key('b') . '}]}'),
+		"$store, lock of the table: TransactGetItems", $conflict);
 	$psql->query_safe('COMMIT');
 	# in a transaction of the caller's it is the caller's to begin again
 	$psql->query_safe(q{BEGIN; SELECT FROM app WHERE pk = 'b' FOR UPDATE});
-	my ($rc, $out, $err) = $node->psql('postgres', "SET search_path = tenant, public; SET lock_timeout = 50; SELECT dyn_request('TransactWriteItems', '" . writes('a', 'b') . "')", extra_params => [ '-v', 'VERBOSITY=sqlstate' ]);
+	my ($rc, $out, $err) = $node->psql('postgres', "SET search_path = tenant, public; SET lock_timeout = 50; SELECT dyn_request('TransactWriteItems', '"
+	  . writes('a', 'b') . "')", extra_params => [ '-v', 'VERBOSITY=sqlstate' ]);
 	like($err, qr/ERROR:  55P03$/, "$store, lock timeout: dyn_request");
 	$psql->query_safe('COMMIT');
 	$gateway->close;
@@ -98,7 +102,8 @@ foreach my $case ([ 'TransactWriteItems', writes('a', 'b') ], [ 'PutItem', put('
 
 # A deadlock, of which the gateway is the victim: it has locked a and waits for b, which a third session holds meanwhile; the
 # second one, which holds c, waits for a, and does not look for deadlocks; then the gateway comes to wait for c.
-foreach my $case ([ 'TransactWriteItems', writes('c', 'a', 'b') ], [ 'BatchWriteItem', '{"RequestItems":{"app":[' . join(',', map { qq({"DeleteRequest":{"Key":{"pk":{"S":"$_"}}}}) } qw(a b c)) . ']}}' ])
+foreach my $case ([ 'TransactWriteItems', writes('c', 'a', 'b') ],
+	[ 'BatchWriteItem', '{"RequestItems":{"app":[' . join(',', map { qq({"DeleteRequest":{"Key":{"pk":{"S":"$_"}}}}) } qw(a b c)) . ']}}' ])
 {
 	my $gateway = gateway();
 	my $other = $node->background_psql('postgres');
@@ -121,5 +126,6 @@ foreach my $case ([ 'TransactWriteItems', writes('c', 'a', 'b') ], [ 'BatchWrite
 }
 $psql->quit;
 
-is($node->safe_psql('postgres', q{SELECT string_agg(item::text, ' ' ORDER BY pk) FROM tenant.app}), '{"pk":{"S":"a"}} {"pk":{"S":"b"}} {"pk":{"S":"c"}}', 'nothing was written');
+is($node->safe_psql('postgres', q{SELECT string_agg(item::text, ' ' ORDER BY pk) FROM tenant.app}), '{"pk":{"S":"a"}} {"pk":{"S":"b"}} {"pk":{"S":"c"}}',
+	'nothing was written');
 done_testing();

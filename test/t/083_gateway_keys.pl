@@ -31,7 +31,8 @@ $node->safe_psql('postgres', q{
 	GRANT EXECUTE ON FUNCTION dynamo_internal.request_as, dynamo_internal.gateway_keys TO gateway});
 
 # What gateways have of keys: whose they are, by name and by OID.
-my $keys = q{SELECT key_id, role_name, role = (SELECT oid FROM pg_roles WHERE rolname = role_name) AS role, encode(encrypted_secret, 'escape') AS secret, enabled,
+my $keys = q{SELECT key_id, role_name, role = (SELECT oid FROM pg_roles WHERE rolname = role_name) AS role, encode(encrypted_secret, 'escape') AS secret,
+	enabled,
 	valid_until = 'infinity' AS for_ever FROM dynamo_internal.gateway_keys() ORDER BY key_id};
 my $states = q{SELECT string_agg(key_id || ': ' || state, ', ' ORDER BY key_id) FROM dyn_access_keys};
 
@@ -56,11 +57,13 @@ hears(q{INSERT INTO dynamo_internal.access_key (key_id, role, encrypted_secret, 
 hears(q{UPDATE dynamo_internal.access_key SET enabled = true}, 1, 'UPDATE');
 hears(q{DELETE FROM dynamo_internal.access_key WHERE key_id = 'DROPPED'}, 1, 'DELETE');
 hears("COPY dynamo_internal.access_key (key_id, role, encrypted_secret) FROM stdin;\nDROPPED\tdropped\tsecret\nRENAMED\trenamed\tsecret\n\\.\n", 1, 'COPY');
-is($gateway->query($keys), "DROPPED|dropped|t|secret|t|t\nOTHER|the \"other\"|t|other's|t|t\nRENAMED|renamed|t|secret|t|t\nTENANT|tenant|t|secret|t|t", 'keys are bound to roles');
+is($gateway->query($keys), "DROPPED|dropped|t|secret|t|t\nOTHER|the \"other\"|t|other's|t|t\nRENAMED|renamed|t|secret|t|t\nTENANT|tenant|t|secret|t|t",
+	'keys are bound to roles');
 
 # A role that is dropped in another database takes its keys with it, and who gets its name does not get them.
 $node->safe_psql('template1', q{DROP ROLE dropped; CREATE ROLE dropped; ALTER ROLE renamed RENAME TO other_name; SELECT 1});
-is($node->safe_psql('postgres', $states), 'DROPPED: role missing, OTHER: active, RENAMED: role missing, TENANT: active', 'a role that is dropped, and one that is renamed');
+is($node->safe_psql('postgres', $states), 'DROPPED: role missing, OTHER: active, RENAMED: role missing, TENANT: active',
+	'a role that is dropped, and one that is renamed');
 is($gateway->query($keys), "OTHER|the \"other\"|t|other's|t|t\nTENANT|tenant|t|secret|t|t", 'keys of roles that are left');
 $node->safe_psql('postgres', q{SELECT dyn_alter_access_key('TENANT', enabled => false, valid_until => '2100-01-01 00:00+00')});
 
@@ -73,7 +76,8 @@ unlike(slurp_file("$dir/plain.sql"), qr/TENANT|COPY/, 'it has no keys');
 $node->safe_psql('postgres', 'CREATE DATABASE same');
 $node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', "$dir/plain.sql", 'same' ], 'restored beside it');
 is($node->safe_psql('same', $keys), '', 'no keys');
-is($node->safe_psql('same', q{SELECT has_function_privilege('gateway', 'dynamo_internal.request_as(regrole, text, text, text)', 'EXECUTE') AND has_function_privilege('gateway', 'dynamo_internal.gateway_keys()', 'EXECUTE')}),
+is($node->safe_psql('same', q{SELECT has_function_privilege('gateway', 'dynamo_internal.request_as(regrole, text, text, text)', 'EXECUTE')
+	AND has_function_privilege('gateway', 'dynamo_internal.gateway_keys()', 'EXECUTE')}),
 	't', 'the login of gateways is one, too');
 
 # as the reference says
@@ -93,7 +97,8 @@ $node->safe_psql('same', q{DROP ROLE tenant; ALTER ROLE tenant_before RENAME TO 
 my $elsewhere = new_node('elsewhere');
 # OIDs of others, and a role that is missing
 my $tenant = $node->safe_psql('postgres', q{SELECT oid FROM pg_roles WHERE rolname = 'tenant'});
-$elsewhere->safe_psql('postgres', q{CREATE ROLE gateway LOGIN; CREATE ROLE dropped; CREATE ROLE renamed; CREATE ROLE other_name; CREATE ROLE first; CREATE ROLE second; CREATE ROLE third; CREATE ROLE tenant});
+$elsewhere->safe_psql('postgres', q{CREATE ROLE gateway LOGIN; CREATE ROLE dropped; CREATE ROLE renamed; CREATE ROLE other_name; CREATE ROLE first;
+	CREATE ROLE second; CREATE ROLE third; CREATE ROLE tenant});
 $elsewhere->command_ok([ 'pg_restore', '--exit-on-error', '-d', 'postgres', "$dir/custom" ], 'restored elsewhere');
 like((import_keys($elsewhere, 'postgres', "$dir/keys"))[1], qr/ERROR:  role "the "other"" does not exist/, 'keys of roles that are missing');
 is($elsewhere->safe_psql('postgres', $keys), '', 'all or none');
@@ -137,14 +142,16 @@ is($node->safe_psql('shop', q{SELECT count(*) FROM pg_extension WHERE extconfig 
 $gateway->close;
 
 # A gateway in front of a standby has the keys, and can read.
-$node->safe_psql('postgres', q{GRANT tenant TO gateway; SELECT dyn_create_table('app', 'pk S'); SELECT dyn_put('app', '{"pk":{"S":"1"}}'); GRANT SELECT, INSERT ON app TO tenant});
+$node->safe_psql('postgres', q{GRANT tenant TO gateway; SELECT dyn_create_table('app', 'pk S'); SELECT dyn_put('app', '{"pk":{"S":"1"}}'); GRANT SELECT,
+	INSERT ON app TO tenant});
 $node->backup('backup');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'backup', has_streaming => 1);
 $standby->start;
 $gateway = Frontend->new($standby, 'gateway');
 is($gateway->query($keys), $usable, 'keys on a standby');
-is($gateway->query(q{SELECT dynamo_internal.request_as('tenant', 'GetItem', '{"TableName":"app","Key":{"pk":{"S":"1"}}}')}), '{"Item":{"pk":{"S":"1"}}}', 'a read on a standby');
+is($gateway->query(q{SELECT dynamo_internal.request_as('tenant', 'GetItem', '{"TableName":"app","Key":{"pk":{"S":"1"}}}')}), '{"Item":{"pk":{"S":"1"}}}',
+	'a read on a standby');
 $gateway->prepare('request', 'SELECT dynamo_internal.request_as($1, $2, $3)');
 is($gateway->execute('request', 'tenant', 'PutItem', '{"TableName":"app","Item":{"pk":{"S":"2"}}}')->{error}{C}, '25006', 'no write');
 $gateway->close;

@@ -31,7 +31,8 @@ my $tables = q{
 	CREATE TABLE copies_a PARTITION OF copies_rest FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 	CREATE TABLE copies_b PARTITION OF copies_rest FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 	CREATE TABLE customers (id int PRIMARY KEY, name text);
-	CREATE TABLE rentals (id int, month int, customer int REFERENCES customers DEFERRABLE INITIALLY DEFERRED, store int, copy int, PRIMARY KEY (id, month)) PARTITION BY LIST (month);
+	CREATE TABLE rentals (id int, month int, customer int REFERENCES customers DEFERRABLE INITIALLY DEFERRED, store int, copy int,
+		PRIMARY KEY (id, month)) PARTITION BY LIST (month);
 	CREATE TABLE rentals_1 PARTITION OF rentals FOR VALUES IN (1);
 	CREATE TABLE rentals_2 (copy int, store int, customer int, month int NOT NULL, id int NOT NULL);
 	ALTER TABLE rentals ATTACH PARTITION rentals_2 FOR VALUES IN (2);
@@ -44,13 +45,15 @@ my $tables = q{
 };
 my $declare = q{
 	SELECT dyn_create_table('app', 'pk S', 'sk S');
-	SELECT dyn_create_entity('app', 'Rental', '{"pk": "RENTAL#<Id>", "sk": "M#<Month:02>"}', '{"Id": "N integer", "Month": "N integer", "Customer": "S", "Film": "S", "Payments": "N bigint"}');
+	SELECT dyn_create_entity('app', 'Rental', '{"pk": "RENTAL#<Id>", "sk": "M#<Month:02>"}',
+		'{"Id": "N integer", "Month": "N integer", "Customer": "S", "Film": "S", "Payments": "N bigint"}');
 	SELECT dyn_create_entity('app', 'Customer', '{"pk": "CUSTOMER#<Id>", "sk": "#"}', '{"Id": "N integer", "Name": "S", "Rentals": "N bigint"}');
 	SELECT dyn_create_entity('app', 'January', '{"pk": "JANUARY#<Id>", "sk": "M#<Month:02>"}', '{"Id": "N integer", "Month": "N integer", "Store": "N integer"}');
 	SELECT dyn_create_migration('app', 'chain', '[
 		{"entity": "Rental", "from": "rentals",
 			"parents": {"u": {"from": "customers", "on": {"id": "customer"}, "attributes": {"Customer": "name"}},
-				"c": {"from": "copies", "on": {"store": "store", "id": "copy"}, "parents": {"f": {"from": "films", "on": {"id": "film"}, "attributes": {"Film": "title"}}}}},
+				"c": {"from": "copies", "on": {"store": "store", "id": "copy"},
+					"parents": {"f": {"from": "films", "on": {"id": "film"}, "attributes": {"Film": "title"}}}}},
 			"children": {"Payments": {"from": "payments", "on": {"rental": "id", "month": "month"}, "as": "count"}}},
 		{"entity": "Customer", "from": "customers", "children": {"Rentals": {"from": "rentals", "on": {"customer": "id"}, "as": "count"}}},
 		{"entity": "January", "from": "rentals_1"}]')};
@@ -58,7 +61,8 @@ my $declare = q{
 sub is_equal
 {
 	my ($db, $what) = @_;
-	is(value(q{SELECT step || ' ' || coalesce(source_row, key::text) || ' ' || difference FROM dyn_verify_migration('chain') LIMIT 10}, $db), '', "$what: rows and items are equal");
+	is(value(q{SELECT step || ' ' || coalesce(source_row, key::text) || ' ' || difference FROM dyn_verify_migration('chain') LIMIT 10}, $db), '',
+		"$what: rows and items are equal");
 	return;
 }
 
@@ -89,7 +93,8 @@ value(q{
 			WHEN 12 THEN DELETE FROM copies WHERE id = 1 + n % 70 AND store = n % 4;
 			WHEN 13 THEN INSERT INTO payments VALUES (nextval('ids'), n % 450, 1 + n % 4, n);
 			WHEN 14 THEN DELETE FROM payments WHERE id = n % 600;
-			WHEN 15 THEN INSERT INTO rentals VALUES (nextval('ids'), 2, 1000 + n % 50, 1, 1); INSERT INTO customers VALUES (1000 + n % 50, 'late') ON CONFLICT DO NOTHING;
+			WHEN 15 THEN INSERT INTO rentals VALUES (nextval('ids'), 2, 1000 + n % 50, 1, 1); INSERT INTO customers VALUES (1000 + n % 50, 'late')
+				ON CONFLICT DO NOTHING;
 			ELSE DELETE FROM customers WHERE id = 1000 + n % 50; DELETE FROM rentals WHERE customer = 1000 + n % 50;
 		END CASE;
 		SET CONSTRAINTS ALL IMMEDIATE;
@@ -137,7 +142,8 @@ is_equal('target', 'applied changes');
 is_equal('postgres', 'changes of the publisher');
 
 # A dump keeps the triggers of partitions as they are.
-my $triggers = q{SELECT string_agg(format('%s %s %s %s %s', tgrelid::regclass, tgname, tgenabled, tgtype, tgparentid <> 0), E'\n' ORDER BY tgrelid::regclass::text COLLATE "C", tgname) FROM pg_trigger WHERE tgname LIKE '~dynamo_follow%'};
+my $triggers = q{SELECT string_agg(format('%s %s %s %s %s', tgrelid::regclass, tgname, tgenabled, tgtype, tgparentid <> 0), E'\n'
+	ORDER BY tgrelid::regclass::text COLLATE "C", tgname) FROM pg_trigger WHERE tgname LIKE '~dynamo_follow%'};
 my $dump = $node->basedir . '/dump.sql';
 $node->command_ok(['pg_dump', '-f', $dump, '-d', $node->connstr('postgres')], 'the database is dumped');
 value('CREATE DATABASE copy');

@@ -70,7 +70,8 @@ sub check_all
 		DROP TABLE IF EXISTS app, shop CASCADE});
 	value(q{
 		SELECT dyn_create_table('app', 'pk S', 'sk N', global_indexes => '{"GSI1": {"partition_key": "g S", "covering": true}}');
-		SELECT dyn_put('app', jsonb_build_object('pk', 'p' || i % 10, 'sk', i, 'g', 'g' || i % 3, 'pad', repeat('x', i), 'more', jsonb_build_array(i, null, true))) FROM generate_series(1, 500) i;
+		SELECT dyn_put('app', jsonb_build_object('pk', 'p' || i % 10, 'sk', i, 'g', 'g' || i % 3, 'pad', repeat('x', i), 'more', jsonb_build_array(i, null, true)))
+			FROM generate_series(1, 500) i;
 		SELECT dyn_create_table('shop', 'pk S', 'sk S');
 		SELECT dyn_create_entity('shop', 'Order', '{"pk": "C#<Email>", "sk": "O#<Number:05>"}', '{"Email": "S text", "Number": "N integer", "Total": "N numeric"}');
 		SELECT dyn_put_entity('shop', 'Order', jsonb_build_object('Email', 'e' || i % 7, 'Number', i, 'Total', i / 7.0::numeric)) FROM generate_series(1, 300) i;
@@ -89,7 +90,8 @@ sub check_all
 	my $detach = begin(q{SELECT count(*) FROM dyn_detach('app')});
 	wait_for($node, q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE '%dyn_detach(_app%' AND pid <> pg_backend_pid() AND state = 'active'});
 	value(q{SET lock_timeout = '60s'; SELECT dyn_put('app', '{"pk": "w", "sk": 3}'::jsonb)});
-	is(value(q{SELECT amname FROM pg_class c JOIN pg_am a ON a.oid = relam WHERE c.oid = 'app'::regclass}), 'dynamo_table', "$store: it waits for the writer, who is not in the way of others");
+	is(value(q{SELECT amname FROM pg_class c JOIN pg_am a ON a.oid = relam WHERE c.oid = 'app'::regclass}), 'dynamo_table',
+		"$store: it waits for the writer, who is not in the way of others");
 	let_go($holder);
 	ok(end($writer), "$store: a writer that was first") or diag($writer->{err});
 	ok(end($detach), "$store: detached after it") or diag($detach->{err});
@@ -104,7 +106,8 @@ sub check_all
 		put => q{SELECT dyn_put('shop', '{"pk": "a", "sk": "b"}'::jsonb)},
 		item => q{INSERT INTO shop (item) VALUES ('{"pk": "a", "sk": "b"}')},
 		row => q{INSERT INTO shop (pk, sk, item) VALUES ('a', 'b', '{}')},
-		entity => q{SELECT dyn_update_entity('shop', 'Order', '{"Email": "e1", "Number": 1}'::jsonb, 'SET #t = :t', names => '{"#t": "Total"}', vals => '{":t": 1}'::jsonb)},
+		entity => q{SELECT dyn_update_entity('shop', 'Order', '{"Email": "e1", "Number": 1}'::jsonb, 'SET #t = :t', names => '{"#t": "Total"}',
+			vals => '{":t": 1}'::jsonb)},
 		view => q{UPDATE "Order" SET "Total" = 0 WHERE "Number" = 2},
 		read => q{SELECT sum("Number") FROM "Order"},
 		query => q{SELECT count(*) FROM dyn_query('shop', 'pk = :p', vals => '{":p": "C#e1"}'::jsonb)});
@@ -124,7 +127,8 @@ sub check_all
 	# Nothing of the extension is needed any more.
 	value('DROP EXTENSION dynamo_table');
 	is(value(q{SELECT count(*) FROM app WHERE pk = 'p1' AND sk < 100}), 10, "$store: read without the extension");
-	value(q{UPDATE app SET item = item || '{"new": 1}' WHERE pk = 'p1' AND sk = 1; INSERT INTO app (pk, sk, item) VALUES ('z', 1, '{}'); DELETE FROM app WHERE pk = 'z'});
+	value(q{UPDATE app SET item = item || '{"new": 1}' WHERE pk = 'p1' AND sk = 1; INSERT INTO app (pk, sk, item) VALUES ('z', 1, '{}'); DELETE FROM app
+		WHERE pk = 'z'});
 	value('VACUUM FULL app; VACUUM shop; REINDEX TABLE app');
 	my $dump = $node->basedir . "/$store.sql";
 	$node->command_ok([ 'pg_dump', '-f', $dump, 'postgres' ], "$store: dump");

@@ -57,7 +57,8 @@ for my $n (1 .. 2)
 my ($calls, $failed, $several) = (0, '', 0);
 wait_until('calls see tables that come and go', sub {
 	my ($ret, $out, $err) = $node->psql('postgres',
-		q{SELECT count(*) FILTER (WHERE line LIKE '%dyn_create_entity(%') FROM generate_series(1, 20) n, dyn_propose_migration('items', '{vanish.*}', NULL, '{}') line GROUP BY n},
+		q{SELECT count(*) FILTER (WHERE line LIKE '%dyn_create_entity(%') FROM generate_series(1, 20) n,
+			dyn_propose_migration('items', '{vanish.*}', NULL, '{}') line GROUP BY n},
 		extra_params => [ '-U', 'reader' ]);
 	$calls++;
 	$failed ||= "$ret: $err" if $ret != 0;

@@ -52,17 +52,22 @@ for my $table ('aa.items', 'shop.zitems')
 	value('source', qq{
 		SET ROLE owner;
 		SET search_path = shop, public;
-		SELECT dyn_create_entity('$table', 'Customer', '{"pk": "CUSTOMER#<Region>#<Id>", "sk": "#"}', '{"Region": "S", "Id": "N integer", "Name": "S", "Orders": "N bigint"}');
-		SELECT dyn_create_entity('$table', 'Order', '{"pk": "ORDER#<Id>", "sk": "<Day>#<Region>"}', '{"Id": "N integer", "Region": "S", "Day": {"type": "S date"}, "Total": "N numeric", "Name": "S"}');
-		SELECT dyn_create_entity('$table', 'European', '{"pk": "EU#<Id>", "sk": "<Day>#<Region>"}', '{"Id": "N integer", "Region": "S", "Day": {"type": "S date"}, "Total": "N numeric"}');
-		SELECT dyn_create_entity('$table', 'February', '{"pk": "FEB#<Id>", "sk": "<Day>#<Region>"}', '{"Id": "N integer", "Region": "S", "Day": {"type": "S date"}, "Total": "N numeric"}');
+		SELECT dyn_create_entity('$table', 'Customer', '{"pk": "CUSTOMER#<Region>#<Id>", "sk": "#"}',
+			'{"Region": "S", "Id": "N integer", "Name": "S", "Orders": "N bigint"}');
+		SELECT dyn_create_entity('$table', 'Order', '{"pk": "ORDER#<Id>", "sk": "<Day>#<Region>"}',
+			'{"Id": "N integer", "Region": "S", "Day": {"type": "S date"}, "Total": "N numeric", "Name": "S"}');
+		SELECT dyn_create_entity('$table', 'European', '{"pk": "EU#<Id>", "sk": "<Day>#<Region>"}',
+			'{"Id": "N integer", "Region": "S", "Day": {"type": "S date"}, "Total": "N numeric"}');
+		SELECT dyn_create_entity('$table', 'February', '{"pk": "FEB#<Id>", "sk": "<Day>#<Region>"}',
+			'{"Id": "N integer", "Region": "S", "Day": {"type": "S date"}, "Total": "N numeric"}');
 		SELECT dyn_create_entity('$table', 'Plain', '{"pk": "PLAIN#<Id>", "sk": "#"}', '{"Id": "N integer", "V": "S", "Name": "S"}');
 		SELECT dyn_create_migration('$table', '$name', '[
 			{"entity": "Customer", "from": "customers", "children": {"Orders": {"from": "orders", "on": {"region": "region", "customer": "id"}, "as": "count"}}},
 			{"entity": "Order", "from": "orders", "parents": {"c": {"from": "customers", "on": {"region": "region", "id": "customer"}, "attributes": {"Name": "name"}}}},
 			{"entity": "February", "from": "orders_2"},
 			{"entity": "European", "from": "aa.orders_2_eu"},
-			{"entity": "Plain", "from": "plain", "parents": {"c": {"from": "customers", "on": {"region": "region", "id": "customer"}, "attributes": {"Name": "name"}}}}]');
+			{"entity": "Plain", "from": "plain", "parents": {"c": {"from": "customers", "on": {"region": "region", "id": "customer"},
+				"attributes": {"Name": "name"}}}}]');
 		SELECT dyn_follow_migration('$name')});
 	value('source', "SET ROLE owner; CALL dyn_migrate('$name')");
 }
@@ -70,7 +75,8 @@ for my $table ('aa.items', 'shop.zitems')
 value('source', q{SET ROLE owner; CREATE TABLE shop.orders_3 PARTITION OF shop.orders FOR VALUES FROM ('2024-03-01') TO ('2024-04-01')});
 
 my $triggers = q{
-	SELECT c.relname, t.tgname, t.tgenabled, pg_get_triggerdef(t.oid), p.tgrelid::regclass, EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_trigger'::regclass AND objid = t.oid AND refobjid IN ('aa.items'::regclass, 'shop.zitems'::regclass))
+	SELECT c.relname, t.tgname, t.tgenabled, pg_get_triggerdef(t.oid), p.tgrelid::regclass,
+		EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_trigger'::regclass AND objid = t.oid AND refobjid IN ('aa.items'::regclass, 'shop.zitems'::regclass))
 	FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid LEFT JOIN pg_trigger p ON p.oid = t.tgparentid
 	WHERE t.tgname LIKE '~dynamo_follow%' ORDER BY 1, 2};
 my $made = value('source', $triggers);
@@ -93,15 +99,20 @@ sub restored
 	my ($db, $preloaded) = @_;
 	is(value($db, $triggers), $made, "$db: triggers");
 	my ($ret, $out, $err) = $node->psql($db, 'TRUNCATE shop.orders_1', extra_params => [ '-U', 'owner' ]);
-	like($err, qr/table "orders_1" cannot be truncated, since migration "(first|last)" follows it/, "$db: TRUNCATE is refused by a session that has not loaded the library");
+	like($err, qr/table "orders_1" cannot be truncated, since migration "(first|last)" follows it/,
+		"$db: TRUNCATE is refused by a session that has not loaded the library");
 	($ret, $out, $err) = $node->psql($db, 'DROP TABLE shop.zitems');
 	like($err, qr/trigger ~dynamo_follow_row_\S+ \w+ on table shop\.orders depends on table shop\.zitems/, "$db: it is known what depends on the items");
 	value($db, $_) foreach (
 		"SET ROLE owner; UPDATE shop.customers SET name = upper(name) WHERE id = 3; UPDATE aa.orders_2_eu SET total = 7 WHERE id % 7 = 0",
-		"SET ROLE owner; INSERT INTO shop.orders SELECT 1000 + i, date '2024-01-20' + i, 'eu', 5, i FROM generate_series(1, 60) i; DELETE FROM shop.orders_2 WHERE id % 5 = 0",
-		"SET ROLE owner; UPDATE shop.orders SET day = day + 29 WHERE day BETWEEN '2024-01-05' AND '2024-01-10'; UPDATE shop.plain SET v = 'w', customer = 4 WHERE id < 5",
-		"SET ROLE owner; SET check_function_bodies = off; UPDATE shop.orders_1 SET total = 8 WHERE id < 9; DELETE FROM shop.orders_3 WHERE id > 1050; INSERT INTO shop.orders_3 VALUES (5000, '2024-03-31', 'us', 1, 1)");
-	is(value($db, "SELECT (SELECT item ->> 'Name' FROM aa.items WHERE pk = 'PLAIN#3'), (SELECT count(*) FROM shop.zitems WHERE pk IN ('ORDER#5000', 'ORDER#1060'))"), 'eu4|1', "$db: followed");
+		"SET ROLE owner; INSERT INTO shop.orders SELECT 1000 + i, date '2024-01-20' + i, 'eu', 5, i FROM generate_series(1, 60) i; DELETE FROM shop.orders_2
+			WHERE id % 5 = 0",
+		"SET ROLE owner; UPDATE shop.orders SET day = day + 29 WHERE day BETWEEN '2024-01-05' AND '2024-01-10'; UPDATE shop.plain SET v = 'w', customer = 4
+			WHERE id < 5",
+		"SET ROLE owner; SET check_function_bodies = off; UPDATE shop.orders_1 SET total = 8 WHERE id < 9; DELETE FROM shop.orders_3 WHERE id > 1050;
+			INSERT INTO shop.orders_3 VALUES (5000, '2024-03-31', 'us', 1, 1)");
+	is(value($db, "SELECT (SELECT item ->> 'Name' FROM aa.items WHERE pk = 'PLAIN#3'),
+		(SELECT count(*) FROM shop.zitems WHERE pk IN ('ORDER#5000', 'ORDER#1060'))"), 'eu4|1', "$db: followed");
 	ok(verified($db, $_, $preloaded), "$db: all items of migration $_") foreach ('first', 'last');
 	value($db, "SET ROLE owner; SELECT dyn_unfollow_migration('first'); SELECT dyn_follow_migration('first')");
 	ok(verified($db, 'first', 1), "$db: followed anew, with triggers of all partitions");
@@ -162,6 +173,7 @@ $node->restart;
 restore_all('preloaded', 1, jobs => ['-j4']);
 restore('fresh', 'fresh', ['-j4']);
 my ($ret, $out, $err) = $node->psql('fresh', 'TRUNCATE shop.orders_3', extra_params => [ '-U', 'owner' ]);
-like($err, qr/table "orders_3" cannot be truncated, since migration "(first|last)" follows it/, 'fresh: TRUNCATE of a later partition is refused by a session that has called nothing');
+like($err, qr/table "orders_3" cannot be truncated, since migration "(first|last)" follows it/,
+	'fresh: TRUNCATE of a later partition is refused by a session that has called nothing');
 unlike(slurp_file($node->logfile), qr/terminated by signal/, 'no crash');
 done_testing();

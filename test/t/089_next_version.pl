@@ -110,7 +110,8 @@ is($open->query("$all; SELECT dyn_next()"), "100|5050\n$second", 'and the first 
 my $message = 'extension "dynamo_table" has version %s in this database, but the library that is loaded has version %s';
 is($old->query(q{SELECT dyn_get('app', '{"pk": "NOTE#1", "sk": "NOTE"}'::jsonb)}), 'ERROR: ' . sprintf($message, $second, $first),
 	'the session with the older library does not go on');
-is($old->query(q{SELECT dyn_put('app', '{"pk": "NOTE#0", "sk": "NOTE", "Id": "0"}'::jsonb)}), 'ERROR: ' . sprintf($message, $second, $first), 'nor does it write');
+is($old->query(q{SELECT dyn_put('app', '{"pk": "NOTE#0", "sk": "NOTE", "Id": "0"}'::jsonb)}), 'ERROR: ' . sprintf($message, $second, $first),
+	'nor does it write');
 is($old->query('SELECT 1'), '1', 'but it lives');
 check_storage($node, 'after the update');
 
@@ -152,7 +153,8 @@ value(q{SELECT dyn_create_table('old', 'pk S'); CALL dyn_enable_ttl('old', 'expi
 sub works
 {
 	my ($what) = @_;
-	value(qq{SELECT dyn_put('old', jsonb_build_object('pk', '$what', 'expires', extract(epoch FROM now())::int - 10)), dyn_put('old', '{"pk": "$what stays"}'::jsonb)});
+	value(qq{SELECT dyn_put('old', jsonb_build_object('pk', '$what', 'expires', extract(epoch FROM now())::int - 10)),
+		dyn_put('old', '{"pk": "$what stays"}'::jsonb)});
 	ok($node->poll_query_until('postgres', qq{SELECT count(*) = 3 FROM dynamo_internal.stream_records WHERE keys::text LIKE '%"$what%'}),
 		"$what: the collector and the worker of time to live work");
 	is(value(q{SELECT count(*) FROM old WHERE item ? 'expires'}), '0', "$what: the item is gone");

@@ -26,7 +26,8 @@ sub value
 value(q{
 	CREATE EXTENSION dynamo_table;
 	CREATE EXTENSION pg_visibility;
-	SELECT dyn_create_table('app', 'pk S', 'sk N', global_indexes => '{"kinds": {"partition_key": "kind S", "projection": "INCLUDE", "non_key_attributes": ["n"]}}')});
+	SELECT dyn_create_table('app', 'pk S', 'sk N',
+		global_indexes => '{"kinds": {"partition_key": "kind S", "projection": "INCLUDE", "non_key_attributes": ["n"]}}')});
 
 # logical decoding comes and goes with the slot
 is(value('SHOW effective_wal_level'), 'replica', 'nothing is decoded');
@@ -34,7 +35,8 @@ value('CALL dyn_setup_streams()');
 is(value('SHOW effective_wal_level'), 'logical', 'the slot is enough');
 is(value('SELECT state FROM dyn_stream_slots'), 'ready', 'its state');
 value(q{SELECT dyn_enable_stream('app', 'NEW_AND_OLD_IMAGES')});
-value(q{SELECT dyn_put('app', jsonb_build_object('pk', (i % 20)::text, 'sk', i, 'kind', 'a', 'n', 0, 'note', repeat('x', 300))) FROM generate_series(1, 500) i ORDER BY random()});
+value(q{SELECT dyn_put('app', jsonb_build_object('pk', (i % 20)::text, 'sk', i, 'kind', 'a', 'n', 0, 'note', repeat('x', 300))) FROM generate_series(1, 500) i
+	ORDER BY random()});
 value('CALL dyn_collect_streams()');
 is(value(q{SELECT count(*), count(new_image) FROM dyn_read_stream('app')}), '500|500', 'all changes are collected');
 value(q{SELECT dyn_disable_stream('app')});
@@ -46,13 +48,15 @@ sub visible
 {
 	return value(q{SELECT all_visible FROM pg_visibility_map_summary('app')});
 }
-value(q{SELECT dyn_update('app', jsonb_build_object('pk', (i % 20)::text, 'sk', i), 'SET n = n + :one', vals => '{":one": 1}'::jsonb) FROM generate_series(1, 500) i});
+value(q{SELECT dyn_update('app', jsonb_build_object('pk', (i % 20)::text, 'sk', i), 'SET n = n + :one', vals => '{":one": 1}'::jsonb)
+	FROM generate_series(1, 500) i});
 is(visible(), 0, 'no page is visible to all');
 value(q{SELECT dyn_query('app', 'kind = :k', vals => '{":k": "a"}'::jsonb, index_name => 'kinds', projection => 'pk, n')});
 cmp_ok(visible(), '>', 0, 'queries mark pages as visible to all');
 
 # REPACK sorts, and without a lock on the table it is for heap alone
-value(q{CREATE TABLE plain (a int, b int, v text, PRIMARY KEY (a, b)) USING dynamo_table; SET dynamo_table.placement = off; INSERT INTO plain SELECT i % 10, i, repeat('v', 50) FROM generate_series(1, 1000) i ORDER BY random()});
+value(q{CREATE TABLE plain (a int, b int, v text, PRIMARY KEY (a, b)) USING dynamo_table; SET dynamo_table.placement = off; INSERT INTO plain SELECT i % 10,
+	i, repeat('v', 50) FROM generate_series(1, 1000) i ORDER BY random()});
 my %tables = ('app' => 'pk, sk', 'plain' => 'a, b');
 for my $table (sort keys %tables)
 {

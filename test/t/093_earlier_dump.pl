@@ -45,7 +45,8 @@ for my $when ('before', 'after')
 {
 	is_json(q{SELECT "OrderId", "Total" FROM orders ORDER BY 1}, "7|12.5\n8|0.0000000001\n9|3", "a view, $when it is made anew");
 	is_json(q{SELECT problem FROM dyn_check_entities('shop')}, '', "entities, $when");
-	$node->safe_psql('postgres', q{SELECT dyn_create_entity_view('shop', entity, view) FROM (VALUES ('Customer', 'customers'), ('Order', 'orders')) v (entity, view)});
+	$node->safe_psql('postgres', q{SELECT dyn_create_entity_view('shop', entity, view)
+		FROM (VALUES ('Customer', 'customers'), ('Order', 'orders')) v (entity, view)});
 }
 $node->safe_psql('postgres', q{INSERT INTO orders ("CustomerId", "OrderId", "Status", "Total") VALUES ('2', 10, 'NEW', 1)});
 is_json(q{SELECT dyn_get('shop', '{"pk": "CUST#2", "sk": "ORDER#00010"}'::jsonb)->>'Status'}, 'NEW', 'and can be written');

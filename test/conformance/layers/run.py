@@ -74,7 +74,8 @@ def values():
             ("BS", ["/w==", "AA==", "AA=="], "[/w==, AA==, AA==]of type BS", '["AA==","/w==","AA=="]of type BS')):
         yield f"twice in {kind} {members}", {kind: members}, *[f"{INVALID}Input collection {m} contains duplicates." for m in (older, current)], {"older"}
     yield "twice in NS", {"NS": ["2", "1", "2.0"]}, "Input collection contains duplicates", INVALID + "Input collection contains duplicates.", {"older"}
-    yield "twice in a nested set", {"L": [{"SS": ["a", "a"]}]}, *[f"{INVALID}Input collection {m} contains duplicates." for m in ("[a, a]", '["a", "a"]')], {"older"}
+    yield "twice in a nested set", {"L": [{"SS": ["a", "a"]}]}, *[f"{INVALID}Input collection {m} contains duplicates."
+        for m in ("[a, a]", '["a", "a"]')], {"older"}
     for kind, words in (("SS", "An string set  may not be empty"), ("NS", "An number set  may not be empty"), ("BS", "Binary sets should not be empty")):
         yield "an empty " + kind, {kind: []}, *[INVALID + words] * 2, {"older", "current"}
     supplied = "Supplied AttributeValue %s, must contain exactly one of the supported datatypes"
@@ -110,7 +111,8 @@ def places(operation, table):
     equals = {"ComparisonOperator": "EQ"}
     return {
         "BatchGetItem": [("a key", False, lambda v: {"RequestItems": {table: {"Keys": [{"pk": v}]}}})],
-        "BatchWriteItem": [("an item", False, lambda v: write({"PutRequest": {"Item": dict(KEY, a=v)}})), ("a key", False, lambda v: write({"DeleteRequest": {"Key": {"pk": v}}}))],
+        "BatchWriteItem": [("an item", False, lambda v: write({"PutRequest": {"Item": dict(KEY, a=v)}})),
+            ("a key", False, lambda v: write({"DeleteRequest": {"Key": {"pk": v}}}))],
         "DeleteItem": [("the key", False, lambda v: one("Key", Key={"pk": v})), ("a condition", True, lambda v: one("Key", **given("a = :v", v))),
                        ("Expected", False, lambda v: one("Key", Expected={"a": {"Value": v}}))],
         "GetItem": [("the key", False, lambda v: one("Key", Key={"pk": v}))],
@@ -118,8 +120,10 @@ def places(operation, table):
                     ("Expected", False, lambda v: one("Item", Expected={"a": {"Value": v}})),
                     ("a list of Expected", False, lambda v: one("Item", Expected={"a": dict(equals, AttributeValueList=[v])}))],
         "Query": [("the key condition", True, lambda v: {"TableName": table, "KeyConditionExpression": "pk = :v", "ExpressionAttributeValues": {":v": v}}),
-                  ("the filter", True, lambda v: {"TableName": table, **by_key, "FilterExpression": "a = :v", "ExpressionAttributeValues": {":p": {"S": "a"}, ":v": v}}),
-                  ("the start key", False, lambda v: {"TableName": table, **by_key, "ExpressionAttributeValues": {":p": {"S": "a"}}, "ExclusiveStartKey": {"pk": v}}),
+                  ("the filter", True, lambda v: {"TableName": table, **by_key, "FilterExpression": "a = :v",
+                      "ExpressionAttributeValues": {":p": {"S": "a"}, ":v": v}}),
+                  ("the start key", False, lambda v: {"TableName": table, **by_key, "ExpressionAttributeValues": {":p": {"S": "a"}},
+                      "ExclusiveStartKey": {"pk": v}}),
                   ("KeyConditions", False, lambda v: {"TableName": table, "KeyConditions": {"pk": dict(equals, AttributeValueList=[v])}}),
                   ("QueryFilter", False, lambda v: {"TableName": table, "KeyConditions": {"pk": dict(equals, AttributeValueList=[{"S": "a"}])},
                                                     "QueryFilter": {"a": dict(equals, AttributeValueList=[v])}})],
@@ -127,14 +131,17 @@ def places(operation, table):
                  ("the start key", False, lambda v: {"TableName": table, "ExclusiveStartKey": {"pk": v}}),
                  ("ScanFilter", False, lambda v: {"TableName": table, "ScanFilter": {"a": dict(equals, AttributeValueList=[v])}})],
         "TransactGetItems": [("a key", False, lambda v: transact("Get", Key={"pk": v}))],
-        "TransactWriteItems": [("an item", False, lambda v: transact("Put", Item=dict(KEY, a=v))), ("the condition of a put", True, lambda v: transact("Put", Item=KEY, **given("a = :v", v))),
+        "TransactWriteItems": [("an item", False, lambda v: transact("Put", Item=dict(KEY, a=v))),
+                               ("the condition of a put", True, lambda v: transact("Put", Item=KEY, **given("a = :v", v))),
                                ("an update", True, lambda v: transact("Update", Key=KEY, **update, ExpressionAttributeValues={":v": v})),
                                ("the key of an update", False, lambda v: transact("Update", Key={"pk": v}, UpdateExpression="REMOVE a")),
                                ("the condition of a deletion", True, lambda v: transact("Delete", Key=KEY, **given("a = :v", v))),
                                ("the key of a deletion", False, lambda v: transact("Delete", Key={"pk": v})),
                                ("a check", True, lambda v: transact("ConditionCheck", Key=KEY, **given("a = :v", v)))],
-        "UpdateItem": [("the key", False, lambda v: one("Key", Key={"pk": v})), ("an update", True, lambda v: one("Key", **update, ExpressionAttributeValues={":v": v})),
-                       ("a condition", True, lambda v: one("Key", **given("a = :v", v))), ("AttributeUpdates", False, lambda v: one("Key", AttributeUpdates={"a": {"Value": v}})),
+        "UpdateItem": [("the key", False, lambda v: one("Key", Key={"pk": v})),
+                       ("an update", True, lambda v: one("Key", **update, ExpressionAttributeValues={":v": v})),
+                       ("a condition", True, lambda v: one("Key", **given("a = :v", v))),
+                       ("AttributeUpdates", False, lambda v: one("Key", AttributeUpdates={"a": {"Value": v}})),
                        ("Expected", False, lambda v: one("Key", Expected={"a": {"Value": v}}))],
     }[operation]
 
@@ -207,7 +214,8 @@ def requests(operation, table):
                   ("ProjectionExpression", False, lambda m: around(**query, **m))],
         "Scan": [("FilterExpression", True, lambda m: around(**m)), ("ProjectionExpression", False, lambda m: around(**m))],
         "TransactGetItems": [("ProjectionExpression", False, in_transaction("Get", Key=KEY))],
-        "TransactWriteItems": [(*condition, in_transaction("Put", Item=KEY)), (*condition, in_transaction("Delete", Key=KEY)), (*condition, in_transaction("ConditionCheck", Key=KEY)),
+        "TransactWriteItems": [(*condition, in_transaction("Put", Item=KEY)), (*condition, in_transaction("Delete", Key=KEY)),
+                               (*condition, in_transaction("ConditionCheck", Key=KEY)),
                                ("UpdateExpression", True, in_transaction("Update", Key=KEY))],
         "UpdateItem": [(*condition, lambda m: around(Key=KEY, **m)), ("UpdateExpression", True, lambda m: around(Key=KEY, **m))],
     }[operation]
@@ -241,13 +249,15 @@ def expression_cases(operation, table):
                 continue
             some = used if parameter == "ExpressionAttributeValues" else {}
             yield placeholders(parameter, {}, f"{parameter} must not be empty")
-            yield placeholders(parameter, dict(some, **{sign + "u": value, sign + "t": value}), f"Value provided in {parameter} unused in expressions: keys: {{{sign}t, {sign}u}}")
+            yield placeholders(parameter, dict(some, **{sign + "u": value, sign + "t": value}),
+                f"Value provided in {parameter} unused in expressions: keys: {{{sign}t, {sign}u}}")
             yield placeholders(parameter, {"bad": value}, f'{parameter} contains invalid key: Syntax error; key: "bad"')
             # before an empty expression
             yield f"{parameter} and {expression} empty", request({expression: "", parameter: {}}), "placeholder", f"{parameter} must not be empty"
         yield placeholders("ExpressionAttributeNames", {"#a": ""}, "ExpressionAttributeNames contains invalid value: Empty attribute name for key #a")
         if takes_values:
-            yield "both empty", request({expression: "", "ExpressionAttributeNames": {}, "ExpressionAttributeValues": {}}), "placeholder", "ExpressionAttributeNames must not be empty"
+            yield "both empty", request({expression: "", "ExpressionAttributeNames": {},
+                "ExpressionAttributeValues": {}}), "placeholder", "ExpressionAttributeNames must not be empty"
     yield from no_expression_cases(operation, table)
 
 
@@ -259,7 +269,8 @@ def no_expression_cases(operation, table):
         yield "names alone", request({"ExpressionAttributeNames": {"#a": "a"}}), "none", words % "ExpressionAttributeNames"
         # an operation without expressions that take values has no such parameter
         if takes_values and not (operation == "Query" and expression == "KeyConditionExpression"):
-            possible = POSSIBLE.get(operation, "UpdateExpression is null and ConditionExpression is null" if operation == "UpdateItem" else "ConditionExpression is null")
+            possible = POSSIBLE.get(operation, "UpdateExpression is null and ConditionExpression is null" if operation == "UpdateItem"
+                else "ConditionExpression is null")
             tail = ": " + possible if RULES[operation][1] else ""
             yield "values alone", request({"ExpressionAttributeValues": {":v": {"S": "a"}}}), "none", words % "ExpressionAttributeValues" + tail
 
@@ -272,7 +283,8 @@ def parameter_cases(operation, table):
                 ({"Exists": True}, "Value must be provided when Exists is true for Attribute: a"),
                 ({}, "Value must be provided when Exists is null for Attribute: a"),
                 ({"Exists": False, "Value": {"S": "x"}}, "Value cannot be used when Exists is false for Attribute: a"),
-                ({"Value": {"S": "x"}, "ComparisonOperator": "EQ", "AttributeValueList": [{"S": "x"}]}, "Value and AttributeValueList cannot be used together for Attribute: a"),
+                ({"Value": {"S": "x"}, "ComparisonOperator": "EQ", "AttributeValueList": [{"S": "x"}]},
+                    "Value and AttributeValueList cannot be used together for Attribute: a"),
                 ({"ComparisonOperator": "EQ"}, "Value or AttributeValueList must be used with ComparisonOperator: EQ for Attribute: a"),
                 ({"ComparisonOperator": "EQ", "Exists": True}, "Exists and ComparisonOperator cannot be used together for Attribute: a"),
                 ({"AttributeValueList": [{"S": "x"}]}, "AttributeValueList can only be used with a ComparisonOperator for Attribute: a"),
@@ -330,7 +342,8 @@ def main():
                     passed += got == want
                     if got != want:
                         failed += 1
-                        print("not ok - %s of table %s, direct store %s: %s\n    is   %s\n    not  %s" % (operation, table, direct, name, got[:300], want[:300]))
+                        print("not ok - %s of table %s, direct store %s: %s\n    is   %s\n    not  %s" %
+                            (operation, table, direct, name, got[:300], want[:300]))
     cur.execute("SELECT count(*) FROM layers")
     if cur.fetchone()[0] != 0:
         print("not ok - something was written")

@@ -175,7 +175,8 @@ def run_file(admin, name, file):
             failed += difference is not None
             if difference is not None:
                 print("not ok - %s, case %d, %s store: %s of \"%s\"\n    %s\n    %s" %
-                      (name, number, "direct" if direct == "on" else "SPI", case["operation"], case.get("row", case.get("note")), text_of(case)[:1000], difference))
+                      (name, number, "direct" if direct == "on" else "SPI", case["operation"], case.get("row", case.get("note")), text_of(case)[:1000],
+                          difference))
     cur.connection.close()
     return passed, failed
 

@@ -201,7 +201,8 @@ class Text:
         d = Decimal(n)
         digits = "".join(map(str, d.as_tuple().digits))
         exponent = d.as_tuple().exponent
-        text = "%s%s%s%d" % (rng.choice([(digits, "", "e", exponent), (digits, ".0" if len(digits) < 38 else "", "E", exponent), ("", "." + digits, "e", exponent + len(digits))]))
+        text = "%s%s%s%d" % (rng.choice([(digits, "", "e", exponent), (digits, ".0" if len(digits) < 38 else "", "E", exponent),
+            ("", "." + digits, "e", exponent + len(digits))]))
         return "%s%s" % ("-" + rng.choice(["", " ", "+ "]) if d < 0 else rng.choice(["", "+", "- - "]) if sign else "", text)
 
     def literal(self, v, inside=False):
@@ -494,7 +495,8 @@ class Table:
         request = {"BillingMode": "PAY_PER_REQUEST", "KeySchema": schema(self.keys),
                    "AttributeDefinitions": [{"AttributeName": n, "AttributeType": t} for n, t in self.types.items()]}
         for member, is_global in (("GlobalSecondaryIndexes", True), ("LocalSecondaryIndexes", False)):
-            some = [{"IndexName": name, "KeySchema": schema(keys), "Projection": dict({"ProjectionType": kind}, **({"NonKeyAttributes": names} if names else {}))}
+            some = [{"IndexName": name, "KeySchema": schema(keys),
+                    "Projection": dict({"ProjectionType": kind}, **({"NonKeyAttributes": names} if names else {}))}
                     for name, (keys, kind, names, of_all) in self.indexes.items() if of_all == is_global]
             if some:
                 request[member] = some
@@ -538,7 +540,8 @@ def matching(items, c):
     text = expression_of(e, c)
     members = e.members()
     found = ask("""SELECT json_agg(i ORDER BY i) FROM json_array_elements(%s) WITH ORDINALITY e(item, i)
-                   WHERE dyn_matches(item::text::dyn_item, %s, %s, %s)""", json.dumps([{}] + items), text, members.get("ExpressionAttributeNames"), members.get("ExpressionAttributeValues"))
+                   WHERE dyn_matches(item::text::dyn_item, %s, %s, %s)""", json.dumps([{}] + items), text, members.get("ExpressionAttributeNames"),
+                   members.get("ExpressionAttributeValues"))
     return [items[i - 2] for i in found or [] if i > 1]
 
 
@@ -673,7 +676,8 @@ class Read:
         return distinct[:n]
 
     def choose(self):
-        shape = rng.choice(["one"] * 5 + ["in"] * 2 + ["or"] * 2 + ["disjoint"] * 2 + ["both"] * 2 + ["branches"] * 2 + ["overlap", "scan", "scan", "scan"] + (["many"] if chance(0.2) else []))
+        shape = rng.choice(["one"] * 5 + ["in"] * 2 + ["or"] * 2 + ["disjoint"] * 2 + ["both"] * 2 + ["branches"] * 2 + ["overlap", "scan", "scan", "scan"]
+            + (["many"] if chance(0.2) else []))
         if self.sort is None and shape in ("disjoint", "overlap", "both", "many") or shape == "many" and "B" in (self.partition[1], self.sort[1]):
             shape = "one"
         self.shape = shape
@@ -725,7 +729,8 @@ class Read:
     def choose_scan(self):
         """Without `=` and IN on the partition key."""
         name, kind = self.partition
-        on_key = rng.choice([("compare", rng.choice(["<", ">=", "<>"]), ("path", (name,)), ("value", key_value(kind))), ("attribute_exists", (name,)), None, None])
+        on_key = rng.choice([("compare", rng.choice(["<", ">=", "<>"]), ("path", (name,)), ("value", key_value(kind))), ("attribute_exists", (name,)), None,
+            None])
         if on_key is not None:
             self.filter = on_key if self.filter is None else (rng.choice(["and", "or"]), on_key, self.filter)
         elif self.filter is not None and chance(0.2):
@@ -744,7 +749,8 @@ class Read:
         """Paths, or None for all; with names of their own each."""
         if chance(0.4):
             return None
-        columns = apart([path() for _ in range(rng.randint(1, 4))] + [(k,) for k in rng.sample(sorted(self.table.types), rng.randint(0, min(2, len(self.table.types))))])
+        columns = apart([path() for _ in range(rng.randint(1, 4))] +
+            [(k,) for k in rng.sample(sorted(self.table.types), rng.randint(0, min(2, len(self.table.types))))])
         labels = [label(p) for p in columns]
         columns = [p for i, p in enumerate(columns) if labels[i] not in labels[:i]]
         if self.index and chance(0.95):
@@ -838,7 +844,8 @@ class Read:
         if self.capacity.asked and self.fetches():
             projection = ", ".join(e.path(p) for p in self.columns)
             if self.filter is None or self.filter_is_expression():
-                self.capacity.take(send("Scan" if self.ranges is None else "Query", self.capacity.add_to(dict(request, ProjectionExpression=projection, **e.members()))))
+                self.capacity.take(send("Scan" if self.ranges is None else "Query",
+                    self.capacity.add_to(dict(request, ProjectionExpression=projection, **e.members()))))
             else:
                 self.capacity.forget()
             return whole
@@ -937,7 +944,8 @@ class Read:
             both.fail("the items are %s, not %s" % (text_of(got), text_of(rows)))
         elif self.filter is None and not self.are_full(pages):
             both.fail("the pages have %s items, with limit %s" % ([len(items) for items, _ in pages], self.limit))
-        elif self.limit not in (None, ANY) and self.ranges is not None and len(self.ranges) == 1 and len(self.ranges[0][1]) < 2 and (self.filter is None or self.filter_is_expression()) and ordered:
+        elif self.limit not in (None, ANY) and self.ranges is not None and len(self.ranges) == 1 and len(self.ranges[0][1]) < 2 and (self.filter is None
+            or self.filter_is_expression()) and ordered:
             count("compared by page")
             try:
                 self.compare_pages(pages)
@@ -1053,7 +1061,8 @@ class Both:
     def fail_parts(self, got):
         """What differs in a list of responses."""
         parts = [(i, one, other) for i, (one, other) in enumerate(zip(got, self.wanted)) if one != other]
-        self.fail("%d responses, not %d; %s" % (len(got), len(self.wanted), ", ".join("[%d] is %s, not %s" % (i, text_of(one), text_of(other)) for i, one, other in parts)))
+        self.fail("%d responses, not %d; %s" % (len(got), len(self.wanted),
+            ", ".join("[%d] is %s, not %s" % (i, text_of(one), text_of(other)) for i, one, other in parts)))
 
     def fail(self, what):
         global failures
@@ -1182,14 +1191,16 @@ class Update(Write):
             return "set", p, ("value", v)
         if kind < 0.5:
             number = lambda: ("value", value("N" if chance(0.97) else "S"))
-            return "set", p, rng.choice([("+", ("path", p), number()), ("-", ("path", p), number()), ("+", number(), ("path", rng.choice([("n",), ("a",), p]))), ("-", number(), number())])
+            return "set", p, rng.choice([("+", ("path", p), number()), ("-", ("path", p), number()),
+                ("+", number(), ("path", rng.choice([("n",), ("a",), p]))), ("-", number(), number())])
         if kind < 0.6:
             return "set", p, ("path", path())
         if kind < 0.7:
             some = ("value", value("L" if chance(0.97) else "N"))
             return "set", p, rng.choice([("list_append", ("path", p), some), ("list_append", some, ("path", p))])
         if kind < 0.85:
-            return rng.choice(["set_add", "set_delete"]), p, ("value", value(there if there in ("SS", "NS") and chance(0.9) else rng.choice(["SS", "NS", "BS"])))
+            return rng.choice(["set_add", "set_delete"]), p, ("value",
+                value(there if there in ("SS", "NS") and chance(0.9) else rng.choice(["SS", "NS", "BS"])))
         return "remove", p, None
 
     def write_value(self, t, v):
@@ -1324,7 +1335,8 @@ class Insert:
         return "DuplicateItem" if code == "ConditionalCheckFailed" else code
 
     def as_action(self):
-        return {"Put": {"TableName": self.table.twin, "Item": self.item, "ConditionExpression": "attribute_not_exists(#k)", "ExpressionAttributeNames": {"#k": self.table.keys[0][0]}}}
+        return {"Put": {"TableName": self.table.twin, "Item": self.item, "ConditionExpression": "attribute_not_exists(#k)",
+            "ExpressionAttributeNames": {"#k": self.table.keys[0][0]}}}
 
     def request(self):
         try:
@@ -1452,7 +1464,8 @@ class Several:
 
 
 class Batch(Several):
-    OPERATION, WRITES, TWICE, MIXED = "BatchExecuteStatement", [Update, Update, Delete, Insert], TWICE_IN_BATCH, "Read and write requests together in the same batch is not supported."
+    OPERATION, WRITES, TWICE, MIXED = "BatchExecuteStatement", [Update, Update, Delete, Insert], TWICE_IN_BATCH, \
+        "Read and write requests together in the same batch is not supported."
 
     def __init__(self, table):
         super().__init__(table)
@@ -1474,7 +1487,8 @@ class Batch(Several):
 
     def their_reads(self):
         keys = {"Keys": [part.key for part in self.parts if part is not self.broken], "ConsistentRead": self.consistent}
-        answer = self.capacity.take(send("BatchGetItem", self.capacity.add_to({"RequestItems": {self.table.twin: keys}}))) if keys["Keys"] else {"Responses": {}}
+        answer = self.capacity.take(send("BatchGetItem",
+            self.capacity.add_to({"RequestItems": {self.table.twin: keys}}))) if keys["Keys"] else {"Responses": {}}
         found = {self.table.rank_of(i): i for i in answer["Responses"].get(self.table.twin, [])}
         return [part.response(found.get(self.table.rank_of(part.key))) if part is not self.broken else INVALID for part in self.parts]
 
@@ -1513,7 +1527,8 @@ class Batch(Several):
 
 
 class Transaction(Several):
-    OPERATION, WRITES, TWICE, MIXED = "ExecuteTransaction", [Update, Update, Delete, Insert, Exists], TWICE, "ExecuteTransaction API does not support both read and write operations in the same request."
+    OPERATION, WRITES, TWICE, MIXED = "ExecuteTransaction", [Update, Update, Delete, Insert, Exists], TWICE, \
+        "ExecuteTransaction API does not support both read and write operations in the same request."
 
     def __init__(self, table):
         super().__init__(table)
@@ -1526,7 +1541,8 @@ class Transaction(Several):
     def theirs(self):
         self.refuse()
         if self.reads:
-            answer = send("TransactGetItems", self.capacity.add_to({"TransactItems": [{"Get": {"TableName": self.table.twin, "Key": part.key}} for part in self.parts]}))
+            answer = send("TransactGetItems", self.capacity.add_to({"TransactItems": [{"Get": {"TableName": self.table.twin, "Key": part.key}}
+                for part in self.parts]}))
             # of an item without the attributes nothing is returned, as by TransactGetItems
             responses = [part.response(r.get("Item")) for part, r in zip(self.parts, self.capacity.take(answer)["Responses"])]
             return [r if r.get("Item") else {} for r in responses]

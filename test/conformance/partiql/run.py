@@ -231,7 +231,8 @@ def with_long_names(model):
     for index in model["gsis"] + model["lsis"]:
         if len(index["name"]) < SHORTEST:
             longer = index["name"].ljust(SHORTEST, "_")
-            text = text.replace('"name": "%s"' % index["name"], '"name": "%s"' % longer).replace('$TABLE\\".\\"%s\\"' % index["name"], '$TABLE\\".\\"%s\\"' % longer)
+            text = text.replace('"name": "%s"' % index["name"], '"name": "%s"' % longer).replace('$TABLE\\".\\"%s\\"' % index["name"], '$TABLE\\".\\"%s\\"'
+                % longer)
     return json.loads(text)
 
 

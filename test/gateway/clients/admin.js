@@ -1,5 +1,5 @@
-// dynamodb-admin, which sends a session token of its own, in a headless Chromium, as a person uses it: add items, search, page, edit, delete.  argv: a folder for
-// the screenshots.
+// dynamodb-admin, which sends a session token of its own, in a headless Chromium, as a person uses it: add
+// items, search, page, edit, delete.  argv: a folder for the screenshots.
 const assert = require('node:assert/strict');
 const { spawn } = require('node:child_process');
 const path = require('node:path');
@@ -54,7 +54,8 @@ async function edit(item) {
     await page.waitForFunction(() => document.body.innerText.includes('STRING_VALUE cannot be converted to Long'));
   });
   await test('list tables', async () => {
-    await db.createTable({ TableName: 'Admin', BillingMode: 'PAY_PER_REQUEST', KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }, { AttributeName: 'sk', KeyType: 'RANGE' }],
+    await db.createTable({ TableName: 'Admin', BillingMode: 'PAY_PER_REQUEST',
+      KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }, { AttributeName: 'sk', KeyType: 'RANGE' }],
       AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'S' }, { AttributeName: 'sk', AttributeType: 'N' }] });
     await page.goto(url);
     await page.waitForSelector('#table-list a[href$="/tables/Admin"]');
@@ -67,7 +68,8 @@ async function edit(item) {
     assert.deepEqual(item.list, { L: [{ N: '1' }, { M: { deep: { BOOL: true } } }] });
   });
   await test('scan by pages', async () => {
-    for (let n = 2; n < 40; n++) await db.putItem({ TableName: 'Admin', Item: { pk: { S: n % 2 ? 'a' : 'b' }, sk: { N: String(n) }, name: { S: `item ${n}` } } });
+    for (let n = 2; n < 40; n++) await db.putItem({ TableName: 'Admin',
+      Item: { pk: { S: n % 2 ? 'a' : 'b' }, sk: { N: String(n) }, name: { S: `item ${n}` } } });
     await page.goto(`${url}/tables/Admin`);
     await shown(25);
     await picture('scan');
@@ -75,7 +77,8 @@ async function edit(item) {
     await shown(14);
   });
   await test('query by the partition key', async () => {
-    await page.goto(`${url}/tables/Admin?operationType=query&queryableSelection=table&filters=${encodeURIComponent(JSON.stringify({ pk: { type: 'S', operator: '=', value: 'b' } }))}`);
+    const filters = encodeURIComponent(JSON.stringify({ pk: { type: 'S', operator: '=', value: 'b' } }));
+    await page.goto(`${url}/tables/Admin?operationType=query&queryableSelection=table&filters=${filters}`);
     await until(rows, found => found.length === 19 && found.every(cells => cells[1] === '"b"'));
     await picture('query');
   });

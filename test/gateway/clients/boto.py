@@ -193,17 +193,20 @@ def _():
 @test("point-in-time recovery, where it is taken and where it is not")
 def _():
     def sql(statement):
-        subprocess.run([os.environ["PSQL"], "-qXAt", "-U", "postgres", "-d", "postgres", "-c", statement, "-c", "SELECT pg_reload_conf()"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([os.environ["PSQL"], "-qXAt", "-U", "postgres", "-d", "postgres", "-c", statement, "-c", "SELECT pg_reload_conf()"], check=True,
+            stdout=subprocess.DEVNULL)
 
     def status():
-        return client.describe_continuous_backups(TableName="boto_table")["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]["PointInTimeRecoveryStatus"]
+        told = client.describe_continuous_backups(TableName="boto_table")["ContinuousBackupsDescription"]
+        return told["PointInTimeRecoveryDescription"]["PointInTimeRecoveryStatus"]
 
     enable = {"TableName": "boto_table", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True}}
     e = failure(client.update_continuous_backups, **enable)
     equal((e.response["Error"]["Code"], "archive_mode" in e.response["Error"]["Message"]), ("ValidationException", True))
     sql("ALTER SYSTEM SET dynamo_table.continuous_backups = 'accept'")
     end = time.time() + 600
-    while client.describe_continuous_backups(TableName="boto_table")["ContinuousBackupsDescription"]["ContinuousBackupsStatus"] != "ENABLED" and time.time() < end:
+    while (client.describe_continuous_backups(TableName="boto_table")["ContinuousBackupsDescription"]["ContinuousBackupsStatus"] != "ENABLED"
+           and time.time() < end):
         time.sleep(0.1)
     client.update_continuous_backups(**enable)
     equal(status(), "ENABLED")

@@ -5,7 +5,8 @@ const lib = require('@aws-sdk/lib-dynamodb');
 const { test, failure } = require('./check.js');
 
 const client = lib.DynamoDBDocumentClient.from(new DynamoDBClient({}), {
-  marshallOptions: { removeUndefinedValues: true }, unmarshallOptions: { wrapNumbers: value => Number.isSafeInteger(Number(value)) ? Number(value) : lib.NumberValue.from(value) },
+  marshallOptions: { removeUndefinedValues: true },
+    unmarshallOptions: { wrapNumbers: value => Number.isSafeInteger(Number(value)) ? Number(value) : lib.NumberValue.from(value) },
 });
 const send = (name, input) => client.send(new lib[name + 'Command'](input));
 const TableName = 'Documents';
@@ -58,7 +59,8 @@ const TableName = 'Documents';
       { Update: { TableName, Key: { id: 't', at: 2 }, UpdateExpression: 'SET n = :n', ExpressionAttributeValues: { ':n': 2 } } }] });
     const { Responses: got } = await send('TransactGet', { TransactItems: [1, 2].map(at => ({ Get: { TableName, Key: { id: 't', at } } })) });
     assert.deepEqual(got.map(r => r.Item), [{ id: 't', at: 1 }, { id: 't', at: 2, n: 2 }]);
-    const e = await failure(send('TransactWrite', { TransactItems: [{ Put: { TableName, Item: { id: 't', at: 1 }, ConditionExpression: 'attribute_not_exists(id)',
+    const e = await failure(send('TransactWrite',
+      { TransactItems: [{ Put: { TableName, Item: { id: 't', at: 1 }, ConditionExpression: 'attribute_not_exists(id)',
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } }] }));
     // the library leaves the reasons as they come
     assert.deepEqual(e.CancellationReasons, [{ Code: 'ConditionalCheckFailed', Message: 'The conditional request failed',

@@ -11,7 +11,8 @@ const User = new Entity({
   model: { entity: 'user', version: '1', service: 'tracker' },
   attributes: {
     org: { type: 'string', required: true }, user: { type: 'string', required: true }, email: { type: 'string' }, logins: { type: 'number', default: 0 },
-    roles: { type: 'set', items: 'string' }, address: { type: 'map', properties: { city: { type: 'string' }, lines: { type: 'list', items: { type: 'string' } } } },
+    roles: { type: 'set', items: 'string' }, address: { type: 'map',
+      properties: { city: { type: 'string' }, lines: { type: 'list', items: { type: 'string' } } } },
     plan: { type: ['free', 'paid'], default: () => 'free' },
   },
   indexes: {
@@ -54,7 +55,8 @@ const service = new Service({ User, Task });
     assert.deepEqual(listed.address, { lines: ['1 Road', '', '2 Road'] });
   });
   await test('batch put, batch get, query by pages', async () => {
-    await Task.put(Array.from({ length: 60 }, (_, n) => ({ org: 'acme', task: `t${String(n).padStart(2, '0')}`, points: n, due: `2026-02-${n % 28 + 1}` }))).go();
+    await Task.put(Array.from({ length: 60 }, (_,
+      n) => ({ org: 'acme', task: `t${String(n).padStart(2, '0')}`, points: n, due: `2026-02-${n % 28 + 1}` }))).go();
     const { data, unprocessed } = await Task.get([3, 59, 60].map(n => ({ org: 'acme', task: `t${String(n).padStart(2, '0')}` }))).go();
     assert.deepEqual(data.map(t => t.points).sort((a, b) => a - b), [3, 59]);
     assert.deepEqual(unprocessed, []);
@@ -73,12 +75,14 @@ const service = new Service({ User, Task });
     assert.equal((await User.query.byEmail({ email: 'ada@acme' }).go()).data[0].user, 'ada');
     const { data } = await service.collections.members({ org: 'acme' }).go({ pages: 'all' });
     assert.deepEqual([data.User.length, data.Task.length], [1, 60]);
-    assert.equal((await Task.scan.where(({ due }, { begins }) => begins(due, '2026-02-1')).go({ pages: 'all' })).data.length, 60 - [...Array(60).keys()].filter(n => !`${n % 28 + 1}`.startsWith('1')).length);
+    assert.equal((await Task.scan.where(({ due }, { begins }) => begins(due, '2026-02-1')).go({ pages: 'all' })).data.length,
+      60 - [...Array(60).keys()].filter(n => !`${n % 28 + 1}`.startsWith('1')).length);
   });
   await test('transactions', async () => {
     await service.transaction.write(({ User, Task }) => [
       User.patch({ org: 'acme', user: 'ada' }).add({ logins: 1 }).commit(), Task.delete({ org: 'acme', task: 't00' }).commit()]).go();
-    const { data } = await service.transaction.get(({ User, Task }) => [User.get({ org: 'acme', user: 'ada' }).commit(), Task.get({ org: 'acme', task: 't00' }).commit()]).go();
+    const { data } = await service.transaction.get(({ User, Task }) => [User.get({ org: 'acme', user: 'ada' }).commit(),
+      Task.get({ org: 'acme', task: 't00' }).commit()]).go();
     assert.deepEqual([data[0].item.logins, data[1].item], [3, null]);
     const cancelled = await service.transaction.write(({ User, Task }) => [
       User.create({ org: 'acme', user: 'ada' }).commit({ response: 'all_old' }), Task.put({ org: 'acme', task: 'new' }).commit()]).go();

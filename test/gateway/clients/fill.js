@@ -7,7 +7,8 @@ const db = new DynamoDB({ endpoint });
 const TableName = 'bench';
 
 (async () => {
-  await db.createTable({ TableName, BillingMode: 'PAY_PER_REQUEST', KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }, { AttributeName: 'sk', KeyType: 'RANGE' }],
+  await db.createTable({ TableName, BillingMode: 'PAY_PER_REQUEST',
+    KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }, { AttributeName: 'sk', KeyType: 'RANGE' }],
     AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'S' }, { AttributeName: 'sk', AttributeType: 'S' }] });
   await until(async () => (await db.describeTable({ TableName })).Table.TableStatus, status => status === 'ACTIVE');
   for (let c = 0; c < Number(collections); c++)

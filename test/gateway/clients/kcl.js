@@ -127,7 +127,8 @@ async function coordination() {
       AttributeDefinitions: [{ AttributeName: attribute, AttributeType: 'S' }] });
   await test('metrics of workers', async () => {
     const report = lut => db.updateItem({ TableName: Metrics, Key: { wid: S('worker-a') }, ReturnValues: 'NONE',
-      UpdateExpression: 'SET #lut = :lut, #opr = :opr, #sts = :sts REMOVE #mr', ExpressionAttributeNames: { '#lut': 'lut', '#opr': 'opr', '#sts': 'sts', '#mr': 'mr' },
+      UpdateExpression: 'SET #lut = :lut, #opr = :opr, #sts = :sts REMOVE #mr',
+      ExpressionAttributeNames: { '#lut': 'lut', '#opr': 'opr', '#sts': 'sts', '#mr': 'mr' },
       ExpressionAttributeValues: { ':lut': N(lut), ':opr': { M: { C: { L: [N(80)] } } }, ':sts': { M: { C: { L: [N('12.5'), N('-1')] } } } } });
     await report(1700000000);
     await report(1700000060);
@@ -165,7 +166,8 @@ async function coordination() {
     // taken over by its version after it ran out
     await db.putItem({ TableName: State, Item: lock('worker-b', 'v5'), ConditionExpression: 'attribute_exists(#pk) AND #rvn = :rvn',
       ExpressionAttributeNames: { '#pk': 'key', '#rvn': 'recordVersionNumber' }, ExpressionAttributeValues: { ':rvn': S('v3') } });
-    await db.updateItem({ TableName: State, Key, UpdateExpression: 'SET isReleased = :r', ConditionExpression: 'attribute_exists(#pk) AND #rvn = :rvn AND #on = :on',
+    await db.updateItem({ TableName: State, Key, UpdateExpression: 'SET isReleased = :r',
+      ConditionExpression: 'attribute_exists(#pk) AND #rvn = :rvn AND #on = :on',
       ExpressionAttributeNames: names, ExpressionAttributeValues: { ':r': S('1'), ':rvn': S('v5'), ':on': S('worker-b') } });
     await db.putItem(acquire);
     assert.equal((await db.getItem({ TableName: State, Key, ConsistentRead: true })).Item.ownerName.S, 'worker-a');
@@ -190,10 +192,13 @@ async function consume(StreamArn, ShardId, position = { ShardIteratorType: 'TRIM
 // enabled after it is a stream of its own.
 async function shards() {
   const Source = 'kcl-source';
-  const enable = StreamEnabled => db.updateTable({ TableName: Source, StreamSpecification: StreamEnabled ? { StreamEnabled, StreamViewType: 'KEYS_ONLY' } : { StreamEnabled } });
-  const write = (from, to, version = 1) => Promise.all(Array.from({ length: to - from }, (_, n) => db.putItem({ TableName: Source, Item: { id: N(from + n), v: N(version) } })));
+  const enable = StreamEnabled => db.updateTable({ TableName: Source, StreamSpecification: StreamEnabled ? { StreamEnabled, StreamViewType: 'KEYS_ONLY' }
+    : { StreamEnabled } });
+  const write = (from, to, version = 1) => Promise.all(Array.from({ length: to - from },
+    (_, n) => db.putItem({ TableName: Source, Item: { id: N(from + n), v: N(version) } })));
   const split = shards => execFileSync(process.env.PSQL, ['-qXAt', '-v', 'ON_ERROR_STOP=1', '-c', `SELECT dyn_alter_stream('${Source}', ${shards})`]);
-  const children = async ShardId => (await streams.describeStream({ StreamArn: first, ShardFilter: { Type: 'CHILD_SHARDS', ShardId } })).StreamDescription.Shards;
+  const children = async ShardId => (await streams.describeStream({ StreamArn: first,
+    ShardFilter: { Type: 'CHILD_SHARDS', ShardId } })).StreamDescription.Shards;
   const latest = async () => (await db.describeTable({ TableName: Source })).Table.LatestStreamArn;
   const describe = async StreamArn => (await streams.describeStream({ StreamArn })).StreamDescription;
   let first;
@@ -230,13 +235,16 @@ async function shards() {
       for (const child of born) {
         assert.ok(number(child) > parent.SequenceNumberRange.EndingSequenceNumber);
         assert.equal(child.SequenceNumberRange.EndingSequenceNumber, undefined);
-        await db.putItem({ TableName: Lease, Item: { ...key(child.ShardId), leaseCounter: N(0), checkpoint: S('TRIM_HORIZON'), parentShardIds: { SS: [parent.ShardId] } },
+        await db.putItem({ TableName: Lease, Item: { ...key(child.ShardId), leaseCounter: N(0), checkpoint: S('TRIM_HORIZON'),
+          parentShardIds: { SS: [parent.ShardId] } },
           ConditionExpression: 'attribute_not_exists(leaseKey)' });
       }
-      await db.putItem({ TableName: Lease, Item: { ...key(parent.ShardId), leaseCounter: N(0), checkpoint: S('SHARD_END'), childShardIds: { SS: born.map(s => s.ShardId) } } });
+      await db.putItem({ TableName: Lease, Item: { ...key(parent.ShardId), leaseCounter: N(0), checkpoint: S('SHARD_END'),
+        childShardIds: { SS: born.map(s => s.ShardId) } } });
       // what a key's parent had is all before what its child has
       assert.deepEqual(born.flatMap(s => keys[s.ShardId]).sort(), [...keys[parent.ShardId]].sort());
-      assert.deepEqual(await consume(first, parent.ShardId, { ShardIteratorType: 'AFTER_SEQUENCE_NUMBER', SequenceNumber: parent.SequenceNumberRange.EndingSequenceNumber }), [0, true, []]);
+      assert.deepEqual(await consume(first, parent.ShardId,
+        { ShardIteratorType: 'AFTER_SEQUENCE_NUMBER', SequenceNumber: parent.SequenceNumberRange.EndingSequenceNumber }), [0, true, []]);
     }
     assert.equal((await db.scan({ TableName: Lease, ConsistentRead: true })).Items.length, now.length);
     await db.deleteTable({ TableName: Lease });
@@ -244,7 +252,8 @@ async function shards() {
   await test('after a disable each shard has an EndingSequenceNumber and is read to its end', async () => {
     await enable(false);
     await write(40, 50);
-    const closed = await until(() => describe(first), s => s.StreamStatus === 'DISABLED' && s.Shards.every(one => one.SequenceNumberRange.EndingSequenceNumber));
+    const closed = await until(() => describe(first), s => s.StreamStatus === 'DISABLED' &&
+      s.Shards.every(one => one.SequenceNumberRange.EndingSequenceNumber));
     const read = await until(() => Promise.all(closed.Shards.map(s => consume(first, s.ShardId))), all => all.every(([, ended]) => ended));
     assert.equal(read.reduce((sum, [n]) => sum + n, 0), 80);
     // no child of the last ones: the library writes SHARD_END into the lease and is done with the shard

@@ -14,7 +14,8 @@ const [rounds, program, ...settings] = process.argv.slice(2);
 const WRITERS = 64;
 const PROGRESS = 300;
 const TableName = 'acknowledged';
-const sql = statement => execFileSync(process.env.PSQL, ['-qXAt', '-v', 'ON_ERROR_STOP=1', '-c', statement], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+const sql = statement => execFileSync(process.env.PSQL, ['-qXAt', '-v', 'ON_ERROR_STOP=1', '-c', statement],
+  { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
 const server = (...args) => execFileSync(path.join(__dirname, 'server'), args, { stdio: 'ignore' });
 
 let gateway;
@@ -132,7 +133,8 @@ const disasters = {
   await Promise.allSettled(writers);
   await test('no write was refused', () => all);
   await test('each acknowledged item is there', async () => {
-    const found = new Map(sql(`SELECT item->>'id', item->>'value' FROM ${TableName} WHERE id NOT LIKE 'count %' AND id NOT LIKE 'last %'`).split('\n').map(line => line.split('|')));
+    const found = new Map(sql(`SELECT item->>'id', item->>'value' FROM ${TableName} WHERE id NOT LIKE 'count %' AND id NOT LIKE 'last %'`)
+      .split('\n').map(line => line.split('|')));
     assert.ok(values.size > 0);
     for (const [id, value] of values) assert.equal(Number(found.get(id)), value, id);
   });

@@ -30,7 +30,8 @@ const traces = () => [...processes(), ...fs.readdirSync(temporary)];
 const TableName = 'Music';
 const create = db => db.createTable({ TableName, BillingMode: 'PAY_PER_REQUEST', KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
   AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'S' }] });
-const program = code => spawn(process.execPath, ['-e', `const { start } = require(${JSON.stringify(folder)}); ${code}`], { stdio: ['ignore', 'pipe', 'inherit'] });
+const program = code => spawn(process.execPath, ['-e', `const { start } = require(${JSON.stringify(folder)}); ${code}`],
+  { stdio: ['ignore', 'pipe', 'inherit'] });
 
 test('put and get an item, in several servers side by side', async () => {
   const servers = await Promise.all([start(), start({ settings: { region: 'eu-west-1' } }), start()]);

@@ -211,7 +211,8 @@ async function pages() {
   await test('paginateScan in segments', async () => {
     const TotalSegments = 4;
     const parts = await Promise.all(Array.from({ length: TotalSegments }, (_, Segment) => collect(ddb.paginateScan({ client, pageSize: 9 },
-      { TableName, Segment, TotalSegments, IndexName: 'ByCustomer', FilterExpression: 'sk < :n', ExpressionAttributeValues: { ':n': { N: '50' } } }), 'Items')));
+      { TableName, Segment, TotalSegments, IndexName: 'ByCustomer', FilterExpression: 'sk < :n', ExpressionAttributeValues: { ':n': { N: '50' } } }),
+      'Items')));
     assert.deepEqual(parts.flat().map(i => Number(i.sk.N)).sort((a, b) => a - b), Array.from({ length: 50 }, (_, n) => n));
   });
   await test('UpdateTable creates an index while the table is in use', async () => {
@@ -231,7 +232,8 @@ async function partiql() {
     await send('ExecuteStatement', { Statement: `INSERT INTO "${TableName}" VALUE {'pk': ?, 'sk': ?, 'tags': <<'a', 'b'>>}`,
       Parameters: [{ S: 'partiql' }, { N: '1' }] });
     await send('ExecuteStatement', { Statement: `UPDATE "${TableName}" SET note = 'it''s' WHERE pk = 'partiql' AND sk = 1` });
-    const { Items: found } = await send('ExecuteStatement', { Statement: `SELECT note, tags FROM "${TableName}" WHERE pk = ?`, Parameters: [{ S: 'partiql' }] });
+    const { Items: found } = await send('ExecuteStatement',
+      { Statement: `SELECT note, tags FROM "${TableName}" WHERE pk = ?`, Parameters: [{ S: 'partiql' }] });
     assert.deepEqual(found, [{ note: { S: "it's" }, tags: { SS: ['a', 'b'] } }]);
     const e = await failure(send('ExecuteStatement', { Statement: `INSERT INTO "${TableName}" VALUE {'pk': 'partiql', 'sk': 1}` }));
     assert.ok(e instanceof ddb.DuplicateItemException);

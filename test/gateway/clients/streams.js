@@ -119,11 +119,13 @@ async function readAll(arn, shards, expected, type = 'TRIM_HORIZON', position = 
     assert.deepEqual(found.map(r => [r.eventName, r.dynamodb.Keys.pk.S]), [['INSERT', 'new']]);
   });
   await test('errors', async () => {
-    assert.ok(await failure(streams.describeStream({ StreamArn: arn.replace(/stream\/.*/, 'stream/2000-01-01T00:00:00.000') })) instanceof ResourceNotFoundException);
+    assert.ok(await failure(streams.describeStream({
+      StreamArn: arn.replace(/stream\/.*/, 'stream/2000-01-01T00:00:00.000') })) instanceof ResourceNotFoundException);
     const invalid = await failure(streams.getRecords({ ShardIterator: 'AAAAnothing' }));
     assert.equal(invalid.name, 'ValidationException');
     assert.ok(!(invalid instanceof ExpiredIteratorException));
-    assert.equal((await failure(streams.getShardIterator({ StreamArn: arn, ShardId: 'shardId-00000000000000000000-nothing0', ShardIteratorType: 'LATEST' }))).name,
+    assert.equal((await failure(streams.getShardIterator({ StreamArn: arn, ShardId: 'shardId-00000000000000000000-nothing0',
+      ShardIteratorType: 'LATEST' }))).name,
       'ResourceNotFoundException');
   });
   await test('a disabled stream has an end, and can be read to it', async () => {

@@ -14,14 +14,16 @@ const Pet = new tb.Entity({
   name: 'Pet', table: AppTable,
   schema: tb.item({
     owner: tb.string().key().savedAs('PK'), id: tb.number().key().savedAs('SK'), kind: tb.string().enum('cat', 'dog'), weight: tb.number(),
-    names: tb.list(tb.string()).optional(), tags: tb.set(tb.string()).optional(), meta: tb.map({ vet: tb.string().optional(), raw: tb.binary().optional() }).optional(),
+    names: tb.list(tb.string()).optional(), tags: tb.set(tb.string()).optional(),
+    meta: tb.map({ vet: tb.string().optional(), raw: tb.binary().optional() }).optional(),
     chip: tb.record(tb.string(), tb.number()).optional(), ok: tb.boolean().default(true),
   }),
 });
 
 (async () => {
   await client.send(new CreateTableCommand({ TableName: 'toolbox', BillingMode: 'PAY_PER_REQUEST',
-    AttributeDefinitions: [['PK', 'S'], ['SK', 'N'], ['kind', 'S'], ['weight', 'N']].map(([AttributeName, AttributeType]) => ({ AttributeName, AttributeType })),
+    AttributeDefinitions: [['PK', 'S'], ['SK', 'N'], ['kind', 'S'],
+      ['weight', 'N']].map(([AttributeName, AttributeType]) => ({ AttributeName, AttributeType })),
     KeySchema: [{ AttributeName: 'PK', KeyType: 'HASH' }, { AttributeName: 'SK', KeyType: 'RANGE' }],
     GlobalSecondaryIndexes: [{ IndexName: 'byKind', Projection: { ProjectionType: 'ALL' },
       KeySchema: [{ AttributeName: 'kind', KeyType: 'HASH' }, { AttributeName: 'weight', KeyType: 'RANGE' }] }] }));
@@ -38,8 +40,10 @@ const Pet = new tb.Entity({
   });
   await test('update: add, append, set, remove, prepend', async () => {
     const { Attributes: after } = await Pet.build(tb.UpdateItemCommand).item({ owner: 'ada', id: 1, weight: tb.$add(0.5), names: tb.$append(['Tommy']),
-      tags: tb.$add(new Set(['old'])), meta: { vet: 'Dr.' }, chip: tb.$remove() }).options({ returnValues: 'ALL_NEW', condition: { attr: 'weight', lt: 5 } }).send();
-    assert.deepEqual([after.weight, after.names, [...after.tags].sort(), after.meta.vet, after.chip], [4.75, ['Tom', 'Tommy'], ['grey', 'old'], 'Dr.', undefined]);
+      tags: tb.$add(new Set(['old'])), meta: { vet: 'Dr.' }, chip: tb.$remove() }).options({ returnValues: 'ALL_NEW',
+      condition: { attr: 'weight', lt: 5 } }).send();
+    assert.deepEqual([after.weight, after.names, [...after.tags].sort(), after.meta.vet, after.chip],
+      [4.75, ['Tom', 'Tommy'], ['grey', 'old'], 'Dr.', undefined]);
     const e = await failure(Pet.build(tb.UpdateItemCommand).item({ owner: 'ada', id: 1, weight: 9 }).options({ condition: { attr: 'weight', gt: 5 } }).send());
     assert.equal(e.name, 'ConditionalCheckFailedException');
   });
@@ -57,15 +61,19 @@ const Pet = new tb.Entity({
     const first = await query({ partition: 'bob' }, { limit: 12 });
     const rest = await query({ partition: 'bob' }, { exclusiveStartKey: first.LastEvaluatedKey });
     assert.deepEqual([...first.Items, ...rest.Items].map(i => i.id), Array.from({ length: 20 }, (_, n) => n));
-    const { Items: dogs } = await AppTable.build(tb.ScanCommand).entities(Pet).options({ filters: { Pet: { and: [{ attr: 'kind', eq: 'dog' }, { attr: 'weight', gte: 10 }] } } }).send();
+    const { Items: dogs } = await AppTable.build(tb.ScanCommand).entities(Pet).options({
+      filters: { Pet: { and: [{ attr: 'kind', eq: 'dog' }, { attr: 'weight', gte: 10 }] } } }).send();
     assert.equal(dogs.length, 5);
   });
   await test('transactions', async () => {
     await tb.executeTransactWrite(Pet.build(tb.PutTransaction).item({ owner: 'eve', id: 1, kind: 'cat', weight: 1 }),
-      Pet.build(tb.DeleteTransaction).key({ owner: 'bob', id: 0 }), Pet.build(tb.ConditionCheck).key({ owner: 'ada', id: 1 }).condition({ attr: 'kind', eq: 'cat' }));
-    const { Responses: got } = await tb.executeTransactGet(Pet.build(tb.GetTransaction).key({ owner: 'eve', id: 1 }), Pet.build(tb.GetTransaction).key({ owner: 'bob', id: 0 }));
+      Pet.build(tb.DeleteTransaction).key({ owner: 'bob', id: 0 }),
+      Pet.build(tb.ConditionCheck).key({ owner: 'ada', id: 1 }).condition({ attr: 'kind', eq: 'cat' }));
+    const { Responses: got } = await tb.executeTransactGet(Pet.build(tb.GetTransaction).key({ owner: 'eve', id: 1 }),
+      Pet.build(tb.GetTransaction).key({ owner: 'bob', id: 0 }));
     assert.deepEqual(got.map(r => r && r.Item && r.Item.weight), [1, undefined]);
-    const e = await failure(tb.executeTransactWrite(Pet.build(tb.DeleteTransaction).key({ owner: 'eve', id: 1 }).options({ condition: { attr: 'weight', gt: 9 } })));
+    const e = await failure(tb.executeTransactWrite(Pet.build(tb.DeleteTransaction).key({ owner: 'eve', id: 1 }).options({
+      condition: { attr: 'weight', gt: 9 } })));
     assert.equal(e.name, 'TransactionCanceledException');
     assert.equal(e.CancellationReasons[0].Code, 'ConditionalCheckFailed');
   });
