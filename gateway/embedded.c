@@ -65,10 +65,21 @@ embedded_fail(const char *what, const char *name)
 	return false;
 }
 
+/* Returns whether the folder has all that it needs: the file of the access key is our last one. */
 static bool
-exists(const char *path)
+is_complete(const Paths *paths)
 {
-	return access(path, F_OK) == 0;
+	struct stat found;
+
+	return lstat(paths->keys, &found) == 0 && S_ISREG(found.st_mode) && found.st_uid == geteuid();
+}
+
+static bool
+is_shared(const char *folder)
+{
+	struct stat found;
+
+	return stat(folder, &found) != 0 || (found.st_mode & (S_IWGRP | S_IWOTH)) != 0;
 }
 
 /* Keep other gateways out of the folder, as long as we live.  What is in a folder of another user is not
@@ -148,10 +159,22 @@ find_folder(const char *name, Paths *paths)
 		return embedded_fail("make the folder", name);
 	if (!name_files(name, paths) || !embedded_lock(paths->folder))
 		return false;
-	if (exists(paths->keys))
-		return true;
 	if (is_empty(paths->folder))
-		return chmod(paths->folder, 0700) == 0 || embedded_fail("make private", paths->folder);
+	{
+		if (chmod(paths->folder, 0700) != 0)
+			return embedded_fail("make private", paths->folder);
+		/* others may have written to it until now */
+		if (is_empty(paths->folder))
+			return true;
+	}
+	else if (is_shared(paths->folder))
+	{
+		fprintf(stderr, "dynamo_gateway: \"%s\" is writable by others, whose files may be in it\n",
+				name);
+		return false;
+	}
+	else if (is_complete(paths))
+		return true;
 	fprintf(stderr,
 			"dynamo_gateway: \"%s\" is neither empty nor complete: name another folder, or remove "
 			"it\n",
@@ -309,7 +332,7 @@ embedded(const Config *config, const char *folder, const Arguments *arguments)
 	if (!find_folder(folder, &paths) || !postgres_find(config->postgres, &postgres))
 		return 1;
 	postgres.folder = paths.folder;
-	started = exists(paths.keys) ? start_again(&postgres) : set_up(&postgres, &paths);
+	started = is_complete(&paths) ? start_again(&postgres) : set_up(&postgres, &paths);
 	status = started ? serve_folder(&paths, arguments) : 1;
 	postgres_stop(&postgres);
 	return status;

@@ -63,6 +63,8 @@ SELECT items, written, skipped, jsonb_array_length(errors), errors -> 0 AS first
 SELECT items, written, skipped, jsonb_array_length(errors) AS told, errors -> 99 ->> 'line' AS last
 	FROM dyn_import_lines('app', repeat(e'nonsense\n', 150) || e'{"pk":{"S":"z"},"sk":{"N":"2"}}', on_error => 'skip');
 SELECT pk, sk FROM app WHERE pk = 'z' ORDER BY sk;
+-- of which as much is told as people read
+SELECT skipped, length(errors -> 0 ->> 'detail') AS told FROM dyn_import_lines('app', repeat('x', 100000), on_error => 'skip');
 
 -- what is there: replaced, kept, or an error
 SELECT * FROM dyn_import_lines('app',
@@ -323,6 +325,13 @@ CALL dyn_import('fmt', 'documents', on_error => 'skip', refused => 'refused');
 CALL dyn_import('fmt', 'documents', on_error => 'skip', from_table => 'B', refused => 'refused');
 CALL dyn_import('fmt', 'documents', on_error => 'skip', from_table => 'A', condition => 'attribute_not_exists(pk)', refused => 'refused');
 SELECT * FROM refused ORDER BY n;
+-- what is refused has a limit in a transaction, as items have
+CREATE TABLE nonsense (line text);
+INSERT INTO nonsense SELECT repeat('x', 3000) FROM generate_series(1, 14000);
+CREATE TABLE refused_nonsense (line text);
+CALL dyn_import('fmt', 'nonsense', on_error => 'skip', format => 'json', batch_size => 20000, refused => 'refused_nonsense') \gset
+SELECT count(*) AS refused, count(DISTINCT xmin::text) > 2 AS in_several, max(length(line)) < 3000 AS short FROM refused_nonsense;
+DROP TABLE nonsense, refused_nonsense;
 CALL dyn_import('fmt', 'documents', refused => 'documents');
 CALL dyn_import('fmt', 'documents', refused => 'csv_lines', column_name => 'x');
 CALL dyn_import('fmt', 'documents', refused => '0'::regclass);

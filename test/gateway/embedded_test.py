@@ -222,6 +222,11 @@ try:
         shutil.chown(path, 'nobody')
         status, output = run('--embedded', path, *FLAGS)
         ok(status == 1 and f'could not make private "{path}"' in output and not os.path.exists(ours), 'one that another user has filled', output)
+        # nor is what others could write in one of ours, unless nothing is there
+        shutil.chown(path, USER)
+        os.chmod(path, 0o777)
+        status, output = run('--embedded', path, *FLAGS)
+        ok(status == 1 and f'"{path}" is writable by others' in output and not os.path.exists(ours), 'one of ours that others could fill', output)
         os.mkdir(folder + '/open')
         os.chmod(folder + '/open', 0o777)
         status, output = run('--embedded', folder + '/open', *FLAGS)

@@ -23,7 +23,7 @@
 #include "server/attempt.h"
 #include "server/errors.h"
 
-/* So many bytes of items are kept in memory for one batch. */
+/* So many bytes of items, and of what is refused, are kept in memory for one batch. */
 #define MAX_BATCH_BYTES (16 * 1024 * 1024)
 
 /*
@@ -31,6 +31,8 @@
  * is read before the write.
  */
 #define LIMITED_RUN 25
+
+#define LONGEST_TOLD 2000 /* bytes of a message, or a detail, which may have all of a line */
 
 struct TransferEntry
 {
@@ -90,6 +92,7 @@ keep_refused(Transfer *transfer, const TransferEntry *entry, int code, const cha
 		json_write_item(&json, "Item", entry->write.row->item);
 	json_write_end(&json);
 	transfer->refused = lappend(transfer->refused, cstring_to_text(json.text->data));
+	transfer->bytes += json.text->len;
 	pfree(json.text->data);
 	pfree(json.text);
 	MemoryContextSwitchTo(old);
@@ -117,10 +120,22 @@ transfer_take_refused(Transfer *transfer)
 	return array;
 }
 
+static const char *
+shortened(const char *text)
+{
+	int len = text == NULL ? 0 : (int) strlen(text);
+
+	if (len <= LONGEST_TOLD)
+		return text;
+	return psprintf("%.*s...", pg_mbcliplen(text, len, LONGEST_TOLD - 3), text);
+}
+
 static void
 note_error(Transfer *transfer, const TransferEntry *entry, int code, const char *message,
 		   const char *detail)
 {
+	message = shortened(message);
+	detail = shortened(detail);
 	if (transfer->keep_refused)
 		keep_refused(transfer, entry, code, message, detail);
 	if (transfer->skipped++ < TRANSFER_MAX_ERRORS)
