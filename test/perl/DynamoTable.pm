@@ -132,7 +132,7 @@ sub wait_until_up
 	wait_until('the server comes back', sub {
 		my $well = IPC::Run::run([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', 'SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()' ],
 			'>', \my $out, '2>', \my $err);
-		return ($well && !grep { !_lives($_) } split(' ', $out), $err);
+		return ($well && !(grep { !_lives($_) } split(' ', $out)), $err);
 	});
 }
 
