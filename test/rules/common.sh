@@ -27,8 +27,8 @@ make_grammars()
 {
 	local grammar to
 	for grammar in $(find src -name gram.y); do
-		to=$1/$(basename "$(dirname "$grammar")")
-		mkdir "$to"
+		to=$1/$(dirname "${grammar#src/}")
+		mkdir -p "$to"
 		bison -Wall -Werror -d -o "$to/gram.c" "$grammar"
 		flex -o "$to/scan.c" "${grammar%gram.y}scan.l"
 	done
