@@ -177,7 +177,16 @@ def _():
     client.tag_resource(ResourceArn=arn, Tags=[{"Key": "k", "Value": "v"}])
     equal(client.get_paginator("list_tags_of_resource").paginate(ResourceArn=arn).build_full_result()["Tags"], [{"Key": "k", "Value": "v"}])
     client.update_time_to_live(TableName="boto_table", TimeToLiveSpecification={"AttributeName": "ends", "Enabled": True})
-    equal(client.describe_time_to_live(TableName="boto_table")["TimeToLiveDescription"]["AttributeName"], "ends")
+
+    def told():
+        return client.describe_time_to_live(TableName="boto_table")["TimeToLiveDescription"]
+
+    equal(told()["AttributeName"], "ends")
+    # until then the table is in use
+    end = time.time() + 600
+    while told()["TimeToLiveStatus"] != "ENABLED" and time.time() < end:
+        time.sleep(0.1)
+    equal(told()["TimeToLiveStatus"], "ENABLED")
     assert abs(time.time() - table.creation_date_time.timestamp()) < 3600
 
 
