@@ -36,7 +36,6 @@
 #include "services/index/lacking.h"
 
 #define FIRST_BATCH 16 /* blocks */
-#define LARGEST_BATCH 128
 #define LONG_BATCH 40.0 /* milliseconds: smaller ones then */
 #define SHORT_BATCH 15.0
 
@@ -223,30 +222,6 @@ check_gone(const Backfill *fill, Datum pointer)
  */
 
 static void
-backfill_adapt(Backfill *fill, instr_time begin)
-{
-	instr_time time;
-
-	INSTR_TIME_SET_CURRENT(time);
-	INSTR_TIME_SUBTRACT(time, begin);
-	if (INSTR_TIME_GET_MILLISEC(time) > LONG_BATCH)
-		fill->batch = Max(fill->batch / 2, 1);
-	else if (INSTR_TIME_GET_MILLISEC(time) < SHORT_BATCH)
-		fill->batch = Min(fill->batch * 2, LARGEST_BATCH);
-}
-
-static void
-keep_skipped(Backfill *fill, BlockRange range)
-{
-	MemoryContext old = MemoryContextSwitchTo(fill->work->procedure.context);
-	BlockRange *kept = palloc(sizeof(BlockRange));
-
-	*kept = range;
-	fill->skipped = lappend(fill->skipped, kept);
-	MemoryContextSwitchTo(old);
-}
-
-static void
 fill_batch(Backfill *fill)
 {
 	BlockRange range = {fill->next, Min(fill->next + fill->batch, fill->end)};
@@ -257,15 +232,15 @@ fill_batch(Backfill *fill)
 	fill->next = range.to;
 	if (lacking == 0)
 	{
-		fill->batch = LARGEST_BATCH;
+		fill->batch = LACKING_LARGEST_BATCH;
 		return;
 	}
 	INSTR_TIME_SET_CURRENT(begin);
 	updated = update_rows(fill, range);
-	backfill_adapt(fill, begin);
+	fill->batch = lacking_next_batch(fill->batch, begin, SHORT_BATCH, LONG_BATCH);
 	fill->changed += Min(updated, range.to - range.from);
 	if (updated < lacking)
-		keep_skipped(fill, range);
+		fill->skipped = lacking_keep(fill->skipped, range, fill->work);
 }
 
 /* Fills in what was skipped of one range; the rows move no more than with any update. */

@@ -32,7 +32,6 @@
 #include "services/index/lacking.h"
 
 #define FIRST_BATCH 16 /* blocks */
-#define LARGEST_BATCH 128
 #define LONG_BATCH 60.0 /* milliseconds: smaller ones then; a connection is a part of it */
 #define SHORT_BATCH 25.0
 
@@ -215,30 +214,6 @@ shards_call(Backfill *fill, Shard *shard, BlockRange range, bool one, FilledShar
  */
 
 static void
-shards_adapt(Backfill *fill, instr_time begin)
-{
-	instr_time time;
-
-	INSTR_TIME_SET_CURRENT(time);
-	INSTR_TIME_SUBTRACT(time, begin);
-	if (INSTR_TIME_GET_MILLISEC(time) > LONG_BATCH)
-		fill->batch = Max(fill->batch / 2, 1);
-	else if (INSTR_TIME_GET_MILLISEC(time) < SHORT_BATCH)
-		fill->batch = Min(fill->batch * 2, LARGEST_BATCH);
-}
-
-static void
-keep_skipped(Backfill *fill, Shard *shard, BlockRange range)
-{
-	MemoryContext old = MemoryContextSwitchTo(fill->work->procedure.context);
-	BlockRange *kept = palloc(sizeof(BlockRange));
-
-	*kept = range;
-	shard->skipped = lappend(shard->skipped, kept);
-	MemoryContextSwitchTo(old);
-}
-
-static void
 fill_batch(Backfill *fill, Shard *shard)
 {
 	BlockRange range = {shard->next, Min(shard->next + fill->batch, shard->end)};
@@ -251,8 +226,8 @@ fill_batch(Backfill *fill, Shard *shard)
 	shard->next = range.to;
 	shard->changed += (BlockNumber) Min(done.updated, range.to - range.from);
 	if (done.updated < done.lacking)
-		keep_skipped(fill, shard, range);
-	shards_adapt(fill, begin);
+		shard->skipped = lacking_keep(shard->skipped, range, fill->work);
+	fill->batch = lacking_next_batch(fill->batch, begin, SHORT_BATCH, LONG_BATCH);
 }
 
 /* Fills in one row of what was skipped. */

@@ -160,23 +160,21 @@ declare_index(IndexBuild *work, const DynIndexSpec *spec)
 	index_build_declare_index(work, rel, table, spec);
 }
 
-static void
-activate_index(IndexBuild *work)
+/* Declares what state an index is in: that it can be read, or no longer. */
+void
+index_build_declare_status(IndexBuild *work, IndexBuildPhase phase, DynIndexStatus to)
 {
 	DynTable *table;
 	Relation rel = index_build_open_briefly(work, ShareRowExclusiveLock, &table);
 	DynShape *shape = dyn_shape_of(rel, table);
 	DynIndexStatus *status = index_build_status(work, shape);
 
-	index_build_progress(work, INDEX_BUILD_ACTIVATE);
+	index_build_progress(work, phase);
 	relation_close(rel, NoLock);
 	if (status == NULL)
 		index_build_fail_dropped(work);
-	*status = DYN_INDEX_ACTIVE;
+	*status = to;
 	dyn_shape_write_trigger(shape);
-	/* a sweep may begin */
-	if (work->ttl)
-		launcher_wake();
 }
 
 /*
@@ -212,7 +210,10 @@ index_build_make(IndexBuild *work)
 {
 	fill_columns(work);
 	index_build_btree(work);
-	activate_index(work);
+	index_build_declare_status(work, INDEX_BUILD_ACTIVATE, DYN_INDEX_ACTIVE);
+	/* a sweep may begin */
+	if (work->ttl)
+		launcher_wake();
 	procedure_next_transaction(&work->procedure);
 	ereport(NOTICE,
 			(errmsg("%s of table \"%s\" is active", work->procedure.what, work->procedure.table),

@@ -40,23 +40,6 @@ check_droppable(const IndexBuild *work, const DynTable *table, const DynIndexSpe
 						errdetail("A local index goes with its table.")));
 }
 
-/* Declares that the index is no longer to be read. */
-void
-index_build_disown_index(IndexBuild *work)
-{
-	DynTable *table;
-	Relation rel = index_build_open_briefly(work, ShareRowExclusiveLock, &table);
-	DynShape *shape = dyn_shape_of(rel, table);
-	DynIndexStatus *status = index_build_status(work, shape);
-
-	index_build_progress(work, INDEX_BUILD_DROP);
-	relation_close(rel, NoLock);
-	if (status == NULL)
-		index_build_fail_dropped(work);
-	*status = DYN_INDEX_DELETING;
-	dyn_shape_write_trigger(shape);
-}
-
 /* Returns the names of columns of the old shape that the new one has no use for. */
 static List *
 dropped_columns(List *old, List *new)
@@ -200,7 +183,7 @@ index_build_drop(IndexBuild *work, FunctionCallInfo fcinfo, Relation rel, DynTab
 	check_droppable(work, table, dyn_shape_index(dyn_shape_of(rel, table), work->name));
 	index_build_check_dependents(work, rel, table);
 	relation_close(rel, NoLock);
-	index_build_disown_index(work);
+	index_build_declare_status(work, INDEX_BUILD_DROP, DYN_INDEX_DELETING);
 	index_build_remove_index(work);
 }
 

@@ -89,7 +89,7 @@ extern Relation index_build_open_briefly(IndexBuild *work, LOCKMODE mode, DynTab
 extern void index_build_declare_index(IndexBuild *work, Relation rel, const DynTable *table,
 									  const DynIndexSpec *spec);
 extern void index_build_make(IndexBuild *work);
-extern void index_build_disown_index(IndexBuild *work);
+extern void index_build_declare_status(IndexBuild *work, IndexBuildPhase phase, DynIndexStatus to);
 extern void index_build_remove_index(IndexBuild *work);
 extern void index_build_forget_index(const IndexBuild *work, Relation rel, const DynTable *table,
 									 bool validated);

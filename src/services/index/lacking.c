@@ -142,3 +142,34 @@ lacking_count(const Lacking *rows, BlockRange range, int64 *left_out)
 	SPI_freetuptable(SPI_tuptable);
 	return lacking;
 }
+
+/*
+ * Returns how many blocks the batch after one that began then has: more blocks if that took less,
+ * and fewer if it took more than so many milliseconds.
+ */
+BlockNumber
+lacking_next_batch(BlockNumber batch, instr_time begin, double less, double more)
+{
+	instr_time time;
+
+	INSTR_TIME_SET_CURRENT(time);
+	INSTR_TIME_SUBTRACT(time, begin);
+	if (INSTR_TIME_GET_MILLISEC(time) > more)
+		return Max(batch / 2, 1);
+	if (INSTR_TIME_GET_MILLISEC(time) < less)
+		return Min(batch * 2, LACKING_LARGEST_BATCH);
+	return batch;
+}
+
+/* Adds a range that was skipped to a list, which lives as long as the build. */
+List *
+lacking_keep(List *skipped, BlockRange range, const IndexBuild *work)
+{
+	MemoryContext old = MemoryContextSwitchTo(work->procedure.context);
+	BlockRange *kept = palloc(sizeof(BlockRange));
+
+	*kept = range;
+	skipped = lappend(skipped, kept);
+	MemoryContextSwitchTo(old);
+	return skipped;
+}

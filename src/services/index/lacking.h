@@ -5,6 +5,7 @@
 #ifndef DYNAMO_TABLE_SERVICES_INDEX_LACKING_H
 #define DYNAMO_TABLE_SERVICES_INDEX_LACKING_H
 
+#include "portability/instr_time.h"
 #include "storage/block.h"
 
 #include "services/index/index.h"
@@ -36,6 +37,11 @@ extern void lacking_run(const Lacking *rows, const char *sql, int nargs, Oid typ
 extern void lacking_run_tid_scan(const Lacking *rows, const char *sql, int nargs, Oid type,
 								 Datum *values);
 extern Datum lacking_tid(BlockNumber block);
+
+#define LACKING_LARGEST_BATCH 128
+extern BlockNumber lacking_next_batch(BlockNumber batch, instr_time begin, double less,
+									  double more);
+extern List *lacking_keep(List *skipped, BlockRange range, const IndexBuild *work);
 extern int64 lacking_count(const Lacking *rows, BlockRange range, int64 *left_out);
 
 #endif

@@ -206,7 +206,7 @@ disable(IndexBuild *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table
 	ttl_check_disable(table);
 	index_build_check_dependents(work, rel, table);
 	relation_close(rel, NoLock);
-	index_build_disown_index(work);
+	index_build_declare_status(work, INDEX_BUILD_DROP, DYN_INDEX_DELETING);
 	index_build_remove_index(work);
 }
 
