@@ -27,13 +27,6 @@ struct Node;
 #define errsave(context, ...) ereport(ERROR, __VA_ARGS__)
 #endif
 
-/* Where XLogArchiveLibrary is declared. */
-#if PG_VERSION_NUM < 160000
-#define ARCHIVE_LIBRARY_HEADER "postmaster/pgarch.h"
-#else
-#define ARCHIVE_LIBRARY_HEADER "archive/archive_module.h"
-#endif
-
 /* 18 moved the argument to the front, and dropped the old name. */
 #if !PG18_GE
 #define pg_noreturn pg_attribute_noreturn()

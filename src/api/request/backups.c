@@ -10,6 +10,7 @@
 
 #include "access/relation.h"
 #include "access/xlog.h"
+#include "utils/guc.h"
 #include "utils/rel.h"
 
 #include "api/request/request.h"
@@ -18,10 +19,7 @@
 #include "catalog/definition/settings.h"
 #include "catalog/lookup.h"
 #include "catalog/resource.h"
-#include "server/compat.h"
 #include "server/errors.h"
-
-#include ARCHIVE_LIBRARY_HEADER
 
 #define MAX_DAYS 35
 
@@ -36,7 +34,8 @@ typedef struct UpdateBackups
 static bool
 server_archives(void)
 {
-	return XLogArchivingActive() && (*XLogArchiveCommand != '\0' || *XLogArchiveLibrary != '\0');
+	return XLogArchivingActive() && (*XLogArchiveCommand != '\0' ||
+									 *GetConfigOption("archive_library", false, false) != '\0');
 }
 
 /* Returns why there can be no point-in-time recovery, or NULL if there can. */
