@@ -5,9 +5,12 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 
 #include "server/errors.h"
+
+#define LONGEST_KEPT 2000 /* bytes */
 
 typedef struct ErrorName
 {
@@ -67,4 +70,15 @@ dyn_error_name(PG_FUNCTION_ARGS)
 			PG_RETURN_TEXT_P(cstring_to_text(error_names[i].name));
 	}
 	PG_RETURN_NULL();
+}
+
+/* Returns a message, or a copy that is cut: it may quote large values, where many are kept. */
+const char *
+message_shortened(const char *text)
+{
+	int len = (int) strlen(text);
+
+	if (len <= LONGEST_KEPT)
+		return text;
+	return psprintf("%.*s...", pg_mbcliplen(text, len, LONGEST_KEPT - 3), text);
 }

@@ -48,6 +48,8 @@ enum DynErrorCode
 #define ereport_answer(...) ereport_domain(ERROR, DYN_ANSWER_DOMAIN, __VA_ARGS__)
 
 /* Raises an error with exactly DynamoDB's message, which programs may compare. */
+extern const char *message_shortened(const char *text);
+
 pg_noreturn extern void dyn_error(int sqlstate, const char *format, ...) pg_attribute_printf(2, 3);
 pg_noreturn extern void dyn_error_kind(WordsKind kind, const char *format, ...)
 	pg_attribute_printf(2, 3);

@@ -32,8 +32,6 @@
  */
 #define LIMITED_RUN 25
 
-#define LONGEST_TOLD 2000 /* bytes of a message, or a detail, which may have all of a line */
-
 struct TransferEntry
 {
 	int64 line;
@@ -120,22 +118,12 @@ transfer_take_refused(Transfer *transfer)
 	return array;
 }
 
-static const char *
-shortened(const char *text)
-{
-	int len = text == NULL ? 0 : (int) strlen(text);
-
-	if (len <= LONGEST_TOLD)
-		return text;
-	return psprintf("%.*s...", pg_mbcliplen(text, len, LONGEST_TOLD - 3), text);
-}
-
 static void
 note_error(Transfer *transfer, const TransferEntry *entry, int code, const char *message,
 		   const char *detail)
 {
-	message = shortened(message);
-	detail = shortened(detail);
+	message = message_shortened(message);
+	detail = detail == NULL ? NULL : message_shortened(detail);
 	if (transfer->keep_refused)
 		keep_refused(transfer, entry, code, message, detail);
 	if (transfer->skipped++ < TRANSFER_MAX_ERRORS)

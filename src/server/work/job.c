@@ -17,7 +17,6 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
 #include "utils/acl.h"
@@ -42,7 +41,6 @@
 #define NOTE_TABLE "job_notes"
 
 #define KEEP_FINISHED "'7 days'"
-#define LONGEST_NOTE 2000
 
 /*
  * Transactions
@@ -631,18 +629,6 @@ job_end(Job *job)
  * Reports
  */
 
-/* A message may quote large values, and a job may have many messages. */
-static Datum
-shortened(const char *text)
-{
-	int len = (int) strlen(text);
-
-	if (len <= LONGEST_NOTE)
-		return CStringGetTextDatum(text);
-	return CStringGetTextDatum(
-		psprintf("%.*s...", pg_mbcliplen(text, len, LONGEST_NOTE - 3), text));
-}
-
 /*
  * Add a problem to those that the job has found: its kind, the row that has it, in a form for
  * people, and the error message, which is cut if it is long.  Does not commit.
@@ -652,7 +638,7 @@ job_problem(Job *job, int step, const char *what, const char *row, const char *m
 {
 	Oid types[] = {INT8OID, INT4OID, TEXTOID, TEXTOID, TEXTOID};
 	Datum values[] = {Int64GetDatum(job->id), Int32GetDatum(step), CStringGetTextDatum(what),
-					  CStringGetTextDatum(row), shortened(message)};
+					  CStringGetTextDatum(row), CStringGetTextDatum(message_shortened(message))};
 
 	owned_execute(NOTE_TABLE,
 				  "INSERT INTO " DYN_INTERNAL "." NOTE_TABLE " (job, step, what, \"row\", message)"
