@@ -139,8 +139,10 @@ broken_remedy(const Failure *failure)
 {
 	if (!failure->sent)
 		return (Remedy){.error = ERROR_UNAVAILABLE, .repeat = true, .reconnect = true};
-	return (Remedy){
-		.error = ERROR_INTERNAL, .repeat = failure->kind == OPERATION_READ, .reconnect = true};
+	return (Remedy){.error = ERROR_INTERNAL,
+					.repeat = failure->kind == OPERATION_READ,
+					.unknown = failure->kind != OPERATION_READ,
+					.reconnect = true};
 }
 
 /* The server, or a pooler, has ended the connection and said why; an SQLSTATE is as good as its word
@@ -171,7 +173,7 @@ remedy_of(const Failure *failure)
 	ErrorKind own;
 
 	if (failure->late)
-		return (Remedy){.error = ERROR_INTERNAL};
+		return (Remedy){.error = ERROR_INTERNAL, .unknown = failure->kind != OPERATION_READ};
 	if (sqlstate == NULL || failure->ended)
 		return ended_remedy(failure);
 	if (failure->outside && is(sqlstate, lost_statement))

@@ -86,6 +86,7 @@ typedef struct Remedy
 	bool elsewhere; /* the primary does it */
 	bool reconnect; /* the connection is of no more use */
 	bool unprepared; /* the connection has lost its prepared statement */
+	bool unknown; /* it may have been done */
 	bool conflict; /* all actions of the transaction have the reason TransactionConflict */
 } Remedy;
 

@@ -2,13 +2,14 @@
  * http.c
  *	  HTTP, by libmicrohttpd: framing, the paths that there are, and the header of every answer.
  *
- * The library reads requests and sends answers, in the threads of loop.c.  The connection of a
- * request for Postgres is suspended until there is an answer, so that no statement, however slow,
- * holds other clients.
+ * The library reads requests and sends answers, when a loop says so.  The connection of a request for
+ * Postgres is suspended until there is an answer, so that no statement, however slow, holds other
+ * clients.
  */
 #include "http.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <microhttpd.h>
 #include <openssl/crypto.h>
 #include <openssl/rand.h>
@@ -24,6 +25,7 @@
 #include "auth.h"
 #include "clock.h"
 #include "connections.h"
+#include "helper.h"
 #include "host.h"
 #include "log.h"
 #include "loop.h"
@@ -45,10 +47,22 @@
  * gets the answer and no broken connection. */
 #define MAX_IGNORED ((uint64_t) 2 * BODY_LIMIT)
 
+/* A Front is what a server has in one loop: the library has a daemon for it, with an epoll of its own. */
+typedef struct Front
+{
+	Watch watch; /* the first member: of that epoll */
+	Turn turn;
+	Server *server;
+	Loop *loop;
+	struct MHD_Daemon *daemon;
+	bool ready; /* the daemon has something to do */
+} Front;
+
 struct Server
 {
-	Loop **loops; /* each with a daemon of the library */
-	int loop_count;
+	Front *fronts; /* one in each loop */
+	int front_count;
+	Loop *own; /* of probes, which wait for no others; NULL: there is none */
 	ServerRole role;
 	bool tls;
 	bool local;
@@ -64,8 +78,9 @@ struct Server
 typedef struct Exchange
 {
 	Request request; /* the first member: the pool knows only this */
+	Job job; /* that another thread has with it */
 	Server *server;
-	Loop *loop;
+	Front *front;
 	Connection *connection;
 	struct MHD_Connection *mhd;
 	enum
@@ -89,6 +104,9 @@ typedef struct Exchange
 } Exchange;
 
 static _Atomic bool ready = true;
+
+/* Compresses answers, which takes its time. */
+static Helper *compressor;
 
 /* Sets what /readyz says. */
 void
@@ -594,15 +612,45 @@ send_answer(Exchange *exchange)
 	return result;
 }
 
-/* Called by the pool: the request has its answer.  Only threads of the pool compress it. */
 static void
-http_resume(Request *request)
+http_resume(Exchange *exchange)
+{
+	exchange->front->ready = true;
+	MHD_resume_connection(exchange->mhd);
+}
+
+static Exchange *
+of_job(Job *job)
+{
+	return (Exchange *) ((char *) job - offsetof(Exchange, job));
+}
+
+static void
+resume_job(Job *job)
+{
+	http_resume(of_job(job));
+}
+
+static void
+compress_job(Job *job)
+{
+	answer_compress(&of_job(job)->request.answer, (size_t) config_now()->compress_responses_above);
+}
+
+/* Called by the pool: the request has its answer. */
+static void
+http_answered(Request *request)
 {
 	Exchange *exchange = (Exchange *) request;
 
-	if (exchange->compress)
-		answer_compress(&request->answer, (size_t) config_now()->compress_responses_above);
-	loop_resume(exchange->loop, exchange->mhd);
+	exchange->job = (Job){.loop = exchange->front->loop, .work = compress_job, .done = resume_job};
+	if (exchange->compress &&
+		request->answer.length > (size_t) config_now()->compress_responses_above)
+		helper_do(compressor, &exchange->job);
+	else if (exchange->server->own != NULL)
+		loop_post(&exchange->job);
+	else
+		http_resume(exchange);
 }
 
 static bool
@@ -614,31 +662,37 @@ wants_compression(const SignedRequest *message)
 		   strcasestr(accepted, "gzip") != NULL && strcasestr(accepted, "gzip;q=0") == NULL;
 }
 
-/* Returns the server that is to answer. */
-static Pool *
-pool_of(const Request *request)
+/* Returns whether a standby may answer, if there is one. */
+static bool
+may_be_stale(const Request *request)
 {
-	if (*config_now()->read_database != '\0' && request->operation != NULL &&
-		stale_is_enough(request->operation, request->body.data, request->body.size))
-		return pool_for_reads();
-	return pool_primary();
+	return *config_now()->read_database != '\0' && request->operation != NULL &&
+		   stale_is_enough(request->operation, request->body.data, request->body.size);
+}
+
+/* A loop without connections to Postgres asks one that has some. */
+static void
+ask_job(Job *job)
+{
+	pools_submit(pools_loop(0), &of_job(job)->request, false);
 }
 
 /* Have the pool answer.  The exchange is not ours until it has. */
 static enum MHD_Result
 ask_pool(Exchange *exchange)
 {
-	Pool *pool = pool_of(&exchange->request);
-
 	exchange->compress = wants_compression(&exchange->message);
-	exchange->request.done = http_resume;
+	exchange->request.done = http_answered;
 	http_enter(exchange, PHASE_RUNNING);
 	exchange->stage = STAGE_RUNNING;
 	MHD_suspend_connection(exchange->mhd);
-	if (exchange->compress)
-		pool_submit(pool, &exchange->request);
+	if (exchange->server->own != NULL)
+	{
+		exchange->job = (Job){.loop = pools_loop(0), .done = ask_job};
+		loop_post(&exchange->job);
+	}
 	else
-		waiter_submit(pool, loop_waiter(exchange->loop), &exchange->request);
+		pools_submit(exchange->front->loop, &exchange->request, may_be_stale(&exchange->request));
 	return MHD_YES;
 }
 
@@ -793,8 +847,8 @@ begin_exchange(void *cls, const char *target, struct MHD_Connection *mhd)
 		return NULL;
 	end_forgotten(connection);
 	*connection_work(connection) = exchange;
-	exchange->loop = cls;
-	exchange->server = loop_owner(exchange->loop);
+	exchange->front = cls;
+	exchange->server = exchange->front->server;
 	exchange->mhd = mhd;
 	exchange->connection = connection;
 	exchange->target = strdup(target);
@@ -808,7 +862,8 @@ static void
 note_connection(void *cls, struct MHD_Connection *mhd, void **context,
 				enum MHD_ConnectionNotificationCode code)
 {
-	Server *server = loop_owner(cls);
+	Front *front = cls;
+	Server *server = front->server;
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED)
 	{
@@ -829,6 +884,8 @@ note_connection(void *cls, struct MHD_Connection *mhd, void **context,
 		}
 		*context = NULL;
 		atomic_fetch_sub(&server->connections, 1);
+		/* the library looks for others that wait when it runs the next time */
+		front->ready = true;
 	}
 }
 
@@ -894,15 +951,81 @@ load_tls(Server *server, const Config *config)
 	return server->certificate != NULL && server->key != NULL;
 }
 
+/* Lets the library do what it has to do. */
+static void
+front_run(Turn *turn)
+{
+	Front *front = (Front *) ((char *) turn - offsetof(Front, turn));
+	MHD_UNSIGNED_LONG_LONG timeout;
+
+	if (!front->ready && (MHD_get_timeout(front->daemon, &timeout) != MHD_YES || timeout > 0))
+		return;
+	front->ready = false;
+	MHD_run(front->daemon);
+}
+
+static int
+front_patience(Turn *turn)
+{
+	const Front *front = (Front *) ((char *) turn - offsetof(Front, turn));
+	MHD_UNSIGNED_LONG_LONG timeout;
+
+	if (front->ready)
+		return 0;
+	return MHD_get_timeout(front->daemon, &timeout) == MHD_YES && timeout < INT_MAX ? (int) timeout
+																					: INT_MAX;
+}
+
+static void
+front_ready(Watch *watch)
+{
+	((Front *) watch)->ready = true;
+}
+
+/* The library is called by the loop alone. */
+static void
+front_begin(void *arg)
+{
+	Front *front = arg;
+	const union MHD_DaemonInfo *info = MHD_get_daemon_info(front->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+
+	front->ready = true;
+	front->watch.ready = front_ready;
+	front->turn = (Turn){.run = front_run, .patience = front_patience};
+	if (info == NULL || !loop_watch(front->loop, info->epoll_fd, &front->watch))
+		abort();
+	loop_add_turn(front->loop, &front->turn);
+}
+
+/* Takes no more connections. */
+static void
+front_drain(void *arg)
+{
+	int listener = MHD_quiesce_daemon(((Front *) arg)->daemon);
+
+	if (listener >= 0)
+		close(listener);
+}
+
+static void
+front_end(void *arg)
+{
+	Front *front = arg;
+
+	loop_remove_turn(front->loop, &front->turn);
+	loop_unwatch(front->loop,
+				 MHD_get_daemon_info(front->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd);
+	MHD_stop_daemon(front->daemon);
+}
+
 static void
 free_server(Server *server)
 {
-	for (int i = 0; i < server->loop_count && server->loops != NULL; i++)
-	{
-		if (server->loops[i] != NULL)
-			loop_free(server->loops[i]);
-	}
-	free(server->loops);
+	for (int i = 0; i < server->front_count; i++)
+		loop_call(server->fronts[i].loop, front_end, &server->fronts[i]);
+	if (server->own != NULL)
+		loop_free(server->own);
+	free(server->fronts);
 	if (server->key != NULL)
 		OPENSSL_cleanse(server->key, strlen(server->key));
 	free(server->key);
@@ -910,22 +1033,11 @@ free_server(Server *server)
 	free(server);
 }
 
-/* Each loop keeps one processor busy at most, and Postgres needs as many for what the loops send. */
-static int
-loop_count(const Server *server, const Config *config)
-{
-	int processors = (int) sysconf(_SC_NPROCESSORS_ONLN);
-	int loops = config->http_threads > 0 ? config->http_threads : (processors + 1) / 2;
-
-	if (server->role == SERVER_HEALTH)
-		return 1;
-	return loops < config->connections ? loops : config->connections;
-}
-
 /* Starts one of the daemons, which share out the connections.  The library closes the socket that
  * it has, also if it does not start. */
 static struct MHD_Daemon *
-start_daemon(const Server *server, const Config *config, const Listener *listener, Loop *loop)
+start_daemon(const Server *server, const Config *config, const Listener *listener, int count,
+			 Front *front)
 {
 	unsigned flags = MHD_USE_ERROR_LOG | MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME |
 					 (server->tls ? MHD_USE_TLS : 0);
@@ -936,7 +1048,7 @@ start_daemon(const Server *server, const Config *config, const Listener *listene
 		 (void *) (uintptr_t) "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"},
 		{MHD_OPTION_END, 0, NULL},
 	};
-	int connections = (config->connections + server->loop_count - 1) / server->loop_count;
+	int connections = (config->connections + count - 1) / count;
 	int socket = dup(listener->socket);
 
 	/* without a socket the library would listen at one of its own */
@@ -953,38 +1065,40 @@ start_daemon(const Server *server, const Config *config, const Listener *listene
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t) CONNECTION_MEMORY,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned) connections,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned) ((config->idle_time + 999) / 1000),
-		MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, loop,
+		MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, front,
 		MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, NULL,
 		MHD_OPTION_NOTIFY_COMPLETED, end_exchange, NULL,
-		MHD_OPTION_NOTIFY_CONNECTION, note_connection, loop,
+		MHD_OPTION_NOTIFY_CONNECTION, note_connection, front,
 		MHD_OPTION_END);
 	/* clang-format on */
 }
 
+/* Starts one in each loop: in those of the pools, or in its own one. */
 static bool
-start_loop(Server *server, const Config *config, const Listener *listener, int i)
+start_fronts(Server *server, const Config *config, const Listener *listener)
 {
-	Loop *loop = loop_new(server);
-	struct MHD_Daemon *daemon;
+	int count = server->role == SERVER_HEALTH ? 1 : pools_count();
 
-	server->loops[i] = loop;
-	if (loop == NULL)
-		return false;
-	daemon = start_daemon(server, config, listener, loop);
-	return daemon != NULL && loop_start(loop, daemon);
-}
-
-static bool
-start_loops(Server *server, const Config *config, const Listener *listener)
-{
-	server->loop_count = loop_count(server, config);
-	server->loops = calloc((size_t) server->loop_count, sizeof(Loop *));
-	if (server->loops == NULL)
-		return false;
-	for (int i = 0; i < server->loop_count; i++)
+	if (server->role == SERVER_HEALTH)
 	{
-		if (!start_loop(server, config, listener, i))
+		server->own = loop_new(NULL);
+		if (server->own == NULL || !loop_start(server->own))
 			return false;
+	}
+	server->fronts = calloc((size_t) count, sizeof(Front));
+	if (server->fronts == NULL)
+		return false;
+	for (int i = 0; i < count; i++)
+	{
+		Front *front = &server->fronts[i];
+
+		front->server = server;
+		front->loop = server->own != NULL ? server->own : pools_loop(i);
+		front->daemon = start_daemon(server, config, listener, count, front);
+		if (front->daemon == NULL)
+			return false;
+		server->front_count++;
+		loop_call(front->loop, front_begin, front);
 	}
 	return true;
 }
@@ -998,15 +1112,20 @@ server_start(const Config *config, const Listener *listener, ServerRole role)
 {
 	Server *server = calloc(1, sizeof(*server));
 
-	if (server == NULL)
+	if (compressor == NULL)
+		compressor = helper_start();
+	if (server == NULL || compressor == NULL)
+	{
+		free(server);
 		return NULL;
+	}
 	server->role = role;
 	server->local = listener->local;
 	server->open = config->auth == AUTH_NONE && !listener->is_unix;
 	server->connections_per_address = config->connections_per_address;
 	if (load_tls(server, config))
 	{
-		if (start_loops(server, config, listener))
+		if (start_fronts(server, config, listener))
 			return server;
 		log_message(LEVEL_ERROR, "could not start to serve HTTP%s",
 					server->tls ? ": is the certificate that of the key?" : "");
@@ -1019,9 +1138,11 @@ server_start(const Config *config, const Listener *listener, ServerRole role)
 void
 server_drain(Server *server)
 {
+	if (server->draining)
+		return;
 	server->draining = true;
-	for (int i = 0; i < server->loop_count; i++)
-		loop_drain(server->loops[i]);
+	for (int i = 0; i < server->front_count; i++)
+		loop_call(server->fronts[i].loop, front_drain, &server->fronts[i]);
 }
 
 /* Returns whether nobody is connected any more. */

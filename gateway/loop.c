@@ -1,51 +1,53 @@
 /*
  * loop.c
- *	  A thread of HTTP, which waits for its clients and for their statements at once.
+ *	  A thread that waits for many files at once, and does what each of them has ready.
  *
- * The library has an epoll of its own for clients.  It is one of the files that the thread waits
- * for, beside those of the connections to Postgres that have its statements.
+ * Jobs are done behind what was ready, so that none of them ends what the round still has to tell.
  */
 #include "loop.h"
 
-#include <microhttpd.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "clock.h"
-
 #define MAX_EVENTS 64
 
-/* A loop looks so often for statements that take too long. */
-#define LOOK_MS 250
+/* A loop waits no longer for what it is not told. */
+#define MAX_PATIENCE_MS 1000
 
 struct Loop
 {
 	void *owner;
-	struct MHD_Daemon *daemon; /* whose clients it serves */
-	Waiter *waiter;
 	int epoll;
-	int wake; /* an eventfd: another thread wants something */
-	int64_t look; /* when to look for statements the next time */
+	int wake; /* an eventfd: there are jobs */
+	Watch woken;
+	Turn *turns;
+	bool stop;
+	bool started;
 	pthread_t thread;
 	pthread_mutex_t lock;
-	pthread_cond_t drained;
-	bool started;
-	bool drain;
-	bool is_drained;
-	bool stop;
+	pthread_cond_t called;
+	Job *first; /* jobs of other threads */
+	Job **last;
 };
 
-static bool
-loop_watch(Loop *loop, int file, void *what)
+/* A Call is a job whose caller waits for its end. */
+typedef struct Call
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.ptr = what};
+	Job job;
+	void (*run)(void *arg);
+	void *arg;
+	bool over;
+} Call;
 
-	return epoll_ctl(loop->epoll, EPOLL_CTL_ADD, file, &event) == 0;
+/* The jobs are looked at in each round anyway. */
+static void
+ignore_wake(Watch *watch)
+{
+	(void) watch;
 }
 
 /* Makes a loop that does nothing yet.  NULL without memory or files. */
@@ -57,13 +59,13 @@ loop_new(void *owner)
 	if (loop == NULL)
 		return NULL;
 	loop->owner = owner;
+	loop->last = &loop->first;
+	loop->woken.ready = ignore_wake;
 	pthread_mutex_init(&loop->lock, NULL);
-	pthread_cond_init(&loop->drained, NULL);
+	pthread_cond_init(&loop->called, NULL);
 	loop->epoll = epoll_create1(EPOLL_CLOEXEC);
 	loop->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	loop->waiter = waiter_new(loop->epoll);
-	if (loop->waiter != NULL && loop->epoll >= 0 && loop->wake >= 0 &&
-		loop_watch(loop, loop->wake, &loop->wake))
+	if (loop->epoll >= 0 && loop->wake >= 0 && loop_watch(loop, loop->wake, &loop->woken))
 		return loop;
 	loop_free(loop);
 	return NULL;
@@ -76,89 +78,139 @@ loop_owner(const Loop *loop)
 	return loop->owner;
 }
 
-/* Returns in whose name its requests are given to the pool. */
-Waiter *
-loop_waiter(Loop *loop)
+/* Have the watch told when the file can be read.  False if the system refuses. */
+bool
+loop_watch(Loop *loop, int file, Watch *watch)
 {
-	return loop->waiter;
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = watch};
+
+	return epoll_ctl(loop->epoll, EPOLL_CTL_ADD, file, &event) == 0;
 }
 
-/* Wakes the loop with the lock held, so that it is there until the call has ended. */
+/* Have the watch told, or not any more, when the file can be written, too. */
+void
+loop_watch_writes(Loop *loop, int file, Watch *watch, bool writes)
+{
+	struct epoll_event event = {.events = EPOLLIN | (writes ? EPOLLOUT : 0), .data.ptr = watch};
+
+	epoll_ctl(loop->epoll, EPOLL_CTL_MOD, file, &event);
+}
+
+/* Have nobody told of the file.  The round may tell once more. */
+void
+loop_unwatch(Loop *loop, int file)
+{
+	epoll_ctl(loop->epoll, EPOLL_CTL_DEL, file, NULL);
+}
+
+/* Adds a turn behind the others. */
+void
+loop_add_turn(Loop *loop, Turn *turn)
+{
+	Turn **link = &loop->turns;
+
+	while (*link != NULL)
+		link = &(*link)->next;
+	turn->next = NULL;
+	*link = turn;
+}
+
+/* Removes a turn, but not while one runs. */
+void
+loop_remove_turn(Loop *loop, Turn *turn)
+{
+	Turn **link = &loop->turns;
+
+	while (*link != turn)
+		link = &(*link)->next;
+	*link = turn->next;
+}
+
+/* Adds a job, with the lock held, so that the loop is there until the call has ended. */
 static void
-loop_wake(Loop *loop)
+add_job(Loop *loop, Job *job)
 {
 	uint64_t one = 1;
 
+	job->next = NULL;
+	*loop->last = job;
+	loop->last = &job->next;
 	/* it fails only where the loop has much to wake for already */
 	while (write(loop->wake, &one, sizeof(one)) < 0)
 		break;
 }
 
+/* Have the job's loop go on with it.  Any thread may say so. */
+void
+loop_post(Job *job)
+{
+	pthread_mutex_lock(&job->loop->lock);
+	add_job(job->loop, job);
+	pthread_mutex_unlock(&job->loop->lock);
+}
+
 static void
-take_wake(Loop *loop)
+answer_call(Job *job)
+{
+	Call *call = (Call *) job;
+	Loop *loop = job->loop;
+
+	call->run(call->arg);
+	pthread_mutex_lock(&loop->lock);
+	call->over = true;
+	pthread_cond_broadcast(&loop->called);
+	pthread_mutex_unlock(&loop->lock);
+}
+
+/* Have the loop's thread run a function, and wait until it has.  Another thread says so. */
+void
+loop_call(Loop *loop, void (*run)(void *arg), void *arg)
+{
+	Call call = {.job = {.loop = loop, .done = answer_call}, .run = run, .arg = arg};
+
+	pthread_mutex_lock(&loop->lock);
+	add_job(loop, &call.job);
+	while (!call.over)
+		pthread_cond_wait(&loop->called, &loop->lock);
+	pthread_mutex_unlock(&loop->lock);
+}
+
+static void
+do_jobs(Loop *loop)
 {
 	uint64_t count;
+	Job *job;
 
 	while (read(loop->wake, &count, sizeof(count)) < 0)
 		break;
-}
-
-/* Resumes a suspended connection, whose request has its answer.  Any thread may say so. */
-void
-loop_resume(Loop *loop, struct MHD_Connection *connection)
-{
-	if (pthread_equal(pthread_self(), loop->thread))
-	{
-		MHD_resume_connection(connection);
-		return;
-	}
 	pthread_mutex_lock(&loop->lock);
-	MHD_resume_connection(connection);
-	loop_wake(loop);
+	job = loop->first;
+	loop->first = NULL;
+	loop->last = &loop->first;
 	pthread_mutex_unlock(&loop->lock);
-}
-
-/* The library is called by the thread alone.  False: it shall end. */
-static bool
-obey(Loop *loop)
-{
-	bool stop;
-
-	pthread_mutex_lock(&loop->lock);
-	if (loop->drain && !loop->is_drained)
+	while (job != NULL)
 	{
-		int listener = MHD_quiesce_daemon(loop->daemon);
+		/* it may be nobody's when it is done */
+		Job *next = job->next;
 
-		if (listener >= 0)
-			close(listener);
-		loop->is_drained = true;
-		pthread_cond_signal(&loop->drained);
+		job->done(job);
+		job = next;
 	}
-	stop = loop->stop;
-	pthread_mutex_unlock(&loop->lock);
-	return !stop;
 }
 
-/* Returns the milliseconds until the library, or the loop, has something to do without an event. */
+/* Returns the milliseconds until a turn has to come. */
 static int
-patience(Loop *loop)
+loop_patience(Loop *loop)
 {
-	MHD_UNSIGNED_LONG_LONG timeout;
+	int patience = MAX_PATIENCE_MS;
 
-	if (MHD_get_timeout(loop->daemon, &timeout) == MHD_YES && timeout < LOOK_MS)
-		return (int) timeout;
-	return LOOK_MS;
-}
+	for (Turn *turn = loop->turns; turn != NULL && patience > 0; turn = turn->next)
+	{
+		int ms = turn->patience(turn);
 
-static void
-loop_look(Loop *loop)
-{
-	int64_t now = clock_now();
-
-	if (now < loop->look)
-		return;
-	loop->look = now + clock_of_ms(LOOK_MS);
-	waiter_look(loop->waiter, now);
+		patience = ms < patience ? ms : patience;
+	}
+	return patience;
 }
 
 static void *
@@ -166,83 +218,55 @@ loop_run(void *arg)
 {
 	Loop *loop = arg;
 	struct epoll_event events[MAX_EVENTS];
-	bool goes_on = true;
 
-	/* until it is known which thread this is */
-	pthread_mutex_lock(&loop->lock);
-	pthread_mutex_unlock(&loop->lock);
-	while (goes_on)
+	while (!loop->stop)
 	{
-		int n = epoll_wait(loop->epoll, events, MAX_EVENTS, patience(loop));
+		int n = epoll_wait(loop->epoll, events, MAX_EVENTS, loop_patience(loop));
+		bool jobs = false;
 
-		/* answers first: their connections take the requests that come next */
 		for (int i = 0; i < n; i++)
 		{
-			if (events[i].data.ptr == &loop->wake)
-			{
-				take_wake(loop);
-				goes_on = obey(loop);
-			}
-			else if (events[i].data.ptr != loop)
-				waiter_read(loop->waiter, events[i].data.ptr);
+			Watch *watch = events[i].data.ptr;
+
+			jobs |= watch == &loop->woken;
+			watch->ready(watch);
 		}
-		loop_look(loop);
-		MHD_run(loop->daemon);
+		if (jobs)
+			do_jobs(loop);
+		for (Turn *turn = loop->turns; turn != NULL; turn = turn->next)
+			turn->run(turn);
 	}
 	return NULL;
 }
 
-/* Serve the clients of a daemon, which is the loop's from now on.  False if the system refuses. */
+/* Start the thread.  False if the system refuses. */
 bool
-loop_start(Loop *loop, struct MHD_Daemon *daemon)
+loop_start(Loop *loop)
 {
-	const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
-
-	loop->daemon = daemon;
-	pthread_mutex_lock(&loop->lock);
-	loop->started = info != NULL && loop_watch(loop, info->epoll_fd, loop) &&
-					pthread_create(&loop->thread, NULL, loop_run, loop) == 0;
-	pthread_mutex_unlock(&loop->lock);
+	loop->started = pthread_create(&loop->thread, NULL, loop_run, loop) == 0;
 	return loop->started;
 }
 
-/* Take no more connections. */
-void
-loop_drain(Loop *loop)
-{
-	pthread_mutex_lock(&loop->lock);
-	loop->drain = true;
-	loop_wake(loop);
-	while (!loop->is_drained)
-		pthread_cond_wait(&loop->drained, &loop->lock);
-	pthread_mutex_unlock(&loop->lock);
-}
-
 static void
-loop_end(Loop *loop)
+stop_loop(void *arg)
 {
-	pthread_mutex_lock(&loop->lock);
-	loop->stop = true;
-	loop_wake(loop);
-	pthread_mutex_unlock(&loop->lock);
-	pthread_join(loop->thread, NULL);
+	((Loop *) arg)->stop = true;
 }
 
-/* End the thread, and the connections of its clients.  None of their requests runs. */
+/* End the thread, which has nothing to do any more. */
 void
 loop_free(Loop *loop)
 {
 	if (loop->started)
-		loop_end(loop);
-	if (loop->daemon != NULL)
-		MHD_stop_daemon(loop->daemon);
-	if (loop->waiter != NULL)
-		waiter_free(loop->waiter);
+	{
+		loop_call(loop, stop_loop, loop);
+		pthread_join(loop->thread, NULL);
+	}
 	if (loop->wake >= 0)
 		close(loop->wake);
 	if (loop->epoll >= 0)
 		close(loop->epoll);
-	pthread_cond_destroy(&loop->drained);
+	pthread_cond_destroy(&loop->called);
 	pthread_mutex_destroy(&loop->lock);
 	free(loop);
 }

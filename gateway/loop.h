@@ -1,28 +1,50 @@
 /*
  * loop.h
- *	  A thread of HTTP, which waits for its clients and for their statements at once.
+ *	  A thread that waits for many files at once, and does what each of them has ready.
  *
- * It reads requests, sends their statements, and answers those whose statement has come to its end:
- * none of that waits, so that one thread does for many clients and connections to Postgres.
+ * What belongs to a loop is touched by its thread alone, so that it needs no locks: other threads
+ * give it jobs.
  */
 #ifndef GATEWAY_LOOP_H
 #define GATEWAY_LOOP_H
 
 #include <stdbool.h>
 
-#include "pool.h"
-
-struct MHD_Connection;
-struct MHD_Daemon;
-
 typedef struct Loop Loop;
 
+/* A Watch is told that its file is ready, or was a moment ago. */
+typedef struct Watch
+{
+	void (*ready)(struct Watch *watch);
+} Watch;
+
+/* A Turn comes once a round, behind all that was ready. */
+typedef struct Turn
+{
+	struct Turn *next;
+	void (*run)(struct Turn *turn);
+	int (*patience)(struct Turn *turn); /* milliseconds until it has to come at the latest */
+} Turn;
+
+/* A Job is what a helper does, if it has work for one, and a loop goes on with then. */
+typedef struct Job
+{
+	struct Job *next;
+	Loop *loop;
+	void (*work)(struct Job *job);
+	void (*done)(struct Job *job);
+} Job;
+
 extern Loop *loop_new(void *owner);
-extern bool loop_start(Loop *loop, struct MHD_Daemon *daemon);
+extern bool loop_start(Loop *loop);
 extern void *loop_owner(const Loop *loop);
-extern Waiter *loop_waiter(Loop *loop);
-extern void loop_resume(Loop *loop, struct MHD_Connection *connection);
-extern void loop_drain(Loop *loop);
+extern bool loop_watch(Loop *loop, int file, Watch *watch);
+extern void loop_watch_writes(Loop *loop, int file, Watch *watch, bool writes);
+extern void loop_unwatch(Loop *loop, int file);
+extern void loop_add_turn(Loop *loop, Turn *turn);
+extern void loop_remove_turn(Loop *loop, Turn *turn);
+extern void loop_post(Job *job);
+extern void loop_call(Loop *loop, void (*run)(void *arg), void *arg);
 extern void loop_free(Loop *loop);
 
 #endif

@@ -12,7 +12,6 @@
 
 #include "connections.h"
 #include "late.h"
-#include "pool.h"
 
 #define MAX_OPERATIONS 128
 #define MAX_REASONS 32
@@ -43,9 +42,17 @@ typedef struct Totals
 static Totals totals[MAX_OPERATIONS]; /* the first: of requests that named no operation */
 static Histogram waited;
 static Counter repeated;
+static Counter unknown_outcomes;
 static Counter standby_reads[2]; /* the first: that the primary had to answer */
 static Counter throttled;
 static _Atomic int in_flight;
+
+/* These are the connections to a server, and the requests that wait for one. */
+static struct
+{
+	_Atomic int in[POOL_STATES];
+	_Atomic int waiting;
+} servers[2]; /* the primary, and a standby */
 
 /* Reasons are constant texts; one that is set stays. */
 static struct
@@ -116,6 +123,27 @@ void
 metrics_repeated(void)
 {
 	metrics_add(&repeated, 1);
+}
+
+/* Counts a request that was answered as failed, but may have been carried out. */
+void
+metrics_unknown_outcome(void)
+{
+	metrics_add(&unknown_outcomes, 1);
+}
+
+/* Notes that more or fewer connections to a server are in a state. */
+void
+metrics_pool(bool standby, PoolState state, int change)
+{
+	atomic_fetch_add_explicit(&servers[standby].in[state], change, memory_order_relaxed);
+}
+
+/* Notes that more or fewer requests wait for one of them. */
+void
+metrics_pool_waiting(bool standby, int change)
+{
+	atomic_fetch_add_explicit(&servers[standby].waiting, change, memory_order_relaxed);
 }
 
 /* Counts a read that went to the standby, which has answered it, or has not. */
@@ -271,30 +299,38 @@ write_auth_failures(Text *text)
 	}
 }
 
+static bool
+has_pool(bool standby)
+{
+	return servers[standby].in[POOL_DOWN] + servers[standby].in[POOL_IDLE] +
+			   servers[standby].in[POOL_BUSY] >
+		   0;
+}
+
 /* The name is that of the pool. */
 static void
-write_pool_state(Text *text, const char *name, const char *server, Pool *pool)
+write_pool_state(Text *text, const char *name, const char *server, bool standby)
 {
-	PoolState state = pool_state(pool);
+	static const char *const labels[POOL_STATES] = {
+		[POOL_DOWN] = "down", [POOL_IDLE] = "idle", [POOL_BUSY] = "busy"};
 	char family[64];
 	char help[64];
 
 	snprintf(family, sizeof(family), "dynamo_%s_connections", name);
 	snprintf(help, sizeof(help), "Connections to %s.", server);
 	write_family(text, family, "gauge", help);
-	write_line(text, "%s{state=\"idle\"} %d", family, state.idle);
-	write_line(text, "%s{state=\"busy\"} %d", family, state.busy);
-	write_line(text, "%s{state=\"down\"} %d", family, state.down);
+	for (PoolState state = 0; state < POOL_STATES; state++)
+		write_line(text, "%s{state=\"%s\"} %d", family, labels[state], servers[standby].in[state]);
 	snprintf(family, sizeof(family), "dynamo_%s_waiting", name);
 	snprintf(help, sizeof(help), "Requests that wait for a connection to %s.", server);
 	write_family(text, family, "gauge", help);
-	write_line(text, "%s %d", family, state.waiting);
+	write_line(text, "%s %d", family, servers[standby].waiting);
 }
 
 static void
 write_standby(Text *text)
 {
-	write_pool_state(text, "read_pool", "the standby", pool_standby());
+	write_pool_state(text, "read_pool", "the standby", true);
 	write_family(text, "dynamo_standby_reads_total", "counter", "Reads that went to the standby.");
 	write_line(text, "dynamo_standby_reads_total{answered_by=\"standby\"} %" PRIu64,
 			   metrics_get(&standby_reads[true]));
@@ -305,8 +341,8 @@ write_standby(Text *text)
 static void
 write_pool(Text *text)
 {
-	write_pool_state(text, "pool", "Postgres", pool_primary());
-	if (pool_is_started(pool_standby()))
+	write_pool_state(text, "pool", "Postgres", false);
+	if (has_pool(true))
 		write_standby(text);
 	write_family(text, "dynamo_late_sessions", "gauge",
 				 "Sessions of Postgres that go on though nobody waits for them.");
@@ -352,6 +388,9 @@ metrics_write(Text *text)
 	write_family(text, "dynamo_inflight", "gauge", "Requests that are running.");
 	write_line(text, "dynamo_inflight %d", atomic_load(&in_flight));
 	write_connections(text);
+	write_family(text, "dynamo_unknown_outcomes_total", "counter",
+				 "Requests that were answered as failed but may have been carried out.");
+	write_line(text, "dynamo_unknown_outcomes_total %" PRIu64, metrics_get(&unknown_outcomes));
 	write_family(text, "dynamo_sql_retries_total", "counter", "Statements that were sent again.");
 	write_line(text, "dynamo_sql_retries_total %" PRIu64, metrics_get(&repeated));
 }

@@ -150,6 +150,20 @@ operation_is_local(const Operation *operation)
 	return strcmp(operation->name, "DescribeEndpoints") == 0;
 }
 
+/* Returns whether it takes a moment, as far as one can tell: it is about one item, or one collection. */
+bool
+operation_is_short(const Operation *operation)
+{
+	static const char *const names[] = {"GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"};
+
+	for (size_t i = 0; i < LENGTH(names); i++)
+	{
+		if (strcmp(operation->name, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Returns whether the answer has no body, not even an empty object, where nothing went wrong. */
 bool
 operation_is_silent(const Operation *operation)

@@ -13,6 +13,7 @@
 
 #define CONFLICT_MESSAGE "Transaction is ongoing for the item"
 #define INTERNAL_MESSAGE "Internal server error"
+#define UNKNOWN_MESSAGE "Internal server error: the request may have been carried out"
 
 /* So many bytes are told of an error.  Its data are at most the 100 items of a transaction. */
 #define MAX_MESSAGE 65536
@@ -111,7 +112,8 @@ outcome_failure(Request *request, const Remedy *remedy, const PGresult *result)
 	else if (remedy->error == ERROR_TRANSACTION_CONFLICT)
 		answer_error(&request->answer, remedy->error, CONFLICT_MESSAGE, NULL);
 	else if (remedy->error == ERROR_INTERNAL)
-		answer_error(&request->answer, remedy->error, INTERNAL_MESSAGE, NULL);
+		answer_error(&request->answer, remedy->error,
+					 remedy->unknown ? UNKNOWN_MESSAGE : INTERNAL_MESSAGE, NULL);
 	else
 		answer_error(&request->answer, remedy->error, NULL, NULL);
 }

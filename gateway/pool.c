@@ -1,305 +1,181 @@
 /*
  * pool.c
- *	  Threads with a connection to Postgres each, and the queue of requests that they serve.
+ *	  The loops that serve clients, each with its connections to Postgres, and what waits for them.
  *
- * The first request in the queue is the one that waits longest, also one that was put back, since
- * it keeps the moment from which it waits.
- *
- * There are two pools: of the primary, and of a standby, if there is one to read from.  A standby
- * gives answers, and nothing else: a request that it cannot answer, for whatever reason, is the
- * primary's, at once.
+ * All of a loop's is done by its own thread.  Each loop has two pools: of the primary, and of a
+ * standby, if there is one to read from.  A standby gives answers, and nothing else: a request that
+ * it cannot answer, for whatever reason, is the primary's, at once.
  */
 #include "pool.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <time.h>
+#include <unistd.h>
 
 #include "clock.h"
-#include "config.h"
-#include "late.h"
 #include "log.h"
 #include "metrics.h"
 #include "outcome.h"
-#include "statement.h"
+#include "session.h"
 
 /* A statement is sent again so often, with these pauses, in milliseconds. */
 #define MAX_REPEATS 3
 #define MIN_PAUSE 5
 #define MAX_PAUSE 50
-#define MIN_BACK_OFF 50
-#define MAX_BACK_OFF 5000
 
-/* A waiter does not write more at once: its other clients would wait meanwhile. */
-#define MAX_SIZE_AT_ONCE 65536
+/* So many requests are under way on one connection.  More would not be faster: the server has enough
+ * to do by then. */
+#define MAX_DEPTH 8
 
-/* A waiter looks so far for a connection that it watches already, or for a request of its own, and
- * a request may be passed over for so long for that, in microseconds. */
-#define MAX_SEARCH 16
-#define MAX_PASSED_OVER 2000
+/* Nothing is sent behind a statement that takes longer, in milliseconds: it may wait for a lock. */
+#define MAX_SHORT_MS 5
 
-struct Waiter
+/* What has had its time is looked for so often, in milliseconds. */
+#define LOOK_MS 50
+
+/* A loop has at least so many connections, so that one that waits for a lock leaves others. */
+#define MIN_SESSIONS 4
+
+/* A Tenant is an access key with requests that wait, or are under way. */
+typedef struct Tenant
 {
-	int epoll;
-};
+	struct Tenant *next; /* of all */
+	struct Tenant *next_waiting;
+	Request *first; /* those that wait, the one that waits longest first */
+	Request **last;
+	int sessions; /* that it has */
+	char key_id[KEY_ID_SIZE]; /* empty: requests need no signature */
+} Tenant;
 
-/*
- * A Worker is a thread.  Its connection is that of whoever has the worker: the thread itself, or
- * the waiter that has borrowed it.  A waiter goes on watching the connection until another one or
- * the thread has it: from then on it keeps away, whatever its epoll has told before.
- */
-typedef struct Worker
+typedef struct Pool
 {
-	Pool *pool;
-	struct Worker *next; /* among those that are idle */
-	pthread_t thread;
-	pthread_cond_t wake; /* it was given a request, or the pool stops */
-	Request *request; /* that it was given */
-	Waiter *waiter; /* who watches the connection; or NULL */
-	bool borrowed; /* by the waiter */
-	Request *running; /* while it is borrowed */
-	bool recalled; /* it is not to wait any longer: its connection is old, or the pool stops */
-	PGconn *connection;
-	unsigned generation;
-	bool in_recovery; /* the server, when it was connected to */
-	bool prepared; /* the connection has the statement under its name */
-	Outcome outcome; /* of its statement */
-	int64_t until; /* when nobody waits for it any longer */
-	bool begun; /* the statement was sent by a waiter */
+	SessionOwner owner; /* the first member */
+	struct Pool *fallback; /* answers what this one cannot; NULL: then the client is told so */
+	Tenant *tenants;
+	Tenant *first; /* those with requests that wait, in the order of their turns */
+	Tenant **last;
+	Request *paused; /* that are sent again in a while */
+	int waiting; /* tenants */
+	int sessions_in[SESSION_STATES];
+	int spread; /* a tenant has so many connections before its requests share them */
+	int size;
+	Session *sessions;
+} Pool;
+
+/* Pools are those of one loop. */
+typedef struct Pools
+{
+	Loop *loop;
+	Turn turn;
 	unsigned seed;
-} Worker;
+	Pool primary;
+	Pool standby;
+} Pools;
 
-struct Pool
-{
-	const char *server; /* for the log */
-	Pool *fallback; /* answers what this one cannot; NULL: then the client is told so */
-	pthread_mutex_t lock;
-	pthread_cond_t stop; /* the pool stops */
-	Worker *idle; /* threads that have a connection and nothing to do; then no request waits */
-	Request *first;
-	Request **last; /* where the next one is linked */
-	PoolState state;
-	unsigned generation; /* connections of an earlier one are not used again */
-	bool stopping;
-	bool unreachable; /* the last attempt to connect failed, of this generation */
-	_Atomic int size;
-	Worker *workers;
-};
-
-static Pool primary = {
-	.server = "Postgres",
-	.lock = PTHREAD_MUTEX_INITIALIZER,
-	.stop = PTHREAD_COND_INITIALIZER,
-	.last = &primary.first,
-};
-
-static Pool standby = {
-	.server = "the standby",
-	.fallback = &primary,
-	.lock = PTHREAD_MUTEX_INITIALIZER,
-	.stop = PTHREAD_COND_INITIALIZER,
-	.last = &standby.first,
-};
-
-/*
- * This is the cluster and database of the primary.  Roles are told to the standby by their OIDs,
- * which would be other roles in another cluster.
- */
 static struct
 {
-	pthread_mutex_t lock;
-	bool asked; /* since its connection string is as it is now */
-	char text[IDENTITY_SIZE]; /* empty: it did not tell */
-} identity = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	int count;
+	Pools *of; /* of each loop */
+} pools;
 
-/* Returns the pool of the primary, which can do everything. */
-Pool *
-pool_primary(void)
-{
-	return &primary;
-}
-
-/* Returns the pool of the standby; there is none before it is started. */
-Pool *
-pool_standby(void)
-{
-	return &standby;
-}
-
-static void
-pool_append(Pool *pool, Request *request)
-{
-	request->next = NULL;
-	*pool->last = request;
-	pool->last = &request->next;
-	pool->state.waiting++;
-}
-
-static void
-prepend(Pool *pool, Request *request)
-{
-	request->next = pool->first;
-	if (pool->first == NULL)
-		pool->last = &request->next;
-	pool->first = request;
-	pool->state.waiting++;
-}
-
-static Request *
-take_first(Pool *pool)
-{
-	Request *request = pool->first;
-
-	pool->first = request->next;
-	if (pool->first == NULL)
-		pool->last = &pool->first;
-	pool->state.waiting--;
-	return request;
-}
-
-/* Moves a thread to another state, with the lock held. */
-static void
-pool_move(int *from, int *to)
-{
-	(*from)--;
-	(*to)++;
-}
-
-/*
- * Takes, with the lock held, a thread out of those that are idle, if there is one whose connection
- * the waiter watches.  Otherwise it is the one that was at work last, or NULL if none is idle.
- */
-static Worker *
-take_idle(Pool *pool, const Waiter *waiter)
-{
-	Worker **link = &pool->idle;
-	Worker *worker;
-
-	for (int i = 0; i < MAX_SEARCH && *link != NULL && (*link)->waiter != waiter; i++)
-		link = &(*link)->next;
-	if (*link == NULL || (*link)->waiter != waiter)
-		link = &pool->idle;
-	worker = *link;
-	if (worker == NULL)
-		return NULL;
-	*link = worker->next;
-	pool_move(&pool->state.idle, &pool->state.busy);
-	return worker;
-}
-
-/* Lets nobody watch the connection any longer, with the lock held. */
-static void
-unwatch(Worker *worker)
-{
-	if (worker->waiter != NULL)
-		epoll_ctl(worker->waiter->epoll, EPOLL_CTL_DEL, PQsocket(worker->connection), NULL);
-	worker->waiter = NULL;
-}
-
-/* Lends the waiter the connection of a thread that was idle, with the lock held. */
-static void
-borrow(Worker *worker, const Waiter *waiter)
-{
-	if (worker->waiter != waiter)
-		unwatch(worker);
-	worker->borrowed = true;
-}
-
-/* Lets the waiter watch the connection, with the lock held.  False if the system refuses. */
 static bool
-pool_watch(Worker *worker, Waiter *waiter)
+is_standby(const Pool *pool)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.ptr = worker};
-
-	unwatch(worker);
-	if (epoll_ctl(waiter->epoll, EPOLL_CTL_ADD, PQsocket(worker->connection), &event) == 0)
-		worker->waiter = waiter;
-	return worker->waiter != NULL;
+	return pool->fallback != NULL;
 }
 
-/* Gives the worker a request, with the lock held. */
-static void
-pool_give(Worker *worker, Request *request)
-{
-	unwatch(worker);
-	worker->request = request;
-	pthread_cond_signal(&worker->wake);
-}
-
-/* Gives the request to a thread that is idle, or lets it wait for one, with the lock held. */
-static void
-enqueue(Pool *pool, Request *request, bool first)
-{
-	Worker *worker = pool->stopping ? NULL : take_idle(pool, NULL);
-
-	if (worker != NULL)
-		pool_give(worker, request);
-	else if (first)
-		prepend(pool, request);
-	else
-		pool_append(pool, request);
-}
-
-/* Lets a thread that was busy do what waits, or be idle, with the lock held. */
-static void
-make_idle(Worker *worker)
-{
-	Pool *pool = worker->pool;
-
-	if (pool->first != NULL)
-	{
-		pool_give(worker, take_first(pool));
-		return;
-	}
-	pool_move(&pool->state.busy, &pool->state.idle);
-	worker->next = pool->idle;
-	pool->idle = worker;
-}
-
-/* Returns, with the lock held, whether one of the threads has a connection. */
 static bool
 is_connected(const Pool *pool)
 {
-	return pool->state.idle + pool->state.busy > 0;
+	return pool->sessions_in[SESSION_IDLE] + pool->sessions_in[SESSION_BUSY] > 0;
 }
 
-/* Returns the pool for a request that a standby may answer. */
-Pool *
-pool_for_reads(void)
+/* Returns the tenant that has the request, or a new one; NULL without memory. */
+static Tenant *
+find_tenant(Pool *pool, const char *key_id)
 {
-	bool connected;
+	Tenant *tenant = pool->tenants;
 
-	pthread_mutex_lock(&standby.lock);
-	connected = is_connected(&standby);
-	pthread_mutex_unlock(&standby.lock);
-	return connected ? &standby : &primary;
+	while (tenant != NULL && strcmp(tenant->key_id, key_id) != 0)
+		tenant = tenant->next;
+	if (tenant != NULL)
+		return tenant;
+	tenant = calloc(1, sizeof(*tenant));
+	if (tenant == NULL)
+		return NULL;
+	strcpy(tenant->key_id, key_id);
+	tenant->last = &tenant->first;
+	tenant->next = pool->tenants;
+	pool->tenants = tenant;
+	return tenant;
 }
 
-/* Have another pool answer. */
+/* Forgets a tenant that has nothing any more. */
 static void
-pass_on(const Pool *pool, Request *request)
+leave_tenant(Pool *pool, Tenant *tenant)
+{
+	Tenant **link = &pool->tenants;
+
+	if (tenant->first != NULL || tenant->sessions > 0)
+		return;
+	while (*link != tenant)
+		link = &(*link)->next;
+	*link = tenant->next;
+	free(tenant);
+}
+
+/* Has the tenant's next request sent when it is its turn. */
+static void
+append_tenant(Pool *pool, Tenant *tenant)
+{
+	tenant->next_waiting = NULL;
+	*pool->last = tenant;
+	pool->last = &tenant->next_waiting;
+	pool->waiting++;
+}
+
+/* Removes a tenant from those that wait, by what points to it. */
+static Tenant *
+take_tenant(Pool *pool, Tenant **link)
+{
+	Tenant *tenant = *link;
+
+	*link = tenant->next_waiting;
+	if (*link == NULL)
+		pool->last = link;
+	pool->waiting--;
+	return tenant;
+}
+
+/* Removes the first request of a tenant, which stays until leave_tenant(). */
+static Request *
+take_request(const Pool *pool, Tenant *tenant)
+{
+	Request *request = tenant->first;
+
+	tenant->first = request->next;
+	if (tenant->first == NULL)
+		tenant->last = &tenant->first;
+	metrics_pool_waiting(is_standby(pool), -1);
+	return request;
+}
+
+static void pool_submit(Pool *pool, Request *request);
+
+/* Have the primary answer. */
+static void
+pass_on(Pool *pool, Request *request)
 {
 	metrics_standby_read(false);
 	request->attempts = 0;
 	pool_submit(pool->fallback, request);
 }
 
-/* Returns, with the lock held, whether there is, or will be, somebody to answer. */
-static bool
-takes_requests(const Pool *pool)
-{
-	return !pool->stopping && (pool->fallback == NULL || is_connected(pool));
-}
-
 /* Let go of a request that is not sent in time, or not any more. */
 static void
-pool_refuse(const Pool *pool, Request *request)
+pool_refuse(Pool *pool, Request *request)
 {
-	if (pool->fallback != NULL)
+	if (is_standby(pool))
 	{
 		pass_on(pool, request);
 		return;
@@ -309,387 +185,162 @@ pool_refuse(const Pool *pool, Request *request)
 	request->done(request);
 }
 
-/*
- * Give the request to a thread.  When it has an answer, or has waited too long, it is done().  It may
- * be so before this returns.
- */
-void
-pool_submit(Pool *pool, Request *request)
+/* Lets the request wait behind the others of its key. */
+static void
+pool_append(Pool *pool, Request *request)
 {
-	bool refused;
+	Tenant *tenant = find_tenant(pool, request->caller.key_id);
 
 	request->queued = clock_now();
-	pthread_mutex_lock(&pool->lock);
-	refused = !takes_requests(pool);
-	if (!refused)
-		enqueue(pool, request, false);
-	pthread_mutex_unlock(&pool->lock);
-	if (refused)
-		pool_refuse(pool, request);
-}
-
-/* Takes a request that waits, if its time is over, or if it waits for nothing. */
-static Request *
-take_expired(Pool *pool, int64_t limit)
-{
-	Request *request = NULL;
-
-	pthread_mutex_lock(&pool->lock);
-	if (pool->first != NULL &&
-		(pool->first->queued < limit || (pool->fallback != NULL && !is_connected(pool))))
-		request = take_first(pool);
-	pthread_mutex_unlock(&pool->lock);
-	return request;
-}
-
-/* Refuse the requests that have waited too long.  Called often. */
-void
-pool_expire(Pool *pool)
-{
-	int64_t limit = clock_now() - clock_of_ms(config_now()->queue_time);
-	Request *request;
-
-	while ((request = take_expired(pool, limit)) != NULL)
-		pool_refuse(pool, request);
-}
-
-static void
-forget_identity(void)
-{
-	pthread_mutex_lock(&identity.lock);
-	identity.asked = false;
-	*identity.text = '\0';
-	pthread_mutex_unlock(&identity.lock);
-}
-
-/* Have all threads connect anew, before they serve another request. */
-void
-pool_reconnect(Pool *pool)
-{
-	Worker *worker;
-
-	if (pool == &primary)
-		forget_identity();
-	pthread_mutex_lock(&pool->lock);
-	pool->generation++;
-	pool->unreachable = false;
-	while ((worker = take_idle(pool, NULL)) != NULL)
+	if (tenant == NULL)
 	{
-		worker->recalled = true;
-		pthread_cond_signal(&worker->wake);
+		pool_refuse(pool, request);
+		return;
 	}
-	pthread_mutex_unlock(&pool->lock);
+	if (tenant->first == NULL)
+		append_tenant(pool, tenant);
+	request->tenant = tenant;
+	request->next = NULL;
+	*tenant->last = request;
+	tenant->last = &request->next;
+	metrics_pool_waiting(is_standby(pool), 1);
 }
 
-/* Returns what the threads do now. */
-PoolState
-pool_state(Pool *pool)
+/* Returns whether the request may share a connection: it takes a moment, as far as one can tell. */
+static bool
+is_short(const Request *request)
 {
-	PoolState state;
-
-	pthread_mutex_lock(&pool->lock);
-	state = pool->state;
-	pthread_mutex_unlock(&pool->lock);
-	return state;
+	return request->operation != NULL && operation_is_short(request->operation) &&
+		   request->attempts == 0;
 }
 
-/* Returns whether it has threads. */
-bool
-pool_is_started(const Pool *pool)
+/* Returns whether more may be sent behind what the session has under way. */
+static bool
+may_share(const Session *session, const Tenant *tenant, int64_t now)
 {
-	return pool->size > 0;
+	return session->state == SESSION_BUSY && session->shared && session->tenant == tenant &&
+		   session->depth < MAX_DEPTH && !session->retires && !session->broken &&
+		   now - session->began < clock_of_ms(MAX_SHORT_MS);
 }
 
-/* Returns the next request, for which a thread waits that is idle or has lent its connection; NULL
- * if it should look after its connection. */
-static Request *
-pool_await(Worker *worker)
+/* Returns how many connections one tenant may have. */
+static int
+share_of(const Pool *pool, const Tenant *tenant)
 {
-	Pool *pool = worker->pool;
-	Request *request;
-
-	pthread_mutex_lock(&pool->lock);
-	while (worker->request == NULL && !worker->recalled)
-		pthread_cond_wait(&worker->wake, &pool->lock);
-	request = worker->request;
-	worker->request = NULL;
-	pthread_mutex_unlock(&pool->lock);
-	return request;
-}
-
-/* Frees, with the lock held, the connection, which does no more for the request that it had.  It is
- * idle, has the next one, or is the thread's, if it is of no use any longer. */
-static void
-set_free(Worker *worker)
-{
-	Pool *pool = worker->pool;
-
-	worker->recalled = pool->stopping || worker->generation != pool->generation;
-	if (worker->recalled)
-		pthread_cond_signal(&worker->wake);
-	else
-		make_idle(worker);
-}
-
-static Request *
-pool_take(Worker *worker)
-{
-	pthread_mutex_lock(&worker->pool->lock);
-	set_free(worker);
-	pthread_mutex_unlock(&worker->pool->lock);
-	return pool_await(worker);
+	return *tenant->key_id == '\0' ? pool->size : (pool->size + 1) / 2;
 }
 
 /*
- * Another thread may have a connection; if none has, the request waits until its time is over.  A
- * statement that failed waits anew.
+ * Returns the session for the tenant's next request; NULL: it has to wait.  A short one goes behind
+ * others, if the tenant has some connections already: to wake a backend costs more than the statement.
  */
-static void
-put_back(Pool *pool, Request *request, bool anew)
+static Session *
+find_session(Pool *pool, const Tenant *tenant)
 {
-	if (pool->fallback != NULL)
+	bool shared = is_short(tenant->first);
+	bool more = pool->sessions_in[SESSION_IDLE] > 0 && tenant->sessions < share_of(pool, tenant);
+	int64_t now;
+	Session *found = NULL;
+	Session *idle = NULL;
+
+	if (!more && !shared)
+		return NULL;
+	now = clock_now();
+	for (int i = 0; i < pool->size; i++)
 	{
-		pass_on(pool, request);
+		Session *session = &pool->sessions[i];
+
+		if (more && idle == NULL && session->state == SESSION_IDLE && session_is_usable(session))
+			idle = session;
+		else if (shared && may_share(session, tenant, now) &&
+				 (found == NULL || session->depth < found->depth))
+			found = session;
+	}
+	return found == NULL || (idle != NULL && tenant->sessions < pool->spread) ? idle : found;
+}
+
+/* Send the tenant's next request. */
+static void
+pool_send(Pool *pool, Tenant *tenant, Session *session)
+{
+	Request *request = take_request(pool, tenant);
+	int64_t time = clock_of_ms(config_now()->request_time);
+	int64_t now = clock_now();
+
+	if (request->attempts == 0)
+		metrics_waited(now - request->queued);
+	session->tenant = tenant;
+	/* the primary may have to answer after a standby */
+	session_send(session, request, is_short(request), now + (is_standby(pool) ? time / 2 : time));
+}
+
+/* Send what waits, a request of each tenant by turns, until none can be sent. */
+static void
+pool_dispatch(Pool *pool)
+{
+	int stuck = 0;
+
+	while (stuck < pool->waiting)
+	{
+		Tenant *tenant = take_tenant(pool, &pool->first);
+		Session *session = find_session(pool, tenant);
+
+		if (session == NULL)
+			stuck++;
+		else
+		{
+			pool_send(pool, tenant, session);
+			stuck = 0;
+		}
+		if (tenant->first != NULL)
+			append_tenant(pool, tenant);
+	}
+}
+
+/* Have the request's statement sent.  When it has an answer, or has waited too long, it is done(). */
+static void
+pool_submit(Pool *pool, Request *request)
+{
+	if (is_standby(pool) && !is_connected(pool))
+	{
+		pool_refuse(pool, request);
 		return;
 	}
-	pthread_mutex_lock(&pool->lock);
-	if (anew)
-		request->queued = clock_now();
-	enqueue(pool, request, !anew);
-	pthread_mutex_unlock(&pool->lock);
+	pool_append(pool, request);
+	pool_dispatch(pool);
 }
 
-/* Wait, unless the pool stops. */
+/* Have a statement that failed sent again, at once or in a while. */
 static void
-pause_for(Pool *pool, int64_t ms)
+pool_repeat(Pool *pool, Request *request, bool pause)
 {
-	struct timespec until;
+	const Pools *all = loop_owner(pool->owner.loop);
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += ms / 1000;
-	until.tv_nsec += ms % 1000 * 1000000;
-	if (until.tv_nsec >= 1000000000)
+	metrics_repeated();
+	if (!pause)
 	{
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
+		pool_append(pool, request);
+		return;
 	}
-	pthread_mutex_lock(&pool->lock);
-	while (!pool->stopping && pthread_cond_timedwait(&pool->stop, &pool->lock, &until) == 0)
-		;
-	pthread_mutex_unlock(&pool->lock);
-}
-
-/* Say once that the server cannot be reached, and why, and once that it can.  An attempt that began
- * before the settings changed says nothing of the server that they name now. */
-static void
-pool_report(const Worker *worker, const char *problem)
-{
-	Pool *pool = worker->pool;
-	bool changed;
-
-	pthread_mutex_lock(&pool->lock);
-	changed = worker->generation == pool->generation && pool->unreachable != (problem != NULL);
-	if (changed)
-		pool->unreachable = problem != NULL;
-	pthread_mutex_unlock(&pool->lock);
-	if (changed && problem != NULL)
-		log_message(LEVEL_WARNING, "could not connect to %s: %s", pool->server, problem);
-	else if (changed)
-		log_message(LEVEL_INFO, "connected to %s", pool->server);
-}
-
-/* This is the primary, as far as it has told: a standby of another cluster is not used any more. */
-static void
-set_identity(const char *text)
-{
-	bool changed;
-
-	pthread_mutex_lock(&identity.lock);
-	changed = identity.asked && *text != '\0' && strcmp(identity.text, text) != 0;
-	if (!identity.asked || changed)
-		strcpy(identity.text, text);
-	identity.asked = true;
-	pthread_mutex_unlock(&identity.lock);
-	if (changed)
-		pool_reconnect(&standby);
-}
-
-/* Returns what is wrong with a standby; NULL: nothing is. */
-static const char *
-check_identity(const char *text)
-{
-	const char *problem = NULL;
-
-	pthread_mutex_lock(&identity.lock);
-	if (*identity.text == '\0')
-		problem = "the primary does not tell which cluster it is";
-	else if (strcmp(identity.text, text) != 0)
-		problem = "it is not the same database, or not a standby of the same cluster";
-	pthread_mutex_unlock(&identity.lock);
-	return problem;
-}
-
-static bool
-is_identity_asked(void)
-{
-	bool asked;
-
-	pthread_mutex_lock(&identity.lock);
-	asked = identity.asked;
-	pthread_mutex_unlock(&identity.lock);
-	return asked;
-}
-
-/* The connection goes on without a prepared statement, and so do others when they find out. */
-static void
-forget_prepared(Worker *worker)
-{
-	static atomic_flag told = ATOMIC_FLAG_INIT;
-
-	worker->prepared = false;
-	if (!atomic_flag_test_and_set(&told))
-		log_message(LEVEL_WARNING, "a pooler in front of Postgres loses prepared statements: the "
-								   "statement is sent with each request (see \"prepared\")");
-}
-
-/* Returns whether it is the right server, and can be used; what is wrong is to be freed. */
-static bool
-set_up(Worker *worker, const Config *config, char **problem)
-{
-	char text[IDENTITY_SIZE];
-	const char *wrong = NULL;
-
-	/* nobody asks if there is one server only */
-	if (*config->read_database != '\0')
-	{
-		statement_identity(worker->connection, text);
-		if (worker->pool == &primary)
-			set_identity(text);
-		else
-			wrong = check_identity(text);
-	}
-	if (wrong != NULL)
-		*problem = strdup(wrong);
-	worker->in_recovery = statement_in_recovery(worker->connection);
-	worker->prepared = false;
-	if (wrong != NULL || !config->prepared)
-		return wrong == NULL;
-	if (!statement_prepare(worker->connection, &worker->prepared, problem))
-		return false;
-	if (!worker->prepared)
-		forget_prepared(worker);
-	return true;
-}
-
-/* Have another connection instead of this one, which is returned. */
-static PGconn *
-take_connection(Worker *worker)
-{
-	PGconn *connection = worker->connection;
-
-	pthread_mutex_lock(&worker->pool->lock);
-	unwatch(worker);
-	pthread_mutex_unlock(&worker->pool->lock);
-	worker->connection = NULL;
-	return connection;
-}
-
-static void
-pool_disconnect(Worker *worker)
-{
-	PQfinish(take_connection(worker));
-}
-
-/* Connect to the server, by the settings as they are now. */
-static bool
-try_connect(Worker *worker)
-{
-	Pool *pool = worker->pool;
-	const Config *config = config_now();
-	const char *database = pool == &primary ? config->database : config->read_database;
-	char *problem;
-
-	if (pool == &standby && (*database == '\0' || !is_identity_asked()))
-		return false;
-	if (late_count() > pool->size)
-	{
-		pool_report(worker, "as many sessions go on though their requests have had their time");
-		return false;
-	}
-	worker->connection = statement_connect(database, &problem);
-	if (worker->connection != NULL && !set_up(worker, config, &problem))
-		pool_disconnect(worker);
-	pool_report(worker, worker->connection != NULL || problem != NULL ? problem : "out of memory");
-	free(problem);
-	return worker->connection != NULL;
-}
-
-/* Returns whether the pool does not stop, and which connections are of use. */
-static bool
-goes_on(Pool *pool, unsigned *generation)
-{
-	bool on;
-
-	pthread_mutex_lock(&pool->lock);
-	on = !pool->stopping;
-	*generation = pool->generation;
-	pthread_mutex_unlock(&pool->lock);
-	return on;
-}
-
-static void
-count_down(Pool *pool, bool down)
-{
-	pthread_mutex_lock(&pool->lock);
-	if (down)
-		pool_move(&pool->state.busy, &pool->state.down);
-	else
-		pool_move(&pool->state.down, &pool->state.busy);
-	pthread_mutex_unlock(&pool->lock);
-	/* if it was the last one, nobody waits for it */
-	if (down && pool->fallback != NULL)
-		pool_expire(pool);
-}
-
-/* Have a connection.  False if the pool stops before there is one. */
-static bool
-connect_worker(Worker *worker)
-{
-	Pool *pool = worker->pool;
-	int64_t back_off = MIN_BACK_OFF;
-	unsigned generation;
-	bool on = goes_on(pool, &generation);
-
-	if (worker->connection != NULL && worker->generation == generation)
-		return on;
-	pool_disconnect(worker);
-	count_down(pool, true);
-	while (on)
-	{
-		worker->generation = generation;
-		if (try_connect(worker))
-			break;
-		pause_for(pool, back_off / 2 + rand_r(&worker->seed) % back_off / 2);
-		back_off = back_off * 2 > MAX_BACK_OFF ? MAX_BACK_OFF : back_off * 2;
-		on = goes_on(pool, &generation);
-	}
-	count_down(pool, false);
-	return on;
+	request->until = clock_now() + clock_of_ms(MIN_PAUSE + rand_r((unsigned *) &all->seed) %
+															   (MAX_PAUSE - MIN_PAUSE));
+	request->next = pool->paused;
+	pool->paused = request;
 }
 
 /* Logs what the client is not told. */
 static void
-log_failure(const Worker *worker, const Request *request)
+log_failure(const Pool *pool, const Session *session, const Request *request,
+			const Outcome *outcome)
 {
-	const Outcome *outcome = &worker->outcome;
 	char *problem = outcome->late ? strdup("no answer in time")
-								  : statement_problem(worker->connection, outcome->result);
+								  : statement_problem(session->link.connection, outcome->result);
 	LogLine line;
 
 	log_begin(&line, LEVEL_WARNING, "statement_failed");
 	log_text(&line, "id", request->id);
 	log_text(&line, "operation", request->operation == NULL ? NULL : request->operation->name);
-	if (worker->pool == &standby)
+	if (is_standby(pool))
 		log_text(&line, "server", "standby");
 	log_text(&line, "sqlstate", PQresultErrorField(outcome->result, PG_DIAG_SQLSTATE));
 	log_text(&line, "message", problem);
@@ -698,489 +349,372 @@ log_failure(const Worker *worker, const Request *request)
 }
 
 static Remedy
-remedy_of(const Worker *worker, const Request *request)
+remedy_of(const Pool *pool, const Session *session, const Request *request, const Outcome *outcome)
 {
-	Failure failure = statement_failure(worker->connection, &worker->outcome);
+	Failure failure = statement_failure(session->link.connection, outcome);
 
-	failure.standby = worker->pool == &standby;
+	failure.standby = is_standby(pool);
 	failure.kind = request->operation == NULL ? OPERATION_READ : request->operation->kind;
 	return error_remedy(&failure);
 }
 
+/* Takes the result of a statement that has done what it should. */
 static void
-begin_statement(Worker *worker, const Request *request)
+settle_result(const Pool *pool, Request *request, const Outcome *outcome)
 {
-	int64_t time = clock_of_ms(config_now()->request_time);
-
-	/* the primary may have to answer after a standby */
-	worker->until = clock_now() + (worker->pool->fallback == NULL ? time : time / 2);
-	statement_begin(worker->connection, worker->prepared, request, &worker->outcome);
-}
-
-/* Returns whether nothing is left but to wait for the answer. */
-static bool
-is_sent(const Outcome *outcome)
-{
-	return outcome->sent && !outcome->unsent;
-}
-
-/* Takes the answer, which is there. */
-static void
-take_result(Worker *worker, Request *request)
-{
-	request->from_standby = worker->pool == &standby;
+	request->from_standby = is_standby(pool);
 	if (request->from_standby)
 		metrics_standby_read(true);
-	outcome_result(request, worker->outcome.result);
+	outcome_result(request, outcome->result);
+	request->done(request);
 }
 
-/* Run the statement once, or go on with it.  Whether the request has its answer, or is back in the
- * queue. */
-static bool
-try_request(Worker *worker, Request *request)
+/* Answer a request, whose statement has come to its end, or have it sent again. */
+static void
+pool_settle(SessionOwner *owner, Session *session, Request *request, Outcome *outcome)
 {
-	Outcome *outcome = &worker->outcome;
+	Pool *pool = (Pool *) owner;
 	Remedy remedy;
 	bool again;
 
-	if (!worker->begun)
-		begin_statement(worker, request);
-	worker->begun = false;
-	if (outcome->sent)
-		outcome->late = !statement_wait(worker->connection, worker->until, outcome);
-	if (outcome->done)
+	if (statement_is_done(outcome))
 	{
-		take_result(worker, request);
-		if (outcome->swollen)
-			pool_disconnect(worker);
-		request->done(request);
-		return true;
+		settle_result(pool, request, outcome);
+		return;
 	}
-	remedy = remedy_of(worker, request);
+	remedy = remedy_of(pool, session, request, outcome);
 	again = remedy.repeat && request->attempts++ < MAX_REPEATS;
 	if (!remedy.tells && log_wants(LEVEL_WARNING))
-		log_failure(worker, request);
+		log_failure(pool, session, request, outcome);
+	if (remedy.unknown)
+		metrics_unknown_outcome();
 	if (!again && !remedy.elsewhere)
 		outcome_failure(request, &remedy, outcome->result);
 	PQclear(outcome->result);
 	if (remedy.unprepared)
-		forget_prepared(worker);
-	if (outcome->late)
-		late_add(take_connection(worker), request->caller.key_id);
-	else if (remedy.reconnect || outcome->swollen || PQstatus(worker->connection) != CONNECTION_OK)
-		pool_disconnect(worker);
+		target_forget_prepared(&session->link);
+	session->retires |= remedy.reconnect;
 	if (remedy.elsewhere)
-	{
-		pass_on(worker->pool, request);
-		return true;
-	}
-	if (!again)
-	{
+		pass_on(pool, request);
+	else if (again)
+		pool_repeat(pool, request, remedy.pause);
+	else
 		request->done(request);
-		return true;
+}
+
+/* Counts what a session does now. */
+static void
+pool_moved(SessionOwner *owner, Session *session, SessionState from)
+{
+	static const PoolState states[SESSION_STATES] = {
+		[SESSION_IDLE] = POOL_IDLE, [SESSION_BUSY] = POOL_BUSY, [SESSION_CONNECTING] = POOL_DOWN};
+	Pool *pool = (Pool *) owner;
+
+	pool->sessions_in[from]--;
+	pool->sessions_in[session->state]++;
+	metrics_pool(is_standby(pool), states[from], -1);
+	metrics_pool(is_standby(pool), states[session->state], 1);
+	if (session->state == SESSION_BUSY)
+		session->tenant->sessions++;
+	else if (from == SESSION_BUSY)
+	{
+		session->tenant->sessions--;
+		leave_tenant(pool, session->tenant);
+		session->tenant = NULL;
 	}
-	metrics_repeated();
-	if (remedy.pause)
-		pause_for(worker->pool, MIN_PAUSE + rand_r(&worker->seed) % (MAX_PAUSE - MIN_PAUSE));
-	if (worker->connection != NULL)
-		return false;
-	put_back(worker->pool, request, true);
-	return true;
-}
-
-/* Returns whether the server is what it was, as far as it has told. */
-static bool
-is_unchanged(const Worker *worker)
-{
-	return worker->pool->fallback == NULL ||
-		   worker->in_recovery == statement_in_recovery(worker->connection);
-}
-
-/*
- * Returns whether the connection is there, and as the settings say.  A standby that was promoted,
- * or a primary that became one, is connected to again: libpq knows which of several hosts is meant.
- */
-static bool
-is_usable(const Worker *worker)
-{
-	unsigned generation;
-
-	goes_on(worker->pool, &generation);
-	return worker->generation == generation && statement_is_alive(worker->connection) &&
-		   is_unchanged(worker);
 }
 
 static void
-pool_serve(Worker *worker, Request *request)
+pool_settled(SessionOwner *owner)
 {
-	if (!worker->begun && !is_usable(worker))
-	{
-		pool_disconnect(worker);
-		put_back(worker->pool, request, false);
-		return;
-	}
-	if (request->attempts == 0 && !worker->begun)
-		metrics_waited(clock_now() - request->queued);
-	while (!try_request(worker, request))
-		;
+	pool_dispatch((Pool *) owner);
 }
 
-/* Answer what has come to its end, but for failures: the thread knows what to do about them. */
-static bool
-answer_outcome(Request *request, Worker *worker)
-{
-	Outcome *outcome = &worker->outcome;
-	Remedy remedy;
-
-	if (outcome->swollen)
-		return false;
-	if (outcome->done)
-	{
-		take_result(worker, request);
-		return true;
-	}
-	remedy = remedy_of(worker, request);
-	if (!remedy.tells || remedy.elsewhere || PQstatus(worker->connection) != CONNECTION_OK)
-		return false;
-	outcome_told(request, remedy.error, outcome->result);
-	PQclear(outcome->result);
-	return true;
-}
-
-/* Makes one who waits for statements by this epoll.  NULL without memory. */
-Waiter *
-waiter_new(int epoll)
-{
-	Waiter *waiter = malloc(sizeof(*waiter));
-
-	if (waiter != NULL)
-		waiter->epoll = epoll;
-	return waiter;
-}
-
-/* Hands over to the thread what a waiter has begun, or has not been able to begin. */
+/* Refuses what waits: what has waited too long, or all if nobody will answer. */
 static void
-hand_over(Worker *worker, bool begun)
+pool_expire(Pool *pool, int64_t now)
 {
-	Request *request = worker->running;
+	bool all = is_standby(pool) && !is_connected(pool);
+	int64_t limit = all ? now + 1 : now - clock_of_ms(config_now()->queue_time);
+	Tenant **link = &pool->first;
 
-	pthread_mutex_lock(&worker->pool->lock);
-	worker->begun = begun;
-	worker->running = NULL;
-	worker->borrowed = false;
-	pool_give(worker, request);
-	pthread_mutex_unlock(&worker->pool->lock);
-}
-
-/* Have the connection watched by the waiter that has borrowed it.  False if it is of no use. */
-static bool
-prepare(Worker *worker, Waiter *waiter)
-{
-	Pool *pool = worker->pool;
-	bool current, watched;
-
-	pthread_mutex_lock(&pool->lock);
-	current = worker->generation == pool->generation;
-	watched = worker->waiter == waiter;
-	pthread_mutex_unlock(&pool->lock);
-	/* where one is watched it would have been told that something has come */
-	if (!current || watched)
-		return current && is_unchanged(worker);
-	if (!is_usable(worker))
-		return false;
-	pthread_mutex_lock(&pool->lock);
-	watched = pool_watch(worker, waiter);
-	pthread_mutex_unlock(&pool->lock);
-	return watched;
-}
-
-/* Send the request's statement over the connection that the waiter has borrowed. */
-static void
-pool_begin(Worker *worker, Waiter *waiter, Request *request)
-{
-	worker->running = request;
-	if (!prepare(worker, waiter))
+	while (*link != NULL)
 	{
-		hand_over(worker, false);
-		return;
-	}
-	if (request->attempts == 0)
-		metrics_waited(clock_now() - request->queued);
-	begin_statement(worker, request);
-	if (!is_sent(&worker->outcome))
-		hand_over(worker, true);
-}
+		Tenant *tenant = *link;
 
-/*
- * Have the request's statement sent; waiter_read() is to be called when its answer comes.  When the
- * request has an answer, or has waited too long, it is done().  Any thread may do it.
- */
-void
-waiter_submit(Pool *pool, Waiter *waiter, Request *request)
-{
-	Worker *worker = NULL;
-	bool refused;
-
-	if (request->body.size > MAX_SIZE_AT_ONCE)
-	{
-		pool_submit(pool, request);
-		return;
-	}
-	request->waiter = waiter;
-	request->queued = clock_now();
-	pthread_mutex_lock(&pool->lock);
-	refused = !takes_requests(pool);
-	if (!refused)
-		worker = take_idle(pool, waiter);
-	if (worker != NULL)
-		borrow(worker, waiter);
-	else if (!refused)
-		pool_append(pool, request);
-	pthread_mutex_unlock(&pool->lock);
-	if (refused)
-		pool_refuse(pool, request);
-	else if (worker != NULL)
-		pool_begin(worker, waiter, request);
-}
-
-/*
- * Takes, with the lock held, the next request for a connection that the waiter has.  It is the one
- * that waits longest, or one of its own if that has not waited for long: others' answers take a way
- * more.  NULL if none waits, or if the next one is for a thread.
- */
-static Request *
-take_for(Pool *pool, const Waiter *waiter)
-{
-	Request *before = NULL;
-	Request *request = pool->first;
-
-	if (request == NULL || request->waiter == NULL)
-		return NULL;
-	if (clock_now() - request->queued < MAX_PASSED_OVER)
-	{
-		for (int i = 0; i < MAX_SEARCH && request != NULL && request->waiter != waiter; i++)
+		while (tenant->first != NULL && tenant->first->queued < limit)
+			pool_refuse(pool, take_request(pool, tenant));
+		if (tenant->first != NULL)
 		{
-			before = request;
-			request = request->next;
+			link = &tenant->next_waiting;
+			continue;
 		}
+		take_tenant(pool, link);
+		leave_tenant(pool, tenant);
 	}
-	if (before == NULL || request == NULL || request->waiter != waiter)
-		return take_first(pool);
-	before->next = request->next;
-	if (before->next == NULL)
-		pool->last = &before->next;
-	pool->state.waiting--;
-	return request;
 }
 
-/* The statement has come to its end: send the next one, or give the connection back. */
+/* Lets those wait again that have paused for long enough. */
 static void
-go_on(Worker *worker, Waiter *waiter)
+pool_resume(Pool *pool, int64_t now)
 {
-	Pool *pool = worker->pool;
-	Request *request = NULL;
-
-	worker->running = NULL;
-	pthread_mutex_lock(&pool->lock);
-	if (!pool->stopping && worker->generation == pool->generation)
-		request = take_for(pool, waiter);
-	if (request == NULL)
-	{
-		worker->borrowed = false;
-		set_free(worker);
-	}
-	pthread_mutex_unlock(&pool->lock);
-	if (request != NULL)
-		pool_begin(worker, waiter, request);
-}
-
-/* Returns whether the waiter has borrowed the connection.  What comes over one that is idle is
- * looked at by the next who has it. */
-static bool
-is_borrowed(Worker *worker, const Waiter *waiter)
-{
-	bool borrowed;
-
-	pthread_mutex_lock(&worker->pool->lock);
-	borrowed = worker->waiter == waiter && worker->borrowed;
-	if (worker->waiter == waiter && !borrowed)
-		unwatch(worker);
-	pthread_mutex_unlock(&worker->pool->lock);
-	return borrowed;
-}
-
-/* Takes what the epoll has told of a connection.  Called by the waiter's own thread only. */
-void
-waiter_read(Waiter *waiter, void *data)
-{
-	Worker *worker = data;
+	Request **link = &pool->paused;
 	Request *request;
 
-	if (!is_borrowed(worker, waiter) || !statement_read(worker->connection, &worker->outcome))
-		return;
-	request = worker->running;
-	if (!answer_outcome(request, worker))
+	while ((request = *link) != NULL)
 	{
-		hand_over(worker, true);
-		return;
+		if (request->until > now)
+		{
+			link = &request->next;
+			continue;
+		}
+		*link = request->next;
+		pool_append(pool, request);
 	}
-	/* the server works while the answer is written */
-	go_on(worker, waiter);
-	request->done(request);
 }
 
-/*
- * Returns a connection that the waiter has borrowed, for whose statement nobody waits any longer.
- */
-static Worker *
-find_late(Pool *pool, const Waiter *waiter, int64_t now)
+/* Do what is due by now. */
+static void
+pool_look(Pool *pool, int64_t now)
 {
-	Worker *late = NULL;
-
-	pthread_mutex_lock(&pool->lock);
-	for (int i = 0; i < pool->size && late == NULL; i++)
+	if (pool->paused != NULL)
+		pool_resume(pool, now);
+	for (int i = 0; i < pool->size; i++)
+		session_look(&pool->sessions[i], now);
+	if (pool->waiting > 0)
 	{
-		Worker *worker = &pool->workers[i];
-
-		if (worker->waiter == waiter && worker->borrowed && worker->until < now)
-			late = worker;
+		pool_expire(pool, now);
+		pool_dispatch(pool);
 	}
-	pthread_mutex_unlock(&pool->lock);
-	return late;
-}
-
-/* Give up statements that have had their time.  Called often, by the waiter's own thread. */
-void
-waiter_look(Waiter *waiter, int64_t now)
-{
-	Worker *worker;
-
-	while ((worker = find_late(&standby, waiter, now)) != NULL ||
-		   (worker = find_late(&primary, waiter, now)) != NULL)
-		hand_over(worker, true);
 }
 
 static void
-unwatch_all(Pool *pool, const Waiter *waiter)
+pools_look(Turn *turn)
 {
-	pthread_mutex_lock(&pool->lock);
-	for (int i = 0; i < pool->size; i++)
-	{
-		if (pool->workers[i].waiter == waiter)
-			unwatch(&pool->workers[i]);
-	}
-	pthread_mutex_unlock(&pool->lock);
+	Pools *of = (Pools *) ((char *) turn - offsetof(Pools, turn));
+	int64_t now = clock_now();
+
+	pool_look(&of->standby, now);
+	pool_look(&of->primary, now);
 }
 
-/* Its thread has ended.  What it had begun for others' requests is the threads'. */
-void
-waiter_free(Waiter *waiter)
+/* Returns in how many milliseconds there is something to look for. */
+static int
+pool_patience(const Pool *pool)
 {
-	waiter_look(waiter, INT64_MAX);
-	unwatch_all(&standby, waiter);
-	unwatch_all(&primary, waiter);
-	free(waiter);
+	if (pool->paused != NULL)
+		return MIN_PAUSE;
+	return pool->waiting > 0 || pool->sessions_in[SESSION_IDLE] < pool->size ? LOOK_MS : 1000;
 }
 
-/* Send the statement for a waiter, who reads the answer.  False if it is the thread that goes on. */
+static int
+pools_patience(Turn *turn)
+{
+	const Pools *of = (Pools *) ((char *) turn - offsetof(Pools, turn));
+	int primary = pool_patience(&of->primary);
+	int standby = pool_patience(&of->standby);
+
+	return primary < standby ? primary : standby;
+}
+
+/* Gives a pool, which had none, connections.  False without memory. */
 static bool
-lend(Worker *worker, Request *request)
+pool_open(Pool *pool, Loop *loop, Target *target, int size)
 {
-	Pool *pool = worker->pool;
-	bool lent;
+	int processors = (int) sysconf(_SC_NPROCESSORS_ONLN);
 
-	if (request->waiter == NULL || worker->begun || !is_usable(worker))
+	pool->owner = (SessionOwner){.loop = loop,
+								 .target = target,
+								 .settle = pool_settle,
+								 .moved = pool_moved,
+								 .settled = pool_settled};
+	pool->spread = processors / pools.count > 1 ? processors / pools.count : 1;
+	pool->last = &pool->first;
+	pool->sessions = calloc((size_t) size, sizeof(Session));
+	if (pool->sessions == NULL)
 		return false;
-	if (request->attempts == 0)
-		metrics_waited(clock_now() - request->queued);
-	begin_statement(worker, request);
-	worker->begun = true;
-	if (!is_sent(&worker->outcome))
-		return false;
-	pthread_mutex_lock(&pool->lock);
-	worker->running = request;
-	worker->recalled = false;
-	worker->borrowed = lent = pool_watch(worker, request->waiter);
-	worker->begun = !lent;
-	pthread_mutex_unlock(&pool->lock);
-	return lent;
+	for (int i = 0; i < size; i++)
+		session_init(&pool->sessions[i], &pool->owner);
+	pool->size = pool->sessions_in[SESSION_DOWN] = size;
+	metrics_pool(is_standby(pool), POOL_DOWN, size);
+	return true;
 }
 
-static void *
-run_worker(void *arg)
+/* What is asked of a loop, and whether it can be. */
+typedef struct Opening
 {
-	Worker *worker = arg;
+	Pools *of;
+	bool standby;
+	int size;
+	bool opened;
+} Opening;
 
-	while (connect_worker(worker))
-	{
-		Request *request = pool_take(worker);
+static void
+open_here(void *arg)
+{
+	Opening *opening = arg;
+	Pools *of = opening->of;
 
-		while (request != NULL && lend(worker, request))
-			request = pool_await(worker);
-		if (request != NULL)
-			pool_serve(worker, request);
-	}
-	pool_disconnect(worker);
-	return NULL;
+	opening->opened =
+		pool_open(opening->standby ? &of->standby : &of->primary, of->loop,
+				  opening->standby ? target_standby() : target_primary(), opening->size);
 }
 
+/* Has each loop open its part of the connections to a server. */
 static bool
-start_worker(Pool *pool, Worker *worker)
+open_all(bool standby, int size)
 {
-	bool started;
-
-	worker->pool = pool;
-	pthread_cond_init(&worker->wake, NULL);
-	worker->seed = (unsigned) (uintptr_t) worker ^ (unsigned) clock_now();
-	pthread_mutex_lock(&pool->lock);
-	started = pthread_create(&worker->thread, NULL, run_worker, worker) == 0;
-	if (started)
-		pool->state.busy++;
-	pthread_mutex_unlock(&pool->lock);
-	return started;
-}
-
-/* Start the threads, without waiting for Postgres.  False if the system refuses one. */
-bool
-pool_start(Pool *pool, int size)
-{
-	pool->workers = calloc((size_t) size, sizeof(Worker));
-	if (pool->workers == NULL)
+	if (!target_start(standby ? target_standby() : target_primary(), size))
 		return false;
-	for (pool->size = 0; pool->size < size; pool->size++)
+	for (int i = 0; i < pools.count; i++)
 	{
-		if (!start_worker(pool, &pool->workers[pool->size]))
+		Opening opening = {.of = &pools.of[i], .standby = standby};
+
+		opening.size = size / pools.count + (i < size % pools.count);
+		loop_call(opening.of->loop, open_here, &opening);
+		if (!opening.opened)
 			return false;
 	}
 	return true;
 }
 
-/* Lets no thread wait, with the lock held. */
-static void
-stop_waiting(Pool *pool)
+static bool
+start_loop(Pools *of)
 {
-	Worker *worker;
-
-	pool->stopping = true;
-	pthread_cond_broadcast(&pool->stop);
-	while ((worker = take_idle(pool, NULL)) != NULL)
-	{
-		worker->recalled = true;
-		pthread_cond_signal(&worker->wake);
-	}
+	of->loop = loop_new(of);
+	of->seed = (unsigned) clock_now();
+	of->turn = (Turn){.run = pools_look, .patience = pools_patience};
+	of->standby.fallback = &of->primary;
+	of->primary.last = &of->primary.first;
+	of->standby.last = &of->standby.first;
+	if (of->loop == NULL)
+		return false;
+	loop_add_turn(of->loop, &of->turn);
+	return loop_start(of->loop);
 }
 
-/* Refuse what waits, and end the threads when they have done what they do now. */
-void
-pool_stop(Pool *pool)
+/* A loop keeps one processor busy at most, and Postgres needs more than that for what it sends. */
+static bool
+start_loops(const Config *config, int size)
 {
-	pthread_mutex_lock(&pool->lock);
-	stop_waiting(pool);
-	pthread_mutex_unlock(&pool->lock);
+	int processors = (int) sysconf(_SC_NPROCESSORS_ONLN);
+	int count = config->http_threads > 0 ? config->http_threads : (processors + 1) / 3;
+	int most = size / MIN_SESSIONS;
+
+	count = count < most ? count : most;
+	pools.count = count > 1 ? count : 1;
+	pools.of = calloc((size_t) pools.count, sizeof(Pools));
+	if (pools.of == NULL)
+		return false;
+	for (int i = 0; i < pools.count; i++)
+	{
+		if (!start_loop(&pools.of[i]))
+			return false;
+	}
+	return true;
+}
+
+static int
+pool_size(const Config *config)
+{
+	return config->pool_size > 0 ? config->pool_size : 2 * (int) sysconf(_SC_NPROCESSORS_ONLN) + 2;
+}
+
+static int
+read_pool_size(const Config *config)
+{
+	int size = config->read_pool_size > 0 ? config->read_pool_size : pool_size(config);
+
+	/* each loop has a connection at least */
+	return size > pools.count ? size : pools.count;
+}
+
+/*
+ * Start what the settings ask for by now and does not run yet, without waiting for Postgres.  False if
+ * the system refuses.
+ */
+bool
+pools_start(const Config *config)
+{
+	int size = pool_size(config);
+
+	if (pools.count == 0 && !(start_loops(config, size) && open_all(false, size)))
+		return false;
+	return *config->read_database == '\0' || pools.of[0].standby.size > 0 ||
+		   open_all(true, read_pool_size(config));
+}
+
+/* Returns how many loops there are. */
+int
+pools_count(void)
+{
+	return pools.count;
+}
+
+/* Returns one of them. */
+Loop *
+pools_loop(int number)
+{
+	return pools.of[number].loop;
+}
+
+/*
+ * Have the request's statement sent: to the standby, if it is connected and the answer may be stale.
+ * When the request has an answer, or has waited too long, it is done(), maybe before this returns.
+ * The loop's own thread says so.
+ */
+void
+pools_submit(Loop *loop, Request *request, bool stale)
+{
+	Pools *of = loop_owner(loop);
+
+	pool_submit(stale && is_connected(&of->standby) ? &of->standby : &of->primary, request);
+}
+
+static void
+look_now(void *arg)
+{
+	pools_look(&((Pools *) arg)->turn);
+}
+
+/* Connect to all servers again, the primary first: the standby has to be one of it. */
+void
+pools_reconnect(void)
+{
+	target_reconnect(target_primary());
+	target_reconnect(target_standby());
+	for (int i = 0; i < pools.count; i++)
+		loop_call(pools.of[i].loop, look_now, &pools.of[i]);
+}
+
+static void
+pool_close(Pool *pool)
+{
 	for (int i = 0; i < pool->size; i++)
-		pthread_join(pool->workers[i].thread, NULL);
-	/* waiters may just be told of one: the memory stays */
-	pool->size = 0;
-	while (pool->first != NULL)
-		pool_refuse(pool, take_first(pool));
+		session_end(&pool->sessions[i]);
+	free(pool->sessions);
+}
+
+static void
+close_here(void *arg)
+{
+	Pools *of = arg;
+
+	pool_close(&of->standby);
+	pool_close(&of->primary);
+	loop_remove_turn(of->loop, &of->turn);
+}
+
+/* End the connections and the loops.  No request runs. */
+void
+pools_stop(void)
+{
+	target_stop(target_standby());
+	target_stop(target_primary());
+	for (int i = 0; i < pools.count; i++)
+	{
+		loop_call(pools.of[i].loop, close_here, &pools.of[i]);
+		loop_free(pools.of[i].loop);
+	}
+	free(pools.of);
 }

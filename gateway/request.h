@@ -2,8 +2,8 @@
  * request.h
  *	  A request on its way from the client to Postgres and back.
  *
- * It belongs to the thread of HTTP that reads it; from waiter_submit() or pool_submit() to
- * done() to the pool.
+ * It belongs to the loop whose client sends it, there to HTTP, and from pools_submit() to done() to
+ * the pool.
  */
 #ifndef GATEWAY_REQUEST_H
 #define GATEWAY_REQUEST_H
@@ -36,8 +36,10 @@ typedef struct Request
 
 	/* in the pool */
 	struct Request *next;
-	struct Waiter *waiter; /* who waits for its statement; NULL: a thread of the pool */
+	struct Tenant *tenant; /* whose requests wait together */
 	int64_t queued; /* when it began to wait */
+	int64_t until; /* when nobody waits any longer: for its statement, or to send it again */
+	bool unsent; /* though it was tried */
 	int attempts; /* how often the statement failed */
 	bool from_standby; /* the answer */
 	void (*done)(struct Request *request); /* the pool has the answer */

@@ -90,8 +90,6 @@ next_signal(Program *program)
 
 	our_signals(&signals);
 	signal = sigtimedwait(&signals, NULL, &wait);
-	pool_expire(pool_primary());
-	pool_expire(pool_standby());
 	late_check();
 	connections_check();
 	stop_old(program);
@@ -172,25 +170,11 @@ start_servers(Program *program, const Config *config)
 	return program->health != NULL;
 }
 
-static int
-pool_size(const Config *config)
-{
-	return config->pool_size > 0 ? config->pool_size : 2 * (int) sysconf(_SC_NPROCESSORS_ONLN) + 2;
-}
-
-static int
-read_pool_size(const Config *config)
-{
-	return config->read_pool_size > 0 ? config->read_pool_size : pool_size(config);
-}
-
 /* Start what the settings ask for by now. */
 static bool
 start_pools(const Config *config)
 {
-	if ((pool_is_started(pool_primary()) || pool_start(pool_primary(), pool_size(config))) &&
-		(*config->read_database == '\0' || pool_is_started(pool_standby()) ||
-		 pool_start(pool_standby(), read_pool_size(config))))
+	if (pools_start(config))
 		return true;
 	log_message(LEVEL_ERROR, "could not start threads");
 	return false;
@@ -286,14 +270,6 @@ warn_of_restart(const Config *before, const Config *now)
 					name);
 }
 
-/* Connects the pools again, the primary first: the standby has to be one of it. */
-static void
-reconnect_pools(void)
-{
-	pool_reconnect(pool_primary());
-	pool_reconnect(pool_standby());
-}
-
 static void
 serve_apply(Program *program, const Config *now)
 {
@@ -304,7 +280,7 @@ serve_apply(Program *program, const Config *now)
 	auth_reload();
 	if (strcmp(before->database, now->database) != 0 || before->prepared != now->prepared ||
 		strcmp(before->read_database, now->read_database) != 0)
-		reconnect_pools();
+		pools_reconnect();
 	start_pools(now);
 	if (needs_server(before, now))
 		replace_server(program, now);
@@ -337,6 +313,7 @@ serve_reload(Program *program)
 	notify_system("READY=1");
 }
 
+/* Returns whether nobody is connected any more.  Probes are answered until the others have gone. */
 static bool
 is_quiet(const Program *program)
 {
@@ -345,7 +322,12 @@ is_quiet(const Program *program)
 		if (program->old[i] != NULL)
 			return false;
 	}
-	return server_is_quiet(program->server);
+	if (!server_is_quiet(program->server))
+		return false;
+	if (program->health == NULL)
+		return true;
+	server_drain(program->health);
+	return server_is_quiet(program->health);
 }
 
 /* Wait for the requests that run.  False if they take too long, or if there is no time. */
@@ -371,8 +353,8 @@ serve_drain(Program *program)
 	return true;
 }
 
-/* Nobody is connected any more.  Threads of the pools may have to wait for a server still: a second
- * signal ends the program. */
+/* Nobody is connected any more.  A helper may have to wait for a server still: a second signal ends
+ * the program. */
 static void
 serve_stop(Program *program)
 {
@@ -380,15 +362,13 @@ serve_stop(Program *program)
 
 	our_signals(&signals);
 	pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
-	pool_stop(pool_standby());
-	pool_stop(pool_primary());
 	server_stop(program->server);
 	if (program->health != NULL)
 	{
-		server_drain(program->health);
 		server_stop(program->health);
 		listen_close(&program->health_listener);
 	}
+	pools_stop();
 	auth_stop();
 	log_message(LEVEL_INFO, "stopped");
 }

@@ -1,6 +1,9 @@
 /*
  * statement.c
- *	  One connection to Postgres, and the one statement that is sent over it.
+ *	  One connection to Postgres, and the statements that are sent over it, one behind the other.
+ *
+ * It is in libpq's pipeline mode.  Each statement has a Sync of its own behind it, and so is a
+ * transaction of its own: an error ends no statement but the one that has it.
  */
 #include "statement.h"
 
@@ -83,28 +86,6 @@ statement_connect(const char *database, char **problem)
 	return NULL;
 }
 
-/* Wait for something to read, or, with something left to send, until more can be sent.  False if
- * nothing comes until then. */
-static bool
-wait_for_server(PGconn *connection, bool unsent, int64_t until)
-{
-	struct pollfd wait = {.fd = PQsocket(connection), .events = POLLIN | (unsent ? POLLOUT : 0)};
-
-	for (;;)
-	{
-		int64_t left = until - clock_now();
-		int ready;
-
-		if (left <= 0)
-			return false;
-		ready = poll(&wait, 1, (int) (left / 1000) + 1);
-		if (ready > 0)
-			return true;
-		if (ready < 0 && errno != EINTR)
-			return false;
-	}
-}
-
 static bool
 is_error(const PGresult *result)
 {
@@ -132,55 +113,55 @@ statement_keep(Outcome *outcome, PGresult *result)
 	outcome->result = result;
 }
 
-/* The server is ready for the next statement, or the connection is broken. */
-static void
-statement_finish(const PGconn *connection, Outcome *outcome)
+/* Waits for something to read, or, with something left to send, until more can be sent.  False if
+ * nothing comes until then. */
+static bool
+wait_for_server(PGconn *connection, bool unsent, int64_t until)
 {
-	outcome->done = outcome->result != NULL && !is_error(outcome->result) &&
-					PQstatus(connection) == CONNECTION_OK;
-}
+	struct pollfd wait = {.fd = PQsocket(connection), .events = POLLIN | (unsent ? POLLOUT : 0)};
 
-/*
- * Send what is left, and read until the server is ready for the next statement, but not longer than
- * until a time.  Only then is the transaction committed: an error that comes after the rows is the
- * outcome.  Returns whether the statement has come to its end; if not, this may be called again.
- */
-bool
-statement_wait(PGconn *connection, int64_t until, Outcome *outcome)
-{
-	PGresult *result;
-
-	do
+	for (;;)
 	{
-		while (PQisBusy(connection))
-		{
-			int left = PQflush(connection);
+		int64_t left = until - clock_now();
+		int ready;
 
-			if (left >= 0 && !wait_for_server(connection, left > 0, until))
-				return false;
-			/* of a broken connection PQgetResult() tells what it knows */
-			if (left < 0 || !PQconsumeInput(connection))
-				break;
-		}
-		result = PQgetResult(connection);
-		if (result != NULL)
-			statement_keep(outcome, result);
-	} while (result != NULL);
-	statement_finish(connection, outcome);
-	return true;
+		if (left <= 0)
+			return false;
+		ready = poll(&wait, 1, (int) (left / 1000) + 1);
+		if (ready > 0)
+			return true;
+		if (ready < 0 && errno != EINTR)
+			return false;
+	}
 }
 
 /* Returns the result of what a new connection was asked for, to be cleared; NULL if none comes. */
 static PGresult *
 result_soon(PGconn *connection, bool sent)
 {
-	Outcome outcome = {.sent = sent};
+	int64_t until = clock_now() + clock_of_ms(SET_UP_SECONDS * 1000);
+	Outcome outcome = {0};
+	PGresult *result;
 
-	if (!sent ||
-		!statement_wait(connection, clock_now() + clock_of_ms(SET_UP_SECONDS * 1000), &outcome))
+	while (sent)
 	{
-		PQclear(outcome.result);
-		return NULL;
+		while (PQisBusy(connection))
+		{
+			int left = PQflush(connection);
+
+			/* of a broken connection PQgetResult() tells what it knows */
+			if (left >= 0 && !wait_for_server(connection, left > 0, until))
+			{
+				PQclear(outcome.result);
+				return NULL;
+			}
+			if (left < 0 || !PQconsumeInput(connection))
+				break;
+		}
+		result = PQgetResult(connection);
+		sent = result != NULL;
+		if (sent)
+			statement_keep(&outcome, result);
 	}
 	return outcome.result;
 }
@@ -217,32 +198,15 @@ statement_identity(PGconn *connection, char *identity)
 	PQclear(result);
 }
 
-/* A pooler may give us those of others who had the session. */
-static void
-ignore_notifications(PGconn *connection)
-{
-	PGnotify *notification;
-
-	while ((notification = PQnotifies(connection)) != NULL)
-		PQfreemem(notification);
-}
-
-/*
- * Returns whether a connection that was idle is there still.  What has come may be the value of a
- * setting; a server that goes away says so first, and behind that is the end.
- */
+/* Let statements follow one another without an answer in between.  False and the problem, to be
+ * freed, if that cannot be. */
 bool
-statement_is_alive(PGconn *connection)
+statement_share(PGconn *connection, char **problem)
 {
-	struct pollfd wait = {.fd = PQsocket(connection), .events = POLLIN};
-
-	ignore_notifications(connection);
-	while (PQstatus(connection) == CONNECTION_OK && poll(&wait, 1, 0) > 0)
-	{
-		if (!PQconsumeInput(connection) || PQisBusy(connection))
-			return false;
-	}
-	return PQstatus(connection) == CONNECTION_OK;
+	if (PQenterPipelineMode(connection) == 1)
+		return true;
+	*problem = statement_problem(connection, NULL);
+	return false;
 }
 
 /* Writes a role as regrole's input has it: an OID, or a name in quotes.  The name is a setting. */
@@ -267,51 +231,103 @@ write_role(const Caller *caller, char *out, size_t size)
 	out[length] = '\0';
 }
 
+/* Sends the end of a statement.  Where libpq can, it is kept until the connection is flushed, so
+ * that one call of the system sends several. */
 static bool
-send_request(PGconn *connection, bool prepared, const Request *request)
+send_sync(PGconn *connection)
+{
+#ifdef LIBPQ_HAS_SEND_PIPELINE_SYNC
+	return PQsendPipelineSync(connection) == 1;
+#else
+	return PQpipelineSync(connection) == 1;
+#endif
+}
+
+/*
+ * Send the statement of a request, as far as the server reads: by its name, if the connection has
+ * prepared it.  False if it is not sent, and the connection of no more use.
+ */
+bool
+statement_send(PGconn *connection, bool prepared, const Request *request)
 {
 	char role[2 * ROLE_NAME_SIZE + 4];
 	const char *values[] = {role, NULL, NULL, request->region};
+	int sent;
 
 	/* whether the server answers, and nothing else */
 	if (request->operation == NULL)
-		return PQsendQuery(connection, "");
-	write_role(&request->caller, role, sizeof(role));
-	values[1] = request->operation->name;
-	values[2] = request->body.data;
-	if (prepared)
-		return PQsendQueryPrepared(connection, STATEMENT_NAME, PARAMETER_COUNT, values, NULL, NULL,
-								   0);
-	return PQsendQueryParams(connection, STATEMENT, PARAMETER_COUNT, NULL, values, NULL, NULL, 0);
+		sent = PQsendQueryParams(connection, "", 0, NULL, NULL, NULL, NULL, 0);
+	else
+	{
+		write_role(&request->caller, role, sizeof(role));
+		values[1] = request->operation->name;
+		values[2] = request->body.data;
+		if (prepared)
+			sent = PQsendQueryPrepared(connection, STATEMENT_NAME, PARAMETER_COUNT, values, NULL,
+									   NULL, 0);
+		else
+			sent = PQsendQueryParams(connection, STATEMENT, PARAMETER_COUNT, NULL, values, NULL,
+									 NULL, 0);
+	}
+	return sent == 1 && send_sync(connection);
 }
 
-/* Send the statement of a request: by its name, if the connection has prepared it. */
+/* Have notices counted for the outcome of the statement that is under way. */
 void
-statement_begin(PGconn *connection, bool prepared, const Request *request, Outcome *outcome)
+statement_watch(PGconn *connection, Outcome *outcome)
 {
 	PQsetNoticeReceiver(connection, ignore_notice, outcome);
-	*outcome = (Outcome){.sent = send_request(connection, prepared, request)};
-	outcome->unsent = outcome->sent && PQflush(connection) > 0;
 }
 
-/* Does the same with what has come, without waiting for more. */
+/* Take what has come from the server.  False if the connection is broken. */
 bool
-statement_read(PGconn *connection, Outcome *outcome)
+statement_receive(PGconn *connection)
 {
-	bool broken = !PQconsumeInput(connection);
-	PGresult *result;
+	bool there = PQconsumeInput(connection) == 1;
+	PGnotify *notification;
 
-	ignore_notifications(connection);
-	do
+	/* a pooler may give us those of others who had the session */
+	while ((notification = PQnotifies(connection)) != NULL)
+		PQfreemem(notification);
+	return there;
+}
+
+/*
+ * Read what has come for the first of the statements that are under way.  Returns whether it has come
+ * to its end, or the connection has.  Only when the server is ready for the next one is the transaction
+ * committed: an error that comes after the rows is the outcome.
+ */
+bool
+statement_read(PGconn *connection, bool broken, Outcome *outcome)
+{
+	int nothing = 0;
+
+	/* a NULL is between a statement's results and its Sync; behind two of them there is nothing */
+	while (nothing < 2)
 	{
+		PGresult *result;
+
 		if (!broken && PQisBusy(connection))
 			return false;
 		result = PQgetResult(connection);
+		outcome->over = PQresultStatus(result) == PGRES_PIPELINE_SYNC;
+		if (outcome->over)
+		{
+			PQclear(result);
+			return true;
+		}
+		nothing = result == NULL ? nothing + 1 : 0;
 		if (result != NULL)
 			statement_keep(outcome, result);
-	} while (result != NULL);
-	statement_finish(connection, outcome);
+	}
 	return true;
+}
+
+/* Returns whether the transaction is committed, and the result is what it returned. */
+bool
+statement_is_done(const Outcome *outcome)
+{
+	return outcome->over && outcome->result != NULL && !is_error(outcome->result);
 }
 
 /* Returns whether the server, or a pooler, has ended the connection.  A pooler tells its severity
@@ -353,7 +369,7 @@ statement_failure(const PGconn *connection, const Outcome *outcome)
 
 	return (Failure){
 		.sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE),
-		.sent = outcome->sent,
+		.sent = !outcome->unsent,
 		.late = outcome->late,
 		.ended = has_ended(connection, result),
 		.outside = PQresultErrorField(result, PG_DIAG_CONTEXT) == NULL,

@@ -1,6 +1,6 @@
 /*
  * statement.h
- *	  One connection to Postgres, and the one statement that is sent over it.
+ *	  One connection to Postgres, and the statements that are sent over it, one behind the other.
  */
 #ifndef GATEWAY_STATEMENT_H
 #define GATEWAY_STATEMENT_H
@@ -18,9 +18,8 @@
 typedef struct Outcome
 {
 	PGresult *result; /* NULL: none has come yet, or the connection broke */
-	bool sent;
-	bool unsent; /* a part of it: the rest is sent by statement_wait() */
-	bool done; /* the transaction is committed, and the result is what it returned */
+	bool unsent; /* it was not sent */
+	bool over; /* the server is ready for the next statement: the transaction has ended */
 	bool late; /* nobody waits for it any longer */
 	bool swollen; /* the connection holds more memory than it should keep */
 } Outcome;
@@ -28,13 +27,14 @@ typedef struct Outcome
 extern PGconn *statement_connect(const char *database, char **problem);
 extern bool statement_prepare(PGconn *connection, bool *prepared, char **problem);
 extern void statement_identity(PGconn *connection, char *identity);
+extern bool statement_share(PGconn *connection, char **problem);
 extern bool statement_in_recovery(const PGconn *connection);
-extern bool statement_is_alive(PGconn *connection);
 extern char *statement_problem(const PGconn *connection, const PGresult *result);
-extern void statement_begin(PGconn *connection, bool prepared, const Request *request,
-							Outcome *outcome);
-extern bool statement_wait(PGconn *connection, int64_t until, Outcome *outcome);
+extern void statement_watch(PGconn *connection, Outcome *outcome);
+extern bool statement_send(PGconn *connection, bool prepared, const Request *request);
+extern bool statement_receive(PGconn *connection);
+extern bool statement_read(PGconn *connection, bool broken, Outcome *outcome);
+extern bool statement_is_done(const Outcome *outcome);
 extern Failure statement_failure(const PGconn *connection, const Outcome *outcome);
-extern bool statement_read(PGconn *connection, Outcome *outcome);
 
 #endif

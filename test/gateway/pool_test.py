@@ -40,10 +40,12 @@ with Gateway('--queue-time', '2s') as g:
         is_(len(waiting_backends()), 1, 'which is under way still')
     is_(slow().status, 200, 'it has its answer in the end')
 
-    # all connections are taken
+    # all connections are taken: nothing is sent behind a statement that waits
     with Hold() as hold:
-        slow = [in_thread(put, g, pk=f'slow{n}', hold=1) for n in range(4)]
-        hold.held(4)
+        slow = []
+        for n in range(1, 5):
+            slow.append(in_thread(put, g, pk=f'slow{n}', hold=1))
+            hold.held(n)
         is_(told(get(g, 'a')), UNAVAILABLE, 'a request waits for a while, and no longer')
         is_(g.send(b'GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n').status, 503, 'it is not ready')
         is_(g.send(b'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n').status, 200, 'it is alive')

@@ -148,8 +148,10 @@ with Gateway('--read-database', READ_DATABASE, '--read-pool-size', '4', '--queue
     sleepers = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
 
     # all connections to the standby are taken: after queue_time the primary has the others
-    slow = [in_thread(g.call, 'GetItem', request('GetItem')) for _ in range(4)]
-    until(lambda: len(standby_psql(sleepers).split()) == 4)
+    slow = []
+    for n in range(1, 5):
+        slow.append(in_thread(g.call, 'GetItem', request('GetItem')))
+        until(lambda: len(standby_psql(sleepers).split()) == n)
     is_(value(g.call('GetItem', request('GetItem'))), 2, 'a standby without a free connection')
     with Gateway('--read-database', READ_DATABASE, '--request-time', '2s') as impatient:
         connected(impatient)

@@ -1,0 +1,248 @@
+/*
+ * target.c
+ *	  The servers that statements are sent to: the primary, and a standby for reads that may be stale.
+ */
+#include "target.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "helper.h"
+#include "late.h"
+#include "log.h"
+#include "statement.h"
+
+struct Target
+{
+	const char *name; /* for the log */
+	Helper *helper; /* which connects */
+	int size; /* of all connections to it */
+	_Atomic unsigned generation; /* links of an earlier one are not used again */
+	pthread_mutex_t lock;
+	bool unreachable; /* the last attempt to connect failed, of this generation */
+};
+
+static Target primary = {.name = "Postgres", .lock = PTHREAD_MUTEX_INITIALIZER};
+static Target standby = {.name = "the standby", .lock = PTHREAD_MUTEX_INITIALIZER};
+
+/*
+ * This is the cluster and database of the primary.  Roles are told to the standby by their OIDs,
+ * which would be other roles in another cluster.
+ */
+static struct
+{
+	pthread_mutex_t lock;
+	bool asked; /* since its connection string is as it is now */
+	char text[IDENTITY_SIZE]; /* empty: it did not tell */
+} identity = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Returns the primary, which can do everything. */
+Target *
+target_primary(void)
+{
+	return &primary;
+}
+
+/* Returns the standby, whether there is one or not. */
+Target *
+target_standby(void)
+{
+	return &standby;
+}
+
+/* Returns what the log calls it. */
+const char *
+target_name(const Target *target)
+{
+	return target->name;
+}
+
+/* Have a helper for connecting to the server, which shall have so many connections.  False if the
+ * system refuses. */
+bool
+target_start(Target *target, int size)
+{
+	target->size = size;
+	target->helper = helper_start();
+	return target->helper != NULL;
+}
+
+/* Have the helper do a job, which calls target_connect(). */
+void
+target_connect_later(Target *target, Job *job)
+{
+	helper_do(target->helper, job);
+}
+
+/* Say once that the server cannot be reached, and why, and once that it can.  An attempt that began
+ * before the settings changed says nothing of the server that they name now. */
+static void
+target_report(Target *target, const Link *link, const char *problem)
+{
+	bool changed;
+
+	pthread_mutex_lock(&target->lock);
+	changed = link->generation == target->generation && target->unreachable != (problem != NULL);
+	if (changed)
+		target->unreachable = problem != NULL;
+	pthread_mutex_unlock(&target->lock);
+	if (changed && problem != NULL)
+		log_message(LEVEL_WARNING, "could not connect to %s: %s", target->name, problem);
+	else if (changed)
+		log_message(LEVEL_INFO, "connected to %s", target->name);
+}
+
+static void
+forget_identity(void)
+{
+	pthread_mutex_lock(&identity.lock);
+	identity.asked = false;
+	*identity.text = '\0';
+	pthread_mutex_unlock(&identity.lock);
+}
+
+/* Have no link of before used again. */
+void
+target_reconnect(Target *target)
+{
+	if (target == &primary)
+		forget_identity();
+	pthread_mutex_lock(&target->lock);
+	target->generation++;
+	target->unreachable = false;
+	pthread_mutex_unlock(&target->lock);
+}
+
+/* This is the primary, as far as it has told: a standby of another cluster is not used any more. */
+static void
+set_identity(const char *text)
+{
+	bool changed;
+
+	pthread_mutex_lock(&identity.lock);
+	changed = identity.asked && *text != '\0' && strcmp(identity.text, text) != 0;
+	if (!identity.asked || changed)
+		strcpy(identity.text, text);
+	identity.asked = true;
+	pthread_mutex_unlock(&identity.lock);
+	if (changed)
+		target_reconnect(&standby);
+}
+
+/* Returns what is wrong with a standby; NULL: nothing is. */
+static const char *
+check_identity(const char *text)
+{
+	const char *problem = NULL;
+
+	pthread_mutex_lock(&identity.lock);
+	if (*identity.text == '\0')
+		problem = "the primary does not tell which cluster it is";
+	else if (strcmp(identity.text, text) != 0)
+		problem = "it is not the same database, or not a standby of the same cluster";
+	pthread_mutex_unlock(&identity.lock);
+	return problem;
+}
+
+static bool
+is_identity_asked(void)
+{
+	bool asked;
+
+	pthread_mutex_lock(&identity.lock);
+	asked = identity.asked;
+	pthread_mutex_unlock(&identity.lock);
+	return asked;
+}
+
+/* The link goes on without a prepared statement, and so do others when they find out. */
+void
+target_forget_prepared(Link *link)
+{
+	static atomic_flag told = ATOMIC_FLAG_INIT;
+
+	link->prepared = false;
+	if (!atomic_flag_test_and_set(&told))
+		log_message(LEVEL_WARNING, "a pooler in front of Postgres loses prepared statements: the "
+								   "statement is sent with each request (see \"prepared\")");
+}
+
+/* Returns whether it is the right server, and can be used; what is wrong is to be freed. */
+static bool
+set_up(const Target *target, Link *link, const Config *config, char **problem)
+{
+	char text[IDENTITY_SIZE];
+	const char *wrong = NULL;
+
+	/* nobody asks if there is one server only */
+	if (*config->read_database != '\0')
+	{
+		statement_identity(link->connection, text);
+		if (target == &primary)
+			set_identity(text);
+		else
+			wrong = check_identity(text);
+	}
+	if (wrong != NULL)
+		*problem = strdup(wrong);
+	link->in_recovery = statement_in_recovery(link->connection);
+	if (wrong != NULL)
+		return false;
+	if (config->prepared)
+	{
+		if (!statement_prepare(link->connection, &link->prepared, problem))
+			return false;
+		if (!link->prepared)
+			target_forget_prepared(link);
+	}
+	return statement_share(link->connection, problem);
+}
+
+/* Connect to the server, by the settings as they are now; there is no connection if that fails. */
+void
+target_connect(Target *target, Link *link)
+{
+	const Config *config = config_now();
+	const char *database = target == &primary ? config->database : config->read_database;
+	char *problem = NULL;
+
+	*link = (Link){.generation = target->generation};
+	if (target == &standby && (*database == '\0' || !is_identity_asked()))
+		return;
+	if (late_count() > target->size)
+	{
+		target_report(target, link,
+					  "as many sessions go on though their requests have had their time");
+		return;
+	}
+	link->connection = statement_connect(database, &problem);
+	if (link->connection != NULL && !set_up(target, link, config, &problem))
+	{
+		PQfinish(link->connection);
+		link->connection = NULL;
+	}
+	target_report(target, link,
+				  link->connection != NULL || problem != NULL ? problem : "out of memory");
+	free(problem);
+}
+
+/* Returns whether the server is what it was, if there is a connection, and what the settings name. */
+bool
+target_is_current(const Target *target, const Link *link)
+{
+	return link->generation == target->generation &&
+		   (target == &primary || link->connection == NULL ||
+			link->in_recovery == statement_in_recovery(link->connection));
+}
+
+/* End the helper when it has connected, or has not. */
+void
+target_stop(Target *target)
+{
+	if (target->helper != NULL)
+		helper_stop(target->helper);
+	target->helper = NULL;
+}
