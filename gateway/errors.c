@@ -159,10 +159,14 @@ ended_remedy(const Failure *failure)
 						.repeat = failure->kind == OPERATION_READ,
 						.reconnect = true};
 	if (failure->outside && is(sqlstate, refused))
-		return (Remedy){.error = ERROR_UNAVAILABLE, .repeat = true, .reconnect = true};
-	if (failure->outside && is(sqlstate, lost_statement))
 		return (Remedy){
-			.error = ERROR_UNAVAILABLE, .repeat = true, .reconnect = true, .unprepared = true};
+			.error = ERROR_UNAVAILABLE, .repeat = true, .reconnect = true, .untouched = true};
+	if (failure->outside && is(sqlstate, lost_statement))
+		return (Remedy){.error = ERROR_UNAVAILABLE,
+						.repeat = true,
+						.reconnect = true,
+						.untouched = true,
+						.unprepared = true};
 	return (Remedy){.error = ERROR_INTERNAL, .reconnect = true};
 }
 

@@ -85,6 +85,7 @@ typedef struct Remedy
 	bool pause; /* ... after a pause */
 	bool elsewhere; /* the primary does it */
 	bool reconnect; /* the connection is of no more use */
+	bool untouched; /* ... and the server had begun with nothing that was sent over it */
 	bool unprepared; /* the connection has lost its prepared statement */
 	bool unknown; /* it may have been done */
 	bool conflict; /* all actions of the transaction have the reason TransactionConflict */

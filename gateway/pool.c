@@ -394,6 +394,7 @@ pool_settle(SessionOwner *owner, Session *session, Request *request, Outcome *ou
 	if (remedy.unprepared)
 		target_forget_prepared(&session->link);
 	session->retires |= remedy.reconnect;
+	session->untouched |= remedy.untouched;
 	if (remedy.elsewhere)
 		pass_on(pool, request);
 	else if (again)

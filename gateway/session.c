@@ -84,7 +84,7 @@ session_move(Session *session, SessionState state)
 			target_connect_later(session->owner->target, &session->connecting);
 			break;
 		case SESSION_IDLE:
-			session->broken = session->retires = session->writes = false;
+			session->broken = session->untouched = session->retires = session->writes = false;
 			break;
 		case SESSION_BUSY:
 			session->began = clock_now();
@@ -129,7 +129,7 @@ settle_all(Session *session)
 {
 	while (session->first != NULL)
 	{
-		session->outcome.unsent = session->first->unsent;
+		session->outcome.unsent = session->first->unsent || session->untouched;
 		settle_first(session);
 	}
 }

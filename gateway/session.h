@@ -59,6 +59,7 @@ struct Session
 	int64_t began; /* when the server could begin with the first one */
 	Outcome outcome; /* of the first one */
 	bool broken; /* something could not be sent */
+	bool untouched; /* the server has refused what is under way */
 	bool retires; /* it serves no more, and ends when it has nothing to do */
 	bool writes; /* the loop tells when more can be sent */
 };
