@@ -10,7 +10,7 @@ use DynamoTable;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(allows_streaming => 'logical');
-$node->append_conf('postgresql.conf', 'max_replication_slots = 4');
+$node->append_conf('postgresql.conf', "max_replication_slots = 4\nmax_connections = 20");
 allow_plugin($node);
 $node->start;
 

@@ -153,6 +153,21 @@ take_message(LogicalDecodingContext *decoding, ReorderBufferTXN *txn, XLogRecPtr
 	decoder->inside = false;
 }
 
+/* Filters out the commit at which collectors die, and what the plugin filters out. */
+static bool
+filter_by_origin(LogicalDecodingContext *decoding, OriginId origin)
+{
+	StreamDecoder *decoder = decoder_of(decoding);
+	XLogRecPtr lsn = decoding->reader->ReadRecPtr;
+
+	if (stream_attempt_passes_transaction(&decoder->attempt, lsn))
+	{
+		pass_over(decoder, lsn, InvalidOid);
+		return true;
+	}
+	return decoder->plugin.filter_by_origin_cb(decoding, origin);
+}
+
 static void
 note_relation(StreamRound *round, Oid relid)
 {
@@ -385,22 +400,6 @@ decode_record(StreamDecoder *decoder)
 	PG_END_TRY();
 }
 
-/* Decodes a record; the commit at which collectors die is taken for another database's. */
-static void
-process_record(StreamDecoder *decoder)
-{
-	LogicalDecodingContext *decoding = decoder->decoding;
-	XLogRecPtr lsn = decoding->reader->ReadRecPtr;
-
-	if (stream_attempt_passes_transaction(&decoder->attempt, lsn))
-	{
-		pass_over(decoder, lsn, InvalidOid);
-		decoding->fast_forward = true;
-	}
-	decode_record(decoder);
-	decoding->fast_forward = false;
-}
-
 /* Reads a record; returns false if the next one is not there as a whole. */
 static bool
 read_record(StreamDecoder *decoder)
@@ -419,7 +418,7 @@ read_record(StreamDecoder *decoder)
 	if (record == NULL)
 		return false;
 	decoder->others |= is_of_others(decoder);
-	process_record(decoder);
+	decode_record(decoder);
 	return true;
 }
 
@@ -527,6 +526,7 @@ open_decoding(StreamDecoder *decoder, XLogRecPtr collected)
 	decoding->callbacks.change_cb = change_row;
 	decoding->callbacks.truncate_cb = truncate_tables;
 	decoding->callbacks.message_cb = take_message;
+	decoding->callbacks.filter_by_origin_cb = filter_by_origin;
 	plugin->deliver = take_record;
 	plugin->close = take_end;
 	plugin->lose = take_loss;
