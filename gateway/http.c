@@ -47,6 +47,14 @@
  * gets the answer and no broken connection. */
 #define MAX_IGNORED ((uint64_t) 2 * BODY_LIMIT)
 
+/*
+ * To suspend a connection and to resume it costs more than most statements take.  So many in a loop
+ * are not suspended at first, and for no longer than so many milliseconds: the library asks for the
+ * answers of all of these whenever it runs.
+ */
+#define MAX_AWAKE 64
+#define AWAKE_MS 5
+
 /* A Front is what a server has in one loop: the library has a daemon for it, with an epoll of its own. */
 typedef struct Front
 {
@@ -56,6 +64,8 @@ typedef struct Front
 	Loop *loop;
 	struct MHD_Daemon *daemon;
 	bool ready; /* the daemon has something to do */
+	int awake; /* connections that wait for an answer and are not suspended */
+	int64_t now; /* when the daemon began to run */
 } Front;
 
 struct Server
@@ -87,9 +97,13 @@ typedef struct Exchange
 	{
 		STAGE_HEADER,
 		STAGE_BODY,
-		STAGE_RUNNING
+		STAGE_AWAKE, /* it is the pool's, and the connection is not suspended */
+		STAGE_SUSPENDED, /* it is the pool's */
+		STAGE_ANSWERED,
+		STAGE_LEFT /* it is the pool's, and its client has gone */
 	} stage;
 	char *target; /* as in the first line */
+	int64_t asked; /* when the pool was */
 	SignedRequest message;
 	Header headers[MAX_HEADERS];
 	size_t header_size;
@@ -612,11 +626,48 @@ send_answer(Exchange *exchange)
 	return result;
 }
 
+/* Frees what the exchange has; its connection may have gone. */
+static void
+free_exchange(Exchange *exchange)
+{
+	if (exchange->counted)
+		metrics_in_flight(-1);
+	auth_leave(&exchange->request);
+	answer_release(&exchange->request.answer);
+	body_free(&exchange->request.body);
+	free(exchange->target);
+	free(exchange);
+}
+
+/* Has the answer sent, which has come. */
 static void
 http_resume(Exchange *exchange)
 {
-	exchange->front->ready = true;
-	MHD_resume_connection(exchange->mhd);
+	Front *front = exchange->front;
+
+	front->ready = true;
+	switch (exchange->stage)
+	{
+		case STAGE_LEFT:
+			account(exchange);
+			atomic_fetch_sub(&exchange->server->connections, 1);
+			free_exchange(exchange);
+			break;
+		case STAGE_AWAKE:
+			front->awake--;
+			exchange->stage = STAGE_ANSWERED;
+			/* if that fails, the library asks once more, and ends the connection */
+			send_answer(exchange);
+			break;
+		case STAGE_SUSPENDED:
+			exchange->stage = STAGE_ANSWERED;
+			MHD_resume_connection(exchange->mhd);
+			break;
+		case STAGE_HEADER:
+		case STAGE_BODY:
+		case STAGE_ANSWERED:
+			break;
+	}
 }
 
 static Exchange *
@@ -677,6 +728,36 @@ ask_job(Job *job)
 	pools_submit(pools_loop(0), &of_job(job)->request, false);
 }
 
+/* Have the library wait until there is an answer. */
+static void
+wait_for_answer(Exchange *exchange)
+{
+	Front *front = exchange->front;
+
+	exchange->asked = clock_now();
+	if (front->awake < MAX_AWAKE)
+	{
+		front->awake++;
+		exchange->stage = STAGE_AWAKE;
+	}
+	else
+	{
+		exchange->stage = STAGE_SUSPENDED;
+		MHD_suspend_connection(exchange->mhd);
+	}
+}
+
+/* The library asks for an answer that has not come. */
+static void
+suspend_at_last(Exchange *exchange)
+{
+	if (exchange->front->now - exchange->asked < clock_of_ms(AWAKE_MS))
+		return;
+	exchange->front->awake--;
+	exchange->stage = STAGE_SUSPENDED;
+	MHD_suspend_connection(exchange->mhd);
+}
+
 /* Have the pool answer.  The exchange is not ours until it has. */
 static enum MHD_Result
 ask_pool(Exchange *exchange)
@@ -684,8 +765,7 @@ ask_pool(Exchange *exchange)
 	exchange->compress = wants_compression(&exchange->message);
 	exchange->request.done = http_answered;
 	http_enter(exchange, PHASE_RUNNING);
-	exchange->stage = STAGE_RUNNING;
-	MHD_suspend_connection(exchange->mhd);
+	wait_for_answer(exchange);
 	if (exchange->server->own != NULL)
 	{
 		exchange->job = (Job){.loop = pools_loop(0), .done = ask_job};
@@ -791,24 +871,34 @@ http_handle(void *cls, struct MHD_Connection *mhd, const char *path, const char 
 				return result;
 			}
 			return http_run(exchange);
-		case STAGE_RUNNING:
+		case STAGE_AWAKE:
+			suspend_at_last(exchange);
+			return MHD_YES;
+		case STAGE_ANSWERED:
 			return send_answer(exchange);
+		case STAGE_SUSPENDED:
+		case STAGE_LEFT:
+			break;
 	}
 	return MHD_NO;
 }
 
+/* Lets go of an exchange; what the pool has is freed when it has come back. */
 static void
-free_exchange(Exchange *exchange)
+leave_exchange(Exchange *exchange)
 {
 	*connection_work(exchange->connection) = NULL;
-	if (exchange->counted)
-		metrics_in_flight(-1);
 	http_enter(exchange, PHASE_IDLE);
-	auth_leave(&exchange->request);
-	answer_release(&exchange->request.answer);
-	free_body(exchange);
-	free(exchange->target);
-	free(exchange);
+	connection_hold(exchange->connection, 0);
+	if (exchange->stage == STAGE_AWAKE)
+	{
+		exchange->front->awake--;
+		exchange->stage = STAGE_LEFT;
+		/* the server stays until then */
+		atomic_fetch_add(&exchange->server->connections, 1);
+	}
+	else
+		free_exchange(exchange);
 }
 
 /* Ends the exchange, whose answer was sent or whose client went away. */
@@ -820,7 +910,7 @@ end_exchange(void *cls, struct MHD_Connection *mhd, void **context,
 	(void) mhd;
 	(void) code;
 	if (*context != NULL)
-		free_exchange(*context);
+		leave_exchange(*context);
 	*context = NULL;
 }
 
@@ -831,7 +921,7 @@ end_forgotten(Connection *connection)
 	Exchange *exchange = *connection_work(connection);
 
 	if (exchange != NULL)
-		free_exchange(exchange);
+		leave_exchange(exchange);
 }
 
 /* Begins an exchange, whose first line has come. */
@@ -951,19 +1041,7 @@ load_tls(Server *server, const Config *config)
 	return server->certificate != NULL && server->key != NULL;
 }
 
-/* Lets the library do what it has to do. */
-static void
-front_run(Turn *turn)
-{
-	Front *front = (Front *) ((char *) turn - offsetof(Front, turn));
-	MHD_UNSIGNED_LONG_LONG timeout;
-
-	if (!front->ready && (MHD_get_timeout(front->daemon, &timeout) != MHD_YES || timeout > 0))
-		return;
-	front->ready = false;
-	MHD_run(front->daemon);
-}
-
+/* Returns in how many milliseconds the library has something to do. */
 static int
 front_patience(Turn *turn)
 {
@@ -972,8 +1050,26 @@ front_patience(Turn *turn)
 
 	if (front->ready)
 		return 0;
-	return MHD_get_timeout(front->daemon, &timeout) == MHD_YES && timeout < INT_MAX ? (int) timeout
-																					: INT_MAX;
+	/* meanwhile the library says 0 */
+	if (front->awake > 0)
+		return AWAKE_MS;
+	if (MHD_get_timeout(front->daemon, &timeout) == MHD_YES && timeout < INT_MAX)
+		return (int) timeout;
+	return INT_MAX;
+}
+
+/* Lets the library do what it has to do. */
+static void
+front_run(Turn *turn)
+{
+	Front *front = (Front *) ((char *) turn - offsetof(Front, turn));
+	int64_t now = clock_now();
+
+	if (front_patience(turn) > 0 && (front->awake == 0 || now - front->now < clock_of_ms(AWAKE_MS)))
+		return;
+	front->ready = false;
+	front->now = now;
+	MHD_run(front->daemon);
 }
 
 static void

@@ -25,7 +25,11 @@
 
 /* So many requests are under way on one connection.  More would not be faster: the server has enough
  * to do by then. */
-#define MAX_DEPTH 8
+#define MAX_DEPTH 16
+
+/* Where statements usually take longer, in microseconds, others are sent over further connections: to
+ * wake a backend costs less than to wait.  Commits that wait for a disk do it together then. */
+#define LONG_US 250
 
 /* Nothing is sent behind a statement that takes longer, in milliseconds: it may wait for a lock. */
 #define MAX_SHORT_MS 5
@@ -58,6 +62,7 @@ typedef struct Pool
 	int waiting; /* tenants */
 	int sessions_in[SESSION_STATES];
 	int spread; /* a tenant has so many connections before its requests share them */
+	int64_t usual[2]; /* how long reads and writes that may share one take, in microseconds */
 	int size;
 	Session *sessions;
 } Pool;
@@ -223,6 +228,13 @@ may_share(const Session *session, const Tenant *tenant, int64_t now)
 		   now - session->began < clock_of_ms(MAX_SHORT_MS);
 }
 
+/* Returns where it is kept how long requests such as this one take. */
+static int64_t *
+usual_time(Pool *pool, const Request *request)
+{
+	return &pool->usual[request->operation->kind == OPERATION_WRITE];
+}
+
 /* Returns how many connections one tenant may have. */
 static int
 share_of(const Pool *pool, const Tenant *tenant)
@@ -256,7 +268,10 @@ find_session(Pool *pool, const Tenant *tenant)
 				 (found == NULL || session->depth < found->depth))
 			found = session;
 	}
-	return found == NULL || (idle != NULL && tenant->sessions < pool->spread) ? idle : found;
+	if (found == NULL || idle == NULL)
+		return found == NULL ? idle : found;
+	more = tenant->sessions < pool->spread || *usual_time(pool, tenant->first) > LONG_US;
+	return more ? idle : found;
 }
 
 /* Send the tenant's next request. */
@@ -377,6 +392,8 @@ pool_settle(SessionOwner *owner, Session *session, Request *request, Outcome *ou
 	Remedy remedy;
 	bool again;
 
+	if (is_short(request))
+		*usual_time(pool, request) += (outcome->took - *usual_time(pool, request)) / 16;
 	if (statement_is_done(outcome))
 	{
 		settle_result(pool, request, outcome);
@@ -529,7 +546,7 @@ pool_open(Pool *pool, Loop *loop, Target *target, int size)
 								 .settle = pool_settle,
 								 .moved = pool_moved,
 								 .settled = pool_settled};
-	pool->spread = processors / pools.count > 1 ? processors / pools.count : 1;
+	pool->spread = (processors - 1) / pools.count > 1 ? (processors - 1) / pools.count : 1;
 	pool->last = &pool->first;
 	pool->sessions = calloc((size_t) size, sizeof(Session));
 	if (pool->sessions == NULL)
@@ -618,7 +635,7 @@ start_loops(const Config *config, int size)
 static int
 pool_size(const Config *config)
 {
-	return config->pool_size > 0 ? config->pool_size : 2 * (int) sysconf(_SC_NPROCESSORS_ONLN) + 2;
+	return config->pool_size > 0 ? config->pool_size : 4 * (int) sysconf(_SC_NPROCESSORS_ONLN) + 4;
 }
 
 static int

@@ -115,9 +115,11 @@ settle_first(Session *session)
 {
 	Request *request = take_first(session);
 	Outcome outcome = session->outcome;
+	int64_t now = clock_now();
 
+	outcome.took = now - session->began;
 	session->outcome = (Outcome){0};
-	session->began = clock_now();
+	session->began = now;
 	session->owner->settle(session->owner, session, request, &outcome);
 	/* of a result that is too large the connection has kept a buffer as large */
 	session->retires |= outcome.swollen;

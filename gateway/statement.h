@@ -21,6 +21,7 @@ typedef struct Outcome
 	bool unsent; /* it was not sent */
 	bool over; /* the server is ready for the next statement: the transaction has ended */
 	bool late; /* nobody waits for it any longer */
+	int64_t took; /* microseconds since the server could begin with it */
 	bool swollen; /* the connection holds more memory than it should keep */
 } Outcome;
 
