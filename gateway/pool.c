@@ -411,7 +411,7 @@ pool_settle(SessionOwner *owner, Session *session, Request *request, Outcome *ou
 	if (remedy.unprepared)
 		target_forget_prepared(&session->link);
 	session->retires |= remedy.reconnect;
-	session->untouched |= remedy.untouched;
+	session->untouched |= remedy.untouched && !outcome->over;
 	if (remedy.elsewhere)
 		pass_on(pool, request);
 	else if (again)
@@ -713,20 +713,26 @@ pool_close(Pool *pool)
 	free(pool->sessions);
 }
 
+/* Nothing connects any more. */
+static void
+rest_here(void *arg)
+{
+	loop_remove_turn(((Pools *) arg)->loop, &((Pools *) arg)->turn);
+}
+
 static void
 close_here(void *arg)
 {
-	Pools *of = arg;
-
-	pool_close(&of->standby);
-	pool_close(&of->primary);
-	loop_remove_turn(of->loop, &of->turn);
+	pool_close(&((Pools *) arg)->standby);
+	pool_close(&((Pools *) arg)->primary);
 }
 
 /* End the connections and the loops.  No request runs. */
 void
 pools_stop(void)
 {
+	for (int i = 0; i < pools.count; i++)
+		loop_call(pools.of[i].loop, rest_here, &pools.of[i]);
 	target_stop(target_standby());
 	target_stop(target_primary());
 	for (int i = 0; i < pools.count; i++)
