@@ -491,19 +491,19 @@ pool_resume(Pool *pool, int64_t now)
 	}
 }
 
-/* Do what is due by now. */
+/* Do what is due by now, and send what this round has. */
 static void
 pool_look(Pool *pool, int64_t now)
 {
 	if (pool->paused != NULL)
 		pool_resume(pool, now);
-	for (int i = 0; i < pool->size; i++)
-		session_look(&pool->sessions[i], now);
 	if (pool->waiting > 0)
 	{
 		pool_expire(pool, now);
 		pool_dispatch(pool);
 	}
+	for (int i = 0; i < pool->size; i++)
+		session_look(&pool->sessions[i], now);
 }
 
 static void
@@ -607,6 +607,7 @@ start_loop(Pools *of)
 	of->standby.last = &of->standby.first;
 	if (of->loop == NULL)
 		return false;
+	/* the last one, so that what the others have is sent in the same round */
 	loop_add_turn(of->loop, &of->turn);
 	return loop_start(of->loop);
 }
