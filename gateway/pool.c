@@ -34,6 +34,10 @@
 /* Nothing is sent behind a statement that takes longer, in milliseconds: it may wait for a lock. */
 #define MAX_SHORT_MS 5
 
+/* Nor does anything share a connection with a larger request, in bytes: to send it takes its time, and
+ * libpq keeps a buffer for all that is sent at once. */
+#define MAX_SHORT_BODY 65536
+
 /* What has had its time is looked for so often, in milliseconds. */
 #define LOOK_MS 50
 
@@ -216,7 +220,7 @@ static bool
 is_short(const Request *request)
 {
 	return request->operation != NULL && operation_is_short(request->operation) &&
-		   request->attempts == 0;
+		   request->body.size <= MAX_SHORT_BODY && request->attempts == 0;
 }
 
 /* Returns whether more may be sent behind what the session has under way. */
