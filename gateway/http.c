@@ -57,6 +57,9 @@
 #define MAX_AWAKE_BODY 65535
 #define AWAKE_MS 5
 
+/* A record of TLS has at most so many bytes. */
+#define TLS_RECORD 16384
+
 /* A Front is what a server has in one loop: the library has a daemon for it, with an epoll of its own. */
 typedef struct Front
 {
@@ -66,6 +69,7 @@ typedef struct Front
 	Loop *loop;
 	struct MHD_Daemon *daemon;
 	bool ready; /* the daemon has something to do */
+	size_t records; /* of TLS, of which the daemon sends one for each connection when it runs */
 	int awake; /* connections that wait for an answer and are not suspended */
 	int left; /* requests that wait for one, and whose clients have gone */
 	int64_t now; /* when the daemon began to run */
@@ -623,6 +627,8 @@ send_answer(Exchange *exchange)
 	add_headers(response, exchange);
 	account(exchange);
 	free_body(exchange);
+	if (exchange->server->tls)
+		exchange->front->records += answer->length / TLS_RECORD;
 	/* it is the response's now */
 	answer->release = NULL;
 	http_enter(exchange, PHASE_ANSWER);
@@ -831,6 +837,8 @@ take_body(Exchange *exchange, const char *data, size_t size)
 {
 	Request *request = &exchange->request;
 
+	/* more of it may be there already, of which no file tells */
+	exchange->front->ready = true;
 	exchange->body_size += size;
 	if (exchange->body_size > MAX_IGNORED)
 		return MHD_NO;
@@ -1074,7 +1082,8 @@ front_run(Turn *turn)
 
 	if (front_patience(turn) > 0 && (front->awake == 0 || now - front->now < clock_of_ms(AWAKE_MS)))
 		return;
-	front->ready = false;
+	front->ready = front->records > 0;
+	front->records -= front->ready;
 	front->now = now;
 	MHD_run(front->daemon);
 }
