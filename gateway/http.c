@@ -215,7 +215,7 @@ count_headers(const SignedRequest *message, const char *name)
 	size_t n = 0;
 
 	for (size_t i = 0; i < message->header_count; i++)
-		n += strcasecmp(message->headers[i].name, name) == 0;
+		n += header_is(&message->headers[i], name);
 	return n;
 }
 
