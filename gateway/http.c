@@ -100,6 +100,7 @@ typedef struct Exchange
 		STAGE_AWAKE, /* it is the pool's, and the connection is not suspended */
 		STAGE_SUSPENDED, /* it is the pool's */
 		STAGE_ANSWERED,
+		STAGE_SENT, /* the library has the answer, or the connection is to end */
 		STAGE_LEFT /* it is the pool's, and its client has gone */
 	} stage;
 	char *target; /* as in the first line */
@@ -655,8 +656,7 @@ http_resume(Exchange *exchange)
 			break;
 		case STAGE_AWAKE:
 			front->awake--;
-			exchange->stage = STAGE_ANSWERED;
-			/* if that fails, the library asks once more, and ends the connection */
+			exchange->stage = STAGE_SENT;
 			send_answer(exchange);
 			break;
 		case STAGE_SUSPENDED:
@@ -666,6 +666,7 @@ http_resume(Exchange *exchange)
 		case STAGE_HEADER:
 		case STAGE_BODY:
 		case STAGE_ANSWERED:
+		case STAGE_SENT:
 			break;
 	}
 }
@@ -876,6 +877,7 @@ http_handle(void *cls, struct MHD_Connection *mhd, const char *path, const char 
 			return MHD_YES;
 		case STAGE_ANSWERED:
 			return send_answer(exchange);
+		case STAGE_SENT:
 		case STAGE_SUSPENDED:
 		case STAGE_LEFT:
 			break;
