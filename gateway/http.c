@@ -105,7 +105,7 @@ typedef struct Exchange
 	} stage;
 	char *target; /* as in the first line */
 	int64_t asked; /* when the pool was */
-	SignedRequest message;
+	SignedRequest message; /* in the memory of the connection, as long as there is one */
 	Header headers[MAX_HEADERS];
 	size_t header_size;
 	const char *end; /* of the header so far, as received; NULL from 1.0 of the library on */
@@ -114,6 +114,7 @@ typedef struct Exchange
 	bool wants_continue;
 	bool old_version; /* of HTTP: its connections end with each answer */
 	bool chunked; /* the connection ends with the answer */
+	bool gets;
 	bool compress;
 	bool counted; /* among those that run */
 } Exchange;
@@ -401,7 +402,7 @@ answer_by_method(Exchange *exchange)
 	Request *request = &exchange->request;
 	const SignedRequest *message = &exchange->message;
 
-	if (strcmp(message->method, "GET") == 0)
+	if (exchange->gets)
 		answer_get(exchange);
 	else if (strcmp(message->method, "OPTIONS") == 0 && let_in(exchange) != NULL)
 		answer_constant(&request->answer, 200, NULL, "");
@@ -437,6 +438,7 @@ read_header(Exchange *exchange, const char *path, const char *method, const char
 		exchange->end = version + strlen(version) + strlen("\r\n");
 	MHD_get_connection_values_n(exchange->mhd, MHD_HEADER_KIND, take_header, exchange);
 	message->method = method;
+	exchange->gets = strcmp(method, "GET") == 0;
 	message->headers = exchange->headers;
 	exchange->broken_header |= !is_whole(exchange, path, method, version);
 	split_target(exchange);
@@ -588,7 +590,7 @@ account(Exchange *exchange)
 	};
 
 	/* probes come often, and tell nobody anything */
-	if (strcmp(exchange->message.method, "GET") == 0 && request->answer.status == 200)
+	if (exchange->gets && request->answer.status == 200)
 		return;
 	metrics_request(&measured);
 	log_request(request, measured.duration);
@@ -800,7 +802,7 @@ http_run(Exchange *exchange)
 	if (request->answer.status != 0)
 		return send_answer(exchange);
 	/* what the header left open is an operation, or /readyz */
-	if (strcmp(message->method, "GET") == 0)
+	if (exchange->gets)
 		return ask_pool(exchange);
 	if (!protocol_read(message, request))
 		return send_answer(exchange);
