@@ -50,9 +50,11 @@
 /*
  * To suspend a connection and to resume it costs more than most statements take.  So many in a loop
  * are not suspended at first, and for no longer than so many milliseconds: the library asks for the
- * answers of all of these whenever it runs.
+ * answers of all of these whenever it runs.  Only these may lose their client before they have an
+ * answer, so that there are no more without one, and none with a body that counts.
  */
 #define MAX_AWAKE 64
+#define MAX_AWAKE_BODY 65535
 #define AWAKE_MS 5
 
 /* A Front is what a server has in one loop: the library has a daemon for it, with an epoll of its own. */
@@ -65,6 +67,7 @@ typedef struct Front
 	struct MHD_Daemon *daemon;
 	bool ready; /* the daemon has something to do */
 	int awake; /* connections that wait for an answer and are not suspended */
+	int left; /* requests that wait for one, and whose clients have gone */
 	int64_t now; /* when the daemon began to run */
 } Front;
 
@@ -112,9 +115,9 @@ typedef struct Exchange
 	bool broken_header;
 	uint64_t body_size; /* that came, also what is ignored */
 	bool wants_continue;
+	bool get; /* the method, which the library has */
 	bool old_version; /* of HTTP: its connections end with each answer */
 	bool chunked; /* the connection ends with the answer */
-	bool gets;
 	bool compress;
 	bool counted; /* among those that run */
 } Exchange;
@@ -402,7 +405,7 @@ answer_by_method(Exchange *exchange)
 	Request *request = &exchange->request;
 	const SignedRequest *message = &exchange->message;
 
-	if (exchange->gets)
+	if (exchange->get)
 		answer_get(exchange);
 	else if (strcmp(message->method, "OPTIONS") == 0 && let_in(exchange) != NULL)
 		answer_constant(&request->answer, 200, NULL, "");
@@ -438,7 +441,7 @@ read_header(Exchange *exchange, const char *path, const char *method, const char
 		exchange->end = version + strlen(version) + strlen("\r\n");
 	MHD_get_connection_values_n(exchange->mhd, MHD_HEADER_KIND, take_header, exchange);
 	message->method = method;
-	exchange->gets = strcmp(method, "GET") == 0;
+	exchange->get = strcmp(method, "GET") == 0;
 	message->headers = exchange->headers;
 	exchange->broken_header |= !is_whole(exchange, path, method, version);
 	split_target(exchange);
@@ -590,7 +593,7 @@ account(Exchange *exchange)
 	};
 
 	/* probes come often, and tell nobody anything */
-	if (exchange->gets && request->answer.status == 200)
+	if (exchange->get && request->answer.status == 200)
 		return;
 	metrics_request(&measured);
 	log_request(request, measured.duration);
@@ -652,6 +655,7 @@ http_resume(Exchange *exchange)
 	switch (exchange->stage)
 	{
 		case STAGE_LEFT:
+			front->left--;
 			account(exchange);
 			atomic_fetch_sub(&exchange->server->connections, 1);
 			free_exchange(exchange);
@@ -738,7 +742,7 @@ wait_for_answer(Exchange *exchange)
 	Front *front = exchange->front;
 
 	exchange->asked = clock_now();
-	if (front->awake < MAX_AWAKE)
+	if (front->awake + front->left < MAX_AWAKE && exchange->request.body.size <= MAX_AWAKE_BODY)
 	{
 		front->awake++;
 		exchange->stage = STAGE_AWAKE;
@@ -802,7 +806,7 @@ http_run(Exchange *exchange)
 	if (request->answer.status != 0)
 		return send_answer(exchange);
 	/* what the header left open is an operation, or /readyz */
-	if (exchange->gets)
+	if (exchange->get)
 		return ask_pool(exchange);
 	if (!protocol_read(message, request))
 		return send_answer(exchange);
@@ -897,6 +901,7 @@ leave_exchange(Exchange *exchange)
 	if (exchange->stage == STAGE_AWAKE)
 	{
 		exchange->front->awake--;
+		exchange->front->left++;
 		exchange->stage = STAGE_LEFT;
 		/* the server stays until then */
 		atomic_fetch_add(&exchange->server->connections, 1);

@@ -282,7 +282,8 @@ with socket.create_server(('127.0.0.1', 0)) as listener:
 with socket.create_server(('127.0.0.1', 0)) as listener:
     asked = []
     threading.Thread(target=mute, args=(listener, asked), daemon=True).start()
-    with Gateway('--pool-size', '1', database=f'host=127.0.0.1 port={listener.getsockname()[1]} user=x sslmode=disable gssencmode=disable') as g:
+    with Gateway('--pool-size', '1', '--read-database', 'host=/nonexistent',
+                 database=f'host=127.0.0.1 port={listener.getsockname()[1]} user=x sslmode=disable gssencmode=disable') as g:
         until(lambda: asked, 'that something is asked')
 
 done()
