@@ -19,6 +19,7 @@
  *
  *		http.c			libmicrohttpd: framing, paths, the header of every answer
  *		loop.c			a thread that waits for clients and for statements at once
+ *		front.c			libmicrohttpd in a loop
  *		helper.c		a thread for what may block
  *		connections.c	connections and memory of each address, and how long clients may take
  *		host.c			the name that a client calls the gateway by

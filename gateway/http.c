@@ -25,6 +25,7 @@
 #include "auth.h"
 #include "clock.h"
 #include "connections.h"
+#include "front.h"
 #include "helper.h"
 #include "host.h"
 #include "log.h"
@@ -46,30 +47,6 @@
 /* A body that is too large is read to its end if it is not larger than that, so that the client
  * gets the answer and no broken connection. */
 #define MAX_IGNORED ((uint64_t) 2 * BODY_LIMIT)
-
-/*
- * To suspend a connection and to resume it costs more than most statements take.  So many in a loop
- * are not suspended at first, and for no longer than so many milliseconds: the library asks for the
- * answers of all of these whenever it runs.  Only these may lose their client before they have an
- * answer, so that there are no more without one, and none with a body that counts.
- */
-#define MAX_AWAKE 64
-#define MAX_AWAKE_BODY 65535
-#define AWAKE_MS 5
-
-/* A Front is what a server has in one loop: the library has a daemon for it, with an epoll of its own. */
-typedef struct Front
-{
-	Watch watch; /* the first member: of that epoll */
-	Turn turn;
-	Server *server;
-	Loop *loop;
-	struct MHD_Daemon *daemon;
-	bool ready; /* the daemon has something to do */
-	int awake; /* connections that wait for an answer and are not suspended */
-	int left; /* requests that wait for one, and whose clients have gone */
-	int64_t now; /* when the daemon began to run */
-} Front;
 
 struct Server
 {
@@ -1050,84 +1027,11 @@ load_tls(Server *server, const Config *config)
 	return server->certificate != NULL && server->key != NULL;
 }
 
-/* Returns in how many milliseconds the library has something to do. */
-static int
-front_patience(Turn *turn)
-{
-	const Front *front = (Front *) ((char *) turn - offsetof(Front, turn));
-	MHD_UNSIGNED_LONG_LONG timeout;
-
-	if (front->ready)
-		return 0;
-	/* meanwhile the library says 0 */
-	if (front->awake > 0)
-		return AWAKE_MS;
-	if (MHD_get_timeout(front->daemon, &timeout) == MHD_YES && timeout < INT_MAX)
-		return (int) timeout;
-	return INT_MAX;
-}
-
-/* Lets the library do what it has to do. */
-static void
-front_run(Turn *turn)
-{
-	Front *front = (Front *) ((char *) turn - offsetof(Front, turn));
-	int64_t now = clock_now();
-
-	if (front_patience(turn) > 0 && (front->awake == 0 || now - front->now < clock_of_ms(AWAKE_MS)))
-		return;
-	front->ready = false;
-	front->now = now;
-	MHD_run(front->daemon);
-}
-
-static void
-front_ready(Watch *watch)
-{
-	((Front *) watch)->ready = true;
-}
-
-/* The library is called by the loop alone. */
-static void
-front_begin(void *arg)
-{
-	Front *front = arg;
-	const union MHD_DaemonInfo *info = MHD_get_daemon_info(front->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-
-	front->ready = true;
-	front->watch.ready = front_ready;
-	front->turn = (Turn){.run = front_run, .patience = front_patience};
-	if (info == NULL || !loop_watch(front->loop, info->epoll_fd, &front->watch))
-		abort();
-	loop_add_turn(front->loop, &front->turn);
-}
-
-/* Takes no more connections. */
-static void
-front_drain(void *arg)
-{
-	int listener = MHD_quiesce_daemon(((Front *) arg)->daemon);
-
-	if (listener >= 0)
-		close(listener);
-}
-
-static void
-front_end(void *arg)
-{
-	Front *front = arg;
-
-	loop_remove_turn(front->loop, &front->turn);
-	loop_unwatch(front->loop,
-				 MHD_get_daemon_info(front->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd);
-	MHD_stop_daemon(front->daemon);
-}
-
 static void
 free_server(Server *server)
 {
 	for (int i = 0; i < server->front_count; i++)
-		loop_call(server->fronts[i].loop, front_end, &server->fronts[i]);
+		front_close(&server->fronts[i]);
 	if (server->own != NULL)
 		loop_free(server->own);
 	free(server->fronts);
@@ -1200,10 +1104,9 @@ start_fronts(Server *server, const Config *config, const Listener *listener)
 		front->server = server;
 		front->loop = server->own != NULL ? server->own : pools_loop(i);
 		front->daemon = start_daemon(server, config, listener, count, front);
-		if (front->daemon == NULL)
+		if (front->daemon == NULL || !front_open(front))
 			return false;
 		server->front_count++;
-		loop_call(front->loop, front_begin, front);
 	}
 	return true;
 }
@@ -1247,7 +1150,7 @@ server_drain(Server *server)
 		return;
 	server->draining = true;
 	for (int i = 0; i < server->front_count; i++)
-		loop_call(server->fronts[i].loop, front_drain, &server->fronts[i]);
+		front_drain(&server->fronts[i]);
 }
 
 /* Returns whether nobody is connected any more. */

@@ -119,7 +119,8 @@ const disasters = {
     const db = new DynamoDB({ ...config, maxAttempts: 1 });
     while (!stopping)
       try {
-        await db.updateItem({ TableName, Key: { id: { S: `ledger ${n}` } }, UpdateExpression: 'ADD n :one', ExpressionAttributeValues: { ':one': { N: '1' } } });
+        await db.updateItem({ TableName, Key: { id: { S: `ledger ${n}` } }, UpdateExpression: 'ADD n :one',
+          ExpressionAttributeValues: { ':one': { N: '1' } } });
         ledgers[n].counted++;
       } catch (e) {
         if (e.$metadata?.httpStatusCode === 400) throw e;
