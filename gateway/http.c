@@ -25,6 +25,7 @@
 #include "auth.h"
 #include "clock.h"
 #include "connections.h"
+#include "front.h"
 #include "helper.h"
 #include "host.h"
 #include "log.h"
@@ -43,37 +44,12 @@
  * The library writes zeros over all of it behind each request. */
 #define CONNECTION_MEMORY (48 * 1024)
 
-/* A body that is too large is read to its end if it is not larger than that, so that the client
- * gets the answer and no broken connection. */
-#define MAX_IGNORED ((uint64_t) 2 * BODY_LIMIT)
-
-/*
- * To suspend a connection and to resume it costs more than most statements take.  So many in a loop
- * are not suspended at first, and for no longer than so many milliseconds: the library asks for the
- * answers of all of these whenever it runs.  Only these may lose their client before they have an
- * answer, so that there are no more without one, and none with a body that counts.
- */
-#define MAX_AWAKE 64
-#define MAX_AWAKE_BODY 65535
-#define AWAKE_MS 5
-
 /* A record of TLS has at most so many bytes. */
 #define TLS_RECORD 16384
 
-/* A Front is what a server has in one loop: the library has a daemon for it, with an epoll of its own. */
-typedef struct Front
-{
-	Watch watch; /* the first member: of that epoll */
-	Turn turn;
-	Server *server;
-	Loop *loop;
-	struct MHD_Daemon *daemon;
-	bool ready; /* the daemon has something to do */
-	size_t records; /* of TLS, of which the daemon sends one for each connection when it runs */
-	int awake; /* connections that wait for an answer and are not suspended */
-	int left; /* requests that wait for one, and whose clients have gone */
-	int64_t now; /* when the daemon began to run */
-} Front;
+/* A body that is too large is read to its end if it is not larger than that, so that the client
+ * gets the answer and no broken connection. */
+#define MAX_IGNORED ((uint64_t) 2 * BODY_LIMIT)
 
 struct Server
 {
@@ -107,11 +83,12 @@ typedef struct Exchange
 		STAGE_AWAKE, /* it is the pool's, and the connection is not suspended */
 		STAGE_SUSPENDED, /* it is the pool's */
 		STAGE_ANSWERED,
+		STAGE_SENT, /* the library has the answer, or the connection is to end */
 		STAGE_LEFT /* it is the pool's, and its client has gone */
 	} stage;
 	char *target; /* as in the first line */
 	int64_t asked; /* when the pool was */
-	SignedRequest message;
+	SignedRequest message; /* in the memory of the connection, as long as there is one */
 	Header headers[MAX_HEADERS];
 	size_t header_size;
 	const char *end; /* of the header so far, as received; NULL from 1.0 of the library on */
@@ -223,7 +200,7 @@ count_headers(const SignedRequest *message, const char *name)
 	size_t n = 0;
 
 	for (size_t i = 0; i < message->header_count; i++)
-		n += strcasecmp(message->headers[i].name, name) == 0;
+		n += header_is(&message->headers[i], name);
 	return n;
 }
 
@@ -667,8 +644,7 @@ http_resume(Exchange *exchange)
 			break;
 		case STAGE_AWAKE:
 			front->awake--;
-			exchange->stage = STAGE_ANSWERED;
-			/* if that fails, the library asks once more, and ends the connection */
+			exchange->stage = STAGE_SENT;
 			send_answer(exchange);
 			break;
 		case STAGE_SUSPENDED:
@@ -678,6 +654,7 @@ http_resume(Exchange *exchange)
 		case STAGE_HEADER:
 		case STAGE_BODY:
 		case STAGE_ANSWERED:
+		case STAGE_SENT:
 			break;
 	}
 }
@@ -890,6 +867,7 @@ http_handle(void *cls, struct MHD_Connection *mhd, const char *path, const char 
 			return MHD_YES;
 		case STAGE_ANSWERED:
 			return send_answer(exchange);
+		case STAGE_SENT:
 		case STAGE_SUSPENDED:
 		case STAGE_LEFT:
 			break;
@@ -1056,85 +1034,11 @@ load_tls(Server *server, const Config *config)
 	return server->certificate != NULL && server->key != NULL;
 }
 
-/* Returns in how many milliseconds the library has something to do. */
-static int
-front_patience(Turn *turn)
-{
-	const Front *front = (Front *) ((char *) turn - offsetof(Front, turn));
-	MHD_UNSIGNED_LONG_LONG timeout;
-
-	if (front->ready)
-		return 0;
-	/* meanwhile the library says 0 */
-	if (front->awake > 0)
-		return AWAKE_MS;
-	if (MHD_get_timeout(front->daemon, &timeout) == MHD_YES && timeout < INT_MAX)
-		return (int) timeout;
-	return INT_MAX;
-}
-
-/* Lets the library do what it has to do. */
-static void
-front_run(Turn *turn)
-{
-	Front *front = (Front *) ((char *) turn - offsetof(Front, turn));
-	int64_t now = clock_now();
-
-	if (front_patience(turn) > 0 && (front->awake == 0 || now - front->now < clock_of_ms(AWAKE_MS)))
-		return;
-	front->ready = front->records > 0;
-	front->records -= front->ready;
-	front->now = now;
-	MHD_run(front->daemon);
-}
-
-static void
-front_ready(Watch *watch)
-{
-	((Front *) watch)->ready = true;
-}
-
-/* The library is called by the loop alone. */
-static void
-front_begin(void *arg)
-{
-	Front *front = arg;
-	const union MHD_DaemonInfo *info = MHD_get_daemon_info(front->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-
-	front->ready = true;
-	front->watch.ready = front_ready;
-	front->turn = (Turn){.run = front_run, .patience = front_patience};
-	if (info == NULL || !loop_watch(front->loop, info->epoll_fd, &front->watch))
-		abort();
-	loop_add_turn(front->loop, &front->turn);
-}
-
-/* Takes no more connections. */
-static void
-front_drain(void *arg)
-{
-	int listener = MHD_quiesce_daemon(((Front *) arg)->daemon);
-
-	if (listener >= 0)
-		close(listener);
-}
-
-static void
-front_end(void *arg)
-{
-	Front *front = arg;
-
-	loop_remove_turn(front->loop, &front->turn);
-	loop_unwatch(front->loop,
-				 MHD_get_daemon_info(front->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd);
-	MHD_stop_daemon(front->daemon);
-}
-
 static void
 free_server(Server *server)
 {
 	for (int i = 0; i < server->front_count; i++)
-		loop_call(server->fronts[i].loop, front_end, &server->fronts[i]);
+		front_close(&server->fronts[i]);
 	if (server->own != NULL)
 		loop_free(server->own);
 	free(server->fronts);
@@ -1207,10 +1111,9 @@ start_fronts(Server *server, const Config *config, const Listener *listener)
 		front->server = server;
 		front->loop = server->own != NULL ? server->own : pools_loop(i);
 		front->daemon = start_daemon(server, config, listener, count, front);
-		if (front->daemon == NULL)
+		if (front->daemon == NULL || !front_open(front))
 			return false;
 		server->front_count++;
-		loop_call(front->loop, front_begin, front);
 	}
 	return true;
 }
@@ -1254,7 +1157,7 @@ server_drain(Server *server)
 		return;
 	server->draining = true;
 	for (int i = 0; i < server->front_count; i++)
-		loop_call(server->fronts[i].loop, front_drain, &server->fronts[i]);
+		front_drain(&server->fronts[i]);
 }
 
 /* Returns whether nobody is connected any more. */

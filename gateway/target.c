@@ -53,13 +53,6 @@ target_standby(void)
 	return &standby;
 }
 
-/* Returns what the log calls it. */
-const char *
-target_name(const Target *target)
-{
-	return target->name;
-}
-
 /* Have a helper for connecting to the server, which shall have so many connections.  False if the
  * system refuses. */
 bool
