@@ -1,242 +1,449 @@
 /*
  * pool_test.c
- *	  Waiters that have a connection by turns: one that had it keeps away as soon as another has it.
+ *	  Which connection a request is sent over, and what becomes of it.
  *
- * The connection is an eventfd: what is written to it has come from the server.
+ * A server takes the place of statement.c and libpq.  A connection is a pair of sockets.  A statement is
+ * the name of its request, a letter; its answer is that letter and one that says what has come of it.
+ * A step says what clients and the server do, and is judged by what is under way and answered then.
+ * The clock stands still unless a step moves it.
  */
 #include "pool.h"
 
+#include <poll.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "config.h"
+#include "late.h"
+#include "log.h"
 #include "metrics.h"
-#include "statement.h"
+#include "session.h"
 #include "test.h"
 
-static int server = -1; /* the eventfd of the connection */
-static int begun; /* statements */
-static int read_for; /* how often a statement's end was looked for */
-static int answered;
+#pragma GCC diagnostic ignored "-Wunused-parameter"
 
-/* Called when somebody looks whether the connection is alive. */
-static void (*meanwhile)(void);
+#define MAX_LINKS 32
+#define MAX_NAMES 64
+#define NAMES "abcdefghijklmnopqrstuvwxyz"
+
+/* What comes of a statement. */
+#define DONE '+'
+#define CONFLICT '!' /* with another */
+#define REFUSED '-' /* as all behind it, before anything was begun */
+
+/* The gateway's end of a connection. */
+typedef struct End
+{
+	int file;
+	bool over;
+	size_t received;
+	char answers[MAX_NAMES]; /* that are not read yet */
+} End;
+
+/* The server's ends of all connections, in the order in which they were made. */
+static struct
+{
+	_Atomic int count;
+	int files[MAX_LINKS]; /* -1: closed */
+	char under_way[MAX_LINKS][MAX_NAMES];
+} server;
+
+static _Atomic int64_t microseconds = 1000000000;
+static char key[KEY_ID_SIZE] = "key"; /* of the next requests */
+static Request requests[26];
+static int unanswered;
+static char answered[4 * MAX_NAMES];
+static bool reconnects; /* from now on an answer has the gateway give up all connections */
+
+/* What is done in one line. */
+#define FAKE(type, name, parameters, body) \
+	type name parameters \
+	{ \
+		body; \
+	}
+
+/* Machines have a processor for four connections. */
+FAKE(long, __wrap_sysconf, (int name), return config_now()->pool_size / 4)
+FAKE(bool, statement_prepare, (PGconn * connection, bool *prepared, char **problem), return true)
+FAKE(void, statement_identity, (PGconn * connection, char *identity), *identity = '\0')
+FAKE(bool, statement_share, (PGconn * connection, char **problem), return true)
+FAKE(bool, statement_in_recovery, (const PGconn *connection), return false)
+FAKE(char *, statement_problem, (const PGconn *connection, const PGresult *result), return NULL)
+FAKE(void, statement_watch, (PGconn * connection, Outcome *outcome), )
+FAKE(bool, statement_send, (PGconn * connection, bool prepared, const Request *request),
+	 return send(PQsocket(connection), request->id, 1, MSG_NOSIGNAL) == 1)
+FAKE(bool, statement_is_done, (const Outcome *outcome),
+	 return outcome->over && PQresultStatus(outcome->result) == PGRES_TUPLES_OK)
+FAKE(int, PQsocket, (const PGconn *connection), return ((const End *) connection)->file)
+FAKE(ConnStatusType, PQstatus, (const PGconn *connection),
+	 return ((const End *) connection)->over ? CONNECTION_BAD : CONNECTION_OK)
+FAKE(int, PQisBusy, (PGconn * connection), return 0)
+FAKE(int, PQflush, (PGconn * connection), return 0)
+FAKE(void, PQfinish, (PGconn * connection), close(PQsocket(connection)); free(connection))
+FAKE(void, do_nothing, (void *arg), )
+
+int
+__wrap_clock_gettime(clockid_t clock, struct timespec *time)
+{
+	*time = (struct timespec){microseconds / 1000000, microseconds % 1000000 * 1000};
+	return 0;
+}
 
 PGconn *
 statement_connect(const char *database, char **problem)
 {
-	(void) database;
+	End *end = calloc(1, sizeof(*end));
+	int pair[2];
+
 	*problem = NULL;
-	server = eventfd(0, EFD_NONBLOCK);
-	return (PGconn *) &server;
-}
-
-int
-PQsocket(const PGconn *connection)
-{
-	return connection == NULL ? -1 : server;
-}
-
-ConnStatusType
-PQstatus(const PGconn *connection)
-{
-	return connection == NULL ? CONNECTION_BAD : CONNECTION_OK;
-}
-
-void
-PQfinish(PGconn *connection)
-{
-	if (connection != NULL)
-		close(server);
+	if (end == NULL || server.count == MAX_LINKS || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
+		abort();
+	end->file = pair[0];
+	server.files[server.count] = pair[1];
+	server.count++;
+	return (PGconn *) end;
 }
 
 bool
-statement_prepare(PGconn *connection, bool *prepared, char **problem)
+statement_receive(PGconn *connection)
 {
-	(void) connection;
-	(void) problem;
-	*prepared = true;
-	return true;
-}
+	End *end = (End *) connection;
+	ssize_t n = recv(end->file, end->answers + end->received, sizeof(end->answers) - end->received,
+					 MSG_DONTWAIT);
 
-void
-statement_identity(PGconn *connection, char *identity)
-{
-	(void) connection;
-	*identity = '\0';
+	if (n > 0)
+		end->received += (size_t) n;
+	end->over |= n == 0;
+	return !end->over;
 }
 
 bool
-statement_in_recovery(const PGconn *connection)
+statement_read(PGconn *connection, bool broken, Outcome *outcome)
 {
-	(void) connection;
-	return false;
-}
+	End *end = (End *) connection;
+	PGresAttDesc column = {.name = (char[]){"request"}};
+	char what = end->answers[1];
 
-static void
-take_all(void)
-{
-	uint64_t n;
-
-	while (read(server, &n, sizeof(n)) > 0)
-		;
-}
-
-bool
-statement_is_alive(PGconn *connection)
-{
-	(void) connection;
-	if (meanwhile != NULL)
-		meanwhile();
-	take_all();
-	return true;
-}
-
-char *
-statement_problem(const PGconn *connection, const PGresult *result)
-{
-	(void) connection;
-	(void) result;
-	return strdup("");
-}
-
-void
-statement_begin(PGconn *connection, bool prepared, const Request *request, Outcome *outcome)
-{
-	(void) connection;
-	(void) prepared;
-	(void) request;
-	begun++;
-	*outcome = (Outcome){.sent = true};
-}
-
-bool
-statement_wait(PGconn *connection, int64_t until, Outcome *outcome)
-{
-	(void) until;
-	return statement_read(connection, outcome);
-}
-
-bool
-statement_read(PGconn *connection, Outcome *outcome)
-{
-	(void) connection;
-	read_for++;
-	take_all();
-	outcome->done = true;
+	if (end->received == 0)
+		return broken;
+	outcome->over = what != REFUSED;
+	outcome->result = PQmakeEmptyPGresult(NULL, what == DONE ? PGRES_TUPLES_OK : PGRES_FATAL_ERROR);
+	PQsetResultAttrs(outcome->result, 1, &column);
+	PQsetvalue(outcome->result, 0, 0, end->answers, 2);
+	end->received -= 2;
+	memmove(end->answers, end->answers + 2, end->received);
 	return true;
 }
 
 Failure
 statement_failure(const PGconn *connection, const Outcome *outcome)
 {
-	(void) connection;
-	(void) outcome;
-	return (Failure){0};
+	char what = outcome->result == NULL ? '\0' : PQgetvalue(outcome->result, 0, 0)[1];
+
+	return (Failure){.sqlstate = what == CONFLICT  ? "40001"
+								 : what == REFUSED ? "55000"
+												   : NULL,
+					 .sent = !outcome->unsent,
+					 .late = outcome->late,
+					 .ended = what == REFUSED || PQstatus(connection) != CONNECTION_OK,
+					 .outside = what == REFUSED};
 }
 
-void
-metrics_standby_read(bool is_answered)
+static int
+metric(const char *name)
 {
-	(void) is_answered;
+	Text text = {0};
+	int value;
+
+	metrics_write(&text);
+	value = atoi(strstr(text.data, name) + strlen(name));
+	text_free(&text);
+	return value;
 }
 
-void
-metrics_waited(int64_t microseconds)
+/* Has the loop do what is ready and what is due, until all is connected.  The second call waits for the
+ * end of the first one's round. */
+static void
+go_on(void)
 {
-	(void) microseconds;
+	do
+	{
+		loop_call(pools_loop(0), do_nothing, NULL);
+		loop_call(pools_loop(0), do_nothing, NULL);
+	} while (metric("\ndynamo_pool_connections{state=\"down\"} ") > 0);
 }
 
-void
-metrics_repeated(void)
-{
-}
-
+/* Notes the name of a request, with the status unless it is 200; "?": it may have been carried out. */
 static void
 done(Request *request)
 {
-	(void) request;
-	answered++;
+	const Answer *answer = &request->answer;
+	char *end = answered + strlen(answered);
+
+	if (answer->status == 200)
+		sprintf(end, " %s%s", request->id, *answer->data == *request->id ? "" : " (wrong)");
+	else
+		sprintf(end, " %s %d%s", request->id, answer->status,
+				strstr(answer->data, "may have been carried out") == NULL ? "" : "?");
+	unanswered--;
+	if (reconnects)
+		target_reconnect(target_primary());
 }
 
+/* Clients send requests with these names. */
 static void
-come(void)
+submit(const char *operation, const char *names)
 {
-	uint64_t one = 1;
+	char target[2 * MAX_NAMES];
 
-	if (write(server, &one, sizeof(one)) != sizeof(one))
+	snprintf(target, sizeof(target), "DynamoDB_20120810.%s", operation);
+	for (; *names != '\0'; names++)
+	{
+		Request *request = &requests[*names - 'a'];
+
+		*request = (Request){.id = {*names}, .operation = operation_find(target), .done = done};
+		strcpy(request->caller.key_id, key);
+		unanswered++;
+		pools_submit(pools_loop(0), request, false);
+	}
+}
+
+/* The server ends a connection, or sees that it has ended. */
+static void
+hang_up(int link)
+{
+	close(server.files[link]);
+	server.files[link] = -1;
+	memset(server.under_way[link], 0, MAX_NAMES);
+}
+
+/* Returns what the server has to do, as "ab c -": b behind a, c over another connection, one idle. */
+static const char *
+heard(void)
+{
+	static char all[MAX_LINKS * MAX_NAMES];
+
+	*all = '\0';
+	for (int i = 0; i < server.count; i++)
+	{
+		struct pollfd other = {.fd = server.files[i]};
+		char *names = server.under_way[i];
+
+		while (recv(server.files[i], names + strlen(names), 1, MSG_DONTWAIT) == 1)
+			;
+		if (poll(&other, 1, 0) > 0)
+			hang_up(i);
+		if (server.files[i] >= 0)
+			sprintf(all + strlen(all), *all == '\0' ? "%s" : " %s", *names == '\0' ? "-" : names);
+	}
+	return all;
+}
+
+/* Returns the connection with a request in front of all others. */
+static int
+link_of(char name)
+{
+	int link = 0;
+
+	heard();
+	while (link < server.count && *server.under_way[link] != name)
+		link++;
+	if (link == server.count)
+		exit(!ok(false, "%c is the first of a connection", name));
+	return link;
+}
+
+/* The server answers requests, one after the other. */
+static void
+tell(const char *names, char what)
+{
+	for (; *names != '\0'; names++)
+	{
+		int link = link_of(*names);
+
+		if (send(server.files[link], (char[]){*names, what}, 2, MSG_NOSIGNAL) != 2)
+			abort();
+		memmove(server.under_way[link], server.under_way[link] + 1, MAX_NAMES - 1);
+		if (what == REFUSED)
+			hang_up(link);
+	}
+}
+
+/* Does a part of a step, in the loop's thread. */
+static void
+act(void *part)
+{
+	const char *word = part;
+	const char *names = word + MAX_NAMES;
+
+	if (strcmp(word, "key") == 0)
+		strcpy(key, strcmp(names, "none") == 0 ? "" : names);
+	else if (strcmp(word, "pass") == 0)
+		microseconds += atoi(names);
+	else if (strcmp(word, "conflict") == 0)
+		tell(names, CONFLICT);
+	else if (strcmp(word, "refused") == 0)
+		tell(names, REFUSED);
+	else if (strcmp(word, "end") == 0)
+		hang_up(link_of(*names));
+	else if (strcmp(word, "deafen") == 0)
+		shutdown(server.files[link_of(*names)], SHUT_RD);
+	else if (strcmp(word, "done") == 0)
+		tell(names, DONE);
+	else if (strcmp(word, "reconnect") != 0)
+		submit(word, names);
+	else
+	{
+		reconnects = true;
+		tell(names, DONE);
+		hang_up(1);
+	}
+}
+
+/* A Step of a case.  Each case runs in a process of its own. */
+typedef struct Step
+{
+	int connections; /* with which a case begins; 0: it goes on */
+	const char *name;
+	const char *actions; /* pairs of words */
+	const char *state; /* then: what is under way, as heard() has it, and what was answered */
+} Step;
+
+static const Step steps[] = {
+	{4, "16 short requests of a key share a connection", "GetItem abcdefghijklmnopq",
+	 "abcdefghijklmnop q - - |"},
+	{0, "they are answered in order, each to its own statement", "done abcdefghijklmnopq",
+	 "- - - - | a b c d e f g h i j k l m n o p q"},
+	{4, "two keys share no connection", "GetItem ab key other GetItem cd", "ab cd - - |"},
+	{8, "nothing is sent behind a Scan or a transaction", "Scan a TransactWriteItems b GetItem c",
+	 "a b c - - - - - |"},
+	{0, "nor is one of them sent behind anything", "Scan d", "a b c d - - - - |"},
+	{4, "a request is sent behind one that has run for less than 5 ms",
+	 "GetItem a pass 4999 GetItem b", "ab - - - |"},
+	{0, "and not behind one that has run for longer", "pass 1 GetItem c", "ab c - - |"},
+	{0, "but waits", "pass 5000 GetItem d", "ab c - - |"},
+	{0, "until that one has ended", "done a", "bd c - - | a"},
+	{4, "a key has half of the connections", "Scan abc", "a b - - |"},
+	{0, "others have the others", "key other Scan def", "a b d e |"},
+	{4, "without keys requests have all connections", "key none Scan abcde", "a b c d |"},
+	{4, "all are busy, and requests of three keys wait",
+	 "Scan ab key other Scan cd key key Scan efg key other Scan hi key third Scan j", "a b c d |"},
+	{0, "they are sent by turns: one of the first key", "done a", "e b c d | a"},
+	{0, "one of the second", "done c", "e b h d | a c"},
+	{0, "one of the third", "done e", "j b h d | a c e"},
+	{0, "and of the first again", "done b", "j f h d | a c e b"},
+	{4, "a write is behind a read", "GetItem a PutItem b", "ab - - - |"},
+	{0, "if the connection is lost the read is sent again, and the write may have been carried out",
+	 "end a", "a - - - | b 500?"},
+	{4, "if a connection takes no more, what was not sent is sent elsewhere, with the reads",
+	 "GetItem a PutItem b deafen a PutItem c", "a c - - | b 500?"},
+	{6, "three are under way", "PutItem ab GetItem c", "abc - - - - - |"},
+	{0, "what a session refuses is sent again, with all that is behind it", "refused a",
+	 "a b c - - - |"},
+	{4, "a statement has its time", "PutItem a GetItem b PutItem c pass 2000000", "abc - - - |"},
+	{0, "a late one gives up the connection: what reads is sent again, and the rest answered",
+	 "pass 1", "abc b - - - | a 500? c 500?"},
+	{0, "the session may end then", "end a", "b - - - | a 500? c 500?"},
+	{4, "a request waits for queue_time", "Scan abc pass 1000000", "a b - - |"},
+	{0, "and no longer", "pass 1", "a b - - | c 503"},
+	{6, "what met another request pauses", "PutItem ab conflict a pass 4000", "b - - - - - |"},
+	{0, "and is sent again over a connection of its own", "pass 46000", "b a - - - - |"},
+	{0, "with nothing behind it", "PutItem c", "b a c - - - |"},
+	{0, "it is sent again three times",
+	 "done bc conflict a pass 50000 conflict a pass 50000 conflict a", "- - - - - - | b c a 400"},
+	{16, "a key has a connection for each further processor before it shares one", "GetItem abcd",
+	 "ad b c - - - - - - - - - - - - - |"},
+	{6, "writes that usually take a moment share a connection",
+	 "PutItem a pass 4000 done a PutItem bc", "bc - - - - - | a"},
+	{0, "those that usually take long have further ones, while there are any",
+	 "pass 4900 done bc PutItem defg", "dg e f - - - | a b c"},
+	{0, "which says nothing of reads", "done dg GetItem hi", "- eh fi - - - | a b c d g"},
+	{2, "an idle connection may end in the round in which it is given up", "Scan ab reconnect a",
+	 "b - | a"},
+	{0, NULL, NULL, NULL},
+};
+
+/* Answers what is left, and ends all. */
+static void
+finish(void)
+{
+	int unknown = 0;
+
+	while (unanswered > 0)
+	{
+		char name[] = {heard()[strcspn(heard(), NAMES)], '\0'};
+
+		tell(name, DONE);
+		microseconds += 1000;
+		go_on();
+	}
+	late_check();
+	ok(unanswered == 0 && late_count() == 0 && metric("\ndynamo_pool_waiting ") == 0 &&
+		   metric("\ndynamo_pool_connections{state=\"busy\"} ") == 0,
+	   "each request is answered once, and nothing is left");
+	for (const char *c = answered; *c != '\0'; c++)
+		unknown += *c == '?';
+	ok(metric("\ndynamo_unknown_outcomes_total ") == unknown, "unknown outcomes are counted");
+	pools_stop();
+	for (int i = 0; i < server.count; i++)
+		hang_up(i);
+	for (size_t i = 0; i < strlen(NAMES); i++)
+		answer_release(&requests[i].answer);
+}
+
+/* Runs a case, which ends where the next one begins. */
+static void
+run(const Step *step)
+{
+	Config config = {.database = "",
+					 .read_database = "",
+					 .http_threads = 1,
+					 .pool_size = step->connections,
+					 .queue_time = 1000,
+					 .request_time = 2000};
+	char part[2][MAX_NAMES];
+	char state[1024];
+	int length;
+
+	alarm(60);
+	failures = 0;
+	config_set(&config);
+	if (!pools_start(&config))
 		abort();
-}
-
-/* What an epoll tells; NULL: nothing. */
-static void *
-told(int epoll)
-{
-	struct epoll_event event;
-
-	return epoll_wait(epoll, &event, 1, 0) == 1 ? event.data.ptr : NULL;
-}
-
-static void
-until_idle(void)
-{
-	while (pool_state(pool_primary()).idle != 1)
-		usleep(1000);
-}
-
-static Waiter *former;
-static void *heard; /* by the former one, while the connection was idle */
-
-/* The other one is about to send its statement. */
-static void
-disturb(void)
-{
-	meanwhile = NULL;
-	waiter_read(former, heard);
-	waiter_look(former, INT64_MAX);
+	go_on();
+	do
+	{
+		for (const char *left = step->actions; *left != '\0'; left += length)
+		{
+			if (sscanf(left, " %63s %63s%n", part[0], part[1], &length) != 2)
+				abort();
+			loop_call(pools_loop(0), act, part);
+			go_on();
+		}
+		snprintf(state, sizeof(state), "%s |%s", heard(), answered);
+		is(state, step->state, step->name);
+		step++;
+	} while (step->name != NULL && step->connections == 0);
+	finish();
+	exit(failures != 0);
 }
 
 int
 main(void)
 {
-	static Config config = {.database = "", .read_database = "", .prepared = true};
-	int epolls[] = {epoll_create1(0), epoll_create1(0)};
-	Waiter *other = waiter_new(epolls[1]);
-	Request requests[2] = {{.done = done}, {.done = done}};
+	log_set(LEVEL_ERROR, FORMAT_LOGFMT);
+	for (const Step *step = steps; step->name != NULL; step++)
+	{
+		int status = 0;
 
-	config.request_time = config.queue_time = 60000;
-	config_set(&config);
-	former = waiter_new(epolls[0]);
-	if (!pool_start(pool_primary(), 1))
-		abort();
-	until_idle();
-	waiter_submit(pool_primary(), former, &requests[0]);
-	come();
-	heard = told(epolls[0]);
-	ok(heard != NULL, "a waiter is told of its answer");
-	waiter_read(former, heard);
-	ok(answered == 1 && requests[0].answer.status == 200, "and gives it");
-
-	come();
-	ok(told(epolls[0]) == heard, "it is told of what comes over the connection that is idle");
-	read_for = 0;
-	meanwhile = disturb;
-	waiter_submit(pool_primary(), other, &requests[1]);
-	ok(meanwhile == NULL && read_for == 0, "it does not read what another has");
-	ok(begun == 2 && answered == 1, "nor does it end the other's statement");
-	come();
-	ok(told(epolls[0]) == NULL, "it is told no more");
-	waiter_read(other, told(epolls[1]));
-	ok(answered == 2 && requests[1].answer.status == 200, "the other has its answer");
-	until_idle();
-
-	waiter_free(former);
-	waiter_free(other);
-	pool_stop(pool_primary());
-	ok(pool_state(pool_primary()).down == 0, "the pool ends");
-	for (int i = 0; i < 2; i++)
-		answer_release(&requests[i].answer);
+		if (step->connections == 0)
+			continue;
+		fflush(stdout);
+		if (fork() == 0)
+			run(step);
+		if (wait(&status) < 0 || status != 0)
+			ok(false, "%s (status %d)", step->name, status);
+	}
 	return failures != 0;
 }
