@@ -43,6 +43,7 @@
  *		setup.c			roles too, and whatever else is missing
  *
  *		stale.c			whether a standby may answer
+ *		position.c		how far it has to be
  *		pool.c			connections to Postgres, and requests that wait for them
  *		session.c		one of them: its state, and the requests that are under way on it
  *		target.c		the servers, and how to connect to them

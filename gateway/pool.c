@@ -16,6 +16,7 @@
 #include "log.h"
 #include "metrics.h"
 #include "outcome.h"
+#include "position.h"
 #include "session.h"
 
 /* A statement is sent again so often, with these pauses, in milliseconds. */
@@ -278,6 +279,24 @@ find_session(Pool *pool, const Tenant *tenant)
 	return more ? idle : found;
 }
 
+/*
+ * Returns what is sent beside the request's statement, so that those who have written something read it
+ * from the standby, too.
+ */
+static Extra
+extra_of(const Pool *pool, const Session *session, const Request *request)
+{
+	const Pools *of = loop_owner(pool->owner.loop);
+
+	if (is_standby(pool))
+		return session_is_behind(session, request->position) ? EXTRA_WAIT : EXTRA_NONE;
+	return of->standby.size > 0 && request->operation != NULL &&
+				   request->operation->kind != OPERATION_READ &&
+				   statement_may_wait(session->link.connection)
+			   ? EXTRA_POSITION
+			   : EXTRA_NONE;
+}
+
 /* Send the tenant's next request. */
 static void
 pool_send(Pool *pool, Tenant *tenant, Session *session)
@@ -289,6 +308,7 @@ pool_send(Pool *pool, Tenant *tenant, Session *session)
 	if (request->attempts == 0)
 		metrics_waited(now - request->queued);
 	session->tenant = tenant;
+	request->extra = extra_of(pool, session, request);
 	/* the primary may have to answer after a standby */
 	session_send(session, request, is_short(request), now + (is_standby(pool) ? time / 2 : time));
 }
@@ -398,6 +418,12 @@ pool_settle(SessionOwner *owner, Session *session, Request *request, Outcome *ou
 
 	if (is_short(request))
 		*usual_time(pool, request) += (outcome->took - *usual_time(pool, request)) / 16;
+	if (outcome->behind)
+	{
+		PQclear(outcome->result);
+		pass_on(pool, request);
+		return;
+	}
 	if (statement_is_done(outcome))
 	{
 		settle_result(pool, request, outcome);
@@ -691,7 +717,11 @@ pools_submit(Loop *loop, Request *request, bool stale)
 {
 	Pools *of = loop_owner(loop);
 
-	pool_submit(stale && is_connected(&of->standby) ? &of->standby : &of->primary, request);
+	stale = stale && is_connected(&of->standby);
+	if (stale)
+		request->position = position_of(request->caller.key_id);
+	stale = stale && request->position != POSITION_UNKNOWN;
+	pool_submit(stale ? &of->standby : &of->primary, request);
 }
 
 static void

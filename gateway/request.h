@@ -19,6 +19,14 @@
 
 #define REQUEST_ID_SIZE 53 /* with the NUL */
 
+/* An Extra is what the server is asked for beside a request's statement. */
+typedef enum Extra
+{
+	EXTRA_NONE,
+	EXTRA_WAIT, /* first, to have replayed the log up to a position */
+	EXTRA_POSITION /* then, where the log is by now */
+} Extra;
+
 typedef struct Request
 {
 	char id[REQUEST_ID_SIZE];
@@ -40,6 +48,8 @@ typedef struct Request
 	int64_t queued; /* when it began to wait */
 	int64_t until; /* when nobody waits any longer: for its statement, or to send it again */
 	bool unsent; /* though it was tried */
+	uint64_t position; /* where a standby has to be; 0: anywhere */
+	Extra extra; /* what is sent together with its statement */
 	int attempts; /* how often the statement failed */
 	bool from_standby; /* the answer */
 	void (*done)(struct Request *request); /* the pool has the answer */

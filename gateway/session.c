@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "late.h"
+#include "position.h"
 
 #define MIN_BACK_OFF 50
 #define MAX_BACK_OFF 5000
@@ -25,6 +26,7 @@ session_connected(Job *job)
 	Loop *loop = session->owner->loop;
 
 	session->link = session->fresh;
+	session->replayed = 0;
 	session->back_off = session->link.connection == NULL ? session->back_off * 2 : MIN_BACK_OFF;
 	if (session->back_off > MAX_BACK_OFF)
 		session->back_off = MAX_BACK_OFF;
@@ -109,12 +111,32 @@ take_first(Session *session)
 	return request;
 }
 
+/* Takes what the other statement of a request has told, and returns the outcome of its own. */
+static Outcome
+join_outcomes(Session *session, const Request *request)
+{
+	bool after = request->extra == EXTRA_POSITION && session->half;
+	Outcome outcome = after ? session->former : session->outcome;
+	Outcome *other = after ? &session->outcome : &session->former;
+
+	if (request->extra == EXTRA_POSITION && statement_is_done(&outcome))
+		position_note(request->caller.key_id, statement_position(other));
+	else if (request->extra == EXTRA_WAIT && statement_has_waited(other))
+		session->replayed = request->position;
+	else if (request->extra == EXTRA_WAIT)
+		outcome.behind = true;
+	PQclear(other->result);
+	session->half = false;
+	session->former = (Outcome){0};
+	return outcome;
+}
+
 /* The first request has come to its end: the server begins with the next one. */
 static void
 settle_first(Session *session)
 {
 	Request *request = take_first(session);
-	Outcome outcome = session->outcome;
+	Outcome outcome = join_outcomes(session, request);
 	int64_t now = clock_now();
 
 	outcome.took = now - session->began;
@@ -187,7 +209,14 @@ session_ready(Watch *watch)
 			session_lose(session);
 			break;
 		}
-		settle_first(session);
+		if (session->first->extra != EXTRA_NONE && !session->half)
+		{
+			session->half = true;
+			session->former = session->outcome;
+			session->outcome = (Outcome){0};
+		}
+		else
+			settle_first(session);
 	}
 	if (session->state == SESSION_IDLE && !is_quiet(session, there))
 		session_move(session, SESSION_DOWN);
@@ -237,6 +266,26 @@ session_init(Session *session, SessionOwner *owner)
 	session->last = &session->first;
 }
 
+/* Sends the request's statement, and before or behind it what belongs to it. */
+static bool
+send_statements(const Session *session, const Request *request)
+{
+	PGconn *connection = session->link.connection;
+
+	if (request->extra == EXTRA_WAIT && !statement_send_extra(connection, request))
+		return false;
+	if (!statement_send(connection, session->link.prepared, request))
+		return false;
+	return request->extra != EXTRA_POSITION || statement_send_extra(connection, request);
+}
+
+/* Returns whether the standby may not have replayed the log up to a position, and can wait for it. */
+bool
+session_is_behind(const Session *session, uint64_t position)
+{
+	return position > session->replayed && statement_may_wait(session->link.connection);
+}
+
 /*
  * Send the request's statement, behind those that are under way, if there are any.  Nobody waits for
  * its answer for longer than until a time.  What comes of it is told later.
@@ -252,8 +301,7 @@ session_send(Session *session, Request *request, bool shared, int64_t until)
 	session->shared = shared;
 	if (session->state == SESSION_IDLE)
 		session_move(session, SESSION_BUSY);
-	request->unsent = session->broken ||
-					  !statement_send(session->link.connection, session->link.prepared, request);
+	request->unsent = session->broken || !send_statements(session, request);
 	session->broken |= request->unsent;
 }
 

@@ -57,7 +57,10 @@ struct Session
 	int depth; /* how many there are */
 	bool shared; /* more may be sent behind them */
 	int64_t began; /* when the server could begin with the first one */
-	Outcome outcome; /* of the first one */
+	Outcome outcome; /* of the first one, or of what belongs to it */
+	Outcome former; /* of the first of its two statements, if it has two */
+	bool half; /* that one has come to its end */
+	uint64_t replayed; /* where a standby is, as far as it has told */
 	bool broken; /* something could not be sent */
 	bool untouched; /* the server has refused what is under way */
 	bool retires; /* it serves no more, and ends when it has nothing to do */
@@ -66,6 +69,7 @@ struct Session
 
 extern void session_init(Session *session, SessionOwner *owner);
 extern void session_send(Session *session, Request *request, bool shared, int64_t until);
+extern bool session_is_behind(const Session *session, uint64_t position);
 extern bool session_is_usable(Session *session);
 extern void session_look(Session *session, int64_t now);
 extern void session_end(Session *session);

@@ -15,6 +15,7 @@
 
 #include "clock.h"
 #include "config.h"
+#include "position.h"
 
 #define STATEMENT_NAME "dynamo_gateway_request"
 #define STATEMENT "SELECT dynamo_internal.request_as($1, $2, $3, $4)"
@@ -23,6 +24,9 @@
 /* Nothing larger is sent by the extension in the course of things.  Code of a table's owner may send
  * up to 1 GB, and libpq keeps a buffer as large as the largest message for as long as it is connected. */
 #define MAX_KEPT (32 << 20)
+
+/* A standby may take so many milliseconds to replay what a read has to see. */
+#define WAIT_MS 100
 
 /* A server may take so many seconds for what a connection begins with. */
 #define SET_UP_SECONDS 10
@@ -272,6 +276,54 @@ statement_send(PGconn *connection, bool prepared, const Request *request)
 	return sent == 1 && send_sync(connection);
 }
 
+/* Returns whether the transaction is committed, and the result is what it returned. */
+bool
+statement_is_done(const Outcome *outcome)
+{
+	return outcome->over && outcome->result != NULL && !is_error(outcome->result);
+}
+
+/* Returns whether the server knows WAIT FOR, as it does from PostgreSQL 19 on. */
+bool
+statement_may_wait(const PGconn *connection)
+{
+	return PQserverVersion(connection) >= 190000;
+}
+
+/* Send what the request has beside its statement.  False as for that. */
+bool
+statement_send_extra(PGconn *connection, const Request *request)
+{
+	char text[128] = "SELECT pg_catalog.pg_current_wal_insert_lsn()";
+
+	/* it takes no parameters */
+	if (request->extra == EXTRA_WAIT)
+		snprintf(text, sizeof(text), "WAIT FOR LSN '%X/%X' WITH (TIMEOUT '%dms', NO_THROW)",
+				 (unsigned) (request->position >> 32), (unsigned) request->position, WAIT_MS);
+	return PQsendQueryParams(connection, text, 0, NULL, NULL, NULL, NULL, 0) == 1 &&
+		   send_sync(connection);
+}
+
+/* Returns whether the standby has replayed what it was to wait for. */
+bool
+statement_has_waited(const Outcome *outcome)
+{
+	return statement_is_done(outcome) && PQntuples(outcome->result) == 1 &&
+		   strcmp(PQgetvalue(outcome->result, 0, 0), "success") == 0;
+}
+
+/* Returns where the log is; POSITION_UNKNOWN if the server has not told. */
+uint64_t
+statement_position(const Outcome *outcome)
+{
+	unsigned high, low;
+
+	if (!statement_is_done(outcome) || PQntuples(outcome->result) != 1 ||
+		sscanf(PQgetvalue(outcome->result, 0, 0), "%X/%X", &high, &low) != 2)
+		return POSITION_UNKNOWN;
+	return (uint64_t) high << 32 | low;
+}
+
 /* Have notices counted for the outcome of the statement that is under way. */
 void
 statement_watch(PGconn *connection, Outcome *outcome)
@@ -321,13 +373,6 @@ statement_read(PGconn *connection, bool broken, Outcome *outcome)
 			statement_keep(outcome, result);
 	}
 	return true;
-}
-
-/* Returns whether the transaction is committed, and the result is what it returned. */
-bool
-statement_is_done(const Outcome *outcome)
-{
-	return outcome->over && outcome->result != NULL && !is_error(outcome->result);
 }
 
 /* Returns whether the server, or a pooler, has ended the connection.  A pooler tells its severity

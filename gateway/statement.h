@@ -21,6 +21,7 @@ typedef struct Outcome
 	bool unsent; /* it was not sent */
 	bool over; /* the server is ready for the next statement: the transaction has ended */
 	bool late; /* nobody waits for it any longer */
+	bool behind; /* the standby is not where it has to be */
 	int64_t took; /* microseconds since the server could begin with it */
 	bool swollen; /* the connection holds more memory than it should keep */
 } Outcome;
@@ -33,6 +34,10 @@ extern bool statement_in_recovery(const PGconn *connection);
 extern char *statement_problem(const PGconn *connection, const PGresult *result);
 extern void statement_watch(PGconn *connection, Outcome *outcome);
 extern bool statement_send(PGconn *connection, bool prepared, const Request *request);
+extern bool statement_may_wait(const PGconn *connection);
+extern bool statement_send_extra(PGconn *connection, const Request *request);
+extern bool statement_has_waited(const Outcome *outcome);
+extern uint64_t statement_position(const Outcome *outcome);
 extern bool statement_receive(PGconn *connection);
 extern bool statement_read(PGconn *connection, bool broken, Outcome *outcome);
 extern bool statement_is_done(const Outcome *outcome);

@@ -56,6 +56,15 @@ def reads_there(gateway):
     return value(gateway.call('GetItem', request('GetItem'))) == 2 and answered(gateway) == before + 1
 
 
+# from PostgreSQL 19 on
+WAITS = int(psql("SELECT current_setting('server_version_num')")) >= 190000
+
+
+def others_put(pk, v):
+    """A write that the gateway does not know of."""
+    psql(f"""SET ROLE app; SELECT count(dyn_put('items', '{{"pk": "{pk}", "v": {v}}}'::jsonb)::text)""")
+
+
 KEY = {'pk': {'S': 'a'}}
 CONDITION = {'KeyConditionExpression': 'pk = :p', 'ExpressionAttributeValues': {':p': {'S': 'a'}}}
 
@@ -98,7 +107,7 @@ with Gateway('--read-database', READ_DATABASE, '--read-pool-size', '4', '--queue
     # the standby stays behind: stale reads show the old item
     standby_psql('SELECT pg_wal_replay_pause()')
     until(lambda: standby_psql('SELECT pg_get_wal_replay_pause_state()') == 'paused')
-    put(g, 'a', 'items', v=2)
+    others_put('a', 2)
     before = answered(g)
     for operation in READS:
         is_([value(g.call(operation, request(operation, consistent))) for consistent in (None, False, True)], [1, 1, 2],
@@ -130,15 +139,31 @@ with Gateway('--read-database', READ_DATABASE, '--read-pool-size', '4', '--queue
     is_(answered(g, 'primary') - before, 1, 'is read from the primary')
 
     # pages of one and the other
-    put(g, 'b', 'items', v=2)
+    others_put('b', 2)
     page = g.call('Scan', {'TableName': 'items', 'Limit': 1}).json
     is_(g.call('Scan', {'TableName': 'items', 'ConsistentRead': True, 'ExclusiveStartKey': page['LastEvaluatedKey']}).json['Items'],
         [{'pk': {'S': 'b'}, 'v': {'N': '2'}}], 'a page of the standby goes on at the primary')
     page = g.call('Scan', {'TableName': 'items', 'ConsistentRead': True, 'Limit': 1}).json
     is_(g.call('Scan', {'TableName': 'items', 'ExclusiveStartKey': page['LastEvaluatedKey']}).json['Items'], [], 'and the other way')
 
+    # those who have written something see it, where the standby can tell that it is as far
+    put(g, 'a', 'items', v=3)
+    before = answered(g), answered(g, 'primary')
+    is_((value(g.call('GetItem', request('GetItem'))), answered(g) - before[0], answered(g, 'primary') - before[1]), (3, 0, 1) if WAITS else (1, 1, 0),
+        'a read of what one has written')
     standby_psql('SELECT pg_wal_replay_resume()')
+    until(lambda: value(g.call('GetItem', request('GetItem'))) == 3, 'the new item at the standby')
+    if WAITS:
+        before = answered(g)
+        seen = []
+        for n in range(100, 200):
+            put(g, 'a', 'items', v=n)
+            seen.append(value(g.call('GetItem', request('GetItem'))))
+        is_(seen, list(range(100, 200)), 'each of a hundred reads sees the write before it')
+        ok(answered(g) - before > 50, 'most are answered by the standby', answered(g) - before)
+    put(g, 'a', 'items', v=2)
     until(lambda: value(g.call('GetItem', request('GetItem'))) == 2, 'the new item at the standby')
+    catch_up()
 
     # A read that the replay is in the way of: the policy waits on the standby only.  max_standby_streaming_delay is 0.
     psql("CREATE FUNCTION slow_there() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN IF pg_is_in_recovery() THEN PERFORM pg_sleep(3600); END IF; RETURN true; "
