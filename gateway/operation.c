@@ -164,6 +164,13 @@ operation_is_short(const Operation *operation)
 	return false;
 }
 
+/* Returns whether it may write something. */
+bool
+operation_may_write(const Operation *operation)
+{
+	return operation->kind != OPERATION_READ && strcmp(operation->name, "TransactGetItems") != 0;
+}
+
 /* Returns whether the answer has no body, not even an empty object, where nothing went wrong. */
 bool
 operation_is_silent(const Operation *operation)

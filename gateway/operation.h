@@ -33,6 +33,7 @@ extern size_t operation_number(const Operation *operation);
 extern const Operation *operation_at(size_t number);
 extern bool operation_is_local(const Operation *operation);
 extern bool operation_is_short(const Operation *operation);
+extern bool operation_may_write(const Operation *operation);
 extern bool operation_is_silent(const Operation *operation);
 
 extern const char *operation_content_type(const char *content_type);

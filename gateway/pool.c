@@ -291,7 +291,7 @@ extra_of(const Pool *pool, const Session *session, const Request *request)
 	if (is_standby(pool))
 		return session_is_behind(session, request->position) ? EXTRA_WAIT : EXTRA_NONE;
 	return of->standby.size > 0 && request->operation != NULL &&
-				   request->operation->kind != OPERATION_READ &&
+				   operation_may_write(request->operation) &&
 				   statement_may_wait(session->link.connection)
 			   ? EXTRA_POSITION
 			   : EXTRA_NONE;
