@@ -47,6 +47,10 @@
 /* A record of TLS has at most so many bytes. */
 #define TLS_RECORD 16384
 
+/* With so many bytes to compress already, answers are sent as they are: those of one key, which may be
+ * many, make no others wait. */
+#define MAX_COMPRESSING ((size_t) 1 << 20)
+
 /* A body that is too large is read to its end if it is not larger than that, so that the client
  * gets the answer and no broken connection. */
 #define MAX_IGNORED ((uint64_t) 2 * BODY_LIMIT)
@@ -106,6 +110,7 @@ static _Atomic bool ready = true;
 
 /* Compresses answers, which takes its time. */
 static Helper *compressor;
+static _Atomic size_t compressing; /* bytes that it has to */
 
 /* Sets what /readyz says. */
 void
@@ -674,7 +679,11 @@ resume_job(Job *job)
 static void
 compress_job(Job *job)
 {
-	answer_compress(&of_job(job)->request.answer, (size_t) config_now()->compress_responses_above);
+	Answer *answer = &of_job(job)->request.answer;
+	size_t length = answer->length;
+
+	answer_compress(answer, (size_t) config_now()->compress_responses_above);
+	atomic_fetch_sub(&compressing, length);
 }
 
 /* Called by the pool: the request has its answer. */
@@ -684,9 +693,12 @@ http_answered(Request *request)
 	Exchange *exchange = (Exchange *) request;
 
 	exchange->job = (Job){.loop = exchange->front->loop, .work = compress_job, .done = resume_job};
-	if (exchange->compress &&
+	if (exchange->compress && compressing < MAX_COMPRESSING &&
 		request->answer.length > (size_t) config_now()->compress_responses_above)
+	{
+		atomic_fetch_add(&compressing, request->answer.length);
 		helper_do(compressor, &exchange->job);
+	}
 	else if (exchange->server->own != NULL)
 		loop_post(&exchange->job);
 	else

@@ -1,11 +1,13 @@
 """HTTP: what is read, what is refused, and how every answer looks (GW01 to GW16)."""
+import base64
 import gzip
 import json
+import os
 import re
 import tempfile
 import zlib
 
-from gateway import Gateway, crc, done, head, is_, ok, post, until
+from gateway import Gateway, crc, done, head, in_thread, is_, ok, post, until
 
 LIST = post('ListTables', b'{}')
 MAX_BODY = 16 * 1024 * 1024
@@ -357,6 +359,11 @@ with Gateway('--compress-responses-above', '10', '--origins', 'https://a.example
     is_(json.loads(gzip.decompress(a.body))['__type'], 'com.amazon.coral.validate#ValidationException', 'it can be inflated')
     ok('content-encoding' not in g.send(post('GetItem', b'{}')).headers, 'nobody asked for it')
     ok('content-encoding' not in g.send(post('GetItem', b'{}', {'Accept-Encoding': 'gzip;q=0'})).headers, 'somebody asked for none of it')
+    for n in range(40):
+        g.call('PutItem', {'TableName': 'items', 'Item': {'pk': {'S': f'large{n}'}, 'v': {'S': base64.b64encode(os.urandom(290000)).decode()}}})
+    many = [in_thread(g.call, 'BatchGetItem', {'RequestItems': {'items': {'Keys': [{'pk': {'S': f'large{n}'}} for n in range(40)]}}}, {'Accept-Encoding': 'gzip'})
+            for _ in range(8)]
+    is_({m().headers.get('content-encoding') for m in many}, {'gzip', None}, 'answers are sent as they are where much has to be compressed already')
     a = g.send(post('ListTables', b'{}', {'Origin': 'https://b.example'}))
     is_((a.headers.get('access-control-allow-origin'), a.headers.get('vary')), ('https://b.example', 'Origin'), 'one of the origins')
     ok('access-control-allow-origin' not in g.send(post('ListTables', b'{}', {'Origin': 'https://c.example'})).headers, 'another origin')
