@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <strings.h>
 
 #include "text.h"
 
@@ -19,6 +20,13 @@ typedef struct Header
 	const char *name;
 	const char *value;
 } Header;
+
+/* Returns whether this is the header's name.  Most differ in their first letter already. */
+static inline bool
+header_is(const Header *header, const char *name)
+{
+	return ((header->name[0] ^ name[0]) & ~0x20) == 0 && strcasecmp(header->name, name) == 0;
+}
 
 /* A SignedRequest is a request as it was received.  Nothing of it is copied. */
 typedef struct SignedRequest

@@ -2,10 +2,9 @@
  * gateway.h
  *	  dynamo_gateway: DynamoDB's protocol over HTTP, in front of the extension.
  *
- * A request comes in by a thread of HTTP, which reads it, checks its signature and sends it to
- * Postgres as one statement, over a connection of the pool that is idle or as soon as one is.  While
- * it runs the thread serves other clients.  What an operation does is the extension's: nothing here
- * knows items.
+ * A request comes in by a loop, which reads it, checks its signature, and sends it to Postgres as one
+ * statement, over a connection of its own or one that others are under way on.  While it runs the
+ * loop serves other clients.  What an operation does is the extension's: nothing here knows items.
  *
  *		main.c			what the program is told to do
  *		config.c		settings: a file, the environment, flags
@@ -19,7 +18,9 @@
  *		check.c			whether a gateway answers, for those who watch over it
  *
  *		http.c			libmicrohttpd: framing, paths, the header of every answer
- *		loop.c			a thread of HTTP, which waits for clients and for statements
+ *		loop.c			a thread that waits for clients and for statements at once
+ *		front.c			libmicrohttpd in a loop
+ *		helper.c		a thread for what may block
  *		connections.c	connections and memory of each address, and how long clients may take
  *		host.c			the name that a client calls the gateway by
  *		protocol.c		AWS JSON 1.0: a message becomes an operation, a caller and a JSON text
@@ -42,9 +43,11 @@
  *		setup.c			roles too, and whatever else is missing
  *
  *		stale.c			whether a standby may answer
- *		pool.c			threads with a connection to Postgres each, and their queue
+ *		pool.c			connections to Postgres, and requests that wait for them
+ *		session.c		one of them: its state, and the requests that are under way on it
+ *		target.c		the servers, and how to connect to them
  *		late.c			connections whose statement has had its time
- *		statement.c		one connection, and the statement that is sent over it
+ *		statement.c		statements, and what the server answers
  *		outcome.c		what a request is answered when its statement has ended
  *		errors.c		what becomes of SQLSTATEs
  *		answer.c		what a request is answered

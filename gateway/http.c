@@ -25,6 +25,7 @@
 #include "auth.h"
 #include "clock.h"
 #include "connections.h"
+#include "front.h"
 #include "helper.h"
 #include "host.h"
 #include "log.h"
@@ -43,30 +44,12 @@
  * The library writes zeros over all of it behind each request. */
 #define CONNECTION_MEMORY (48 * 1024)
 
+/* A record of TLS has at most so many bytes. */
+#define TLS_RECORD 16384
+
 /* A body that is too large is read to its end if it is not larger than that, so that the client
  * gets the answer and no broken connection. */
 #define MAX_IGNORED ((uint64_t) 2 * BODY_LIMIT)
-
-/*
- * To suspend a connection and to resume it costs more than most statements take.  So many in a loop
- * are not suspended at first, and for no longer than so many milliseconds: the library asks for the
- * answers of all of these whenever it runs.
- */
-#define MAX_AWAKE 64
-#define AWAKE_MS 5
-
-/* A Front is what a server has in one loop: the library has a daemon for it, with an epoll of its own. */
-typedef struct Front
-{
-	Watch watch; /* the first member: of that epoll */
-	Turn turn;
-	Server *server;
-	Loop *loop;
-	struct MHD_Daemon *daemon;
-	bool ready; /* the daemon has something to do */
-	int awake; /* connections that wait for an answer and are not suspended */
-	int64_t now; /* when the daemon began to run */
-} Front;
 
 struct Server
 {
@@ -100,17 +83,19 @@ typedef struct Exchange
 		STAGE_AWAKE, /* it is the pool's, and the connection is not suspended */
 		STAGE_SUSPENDED, /* it is the pool's */
 		STAGE_ANSWERED,
+		STAGE_SENT, /* the library has the answer, or the connection is to end */
 		STAGE_LEFT /* it is the pool's, and its client has gone */
 	} stage;
 	char *target; /* as in the first line */
 	int64_t asked; /* when the pool was */
-	SignedRequest message;
+	SignedRequest message; /* in the memory of the connection, as long as there is one */
 	Header headers[MAX_HEADERS];
 	size_t header_size;
 	const char *end; /* of the header so far, as received; NULL from 1.0 of the library on */
 	bool broken_header;
 	uint64_t body_size; /* that came, also what is ignored */
 	bool wants_continue;
+	bool get; /* the method, which the library has */
 	bool old_version; /* of HTTP: its connections end with each answer */
 	bool chunked; /* the connection ends with the answer */
 	bool compress;
@@ -215,7 +200,7 @@ count_headers(const SignedRequest *message, const char *name)
 	size_t n = 0;
 
 	for (size_t i = 0; i < message->header_count; i++)
-		n += strcasecmp(message->headers[i].name, name) == 0;
+		n += header_is(&message->headers[i], name);
 	return n;
 }
 
@@ -400,7 +385,7 @@ answer_by_method(Exchange *exchange)
 	Request *request = &exchange->request;
 	const SignedRequest *message = &exchange->message;
 
-	if (strcmp(message->method, "GET") == 0)
+	if (exchange->get)
 		answer_get(exchange);
 	else if (strcmp(message->method, "OPTIONS") == 0 && let_in(exchange) != NULL)
 		answer_constant(&request->answer, 200, NULL, "");
@@ -436,6 +421,7 @@ read_header(Exchange *exchange, const char *path, const char *method, const char
 		exchange->end = version + strlen(version) + strlen("\r\n");
 	MHD_get_connection_values_n(exchange->mhd, MHD_HEADER_KIND, take_header, exchange);
 	message->method = method;
+	exchange->get = strcmp(method, "GET") == 0;
 	message->headers = exchange->headers;
 	exchange->broken_header |= !is_whole(exchange, path, method, version);
 	split_target(exchange);
@@ -587,7 +573,7 @@ account(Exchange *exchange)
 	};
 
 	/* probes come often, and tell nobody anything */
-	if (strcmp(exchange->message.method, "GET") == 0 && request->answer.status == 200)
+	if (exchange->get && request->answer.status == 200)
 		return;
 	metrics_request(&measured);
 	log_request(request, measured.duration);
@@ -618,6 +604,8 @@ send_answer(Exchange *exchange)
 	add_headers(response, exchange);
 	account(exchange);
 	free_body(exchange);
+	if (exchange->server->tls)
+		exchange->front->records += answer->length / TLS_RECORD;
 	/* it is the response's now */
 	answer->release = NULL;
 	http_enter(exchange, PHASE_ANSWER);
@@ -649,14 +637,14 @@ http_resume(Exchange *exchange)
 	switch (exchange->stage)
 	{
 		case STAGE_LEFT:
+			front->left--;
 			account(exchange);
 			atomic_fetch_sub(&exchange->server->connections, 1);
 			free_exchange(exchange);
 			break;
 		case STAGE_AWAKE:
 			front->awake--;
-			exchange->stage = STAGE_ANSWERED;
-			/* if that fails, the library asks once more, and ends the connection */
+			exchange->stage = STAGE_SENT;
 			send_answer(exchange);
 			break;
 		case STAGE_SUSPENDED:
@@ -666,6 +654,7 @@ http_resume(Exchange *exchange)
 		case STAGE_HEADER:
 		case STAGE_BODY:
 		case STAGE_ANSWERED:
+		case STAGE_SENT:
 			break;
 	}
 }
@@ -735,7 +724,7 @@ wait_for_answer(Exchange *exchange)
 	Front *front = exchange->front;
 
 	exchange->asked = clock_now();
-	if (front->awake < MAX_AWAKE)
+	if (front->awake + front->left < MAX_AWAKE && exchange->request.body.size <= MAX_AWAKE_BODY)
 	{
 		front->awake++;
 		exchange->stage = STAGE_AWAKE;
@@ -799,7 +788,7 @@ http_run(Exchange *exchange)
 	if (request->answer.status != 0)
 		return send_answer(exchange);
 	/* what the header left open is an operation, or /readyz */
-	if (strcmp(message->method, "GET") == 0)
+	if (exchange->get)
 		return ask_pool(exchange);
 	if (!protocol_read(message, request))
 		return send_answer(exchange);
@@ -825,6 +814,8 @@ take_body(Exchange *exchange, const char *data, size_t size)
 {
 	Request *request = &exchange->request;
 
+	/* more of it may be there already, of which no file tells */
+	exchange->front->ready = true;
 	exchange->body_size += size;
 	if (exchange->body_size > MAX_IGNORED)
 		return MHD_NO;
@@ -876,6 +867,7 @@ http_handle(void *cls, struct MHD_Connection *mhd, const char *path, const char 
 			return MHD_YES;
 		case STAGE_ANSWERED:
 			return send_answer(exchange);
+		case STAGE_SENT:
 		case STAGE_SUSPENDED:
 		case STAGE_LEFT:
 			break;
@@ -893,6 +885,7 @@ leave_exchange(Exchange *exchange)
 	if (exchange->stage == STAGE_AWAKE)
 	{
 		exchange->front->awake--;
+		exchange->front->left++;
 		exchange->stage = STAGE_LEFT;
 		/* the server stays until then */
 		atomic_fetch_add(&exchange->server->connections, 1);
@@ -1041,84 +1034,11 @@ load_tls(Server *server, const Config *config)
 	return server->certificate != NULL && server->key != NULL;
 }
 
-/* Returns in how many milliseconds the library has something to do. */
-static int
-front_patience(Turn *turn)
-{
-	const Front *front = (Front *) ((char *) turn - offsetof(Front, turn));
-	MHD_UNSIGNED_LONG_LONG timeout;
-
-	if (front->ready)
-		return 0;
-	/* meanwhile the library says 0 */
-	if (front->awake > 0)
-		return AWAKE_MS;
-	if (MHD_get_timeout(front->daemon, &timeout) == MHD_YES && timeout < INT_MAX)
-		return (int) timeout;
-	return INT_MAX;
-}
-
-/* Lets the library do what it has to do. */
-static void
-front_run(Turn *turn)
-{
-	Front *front = (Front *) ((char *) turn - offsetof(Front, turn));
-	int64_t now = clock_now();
-
-	if (front_patience(turn) > 0 && (front->awake == 0 || now - front->now < clock_of_ms(AWAKE_MS)))
-		return;
-	front->ready = false;
-	front->now = now;
-	MHD_run(front->daemon);
-}
-
-static void
-front_ready(Watch *watch)
-{
-	((Front *) watch)->ready = true;
-}
-
-/* The library is called by the loop alone. */
-static void
-front_begin(void *arg)
-{
-	Front *front = arg;
-	const union MHD_DaemonInfo *info = MHD_get_daemon_info(front->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-
-	front->ready = true;
-	front->watch.ready = front_ready;
-	front->turn = (Turn){.run = front_run, .patience = front_patience};
-	if (info == NULL || !loop_watch(front->loop, info->epoll_fd, &front->watch))
-		abort();
-	loop_add_turn(front->loop, &front->turn);
-}
-
-/* Takes no more connections. */
-static void
-front_drain(void *arg)
-{
-	int listener = MHD_quiesce_daemon(((Front *) arg)->daemon);
-
-	if (listener >= 0)
-		close(listener);
-}
-
-static void
-front_end(void *arg)
-{
-	Front *front = arg;
-
-	loop_remove_turn(front->loop, &front->turn);
-	loop_unwatch(front->loop,
-				 MHD_get_daemon_info(front->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd);
-	MHD_stop_daemon(front->daemon);
-}
-
 static void
 free_server(Server *server)
 {
 	for (int i = 0; i < server->front_count; i++)
-		loop_call(server->fronts[i].loop, front_end, &server->fronts[i]);
+		front_close(&server->fronts[i]);
 	if (server->own != NULL)
 		loop_free(server->own);
 	free(server->fronts);
@@ -1191,10 +1111,9 @@ start_fronts(Server *server, const Config *config, const Listener *listener)
 		front->server = server;
 		front->loop = server->own != NULL ? server->own : pools_loop(i);
 		front->daemon = start_daemon(server, config, listener, count, front);
-		if (front->daemon == NULL)
+		if (front->daemon == NULL || !front_open(front))
 			return false;
 		server->front_count++;
-		loop_call(front->loop, front_begin, front);
 	}
 	return true;
 }
@@ -1238,7 +1157,7 @@ server_drain(Server *server)
 		return;
 	server->draining = true;
 	for (int i = 0; i < server->front_count; i++)
-		loop_call(server->fronts[i].loop, front_drain, &server->fronts[i]);
+		front_drain(&server->fronts[i]);
 }
 
 /* Returns whether nobody is connected any more. */

@@ -103,16 +103,12 @@ loop_unwatch(Loop *loop, int file)
 	epoll_ctl(loop->epoll, EPOLL_CTL_DEL, file, NULL);
 }
 
-/* Adds a turn behind the others. */
+/* Adds a turn before the others. */
 void
 loop_add_turn(Loop *loop, Turn *turn)
 {
-	Turn **link = &loop->turns;
-
-	while (*link != NULL)
-		link = &(*link)->next;
-	turn->next = NULL;
-	*link = turn;
+	turn->next = loop->turns;
+	loop->turns = turn;
 }
 
 /* Removes a turn, but not while one runs. */

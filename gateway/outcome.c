@@ -84,8 +84,8 @@ answer_conflict(Request *request)
  * Answers an error of the extension's, in its own words.  DETAIL with data is a JSON object.  Code
  * of a table's owner may raise the same error with anything in it, so it is looked at.
  */
-void
-outcome_told(Request *request, ErrorKind error, const PGresult *result)
+static void
+answer_told(Request *request, ErrorKind error, const PGresult *result)
 {
 	const char *detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
 	size_t length = detail == NULL ? 0 : strlen(detail);
@@ -106,7 +106,7 @@ void
 outcome_failure(Request *request, const Remedy *remedy, const PGresult *result)
 {
 	if (remedy->tells)
-		outcome_told(request, remedy->error, result);
+		answer_told(request, remedy->error, result);
 	else if (remedy->conflict)
 		answer_conflict(request);
 	else if (remedy->error == ERROR_TRANSACTION_CONFLICT)

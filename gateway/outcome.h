@@ -11,7 +11,6 @@
 #include "request.h"
 
 extern void outcome_result(Request *request, PGresult *result);
-extern void outcome_told(Request *request, ErrorKind error, const PGresult *result);
 extern void outcome_failure(Request *request, const Remedy *remedy, const PGresult *result);
 
 #endif

@@ -34,6 +34,10 @@
 /* Nothing is sent behind a statement that takes longer, in milliseconds: it may wait for a lock. */
 #define MAX_SHORT_MS 5
 
+/* Nor does anything share a connection with a larger request, in bytes: to send it takes its time, and
+ * libpq keeps a buffer for all that is sent at once. */
+#define MAX_SHORT_BODY 65536
+
 /* What has had its time is looked for so often, in milliseconds. */
 #define LOOK_MS 50
 
@@ -216,7 +220,7 @@ static bool
 is_short(const Request *request)
 {
 	return request->operation != NULL && operation_is_short(request->operation) &&
-		   request->attempts == 0;
+		   request->body.size <= MAX_SHORT_BODY && request->attempts == 0;
 }
 
 /* Returns whether more may be sent behind what the session has under way. */
@@ -411,7 +415,7 @@ pool_settle(SessionOwner *owner, Session *session, Request *request, Outcome *ou
 	if (remedy.unprepared)
 		target_forget_prepared(&session->link);
 	session->retires |= remedy.reconnect;
-	session->untouched |= remedy.untouched;
+	session->untouched |= remedy.untouched && !outcome->over;
 	if (remedy.elsewhere)
 		pass_on(pool, request);
 	else if (again)
@@ -491,19 +495,19 @@ pool_resume(Pool *pool, int64_t now)
 	}
 }
 
-/* Do what is due by now. */
+/* Do what is due by now, and send what this round has. */
 static void
 pool_look(Pool *pool, int64_t now)
 {
 	if (pool->paused != NULL)
 		pool_resume(pool, now);
-	for (int i = 0; i < pool->size; i++)
-		session_look(&pool->sessions[i], now);
 	if (pool->waiting > 0)
 	{
 		pool_expire(pool, now);
 		pool_dispatch(pool);
 	}
+	for (int i = 0; i < pool->size; i++)
+		session_look(&pool->sessions[i], now);
 }
 
 static void
@@ -607,6 +611,7 @@ start_loop(Pools *of)
 	of->standby.last = &of->standby.first;
 	if (of->loop == NULL)
 		return false;
+	/* the last one, so that what the others have is sent in the same round */
 	loop_add_turn(of->loop, &of->turn);
 	return loop_start(of->loop);
 }
@@ -713,20 +718,26 @@ pool_close(Pool *pool)
 	free(pool->sessions);
 }
 
+/* Nothing connects any more. */
+static void
+rest_here(void *arg)
+{
+	loop_remove_turn(((Pools *) arg)->loop, &((Pools *) arg)->turn);
+}
+
 static void
 close_here(void *arg)
 {
-	Pools *of = arg;
-
-	pool_close(&of->standby);
-	pool_close(&of->primary);
-	loop_remove_turn(of->loop, &of->turn);
+	pool_close(&((Pools *) arg)->standby);
+	pool_close(&((Pools *) arg)->primary);
 }
 
 /* End the connections and the loops.  No request runs. */
 void
 pools_stop(void)
 {
+	for (int i = 0; i < pools.count; i++)
+		loop_call(pools.of[i].loop, rest_here, &pools.of[i]);
 	target_stop(target_standby());
 	target_stop(target_primary());
 	for (int i = 0; i < pools.count; i++)

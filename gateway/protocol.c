@@ -19,7 +19,7 @@ protocol_header(const SignedRequest *message, const char *name)
 {
 	for (size_t i = 0; i < message->header_count; i++)
 	{
-		if (strcasecmp(message->headers[i].name, name) == 0)
+		if (header_is(&message->headers[i], name))
 			return message->headers[i].value;
 	}
 	return NULL;

@@ -11,7 +11,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "date.h"
 #include "derived.h"
@@ -137,10 +136,11 @@ join_headers(const SignedRequest *request, const char *name, Text *joined)
 	{
 		const Header *header = &request->headers[i];
 		const char *value = header->value + strspn(header->value, " \t");
-		size_t length = strlen(value);
+		size_t length;
 
-		if (strcasecmp(header->name, name) != 0)
+		if (!header_is(header, name))
 			continue;
+		length = strlen(value);
 		while (length > 0 && (value[length - 1] == ' ' || value[length - 1] == '\t'))
 			length--;
 		text_add_strings(joined, joined->length > 0 ? ", " : "", NULL);

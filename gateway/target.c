@@ -53,13 +53,6 @@ target_standby(void)
 	return &standby;
 }
 
-/* Returns what the log calls it. */
-const char *
-target_name(const Target *target)
-{
-	return target->name;
-}
-
 /* Have a helper for connecting to the server, which shall have so many connections.  False if the
  * system refuses. */
 bool
@@ -205,11 +198,14 @@ set_up(const Target *target, Link *link, const Config *config, char **problem)
 void
 target_connect(Target *target, Link *link)
 {
-	const Config *config = config_now();
-	const char *database = target == &primary ? config->database : config->read_database;
+	const Config *config;
+	const char *database;
 	char *problem = NULL;
 
+	/* first: settings that change meanwhile belong to another one */
 	*link = (Link){.generation = target->generation};
+	config = config_now();
+	database = target == &primary ? config->database : config->read_database;
 	if (target == &standby && (*database == '\0' || !is_identity_asked()))
 		return;
 	if (late_count() > target->size)

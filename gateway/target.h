@@ -26,7 +26,6 @@ typedef struct Target Target;
 
 extern Target *target_primary(void);
 extern Target *target_standby(void);
-extern const char *target_name(const Target *target);
 extern bool target_start(Target *target, int size);
 extern void target_connect_later(Target *target, Job *job);
 extern void target_connect(Target *target, Link *link);

@@ -1,5 +1,5 @@
 """What becomes of errors of Postgres (GW20 to GW24, GW60 to GW68)."""
-from gateway import DATABASE, Gateway, done, is_, ok, psql, until
+from gateway import DATABASE, Gateway, done, in_thread, is_, ok, psql, until
 
 DYNAMODB = 'com.amazonaws.dynamodb.v20120810#'
 INTERNAL = (500, DYNAMODB + 'InternalServerError', 'Internal server error')
@@ -205,6 +205,16 @@ with Gateway() as g:
     is_(repeated(g), 0, 'none of them is sent again')
     is_(backends(), pids, 'and all connections are there still')
     is_(put(g).status, 200, 'and serve')
+
+# errors that come when a transaction is committed, behind its row, also where others share the connection
+psql('CREATE CONSTRAINT TRIGGER raise_late AFTER INSERT ON items DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION raise_it()')
+with Gateway('--pool-size', '1') as g:
+    codes = {'YD001': 400, 'YD002': 400, '40001': 400, '23505': 500, None: 200}
+    calls = [(f'{n}-{code}', status, in_thread(g.call, 'PutItem', {'TableName': 'items', 'Item': {
+        **item(**({'raise': code} if code else {})), 'pk': {'S': f'{n}-{code}'}}})) for n in range(10) for code, status in codes.items()]
+    is_([pk for pk, status, call in calls if call().status != status], [], 'each has the answer to its own commit')
+    is_(set(psql("SELECT pk FROM items WHERE pk LIKE '%-%'").split()), {pk for pk, status, _ in calls if status == 200}, 'and what it says is so')
+psql('DROP TRIGGER raise_late ON items')
 
 with Gateway('--queue-time', '1s', database='host=/nonexistent user=gateway') as g:
     a = g.call('ListTables', {})

@@ -9,9 +9,11 @@ import shutil
 import signal
 import socket
 import ssl
+import struct
 import subprocess
 import tempfile
 import threading
+import time
 import warnings
 
 from gateway import (DATABASE, PROGRAM, SANITIZED, WAIT, Gateway, Hold, done, get, head, in_thread, is_, ok, post, put, run, this_machine, until,
@@ -441,6 +443,16 @@ with Gateway('--header-time', '1h', '--body-time', '1h', '--idle-time', '1h') as
         ok(all(c.ends() for c in gone), f'clients that go away after {len(data)} bytes')
         for c in gone:
             c.socket.close()
+# and while the answer is on its way
+with Gateway() as g:
+    for n in range(200):
+        with g.connect() as c:
+            c.send(READY if n % 2 else LIST)
+            time.sleep(n % 10 / 5000)
+            # it is reset
+            c.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
+    until(lambda: g.metric('dynamo_inflight') == 1, 'the end of all other requests')
+    is_(g.send(LIST).status, 200, 'others are served when clients have gone before their answer')
 # bodies: those of strangers, which do not come to their end, take nobody's memory
 with Gateway('--body-memory', '16MB') as g:
     def from_address(address):

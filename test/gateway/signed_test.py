@@ -221,6 +221,25 @@ with Gateway('--key-file', key_file, '--requests-per-second', '5', auth='keys') 
     is_(g.send(sign(*other, 'ListTables', b'{}')).status, 200, 'another key has its own')
     until(lambda: g.send(sign(*app, 'ListTables', b'{}')).status == 200, 'the next second')
 
+# a key whose statements wait for a lock has half of the connections, and the others are those of other keys
+def write(n):
+    item = {'TableName': 'raising', 'Item': {'pk': {'S': f'slow{n}'}, 'hold': {'N': '1'}}}
+    return g.send(sign(*app, 'PutItem', json.dumps(item).encode())).status
+
+
+with Gateway('--key-file', key_file, auth='keys') as g:
+    until(lambda: g.send(sign(*app, 'ListTables', b'{}')).status == 200, 'the keys')
+    with Hold() as hold:
+        slow = []
+        for n in 1, 2:
+            slow.append(in_thread(write, n))
+            hold.held(n)
+        slow.append(in_thread(write, 3))
+        until(lambda: g.metric('dynamo_pool_waiting') == 1, 'the third one')
+        is_([g.send(sign(*other, 'ListTables', b'{}')).status for _ in range(20)], [200] * 20, 'another key does not wait for a slow one')
+        is_((len(waiting_backends()), g.metric('dynamo_pool_waiting')), (2, 1), 'which has half of the connections')
+    is_([s() for s in slow], [200] * 3, 'its requests are done in the end')
+
 status, _, errors = run('--create-key', 'nobody')
 ok(status != 0 and 'nobody' in errors, 'a key for nobody', errors)
 result = subprocess.run([PROGRAM, '--listen', '127.0.0.1:0', '--database', ADMINISTRATOR], capture_output=True, text=True, timeout=WAIT)
