@@ -209,7 +209,6 @@ pool_append(Pool *pool, Request *request)
 	}
 	if (tenant->first == NULL)
 		append_tenant(pool, tenant);
-	request->tenant = tenant;
 	request->next = NULL;
 	*tenant->last = request;
 	tenant->last = &request->next;

@@ -44,7 +44,6 @@ typedef struct Request
 
 	/* in the pool */
 	struct Request *next;
-	struct Tenant *tenant; /* whose requests wait together */
 	int64_t queued; /* when it began to wait */
 	int64_t until; /* when nobody waits any longer: for its statement, or to send it again */
 	bool unsent; /* though it was tried */
