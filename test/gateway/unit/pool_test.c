@@ -77,6 +77,10 @@ FAKE(bool, statement_send, (PGconn * connection, bool prepared, const Request *r
 	 return send(PQsocket(connection), request->id, 1, MSG_NOSIGNAL) == 1)
 FAKE(bool, statement_is_done, (const Outcome *outcome),
 	 return outcome->over && PQresultStatus(outcome->result) == PGRES_TUPLES_OK)
+FAKE(bool, statement_may_wait, (const PGconn *connection), return false)
+FAKE(bool, statement_send_extra, (PGconn * connection, const Request *request), return false)
+FAKE(bool, statement_has_waited, (const Outcome *outcome), return false)
+FAKE(uint64_t, statement_position, (const Outcome *outcome), return 0)
 FAKE(int, PQsocket, (const PGconn *connection), return ((const End *) connection)->file)
 FAKE(ConnStatusType, PQstatus, (const PGconn *connection),
 	 return ((const End *) connection)->over ? CONNECTION_BAD : CONNECTION_OK)
