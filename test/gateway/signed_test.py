@@ -156,8 +156,10 @@ with Gateway('--key-file', key_file, '--requests-at-once', '2', '--health-listen
 
     # how many requests at once
     with Hold() as hold:
-        slow = [in_thread(call, app, 'PutItem', {'TableName': 'raising', 'Item': {'pk': {'S': str(n)}, 'hold': {'N': '1'}}}) for n in range(2)]
-        hold.held(2)
+        slow = []
+        for n in range(1, 3):
+            slow.append(in_thread(call, app, 'PutItem', {'TableName': 'raising', 'Item': {'pk': {'S': str(n)}, 'hold': {'N': '1'}}}))
+            hold.held(n)
         a = call(app, 'ListTables', {})
         is_((a.status, a.type, a.json['message']), (400, SERVICE + 'ThrottlingException', 'Rate exceeded'), 'too many requests at once')
         ok(logged(g, a, 'error=ThrottlingException reason=requests_at_once'), 'the log names the setting', g.log())
