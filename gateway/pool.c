@@ -53,6 +53,7 @@ typedef struct Tenant
 	Request *first; /* those that wait, the one that waits longest first */
 	Request **last;
 	int sessions; /* that it has */
+	bool waits;
 	char key_id[KEY_ID_SIZE]; /* empty: requests need no signature */
 } Tenant;
 
@@ -65,6 +66,7 @@ typedef struct Pool
 	Tenant **last;
 	Request *paused; /* that are sent again in a while */
 	int waiting; /* tenants */
+	int starving; /* of these have no connection */
 	int sessions_in[SESSION_STATES];
 	int spread; /* a tenant has so many connections before its requests share them */
 	int64_t usual[2]; /* how long reads and writes that may share one take, in microseconds */
@@ -139,9 +141,11 @@ static void
 append_tenant(Pool *pool, Tenant *tenant)
 {
 	tenant->next_waiting = NULL;
+	tenant->waits = true;
 	*pool->last = tenant;
 	pool->last = &tenant->next_waiting;
 	pool->waiting++;
+	pool->starving += tenant->sessions == 0;
 }
 
 /* Removes a tenant from those that wait, by what points to it. */
@@ -153,7 +157,9 @@ take_tenant(Pool *pool, Tenant **link)
 	*link = tenant->next_waiting;
 	if (*link == NULL)
 		pool->last = link;
+	tenant->waits = false;
 	pool->waiting--;
+	pool->starving -= tenant->sessions == 0;
 	return tenant;
 }
 
@@ -249,11 +255,13 @@ share_of(const Pool *pool, const Tenant *tenant)
 /*
  * Returns the session for the tenant's next request; NULL: it has to wait.  A short one goes behind
  * others, if the tenant has some connections already: to wake a backend costs more than the statement.
+ * It does not where another tenant has none and waits: then connections get idle, and are had by turns.
  */
 static Session *
 find_session(Pool *pool, const Tenant *tenant)
 {
-	bool shared = is_short(tenant->first);
+	bool shared =
+		is_short(tenant->first) && (pool->starving == 0 || pool->sessions_in[SESSION_IDLE] > 0);
 	bool more = pool->sessions_in[SESSION_IDLE] > 0 && tenant->sessions < share_of(pool, tenant);
 	int64_t now;
 	Session *found = NULL;
@@ -466,6 +474,7 @@ pool_moved(SessionOwner *owner, Session *session, SessionState from)
 	else if (from == SESSION_BUSY)
 	{
 		session->tenant->sessions--;
+		pool->starving += session->tenant->waits && session->tenant->sessions == 0;
 		leave_tenant(pool, session->tenant);
 		session->tenant = NULL;
 	}
