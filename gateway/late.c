@@ -21,6 +21,7 @@ typedef struct Late
 {
 	struct Late *next;
 	PGconn *connection;
+	const void *owner; /* whose it was */
 	char key_id[KEY_ID_SIZE];
 } Late;
 
@@ -30,10 +31,10 @@ static struct
 	Late *first;
 } late = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Give up a connection, which is ours from now on.  The request may be answered: its key counts it
- * until the session has ended. */
+/* Give up a connection of an owner, which is ours from now on.  The request may be answered: its key
+ * counts it until the session has ended. */
 void
-late_add(PGconn *connection, const char *key_id)
+late_add(PGconn *connection, const void *owner, const char *key_id)
 {
 	Late *new = calloc(1, sizeof(*new));
 
@@ -44,6 +45,7 @@ late_add(PGconn *connection, const char *key_id)
 	}
 	shutdown(PQsocket(connection), SHUT_WR);
 	new->connection = connection;
+	new->owner = owner;
 	limit_stay(key_id);
 	strcpy(new->key_id, key_id);
 	pthread_mutex_lock(&late.lock);
@@ -95,6 +97,19 @@ late_count(void)
 	pthread_mutex_lock(&late.lock);
 	for (const Late *one = late.first; one != NULL; one = one->next)
 		n++;
+	pthread_mutex_unlock(&late.lock);
+	return n;
+}
+
+/* Returns how many of these an owner had for a key. */
+int
+late_count_of(const void *owner, const char *key_id)
+{
+	int n = 0;
+
+	pthread_mutex_lock(&late.lock);
+	for (const Late *one = late.first; one != NULL; one = one->next)
+		n += one->owner == owner && strcmp(one->key_id, key_id) == 0;
 	pthread_mutex_unlock(&late.lock);
 	return n;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "late.h"
 #include "log.h"
 #include "metrics.h"
 #include "outcome.h"
@@ -245,11 +246,13 @@ usual_time(Pool *pool, const Request *request)
 	return &pool->usual[request->operation->kind == OPERATION_WRITE];
 }
 
-/* Returns how many connections one tenant may have. */
+/* Returns how many connections one tenant may have, beside sessions that go on though they are late. */
 static int
 share_of(const Pool *pool, const Tenant *tenant)
 {
-	return *tenant->key_id == '\0' ? pool->size : (pool->size + 1) / 2;
+	if (*tenant->key_id == '\0')
+		return pool->size;
+	return (pool->size + 1) / 2 - late_count_of(pool, tenant->key_id);
 }
 
 /*

@@ -248,7 +248,7 @@ session_be_late(Session *session)
 	session->outcome.late = true;
 	settle_all(session);
 	loop_unwatch(session->owner->loop, PQsocket(session->link.connection));
-	late_add(session->link.connection, key_id);
+	late_add(session->link.connection, session->owner, key_id);
 	session->link.connection = NULL;
 	session_move(session, SESSION_DOWN);
 }

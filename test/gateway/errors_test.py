@@ -1,5 +1,5 @@
 """What becomes of errors of Postgres (GW20 to GW24, GW60 to GW68)."""
-from gateway import DATABASE, Gateway, done, in_thread, is_, ok, psql, until
+from gateway import DATABASE, SANITIZED, Gateway, done, in_thread, is_, ok, psql, until
 
 DYNAMODB = 'com.amazonaws.dynamodb.v20120810#'
 INTERNAL = (500, DYNAMODB + 'InternalServerError', 'Internal server error')
@@ -83,16 +83,20 @@ with Gateway() as g:
         a = put(g, **{'raise': 'YD003', 'detail': detail})
         ok(a.status == 400 and set(a.json) == {'__type', 'message'}, f'a detail that is no object: {detail}', a)
 
-    # what is told of an error has its bounds, and no connection stays as large as the largest
+    # what is told of an error has its bounds, and no connection stays as large as the largest detail
     a = put(g, **{'raise': 'YD001', 'length': 22000})
     is_((a.status, len(a.json['message'].encode())), (400, 65538), 'a long message: it is cut, in the midst of a character')
+    peak = g.peak()
     for what, expected in ({'raise': 'YD001'}, 400), ({'raise': 'YD003', 'detail': '{}'}, 400), ({'raise': '22000'}, 500), ({}, 200):
-        before = backends()
         a = put(g, **what, length=12000000)
         is_(a.status, expected, f'a trigger that tells very much: {what}')
         ok(len(a.body) < 100000, 'the client is not told all of it', len(a.body))
-        until(lambda: len(backends()) == len(before) and backends() != before, 'another connection')
-        ok(True, 'its connection is replaced')
+    ok(SANITIZED or g.peak() < peak + 8000, 'nor is the gateway', peak, g.peak())
+    before = backends()
+    a = put(g, **{'raise': 'YD003', 'details': 12000000})
+    ok(a.status == 400 and len(a.body) < 1000, 'a long detail', a)
+    until(lambda: len(backends()) == len(before) and backends() != before, 'another connection')
+    ok(True, 'its connection is replaced')
     is_((put(g).status, backends()), (200, backends()), 'others stay')
 
     # conflicts: the trigger fails the first two times

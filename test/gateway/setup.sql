@@ -19,7 +19,7 @@ CREATE SEQUENCE caught;
 -- With "exit" the error would be FATAL, if that could be.
 -- The item {"pk": …, "stay": 1} has a trigger that no error ends.
 -- The item {"pk": …, "flood": 1} has one that tells something without end; {"pk": …, "length": n} one that tells much at once,
--- and has a long message if it raises something.
+-- and has a long message if it raises something, or with "details" a long detail.
 -- The item {"pk": …, "hold": 1} waits for a lock that the test holds.
 CREATE FUNCTION raise_it() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -47,7 +47,7 @@ BEGIN
 	END IF;
 	IF NEW.item ? 'raise' AND nextval('raised') <= coalesce((NEW.item ->> 'times')::int, 1000000) THEN
 		RAISE EXCEPTION USING ERRCODE = NEW.item ->> 'raise', MESSAGE = 'secret words' || repeat('€', coalesce((NEW.item ->> 'length')::int, 0)),
-			DETAIL = coalesce(NEW.item ->> 'detail', '');
+			DETAIL = coalesce(NEW.item ->> 'detail', '') || repeat('€', coalesce((NEW.item ->> 'details')::int, 0));
 	END IF;
 	RETURN NEW;
 END

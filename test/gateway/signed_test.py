@@ -242,6 +242,23 @@ with Gateway('--key-file', key_file, auth='keys') as g:
         is_((len(waiting_backends()), g.metric('dynamo_pool_waiting')), (2, 1), 'which has half of the connections')
     is_([s() for s in slow], [200] * 3, 'its requests are done in the end')
 
+# sessions that go on when the time of their requests is over count among them
+with Gateway('--key-file', key_file, '--request-time', '2s', '--queue-time', '500ms', auth='keys') as g:
+    until(lambda: g.send(sign(*app, 'ListTables', b'{}')).status == 200, 'the keys')
+    with Hold() as hold:
+        late = []
+        for n in 1, 2:
+            late.append(in_thread(write, n))
+            hold.held(n)
+        stopped = waiting_backends()
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        is_([s() for s in late], [500] * 2, 'requests whose time is over')
+        is_((write(3), g.send(sign(*other, 'ListTables', b'{}')).status), (503, 200), 'their sessions go on, and another key has the other half')
+    for pid in stopped:
+        os.kill(pid, signal.SIGCONT)
+    until(lambda: write(3) == 200, 'the end of the sessions')
+
 status, _, errors = run('--create-key', 'nobody')
 ok(status != 0 and 'nobody' in errors, 'a key for nobody', errors)
 result = subprocess.run([PROGRAM, '--listen', '127.0.0.1:0', '--database', ADMINISTRATOR], capture_output=True, text=True, timeout=WAIT)

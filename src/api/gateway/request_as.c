@@ -28,6 +28,7 @@
  * - Settings by which everybody can end a session, or keep it from being ended, need a superuser's
  *   rights meanwhile.
  * - The values that random() and lastval() go by are forgotten before a request.
+ * - Its code may tell the client as much as it likes: long notices are not sent, and errors are cut.
  * - Cursors live until the transaction ends, so there is no request in a transaction block.
  *
  * Code of a table's owner can raise any SQLSTATE as an ERROR, so a gateway must not judge its
@@ -50,6 +51,7 @@
 #include "utils/guc_tables.h"
 #include "utils/timeout.h"
 
+#include "api/gateway/gateway.h"
 #include "api/request/request.h"
 #include "catalog/definition/arn.h"
 #include "server/compat.h"
@@ -275,6 +277,7 @@ dyn_request_as(PG_FUNCTION_ARGS)
 	teller.arg = unconstify(char *, check_role(role));
 	end_session_with_temporary_objects();
 	error_context_stack = &teller;
+	shorten_messages();
 	check_constraints_at_once();
 	watch_client();
 	forget_values();
