@@ -7,6 +7,12 @@
  */
 #include "postgres.h"
 
+/* What libpq.h has of connections needs the headers of these, which are not a server's; none of it is
+ * used here. */
+#undef ENABLE_GSS
+#undef ENABLE_SSPI
+#undef USE_OPENSSL
+
 #include "lib/stringinfo.h"
 #include "libpq/libpq.h"
 #include "miscadmin.h"
