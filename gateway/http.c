@@ -2,14 +2,12 @@
  * http.c
  *	  HTTP, by libmicrohttpd: framing, the paths that there are, and the header of every answer.
  *
- * The library reads requests and sends answers, when a loop says so.  The connection of a request for
- * Postgres is suspended until there is an answer, so that no statement, however slow, holds other
- * clients.
+ * The library reads requests and sends answers, when a loop says so.  While a request is Postgres',
+ * others are served; its connection is suspended if the answer takes its time (front.h).
  */
 #include "http.h"
 
 #include <ctype.h>
-#include <limits.h>
 #include <microhttpd.h>
 #include <openssl/crypto.h>
 #include <openssl/rand.h>

@@ -266,9 +266,10 @@ session_init(Session *session, SessionOwner *owner)
 	session->last = &session->first;
 }
 
-/* Sends the request's statement, and before or behind it what belongs to it. */
+/* Sends the request's statement, and before or behind it what belongs to it.  False if the statement
+ * itself is not sent. */
 static bool
-send_statements(const Session *session, const Request *request)
+send_statements(Session *session, const Request *request)
 {
 	PGconn *connection = session->link.connection;
 
@@ -276,7 +277,10 @@ send_statements(const Session *session, const Request *request)
 		return false;
 	if (!statement_send(connection, session->link.prepared, request))
 		return false;
-	return request->extra != EXTRA_POSITION || statement_send_extra(connection, request);
+	/* what is sent is not sent again, even if nothing can be sent behind it */
+	session->broken =
+		request->extra == EXTRA_POSITION && !statement_send_extra(connection, request);
+	return true;
 }
 
 /* Returns whether the standby may not have replayed the log up to a position, and can wait for it. */
