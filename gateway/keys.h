@@ -27,6 +27,17 @@ typedef struct Caller
 	char role_name[ROLE_NAME_SIZE]; /* for the log */
 } Caller;
 
+/* Returns a number for a key's id, by which it is found among others. */
+static inline uint32_t
+key_hash(const char *key_id)
+{
+	uint32_t hash = 2166136261u;
+
+	for (; *key_id != '\0'; key_id++)
+		hash = (hash ^ (unsigned char) *key_id) * 16777619u;
+	return hash;
+}
+
 typedef struct AccessKey
 {
 	Caller caller;

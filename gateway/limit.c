@@ -14,6 +14,7 @@
 
 #include "clock.h"
 #include "config.h"
+#include "keys.h"
 
 #define BUCKETS 1024
 
@@ -35,11 +36,7 @@ static struct
 static Account **
 bucket_of(const char *key_id)
 {
-	uint32_t hash = 2166136261u;
-
-	for (; *key_id != '\0'; key_id++)
-		hash = (hash ^ (unsigned char) *key_id) * 16777619u;
-	return &limits.accounts[hash % BUCKETS];
+	return &limits.accounts[key_hash(key_id) % BUCKETS];
 }
 
 static Account *

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "keys.h"
+
 #define BUCKETS 1024
 
 typedef struct Position
@@ -29,12 +31,8 @@ static struct
 static Position **
 find_position(const char *key_id)
 {
-	uint32_t hash = 2166136261u;
-	Position **link;
+	Position **link = &positions.of[key_hash(key_id) % BUCKETS];
 
-	for (const char *c = key_id; *c != '\0'; c++)
-		hash = (hash ^ (unsigned char) *c) * 16777619u;
-	link = &positions.of[hash % BUCKETS];
 	while (*link != NULL && strcmp((*link)->key_id, key_id) != 0)
 		link = &(*link)->next;
 	return link;
