@@ -30,7 +30,8 @@ EOS
 $primary->safe_psql('postgres', $_) for (
 	'CREATE INDEX CONCURRENTLY ours_extra ON ours (lower(left(v, 9)))',
 	'VACUUM ours',
-	'REINDEX TABLE CONCURRENTLY ours');
+	# of the indexes, not of the table: docs/operations.md says what the server can lose then
+	map { "REINDEX INDEX CONCURRENTLY $_" } qw(ours_pkey ours_grp ours_extra));
 ok(finish_load($load), 'load on the primary') or diag($load->{err});
 $primary->safe_psql('postgres', $_) for (
 	'DELETE FROM ours WHERE id % 10 = 0; DELETE FROM twin WHERE id % 10 = 0',
