@@ -31,6 +31,7 @@
 /* A server may take so many seconds for what a connection begins with. */
 #define SET_UP_SECONDS 10
 #define DUPLICATE_STATEMENT "42P05"
+#define LARGE_SESSION "53400"
 #define IDENTITY_QUERY \
 	"SELECT pg_catalog.concat(system_identifier, ' ', oid) FROM pg_catalog.pg_control_system(), " \
 	"pg_catalog.pg_database" \
@@ -52,20 +53,29 @@ statement_problem(const PGconn *connection, const PGresult *result)
 	return strndup(message, strcspn(message, "\n"));
 }
 
-/* Notices may hold data, and nobody reads them. */
-static void
-ignore_notice(void *outcome, const PGresult *result)
-{
-	if (outcome != NULL && PQresultMemorySize(result) > MAX_KEPT)
-		((Outcome *) outcome)->swollen = true;
-}
-
 static bool
 has_sqlstate(const PGresult *result, const char *sqlstate)
 {
 	const char *field = PQresultErrorField(result, PG_DIAG_SQLSTATE);
 
 	return field != NULL && strcmp(field, sqlstate) == 0;
+}
+
+/* Returns whether request_as() tells that its session has become large.  What code of a table's owner
+ * tells has a context. */
+static bool
+tells_large(const PGresult *notice)
+{
+	return has_sqlstate(notice, LARGE_SESSION) &&
+		   PQresultErrorField(notice, PG_DIAG_CONTEXT) == NULL;
+}
+
+/* Notices may hold data, and nobody reads others. */
+static void
+ignore_notice(void *outcome, const PGresult *result)
+{
+	if (outcome != NULL && (PQresultMemorySize(result) > MAX_KEPT || tells_large(result)))
+		((Outcome *) outcome)->swollen = true;
 }
 
 /*

@@ -23,7 +23,7 @@ typedef struct Outcome
 	bool late; /* nobody waits for it any longer */
 	bool behind; /* the standby is not where it has to be */
 	int64_t took; /* microseconds since the server could begin with it */
-	bool swollen; /* the connection holds more memory than it should keep */
+	bool swollen; /* the connection, or its session, holds more memory than it should keep */
 } Outcome;
 
 extern PGconn *statement_connect(const char *database, char **problem);

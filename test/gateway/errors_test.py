@@ -99,6 +99,15 @@ with Gateway() as g:
     ok(True, 'its connection is replaced')
     is_((put(g).status, backends()), (200, backends()), 'others stay')
 
+    # nor does a session stay that a trigger has filled, whether its request succeeds or not
+    for what, expected in ({}, 200), ({'raise': '22000'}, 500):
+        before = backends()
+        is_(put(g, **what, keep=300000000).status, expected, f'a trigger that leaves much: {what}')
+        until(lambda: len(backends()) == len(before) and backends() != before, 'another session')
+        is_(len(set(before) & set(backends())), len(before) - 1, 'its session is replaced, and no other')
+    before = backends()
+    is_([put(g, notice='53400').status for _ in range(8)] + backends(), [200] * 8 + before, 'a trigger cannot tell so itself')
+
     # conflicts: the trigger fails the first two times
     for code in '40001', '40P01':
         repeated(g)

@@ -20,6 +20,7 @@ CREATE SEQUENCE caught;
 -- The item {"pk": …, "stay": 1} has a trigger that no error ends.
 -- The item {"pk": …, "flood": 1} has one that tells something without end; {"pk": …, "length": n} one that tells much at once,
 -- and has a long message if it raises something, or with "details" a long detail.
+-- The item {"pk": …, "keep": n} leaves a setting with a name of n characters, and {"pk": …, "notice": "53400"} only tells so.
 -- The item {"pk": …, "hold": 1} waits for a lock that the test holds.
 CREATE FUNCTION raise_it() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -41,6 +42,12 @@ BEGIN
 	END LOOP;
 	IF NEW.item ? 'length' AND NOT NEW.item ? 'raise' THEN
 		RAISE INFO '%', repeat('€', (NEW.item ->> 'length')::int);
+	END IF;
+	IF NEW.item ? 'keep' THEN
+		PERFORM set_config('a.' || repeat('x', (NEW.item ->> 'keep')::int), '', true);
+	END IF;
+	IF NEW.item ? 'notice' THEN
+		RAISE WARNING USING ERRCODE = NEW.item ->> 'notice', MESSAGE = 'secret words';
 	END IF;
 	IF NEW.item ? 'exit' THEN
 		PERFORM set_config('exit_on_error', 'on', true);

@@ -7,11 +7,13 @@
  *
  *		request_as.c	dynamo_internal.request_as(): operations with the rights of a role
  *		shorten.c		what code of tables' owners tells a gateway
+ *		memory.c		what it leaves in a session
  *		access_key.c	access keys, each of which stands for a role
  */
 #ifndef DYNAMO_TABLE_API_GATEWAY_GATEWAY_H
 #define DYNAMO_TABLE_API_GATEWAY_GATEWAY_H
 
 extern void shorten_messages(void);
+extern void tell_large_session(void);
 
 #endif

@@ -29,6 +29,7 @@
  *   rights meanwhile.
  * - The values that random() and lastval() go by are forgotten before a request.
  * - Its code may tell the client as much as it likes: long notices are not sent, and errors are cut.
+ * - What it has compiled stays, and the names of its settings: a session that is large is told of.
  * - Cursors live until the transaction ends, so there is no request in a transaction block.
  *
  * Code of a table's owner can raise any SQLSTATE as an ERROR, so a gateway must not judge its
@@ -291,11 +292,14 @@ dyn_request_as(PG_FUNCTION_ARGS)
 	PG_CATCH();
 	{
 		drop_role_after_error(&before);
+		error_context_stack = teller.previous;
+		tell_large_session();
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
 	dyn_arn_set_request_region("");
 	drop_role(&before);
 	error_context_stack = teller.previous;
+	tell_large_session();
 	PG_RETURN_TEXT_P(response);
 }
