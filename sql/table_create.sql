@@ -90,7 +90,7 @@ SELECT dyn_create_table('quoted', 'a"); DROP TABLE app; -- S', 'it''s {a,\b} S')
 SELECT dyn_put('quoted', '{"a\"); DROP TABLE app; --":{"S":"x"},"it''s {a,\\b}":{"S":"y"}}');
 SELECT * FROM quoted;
 
--- a schema in the name; the whole name comes first
+-- a schema in the name; the whole name comes second
 CREATE SCHEMA prod;
 SELECT dyn_create_table('prod.users', 'pk S');
 SELECT dyn_put('prod.users', '{"pk":{"S":"in schema prod"}}');
@@ -105,6 +105,20 @@ SELECT public.dyn_create_table('prod.others', 'pk S');
 SELECT public.dyn_put('prod.others', '{"pk":{"S":"x"}}', return_values => 'ALL_OLD');
 SELECT public.dyn_delete('prod.others', '{"pk":{"S":"x"}}', return_values => 'ALL_OLD');
 RESET search_path;
+-- a temporary table does not take the place of one that is named with its schema; nor does a schema that is not to be used hide one
+CREATE TEMP TABLE "prod.users" (LIKE prod.users INCLUDING ALL);
+SELECT dyn_get('prod.users', '{"pk":{"S":"in schema prod"}}');
+CREATE SCHEMA test;
+CREATE ROLE regress_elsewhere;
+GRANT SELECT ON "test.users" TO regress_elsewhere;
+SET ROLE regress_elsewhere;
+SELECT dyn_get('test.users', '{"pk":{"S":"whole name"}}');
+SELECT dyn_get('test.others', '{"pk":{"S":"x"}}');
+RESET ROLE;
+DROP TABLE pg_temp."prod.users";
+REVOKE ALL ON "test.users" FROM regress_elsewhere;
+DROP ROLE regress_elsewhere;
+DROP SCHEMA test;
 
 -- a hostile search_path: operators and functions of others are not called
 CREATE SCHEMA evil;

@@ -10,7 +10,9 @@
 #include "catalog/pg_namespace.h"
 #include "common/hashfn.h"
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
 #include "utils/lsyscache.h"
@@ -24,6 +26,7 @@
 #include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "catalog/table.h"
+#include "server/compat.h"
 #include "server/errors.h"
 
 #define NAME_PREFIX_LENGTH 54
@@ -119,23 +122,43 @@ dyn_count_missing(void)
 	CatalogCacheFlushCatalog(NamespaceRelationId);
 }
 
-/* Looks the whole name up by the search_path first, then as "schema.table". */
+static Oid
+lookup_relation(const char *schema, const char *relation, RightsWanted *wanted)
+{
+	return RangeVarGetRelidExtended(
+		makeRangeVar(unconstify(char *, schema), unconstify(char *, relation), -1), wanted->mode,
+		RVR_MISSING_OK, rights_check_name, wanted);
+}
+
+static bool
+may_use_schema(const char *name)
+{
+	Oid namespace = get_namespace_oid(name, true);
+
+	return OidIsValid(namespace) &&
+		   schema_aclcheck(namespace, GetUserId(), ACL_USAGE) == ACLCHECK_OK;
+}
+
+/*
+ * Looks a name up as "schema.table" first, and then the whole name by the search_path.  So a name with
+ * its schema means the same table in every session, as in SQL: nobody can put one in its place, be it
+ * a temporary one.  A schema that the role may not use is told of only if there is nothing else.
+ */
 static Oid
 lookup_table(ItemSpan name, RightsWanted *wanted)
 {
 	char *schema;
 	char *relation;
-	Oid relid;
+	Oid relid = InvalidOid;
 
 	Assert(wanted->mode <= RowExclusiveLock);
-	relid = RangeVarGetRelidExtended(makeRangeVar(NULL, dyn_identifier(name), -1), wanted->mode,
-									 RVR_MISSING_OK, rights_check_name, wanted);
-	if (OidIsValid(relid))
-		return relid;
 	dyn_split_name(name, &schema, &relation);
-	if (schema != NULL)
-		relid = RangeVarGetRelidExtended(makeRangeVar(schema, relation, -1), wanted->mode,
-										 RVR_MISSING_OK, rights_check_name, wanted);
+	if (schema != NULL && may_use_schema(schema))
+		relid = lookup_relation(schema, relation, wanted);
+	if (!OidIsValid(relid))
+		relid = lookup_relation(NULL, dyn_identifier(name), wanted);
+	if (!OidIsValid(relid) && schema != NULL)
+		relid = lookup_relation(schema, relation, wanted);
 	if (!OidIsValid(relid))
 		dyn_count_missing();
 	return relid;
