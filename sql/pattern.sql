@@ -192,7 +192,26 @@ GRANT SELECT ON projects TO dyn_pattern_reader;
 SET ROLE dyn_pattern_reader;
 SELECT run('get_organization', '{"orgId":"1"}');
 SELECT run('set_tier', '{"orgId":"1","tier":"free"}');
+-- a pattern has the rights of whoever runs it: it is about tables of its owner's alone, also if its owner has written it into the label
 RESET ROLE;
+GRANT CREATE ON SCHEMA public TO dyn_pattern_reader;
+GRANT ALL ON projects TO dyn_pattern_reader;
+SET ROLE dyn_pattern_reader;
+SELECT dyn_create_table('lure', 'pk S');
+SELECT dyn_create_access_pattern('lure', 'read', 'GetItem', '{"Key":{"pk":{"S":"x"}}}');
+SELECT dyn_create_access_pattern('lure', 'write', 'TransactWriteItems',
+	'{"TransactItems":[{"Delete":{"TableName":"projects","Key":{"PK":{"S":"ORG#1"},"SK":{"S":"#METADATA#1"}}}}]}');
+SECURITY LABEL FOR dynamo_table ON TABLE lure IS '{"access_patterns":[
+	{"pattern":"read","operation":"DeleteItem","request":{"TableName":"projects","Key":{"PK":{"S":"ORG#1"},"SK":{"S":"#METADATA#1"}}}},
+	{"pattern":"write","operation":"TransactWriteItems","request":{"TransactItems":[
+		{"Delete":{"TableName":"projects","Key":{"PK":{"S":"ORG#1"},"SK":{"S":"#METADATA#1"}}}}]}}]}';
+RESET ROLE;
+SELECT dyn_run_access_pattern('lure', 'read');
+SELECT dyn_run_access_pattern('lure', 'write');
+SELECT access_pattern, operation FROM dyn_access_patterns('lure');
+SELECT count(*) FROM run('get_organization', '{"orgId":"1"}');
+DROP TABLE lure;
+REVOKE ALL ON SCHEMA public FROM dyn_pattern_reader;
 -- a place to begin at is for the first of several pages
 SELECT dyn_create_table('pages', 'p S', 's N');
 SELECT count(dyn_put('pages', jsonb_build_object('p', 'x', 's', i, 'v', repeat('v', 10000)))) FROM generate_series(1, 300) i;

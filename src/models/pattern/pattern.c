@@ -126,6 +126,7 @@ pattern_parse(const ModelDeclaration *declaration, Relation rel, const DynTable 
 	Pattern *pattern = palloc0(sizeof(Pattern));
 
 	pattern->name = declaration->name;
+	pattern->relid = RelationGetRelid(rel);
 	for (const Field *field = pattern_fields; field->name != NULL; field++)
 	{
 		if (field->kind == FIELD_TEXT)
@@ -198,10 +199,6 @@ check_request(Pattern *pattern, const char *table)
 
 	if (!JB_ROOT_IS_OBJECT(pattern->request))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("request must be a JSON object")));
-	if (!pattern_transacts(pattern) && find_member(pattern->request, "TableName") != NULL)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("the request of an access pattern has no \"TableName\""),
-						errdetail("It is about the table that it is declared for.")));
 	pattern_begin_context(pattern, &callback);
 	request = pattern_request(pattern, table, NULL, NULL);
 	request_run(pattern->operation, request, (int) strlen(request), NULL, NULL);
@@ -254,6 +251,7 @@ dyn_create_access_pattern(PG_FUNCTION_ARGS)
 	pattern.notes = PG_ARGISNULL(5) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(5));
 	(void) find_operation(pattern.operation);
 	rel = model_open(PG_GETARG_TEXT_PP(0), MODEL_PATTERN, &table);
+	pattern.relid = RelationGetRelid(rel);
 	check_request(&pattern, text_to_cstring(PG_GETARG_TEXT_PP(0)));
 	warn_of_key(&pattern, table);
 	model_set(rel, MODEL_PATTERN, pattern.name, print_pattern(&pattern));

@@ -26,6 +26,7 @@
 typedef struct Pattern
 {
 	ItemSpan name;
+	Oid relid; /* the table that it is declared for */
 	char *operation;
 	char *entity; /* or NULL, as are the notes */
 	char *notes;

@@ -7,10 +7,14 @@
  */
 #include "postgres.h"
 
+#include "access/relation.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/numeric.h"
+#include "utils/rel.h"
 
+#include "catalog/lookup.h"
+#include "catalog/rights.h"
 #include "item/json_writer.h"
 #include "models/pattern/pattern.h"
 #include "models/template/template.h"
@@ -19,7 +23,7 @@
 typedef struct Rendering
 {
 	const Pattern *pattern;
-	const char *table;
+	const char *table; /* NULL: the request is not run */
 	const DynItem *parameters; /* NULL: none are known */
 	const DynItem *start_key;
 	List *names; /* where names are collected: of the parameters that are used */
@@ -233,14 +237,49 @@ render_typed(Rendering *r, JsonbContainer *object)
  * All around them
  */
 
+/*
+ * Refuses an action on a table whose owner is another, whoever runs the pattern: the rights are the
+ * caller's, who trusts the owner of the pattern's table with that table alone.  The lock keeps the
+ * table's name until the request opens it.
+ */
+static void
+check_table_name(const Rendering *r, const JsonbValue *name)
+{
+	DynTable *table;
+	Relation rel;
+
+	if (!pattern_transacts(r->pattern))
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("the request of an access pattern has no \"TableName\""),
+						errdetail("It is about the table that it is declared for.")));
+	if (name->type != jbvString)
+		return;
+	rel = dyn_table_find((ItemSpan){name->val.string.val, (uint32) name->val.string.len},
+						 AccessShareLock, &table);
+	if (rel == NULL)
+		return;
+	if (!rights_owns(RelationGetRelid(rel), rights_owner(r->pattern->relid)))
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+						errmsg("access pattern \"%s\" cannot name table \"%s\"",
+							   item_quoted(r->pattern->name), table->name),
+						errdetail("The owner of the pattern's table has not the rights of the "
+								  "owner of that table.")));
+	relation_close(rel, NoLock);
+}
+
 static void
 add_members(Rendering *r, JsonbContainer *object, int level)
 {
-	bool named =
-		getKeyJsonValueFromContainer(object, "TableName", strlen("TableName"), NULL) != NULL;
+	const JsonbValue *name =
+		getKeyJsonValueFromContainer(object, "TableName", strlen("TableName"), NULL);
 
-	if (level == (pattern_transacts(r->pattern) ? LEVEL_ACTION : LEVEL_REQUEST) && !named)
-		json_write_string(&r->out, "TableName", r->table);
+	if (level == (pattern_transacts(r->pattern) ? LEVEL_ACTION : LEVEL_REQUEST))
+	{
+		if (name == NULL)
+			json_write_string(&r->out, "TableName", r->table == NULL ? "" : r->table);
+		else if (r->table != NULL)
+			check_table_name(r, name);
+	}
 	if (level == LEVEL_REQUEST && r->start_key != NULL)
 		json_write_item(&r->out, "ExclusiveStartKey", r->start_key);
 }
@@ -377,7 +416,7 @@ pattern_request(const Pattern *pattern, const char *table, const DynItem *parame
 List *
 pattern_parameters(const Pattern *pattern)
 {
-	Rendering r = {.pattern = pattern, .table = ""};
+	Rendering r = {.pattern = pattern};
 
 	render(&r);
 	return r.names;
