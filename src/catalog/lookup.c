@@ -156,7 +156,7 @@ lookup_table(ItemSpan name, RightsWanted *wanted)
 	if (schema != NULL && may_use_schema(schema))
 		relid = lookup_relation(schema, relation, wanted);
 	if (!OidIsValid(relid))
-		relid = lookup_relation(NULL, dyn_identifier(name), wanted);
+		relid = lookup_relation(NULL, schema == NULL ? relation : dyn_identifier(name), wanted);
 	if (!OidIsValid(relid) && schema != NULL)
 		relid = lookup_relation(schema, relation, wanted);
 	if (!OidIsValid(relid))
