@@ -189,6 +189,29 @@ action_forbid_keys(const DynTable *table, const DynIndex *index, const Expr *exp
 	}
 }
 
+/*
+ * Raise an error if the expression, NULL if there is none, looks into a key of the table or of an
+ * index, which is a scalar (docs/semantics.md, K26).
+ */
+void
+action_check_paths(const DynTable *table, const Expr *expr)
+{
+	for (int i = 0; expr != NULL && i < table->nattributes; i++)
+	{
+		ItemSpan attribute = table->keys[i].attribute;
+
+		if (expr_looks_into(expr, attribute))
+			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+							errmsg("invalid %s: there is nothing within \"%s\", which is a key "
+								   "attribute",
+								   expr_parameter(expr), item_quoted(attribute)),
+							errwords("Key attributes must be scalars; list random access '[]' and "
+									 "map lookup '.' are not allowed: %s: %s",
+									 i < table->nkeys ? "Key" : "IndexKey",
+									 item_quoted_words(attribute))));
+	}
+}
+
 /* Raise an error if an update, NULL if there is none, changes what it must not. */
 void
 action_check_update(const ItemRequest *request, const DynTable *table, const Expr *update)
@@ -198,6 +221,7 @@ action_check_update(const ItemRequest *request, const DynTable *table, const Exp
 	/* an item's key does not change (docs/semantics.md, K18) */
 	action_forbid_keys(table, &table->primary, update,
 					   "Delete the item and put it with its new key.");
+	action_check_paths(table, update);
 	if (request->form != NULL)
 		request->form->check_update(update, request->form->arg);
 }
@@ -210,13 +234,13 @@ action_check_update(const ItemRequest *request, const DynTable *table, const Exp
 void
 action_check(TransactKind kind, const ItemRequest *request)
 {
+	const Expr *condition = action_condition(request);
+	const Expr *projection = action_projection(request);
 	const Expr *update;
 	FrontCall call;
 	ItemWriter writer;
 	ItemWrite write;
 
-	(void) action_condition(request);
-	(void) action_projection(request);
 	update = action_update_expression(request);
 	expr_request_done(request->expressions);
 	action_open(request->call, request->table, AccessShareLock, &call);
@@ -226,5 +250,7 @@ action_check(TransactKind kind, const ItemRequest *request)
 	else
 		write_prepare_key(&writer, request->item, &write);
 	action_check_update(request, call.table, update);
+	action_check_paths(call.table, condition);
+	action_check_paths(call.table, projection);
 	relation_close(call.rel, NoLock);
 }

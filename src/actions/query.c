@@ -265,6 +265,7 @@ open_query(Read *read, const ReadCall *call, OperationTable *counted, StoreRange
 	if (read->filter != NULL)
 		action_forbid_keys(read->table, index, read->filter,
 						   "Conditions on keys belong into the key condition.");
+	read_check_paths(read);
 }
 
 static void

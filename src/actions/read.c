@@ -162,6 +162,14 @@ check_projected(const Read *read, const Expr *expr)
 	fail_projection(read, expr_parameter(expr), name.data, unprojected_words(read, expr));
 }
 
+/* Refuses paths into keys. */
+void
+read_check_paths(const Read *read)
+{
+	action_check_paths(read->table, read->projection);
+	action_check_paths(read->table, read->filter);
+}
+
 static bool
 is_partial(const DynIndex *index)
 {

@@ -230,6 +230,7 @@ run_scan(Operation *operation, void *arg)
 
 	read_check(&request->read);
 	read_open(&read, &request->read, call, &operation->table);
+	read_check_paths(&read);
 	range.index = read.index;
 	range.want = read_want(&read);
 	range.forward = true;
@@ -268,5 +269,6 @@ action_check_scan(const ScanRequest *request)
 
 	read_check(&request->read);
 	read_open(&read, &request->read, &(ReadCall){.result = &result}, NULL);
+	read_check_paths(&read);
 	read_close(&read);
 }

@@ -92,6 +92,7 @@ check_target(const TransactRequest *request, int number, void *arg)
 	if (size > 0)
 		dyn_key_fail_too_large(table, size);
 	action_check_update(&step->action->request, table, step->update);
+	action_check_paths(table, step->condition);
 	if (step->update != NULL)
 		transact_forbid_empty_index_keys(table, NULL, step->update);
 	step->read_back = returns(step) && write_may_differ(target->writer);

@@ -150,6 +150,7 @@ extern Expr *expr_projection(ExprRequest *request, ItemSpan text);
 extern Expr *expr_update(ExprRequest *request, ItemSpan text);
 extern const ItemSpan *expr_attributes(const Expr *expr, int *count);
 extern bool expr_mentions(const Expr *expr, ItemSpan attribute);
+extern bool expr_looks_into(const Expr *expr, ItemSpan attribute);
 
 extern const char *expr_parameter(const Expr *expr);
 extern ExprKind expr_kind(const Expr *expr);
