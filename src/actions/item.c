@@ -208,6 +208,7 @@ run_update(Operation *operation, void *arg)
 	open_write(request, operation, &writer);
 	differs = request->return_values == RETURN_ALL_NEW && write_may_differ(&writer);
 	write_prepare_key(&writer, request->item, &write);
+	write.update = u->update;
 	action_check_update(request, writer.table, u->update);
 	action_check_paths(writer.table, u->condition);
 	/* without an expression an item that is there stays as it is */

@@ -212,6 +212,27 @@ action_check_paths(const DynTable *table, const Expr *expr)
 	}
 }
 
+/* Raise an error if an update writes a value of the request that cannot be the key of an index. */
+static void
+check_index_keys(const DynTable *table, const Expr *update)
+{
+	for (int i = 0; i < table->nindexes; i++)
+	{
+		const DynIndex *index = &table->indexes[i];
+
+		for (int k = 0; k < index->nkeys; k++)
+		{
+			const DynKey *key = dyn_index_key(table, index, k);
+			bool partition = k < index->npartition;
+			ItemSpan value;
+
+			if (expr_sets_value(update, key->attribute, &value) &&
+				dyn_key_problem(key, partition, value) != NULL)
+				dyn_fail_index_key(index, key, partition, value, false);
+		}
+	}
+}
+
 /* Raise an error if an update, NULL if there is none, changes what it must not. */
 void
 action_check_update(const ItemRequest *request, const DynTable *table, const Expr *update)
@@ -221,9 +242,11 @@ action_check_update(const ItemRequest *request, const DynTable *table, const Exp
 	/* an item's key does not change (docs/semantics.md, K18) */
 	action_forbid_keys(table, &table->primary, update,
 					   "Delete the item and put it with its new key.");
-	action_check_paths(table, update);
 	if (request->form != NULL)
 		request->form->check_update(update, request->form->arg);
+	else
+		check_index_keys(table, update);
+	action_check_paths(table, update);
 }
 
 /*

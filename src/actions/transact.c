@@ -91,6 +91,7 @@ check_target(const TransactRequest *request, int number, void *arg)
 	size = dyn_key_entry_too_large(target->rel, table, &table->primary, step->write->key.values);
 	if (size > 0)
 		dyn_key_fail_too_large(table, size);
+	step->write->update = step->update;
 	action_check_update(&step->action->request, table, step->update);
 	action_check_paths(table, step->condition);
 	if (step->update != NULL)

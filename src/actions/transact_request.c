@@ -143,7 +143,7 @@ transact_forbid_empty_index_keys(const DynTable *table, const DynItem *item, con
 			ItemSpan value;
 
 			if (written_value(item, update, key->attribute, &value) && dyn_key_is_empty(key, value))
-				dyn_fail_index_key(index, key, k < index->npartition, value);
+				dyn_fail_index_key(index, key, k < index->npartition, value, false);
 		}
 	}
 }

@@ -308,15 +308,23 @@ start_words(DynKeyRole role, const DynIndex *index, int i, KeyFault fault, bool 
 	return psprintf(START_KEY_WORDS ": %s", words);
 }
 
-/* Returns what DynamoDB says of the value for an index, where dyn_key_problem() finds one. */
+#define COPIED_WORDS "The update expression attempted to update the secondary index key "
+
+/*
+ * Returns what DynamoDB says of the value for an index, where dyn_key_problem() finds one.  It has
+ * other texts for what an update has copied, which it sees late.
+ */
 const char *
-dyn_index_key_words(const DynIndex *index, const DynKey *key, bool partition, ItemSpan value)
+dyn_index_key_words(const DynIndex *index, const DynKey *key, bool partition, ItemSpan value,
+					bool copied)
 {
 	const char *name = item_quoted_words(index->name);
 
 	switch (find_fault(key, partition, value))
 	{
 		case KEY_TYPE:
+			if (copied)
+				return COPIED_WORDS "to unsupported type";
 			return psprintf(DYN_INVALID_WORDS
 							"Type mismatch for Index Key %s Expected: %s Actual: %s IndexName: %s",
 							item_quoted_words(key->attribute), item_type_code(key->type),
@@ -326,7 +334,7 @@ dyn_index_key_words(const DynIndex *index, const DynKey *key, bool partition, It
 							   "A value specified for a secondary index key is not supported. ",
 							   psprintf("IndexName: %s, IndexKey: ", name));
 		case KEY_LONG:
-			return long_words(partition);
+			return copied ? COPIED_WORDS "beyond allowed size limits" : long_words(partition);
 		case KEY_MISSING:
 		case KEY_SURPLUS:
 		case KEY_VALID:

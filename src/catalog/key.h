@@ -38,7 +38,7 @@ extern void dyn_key_check(const DynKey *key, bool partition, ItemSpan value);
 extern bool dyn_key_is_empty(const DynKey *key, ItemSpan value);
 extern const char *dyn_key_problem(const DynKey *key, bool partition, ItemSpan value);
 extern const char *dyn_index_key_words(const DynIndex *index, const DynKey *key, bool partition,
-									   ItemSpan value);
+									   ItemSpan value, bool copied);
 extern Size dyn_key_entry_too_large(Relation rel, const DynTable *table, const DynIndex *index,
 									Datum *values);
 extern void dyn_key_fail_too_large(const DynTable *table, Size size);

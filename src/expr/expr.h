@@ -175,6 +175,7 @@ extern DynItem *expr_project(const Expr *projection, const DynItem *item);
 
 /* update.c */
 extern bool expr_sets_value(const Expr *update, ItemSpan attribute, ItemSpan *value);
+extern bool expr_copies(const Expr *update, ItemSpan attribute);
 extern DynItem *expr_apply(const Expr *update, const DynItem *old, const DynItem *key);
 extern DynItem *expr_updated_old(const Expr *update, const DynItem *old);
 extern DynItem *expr_updated_new(const Expr *update, const DynItem *old, const DynItem *key);
