@@ -224,7 +224,7 @@ fail_build(ItemParser *p, ItemBuildError error)
 	if (error != ITEM_BUILD_EMPTY_SET)
 		at = p->lex->input + p->b.duplicate.source;
 	return fail_at(p, TROUBLE_VALUE, at, p->b.depth - 1, message.data, NULL,
-				   error == ITEM_BUILD_EMPTY_SET ? value_words(p, words) : unnamed_words(p, words));
+				   unnamed_words(p, words));
 }
 
 static bool
