@@ -165,7 +165,8 @@ extern Expr *expr_legacy_projection(ItemSpan *names, int n);
 extern Expr *expr_legacy_update(ExprLegacyUpdate *updates, int n);
 
 /* key.c */
-extern ExprKeyCondition *expr_key_condition(ExprRequest *request, ItemSpan text);
+extern Expr *expr_key_condition(ExprRequest *request, ItemSpan text);
+extern ExprKeyCondition *expr_key_terms(const Expr *expr);
 
 /* condition.c: an item of NULL is one without attributes */
 extern bool expr_matches(const Expr *condition, const DynItem *item);

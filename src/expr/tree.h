@@ -286,9 +286,6 @@ extern ExprTree *expr_tree_add(ExprParse *parse, ExprPath *path);
 extern void expr_add_attribute(ExprCompiled *compiled, ItemSpan name);
 extern void expr_add_deep(ExprCompiled *compiled, ExprPath *path);
 
-/* key.c */
-extern ExprKeyCondition *expr_key_terms(const Expr *expr);
-
 /* condition.c, update.c: what a request's values must be */
 pg_noreturn extern void expr_fail_type(const Expr *expr, const ExprNode *arg, const char *taker,
 									   ItemType type, const char *words);
