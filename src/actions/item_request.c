@@ -228,7 +228,7 @@ check_index_keys(const DynTable *table, const Expr *update)
 
 			if (expr_sets_value(update, key->attribute, &value) &&
 				dyn_key_problem(key, partition, value) != NULL)
-				dyn_fail_index_key(index, key, partition, value, false);
+				dyn_fail_index_key(index, key, partition, value, DYN_KEY_UPDATED);
 		}
 	}
 }

@@ -243,13 +243,10 @@ dyn_derive(Relation rel, const DynTable *table, const DynItem *item)
 	return row;
 }
 
-/*
- * Raises ERRCODE_DYN_VALIDATION: a value, given with its tag, cannot be this key of an index.  copied
- * says that an update takes it from the item.
- */
+/* Raises ERRCODE_DYN_VALIDATION: a value, given with its tag, cannot be this key of an index. */
 void
 dyn_fail_index_key(const DynIndex *index, const DynKey *key, bool partition, ItemSpan value,
-				   bool copied)
+				   DynKeySource source)
 {
 	StringInfoData name;
 
@@ -259,7 +256,7 @@ dyn_fail_index_key(const DynIndex *index, const DynKey *key, bool partition, Ite
 			(errcode(ERRCODE_DYN_VALIDATION),
 			 errmsg("key attribute \"%s\" of index \"%.*s\" %s", name.data, (int) index->name.len,
 					index->name.data, dyn_key_problem(key, partition, value)),
-			 errwords_if(dyn_index_key_words(index, key, partition, value, copied))));
+			 errwords_if(dyn_index_key_words(index, key, partition, value, source))));
 }
 
 static void
@@ -271,7 +268,9 @@ fail_problem(const DynTable *table, const DynRow *row, const DynProblem *problem
 							   (int) problem->index->name.len, problem->index->name.data),
 						errdetail("Those of table \"%s\" are a part of them.", table->name)));
 	dyn_fail_index_key(problem->index, problem->key, problem->partition, problem->value,
-					   bms_is_member((int) (problem->key - table->keys), row->copied));
+					   bms_is_member((int) (problem->key - table->keys), row->copied)
+						   ? DYN_KEY_COPIED
+						   : DYN_KEY_PUT);
 }
 
 /* Returns the size of an item and its copies in local indexes together (docs/semantics.md, R18). */
