@@ -292,14 +292,6 @@ read_patterns(text *name)
 }
 
 static char *
-text_words(const Chart *chart, const char *text)
-{
-	ItemSpan span = {text, text == NULL ? 0 : (uint32) strlen(text)};
-
-	return chart_words(chart, span, INT_MAX);
-}
-
-static char *
 list_parameters(const Pattern *pattern)
 {
 	StringInfoData out;
@@ -332,9 +324,9 @@ dyn_access_pattern_chart(PG_FUNCTION_ARGS)
 		const Pattern *pattern = lfirst(cell);
 		char *index = pattern_member(pattern, "IndexName");
 		char *cells[] = {
-			text_words(chart, pattern->entity), chart_words(chart, pattern->name, INT_MAX),
-			text_words(chart, index != NULL ? index : "Main table"),
-			text_words(chart, list_parameters(pattern)), text_words(chart, pattern->notes)};
+			chart_text(chart, pattern->entity), chart_words(chart, pattern->name, INT_MAX),
+			chart_text(chart, index != NULL ? index : "Main table"),
+			chart_text(chart, list_parameters(pattern)), chart_text(chart, pattern->notes)};
 
 		chart_add(chart, cells);
 	}
