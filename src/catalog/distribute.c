@@ -34,6 +34,7 @@
 #include "catalog/shape.h"
 #include "catalog/shard_guard.h"
 #include "server/arguments.h"
+#include "server/catalogs.h"
 #include "server/citus.h"
 #include "server/errors.h"
 #include "server/sql.h"
@@ -310,8 +311,7 @@ static bool
 return_trigger(Oid relid)
 {
 	Relation rel = relation_open(relid, NoLock);
-	char *qualified = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
-												 RelationGetRelationName(rel));
+	char *qualified = catalogs_qualified(RelationGetRelid(rel));
 	List *arguments =
 		dyn_trigger_find(rel, DYN_TRIGGER_DERIVE) == NULL ? definition_read(rel) : NIL;
 

@@ -30,6 +30,7 @@
 #include "catalog/rights.h"
 #include "catalog/table.h"
 #include "server/attempt.h"
+#include "server/catalogs.h"
 #include "server/citus.h"
 #include "server/errors.h"
 
@@ -484,8 +485,7 @@ dyn_list(FunctionCallInfo fcinfo, List *relids, PutListed put, void *arg)
 char *
 dyn_listed_name(const DynListed *listed)
 {
-	char *name = get_rel_name(listed->relid);
-	char *schema = name == NULL ? NULL : get_namespace_name(get_rel_namespace(listed->relid));
+	char *name = catalogs_qualified(listed->relid);
 
-	return schema == NULL ? pstrdup("?") : quote_qualified_identifier(schema, name);
+	return name == NULL ? pstrdup("?") : name;
 }

@@ -101,7 +101,7 @@ dyn_name_of_relation(const char *relation, const DynSettings *settings)
 	if (settings != NULL && settings->name.len > 0 &&
 		strcmp(dyn_identifier(settings->name), relation) == 0)
 		return settings->name;
-	return (ItemSpan){relation, (uint32) strlen(relation)};
+	return item_span(relation);
 }
 
 /*

@@ -177,7 +177,7 @@ read_field(const FieldReader *reader, const Field *field, void *target, const It
 {
 	ItemSpan value;
 
-	if (!item_find(members, (ItemSpan){field->name, (uint32) strlen(field->name)}, &value) ||
+	if (!item_find(members, item_span(field->name), &value) ||
 		(reader->null_is_missing && item_type(value) == ITEM_NULL))
 	{
 		if (field->required)

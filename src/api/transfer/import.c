@@ -28,6 +28,7 @@
 #include "api/transfer/feed.h"
 #include "catalog/lookup.h"
 #include "server/arguments.h"
+#include "server/catalogs.h"
 #include "server/citus.h"
 #include "server/errors.h"
 #include "server/progress.h"
@@ -285,8 +286,7 @@ write_refused(Source *source)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
 						errmsg("the table for refused lines was dropped meanwhile")));
 	sql = psprintf("INSERT INTO %s (%s) SELECT pg_catalog.unnest($1)",
-				   quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
-											  RelationGetRelationName(rel)),
+				   catalogs_qualified(RelationGetRelid(rel)),
 				   quote_identifier(source->refused_column));
 	relation_close(rel, NoLock);
 	PushActiveSnapshot(GetTransactionSnapshot());
@@ -325,8 +325,7 @@ source_sql(const Source *source)
 		psprintf("SELECT %s::pg_catalog.%s, ctid FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.>=) $1"
 				 " AND ctid OPERATOR(pg_catalog.<) $2",
 				 quote_identifier(source->column), source->pieces ? "bytea" : "text",
-				 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
-											RelationGetRelationName(rel)));
+				 catalogs_qualified(RelationGetRelid(rel)));
 	relation_close(rel, NoLock);
 	return sql;
 }

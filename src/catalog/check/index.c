@@ -12,6 +12,7 @@
 
 #include "catalog/check/check.h"
 #include "catalog/key.h"
+#include "server/catalogs.h"
 
 /* Returns the primary key's btree, even if it is not valid; InvalidOid: there is none. */
 Oid
@@ -43,8 +44,7 @@ static char *
 check_reindex_sql(const TableCheck *check, Oid btree)
 {
 	return psprintf("REINDEX INDEX %s%s;", can_be_concurrent(check->rel) ? "CONCURRENTLY " : "",
-					quote_qualified_identifier(get_namespace_name(get_rel_namespace(btree)),
-											   get_rel_name(btree)));
+					catalogs_qualified(btree));
 }
 
 /* Returns ADD PRIMARY KEY with the columns that are named like the keys. */

@@ -21,6 +21,7 @@
 #include "catalog/check/check.h"
 #include "catalog/derive.h"
 #include "catalog/key.h"
+#include "server/catalogs.h"
 #include "server/progress.h"
 #include "server/sql.h"
 
@@ -88,13 +89,6 @@ where_sql(const ItemScan *scan)
 	return psprintf("WHERE ctid = '%s'", place);
 }
 
-static char *
-relation_sql(const ItemScan *scan)
-{
-	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(scan->relid)),
-									  get_rel_name(scan->relid));
-}
-
 static void
 build_key(void *arg)
 {
@@ -152,7 +146,7 @@ report_invalid(ItemScan *scan, const char *problem)
 {
 	items_report(scan, problem,
 				 psprintf("Put the item again, perhaps from a backup, after DELETE FROM %s %s;",
-						  relation_sql(scan), where_sql(scan)));
+						  catalogs_qualified(scan->relid), where_sql(scan)));
 }
 
 /*
@@ -164,7 +158,7 @@ report_moved(ItemScan *scan, const DynKey *key)
 {
 	const char *problem =
 		psprintf("column \"%s\" of the key is not what the item has", key->column);
-	const char *relation = relation_sql(scan);
+	const char *relation = catalogs_qualified(scan->relid);
 
 	if (scan->place == NULL || scan->relid != scan->check->table->relid)
 		report_invalid(scan, problem);
@@ -185,8 +179,8 @@ report_column(ItemScan *scan, const DynKey *key, const char *problem)
 		return;
 	}
 	items_report(scan, psprintf("column \"%s\" %s", key->column, problem),
-				 psprintf("UPDATE %s SET %s = %s %s;", relation_sql(scan), DYN_ITEM_COLUMN,
-						  DYN_ITEM_COLUMN, where_sql(scan)));
+				 psprintf("UPDATE %s SET %s = %s %s;", catalogs_qualified(scan->relid),
+						  DYN_ITEM_COLUMN, DYN_ITEM_COLUMN, where_sql(scan)));
 }
 
 /*

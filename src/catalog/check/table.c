@@ -27,6 +27,7 @@
 #include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "server/attempt.h"
+#include "server/catalogs.h"
 #include "server/citus.h"
 #include "server/errors.h"
 
@@ -179,8 +180,7 @@ check_structure(TableCheck *check, Relation rel)
 	const char *unshaped;
 
 	check->rel = rel;
-	check->qualified = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
-												  RelationGetRelationName(rel));
+	check->qualified = catalogs_qualified(RelationGetRelid(rel));
 	check->table = NULL;
 	check->shape = NULL;
 	check->distributed = is_distributed(rel);

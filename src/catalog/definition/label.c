@@ -29,6 +29,7 @@
 #include "catalog/definition/label.h"
 #include "item/json_writer.h"
 #include "item/reader.h"
+#include "server/catalogs.h"
 #include "server/errors.h"
 #include "server/extension.h"
 
@@ -341,8 +342,7 @@ write_label(Oid relid, List *members)
 	int result;
 
 	extension_keep_schema(get_rel_namespace(relid));
-	qualified = quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
-										   get_rel_name(relid));
+	qualified = catalogs_qualified(relid);
 	sql = psprintf("SECURITY LABEL FOR %s ON TABLE %s IS %s", LABEL_PROVIDER, qualified,
 				   members == NIL ? "NULL" : quote_literal_cstr(label_print(members)));
 	SPI_connect();

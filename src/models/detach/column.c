@@ -58,7 +58,7 @@ new_name(const Detach *detach, ItemSpan stored)
 
 	for (int i = 2;; i++)
 	{
-		char *name = dyn_column_identifier((ItemSpan){text, (uint32) strlen(text)});
+		char *name = dyn_column_identifier(item_span(text));
 
 		if (!is_taken(detach, name))
 			return name;

@@ -19,6 +19,7 @@
 #include "catalog/definition/trigger.h"
 #include "models/detach/detach.h"
 #include "models/migrate/migrate.h"
+#include "server/catalogs.h"
 #include "server/sql.h"
 #include "server/words.h"
 
@@ -229,9 +230,7 @@ add_btrees(Detach *detach)
 			continue;
 		plan_add(&detach->steps, "%s", sql);
 		if (OidIsValid(tablespace))
-			plan_add(&detach->steps, "ALTER INDEX %s SET TABLESPACE %s",
-					 quote_qualified_identifier(get_namespace_name(get_rel_namespace(btree)),
-												get_rel_name(btree)),
+			plan_add(&detach->steps, "ALTER INDEX %s SET TABLESPACE %s", catalogs_qualified(btree),
 					 quote_identifier(get_tablespace_name(tablespace)));
 	}
 }

@@ -211,14 +211,14 @@ declare_warn(Relation rel, const DynTable *table, const Entity *entity)
 static void
 add_string(ItemBuilder *b, const char *name, ItemSpan value)
 {
-	item_build_name(b, (ItemSpan){name, (uint32) strlen(name)});
+	item_build_name(b, item_span(name));
 	item_build_scalar(b, ITEM_S, value);
 }
 
 static void
 add_jsonb(ItemBuilder *b, const char *name, Datum jsonb)
 {
-	item_build_name(b, (ItemSpan){name, (uint32) strlen(name)});
+	item_build_name(b, item_span(name));
 	item_build_jsonb(b, jsonb);
 }
 
@@ -348,7 +348,7 @@ dyn_enforce_entities(PG_FUNCTION_ARGS)
 static bool
 get_member(const ItemChildren *members, const char *name, ItemSpan *value)
 {
-	return item_find(members, (ItemSpan){name, (uint32) strlen(name)}, value);
+	return item_find(members, item_span(name), value);
 }
 
 static void

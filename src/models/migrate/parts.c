@@ -142,7 +142,7 @@ part_print_pairs(JsonWriter *json, const char *name, const StepRelation *relatio
 	{
 		const char *column = part_raw_column(relation, relation->pairs[i].column);
 
-		json_write_member(json, (ItemSpan){column, (uint32) strlen(column)});
+		json_write_member(json, item_span(column));
 		json_write_string(json, NULL, part_raw_column(relation->other, relation->pairs[i].other));
 	}
 	json_write_end(json);

@@ -12,7 +12,6 @@
 #include "nodes/parsenodes.h"
 #include "parser/parser.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/plancache.h"
 #include "utils/rel.h"
 #include "utils/regproc.h"
@@ -21,6 +20,7 @@
 
 #include "catalog/rights.h"
 #include "models/migrate/migrate.h"
+#include "server/catalogs.h"
 #include "server/errors.h"
 
 /*
@@ -66,8 +66,7 @@ step_open_relation(const MigrationStep *step, StepRelation *relation, ItemSpan n
 											   rights_check_name, &wanted);
 	rel = relation_open(relation->relid, NoLock);
 	check_relation(rel, where);
-	relation->name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
-												RelationGetRelationName(rel));
+	relation->name = catalogs_qualified(RelationGetRelid(rel));
 	relation->alias = quote_identifier(pstrdup(RelationGetRelationName(rel)));
 	relation->desc = CreateTupleDescCopyConstr(RelationGetDescr(rel));
 	relation_close(rel, NoLock);
@@ -334,7 +333,7 @@ step_default_attributes(MigrationStep *step, bool *named)
 		if (named[i])
 			continue;
 		if (column == InvalidAttrNumber)
-			column = step_find_column(source, (ItemSpan){snake, (uint32) strlen(snake)});
+			column = step_find_column(source, item_span(snake));
 		if (column == InvalidAttrNumber)
 			continue;
 		named[i] = true;

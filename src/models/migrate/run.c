@@ -109,11 +109,9 @@ open_migration(const MigrationJob *work, OpenMigration *open)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("migration \"%s\" was declared again meanwhile", open->migration->name),
 				 errhint("Call dyn_migrate() again.")));
-	open->step =
-		work->step_name == NULL
-			? NULL
-			: migration_step(open->migration,
-							 (ItemSpan){work->step_name, (uint32) strlen(work->step_name)});
+	open->step = work->step_name == NULL
+					 ? NULL
+					 : migration_step(open->migration, item_span(work->step_name));
 }
 
 static void
@@ -294,8 +292,7 @@ run_prepare(MigrationJob *work, const List *steps)
 	open_migration(work, &open);
 	foreach (cell, steps)
 	{
-		MigrationStep *step =
-			migration_step(open.migration, (ItemSpan){lfirst(cell), strlen(lfirst(cell))});
+		MigrationStep *step = migration_step(open.migration, item_span(lfirst(cell)));
 		int64 rows = (int64) step_expected_rows(step);
 
 		step_check_key(step);

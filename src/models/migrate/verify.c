@@ -131,7 +131,7 @@ text_or_null(const char *text, bool *isnull)
 static const Entity *
 entity_of_step(const Comparison *c, const char *step)
 {
-	return migration_step(c->migration, (ItemSpan){step, (uint32) strlen(step)})->entity;
+	return migration_step(c->migration, item_span(step))->entity;
 }
 
 static char *
@@ -274,7 +274,7 @@ put_new_columns(Comparison *c, const MigrationStep *step)
 			cstring_to_text_with_len(step->entity->name.data, (int) step->entity->name.len));
 		values[4] = CStringGetTextDatum(
 			psprintf("column \"%s\" of %s was added after the migration was declared",
-					 item_quoted((ItemSpan){name, (uint32) strlen(name)}), step->source.name));
+					 item_quoted(item_span(name)), step->source.name));
 		tuplestore_putvalues(c->result->setResult, c->result->setDesc, values, nulls);
 	}
 }

@@ -341,8 +341,7 @@ members_of(const Entity *entity, const DynTable *table)
 	{
 		char *definition = entity_view_definition(entity, lfirst(cell));
 
-		members = lappend(
-			members, (void *) member_parse((ItemSpan){definition, (uint32) strlen(definition)}));
+		members = lappend(members, (void *) member_parse(item_span(definition)));
 	}
 	return members;
 }

@@ -42,7 +42,7 @@ natural_key(const Entity *entity, ItemSpan attribute)
 	key->type = natural->type.type;
 	key->ntemplates = 1;
 	key->templates = palloc0(sizeof(EntityTemplate));
-	key->templates[0].template = template_parse((ItemSpan){text, (uint32) strlen(text)});
+	key->templates[0].template = template_parse(item_span(text));
 	return key;
 }
 

@@ -14,6 +14,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "server/catalogs.h"
 #include "server/errors.h"
 #include "server/sql.h"
 #include "services/index/index.h"
@@ -50,8 +51,7 @@ static char *
 drop_sql(const IndexBuild *work, Oid btree)
 {
 	return psprintf("DROP INDEX %s%s", work->temporary ? "" : "CONCURRENTLY ",
-					quote_qualified_identifier(get_namespace_name(get_rel_namespace(btree)),
-											   get_rel_name(btree)));
+					catalogs_qualified(btree));
 }
 
 /*

@@ -14,6 +14,7 @@
 #include "utils/timestamp.h"
 
 #include "catalog/definition/arn.h"
+#include "server/catalogs.h"
 #include "server/compat.h"
 #include "server/errors.h"
 #include "server/extension.h"
@@ -59,9 +60,7 @@ execute_with_text(const char *sql, const char *argument)
 static char *
 table_literal(Oid relid)
 {
-	return psprintf("%s::pg_catalog.regclass",
-					quote_literal_cstr(quote_qualified_identifier(
-						get_namespace_name(get_rel_namespace(relid)), get_rel_name(relid))));
+	return psprintf("%s::pg_catalog.regclass", quote_literal_cstr(catalogs_qualified(relid)));
 }
 
 pg_noreturn static void

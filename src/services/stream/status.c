@@ -37,7 +37,7 @@ table_name(const DynListed *listed, const char *relation)
 		return name;
 	schema = get_namespace_name(get_rel_namespace(listed->relid));
 	qualified = psprintf("%s.%.*s", schema == NULL ? "?" : schema, (int) name.len, name.data);
-	return (ItemSpan){qualified, (uint32) strlen(qualified)};
+	return item_span(qualified);
 }
 
 static bool

@@ -19,6 +19,7 @@
 #include "catalog/listing.h"
 #include "catalog/lookup.h"
 #include "server/arguments.h"
+#include "server/catalogs.h"
 #include "server/citus.h"
 #include "server/errors.h"
 #include "server/extension.h"
@@ -130,9 +131,7 @@ rest_of_budget(const TtlLimits *limits, TimestampTz start)
 static char *
 nodes_call(Oid relid, const TtlLimits *limits)
 {
-	char *name = get_rel_name(relid);
-	char *schema = name == NULL ? NULL : get_namespace_name(get_rel_namespace(relid));
-	char *table = schema == NULL ? NULL : quote_qualified_identifier(schema, name);
+	char *table = catalogs_qualified(relid);
 
 	if (table == NULL)
 		return NULL;
