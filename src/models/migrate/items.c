@@ -5,11 +5,13 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
 #include "actions/actions.h"
-#include "models/migrate/check.h"
+#include "catalog/key.h"
+#include "models/migrate/migrate.h"
 #include "server/arguments.h"
 #include "server/errors.h"
 #include "server/progress.h"
@@ -38,23 +40,6 @@ typedef struct ItemsOutput
 	TimestampTz told;
 } ItemsOutput;
 
-/* Returns a new item of the key attributes of the table alone.  The given item has all of them. */
-DynItem *
-item_key(const DynTable *table, const DynItem *item)
-{
-	ItemBuilder builder;
-
-	item_build_init(&builder, 64);
-	item_build_begin(&builder, ITEM_M);
-	for (int i = 0; i < table->nkeys; i++)
-	{
-		item_build_name(&builder, table->keys[i].attribute);
-		item_build_value(&builder, dyn_key_attribute(table, &table->primary, item, i));
-	}
-	(void) item_build_end(&builder);
-	return item_build_finish(&builder);
-}
-
 /* Returns "orphan: no row of shop.customers has …". */
 static Datum
 problem_text(const MigrationRow *row)
@@ -74,7 +59,8 @@ put_item(const MigrationRow *row, void *arg)
 	nulls[KEY] = nulls[ITEM] = row->item == NULL;
 	if (row->item != NULL)
 	{
-		values[KEY] = PointerGetDatum(item_key(output->table, row->item));
+		values[KEY] =
+			PointerGetDatum(dyn_key_item(output->table, &output->table->primary, row->item));
 		values[ITEM] = PointerGetDatum(row->item);
 	}
 	nulls[PROBLEM] = row->problem == ROW_OK;
@@ -159,5 +145,5 @@ dyn_migration_key(PG_FUNCTION_ARGS)
 		found = entity_has(call->migration->steps[i].entity, item);
 	if (!found)
 		PG_RETURN_NULL();
-	PG_RETURN_POINTER(item_key(call->table, item));
+	PG_RETURN_POINTER(dyn_key_item(call->table, &call->table->primary, item));
 }

@@ -7,14 +7,16 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"
 
 #include "actions/actions.h"
-#include "models/migrate/check.h"
+#include "catalog/key.h"
 #include "models/migrate/collide.h"
+#include "models/migrate/migrate.h"
 #include "server/arguments.h"
 #include "server/errors.h"
 #include "server/extension.h"
@@ -229,7 +231,9 @@ put_difference(Comparison *c, const char *step, const DynItem *key_of, const cha
 	values[1] = text_or_null(entity_name(c, step, key_of), &nulls[1]);
 	values[2] = text_or_null(column_text(c, SOURCE_ROW), &nulls[2]);
 	nulls[3] = key_of == NULL;
-	values[3] = key_of == NULL ? (Datum) 0 : PointerGetDatum(item_key(c->table, key_of));
+	values[3] = key_of == NULL
+					? (Datum) 0
+					: PointerGetDatum(dyn_key_item(c->table, &c->table->primary, key_of));
 	values[4] = CStringGetTextDatum(difference);
 	tuplestore_putvalues(c->result->setResult, c->result->setDesc, values, nulls);
 }

@@ -24,28 +24,6 @@
 
 #define ROWS_AT_ONCE 1000
 
-/* Returns the table's keys of an item, in their canonical order. */
-static DynItem *
-key_of(const DynTable *table, const DynItem *item)
-{
-	ItemBuilder builder;
-
-	item_build_init(&builder, 64);
-	item_build_begin(&builder, ITEM_M);
-	for (int i = 0; i < table->nkeys; i++)
-	{
-		ItemChildren attributes = item_children(item_root(item));
-		ItemSpan value;
-
-		item_find(&attributes, table->keys[i].attribute, &value);
-		item_build_name(&builder, table->keys[i].attribute);
-		item_build_value(&builder, value);
-	}
-	if (item_build_end(&builder) != ITEM_BUILD_OK)
-		elog(ERROR, "keys of a table are the same attribute");
-	return item_build_finish(&builder);
-}
-
 static Datum
 span_text(ItemSpan span)
 {
@@ -68,7 +46,7 @@ put_problems(ReturnSetInfo *result, Relation rel, const DynTable *table, ItemSpa
 
 		if (name.len > 0 && item_compare_bytes(problem->index->name, name) != 0)
 			continue;
-		values[0] = PointerGetDatum(key_of(table, item));
+		values[0] = PointerGetDatum(dyn_key_item(table, &table->primary, item));
 		values[1] = span_text(problem->index->name);
 		nulls[2] = problem->key == NULL;
 		if (problem->key != NULL)
