@@ -551,6 +551,19 @@ dyn_shape_check(const DynShape *shape)
 }
 
 /*
+ * Returns the call that does the rest of what was begun with an index, or, without a name, with time
+ * to live.  table is an SQL expression.
+ */
+char *
+dyn_resume_call(const char *table, ItemSpan index)
+{
+	if (index.len == 0)
+		return psprintf("CALL " DYN_INTERNAL ".resume_ttl(%s)", table);
+	return psprintf("CALL " DYN_INTERNAL ".resume_index(%s, %s)", table,
+					quote_literal_cstr(pnstrdup(index.data, index.len)));
+}
+
+/*
  * Triggers
  */
 
