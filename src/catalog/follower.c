@@ -114,7 +114,7 @@ dyn_follower_of_partition(Oid relid)
 		if (!OidIsValid(form->tgparentid) || form->tgenabled == TRIGGER_DISABLED)
 			continue;
 		name = migration_of(tuple);
-		migration = pnstrdup(name.data, name.len);
+		migration = span_string(name);
 	}
 	return guarded ? NULL : migration;
 }
@@ -135,7 +135,7 @@ line_on(Oid oid, Oid relid, char **migration)
 	if (source == NULL || !is_follower(form))
 		return NULL;
 	name = migration_of(tuple);
-	*migration = pnstrdup(name.data, name.len);
+	*migration = span_string(name);
 	return psprintf("Migration \"%s\" follows table %s.", item_quoted(name), source);
 }
 

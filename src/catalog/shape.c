@@ -323,7 +323,7 @@ derive_arguments(const DynShape *shape)
 	ListCell *cell;
 
 	for (int i = 0; i < shape->nkeys; i++)
-		arguments = lappend(arguments, pnstrdup(shape->keys[i].data, shape->keys[i].len));
+		arguments = lappend(arguments, span_string(shape->keys[i]));
 	foreach (cell, shape->indexes)
 		arguments = lappend(arguments, dyn_index_spec_print(lfirst(cell)));
 	return settings == NULL ? arguments : lappend(arguments, settings);
@@ -560,7 +560,7 @@ dyn_resume_call(const char *table, ItemSpan index)
 	if (index.len == 0)
 		return psprintf("CALL " DYN_INTERNAL ".resume_ttl(%s)", table);
 	return psprintf("CALL " DYN_INTERNAL ".resume_index(%s, %s)", table,
-					quote_literal_cstr(pnstrdup(index.data, index.len)));
+					quote_literal_cstr(span_string(index)));
 }
 
 /*

@@ -151,7 +151,7 @@ field_store(const FieldReader *reader, const Field *field, void *target, ItemSpa
 		case FIELD_TEXT:
 			value = item_payload(value);
 			item_forbid_nul(value);
-			*FIELD_POINTER(field, const char *, target) = pnstrdup(value.data, value.len);
+			*FIELD_POINTER(field, const char *, target) = span_string(value);
 			break;
 		case FIELD_BOOL:
 		case FIELD_NOT:

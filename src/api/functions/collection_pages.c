@@ -84,7 +84,7 @@ write_query(Relation rel, const DynTable *table)
 		"(pg_catalog.array_agg(%s OPERATOR(%s.->) %s::pg_catalog.text))[1] AS partition_key, "
 		"pg_catalog.sum(",
 		key, table->qualified, block, quote_identifier(DYN_ITEM_COLUMN), table->extension,
-		quote_literal_cstr(pnstrdup(table->keys[0].attribute.data, table->keys[0].attribute.len)));
+		quote_literal_cstr(span_string(table->keys[0].attribute)));
 	append_row_size(&sql, rel);
 	appendStringInfo(
 		&sql, ")::pg_catalog.float8 AS bytes FROM %s WHERE %s OPERATOR(pg_catalog.=) k.key) c",

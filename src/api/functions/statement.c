@@ -252,12 +252,6 @@ access_action(const PartiqlAccess *access)
 	elog(ERROR, "unexpected PartiQL statement of kind %d", (int) access->kind);
 }
 
-static Datum
-span_datum(ItemSpan span)
-{
-	return PointerGetDatum(cstring_to_text_with_len(span.data, (int) span.len));
-}
-
 typedef struct Explanation
 {
 	const PartiqlBound *bound;
@@ -283,13 +277,13 @@ return_access(const PartiqlAccess *access, void *arg)
 	values[0] = CStringGetTextDatum(access_action(access));
 	nulls[1] = index.data == NULL;
 	if (!nulls[1])
-		values[1] = span_datum(index);
+		values[1] = PointerGetDatum(span_text(index));
 	nulls[2] = !OidIsValid(store->index);
 	values[2] = ObjectIdGetDatum(store->index);
 	values[3] = CStringGetTextDatum(store->words);
 	nulls[5] = access->condition.data == NULL;
 	if (!nulls[5])
-		values[5] = span_datum(access->condition);
+		values[5] = PointerGetDatum(span_text(access->condition));
 	/* direction, and all that is counted */
 	nulls[4] = nulls[6] = nulls[7] = nulls[8] = nulls[9] = nulls[10] = !read;
 	if (read)

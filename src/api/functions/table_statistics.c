@@ -234,8 +234,7 @@ row_of(const char *kind, const Amount *amount, int64 times)
 static void
 set_name(Row *row, ItemSpan name)
 {
-	statistics_set(row, COLUMN_NAME,
-				   PointerGetDatum(cstring_to_text_with_len(name.data, (int) name.len)));
+	statistics_set(row, COLUMN_NAME, PointerGetDatum(span_text(name)));
 }
 
 /* Sets the scans of an index; of distributed tables, nodes count those of their shards. */

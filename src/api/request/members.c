@@ -369,7 +369,7 @@ text_of(JsonReader *reader, ItemSpan string, const char *name)
 {
 	if (memchr(string.data, '\0', string.len) != NULL)
 		request_refuse(reader, NULL, "member \"%s\" must not contain U+0000", name);
-	return cstring_to_text_with_len(string.data, (int) string.len);
+	return span_text(string);
 }
 
 static ItemSpan

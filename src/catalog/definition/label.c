@@ -47,7 +47,7 @@ copy_raw(JsonReader *reader)
 {
 	ItemSpan raw = json_read_raw(reader);
 
-	return pnstrdup(raw.data, raw.len);
+	return span_string(raw);
 }
 
 /* Returns them in their order.  Raises an error with this SQLSTATE if the label is no JSON object. */

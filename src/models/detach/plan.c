@@ -73,7 +73,7 @@ check_state(Detach *detach)
 	{
 		ItemSpan name = ((const ModelDeclaration *) lfirst(cell))->name;
 
-		if (migration_followers(pnstrdup(name.data, name.len), detach->relid) != NIL)
+		if (migration_followers(span_string(name), detach->relid) != NIL)
 			plan_add(&detach->problems,
 					 "migration \"%s\" is followed; call dyn_unfollow_migration()",
 					 item_quoted(name));

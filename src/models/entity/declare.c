@@ -370,11 +370,10 @@ put_entity(ReturnSetInfo *result, const ModelDeclaration *declaration)
 			continue;
 		/* the attributes have an order */
 		if (i == 4 && model_member(declaration, members[i], &value))
-			values[i] = PointerGetDatum(cstring_to_text_with_len(value.data, (int) value.len));
+			values[i] = PointerGetDatum(span_text(value));
 		else
-			values[i] = i >= 3 ? item_to_jsonb(value)
-							   : PointerGetDatum(cstring_to_text_with_len(
-									 item_payload(value).data, (int) item_payload(value).len));
+			values[i] =
+				i >= 3 ? item_to_jsonb(value) : PointerGetDatum(span_text(item_payload(value)));
 	}
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }

@@ -335,7 +335,7 @@ read_schema(void *arg)
 static void
 open_schema(Opening *opening)
 {
-	char *name = pnstrdup(opening->name.data, opening->name.len);
+	char *name = span_string(opening->name);
 
 	if (!opening->followed)
 		read_schema(opening);
@@ -376,8 +376,7 @@ add_entry(Opening *opening)
 
 	/* to analyse SQL can run code: input of types, checks of domains */
 	rights_take(opening->rel->rd_rel->relowner, 0, &rights);
-	migration_fit(pnstrdup(opening->name.data, opening->name.len), opening->followed, NULL,
-				  read_migration, opening);
+	migration_fit(span_string(opening->name), opening->followed, NULL, read_migration, opening);
 	rights_give_back(&rights);
 	migration_leave(nest);
 	migration = opening->migration;

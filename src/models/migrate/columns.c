@@ -54,7 +54,7 @@ step_read_columns(const FieldReader *reader, const Field *field, void *target, I
 	{
 		ItemSpan name = part_string(reader, field->name, item_child(&elements, i));
 
-		step->columns = lappend(step->columns, pnstrdup(name.data, name.len));
+		step->columns = lappend(step->columns, span_string(name));
 	}
 }
 

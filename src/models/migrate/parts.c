@@ -267,7 +267,7 @@ read_parent_relation(const FieldReader *reader, const Field *field, void *target
 
 	part_read_relation(reader, field, target, value);
 	item_forbid_nul(parent->name);
-	parent->relation.alias = quote_identifier(pnstrdup(parent->name.data, parent->name.len));
+	parent->relation.alias = quote_identifier(span_string(parent->name));
 }
 
 static void

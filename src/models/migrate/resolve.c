@@ -59,7 +59,7 @@ step_open_relation(const MigrationStep *step, StepRelation *relation, ItemSpan n
 				   const char *where)
 {
 	RightsWanted wanted = {.mode = AccessShareLock, .owner = rights_owner(step->migration->relid)};
-	List *names = qualified_name_list(pnstrdup(name.data, name.len));
+	List *names = qualified_name_list(span_string(name));
 	Relation rel;
 
 	relation->relid = RangeVarGetRelidExtended(makeRangeVarFromNameList(names), AccessShareLock, 0,
@@ -107,7 +107,7 @@ parse_select(const char *sql)
 char *
 step_expression(ItemSpan text, const char *where)
 {
-	char *sql = pnstrdup(text.data, text.len);
+	char *sql = span_string(text);
 	const SelectStmt *select = parse_select(psprintf("SELECT (%s\n)", sql));
 	const ResTarget *target;
 
@@ -131,7 +131,7 @@ step_expression(ItemSpan text, const char *where)
 void
 step_open_query(StepRelation *relation, ItemSpan query, const char *where)
 {
-	char *sql = pnstrdup(query.data, query.len);
+	char *sql = span_string(query);
 	const SelectStmt *select = parse_select(sql);
 	MemoryContext context = CurrentMemoryContext;
 	SPIPlanPtr plan;

@@ -310,7 +310,7 @@ static void
 tell_end(MigrationJob *work, bool finished, bool same_followers)
 {
 	JobTotal total;
-	char *name = pnstrdup(work->name.data, work->name.len);
+	char *name = span_string(work->name);
 
 	job_total(work->job, &total);
 	if (finished)
@@ -388,8 +388,7 @@ run_migrate(MigrationJob *work, const text *step, bool restart)
 	began = run_fingerprint(open.migration, work->declared);
 	close_migration(&open);
 	migration_await_batches(open.migration);
-	work->job = job_begin("migration", relid, pnstrdup(work->name.data, work->name.len), began, all,
-						  restart);
+	work->job = job_begin("migration", relid, span_string(work->name), began, all, restart);
 	run_prepare(work, steps);
 	foreach (cell, steps)
 		run_step(work, step_number(work, lfirst(cell)));

@@ -14,6 +14,7 @@
 #include "catalog/definition/label.h"
 #include "catalog/rights.h"
 #include "models/migrate/migrate.h"
+#include "server/arguments.h"
 
 extern PGDLLEXPORT Datum dyn_list_migration_steps(PG_FUNCTION_ARGS);
 
@@ -35,7 +36,7 @@ status_parse(void *arg)
 static void
 put_steps(ReturnSetInfo *result, Oid relid, const ModelDeclaration *declaration)
 {
-	char *name = pnstrdup(declaration->name.data, declaration->name.len);
+	char *name = span_string(declaration->name);
 	Parsing parsing = {declaration->json};
 	Datum values[5] = {ObjectIdGetDatum(relid), CStringGetTextDatum(name)};
 	bool nulls[5] = {false};
@@ -63,7 +64,7 @@ put_steps(ReturnSetInfo *result, Oid relid, const ModelDeclaration *declaration)
 			continue;
 		value = item_payload(value);
 		values[2] = Int32GetDatum((int32) i + 1);
-		values[3] = PointerGetDatum(cstring_to_text_with_len(value.data, (int) value.len));
+		values[3] = PointerGetDatum(span_text(value));
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
 }

@@ -146,7 +146,7 @@ entity_name(const Comparison *c, const char *step, const DynItem *item)
 		if (entity_has(c->migration->steps[i].entity, item))
 			entity = c->migration->steps[i].entity;
 	}
-	return entity == NULL ? NULL : pnstrdup(entity->name.data, entity->name.len);
+	return entity == NULL ? NULL : span_string(entity->name);
 }
 
 static void
@@ -274,8 +274,7 @@ put_new_columns(Comparison *c, const MigrationStep *step)
 		bool nulls[5] = {false, false, true, true, false};
 
 		values[0] = CStringGetTextDatum(step->name);
-		values[1] = PointerGetDatum(
-			cstring_to_text_with_len(step->entity->name.data, (int) step->entity->name.len));
+		values[1] = PointerGetDatum(span_text(step->entity->name));
 		values[4] = CStringGetTextDatum(
 			psprintf("column \"%s\" of %s was added after the migration was declared",
 					 item_quoted(item_span(name)), step->source.name));

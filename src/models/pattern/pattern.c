@@ -345,8 +345,7 @@ parameter_array(const Pattern *pattern)
 	{
 		const ItemSpan *name = lfirst(cell);
 
-		texts[foreach_current_index(cell)] =
-			PointerGetDatum(cstring_to_text_with_len(name->data, (int) name->len));
+		texts[foreach_current_index(cell)] = PointerGetDatum(span_text(*name));
 	}
 	return PointerGetDatum(
 		construct_array(texts, list_length(names), TEXTOID, -1, false, TYPALIGN_INT));
@@ -376,8 +375,7 @@ dyn_access_patterns(PG_FUNCTION_ARGS)
 		Datum values[7];
 
 		values[0] = text_or_null(pattern->entity, &nulls[0]);
-		values[1] =
-			PointerGetDatum(cstring_to_text_with_len(pattern->name.data, (int) pattern->name.len));
+		values[1] = PointerGetDatum(span_text(pattern->name));
 		values[2] = CStringGetTextDatum(pattern->operation);
 		values[3] = text_or_null(pattern_member(pattern, "IndexName"), &nulls[3]);
 		values[4] = parameter_array(pattern);

@@ -61,7 +61,7 @@ entities_report(Check *check, const DynItem *item, ItemSpan entity, const char *
 	check->found++;
 	if (item != NULL)
 		values[0] = PointerGetDatum(dyn_key_item(check->table, &check->table->primary, item));
-	values[1] = PointerGetDatum(cstring_to_text_with_len(entity.data, (int) entity.len));
+	values[1] = PointerGetDatum(span_text(entity));
 	values[2] = CStringGetTextDatum(problem);
 	values[3] = detail == NULL ? (Datum) 0 : CStringGetTextDatum(detail);
 	tuplestore_putvalues(check->result->setResult, check->result->setDesc, values, nulls);

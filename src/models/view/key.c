@@ -34,7 +34,7 @@ natural_key(const Entity *entity, ItemSpan attribute)
 	char *text;
 
 	/* a name that cannot be in a placeholder: the index is of no use to the planner then */
-	if (natural == NULL || strpbrk(pnstrdup(natural->name.data, natural->name.len), "<>:.") != NULL)
+	if (natural == NULL || strpbrk(span_string(natural->name), "<>:.") != NULL)
 		return NULL;
 	text = psprintf("<%.*s>", (int) natural->name.len, natural->name.data);
 	key = palloc0(sizeof(EntityKey));

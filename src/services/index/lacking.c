@@ -53,8 +53,7 @@ lacking_describe(Lacking *rows, const IndexBuild *work, Relation rel, const DynT
 		if (index->columns[i] >= table->nkeys)
 			appendStringInfo(&sql, " OR %s IS NULL AND %s OPERATOR(%s.?) %s::pg_catalog.text",
 							 quote_identifier(key->column), quote_identifier(DYN_ITEM_COLUMN),
-							 shape->extension,
-							 quote_literal_cstr(pnstrdup(key->attribute.data, key->attribute.len)));
+							 shape->extension, quote_literal_cstr(span_string(key->attribute)));
 	}
 	appendStringInfoChar(&sql, ')');
 	rows->left_out = pstrdup(sql.data);

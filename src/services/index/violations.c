@@ -19,16 +19,11 @@
 #include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "catalog/shape.h"
+#include "server/arguments.h"
 #include "server/errors.h"
 #include "server/sql.h"
 
 #define ROWS_AT_ONCE 1000
-
-static Datum
-span_text(ItemSpan span)
-{
-	return PointerGetDatum(cstring_to_text_with_len(span.data, (int) span.len));
-}
 
 /* Puts the result's rows for one item.  No index has a name of length 0, so that stands for all. */
 static void
@@ -47,10 +42,10 @@ put_problems(ReturnSetInfo *result, Relation rel, const DynTable *table, ItemSpa
 		if (name.len > 0 && item_compare_bytes(problem->index->name, name) != 0)
 			continue;
 		values[0] = PointerGetDatum(dyn_key_item(table, &table->primary, item));
-		values[1] = span_text(problem->index->name);
+		values[1] = PointerGetDatum(span_text(problem->index->name));
 		nulls[2] = problem->key == NULL;
 		if (problem->key != NULL)
-			values[2] = span_text(problem->key->attribute);
+			values[2] = PointerGetDatum(span_text(problem->key->attribute));
 		values[3] = CStringGetTextDatum(problem->reason);
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
@@ -70,8 +65,7 @@ write_query(StringInfo sql, const DynTable *table)
 			continue;
 		appendStringInfo(sql, " OR %s IS NULL AND %s OPERATOR(%s.?) %s::pg_catalog.text",
 						 quote_identifier(key->column), quote_identifier(DYN_ITEM_COLUMN),
-						 table->extension,
-						 quote_literal_cstr(pnstrdup(key->attribute.data, key->attribute.len)));
+						 table->extension, quote_literal_cstr(span_string(key->attribute)));
 	}
 	return table->ncolumns > table->nkeys;
 }

@@ -122,7 +122,7 @@ has_index(Relation rel, const char *name)
 const char *
 stream_identity_restore(Relation rel, DynStreamView view, const DynSettings *settings)
 {
-	const char *identity = pnstrdup(settings->identity.data, settings->identity.len);
+	const char *identity = span_string(settings->identity);
 	const char *index = identity + strlen(INDEX);
 
 	if (settings->identity.len == 0 || rel->rd_rel->relreplident != identity_for(rel, view))

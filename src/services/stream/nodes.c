@@ -251,13 +251,13 @@ stream_nodes_read(const StreamTarget *target, const StreamPlacement *placement, 
 	char *answer;
 
 	SPI_connect();
-	answer = nodes_ask(
-		placement, psprintf("SELECT " DYN_INTERNAL ".stream_node_records(%s, " INT64_FORMAT
-							", %u::pg_catalog.oid, %s, " INT64_FORMAT ", %s, %s)",
-							table_literal(target->relid), target->stream.label, placement->relid,
-							quote_literal_cstr(pnstrdup(position.data, position.len)), max_records,
-							quote_literal_cstr(pnstrdup(target->table.data, target->table.len)),
-							quote_literal_cstr(dyn_arn_region())));
+	answer = nodes_ask(placement,
+					   psprintf("SELECT " DYN_INTERNAL ".stream_node_records(%s, " INT64_FORMAT
+								", %u::pg_catalog.oid, %s, " INT64_FORMAT ", %s, %s)",
+								table_literal(target->relid), target->stream.label,
+								placement->relid, quote_literal_cstr(span_string(position)),
+								max_records, quote_literal_cstr(span_string(target->table)),
+								quote_literal_cstr(dyn_arn_region())));
 	check_answer(answer);
 	execute_with_text("SELECT a.j OPERATOR(pg_catalog.->>) 'records', a.j OPERATOR(pg_catalog.->>) "
 					  "'position', a.j OPERATOR(pg_catalog.->>) 'ended'"

@@ -21,6 +21,7 @@
 #include "catalog/describe.h"
 #include "catalog/listing.h"
 #include "catalog/rights.h"
+#include "server/arguments.h"
 #include "server/citus.h"
 #include "services/ttl/ttl.h"
 
@@ -77,7 +78,7 @@ put_table(ReturnSetInfo *result, const DynListed *listed, void *shards)
 		return;
 	status = listed->rel == NULL ? listed->settings.ttl_status : listed->table->ttl->status;
 	values[0] = ObjectIdGetDatum(listed->relid);
-	values[1] = PointerGetDatum(cstring_to_text_with_len(attribute.data, (int) attribute.len));
+	values[1] = PointerGetDatum(span_text(attribute));
 	values[2] = CStringGetTextDatum(dyn_ttl_status_names[status]);
 	values[3] = BoolGetDatum(listed->settings.hide_expired);
 	values[4] = BoolGetDatum(listed->rel == NULL);
