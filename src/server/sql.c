@@ -12,14 +12,19 @@
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/analyze.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 
 #include "server/compat.h"
 #include "server/extension.h"
 #include "server/sql.h"
+
+/* A cursor fetches so many rows at once. */
+#define ROWS_AT_ONCE 200
 
 /*
  * What a statement may name
@@ -145,6 +150,41 @@ sql_execute(const char *sql, int nargs, Oid *types, Datum *values, const char *n
 	if (result < 0)
 		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
 	return SPI_processed;
+}
+
+/*
+ * Calls a function for each row of a query, which a cursor reads by and by, in a memory context that
+ * is reset after it.
+ */
+void
+sql_scan(const char *sql, SqlRow row, void *arg)
+{
+	MemoryContext old = CurrentMemoryContext;
+	MemoryContext context = AllocSetContextCreate(old, "dynamo_table row", ALLOCSET_DEFAULT_SIZES);
+	Portal portal =
+		SPI_cursor_open_with_args(NULL, sql, 0, NULL, NULL, NULL, true, CURSOR_OPT_NO_SCROLL);
+	bool more = true;
+
+	while (more)
+	{
+		SPITupleTable *rows;
+
+		SPI_cursor_fetch(portal, true, ROWS_AT_ONCE);
+		rows = SPI_tuptable;
+		MemoryContextSwitchTo(context);
+		more = rows->numvals > 0;
+		for (uint64 i = 0; i < rows->numvals && more; i++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			more = row(arg, rows, i);
+			MemoryContextReset(context);
+		}
+		MemoryContextSwitchTo(old);
+		SPI_freetuptable(rows);
+	}
+	SPI_cursor_close(portal);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
 }
 
 /* Returns a list of OIDs as an argument of type oid[]. */

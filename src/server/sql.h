@@ -13,6 +13,10 @@ extern char *sql_on_rows(Oid relid, const char *sql);
 extern uint64 sql_execute(const char *sql, int nargs, Oid *types, Datum *values, const char *nulls,
 						  bool read_only, long limit);
 
+/* Takes row i of the rows, and returns whether the next one is wanted. */
+typedef bool (*SqlRow)(void *arg, const SPITupleTable *rows, uint64 i);
+extern void sql_scan(const char *sql, SqlRow row, void *arg);
+
 extern Datum sql_oids(List *oids); /* as an array */
 extern Datum sql_value(const SPITupleTable *rows, uint64 row, int column);
 extern Datum sql_value_or_zero(const SPITupleTable *rows, uint64 row, int column);

@@ -8,9 +8,7 @@
 
 #include "access/relation.h"
 #include "funcapi.h"
-#include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/memutils.h"
 #include "utils/tuplestore.h"
 
 #include "actions/actions.h"
@@ -24,8 +22,6 @@
 #include "server/sql.h"
 #include "store/plan.h"
 #include "store/store.h"
-
-#define FETCH_ROWS 500
 
 extern PGDLLEXPORT Datum dyn_verify_migration(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum dyn_preview_migration(PG_FUNCTION_ARGS);
@@ -149,44 +145,16 @@ entity_name(const Comparison *c, const char *step, const DynItem *item)
 	return entity == NULL ? NULL : span_string(entity->name);
 }
 
+/* Takes a row of a query, and tells of progress. */
 static void
-verify_tell(Comparison *c)
+take_row(Comparison *c, const SPITupleTable *rows, uint64 i)
 {
-	if (progress_is_due(&c->told))
+	c->page = rows;
+	c->at = i;
+	c->read++;
+	if (i + 1 == rows->numvals && progress_is_due(&c->told))
 		ereport(NOTICE, (errmsg("migration \"%s\": %lld rows and items compared",
 								c->migration->name, (long long) c->read)));
-}
-
-/* Runs a query and calls a function for each row, in a memory context that is reset after it. */
-static void
-for_each_row(Comparison *c, const char *sql, void (*callback)(Comparison *c))
-{
-	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "migration comparison", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = CurrentMemoryContext;
-	Portal portal = SPI_cursor_open_with_args(NULL, sql_on(c->table->relid, sql), 0, NULL, NULL,
-											  NULL, true, CURSOR_OPT_NO_SCROLL);
-
-	do
-	{
-		SPI_cursor_fetch(portal, true, FETCH_ROWS);
-		MemoryContextSwitchTo(context);
-		for (uint64 i = 0; i < SPI_tuptable->numvals; i++)
-		{
-			CHECK_FOR_INTERRUPTS();
-			c->page = SPI_tuptable;
-			c->at = i;
-			callback(c);
-			MemoryContextReset(context);
-		}
-		MemoryContextSwitchTo(old);
-		c->read += (int64) SPI_tuptable->numvals;
-		SPI_freetuptable(SPI_tuptable);
-		verify_tell(c);
-	} while (SPI_processed > 0);
-	SPI_cursor_close(portal);
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
 }
 
 static char *
@@ -238,14 +206,19 @@ put_difference(Comparison *c, const char *step, const DynItem *key_of, const cha
 	tuplestore_putvalues(c->result->setResult, c->result->setDesc, values, nulls);
 }
 
-static void
-verify_row(Comparison *c)
+static bool
+verify_row(void *arg, const SPITupleTable *rows, uint64 i)
 {
-	char *step = column_text(c, STEP);
-	DynItem *made = column_item(c, MADE);
-	DynItem *there = column_item(c, THERE);
+	Comparison *c = arg;
+	char *step;
+	DynItem *made;
+	DynItem *there;
 	const char *difference;
 
+	take_row(c, rows, i);
+	step = column_text(c, STEP);
+	made = column_item(c, MADE);
+	there = column_item(c, THERE);
 	if (step != NULL)
 		c->rows++;
 	if (step == NULL)
@@ -260,6 +233,7 @@ verify_row(Comparison *c)
 		c->equal++;
 	else
 		put_difference(c, step, made != NULL ? made : there, difference);
+	return true;
 }
 
 static void
@@ -307,14 +281,14 @@ dyn_verify_migration(PG_FUNCTION_ARGS)
 	Relation rel;
 
 	verify_begin(fcinfo, &c, &rel);
-	for_each_row(&c,
-				 psprintf("SELECT m.step, m.source_row, m.item, m.problem, t.item"
-						  " FROM %s.dyn_migration_items(%s::pg_catalog.text, "
-						  "NULL::pg_catalog.text) AS m FULL JOIN %s AS t"
-						  " ON t.key OPERATOR(%s.=) m.key",
-						  c.table->extension, quote_literal_cstr(c.migration->name),
-						  items_sql(&c, true), c.table->extension),
-				 verify_row);
+	sql_scan(
+		sql_on(c.table->relid, psprintf("SELECT m.step, m.source_row, m.item, m.problem, t.item"
+										" FROM %s.dyn_migration_items(%s::pg_catalog.text, "
+										"NULL::pg_catalog.text) AS m FULL JOIN %s AS t"
+										" ON t.key OPERATOR(%s.=) m.key",
+										c.table->extension, quote_literal_cstr(c.migration->name),
+										items_sql(&c, true), c.table->extension)),
+		verify_row, &c);
 	for (int i = 0; i < c.migration->nsteps; i++)
 		put_new_columns(&c, &c.migration->steps[i]);
 	put_tables(&c, "triggers of", migration_disabled(c.migration),
@@ -369,18 +343,21 @@ dry_problem(const Comparison *c, const char *step, const DynItem *made)
 	return difference == NULL ? NULL : psprintf("conflict: there is another item: %s", difference);
 }
 
-static void
-dry_row(Comparison *c)
+static bool
+dry_row(void *arg, const SPITupleTable *rows, uint64 i)
 {
-	char *step = column_text(c, STEP);
-	DynItem *made = column_item(c, MADE);
-	const char *problem = dry_problem(c, step, made);
+	Comparison *c = arg;
+	char *step;
+	DynItem *made;
+	const char *problem;
 
-	if (problem == NULL && c->left == 0)
-		return;
-	if (problem == NULL)
-		c->left--;
-	put_sample(c, step, made, problem);
+	take_row(c, rows, i);
+	step = column_text(c, STEP);
+	made = column_item(c, MADE);
+	problem = dry_problem(c, step, made);
+	if (problem != NULL || c->left-- > 0)
+		put_sample(c, step, made, problem);
+	return true;
 }
 
 PG_FUNCTION_INFO_V1(dyn_preview_migration);
@@ -398,16 +375,16 @@ dyn_preview_migration(PG_FUNCTION_ARGS)
 	for (int i = 0; i < c.migration->nsteps; i++)
 	{
 		c.left = c.samples;
-		for_each_row(&c,
-					 psprintf("SELECT m.step, m.source_row, m.item, m.problem, t.item"
-							  " FROM %s.dyn_migration_items(%s::pg_catalog.text, "
-							  "%s::pg_catalog.text) WITH ORDINALITY AS m"
-							  " LEFT JOIN %s AS t ON t.key OPERATOR(%s.=) m.key"
-							  " ORDER BY m.ordinality",
-							  c.table->extension, quote_literal_cstr(c.migration->name),
-							  quote_literal_cstr(c.migration->steps[i].name), items_sql(&c, false),
-							  c.table->extension),
-					 dry_row);
+		sql_scan(sql_on(c.table->relid,
+						psprintf("SELECT m.step, m.source_row, m.item, m.problem, t.item"
+								 " FROM %s.dyn_migration_items(%s::pg_catalog.text, "
+								 "%s::pg_catalog.text) WITH ORDINALITY AS m"
+								 " LEFT JOIN %s AS t ON t.key OPERATOR(%s.=) m.key"
+								 " ORDER BY m.ordinality",
+								 c.table->extension, quote_literal_cstr(c.migration->name),
+								 quote_literal_cstr(c.migration->steps[i].name),
+								 items_sql(&c, false), c.table->extension)),
+				 dry_row, &c);
 	}
 	migration_close(rel, &c.before);
 	SPI_finish();
