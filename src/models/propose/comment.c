@@ -11,6 +11,7 @@
 
 #include "models/propose/propose.h"
 #include "server/chart.h"
+#include "server/words.h"
 
 /* Returns the bytes of a character that ends a line, or changes how others are shown, or 0. */
 int
@@ -36,28 +37,6 @@ append_line(StringInfo out, const char *begin, const char *text)
 	appendStringInfoChar(out, '\n');
 }
 
-static char *comment_print(const char *format, va_list *args) pg_attribute_printf(1, 0);
-
-static char *
-comment_print(const char *format, va_list *args)
-{
-	StringInfoData text;
-
-	initStringInfo(&text);
-	for (;;)
-	{
-		va_list copy;
-		int needed;
-
-		va_copy(copy, *args);
-		needed = appendStringInfoVA(&text, format, copy);
-		va_end(copy);
-		if (needed == 0)
-			return text.data;
-		enlargeStringInfo(&text, needed);
-	}
-}
-
 /* Appends a line that begins with "-- ". */
 void
 propose_comment(StringInfo out, const char *format, ...)
@@ -65,7 +44,7 @@ propose_comment(StringInfo out, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	append_line(out, "-- ", comment_print(format, &args));
+	append_line(out, "-- ", words_format(format, args));
 	va_end(args);
 }
 
@@ -77,7 +56,7 @@ propose_remark(List **remarks, bool question, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	*remark = (ProposeRemark){question, comment_print(format, &args)};
+	*remark = (ProposeRemark){question, words_format(format, args)};
 	va_end(args);
 	*remarks = lappend(*remarks, remark);
 }
