@@ -109,8 +109,7 @@ read_keys(JsonReader *reader, void *to)
 		request_invalid_plain(
 			reader,
 			psprintf("RequestItems.%s.member.Keys", item_quoted_words(text_span(table->name))),
-			"Member must have length %s than or equal to %d", n == 0 ? "greater" : "less",
-			n == 0 ? 1 : dyn_max_batch_get_keys);
+			"length", n == 0 ? "greater" : "less", n == 0 ? 1 : dyn_max_batch_get_keys);
 }
 
 static const RequestMember get_table_members[] = {
