@@ -142,11 +142,20 @@ sql_init(void)
  * Returns the number of rows.  What SPI refuses is a fault of the statement, and so of ours.
  */
 uint64
-sql_execute(const char *sql, int nargs, Oid *types, Datum *values, const char *nulls,
-			bool read_only, long limit)
+sql_execute(const char *sql, bool read_only, long limit, int nargs, const SqlArgument *arguments)
 {
-	int result = SPI_execute_with_args(sql, nargs, types, values, nulls, read_only, limit);
+	Oid *types = palloc((nargs + 1) * sizeof(Oid));
+	Datum *values = palloc((nargs + 1) * sizeof(Datum));
+	char *nulls = palloc(nargs + 1);
+	int result;
 
+	for (int i = 0; i < nargs; i++)
+	{
+		types[i] = arguments[i].type;
+		values[i] = arguments[i].value;
+		nulls[i] = arguments[i].isnull ? 'n' : ' ';
+	}
+	result = SPI_execute_with_args(sql, nargs, types, values, nulls, read_only, limit);
 	if (result < 0)
 		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
 	return SPI_processed;

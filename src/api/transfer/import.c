@@ -274,8 +274,6 @@ static void
 write_refused(Source *source)
 {
 	ArrayType *lines = transfer_take_refused(&source->transfer);
-	Oid types[] = {TEXTARRAYOID};
-	Datum values[] = {PointerGetDatum(lines)};
 	Relation rel;
 	char *sql;
 
@@ -290,7 +288,8 @@ write_refused(Source *source)
 				   quote_identifier(source->refused_column));
 	relation_close(rel, NoLock);
 	PushActiveSnapshot(GetTransactionSnapshot());
-	sql_execute(sql_on(source->refused, sql), 1, types, values, NULL, false, 0);
+	sql_execute(sql_on(source->refused, sql), false, 0,
+				SQL_ARGUMENTS(SQL_VALUE(TEXTARRAYOID, PointerGetDatum(lines))));
 	PopActiveSnapshot();
 	pfree(lines);
 	pfree(sql);
@@ -333,9 +332,8 @@ source_sql(const Source *source)
 static void
 import_run(const Source *source, const char *sql, Datum *bounds)
 {
-	Oid types[] = {TIDOID, TIDOID};
-
-	sql_execute(sql_on(source->relid, sql), 2, types, bounds, NULL, false, 0);
+	sql_execute(sql_on(source->relid, sql), false, 0,
+				SQL_ARGUMENTS(SQL_VALUE(TIDOID, bounds[0]), SQL_VALUE(TIDOID, bounds[1])));
 }
 
 /* Reads the rows of a range of blocks, in their order; SPI has the result. */

@@ -112,13 +112,12 @@ static const char dependents_sql[] =
 List *
 detach_dependents(Oid relid, List *attnums, List *changed)
 {
-	Oid types[] = {OIDOID, OIDOID, OIDARRAYOID, OIDARRAYOID};
-	Datum values[] = {ObjectIdGetDatum(relid),
-					  ObjectIdGetDatum(get_extension_oid("dynamo_table", false)), sql_oids(attnums),
-					  sql_oids(changed)};
 	List *names = NIL;
 
-	sql_execute(dependents_sql, 4, types, values, NULL, false, 0);
+	sql_execute(dependents_sql, false, 0,
+				SQL_ARGUMENTS(SQL_OID(relid), SQL_OID(get_extension_oid("dynamo_table", false)),
+							  SQL_VALUE(OIDARRAYOID, sql_oids(attnums)),
+							  SQL_VALUE(OIDARRAYOID, sql_oids(changed))));
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
 		char *name = sql_text_or_null(SPI_tuptable, i, 1);

@@ -47,6 +47,7 @@
 #include "utils/jsonb.h"
 
 #include "models/value/value.h"
+#include "server/sql.h"
 
 /* A table may have so many global indexes. */
 #define PROPOSE_MAX_INDEXES 20
@@ -228,7 +229,7 @@ extern void propose_read_data(Proposal *proposal);
 extern void propose_count(Proposal *proposal);
 
 /* read.c: answers of a statement that returns one row */
-extern void propose_execute(const char *sql, int nargs, Oid *types, Datum *values);
+extern void propose_execute(const char *sql, int nargs, const SqlArgument *arguments);
 extern void propose_execute_on(const ProposeTable *table, const char *sql);
 extern double propose_answer(int column);
 extern void propose_read_size(ProposeTable *table);

@@ -82,13 +82,10 @@ drop_remains_sql(IndexBuild *work)
 	DynTable *table;
 	Relation rel = index_build_open_briefly(work, ShareUpdateExclusiveLock, &table);
 	const DynIndex *index = index_build_find(work, table);
-	Oid types[3] = {OIDOID, TEXTOID, TEXTOID};
-	Datum values[3];
+	const char *columns = column_numbers(table, index);
+	const char *name = psprintf("%s_%s", RelationGetRelationName(rel), work->index);
 	char *sql = NULL;
 
-	values[0] = ObjectIdGetDatum(work->procedure.relid);
-	values[1] = CStringGetTextDatum(column_numbers(table, index));
-	values[2] = CStringGetTextDatum(psprintf("%s_%s", RelationGetRelationName(rel), work->index));
 	relation_close(rel, NoLock);
 	sql_execute("SELECT i.indexrelid FROM pg_catalog.pg_index i"
 				" JOIN pg_catalog.pg_class c"
@@ -96,7 +93,8 @@ drop_remains_sql(IndexBuild *work)
 				" WHERE i.indrelid OPERATOR(pg_catalog.=) $1 AND NOT i.indisvalid"
 				" AND i.indkey::pg_catalog.text OPERATOR(pg_catalog.=) $2"
 				" AND pg_catalog.starts_with(c.relname::pg_catalog.text, $3)",
-				3, types, values, NULL, true, 1);
+				true, 1,
+				SQL_ARGUMENTS(SQL_OID(work->procedure.relid), SQL_TEXT(columns), SQL_TEXT(name)));
 	if (SPI_processed > 0)
 		sql = drop_sql(work, DatumGetObjectId(sql_value(SPI_tuptable, 0, 1)));
 	SPI_freetuptable(SPI_tuptable);

@@ -166,21 +166,18 @@ read_answer(uint64 row, bool *failed)
 static int64
 sweep_distributed(Oid relid, TtlLimits limits, bool alone)
 {
-	Oid types[] = {TEXTOID};
 	char *call = nodes_call(relid, &limits);
-	Datum values[1];
 	int64 deleted = 0;
 	bool failed = false;
 
 	if (call == NULL)
 		return 0;
-	values[0] = CStringGetTextDatum(call);
 	sql_execute(
 		"SELECT n.nodename OPERATOR(pg_catalog.||) ':' OPERATOR(pg_catalog.||) n.nodeport,"
 		" r.success, r.result"
 		" FROM pg_catalog.run_command_on_all_nodes($1) r LEFT JOIN pg_catalog.pg_dist_node n"
 		" ON n.nodeid OPERATOR(pg_catalog.=) r.nodeid ORDER BY r.nodeid",
-		lengthof(types), types, values, NULL, false, 0);
+		false, 0, SQL_ARGUMENTS(SQL_TEXT(call)));
 	for (uint64 i = 0; i < SPI_processed; i++)
 		deleted += read_answer(i, &failed);
 	if (failed && alone)
