@@ -77,10 +77,10 @@ dyn_dependents_refuse(Relation rel, const char *what, List *columns, List *relea
 	StringInfoData list;
 
 	sql_execute(dependents_sql, true, MOST_LISTED + 1,
-				SQL_ARGUMENTS(SQL_OID(relid),
-							  SQL_NULLABLE(OIDARRAYOID, sql_oids(column_numbers(relid, columns)),
-										   what == NULL),
-							  SQL_VALUE(OIDARRAYOID, sql_oids(released))));
+				SQL_VALUES(SQL_OID(relid),
+						   SQL_NULLABLE(OIDARRAYOID, sql_oids(column_numbers(relid, columns)),
+										what == NULL),
+						   SQL_VALUE(OIDARRAYOID, sql_oids(released))));
 	if (SPI_processed == 0)
 		return;
 	initStringInfo(&list);

@@ -206,8 +206,8 @@ choose_colocated(Oid relid, Oid type, int32 shard_count)
 		" FROM pg_catalog.pg_dist_shard s WHERE s.logicalrelid OPERATOR(pg_catalog.=) c.oid)"
 		" ORDER BY g.colocationid LIMIT 1",
 		false, 0,
-		SQL_ARGUMENTS(SQL_OID(rights_owner(relid)), SQL_OID(type),
-					  SQL_NULLABLE(INT4OID, Int32GetDatum(shard_count), shard_count == 0)));
+		SQL_VALUES(SQL_OID(rights_owner(relid)), SQL_OID(type),
+				   SQL_NULLABLE(INT4OID, Int32GetDatum(shard_count), shard_count == 0)));
 	return SPI_processed == 0 ? "none" : sql_text(SPI_tuptable, 0, 1);
 }
 
@@ -224,7 +224,7 @@ dyn_warn_owners(Oid relid)
 		" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) d.logicalrelid"
 		" WHERE t.logicalrelid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass"
 		" HAVING pg_catalog.min(c.relowner) OPERATOR(pg_catalog.<>) pg_catalog.max(c.relowner)",
-		false, 1, SQL_ARGUMENTS(SQL_OID(relid)));
+		false, 1, SQL_VALUES(SQL_OID(relid)));
 	if (SPI_processed > 0)
 		ereport(WARNING,
 				(errmsg("tables of several owners are colocated with table \"%s\"",
@@ -249,12 +249,12 @@ call_distribute(Oid relid, const char *column, bool rows, const char *colocate_w
 	sql_execute("SELECT pg_catalog.create_distributed_table($1, $2, colocate_with => $3, "
 				"shard_count => $4)",
 				false, 0,
-				SQL_ARGUMENTS(SQL_VALUE(REGCLASSOID, ObjectIdGetDatum(relid)), SQL_TEXT(column),
-							  SQL_TEXT(colocate_with),
-							  SQL_NULLABLE(INT4OID, Int32GetDatum(shard_count), !counted)));
+				SQL_VALUES(SQL_VALUE(REGCLASSOID, ObjectIdGetDatum(relid)), SQL_TEXT(column),
+						   SQL_TEXT(colocate_with),
+						   SQL_NULLABLE(INT4OID, Int32GetDatum(shard_count), !counted)));
 	if (rows)
 		sql_execute("SELECT pg_catalog.truncate_local_data_after_distributing_table($1)", false, 0,
-					SQL_ARGUMENTS(SQL_VALUE(REGCLASSOID, ObjectIdGetDatum(relid))));
+					SQL_VALUES(SQL_VALUE(REGCLASSOID, ObjectIdGetDatum(relid))));
 	AtEOXact_GUC(true, nest);
 }
 
@@ -445,7 +445,7 @@ call_undistribute(Oid relid)
 	SPI_connect();
 	nest = begin_quietly();
 	sql_execute("SELECT pg_catalog.undistribute_table($1)", false, 0,
-				SQL_ARGUMENTS(SQL_VALUE(REGCLASSOID, ObjectIdGetDatum(relid))));
+				SQL_VALUES(SQL_VALUE(REGCLASSOID, ObjectIdGetDatum(relid))));
 	AtEOXact_GUC(true, nest);
 	SPI_finish();
 	return get_relname_relid(name, namespace);
@@ -466,7 +466,7 @@ refuse_views(Oid relid)
 		" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
 		" WHERE c.relhastriggers AND c.oid OPERATOR(pg_catalog.<>) $1"
 		" ORDER BY c.relname LIMIT 1",
-		false, 0, SQL_ARGUMENTS(SQL_OID(relid)));
+		false, 0, SQL_VALUES(SQL_OID(relid)));
 	if (SPI_processed > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),

@@ -56,6 +56,6 @@ dyn_distribute_routed(const char *qualified, Oid type)
 		" WHERE d.colocationid = o.colocationid)"
 		" AND EXISTS (SELECT FROM pg_catalog.pg_dist_partition d WHERE d.logicalrelid"
 		" = $1::pg_catalog.regclass AND d.partmethod = 'h' AND d.repmodel = 's') OFFSET 0) f",
-		false, 0, SQL_ARGUMENTS(SQL_TEXT(qualified), SQL_OID(type)));
+		false, 0, SQL_VALUES(SQL_TEXT(qualified), SQL_OID(type)));
 	rights_give_back(&before);
 }

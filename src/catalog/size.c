@@ -282,8 +282,8 @@ distributed_sizes(const DynTable *table, DynSize *sizes)
 
 	SPI_connect();
 	sql_execute(ASK_NODES, false, 0,
-				SQL_ARGUMENTS(SQL_VALUE(REGCLASSOID, ObjectIdGetDatum(table->relid)),
-							  SQL_INT4(count_sizes(table))));
+				SQL_VALUES(SQL_VALUE(REGCLASSOID, ObjectIdGetDatum(table->relid)),
+						   SQL_INT4(count_sizes(table))));
 	for (uint64 i = 0; i < SPI_processed; i++)
 		add_answer(i, count_sizes(table), sizes);
 	SPI_finish();

@@ -87,7 +87,7 @@ read_shards(DynTable *table)
 		" AND d.repmodel OPERATOR(pg_catalog.=) 's'::pg_catalog.\"char\""
 		" AND d.colocationid OPERATOR(pg_catalog.>) 0 ORDER BY 1",
 		true, 0,
-		SQL_ARGUMENTS(SQL_OID(table->relid), SQL_OID(dyn_key_column_type(table->keys[0].type))));
+		SQL_VALUES(SQL_OID(table->relid), SQL_OID(dyn_key_column_type(table->keys[0].type))));
 	shards = MemoryContextAlloc(table->context, offsetof(struct StoreShards, shards) +
 													SPI_processed * sizeof(Shard));
 	shards->n = (int) SPI_processed;
@@ -287,9 +287,9 @@ store_shards_words(DynTable *table, const Datum *partition)
 				" FROM " CITUS_SHARDS_ON_NODES " WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1"
 				" AND ($2 IS NULL OR s.shardid OPERATOR(pg_catalog.=) $2)",
 				true, 0,
-				SQL_ARGUMENTS(SQL_OID(table->relid),
-							  SQL_NULLABLE(INT8OID, Int64GetDatum(shard == NULL ? 0 : shard->id),
-										   shard == NULL)));
+				SQL_VALUES(SQL_OID(table->relid),
+						   SQL_NULLABLE(INT8OID, Int64GetDatum(shard == NULL ? 0 : shard->id),
+										shard == NULL)));
 	MemoryContextSwitchTo(context);
 	node = sql_text_or_null(SPI_tuptable, 0, 3);
 	if (partition == NULL)

@@ -124,8 +124,8 @@ dyn_collection_pages(PG_FUNCTION_ARGS)
 	rights_take_for_rows(rel, false, &before);
 	SPI_connect();
 	sql_execute(sql_on(table->relid, query), true, 0,
-				SQL_ARGUMENTS(SQL_VALUE(FLOAT4OID, Float4GetDatum(per_cent)), SQL_INT8(samples),
-							  SQL_VALUE(FLOAT8OID, Float8GetDatum(room))));
+				SQL_VALUES(SQL_VALUE(FLOAT4OID, Float4GetDatum(per_cent)), SQL_INT8(samples),
+						   SQL_VALUE(FLOAT8OID, Float8GetDatum(room))));
 	for (uint64 i = 0; i < SPI_processed; i++)
 		tuplestore_puttuple(result->setResult, SPI_tuptable->vals[i]);
 	SPI_finish();

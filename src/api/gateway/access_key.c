@@ -31,6 +31,7 @@
 #include "server/arguments.h"
 #include "server/errors.h"
 #include "server/notification.h"
+#include "server/sql.h"
 #include "server/work/owned.h"
 
 #define KEY_TABLE "access_key"
@@ -64,7 +65,7 @@ static void
 lock_key(text *key_id)
 {
 	if (owned_execute(KEY_TABLE, "SELECT role_oid, role FROM " KEYS OF_KEY " FOR UPDATE",
-					  SQL_ARGUMENTS(SQL_VALUE(TEXTOID, PointerGetDatum(key_id)))) == 0)
+					  SQL_VALUES(SQL_VALUE(TEXTOID, PointerGetDatum(key_id)))) == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("access key \"%s\" does not exist", item_quoted(text_span(key_id)))));
@@ -127,11 +128,11 @@ dyn_create_access_key(PG_FUNCTION_ARGS)
 	if (owned_execute(KEY_TABLE,
 					  "INSERT INTO " KEYS " (key_id, role, encrypted_secret, enabled, valid_until)"
 					  " VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING role_oid",
-					  SQL_ARGUMENTS(SQL_VALUE(TEXTOID, PointerGetDatum(key_id)),
-									SQL_VALUE(NAMEOID, NameGetDatum(&name)),
-									SQL_VALUE(BYTEAOID, PG_GETARG_DATUM(2)),
-									SQL_VALUE(BOOLOID, PG_GETARG_DATUM(3)),
-									SQL_VALUE(TIMESTAMPTZOID, PG_GETARG_DATUM(4)))) == 0)
+					  SQL_VALUES(SQL_VALUE(TEXTOID, PointerGetDatum(key_id)),
+								 SQL_VALUE(NAMEOID, NameGetDatum(&name)),
+								 SQL_VALUE(BYTEAOID, PG_GETARG_DATUM(2)),
+								 SQL_VALUE(BOOLOID, PG_GETARG_DATUM(3)),
+								 SQL_VALUE(TIMESTAMPTZOID, PG_GETARG_DATUM(4)))) == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_OBJECT),
 				 errmsg("access key \"%s\" already exists", item_quoted(text_span(key_id)))));
@@ -155,9 +156,9 @@ dyn_alter_access_key(PG_FUNCTION_ARGS)
 	owned_execute(KEY_TABLE,
 				  "UPDATE " KEYS " SET enabled = coalesce($2, enabled),"
 				  " valid_until = coalesce($3, valid_until)" OF_KEY,
-				  SQL_ARGUMENTS(SQL_VALUE(TEXTOID, PointerGetDatum(key_id)),
-								SQL_NULLABLE(BOOLOID, PG_GETARG_DATUM(1), PG_ARGISNULL(1)),
-								SQL_NULLABLE(TIMESTAMPTZOID, PG_GETARG_DATUM(2), PG_ARGISNULL(2))));
+				  SQL_VALUES(SQL_VALUE(TEXTOID, PointerGetDatum(key_id)),
+							 SQL_NULLABLE(BOOLOID, PG_GETARG_DATUM(1), PG_ARGISNULL(1)),
+							 SQL_NULLABLE(TIMESTAMPTZOID, PG_GETARG_DATUM(2), PG_ARGISNULL(2))));
 	SPI_finish();
 	PG_RETURN_VOID();
 }
@@ -172,7 +173,7 @@ dyn_drop_access_key(PG_FUNCTION_ARGS)
 	SPI_connect();
 	lock_key(key_id);
 	owned_execute(KEY_TABLE, "DELETE FROM " KEYS OF_KEY,
-				  SQL_ARGUMENTS(SQL_VALUE(TEXTOID, PointerGetDatum(key_id))));
+				  SQL_VALUES(SQL_VALUE(TEXTOID, PointerGetDatum(key_id))));
 	SPI_finish();
 	PG_RETURN_VOID();
 }

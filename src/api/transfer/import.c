@@ -10,12 +10,10 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/builtins.h"
@@ -50,15 +48,12 @@ static Datum
 make_result(FunctionCallInfo fcinfo, const Transfer *transfer)
 {
 	char *list = psprintf("[%s]", transfer->errors.text->data);
-	Datum values[] = {Int64GetDatum(transfer->items), Int64GetDatum(transfer->written),
-					  Int64GetDatum(transfer->kept), Int64GetDatum(transfer->skipped),
-					  DirectFunctionCall1(jsonb_in, CStringGetDatum(list))};
-	bool nulls[lengthof(values)] = {false};
-	TupleDesc desc;
 
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
+	return sql_row(
+		fcinfo,
+		SQL_VALUES(SQL_INT8(transfer->items), SQL_INT8(transfer->written), SQL_INT8(transfer->kept),
+				   SQL_INT8(transfer->skipped),
+				   SQL_VALUE(JSONBOID, DirectFunctionCall1(jsonb_in, CStringGetDatum(list)))));
 }
 
 /* Returns NULL, or a copy of the argument. */
@@ -289,7 +284,7 @@ write_refused(Source *source)
 	relation_close(rel, NoLock);
 	PushActiveSnapshot(GetTransactionSnapshot());
 	sql_execute(sql_on(source->refused, sql), false, 0,
-				SQL_ARGUMENTS(SQL_VALUE(TEXTARRAYOID, PointerGetDatum(lines))));
+				SQL_VALUES(SQL_VALUE(TEXTARRAYOID, PointerGetDatum(lines))));
 	PopActiveSnapshot();
 	pfree(lines);
 	pfree(sql);
@@ -333,7 +328,7 @@ static void
 import_run(const Source *source, const char *sql, Datum *bounds)
 {
 	sql_execute(sql_on(source->relid, sql), false, 0,
-				SQL_ARGUMENTS(SQL_VALUE(TIDOID, bounds[0]), SQL_VALUE(TIDOID, bounds[1])));
+				SQL_VALUES(SQL_VALUE(TIDOID, bounds[0]), SQL_VALUE(TIDOID, bounds[1])));
 }
 
 /* Reads the rows of a range of blocks, in their order; SPI has the result. */

@@ -115,9 +115,9 @@ detach_dependents(Oid relid, List *attnums, List *changed)
 	List *names = NIL;
 
 	sql_execute(dependents_sql, false, 0,
-				SQL_ARGUMENTS(SQL_OID(relid), SQL_OID(get_extension_oid("dynamo_table", false)),
-							  SQL_VALUE(OIDARRAYOID, sql_oids(attnums)),
-							  SQL_VALUE(OIDARRAYOID, sql_oids(changed))));
+				SQL_VALUES(SQL_OID(relid), SQL_OID(get_extension_oid("dynamo_table", false)),
+						   SQL_VALUE(OIDARRAYOID, sql_oids(attnums)),
+						   SQL_VALUE(OIDARRAYOID, sql_oids(changed))));
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
 		char *name = sql_text_or_null(SPI_tuptable, i, 1);

@@ -271,7 +271,7 @@ step_cut(MigrationStep *step, ArrayType *lower, int64 rows)
 {
 	int nest = migration_enter();
 	MemoryContext context = CurrentMemoryContext;
-	SqlArgument *arguments = palloc(step->nkeys * sizeof(SqlArgument));
+	SqlValue *arguments = palloc(step->nkeys * sizeof(SqlValue));
 	const Datum *values = bounds(step, lower, NULL);
 	int n = lower != NULL ? step->nkeys : 0;
 	ArrayType *cut = NULL;

@@ -9,7 +9,6 @@
 #include "access/relation.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
-#include "utils/tuplestore.h"
 
 #include "actions/actions.h"
 #include "catalog/key.h"
@@ -119,13 +118,6 @@ column_item(const Comparison *c, int column)
 	return isnull ? NULL : DatumGetDynItem(value);
 }
 
-static Datum
-text_or_null(const char *text, bool *isnull)
-{
-	*isnull = text == NULL;
-	return text == NULL ? (Datum) 0 : CStringGetTextDatum(text);
-}
-
 static const Entity *
 entity_of_step(const Comparison *c, const char *step)
 {
@@ -192,18 +184,22 @@ verify_begin(FunctionCallInfo fcinfo, Comparison *c, Relation *rel)
 static void
 put_difference(Comparison *c, const char *step, const DynItem *key_of, const char *difference)
 {
-	Datum values[5];
-	bool nulls[5] = {false};
+	DynItem *key = key_of == NULL ? NULL : dyn_key_item(c->table, &c->table->primary, key_of);
 
-	values[0] = text_or_null(step, &nulls[0]);
-	values[1] = text_or_null(entity_name(c, step, key_of), &nulls[1]);
-	values[2] = text_or_null(column_text(c, SOURCE_ROW), &nulls[2]);
-	nulls[3] = key_of == NULL;
-	values[3] = key_of == NULL
-					? (Datum) 0
-					: PointerGetDatum(dyn_key_item(c->table, &c->table->primary, key_of));
-	values[4] = CStringGetTextDatum(difference);
-	tuplestore_putvalues(c->result->setResult, c->result->setDesc, values, nulls);
+	sql_put(c->result, SQL_VALUES(SQL_TEXT(step), SQL_TEXT(entity_name(c, step, key_of)),
+								  SQL_TEXT(column_text(c, SOURCE_ROW)),
+								  SQL_POINTER(InvalidOid, key), SQL_TEXT(difference)));
+}
+
+/* Puts what no row or item is different in. */
+static void
+put_remark(Comparison *c, const MigrationStep *step, const char *remark)
+{
+	static const ItemSpan none = {NULL, 0};
+
+	sql_put(c->result, SQL_VALUES(SQL_TEXT(step == NULL ? NULL : step->name),
+								  sql_span(step == NULL ? none : step->entity->name),
+								  SQL_TEXT(NULL), SQL_POINTER(InvalidOid, NULL), SQL_TEXT(remark)));
 }
 
 static bool
@@ -242,35 +238,19 @@ put_new_columns(Comparison *c, const MigrationStep *step)
 	ListCell *cell;
 
 	foreach (cell, step_new_columns(step))
-	{
-		const char *name = lfirst(cell);
-		Datum values[5] = {0};
-		bool nulls[5] = {false, false, true, true, false};
-
-		values[0] = CStringGetTextDatum(step->name);
-		values[1] = PointerGetDatum(span_text(step->entity->name));
-		values[4] = CStringGetTextDatum(
-			psprintf("column \"%s\" of %s was added after the migration was declared",
-					 item_quoted(item_span(name)), step->source.name));
-		tuplestore_putvalues(c->result->setResult, c->result->setDesc, values, nulls);
-	}
+		put_remark(c, step,
+				   psprintf("column \"%s\" of %s was added after the migration was declared",
+							item_quoted(item_span(lfirst(cell))), step->source.name));
 }
 
-/* Puts what is to be known about tables that the migration follows: no row or item differs. */
+/* Puts what is to be known about tables that the migration follows. */
 static void
 put_tables(Comparison *c, const char *before, const List *tables, const char *after)
 {
 	ListCell *cell;
 
 	foreach (cell, tables)
-	{
-		Datum values[5] = {0};
-		bool nulls[5] = {true, true, true, true, false};
-
-		values[4] =
-			CStringGetTextDatum(psprintf("%s %s %s", before, (const char *) lfirst(cell), after));
-		tuplestore_putvalues(c->result->setResult, c->result->setDesc, values, nulls);
-	}
+		put_remark(c, NULL, psprintf("%s %s %s", before, (const char *) lfirst(cell), after));
 }
 
 PG_FUNCTION_INFO_V1(dyn_verify_migration);
@@ -310,21 +290,6 @@ dyn_verify_migration(PG_FUNCTION_ARGS)
  * Dry run
  */
 
-static void
-put_sample(Comparison *c, const char *step, const DynItem *made, const char *problem)
-{
-	Datum values[5];
-	bool nulls[5] = {false};
-
-	values[0] = text_or_null(step, &nulls[0]);
-	values[1] = text_or_null(entity_name(c, step, made), &nulls[1]);
-	values[2] = text_or_null(column_text(c, SOURCE_ROW), &nulls[2]);
-	nulls[3] = made == NULL;
-	values[3] = PointerGetDatum(made);
-	values[4] = text_or_null(problem, &nulls[4]);
-	tuplestore_putvalues(c->result->setResult, c->result->setDesc, values, nulls);
-}
-
 /* Returns the problem that a row would have; NULL: none. */
 static const char *
 dry_problem(const Comparison *c, const char *step, const DynItem *made)
@@ -356,7 +321,9 @@ dry_row(void *arg, const SPITupleTable *rows, uint64 i)
 	made = column_item(c, MADE);
 	problem = dry_problem(c, step, made);
 	if (problem != NULL || c->left-- > 0)
-		put_sample(c, step, made, problem);
+		sql_put(c->result, SQL_VALUES(SQL_TEXT(step), SQL_TEXT(entity_name(c, step, made)),
+									  SQL_TEXT(column_text(c, SOURCE_ROW)),
+									  SQL_POINTER(InvalidOid, made), SQL_TEXT(problem)));
 	return true;
 }
 

@@ -12,7 +12,6 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
-#include "utils/tuplestore.h"
 
 #include "api/request/request.h"
 #include "catalog/lookup.h"
@@ -21,6 +20,7 @@
 #include "server/arguments.h"
 #include "server/chart.h"
 #include "server/errors.h"
+#include "server/sql.h"
 
 static const struct
 {
@@ -351,13 +351,6 @@ parameter_array(const Pattern *pattern)
 		construct_array(texts, list_length(names), TEXTOID, -1, false, TYPALIGN_INT));
 }
 
-static Datum
-text_or_null(const char *string, bool *isnull)
-{
-	*isnull = string == NULL;
-	return *isnull ? (Datum) 0 : CStringGetTextDatum(string);
-}
-
 /* dyn_access_patterns(table_name): entity, access_pattern, operation, index_name, parameters, notes, request */
 PG_FUNCTION_INFO_V1(dyn_access_patterns);
 Datum
@@ -371,17 +364,13 @@ dyn_access_patterns(PG_FUNCTION_ARGS)
 	foreach (cell, read_patterns(PG_GETARG_TEXT_PP(0)))
 	{
 		const Pattern *pattern = lfirst(cell);
-		bool nulls[7] = {false};
-		Datum values[7];
 
-		values[0] = text_or_null(pattern->entity, &nulls[0]);
-		values[1] = PointerGetDatum(span_text(pattern->name));
-		values[2] = CStringGetTextDatum(pattern->operation);
-		values[3] = text_or_null(pattern_member(pattern, "IndexName"), &nulls[3]);
-		values[4] = parameter_array(pattern);
-		values[5] = text_or_null(pattern->notes, &nulls[5]);
-		values[6] = JsonbPGetDatum(pattern->request);
-		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+		sql_put(result, SQL_VALUES(SQL_TEXT(pattern->entity), sql_span(pattern->name),
+								   SQL_TEXT(pattern->operation),
+								   SQL_TEXT(pattern_member(pattern, "IndexName")),
+								   SQL_VALUE(TEXTARRAYOID, parameter_array(pattern)),
+								   SQL_TEXT(pattern->notes),
+								   SQL_VALUE(JSONBOID, JsonbPGetDatum(pattern->request))));
 	}
 	return (Datum) 0;
 }

@@ -12,6 +12,7 @@
 #include "utils/builtins.h"
 
 #include "models/propose/propose.h"
+#include "server/sql.h"
 
 static char *
 count_sql(const ProposeTable *table, const ProposeForeignKey *foreign)
@@ -51,8 +52,8 @@ estimate(const ProposeTable *table, ProposeForeignKey *foreign)
 	propose_execute(
 		"SELECT max(n_distinct), max(most_common_freqs[1]), max(null_frac) FROM pg_stats"
 		" WHERE schemaname = $1 AND tablename = $2 AND attname = $3",
-		SQL_ARGUMENTS(SQL_TEXT(table->schema), SQL_TEXT(table->name),
-					  SQL_TEXT(table->columns[foreign->columns[0]].name)));
+		SQL_VALUES(SQL_TEXT(table->schema), SQL_TEXT(table->name),
+				   SQL_TEXT(table->columns[foreign->columns[0]].name)));
 	distinct = propose_answer(1);
 	if (distinct < 0)
 		distinct = -distinct * table->rows;

@@ -229,7 +229,7 @@ extern void propose_read_data(Proposal *proposal);
 extern void propose_count(Proposal *proposal);
 
 /* read.c: answers of a statement that returns one row */
-extern void propose_execute(const char *sql, int nargs, const SqlArgument *arguments);
+extern void propose_execute(const char *sql, int nargs, const SqlValue *arguments);
 extern void propose_execute_on(const ProposeTable *table, const char *sql);
 extern double propose_answer(int column);
 extern void propose_read_size(ProposeTable *table);

@@ -23,7 +23,7 @@
 
 /* Runs a statement that returns one row, which stays in SPI_tuptable. */
 void
-propose_execute(const char *sql, int nargs, const SqlArgument *arguments)
+propose_execute(const char *sql, int nargs, const SqlValue *arguments)
 {
 	MemoryContext context = CurrentMemoryContext;
 	uint64 rows = sql_execute(sql, true, 0, nargs, arguments);
@@ -67,7 +67,7 @@ propose_read_size(ProposeTable *table)
 	propose_execute("SELECT sum(pg_total_relation_size(relid)), sum(pg_relation_size(relid)) FROM"
 					" (SELECT $1::regclass AS relid UNION SELECT relid FROM pg_partition_tree($1))"
 					" AS t",
-					SQL_ARGUMENTS(SQL_OID(table->relid)));
+					SQL_VALUES(SQL_OID(table->relid)));
 	table->bytes = propose_answer(1);
 	pages = propose_answer(2) / BLCKSZ;
 	SPI_freetuptable(SPI_tuptable);

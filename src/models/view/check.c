@@ -15,7 +15,6 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/tuplestore.h"
 
 #include "actions/actions.h"
 #include "catalog/lookup.h"
@@ -26,6 +25,7 @@
 #include "server/attempt.h"
 #include "server/errors.h"
 #include "server/progress.h"
+#include "server/sql.h"
 
 #define PAGE_SIZE 1000
 
@@ -53,18 +53,15 @@ static void
 entities_report(Check *check, const DynItem *item, ItemSpan entity, const char *problem,
 				const char *detail)
 {
-	Datum values[4];
-	bool nulls[4] = {item == NULL, entity.len == 0, false, detail == NULL};
+	DynItem *key = NULL;
 
 	if (is_full(check))
 		return;
 	check->found++;
 	if (item != NULL)
-		values[0] = PointerGetDatum(dyn_key_item(check->table, &check->table->primary, item));
-	values[1] = PointerGetDatum(span_text(entity));
-	values[2] = CStringGetTextDatum(problem);
-	values[3] = detail == NULL ? (Datum) 0 : CStringGetTextDatum(detail);
-	tuplestore_putvalues(check->result->setResult, check->result->setDesc, values, nulls);
+		key = dyn_key_item(check->table, &check->table->primary, item);
+	sql_put(check->result, SQL_VALUES(SQL_POINTER(InvalidOid, key), sql_span(entity),
+									  SQL_TEXT(problem), SQL_TEXT(detail)));
 }
 
 /*

@@ -139,12 +139,6 @@ result_array(const Job *job, int column)
 	return array;
 }
 
-static SqlArgument
-nullable(const ArrayType *array)
-{
-	return SQL_NULLABLE(TEXTARRAYOID, PointerGetDatum(array), array == NULL);
-}
-
 pg_noreturn static void
 fail_gone(const Job *job)
 {
@@ -198,22 +192,22 @@ insert_job(Job *job, const char *fingerprint, ArrayType *steps)
 				  " pg_catalog.sha256(pg_catalog.convert_to($4, 'UTF8')), $5, $6"
 				  " FROM " DYN_INTERNAL "." JOB_TABLE " j"
 				  " ON CONFLICT (kind, relation, fingerprint) WHERE finished IS NULL DO NOTHING",
-				  SQL_ARGUMENTS(SQL_TEXT(job->kind), SQL_OID(job->relid), SQL_TEXT(job->name),
-								SQL_TEXT(fingerprint), SQL_OID(GetUserId()),
-								SQL_VALUE(TEXTARRAYOID, PointerGetDatum(steps))));
+				  SQL_VALUES(SQL_TEXT(job->kind), SQL_OID(job->relid), SQL_TEXT(job->name),
+							 SQL_TEXT(fingerprint), SQL_OID(GetUserId()),
+							 SQL_VALUE(TEXTARRAYOID, PointerGetDatum(steps))));
 }
 
 /* Finds the job; returns false if another session has finished it just now. */
 static bool
 find_job(Job *job, const char *fingerprint, Oid *role)
 {
-	uint64 found = owned_execute(
-		JOB_TABLE,
-		"SELECT j.job, j.role FROM " DYN_INTERNAL "." JOB_TABLE
-		" j WHERE j.kind = $1 AND j.relation = $2"
-		" AND j.fingerprint = pg_catalog.sha256(pg_catalog.convert_to($3, 'UTF8'))"
-		" AND j.finished IS NULL",
-		SQL_ARGUMENTS(SQL_TEXT(job->kind), SQL_OID(job->relid), SQL_TEXT(fingerprint)));
+	uint64 found =
+		owned_execute(JOB_TABLE,
+					  "SELECT j.job, j.role FROM " DYN_INTERNAL "." JOB_TABLE
+					  " j WHERE j.kind = $1 AND j.relation = $2"
+					  " AND j.fingerprint = pg_catalog.sha256(pg_catalog.convert_to($3, 'UTF8'))"
+					  " AND j.finished IS NULL",
+					  SQL_VALUES(SQL_TEXT(job->kind), SQL_OID(job->relid), SQL_TEXT(fingerprint)));
 
 	if (found > 0)
 	{
@@ -243,7 +237,7 @@ require_member(const Job *job, Oid role, bool restart)
 static void
 restart_job(Job *job)
 {
-	const SqlArgument arguments[] = {SQL_INT8(job->id), SQL_OID(GetUserId())};
+	const SqlValue arguments[] = {SQL_INT8(job->id), SQL_OID(GetUserId())};
 
 	if (!take_lock(job->id, 0, ExclusiveLock, false, false))
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
@@ -330,7 +324,7 @@ job_expect(Job *job, int step, int64 rows)
 	owned_execute(JOB_TABLE,
 				  "UPDATE " DYN_INTERNAL "." JOB_TABLE " SET expected[$2] = $3"
 				  " WHERE job = $1 AND expected[$2] IS NULL",
-				  SQL_ARGUMENTS(SQL_INT8(job->id), SQL_INT4(step), SQL_INT8(rows)));
+				  SQL_VALUES(SQL_INT8(job->id), SQL_INT4(step), SQL_INT8(rows)));
 }
 
 /*
@@ -341,12 +335,12 @@ job_expect(Job *job, int step, int64 rows)
 static bool
 read_chunk(Job *job, int step, JobChunk *chunk)
 {
-	if (owned_execute(
-			CHUNK_TABLE,
-			"UPDATE " DYN_INTERNAL "." CHUNK_TABLE " SET updated = pg_catalog.clock_timestamp()"
-			" WHERE job = $1 AND step = $2 AND number = $3 AND NOT complete"
-			" RETURNING position, upper",
-			SQL_ARGUMENTS(SQL_INT8(job->id), SQL_INT4(step), SQL_INT8(job->claimed))) == 0)
+	if (owned_execute(CHUNK_TABLE,
+					  "UPDATE " DYN_INTERNAL "." CHUNK_TABLE
+					  " SET updated = pg_catalog.clock_timestamp()"
+					  " WHERE job = $1 AND step = $2 AND number = $3 AND NOT complete"
+					  " RETURNING position, upper",
+					  SQL_VALUES(SQL_INT8(job->id), SQL_INT4(step), SQL_INT8(job->claimed))) == 0)
 		return false;
 	*chunk = (JobChunk){.job = job, .step = step, .number = job->claimed};
 	chunk->lower = result_array(job, 1);
@@ -365,7 +359,7 @@ take_open_chunk(Job *job, int step, JobChunk *chunk, int64 *busy)
 	uint64 n = owned_execute(CHUNK_TABLE,
 							 "SELECT number FROM " DYN_INTERNAL "." CHUNK_TABLE
 							 " WHERE job = $1 AND step = $2 AND NOT complete ORDER BY number",
-							 SQL_ARGUMENTS(SQL_INT8(job->id), SQL_INT4(step)));
+							 SQL_VALUES(SQL_INT8(job->id), SQL_INT4(step)));
 	int64 *numbers = palloc(Max(n, 1) * sizeof(int64));
 
 	for (uint64 i = 0; i < n; i++)
@@ -395,7 +389,7 @@ count_chunk(const Job *job)
 	if (owned_execute(JOB_TABLE,
 					  "UPDATE " DYN_INTERNAL "." JOB_TABLE " SET chunks = chunks + 1 WHERE job = $1"
 					  " RETURNING chunks",
-					  SQL_ARGUMENTS(SQL_INT8(job->id))) == 0)
+					  SQL_VALUES(SQL_INT8(job->id))) == 0)
 		fail_gone(job);
 	number = DatumGetInt64(owned_value(1));
 	SPI_freetuptable(SPI_tuptable);
@@ -409,7 +403,7 @@ find_end(const Job *job, int step, ArrayType **end)
 	bool begun = owned_execute(CHUNK_TABLE,
 							   "SELECT upper FROM " DYN_INTERNAL "." CHUNK_TABLE
 							   " WHERE job = $1 AND step = $2 ORDER BY number DESC LIMIT 1",
-							   SQL_ARGUMENTS(SQL_INT8(job->id), SQL_INT4(step))) > 0;
+							   SQL_VALUES(SQL_INT8(job->id), SQL_INT4(step))) > 0;
 
 	*end = begun ? result_array(job, 1) : NULL;
 	SPI_freetuptable(SPI_tuptable);
@@ -425,8 +419,9 @@ insert_chunk(const JobChunk *chunk)
 				  "INSERT INTO " DYN_INTERNAL "." CHUNK_TABLE
 				  " (job, step, number, position, upper)"
 				  " VALUES ($1, $2, $3, $4, $5)",
-				  SQL_ARGUMENTS(SQL_INT8(job->id), SQL_INT4(chunk->step), SQL_INT8(chunk->number),
-								nullable(chunk->lower), nullable(chunk->upper)));
+				  SQL_VALUES(SQL_INT8(job->id), SQL_INT4(chunk->step), SQL_INT8(chunk->number),
+							 SQL_POINTER(TEXTARRAYOID, chunk->lower),
+							 SQL_POINTER(TEXTARRAYOID, chunk->upper)));
 }
 
 static bool
@@ -529,10 +524,10 @@ job_advance(JobChunk *chunk, ArrayType *position, int64 done, int64 skipped)
 					  " worked = worked + pg_catalog.clock_timestamp() - updated"
 					  " WHERE job = $1 AND step = $2 AND number = $3 AND NOT complete"
 					  " AND position IS NOT DISTINCT FROM $4",
-					  SQL_ARGUMENTS(SQL_INT8(job->id), SQL_INT4(chunk->step),
-									SQL_INT8(chunk->number), nullable(chunk->lower),
-									SQL_VALUE(TEXTARRAYOID, PointerGetDatum(position)),
-									SQL_INT8(done), SQL_INT8(skipped))) == 0)
+					  SQL_VALUES(SQL_INT8(job->id), SQL_INT4(chunk->step), SQL_INT8(chunk->number),
+								 SQL_POINTER(TEXTARRAYOID, chunk->lower),
+								 SQL_VALUE(TEXTARRAYOID, PointerGetDatum(position)), SQL_INT8(done),
+								 SQL_INT8(skipped))) == 0)
 		fail_gone(job);
 	old = MemoryContextSwitchTo(job->context);
 	if (chunk->lower != NULL)
@@ -555,8 +550,8 @@ job_complete(JobChunk *chunk)
 					  " worked = worked + pg_catalog.clock_timestamp() - updated"
 					  " WHERE job = $1 AND step = $2 AND number = $3 AND NOT complete"
 					  " AND position IS NOT DISTINCT FROM $4",
-					  SQL_ARGUMENTS(SQL_INT8(job->id), SQL_INT4(chunk->step),
-									SQL_INT8(chunk->number), nullable(chunk->lower))) == 0)
+					  SQL_VALUES(SQL_INT8(job->id), SQL_INT4(chunk->step), SQL_INT8(chunk->number),
+								 SQL_POINTER(TEXTARRAYOID, chunk->lower))) == 0)
 		fail_gone(job);
 	job_commit(job);
 	drop_chunk(job);
@@ -587,7 +582,7 @@ job_end(Job *job)
 							 " AND pg_catalog.cardinality(j.steps) = (SELECT pg_catalog.count(*) "
 							 "FROM " DYN_INTERNAL "." CHUNK_TABLE " c"
 							 " WHERE c.job = $1 AND c.upper IS NULL)",
-							 SQL_ARGUMENTS(SQL_INT8(job->id))) > 0;
+							 SQL_VALUES(SQL_INT8(job->id))) > 0;
 	procedure_commit(job->transient);
 	return finished;
 }
@@ -606,8 +601,8 @@ job_problem(Job *job, int step, const char *what, const char *row, const char *m
 	owned_execute(NOTE_TABLE,
 				  "INSERT INTO " DYN_INTERNAL "." NOTE_TABLE " (job, step, what, \"row\", message)"
 				  " VALUES ($1, $2, $3, $4, $5)",
-				  SQL_ARGUMENTS(SQL_INT8(job->id), SQL_INT4(step), SQL_TEXT(what), SQL_TEXT(row),
-								SQL_TEXT(message_shortened(message))));
+				  SQL_VALUES(SQL_INT8(job->id), SQL_INT4(step), SQL_TEXT(what), SQL_TEXT(row),
+							 SQL_TEXT(message_shortened(message))));
 }
 
 /*
@@ -623,7 +618,7 @@ job_total(Job *job, JobTotal *total)
 				  " (SELECT pg_catalog.count(*) FROM " DYN_INTERNAL "." NOTE_TABLE
 				  " n WHERE n.job = $1)"
 				  " FROM " DYN_INTERNAL "." CHUNK_TABLE " WHERE job = $1",
-				  SQL_ARGUMENTS(SQL_INT8(job->id)));
+				  SQL_VALUES(SQL_INT8(job->id)));
 	*total = (JobTotal){DatumGetInt64(owned_value(1)), DatumGetInt64(owned_value(2)),
 						DatumGetInt64(owned_value(3))};
 	SPI_freetuptable(SPI_tuptable);
@@ -640,7 +635,7 @@ tell_step(const Job *job)
 					  " AND rate IS NOT NULL ORDER BY step";
 
 	PushActiveSnapshot(GetTransactionSnapshot());
-	sql_execute(sql_on(InvalidOid, sql), true, 0, SQL_ARGUMENTS(SQL_INT8(job->id)));
+	sql_execute(sql_on(InvalidOid, sql), true, 0, SQL_VALUES(SQL_INT8(job->id)));
 	PopActiveSnapshot();
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{

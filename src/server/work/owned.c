@@ -154,7 +154,7 @@ owned_begin(const char *name, RightsBefore *before)
  * caller is connected to SPI, which has the result.  Returns the number of rows.
  */
 uint64
-owned_execute(const char *name, const char *sql, int nargs, const SqlArgument *arguments)
+owned_execute(const char *name, const char *sql, int nargs, const SqlValue *arguments)
 {
 	RightsBefore before;
 

@@ -30,7 +30,7 @@ extern Oid owned_table(const char *name);
 extern void owned_refuse_triggers(Oid relid);
 extern void owned_begin(const char *name, RightsBefore *before);
 extern uint64 owned_execute(const char *name, const char *sql, int nargs,
-							const SqlArgument *arguments);
+							const SqlValue *arguments);
 extern Datum owned_value(int column);
 
 #endif

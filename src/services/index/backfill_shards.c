@@ -15,7 +15,6 @@
 #include "executor/spi.h"
 #include "portability/instr_time.h"
 #include "storage/lockdefs.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -66,7 +65,7 @@ typedef struct Backfill
  */
 
 static void
-shards_execute(const char *sql, bool read_only, int nargs, const SqlArgument *arguments)
+shards_execute(const char *sql, bool read_only, int nargs, const SqlValue *arguments)
 {
 	MemoryContext context = CurrentMemoryContext;
 
@@ -86,7 +85,7 @@ typedef struct ShardPlace
 static bool
 find_place(const Backfill *fill, int64 id, ShardPlace *place)
 {
-	const SqlArgument arguments[] = {SQL_OID(fill->work->procedure.relid), SQL_INT8(id)};
+	const SqlValue arguments[] = {SQL_OID(fill->work->procedure.relid), SQL_INT8(id)};
 
 	shards_execute(psprintf("SELECT pg_catalog.lock_shard_metadata(%d, ARRAY[$2]) FROM"
 							" pg_catalog.pg_dist_shard WHERE logicalrelid OPERATOR(pg_catalog.=) $1"
@@ -115,8 +114,7 @@ run_on_node(const ShardPlace *place, const char *sql, char **answer)
 
 	shards_execute("SELECT success, result FROM pg_catalog.master_run_on_worker(ARRAY[$1],"
 				   " ARRAY[$2::pg_catalog.int4], ARRAY[$3], false)",
-				   false,
-				   SQL_ARGUMENTS(SQL_TEXT(place->node), SQL_TEXT(place->port), SQL_TEXT(sql)));
+				   false, SQL_VALUES(SQL_TEXT(place->node), SQL_TEXT(place->port), SQL_TEXT(sql)));
 	success = DatumGetBool(sql_value_or_zero(SPI_tuptable, 0, 1));
 	*answer = sql_text_or_null(SPI_tuptable, 0, 2);
 	if (*answer == NULL)
@@ -298,7 +296,7 @@ find_shards(Backfill *fill)
 	procedure_next_transaction(&fill->work->procedure);
 	shards_execute("SELECT shardid FROM pg_catalog.pg_dist_shard"
 				   " WHERE logicalrelid OPERATOR(pg_catalog.=) $1 ORDER BY 1",
-				   true, SQL_ARGUMENTS(SQL_OID(fill->work->procedure.relid)));
+				   true, SQL_VALUES(SQL_OID(fill->work->procedure.relid)));
 	old = MemoryContextSwitchTo(fill->work->procedure.context);
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{

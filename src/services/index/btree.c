@@ -94,7 +94,7 @@ drop_remains_sql(IndexBuild *work)
 				" AND i.indkey::pg_catalog.text OPERATOR(pg_catalog.=) $2"
 				" AND pg_catalog.starts_with(c.relname::pg_catalog.text, $3)",
 				true, 1,
-				SQL_ARGUMENTS(SQL_OID(work->procedure.relid), SQL_TEXT(columns), SQL_TEXT(name)));
+				SQL_VALUES(SQL_OID(work->procedure.relid), SQL_TEXT(columns), SQL_TEXT(name)));
 	if (SPI_processed > 0)
 		sql = drop_sql(work, DatumGetObjectId(sql_value(SPI_tuptable, 0, 1)));
 	SPI_freetuptable(SPI_tuptable);

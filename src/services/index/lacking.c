@@ -72,8 +72,8 @@ void
 lacking_run(const Lacking *rows, const char *sql, int nargs, const Datum *values, bool read_only)
 {
 	MemoryContext context = CurrentMemoryContext;
-	const SqlArgument arguments[] = {SQL_VALUE(TIDOID, values[0]),
-									 SQL_VALUE(TIDOID, nargs > 1 ? values[1] : 0)};
+	const SqlValue arguments[] = {SQL_VALUE(TIDOID, values[0]),
+								  SQL_VALUE(TIDOID, nargs > 1 ? values[1] : 0)};
 	Relation rel = relation_open(rows->relid, NoLock);
 	RightsBefore before;
 

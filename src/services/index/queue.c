@@ -38,8 +38,8 @@ index_build_enqueue(const IndexBuildRequest *request)
 				  " VALUES ($1, $2, $3) ON CONFLICT (relation) DO UPDATE SET"
 				  " session_role = EXCLUDED.session_role, role = EXCLUDED.role, attempts = 0,"
 				  " requested_at = EXCLUDED.requested_at, begun_at = NULL",
-				  SQL_ARGUMENTS(SQL_OID(request->relid), SQL_OID(request->session_user),
-								SQL_OID(request->role)));
+				  SQL_VALUES(SQL_OID(request->relid), SQL_OID(request->session_user),
+							 SQL_OID(request->role)));
 }
 
 /*
@@ -83,7 +83,7 @@ index_build_count_attempt(Oid relid, int change)
 					  " WHERE relation OPERATOR(pg_catalog.=) (SELECT relation FROM " DYN_INTERNAL
 					  "." QUEUE_TABLE
 					  " WHERE relation OPERATOR(pg_catalog.=) $1 FOR UPDATE SKIP LOCKED)",
-					  SQL_ARGUMENTS(SQL_OID(relid), SQL_INT4(change)));
+					  SQL_VALUES(SQL_OID(relid), SQL_INT4(change)));
 	end_change();
 }
 
@@ -100,7 +100,7 @@ index_build_dequeue(Oid relid)
 		owned_execute(QUEUE_TABLE,
 					  "DELETE FROM " DYN_INTERNAL "." QUEUE_TABLE
 					  " WHERE relation OPERATOR(pg_catalog.=) $1",
-					  SQL_ARGUMENTS(SQL_OID(relid)));
+					  SQL_VALUES(SQL_OID(relid)));
 	end_change();
 }
 

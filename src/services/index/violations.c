@@ -12,7 +12,6 @@
 #include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
-#include "utils/tuplestore.h"
 
 #include "catalog/derive.h"
 #include "catalog/key.h"
@@ -43,18 +42,15 @@ put_problems(void *arg, const SPITupleTable *rows, uint64 i)
 	foreach (cell, row->problems)
 	{
 		const DynProblem *problem = lfirst(cell);
-		Datum values[4];
-		bool nulls[4] = {false};
 
 		if (v->name.len > 0 && item_compare_bytes(problem->index->name, v->name) != 0)
 			continue;
-		values[0] = PointerGetDatum(dyn_key_item(v->table, &v->table->primary, item));
-		values[1] = PointerGetDatum(span_text(problem->index->name));
-		nulls[2] = problem->key == NULL;
-		if (problem->key != NULL)
-			values[2] = PointerGetDatum(span_text(problem->key->attribute));
-		values[3] = CStringGetTextDatum(problem->reason);
-		tuplestore_putvalues(v->result->setResult, v->result->setDesc, values, nulls);
+		sql_put(v->result,
+				SQL_VALUES(
+					SQL_POINTER(InvalidOid, dyn_key_item(v->table, &v->table->primary, item)),
+					sql_span(problem->index->name),
+					sql_span(problem->key == NULL ? (ItemSpan){NULL, 0} : problem->key->attribute),
+					SQL_TEXT(problem->reason)));
 	}
 	return true;
 }

@@ -14,6 +14,7 @@
 #include "utils/pg_lsn.h"
 #include "utils/timestamp.h"
 
+#include "server/sql.h"
 #include "server/work/owned.h"
 #include "services/stream/stream.h"
 
@@ -26,7 +27,7 @@ stream_end_write(Oid relid, int64 label, int generation, StreamPlace place, Time
 				  " (relation, stream, generation, lsn, ordinal, collected)"
 				  " SELECT $1, $2, g, $4, $5, $6 FROM pg_catalog.generate_series(0, $3) g"
 				  " ON CONFLICT DO NOTHING",
-				  SQL_ARGUMENTS(SQL_OID(relid), SQL_INT8(label), SQL_INT4(generation),
-								SQL_LSN(place.lsn), SQL_INT8((int64) place.ordinal),
-								SQL_TIME(collected)));
+				  SQL_VALUES(SQL_OID(relid), SQL_INT8(label), SQL_INT4(generation),
+							 SQL_LSN(place.lsn), SQL_INT8((int64) place.ordinal),
+							 SQL_TIME(collected)));
 }

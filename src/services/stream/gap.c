@@ -7,6 +7,7 @@
 #include "utils/pg_lsn.h"
 #include "utils/timestamp.h"
 
+#include "server/sql.h"
 #include "server/work/owned.h"
 #include "services/stream/stream.h"
 
@@ -18,12 +19,11 @@
 void
 stream_gap_write(XLogRecPtr after, XLogRecPtr before, TimestampTz noticed, Oid relid)
 {
-	owned_execute(
-		STREAM_GAPS_TABLE,
-		"INSERT INTO " DYN_INTERNAL "." STREAM_GAPS_TABLE
-		" (after_lsn, before_lsn, noticed, relation)"
-		" VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
-		SQL_ARGUMENTS(SQL_LSN(after), SQL_LSN(before), SQL_TIME(noticed), SQL_OID(relid)));
+	owned_execute(STREAM_GAPS_TABLE,
+				  "INSERT INTO " DYN_INTERNAL "." STREAM_GAPS_TABLE
+				  " (after_lsn, before_lsn, noticed, relation)"
+				  " VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+				  SQL_VALUES(SQL_LSN(after), SQL_LSN(before), SQL_TIME(noticed), SQL_OID(relid)));
 }
 
 /*
@@ -35,13 +35,13 @@ stream_gap_write(XLogRecPtr after, XLogRecPtr before, TimestampTz noticed, Oid r
 void
 stream_gap_move(XLogRecPtr lsn, TimestampTz noticed, Oid relid)
 {
-	if (owned_execute(STREAM_GAPS_TABLE,
-					  "UPDATE " DYN_INTERNAL "." STREAM_GAPS_TABLE
-					  " SET after_lsn = $1, before_lsn = $2, noticed = $3 WHERE relation = $4"
-					  " AND noticed > $3 - interval '1 hour' AND before_lsn ="
-					  " (SELECT pg_catalog.max(g.before_lsn) FROM " DYN_INTERNAL
-					  "." STREAM_GAPS_TABLE " g WHERE g.relation = $4)",
-					  SQL_ARGUMENTS(SQL_LSN(lsn + 1), SQL_LSN(lsn + 2), SQL_TIME(noticed),
-									SQL_OID(relid))) == 0)
+	if (owned_execute(
+			STREAM_GAPS_TABLE,
+			"UPDATE " DYN_INTERNAL "." STREAM_GAPS_TABLE
+			" SET after_lsn = $1, before_lsn = $2, noticed = $3 WHERE relation = $4"
+			" AND noticed > $3 - interval '1 hour' AND before_lsn ="
+			" (SELECT pg_catalog.max(g.before_lsn) FROM " DYN_INTERNAL "." STREAM_GAPS_TABLE
+			" g WHERE g.relation = $4)",
+			SQL_VALUES(SQL_LSN(lsn + 1), SQL_LSN(lsn + 2), SQL_TIME(noticed), SQL_OID(relid))) == 0)
 		stream_gap_write(lsn + 1, lsn + 2, noticed, relid);
 }

@@ -121,7 +121,7 @@ life_call(const char *sql, int nargs)
 {
 	sql_execute(
 		sql, false, 0,
-		SQL_ARGUMENTS(
+		SQL_VALUES(
 			SQL_VALUE(NAMEOID, DirectFunctionCall1(namein, CStringGetDatum(stream_slot_name()))),
 			SQL_VALUE(NAMEOID, DirectFunctionCall1(namein, CStringGetDatum(STREAM_PLUGIN)))));
 	return sql_value(SPI_tuptable, 0, 1);
@@ -205,17 +205,16 @@ write_gap(XLogRecPtr after, XLogRecPtr before)
 static void
 write_state(XLogRecPtr collected)
 {
-	owned_execute(
-		STREAM_STATE_TABLE,
-		"INSERT INTO " DYN_INTERNAL "." STREAM_STATE_TABLE
-		" AS s (database, slot, collected, collected_at, records_at)"
-		" VALUES ($1, $2, $3, $4, $4) ON CONFLICT (database) DO UPDATE"
-		" SET collected = EXCLUDED.collected, collected_at = EXCLUDED.collected_at,"
-		" records_at = greatest(s.records_at, EXCLUDED.records_at)",
-		SQL_ARGUMENTS(
-			SQL_OID(MyDatabaseId),
-			SQL_VALUE(NAMEOID, DirectFunctionCall1(namein, CStringGetDatum(stream_slot_name()))),
-			SQL_LSN(collected), SQL_TIME(GetCurrentTimestamp())));
+	owned_execute(STREAM_STATE_TABLE,
+				  "INSERT INTO " DYN_INTERNAL "." STREAM_STATE_TABLE
+				  " AS s (database, slot, collected, collected_at, records_at)"
+				  " VALUES ($1, $2, $3, $4, $4) ON CONFLICT (database) DO UPDATE"
+				  " SET collected = EXCLUDED.collected, collected_at = EXCLUDED.collected_at,"
+				  " records_at = greatest(s.records_at, EXCLUDED.records_at)",
+				  SQL_VALUES(SQL_OID(MyDatabaseId),
+							 SQL_VALUE(NAMEOID, DirectFunctionCall1(
+													namein, CStringGetDatum(stream_slot_name()))),
+							 SQL_LSN(collected), SQL_TIME(GetCurrentTimestamp())));
 }
 
 /*

@@ -10,7 +10,6 @@
 #include "executor/spi.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/timestamp.h"
 
 #include "catalog/definition/arn.h"
 #include "server/catalogs.h"
@@ -41,7 +40,7 @@ is_true(uint64 row, int column)
 }
 
 static uint64
-nodes_execute(const char *sql, int nargs, const SqlArgument *arguments)
+nodes_execute(const char *sql, int nargs, const SqlValue *arguments)
 {
 	return sql_execute(sql, false, 0, nargs, arguments);
 }
@@ -49,7 +48,7 @@ nodes_execute(const char *sql, int nargs, const SqlArgument *arguments)
 static uint64
 execute_with_text(const char *sql, const char *argument)
 {
-	return nodes_execute(sql, SQL_ARGUMENTS(SQL_TEXT(argument)));
+	return nodes_execute(sql, SQL_VALUES(SQL_TEXT(argument)));
 }
 
 /* Returns a table's name as all nodes read it, whatever the search_path is. */
@@ -212,7 +211,7 @@ nodes_ask(const StreamPlacement *placement, char *command)
 			" pg_catalog.master_run_on_worker(ARRAY[n.nodename], ARRAY[n.nodeport], ARRAY[$2],"
 			" false) r WHERE n.groupid OPERATOR(pg_catalog.=) $1"
 			" AND n.noderole OPERATOR(pg_catalog.=) 'primary'::pg_catalog.noderole",
-			SQL_ARGUMENTS(SQL_INT4(placement->node), SQL_TEXT(command))) != 1)
+			SQL_VALUES(SQL_INT4(placement->node), SQL_TEXT(command))) != 1)
 		dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND,
 				  "Requested resource not found: Shard does not exist");
 	if (!is_true(0, 2) || field_or_null(0, 3) == NULL)
@@ -280,7 +279,7 @@ stream_nodes_require(Oid relid)
 			" JOIN pg_catalog.pg_dist_placement p ON p.shardid OPERATOR(pg_catalog.=) s.shardid"
 			" WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass"
 			" GROUP BY s.shardid HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1",
-			SQL_ARGUMENTS(SQL_OID(relid))) > 0)
+			SQL_VALUES(SQL_OID(relid))) > 0)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("table \"%s\" cannot have a change stream", get_rel_name(relid)),
 						errdetail("Its shards have replicas, so each change is made at several "

@@ -10,7 +10,6 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
@@ -180,7 +179,7 @@ revoke_rights(Oid relid, const char *table)
 						   " ELSE quote_ident(pg_get_userbyid(a.grantee)) END"
 						   " FROM pg_class c, aclexplode(c.relacl) a"
 						   " WHERE c.oid = $1 AND a.grantee <> c.relowner";
-	uint64 n = owned_execute(STREAM_RECORDS_TABLE, grantees, SQL_ARGUMENTS(SQL_OID(relid)));
+	uint64 n = owned_execute(STREAM_RECORDS_TABLE, grantees, SQL_VALUES(SQL_OID(relid)));
 	SPITupleTable *found = SPI_tuptable;
 
 	for (uint64 i = 0; i < n; i++)

@@ -127,11 +127,11 @@ note_shard(const SPITupleTable *rows, uint64 row, Oid relid, int64 label)
 				  "INSERT INTO " DYN_INTERNAL "." STREAM_PLACEMENTS_TABLE
 				  " (relation, distributed, shard, lower, upper, stream, began)"
 				  " VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
-				  SQL_ARGUMENTS(SQL_OID(relid), SQL_VALUE(OIDOID, sql_value(rows, row, 2)),
-								SQL_VALUE(INT8OID, sql_value(rows, row, 3)),
-								SQL_VALUE(INT4OID, sql_value(rows, row, 4)),
-								SQL_VALUE(INT4OID, sql_value(rows, row, 5)), SQL_INT8(label),
-								SQL_TIME(GetCurrentTimestamp())));
+				  SQL_VALUES(SQL_OID(relid), SQL_VALUE(OIDOID, sql_value(rows, row, 2)),
+							 SQL_VALUE(INT8OID, sql_value(rows, row, 3)),
+							 SQL_VALUE(INT4OID, sql_value(rows, row, 4)),
+							 SQL_VALUE(INT4OID, sql_value(rows, row, 5)), SQL_INT8(label),
+							 SQL_TIME(GetCurrentTimestamp())));
 }
 
 /* Notes the shards that are here; a table that is locked is looked at again. */
@@ -180,7 +180,7 @@ note_leaving(Oid relid, int64 label, XLogRecPtr place)
 	owned_execute(STREAM_PLACEMENTS_TABLE,
 				  "UPDATE " DYN_INTERNAL "." STREAM_PLACEMENTS_TABLE
 				  " SET leaving = $3 WHERE relation = $1 AND stream = $2",
-				  SQL_ARGUMENTS(SQL_OID(relid), SQL_INT8(label), SQL_LSN(place)));
+				  SQL_VALUES(SQL_OID(relid), SQL_INT8(label), SQL_LSN(place)));
 }
 
 /* Ends shards; all that ends before the place was collected. */
@@ -216,8 +216,8 @@ forget_shards(void)
 				  "DELETE FROM " DYN_INTERNAL "." STREAM_PLACEMENTS_TABLE " o USING " DYN_INTERNAL
 				  "." STREAM_ENDS_TABLE " e WHERE e.relation = o.relation AND e.stream = o.stream"
 				  " AND e.collected < $1",
-				  SQL_ARGUMENTS(SQL_TIME(GetCurrentTimestamp() -
-										 KEPT * (int64) dyn_stream_retention * USECS_PER_SEC)));
+				  SQL_VALUES(SQL_TIME(GetCurrentTimestamp() -
+									  KEPT * (int64) dyn_stream_retention * USECS_PER_SEC)));
 }
 
 static void
@@ -285,9 +285,9 @@ static void
 note_records(const StreamPlaced *placed)
 {
 	Oid distributed;
-	const SqlArgument arguments[] = {SQL_OID(placed->relid),  SQL_INT8(placed->stream),
-									 SQL_INT8(placed->shard), SQL_OID(placed->schema),
-									 SQL_OID(placed->owner),  SQL_TIME(placed->committed)};
+	const SqlValue arguments[] = {SQL_OID(placed->relid),  SQL_INT8(placed->stream),
+								  SQL_INT8(placed->shard), SQL_OID(placed->schema),
+								  SQL_OID(placed->owner),  SQL_TIME(placed->committed)};
 
 	if (owned_execute(STREAM_PLACEMENTS_TABLE,
 					  "SELECT FROM " DYN_INTERNAL "." STREAM_PLACEMENTS_TABLE
@@ -346,7 +346,7 @@ stream_watch_tables(const StreamCollector *collector, List *relids)
 		uint64 n = owned_execute(STREAM_PLACEMENTS_TABLE,
 								 "SELECT distributed FROM " DYN_INTERNAL "." STREAM_PLACEMENTS_TABLE
 								 " WHERE relation = $1 LIMIT 1",
-								 SQL_ARGUMENTS(SQL_OID(lfirst_oid(cell))));
+								 SQL_VALUES(SQL_OID(lfirst_oid(cell))));
 
 		tables = list_append_unique_oid(tables, n > 0 ? DatumGetObjectId(owned_value(1))
 													  : lfirst_oid(cell));

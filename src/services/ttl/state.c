@@ -13,6 +13,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "server/sql.h"
 #include "server/work/owned.h"
 #include "services/ttl/ttl.h"
 
@@ -29,7 +30,7 @@ ttl_read_state(Oid relid, TtlState *state)
 	owned_execute(STATE_TABLE,
 				  "SELECT next, dead, from_start, swept, failures, retry_at FROM " DYN_INTERNAL
 				  "." STATE_TABLE " WHERE relation OPERATOR(pg_catalog.=) $1",
-				  SQL_ARGUMENTS(SQL_OID(relid)));
+				  SQL_VALUES(SQL_OID(relid)));
 	if (SPI_processed > 0)
 	{
 		state->next = DatumGetInt64(owned_value(1));
@@ -46,8 +47,6 @@ ttl_read_state(Oid relid, TtlState *state)
 void
 ttl_write_state(const TtlState *state, const TtlSweep *sweep)
 {
-	const char *error = sweep->error == NULL ? "" : sweep->error->message;
-
 	owned_execute(
 		STATE_TABLE,
 		"INSERT INTO " DYN_INTERNAL "." STATE_TABLE
@@ -60,12 +59,12 @@ ttl_write_state(const TtlState *state, const TtlSweep *sweep)
 		" errors = s.errors OPERATOR(pg_catalog.+) EXCLUDED.errors,"
 		" last_error = EXCLUDED.last_error, failures = EXCLUDED.failures,"
 		" retry_at = EXCLUDED.retry_at",
-		SQL_ARGUMENTS(SQL_OID(state->relid), SQL_INT8(state->next), SQL_INT8(state->dead),
-					  SQL_TIME(state->from_start), SQL_TIME(state->swept), SQL_INT8(sweep->deleted),
-					  SQL_NULLABLE(TEXTOID, CStringGetTextDatum(error), sweep->error == NULL),
-					  SQL_INT4(state->failures),
-					  SQL_NULLABLE(TIMESTAMPTZOID, TimestampTzGetDatum(state->retry_at),
-								   state->retry_at == 0)));
+		SQL_VALUES(SQL_OID(state->relid), SQL_INT8(state->next), SQL_INT8(state->dead),
+				   SQL_TIME(state->from_start), SQL_TIME(state->swept), SQL_INT8(sweep->deleted),
+				   SQL_TEXT(sweep->error == NULL ? NULL : sweep->error->message),
+				   SQL_INT4(state->failures),
+				   SQL_NULLABLE(TIMESTAMPTZOID, TimestampTzGetDatum(state->retry_at),
+								state->retry_at == 0)));
 }
 
 /*
@@ -78,7 +77,7 @@ ttl_forget_state(const DynTable *table)
 	owned_execute(STATE_TABLE,
 				  "DELETE FROM " DYN_INTERNAL "." STATE_TABLE
 				  " WHERE relation OPERATOR(pg_catalog.=) $1",
-				  SQL_ARGUMENTS(SQL_OID(table->relid)));
+				  SQL_VALUES(SQL_OID(table->relid)));
 	if (IsolationUsesXactSnapshot())
 		return;
 	owned_execute(STATE_TABLE,
