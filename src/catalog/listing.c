@@ -59,26 +59,6 @@ is_function(Oid oid, const char *name)
 	return same;
 }
 
-/*
- * Returns false if the table has been dropped since its trigger was read, or is a temporary table
- * of another session.
- */
-static bool
-is_within_reach(Oid relid)
-{
-	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	Form_pg_class form;
-	bool within;
-
-	if (!HeapTupleIsValid(tuple))
-		return false;
-	form = (Form_pg_class) GETSTRUCT(tuple);
-	within =
-		form->relpersistence != RELPERSISTENCE_TEMP || !isOtherTempNamespace(form->relnamespace);
-	ReleaseSysCache(tuple);
-	return within;
-}
-
 /* No table's declarations ever take as much; others than its owner hold them in memory. */
 #define MAX_ARGUMENTS (1024 * 1024)
 
@@ -114,7 +94,7 @@ add_trigger(Listing *listing, Relation rel, HeapTuple tuple)
 
 	if (toast_raw_datum_size(arguments) <= MAX_ARGUMENTS &&
 		is_function(form->tgfoid, dyn_triggers[DYN_TRIGGER_DERIVE].symbol) &&
-		is_within_reach(form->tgrelid))
+		catalogs_within_reach(form->tgrelid))
 		add_listed(listing, form->tgrelid, asked ? DatumGetByteaPCopy(arguments) : NULL);
 }
 

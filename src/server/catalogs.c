@@ -8,6 +8,7 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/indexing.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_depend.h"
 #include "miscadmin.h"
@@ -15,6 +16,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 #include "server/catalogs.h"
 
@@ -90,4 +92,21 @@ catalogs_qualified(Oid relid)
 	char *schema = name == NULL ? NULL : get_namespace_name(get_rel_namespace(relid));
 
 	return schema == NULL ? NULL : quote_qualified_identifier(schema, name);
+}
+
+/* Returns whether a relation is there, and is no temporary one of another session. */
+bool
+catalogs_within_reach(Oid relid)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Form_pg_class form;
+	bool within;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	form = (Form_pg_class) GETSTRUCT(tuple);
+	within =
+		form->relpersistence != RELPERSISTENCE_TEMP || !isOtherTempNamespace(form->relnamespace);
+	ReleaseSysCache(tuple);
+	return within;
 }

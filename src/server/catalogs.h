@@ -12,5 +12,6 @@ extern List *catalogs_rows(Oid catalog, Oid index, AttrNumber column, Oid value)
 extern HeapTuple catalogs_row(Oid catalog, Oid index, AttrNumber column, Oid value);
 extern List *catalogs_dependents(Oid relid, Oid catalog);
 extern char *catalogs_qualified(Oid relid);
+extern bool catalogs_within_reach(Oid relid);
 
 #endif
