@@ -21,23 +21,14 @@
 #include "models/migrate/migrate.h"
 #include "server/catalogs.h"
 #include "server/sql.h"
-#include "server/words.h"
 
 /* Views that can be written to have this trigger. */
 #define VIEW_TRIGGER "dynamo_entity"
 
-static void plan_add(List **lines, const char *format, ...) pg_attribute_printf(2, 3);
-
 /* Adds a statement, a problem or a note, which is one line: people may run the plan as a script. */
 static void
-plan_add(List **lines, const char *format, ...)
+add_line(List **lines, char *line)
 {
-	va_list args;
-	char *line;
-
-	va_start(args, format);
-	line = words_format(format, args);
-	va_end(args);
 	*lines = lappend(*lines, line);
 	for (char *c = line; *line == '-' && *c != '\0'; c++)
 	{
@@ -45,6 +36,8 @@ plan_add(List **lines, const char *format, ...)
 			*c = ' ';
 	}
 }
+
+#define plan_add(lines, ...) add_line(lines, psprintf(__VA_ARGS__))
 
 /*
  * What is in the way

@@ -11,7 +11,6 @@
 
 #include "models/propose/propose.h"
 #include "server/chart.h"
-#include "server/words.h"
 
 /* Returns the bytes of a character that ends a line, or changes how others are shown, or 0. */
 int
@@ -39,25 +38,18 @@ append_line(StringInfo out, const char *begin, const char *text)
 
 /* Appends a line that begins with "-- ". */
 void
-propose_comment(StringInfo out, const char *format, ...)
+propose_comment_text(StringInfo out, const char *text)
 {
-	va_list args;
-
-	va_start(args, format);
-	append_line(out, "-- ", words_format(format, args));
-	va_end(args);
+	append_line(out, "-- ", text);
 }
 
 /* Adds a remark to a list of them; a question is one that a person has to answer. */
 void
-propose_remark(List **remarks, bool question, const char *format, ...)
+propose_remark_text(List **remarks, bool question, char *text)
 {
 	ProposeRemark *remark = palloc(sizeof(ProposeRemark));
-	va_list args;
 
-	va_start(args, format);
-	*remark = (ProposeRemark){question, words_format(format, args)};
-	va_end(args);
+	*remark = (ProposeRemark){question, text};
 	*remarks = lappend(*remarks, remark);
 }
 
