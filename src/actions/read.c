@@ -350,7 +350,7 @@ page_ends(Read *read, const DynItem *item)
 		(read->result->scanned != request->page_size && read->result->bytes < dyn_max_page_size))
 		return false;
 	old = MemoryContextSwitchTo(read->context);
-	read->result->last_key = read_position(read, item);
+	read->result->last_key = dyn_key_item(read->table, read->index, item);
 	MemoryContextSwitchTo(old);
 	return true;
 }
@@ -478,24 +478,4 @@ read_start(const Read *read, StoreRange *range)
 	}
 	range->nposition = key.nkeys;
 	memcpy(range->position, key.values, key.nkeys * sizeof(Datum));
-}
-
-/*
- * Returns the key of an item's entry in the index, as LastEvaluatedKey has it: the keys of index
- * and table.  Names that are in both are there once.
- */
-DynItem *
-read_position(const Read *read, const DynItem *item)
-{
-	ItemBuilder b;
-
-	item_build_init(&b, 256);
-	item_build_begin(&b, ITEM_M);
-	for (int i = 0; i < read->index->ncolumns; i++)
-	{
-		item_build_name(&b, dyn_index_key(read->table, read->index, i)->attribute);
-		item_build_value(&b, dyn_key_attribute(read->table, read->index, item, i));
-	}
-	(void) item_build_end(&b);
-	return item_build_finish(&b);
 }

@@ -56,6 +56,5 @@ extern void read_range(Read *read, const StoreRange *range);
 extern void read_tell_meter(Read *read);
 extern void read_close(Read *read);
 extern void read_start(const Read *read, StoreRange *range);
-extern DynItem *read_position(const Read *read, const DynItem *item);
 
 #endif

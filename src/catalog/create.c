@@ -33,6 +33,7 @@
 #include "catalog/shape.h"
 #include "server/arguments.h"
 #include "server/attempt.h"
+#include "server/catalogs.h"
 #include "server/compat.h"
 #include "server/errors.h"
 #include "server/extension.h"
@@ -470,10 +471,7 @@ dyn_drop(Relation rel, DynTable *table, bool cascade)
 		check_dependents(rel);
 	relation_close(rel, NoLock);
 	extension_keep_schema(get_rel_namespace(relid));
-	sql = psprintf("DROP TABLE %s%s",
-				   quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
-											  get_rel_name(relid)),
-				   cascade ? " CASCADE" : "");
+	sql = psprintf("DROP TABLE %s%s", catalogs_qualified(relid), cascade ? " CASCADE" : "");
 	SPI_connect();
 	dyn_execute(sql);
 	SPI_finish();

@@ -72,15 +72,15 @@ column_numbers(Oid relid, List *names)
 void
 dyn_dependents_refuse(Relation rel, const char *what, List *columns, List *released)
 {
-	Oid types[] = {OIDOID, OIDARRAYOID, OIDARRAYOID};
 	Oid relid = RelationGetRelid(rel);
-	Datum values[] = {ObjectIdGetDatum(relid), sql_oids(column_numbers(relid, columns)),
-					  sql_oids(released)};
 	const char *table = RelationGetRelationName(rel);
 	StringInfoData list;
 
-	sql_execute(dependents_sql, 3, types, values, what == NULL ? " n " : NULL, true,
-				MOST_LISTED + 1);
+	sql_execute(dependents_sql, true, MOST_LISTED + 1,
+				SQL_VALUES(SQL_OID(relid),
+						   SQL_NULLABLE(OIDARRAYOID, sql_oids(column_numbers(relid, columns)),
+										what == NULL),
+						   SQL_VALUE(OIDARRAYOID, sql_oids(released))));
 	if (SPI_processed == 0)
 		return;
 	initStringInfo(&list);

@@ -150,7 +150,7 @@ check_drop(ObjectAccessType access, Oid class, Oid object, int part)
 		/* keys of the table come first */
 		if (dyn_argument_is_json(argument))
 			break;
-		dyn_parse_key_spec((ItemSpan){argument, (uint32) strlen(argument)}, &attribute, &type);
+		dyn_parse_key_spec(item_span(argument), &attribute, &type);
 		if (strcmp(dyn_column_identifier(attribute), NameStr(column->attname)) == 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
@@ -673,8 +673,8 @@ parse_match_keys(FunctionCallInfo fcinfo, MemoryContext context)
 			ereport(ERROR,
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("a key must not be null")));
 		spec = TextDatumGetCString(elements[i]);
-		parse_match_key((ItemSpan){spec, (uint32) strlen(spec)},
-						get_fn_expr_argtype(fcinfo->flinfo, i + 2), &match->keys[i]);
+		parse_match_key(item_span(spec), get_fn_expr_argtype(fcinfo->flinfo, i + 2),
+						&match->keys[i]);
 	}
 	MemoryContextSwitchTo(old);
 	return match;

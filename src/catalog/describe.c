@@ -355,8 +355,7 @@ put_listed(ReturnSetInfo *result, const DynListed *listed, void *arg)
 
 		for (int i = 0; i < shape->nkeys; i++)
 		{
-			values[1 + i] = PointerGetDatum(
-				cstring_to_text_with_len(shape->keys[i].data, (int) shape->keys[i].len));
+			values[1 + i] = PointerGetDatum(span_text(shape->keys[i]));
 			nulls[1 + i] = false;
 		}
 		nulls[4] = !dyn_try_listed(describe_listed, &described);

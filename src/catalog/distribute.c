@@ -34,6 +34,7 @@
 #include "catalog/shape.h"
 #include "catalog/shard_guard.h"
 #include "server/arguments.h"
+#include "server/catalogs.h"
 #include "server/citus.h"
 #include "server/errors.h"
 #include "server/sql.h"
@@ -184,10 +185,6 @@ begin_quietly(void)
 static const char *
 choose_colocated(Oid relid, Oid type, int32 shard_count)
 {
-	Oid types[] = {OIDOID, OIDOID, INT4OID};
-	Datum values[] = {ObjectIdGetDatum(rights_owner(relid)), ObjectIdGetDatum(type),
-					  Int32GetDatum(shard_count)};
-
 	sql_execute(
 		"SELECT pg_catalog.format('%I.%I', n.nspname, c.relname) FROM"
 		" (SELECT pg_catalog.min(d.logicalrelid::pg_catalog.oid) AS relid, g.colocationid"
@@ -208,7 +205,9 @@ choose_colocated(Oid relid, Oid type, int32 shard_count)
 		" WHERE $3 IS NULL OR $3 OPERATOR(pg_catalog.=) (SELECT pg_catalog.count(*)"
 		" FROM pg_catalog.pg_dist_shard s WHERE s.logicalrelid OPERATOR(pg_catalog.=) c.oid)"
 		" ORDER BY g.colocationid LIMIT 1",
-		lengthof(types), types, values, shard_count == 0 ? "  n" : "   ", false, 0);
+		false, 0,
+		SQL_VALUES(SQL_OID(rights_owner(relid)), SQL_OID(type),
+				   SQL_NULLABLE(INT4OID, Int32GetDatum(shard_count), shard_count == 0)));
 	return SPI_processed == 0 ? "none" : sql_text(SPI_tuptable, 0, 1);
 }
 
@@ -216,9 +215,6 @@ choose_colocated(Oid relid, Oid type, int32 shard_count)
 void
 dyn_warn_owners(Oid relid)
 {
-	Oid type = OIDOID;
-	Datum value = ObjectIdGetDatum(relid);
-
 	SPI_connect();
 	sql_execute(
 		"SELECT pg_catalog.string_agg(DISTINCT pg_catalog.quote_ident(pg_catalog.pg_get_userbyid("
@@ -228,7 +224,7 @@ dyn_warn_owners(Oid relid)
 		" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) d.logicalrelid"
 		" WHERE t.logicalrelid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass"
 		" HAVING pg_catalog.min(c.relowner) OPERATOR(pg_catalog.<>) pg_catalog.max(c.relowner)",
-		1, &type, &value, NULL, false, 1);
+		false, 1, SQL_VALUES(SQL_OID(relid)));
 	if (SPI_processed > 0)
 		ereport(WARNING,
 				(errmsg("tables of several owners are colocated with table \"%s\"",
@@ -246,19 +242,19 @@ static void
 call_distribute(Oid relid, const char *column, bool rows, const char *colocate_with,
 				int32 shard_count)
 {
-	Oid types[] = {REGCLASSOID, TEXTOID, TEXTOID, INT4OID};
-	Datum values[] = {ObjectIdGetDatum(relid), CStringGetTextDatum(column),
-					  CStringGetTextDatum(colocate_with), Int32GetDatum(shard_count)};
 	/* a table that is named has them */
 	bool counted = shard_count != 0 && strcmp(colocate_with, "none") == 0;
 	int nest = begin_quietly();
 
 	sql_execute("SELECT pg_catalog.create_distributed_table($1, $2, colocate_with => $3, "
 				"shard_count => $4)",
-				4, types, values, counted ? "    " : "   n", false, 0);
+				false, 0,
+				SQL_VALUES(SQL_VALUE(REGCLASSOID, ObjectIdGetDatum(relid)), SQL_TEXT(column),
+						   SQL_TEXT(colocate_with),
+						   SQL_NULLABLE(INT4OID, Int32GetDatum(shard_count), !counted)));
 	if (rows)
-		sql_execute("SELECT pg_catalog.truncate_local_data_after_distributing_table($1)", 1, types,
-					values, NULL, false, 0);
+		sql_execute("SELECT pg_catalog.truncate_local_data_after_distributing_table($1)", false, 0,
+					SQL_VALUES(SQL_VALUE(REGCLASSOID, ObjectIdGetDatum(relid))));
 	AtEOXact_GUC(true, nest);
 }
 
@@ -310,8 +306,7 @@ static bool
 return_trigger(Oid relid)
 {
 	Relation rel = relation_open(relid, NoLock);
-	char *qualified = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
-												 RelationGetRelationName(rel));
+	char *qualified = catalogs_qualified(RelationGetRelid(rel));
 	List *arguments =
 		dyn_trigger_find(rel, DYN_TRIGGER_DERIVE) == NULL ? definition_read(rel) : NIL;
 
@@ -445,13 +440,12 @@ call_undistribute(Oid relid)
 {
 	char *name = get_rel_name(relid);
 	Oid namespace = get_rel_namespace(relid);
-	Oid type = REGCLASSOID;
-	Datum value = ObjectIdGetDatum(relid);
 	int nest;
 
 	SPI_connect();
 	nest = begin_quietly();
-	sql_execute("SELECT pg_catalog.undistribute_table($1)", 1, &type, &value, NULL, false, 0);
+	sql_execute("SELECT pg_catalog.undistribute_table($1)", false, 0,
+				SQL_VALUES(SQL_VALUE(REGCLASSOID, ObjectIdGetDatum(relid))));
 	AtEOXact_GUC(true, nest);
 	SPI_finish();
 	return get_relname_relid(name, namespace);
@@ -461,9 +455,6 @@ call_undistribute(Oid relid)
 static void
 refuse_views(Oid relid)
 {
-	Oid type = OIDOID;
-	Datum value = ObjectIdGetDatum(relid);
-
 	sql_execute(
 		"WITH RECURSIVE used(relation) AS (SELECT $1 UNION SELECT r.ev_class FROM used u"
 		" JOIN pg_catalog.pg_depend d ON d.refobjid OPERATOR(pg_catalog.=) u.relation"
@@ -475,7 +466,7 @@ refuse_views(Oid relid)
 		" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
 		" WHERE c.relhastriggers AND c.oid OPERATOR(pg_catalog.<>) $1"
 		" ORDER BY c.relname LIMIT 1",
-		1, &type, &value, NULL, false, 0);
+		false, 0, SQL_VALUES(SQL_OID(relid)));
 	if (SPI_processed > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),

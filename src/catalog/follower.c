@@ -4,23 +4,19 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
-#include "catalog/pg_class.h"
-#include "catalog/pg_depend.h"
 #include "catalog/pg_trigger.h"
 #include "commands/trigger.h"
-#include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 #include "catalog/follower.h"
 #include "item/item.h"
+#include "server/catalogs.h"
 #include "server/errors.h"
 #include "server/extension.h"
 
@@ -68,19 +64,7 @@ dyn_follower_literal(const char *migration)
 HeapTuple
 dyn_follower_trigger(Oid oid)
 {
-	Relation rel = table_open(TriggerRelationId, AccessShareLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple tuple;
-
-	ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(oid));
-	scan = systable_beginscan(rel, TriggerOidIndexId, true, NULL, 1, &key);
-	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-		tuple = heap_copytuple(tuple);
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
-	return tuple;
+	return catalogs_row(TriggerRelationId, TriggerOidIndexId, Anum_pg_trigger_oid, oid);
 }
 
 /* Returns the name of a migration, which a trigger of the follower's has as its only argument. */
@@ -94,16 +78,6 @@ migration_of(HeapTuple tuple)
 
 	table_close(rel, AccessShareLock);
 	return (ItemSpan){VARDATA_ANY(arguments), (uint32) VARSIZE_ANY_EXHDR(arguments) - 1};
-}
-
-static char *
-table_name(Oid relid)
-{
-	char *name = get_rel_name(relid);
-
-	return name == NULL
-			   ? NULL
-			   : quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), name);
 }
 
 /* Returns whether a trigger follows: any role can name one so, but its function must be ours. */
@@ -123,18 +97,14 @@ is_follower(const FormData_pg_trigger *form)
 char *
 dyn_follower_of_partition(Oid relid)
 {
-	Relation rel = table_open(TriggerRelationId, AccessShareLock);
 	char *migration = NULL;
 	bool guarded = false;
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple tuple;
+	ListCell *cell;
 
-	ScanKeyInit(&key, Anum_pg_trigger_tgrelid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(relid));
-	scan = systable_beginscan(rel, TriggerRelidNameIndexId, true, NULL, 1, &key);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	foreach (cell, catalogs_rows(TriggerRelationId, TriggerRelidNameIndexId,
+								 Anum_pg_trigger_tgrelid, relid))
 	{
+		HeapTuple tuple = lfirst(cell);
 		const FormData_pg_trigger *form = (const FormData_pg_trigger *) GETSTRUCT(tuple);
 		ItemSpan name;
 
@@ -144,10 +114,8 @@ dyn_follower_of_partition(Oid relid)
 		if (!OidIsValid(form->tgparentid) || form->tgenabled == TRIGGER_DISABLED)
 			continue;
 		name = migration_of(tuple);
-		migration = pnstrdup(name.data, name.len);
+		migration = span_string(name);
 	}
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
 	return guarded ? NULL : migration;
 }
 
@@ -163,11 +131,11 @@ line_on(Oid oid, Oid relid, char **migration)
 	if (tuple == NULL)
 		return NULL;
 	form = (Form_pg_trigger) GETSTRUCT(tuple);
-	source = form->tgrelid == relid ? NULL : table_name(form->tgrelid);
+	source = form->tgrelid == relid ? NULL : catalogs_qualified(form->tgrelid);
 	if (source == NULL || !is_follower(form))
 		return NULL;
 	name = migration_of(tuple);
-	*migration = pnstrdup(name.data, name.len);
+	*migration = span_string(name);
 	return psprintf("Migration \"%s\" follows table %s.", item_quoted(name), source);
 }
 
@@ -214,32 +182,19 @@ join_lines(List *lines)
 void
 dyn_follower_refuse(Relation rel, const char *done)
 {
-	Relation depend = table_open(DependRelationId, AccessShareLock);
 	Oid relid = RelationGetRelid(rel);
 	char *migration = NULL;
 	List *lines = NIL;
-	ScanKeyData keys[2];
-	SysScanDesc scan;
-	HeapTuple tuple;
+	ListCell *cell;
 
-	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(RelationRelationId));
-	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(relid));
-	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, 2, keys);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	foreach (cell, catalogs_dependents(relid, TriggerRelationId))
 	{
-		Form_pg_depend form = (Form_pg_depend) GETSTRUCT(tuple);
-		char *line = NULL;
+		char *line =
+			list_length(lines) < MOST_LISTED ? line_on(lfirst_oid(cell), relid, &migration) : NULL;
 
-		CHECK_FOR_INTERRUPTS();
-		if (form->classid == TriggerRelationId && list_length(lines) < MOST_LISTED)
-			line = line_on(form->objid, relid, &migration);
 		if (line != NULL)
 			lines = add_line(lines, line);
 	}
-	systable_endscan(scan);
-	table_close(depend, AccessShareLock);
 	if (lines != NIL)
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_RESOURCE_IN_USE),

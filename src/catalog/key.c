@@ -446,6 +446,26 @@ dyn_key_attribute(const DynTable *table, const DynIndex *index, const DynItem *i
 	return checked_attribute(&source, i);
 }
 
+/*
+ * Returns the key of an item's entry in an index, as LastEvaluatedKey has it: the keys of index and
+ * table.  Names that are in both are there once.
+ */
+DynItem *
+dyn_key_item(const DynTable *table, const DynIndex *index, const DynItem *item)
+{
+	ItemBuilder b;
+
+	item_build_init(&b, 256);
+	item_build_begin(&b, ITEM_M);
+	for (int i = 0; i < index->ncolumns; i++)
+	{
+		item_build_name(&b, dyn_index_key(table, index, i)->attribute);
+		item_build_value(&b, dyn_key_attribute(table, index, item, i));
+	}
+	(void) item_build_end(&b);
+	return item_build_finish(&b);
+}
+
 static void
 read_key(const KeySource *source, DynKeyValues *key)
 {

@@ -57,5 +57,6 @@ extern void dyn_key_exact(const DynTable *table, const DynIndex *index, const Dy
 						  DynKeyRole role, DynKeyValues *key);
 extern ItemSpan dyn_key_attribute(const DynTable *table, const DynIndex *index, const DynItem *item,
 								  int i);
+extern DynItem *dyn_key_item(const DynTable *table, const DynIndex *index, const DynItem *item);
 
 #endif

@@ -30,6 +30,7 @@
 #include "catalog/rights.h"
 #include "catalog/table.h"
 #include "server/attempt.h"
+#include "server/catalogs.h"
 #include "server/citus.h"
 #include "server/errors.h"
 
@@ -56,26 +57,6 @@ is_function(Oid oid, const char *name)
 					  name) == 0;
 	ReleaseSysCache(tuple);
 	return same;
-}
-
-/*
- * Returns false if the table has been dropped since its trigger was read, or is a temporary table
- * of another session.
- */
-static bool
-is_within_reach(Oid relid)
-{
-	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	Form_pg_class form;
-	bool within;
-
-	if (!HeapTupleIsValid(tuple))
-		return false;
-	form = (Form_pg_class) GETSTRUCT(tuple);
-	within =
-		form->relpersistence != RELPERSISTENCE_TEMP || !isOtherTempNamespace(form->relnamespace);
-	ReleaseSysCache(tuple);
-	return within;
 }
 
 /* No table's declarations ever take as much; others than its owner hold them in memory. */
@@ -113,7 +94,7 @@ add_trigger(Listing *listing, Relation rel, HeapTuple tuple)
 
 	if (toast_raw_datum_size(arguments) <= MAX_ARGUMENTS &&
 		is_function(form->tgfoid, dyn_triggers[DYN_TRIGGER_DERIVE].symbol) &&
-		is_within_reach(form->tgrelid))
+		catalogs_within_reach(form->tgrelid))
 		add_listed(listing, form->tgrelid, asked ? DatumGetByteaPCopy(arguments) : NULL);
 }
 
@@ -484,8 +465,7 @@ dyn_list(FunctionCallInfo fcinfo, List *relids, PutListed put, void *arg)
 char *
 dyn_listed_name(const DynListed *listed)
 {
-	char *name = get_rel_name(listed->relid);
-	char *schema = name == NULL ? NULL : get_namespace_name(get_rel_namespace(listed->relid));
+	char *name = catalogs_qualified(listed->relid);
 
-	return schema == NULL ? pstrdup("?") : quote_qualified_identifier(schema, name);
+	return name == NULL ? pstrdup("?") : name;
 }

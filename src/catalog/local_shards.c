@@ -17,7 +17,6 @@
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -52,8 +51,6 @@ list_shards(void *arg)
 {
 	ShardList *list = arg;
 	MemoryContext context = CurrentMemoryContext;
-	Oid types[] = {OIDARRAYOID};
-	Datum values[] = {sql_oids(list->tables)};
 
 	SPI_connect();
 	sql_execute(
@@ -68,7 +65,7 @@ list_shards(void *arg)
 		" AND p.shardid OPERATOR(pg_catalog.=) s.shardid"
 		" AND p.groupid OPERATOR(pg_catalog.=) g.groupid"
 		" ORDER BY 1, 2",
-		lengthof(types), types, values, NULL, false, 0);
+		false, 0, SQL_VALUES(SQL_VALUE(OIDARRAYOID, sql_oids(list->tables))));
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);

@@ -61,7 +61,7 @@ hashed_identifier(ItemSpan name)
 char *
 dyn_identifier(ItemSpan name)
 {
-	char *identifier = pnstrdup(name.data, name.len);
+	char *identifier = span_string(name);
 
 	return strlen(identifier) == name.len && name.len < NAMEDATALEN ? identifier
 																	: hashed_identifier(name);
@@ -104,7 +104,7 @@ dyn_name_of_relation(const char *relation, const DynSettings *settings)
 	if (settings != NULL && settings->name.len > 0 &&
 		strcmp(dyn_identifier(settings->name), relation) == 0)
 		return settings->name;
-	return (ItemSpan){relation, (uint32) strlen(relation)};
+	return item_span(relation);
 }
 
 /*
@@ -233,7 +233,7 @@ fail_missing(text *name, ItemSpan span)
 	ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
 					errmsg("table \"%s\" does not exist", text_to_cstring(name)),
 					other == NULL ? 0 : errhint("There is a table \"%s\".", other),
-					err_generic_string(PG_DIAG_TABLE_NAME, pnstrdup(span.data, span.len)),
+					err_generic_string(PG_DIAG_TABLE_NAME, span_string(span)),
 					errwords(DYN_NOT_FOUND_WORDS)));
 }
 

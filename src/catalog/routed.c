@@ -42,8 +42,6 @@ extension_owner(void)
 void
 dyn_distribute_routed(const char *qualified, Oid type)
 {
-	Oid types[] = {TEXTOID, OIDOID};
-	Datum values[] = {CStringGetTextDatum(qualified), ObjectIdGetDatum(type)};
 	RightsBefore before;
 
 	rights_take(extension_owner(), 0, &before);
@@ -58,6 +56,6 @@ dyn_distribute_routed(const char *qualified, Oid type)
 		" WHERE d.colocationid = o.colocationid)"
 		" AND EXISTS (SELECT FROM pg_catalog.pg_dist_partition d WHERE d.logicalrelid"
 		" = $1::pg_catalog.regclass AND d.partmethod = 'h' AND d.repmodel = 's') OFFSET 0) f",
-		lengthof(types), types, values, NULL, false, 0);
+		false, 0, SQL_VALUES(SQL_TEXT(qualified), SQL_OID(type)));
 	rights_give_back(&before);
 }

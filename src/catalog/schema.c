@@ -245,8 +245,7 @@ read_table_keys(Relation rel, DynTable *table, List *arguments)
 	{
 		char *argument = list_nth(arguments, i);
 
-		set_key(rel, &table->keys[i], (ItemSpan){argument, (uint32) strlen(argument)},
-				index->rd_index->indkey.values[i]);
+		set_key(rel, &table->keys[i], item_span(argument), index->rd_index->indkey.values[i]);
 	}
 	relation_close(index, AccessShareLock);
 	table->ncolumns = table->nkeys;

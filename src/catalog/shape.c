@@ -34,7 +34,7 @@ dyn_shape_read(List *arguments, int nkeys)
 		char *argument = list_nth(arguments, i);
 
 		if (i < nkeys)
-			shape->keys[i] = (ItemSpan){argument, (uint32) strlen(argument)};
+			shape->keys[i] = item_span(argument);
 		else if (dyn_settings_is_argument(argument))
 			dyn_settings_parse(argument, &shape->settings);
 		else
@@ -170,7 +170,7 @@ dyn_carried_column(ItemSpan index)
 {
 	char *name = psprintf("~%.*s_item", (int) index.len, index.data);
 
-	return dyn_identifier((ItemSpan){name, (uint32) strlen(name)});
+	return dyn_identifier(item_span(name));
 }
 
 static List *
@@ -200,8 +200,8 @@ dyn_shape_columns(const DynShape *shape)
 		if (!index->covering)
 			continue;
 		spec = carried_spec(shape, index);
-		columns = add_shape_column(columns, (ItemSpan){spec, (uint32) strlen(spec)}, ITEM_M,
-								   dyn_carried_column(index->name));
+		columns =
+			add_shape_column(columns, item_span(spec), ITEM_M, dyn_carried_column(index->name));
 	}
 	return columns;
 }
@@ -323,7 +323,7 @@ derive_arguments(const DynShape *shape)
 	ListCell *cell;
 
 	for (int i = 0; i < shape->nkeys; i++)
-		arguments = lappend(arguments, pnstrdup(shape->keys[i].data, shape->keys[i].len));
+		arguments = lappend(arguments, span_string(shape->keys[i]));
 	foreach (cell, shape->indexes)
 		arguments = lappend(arguments, dyn_index_spec_print(lfirst(cell)));
 	return settings == NULL ? arguments : lappend(arguments, settings);
@@ -460,7 +460,7 @@ dyn_index_relation_name(Oid namespace, const char *table, ItemSpan index)
 
 	for (int i = 1;; i++)
 	{
-		char *name = dyn_identifier((ItemSpan){wanted, (uint32) strlen(wanted)});
+		char *name = dyn_identifier(item_span(wanted));
 
 		if (!OidIsValid(get_relname_relid(name, namespace)))
 			return name;
@@ -548,6 +548,19 @@ dyn_shape_check(const DynShape *shape)
 						   NULL);
 		}
 	}
+}
+
+/*
+ * Returns the call that does the rest of what was begun with an index, or, without a name, with time
+ * to live.  table is an SQL expression.
+ */
+char *
+dyn_resume_call(const char *table, ItemSpan index)
+{
+	if (index.len == 0)
+		return psprintf("CALL " DYN_INTERNAL ".resume_ttl(%s)", table);
+	return psprintf("CALL " DYN_INTERNAL ".resume_index(%s, %s)", table,
+					quote_literal_cstr(span_string(index)));
 }
 
 /*

@@ -53,8 +53,7 @@ extern char *dyn_shape_constraint_sql(const DynShape *shape); /* CONSTRAINT … 
 extern void dyn_shape_write_trigger(const DynShape *shape);
 extern void dyn_triggers_enable(Oid relid, const char *qualified);
 extern void dyn_execute(const char *sql);
-/* call_again.c: CALL dyn_create_index(…) and the like */
-extern char *dyn_shape_call_again(Relation rel, const DynShape *shape, const DynIndexSpec *spec);
+extern char *dyn_resume_call(const char *table, ItemSpan index);
 /* Returns CREATE INDEX [CONCURRENTLY] name ON …, or NULL if the primary key is the index. */
 extern char *dyn_shape_index_sql(const DynShape *shape, const DynIndexSpec *spec,
 								 const char *relation, bool concurrently);

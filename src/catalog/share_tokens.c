@@ -27,6 +27,6 @@ dyn_share_tokens(void)
 	(void) owned_execute(TOKEN_TABLE,
 						 "SELECT pg_catalog.create_distributed_table('" DYN_INTERNAL "." TOKEN_TABLE
 						 "', 'bucket', colocate_with => 'none')",
-						 0, NULL, NULL, NULL);
+						 0, NULL);
 	SPI_finish();
 }

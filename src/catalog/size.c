@@ -278,12 +278,12 @@ add_answer(uint64 row, int n, DynSize *sizes)
 static void
 distributed_sizes(const DynTable *table, DynSize *sizes)
 {
-	Oid types[] = {REGCLASSOID, INT4OID};
-	Datum values[] = {ObjectIdGetDatum(table->relid), Int32GetDatum(count_sizes(table))};
 	MemoryContext context = CurrentMemoryContext;
 
 	SPI_connect();
-	sql_execute(ASK_NODES, lengthof(types), types, values, NULL, false, 0);
+	sql_execute(ASK_NODES, false, 0,
+				SQL_VALUES(SQL_VALUE(REGCLASSOID, ObjectIdGetDatum(table->relid)),
+						   SQL_INT4(count_sizes(table))));
 	for (uint64 i = 0; i < SPI_processed; i++)
 		add_answer(i, count_sizes(table), sizes);
 	SPI_finish();

@@ -28,7 +28,6 @@
  *		covering.c		making covering indexes
  *		unchanged.c		rows that a write would leave as they are
  *		expiry.c		when items expire, and which of them a table hides
- *		call_again.c	the call that does the rest of what was begun with an index
  *		shape.c			the DDL of a table: columns, constraint, trigger, indexes
  *		create.c		dyn_create_table() and dyn_drop_table()
  *		dependents.c	what keeps a table, or columns of it, from being dropped

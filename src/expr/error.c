@@ -37,7 +37,10 @@ fail_at(const ExprCompiled *compiled, int location, WordsKind kind, const char *
 	pg_unreachable();
 }
 
-/* Raises an error as expr_fail() does, with a hint. */
+/*
+ * Raise ERRCODE_DYN_VALIDATION, with DynamoDB's words and a message of our own.  A location below
+ * zero: the error is not at any one place.  The hint may be NULL.
+ */
 void
 expr_fail_hint(const ExprCompiled *compiled, int location, const char *words, const char *hint,
 			   const char *message)
@@ -47,36 +50,11 @@ expr_fail_hint(const ExprCompiled *compiled, int location, const char *words, co
 	fail_at(compiled, location, kind_of(compiled), words, message, hint);
 }
 
-/*
- * Raise ERRCODE_DYN_VALIDATION, with DynamoDB's words and a message of our own.  A location below
- * zero: the error is not at any one place.
- */
-void
-expr_fail(const ExprCompiled *compiled, int location, const char *words, const char *format, ...)
-{
-	va_list args;
-	char *message;
-
-	if (compiled->parsing)
-		expr_check_syntax(compiled);
-	/* of any length: a path may be long, and cutting it could cut a character */
-	va_start(args, format);
-	message = words_format(format, args);
-	va_end(args);
-	fail_at(compiled, location, kind_of(compiled), words, message, NULL);
-}
-
 /* Raises an error of an update that is under way, where it is the item that does not fit. */
 void
-expr_fail_item(const ExprCompiled *compiled, int location, const char *words, const char *hint,
-			   const char *format, ...)
+expr_raise_item(const ExprCompiled *compiled, int location, const char *words, const char *hint,
+				const char *message)
 {
-	va_list args;
-	char *message;
-
-	va_start(args, format);
-	message = words_format(format, args);
-	va_end(args);
 	fail_at(compiled, location, WORDS_OTHER, words, message, hint);
 }
 

@@ -225,11 +225,13 @@ extern bool expr_is_reserved(ItemSpan word);
 /* error.c */
 pg_noreturn extern void expr_fail_hint(const ExprCompiled *compiled, int location,
 									   const char *words, const char *hint, const char *message);
-pg_noreturn extern void expr_fail(const ExprCompiled *compiled, int location, const char *words,
-								  const char *format, ...) pg_attribute_printf(4, 5);
-pg_noreturn extern void expr_fail_item(const ExprCompiled *compiled, int location,
-									   const char *words, const char *hint, const char *format, ...)
-	pg_attribute_printf(5, 6);
+pg_noreturn extern void expr_raise_item(const ExprCompiled *compiled, int location,
+										const char *words, const char *hint, const char *message);
+/* a message may be long, as a path may be, and cutting it could cut a character */
+#define expr_fail(compiled, location, words, ...) \
+	expr_fail_hint(compiled, location, words, NULL, psprintf(__VA_ARGS__))
+#define expr_fail_item(compiled, location, words, hint, ...) \
+	expr_raise_item(compiled, location, words, hint, psprintf(__VA_ARGS__))
 pg_noreturn extern void expr_fail_reserved(const ExprCompiled *compiled, int location,
 										   ItemSpan name);
 pg_noreturn extern void expr_fail_syntax(const ExprParse *parse, const char *message);

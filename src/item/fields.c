@@ -151,7 +151,7 @@ field_store(const FieldReader *reader, const Field *field, void *target, ItemSpa
 		case FIELD_TEXT:
 			value = item_payload(value);
 			item_forbid_nul(value);
-			*FIELD_POINTER(field, const char *, target) = pnstrdup(value.data, value.len);
+			*FIELD_POINTER(field, const char *, target) = span_string(value);
 			break;
 		case FIELD_BOOL:
 		case FIELD_NOT:
@@ -177,7 +177,7 @@ read_field(const FieldReader *reader, const Field *field, void *target, const It
 {
 	ItemSpan value;
 
-	if (!item_find(members, (ItemSpan){field->name, (uint32) strlen(field->name)}, &value) ||
+	if (!item_find(members, item_span(field->name), &value) ||
 		(reader->null_is_missing && item_type(value) == ITEM_NULL))
 	{
 		if (field->required)

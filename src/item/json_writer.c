@@ -126,7 +126,7 @@ void
 json_write_string(JsonWriter *json, const char *name, const char *value)
 {
 	if (value != NULL)
-		json_write_span(json, name, (ItemSpan){value, (uint32) strlen(value)});
+		json_write_span(json, name, item_span(value));
 }
 
 /* Writes a string that may contain U+0000. */

@@ -141,6 +141,13 @@ argument_flag(FunctionCallInfo fcinfo, int i, bool missing)
 	return PG_ARGISNULL(i) ? missing : PG_GETARG_BOOL(i);
 }
 
+/* Returns bytes as a text, which they have to be. */
+text *
+span_text(ItemSpan span)
+{
+	return cstring_to_text_with_len(span.data, (int) span.len);
+}
+
 /* Returns texts, each a row, from a function that returns SETOF text. */
 void
 return_texts(FunctionCallInfo fcinfo, const List *texts)

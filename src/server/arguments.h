@@ -26,6 +26,7 @@ extern int argument_between(FunctionCallInfo fcinfo, int i, const char *name, in
 extern int argument_choice(FunctionCallInfo fcinfo, int i, const char *name, int missing,
 						   const char *const *choices);
 extern bool argument_flag(FunctionCallInfo fcinfo, int i, bool missing);
+extern text *span_text(ItemSpan span);
 extern void return_texts(FunctionCallInfo fcinfo, const List *texts);
 
 #endif

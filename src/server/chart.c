@@ -130,51 +130,39 @@ chart_words(const Chart *chart, ItemSpan text, int max_width)
 	return psprintf("%.*s...", fitting_length(words, max_width - 3), words);
 }
 
+/* Returns a text whole; NULL is an empty one. */
+char *
+chart_text(const Chart *chart, const char *text)
+{
+	return chart_words(chart, item_span(text != NULL ? text : ""), INT_MAX);
+}
+
 /* Returns a template, in Markdown as code: there "|" alone is escaped and no backtick can be. */
 char *
-chart_code(const Chart *chart, ItemSpan text)
+chart_code(const Chart *chart, const char *text)
 {
-	if (!chart->markdown || memchr(text.data, '`', text.len) != NULL)
-		return chart_words(chart, text, INT_MAX);
-	return psprintf("`%s`", escape(text, "|"));
+	if (!chart->markdown || strchr(text, '`') != NULL)
+		return chart_text(chart, text);
+	return psprintf("`%s`", escape(item_span(text), "|"));
 }
 
 /*
  * Printing
  */
 
-static List *
-print_markdown(const Chart *chart, char **cells, List *lines)
-{
-	StringInfoData line;
-
-	CHECK_FOR_INTERRUPTS();
-	initStringInfo(&line);
-	for (int i = 0; i < chart->ncolumns; i++)
-		appendStringInfo(&line, "| %s ", cells[i]);
-	appendStringInfoChar(&line, '|');
-	return lappend(lines, line.data);
-}
-
-static List *
-print_markdown_rule(const Chart *chart, List *lines)
-{
-	StringInfoData line;
-
-	initStringInfo(&line);
-	for (int i = 0; i < chart->ncolumns; i++)
-		appendStringInfoString(&line, "|---");
-	appendStringInfoChar(&line, '|');
-	return lappend(lines, line.data);
-}
-
-/* Gives each column the width its cells need, and the widest ones less if that is too much. */
+/*
+ * Gives each column the width its cells need, and the widest ones less if that is too much.  In
+ * Markdown, where a row is one line, columns have no width.
+ */
 static int *
 choose_widths(const Chart *chart)
 {
 	int *widths = palloc0(chart->ncolumns * sizeof(int));
 	int excess = 3 * (chart->ncolumns - 1) - chart->width;
 	ListCell *cell;
+
+	if (chart->markdown)
+		return widths;
 
 	for (int i = 0; i < chart->ncolumns; i++)
 	{
@@ -200,11 +188,14 @@ choose_widths(const Chart *chart)
 	return widths;
 }
 
-/* Takes the next line from a cell: it ends at the last blank that fits, or else in a word. */
+/*
+ * Takes the next line from a cell: it ends at the last blank that fits, or else in a word.  Without a
+ * width it is the whole cell.
+ */
 static char *
 take_line(char **rest, int width)
 {
-	int len = fitting_length(*rest, width);
+	int len = width == 0 ? (int) strlen(*rest) : fitting_length(*rest, width);
 	int blank = len;
 	char *line;
 
@@ -218,8 +209,9 @@ take_line(char **rest, int width)
 
 /* The lines of a row are as many as its longest cell needs, and have no blanks at their ends. */
 static List *
-print_text(const Chart *chart, const int *widths, char **cells, const char *between, List *lines)
+print_row(const Chart *chart, const int *widths, char **cells, const char *between, List *lines)
 {
+	const char *edge = chart->markdown ? between + strspn(between, " ") : "";
 	bool more = true;
 
 	while (more)
@@ -233,10 +225,11 @@ print_text(const Chart *chart, const int *widths, char **cells, const char *betw
 		{
 			char *text = take_line(&cells[i], widths[i]);
 
-			appendStringInfo(&line, "%s%s", i > 0 ? between : "", text);
+			appendStringInfo(&line, "%s%s", i > 0 ? between : edge, text);
 			appendStringInfoSpaces(&line, widths[i] - text_width(text, (int) strlen(text)));
 			more |= *cells[i] != '\0';
 		}
+		appendStringInfoString(&line, chart->markdown ? between : "");
 		while (line.len > 0 && line.data[line.len - 1] == ' ')
 			line.data[--line.len] = '\0';
 		lines = lappend(lines, line.data);
@@ -244,37 +237,25 @@ print_text(const Chart *chart, const int *widths, char **cells, const char *betw
 	return lines;
 }
 
-static List *
-print_text_rule(const Chart *chart, const int *widths, List *lines)
-{
-	char **dashes = palloc(chart->ncolumns * sizeof(char *));
-
-	for (int i = 0; i < chart->ncolumns; i++)
-		dashes[i] = memset(palloc0(widths[i] + 1), '-', widths[i]);
-	return print_text(chart, widths, dashes, "-+-", lines);
-}
-
 /* Appends the lines of a chart to others.  Its cells are used up. */
 List *
 chart_lines(const Chart *chart, List *lines)
 {
-	int *widths = chart->markdown ? NULL : choose_widths(chart);
+	const int *widths = choose_widths(chart);
+	char **dashes = palloc(chart->ncolumns * sizeof(char *));
 	ListCell *cell;
 
+	for (int i = 0; i < chart->ncolumns; i++)
+	{
+		int len = chart->markdown ? 3 : widths[i];
+
+		dashes[i] = memset(palloc0(len + 1), '-', len);
+	}
 	foreach (cell, chart->rows)
 	{
-		bool header = cell == list_head(chart->rows);
-
-		if (chart->markdown)
-		{
-			lines = print_markdown(chart, lfirst(cell), lines);
-			lines = header ? print_markdown_rule(chart, lines) : lines;
-		}
-		else
-		{
-			lines = print_text(chart, widths, lfirst(cell), " | ", lines);
-			lines = header ? print_text_rule(chart, widths, lines) : lines;
-		}
+		lines = print_row(chart, widths, lfirst(cell), " | ", lines);
+		if (cell == list_head(chart->rows))
+			lines = print_row(chart, widths, dashes, chart->markdown ? "|" : "-+-", lines);
 	}
 	return lines;
 }

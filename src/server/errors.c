@@ -21,41 +21,16 @@ typedef struct ErrorName
 #define DYN_ERROR_ROW(symbol, a, b, c, name) {(const char[]){'Y', 'D', a, b, c, '\0'}, name},
 static const ErrorName error_names[] = {DYN_ERROR_LIST(DYN_ERROR_ROW)};
 
-pg_noreturn static void
-raise_words(int sqlstate, WordsKind kind, const char *words)
-{
-	ereport(ERROR, (errcode(sqlstate), errmsg_internal("%s", words), errwords("%s", words),
-					errwords_kind(kind)));
-	pg_unreachable();
-}
-
 /*
  * Raises an error in DynamoDB's own words, which clients may compare, so the message is not
  * translated.  sqlstate is one of ERRCODE_DYN_*.
  */
 void
-dyn_error(int sqlstate, const char *format, ...)
+dyn_raise(int sqlstate, WordsKind kind, const char *words)
 {
-	va_list args;
-	char *words;
-
-	va_start(args, format);
-	words = words_format(format, args);
-	va_end(args);
-	raise_words(sqlstate, WORDS_OTHER, words);
-}
-
-/* Does the same for a request that is not valid, in words of that kind. */
-void
-dyn_error_kind(WordsKind kind, const char *format, ...)
-{
-	va_list args;
-	char *words;
-
-	va_start(args, format);
-	words = words_format(format, args);
-	va_end(args);
-	raise_words(ERRCODE_DYN_VALIDATION, kind, words);
+	ereport(ERROR, (errcode(sqlstate), errmsg_internal("%s", words), errwords("%s", words),
+					errwords_kind(kind)));
+	pg_unreachable();
 }
 
 PG_FUNCTION_INFO_V1(dyn_error_name);

@@ -47,11 +47,11 @@ enum DynErrorCode
 #define DYN_ANSWER_DOMAIN "dynamo_table answer"
 #define ereport_answer(...) ereport_domain(ERROR, DYN_ANSWER_DOMAIN, __VA_ARGS__)
 
-/* Raises an error with exactly DynamoDB's message, which programs may compare. */
 extern const char *message_shortened(const char *text);
 
-pg_noreturn extern void dyn_error(int sqlstate, const char *format, ...) pg_attribute_printf(2, 3);
-pg_noreturn extern void dyn_error_kind(WordsKind kind, const char *format, ...)
-	pg_attribute_printf(2, 3);
+/* Raises an error with exactly DynamoDB's message, which programs may compare. */
+pg_noreturn extern void dyn_raise(int sqlstate, WordsKind kind, const char *words);
+#define dyn_error(sqlstate, ...) dyn_raise(sqlstate, WORDS_OTHER, psprintf(__VA_ARGS__))
+#define dyn_error_kind(kind, ...) dyn_raise(ERRCODE_DYN_VALIDATION, kind, psprintf(__VA_ARGS__))
 
 #endif

@@ -18,6 +18,7 @@
  *		object_access.c		accesses to objects of the catalogs: one hook for all who are told
  *		kept.c				what a backend keeps of relations, made anew after they have changed
  *		call_site.h			whether a function may keep something from one call to the next
+ *		catalogs.c			rows of the catalogs that have an OID, and names of relations for SQL
  *		sql.c				statements of the extension's own: what they may name, and the values that they find
  *		extension.c			the schema that the extension is in, and its version
  *		library.c			whether the library fits that version

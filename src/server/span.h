@@ -48,6 +48,13 @@ item_span(const char *text)
 	return (ItemSpan){text, (uint32) strlen(text)};
 }
 
+/* Returns a copy that ends with a zero byte. */
+static inline char *
+span_string(ItemSpan span)
+{
+	return pnstrdup(span.data, span.len);
+}
+
 static inline bool
 item_span_is(ItemSpan span, const char *text)
 {

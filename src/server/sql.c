@@ -8,18 +8,26 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
+#include "funcapi.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/analyze.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 
+#include "server/arguments.h"
 #include "server/compat.h"
 #include "server/extension.h"
 #include "server/sql.h"
+
+/* A cursor fetches so many rows at once. */
+#define ROWS_AT_ONCE 200
 
 /*
  * What a statement may name
@@ -137,14 +145,121 @@ sql_init(void)
  * Returns the number of rows.  What SPI refuses is a fault of the statement, and so of ours.
  */
 uint64
-sql_execute(const char *sql, int nargs, Oid *types, Datum *values, const char *nulls,
-			bool read_only, long limit)
+sql_execute(const char *sql, bool read_only, long limit, int nargs, const SqlValue *arguments)
 {
-	int result = SPI_execute_with_args(sql, nargs, types, values, nulls, read_only, limit);
+	Oid *types = palloc((nargs + 1) * sizeof(Oid));
+	Datum *values = palloc((nargs + 1) * sizeof(Datum));
+	char *nulls = palloc(nargs + 1);
+	int result;
 
+	for (int i = 0; i < nargs; i++)
+	{
+		types[i] = arguments[i].type;
+		values[i] = arguments[i].value;
+		nulls[i] = arguments[i].isnull ? 'n' : ' ';
+	}
+	result = SPI_execute_with_args(sql, nargs, types, values, nulls, read_only, limit);
 	if (result < 0)
 		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
 	return SPI_processed;
+}
+
+/* Returns a text. */
+SqlValue
+sql_string(const char *string)
+{
+	return sql_span((ItemSpan){string, string == NULL ? 0 : (uint32) strlen(string)});
+}
+
+/* Does the same for bytes of something else. */
+SqlValue
+sql_span(ItemSpan span)
+{
+	return SQL_NULLABLE(TEXTOID, span.data == NULL ? (Datum) 0 : PointerGetDatum(span_text(span)),
+						span.data == NULL);
+}
+
+/* A row of a function's result has at most so many columns. */
+#define MAX_COLUMNS 16
+
+static void
+split_values(int n, const SqlValue *values, Datum *columns, bool *nulls)
+{
+	Assert(n <= MAX_COLUMNS);
+	for (int i = 0; i < n; i++)
+	{
+		columns[i] = values[i].value;
+		nulls[i] = values[i].isnull;
+	}
+}
+
+/* Adds a row to the result of a function that returns a set. */
+void
+sql_put(ReturnSetInfo *result, int n, const SqlValue *values)
+{
+	Datum columns[MAX_COLUMNS];
+	bool nulls[MAX_COLUMNS];
+
+	split_values(n, values, columns, nulls);
+	tuplestore_putvalues(result->setResult, result->setDesc, columns, nulls);
+}
+
+/* Returns a row as a value. */
+Datum
+sql_row_of(TupleDesc desc, int n, const SqlValue *values)
+{
+	Datum columns[MAX_COLUMNS];
+	bool nulls[MAX_COLUMNS];
+
+	Assert(n == desc->natts);
+	split_values(n, values, columns, nulls);
+	return HeapTupleGetDatum(heap_form_tuple(desc, columns, nulls));
+}
+
+/* Returns a row as the result of a function. */
+Datum
+sql_row(FunctionCallInfo fcinfo, int n, const SqlValue *values)
+{
+	TupleDesc desc;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	return sql_row_of(BlessTupleDesc(desc), n, values);
+}
+
+/*
+ * Calls a function for each row of a query, which a cursor reads by and by, in a memory context that
+ * is reset after it.
+ */
+void
+sql_scan(const char *sql, SqlRow row, void *arg)
+{
+	MemoryContext old = CurrentMemoryContext;
+	MemoryContext context = AllocSetContextCreate(old, "dynamo_table row", ALLOCSET_DEFAULT_SIZES);
+	Portal portal =
+		SPI_cursor_open_with_args(NULL, sql, 0, NULL, NULL, NULL, true, CURSOR_OPT_NO_SCROLL);
+	bool more = true;
+
+	while (more)
+	{
+		SPITupleTable *rows;
+
+		SPI_cursor_fetch(portal, true, ROWS_AT_ONCE);
+		rows = SPI_tuptable;
+		MemoryContextSwitchTo(context);
+		more = rows->numvals > 0;
+		for (uint64 i = 0; i < rows->numvals && more; i++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			more = row(arg, rows, i);
+			MemoryContextReset(context);
+		}
+		MemoryContextSwitchTo(old);
+		SPI_freetuptable(rows);
+	}
+	SPI_cursor_close(portal);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
 }
 
 /* Returns a list of OIDs as an argument of type oid[]. */

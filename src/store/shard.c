@@ -64,9 +64,6 @@ static struct StoreShards *
 read_shards(DynTable *table)
 {
 	struct StoreShards *shards;
-	Oid types[] = {OIDOID, OIDOID};
-	Datum values[] = {ObjectIdGetDatum(table->relid),
-					  ObjectIdGetDatum(dyn_key_column_type(table->keys[0].type))};
 
 	store_connect();
 	PushActiveSnapshot(GetLatestSnapshot());
@@ -89,7 +86,8 @@ read_shards(DynTable *table)
 		" AND d.partmethod OPERATOR(pg_catalog.=) 'h'::pg_catalog.\"char\""
 		" AND d.repmodel OPERATOR(pg_catalog.=) 's'::pg_catalog.\"char\""
 		" AND d.colocationid OPERATOR(pg_catalog.>) 0 ORDER BY 1",
-		2, types, values, NULL, true, 0);
+		true, 0,
+		SQL_VALUES(SQL_OID(table->relid), SQL_OID(dyn_key_column_type(table->keys[0].type))));
 	shards = MemoryContextAlloc(table->context, offsetof(struct StoreShards, shards) +
 													SPI_processed * sizeof(Shard));
 	shards->n = (int) SPI_processed;
@@ -277,8 +275,6 @@ const char *
 store_shards_words(DynTable *table, const Datum *partition)
 {
 	const Shard *shard = partition != NULL ? find_shard(table, *partition) : NULL;
-	Oid types[] = {OIDOID, INT8OID};
-	Datum values[] = {ObjectIdGetDatum(table->relid), Int64GetDatum(shard == NULL ? 0 : shard->id)};
 	MemoryContext context = CurrentMemoryContext;
 	const char *words = "it is distributed";
 	const char *node;
@@ -290,7 +286,10 @@ store_shards_words(DynTable *table, const Datum *partition)
 				" pg_catalog.min(pg_catalog.format('%s:%s', n.nodename, n.nodeport))"
 				" FROM " CITUS_SHARDS_ON_NODES " WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1"
 				" AND ($2 IS NULL OR s.shardid OPERATOR(pg_catalog.=) $2)",
-				lengthof(types), types, values, shard == NULL ? " n" : NULL, true, 0);
+				true, 0,
+				SQL_VALUES(SQL_OID(table->relid),
+						   SQL_NULLABLE(INT8OID, Int64GetDatum(shard == NULL ? 0 : shard->id),
+										shard == NULL)));
 	MemoryContextSwitchTo(context);
 	node = sql_text_or_null(SPI_tuptable, 0, 3);
 	if (partition == NULL)

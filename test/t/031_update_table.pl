@@ -66,7 +66,7 @@ $node->safe_psql('postgres', q{CALL dyn_create_index('app', 'slow', 'pad S')});
 # A prepared transaction starts no worker.
 my ($rc, $out, $err) = $node->psql('postgres', "BEGIN; SELECT dyn_request('UpdateTable', " . delete_request('slow') . "); PREPARE TRANSACTION 'p'");
 like($err, qr/a prepared transaction starts no background worker/, 'a warning');
-like($err, qr/CALL public\.dyn_drop_index\('app', 'slow'\)\./, 'with the statement that does it');
+like($err, qr/CALL dynamo_internal\.resume_index\('"odd\.schema"\.app', 'slow'\)\./, 'with the statement that does it');
 $node->safe_psql('postgres', "COMMIT PREPARED 'p'");
 is($node->safe_psql('postgres', status('slow')), 'DELETING', 'it is declared');
 ($rc, $out, $err) = $node->psql('postgres', "SELECT dyn_request('UpdateTable', " . create_request('other', 'sk') . ")");
@@ -74,7 +74,7 @@ like($err, qr/Only 1 online index can be created or deleted simultaneously/, 'no
 $node->safe_psql('postgres', q{CALL public.dyn_drop_index('app', 'slow')});
 is($node->safe_psql('postgres', status('slow')), 'gone', 'the statement finishes it');
 
-# The statement of the warning is the call that makes the index, whatever that is, and another definition is refused.
+# The statement of the warning makes the index, whatever that is, and another definition is refused.
 my %definitions = (
 	keys => q{"KeySchema": [{"AttributeName": "city", "KeyType": "HASH"}, {"AttributeName": "it's", "KeyType": "RANGE"}],
 		"Projection": {"ProjectionType": "KEYS_ONLY"}},
@@ -102,7 +102,7 @@ $node->append_conf('postgresql.conf', 'max_worker_processes = 0');
 $node->restart;
 ($rc, $out, $err) = $node->psql('postgres', "SELECT dyn_request('UpdateTable', " . create_request('again', 'city') . ") IS NULL");
 is($rc, 0, 'without a free worker the request succeeds');
-like($err, qr/WARNING:  no background worker is free to go on with the index of table "app".*CALL public\.dyn_create_index\('app', 'again', 'city S'/s,
+like($err, qr/WARNING:  no background worker is free to go on with the index of table "app".*CALL dynamo_internal\.resume_index\('"odd\.schema"\.app', 'again'\)/s,
 	'and warns');
 is($node->safe_psql('postgres', status('again')), 'CREATING', 'the index is declared');
 $node->safe_psql('postgres', q{SELECT dyn_put('app', '{"pk":{"S":"new"},"sk":{"S":"new"},"city":{"S":"c1"}}')});

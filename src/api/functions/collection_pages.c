@@ -84,7 +84,7 @@ write_query(Relation rel, const DynTable *table)
 		"(pg_catalog.array_agg(%s OPERATOR(%s.->) %s::pg_catalog.text))[1] AS partition_key, "
 		"pg_catalog.sum(",
 		key, table->qualified, block, quote_identifier(DYN_ITEM_COLUMN), table->extension,
-		quote_literal_cstr(pnstrdup(table->keys[0].attribute.data, table->keys[0].attribute.len)));
+		quote_literal_cstr(span_string(table->keys[0].attribute)));
 	append_row_size(&sql, rel);
 	appendStringInfo(
 		&sql, ")::pg_catalog.float8 AS bytes FROM %s WHERE %s OPERATOR(pg_catalog.=) k.key) c",
@@ -98,8 +98,8 @@ dyn_collection_pages(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	int64 samples = argument_positive(fcinfo, 1, "samples");
-	Oid types[] = {FLOAT4OID, INT8OID, FLOAT8OID};
-	Datum values[lengthof(types)];
+	float4 per_cent;
+	float8 room;
 	DynTable *table;
 	RightsBefore before;
 	Relation rel;
@@ -116,15 +116,16 @@ dyn_collection_pages(PG_FUNCTION_ARGS)
 			 errdetail(
 				 "Its pages are those of shards on other nodes, and Citus has no plan for a sample "
 				 "of collections with their pages.")));
-	values[0] = Float4GetDatum(
-		Min(100.0f, 100.0f * PAGES_PER_COLLECTION * samples / Max(count_blocks(table->relid), 1)));
-	values[1] = Int64GetDatum(samples);
-	values[2] = Float8GetDatum(
-		(double) (MaxHeapTupleSize - RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR)));
+	per_cent =
+		Min(100.0f, 100.0f * PAGES_PER_COLLECTION * samples / Max(count_blocks(table->relid), 1));
+	room =
+		(double) (MaxHeapTupleSize - RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR));
 	query = write_query(rel, table);
 	rights_take_for_rows(rel, false, &before);
 	SPI_connect();
-	sql_execute(sql_on(table->relid, query), lengthof(types), types, values, NULL, true, 0);
+	sql_execute(sql_on(table->relid, query), true, 0,
+				SQL_VALUES(SQL_VALUE(FLOAT4OID, Float4GetDatum(per_cent)), SQL_INT8(samples),
+						   SQL_VALUE(FLOAT8OID, Float8GetDatum(room))));
 	for (uint64 i = 0; i < SPI_processed; i++)
 		tuplestore_puttuple(result->setResult, SPI_tuptable->vals[i]);
 	SPI_finish();

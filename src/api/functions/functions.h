@@ -33,7 +33,7 @@ return_row(ReturnSetInfo *result, Datum value, bool isnull)
 }
 
 /* read.c */
-extern void set_store(const char *refusal, bool remote, Datum *values, bool *nulls);
+extern const char *store_name(const char *refusal, bool remote);
 
 extern bool query_partition(const FuncExpr *function, const FrontCall *call, Datum *partition);
 

@@ -8,7 +8,6 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "access/relation.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
@@ -17,6 +16,7 @@
 #include "api/functions/functions.h"
 #include "server/arguments.h"
 #include "server/errors.h"
+#include "server/sql.h"
 
 #define QUERY_ARGUMENTS 12
 
@@ -184,17 +184,12 @@ dyn_scan(PG_FUNCTION_ARGS)
 static Datum
 make_page(const ReadRequest *request, const ReadResult *result, ResultPage *page)
 {
-	Datum values[4] = {0};
-	bool nulls[4] = {false};
+	bool counts = request->select == SELECT_COUNT;
+	Datum items = counts ? (Datum) 0 : page_items(page);
 
-	nulls[0] = request->select == SELECT_COUNT;
-	if (!nulls[0])
-		values[0] = page_items(page);
-	values[1] = Int64GetDatum(result->count);
-	values[2] = Int64GetDatum(result->scanned);
-	nulls[3] = result->last_key == NULL;
-	values[3] = PointerGetDatum(result->last_key);
-	return HeapTupleGetDatum(heap_form_tuple(page->desc, values, nulls));
+	return sql_row_of(page->desc, SQL_VALUES(SQL_NULLABLE(InvalidOid, items, counts),
+											 SQL_INT8(result->count), SQL_INT8(result->scanned),
+											 SQL_POINTER(InvalidOid, result->last_key)));
 }
 
 PG_FUNCTION_INFO_V1(dyn_query_page);
@@ -268,45 +263,30 @@ read_explain(FunctionCallInfo fcinfo, StoreExplanation *explanation, ReadResult 
 						errmsg("a scan has no direction: forward goes with a key condition")));
 }
 
-/* Sets the columns store and store_reason, or those of a write. */
-void
-set_store(const char *refusal, bool remote, Datum *values, bool *nulls)
+/* Returns the column "store", or that of a write; a refusal is the reason. */
+const char *
+store_name(const char *refusal, bool remote)
 {
-	values[0] = CStringGetTextDatum(refusal == NULL ? "direct" : remote ? "remote" : "sql");
-	nulls[1] = refusal == NULL;
-	if (refusal != NULL)
-		values[1] = CStringGetTextDatum(refusal);
+	return refusal == NULL ? "direct" : remote ? "remote" : "sql";
 }
 
-/* The columns are index_name, postgres_index, range, direction, items_read, and so on. */
 PG_FUNCTION_INFO_V1(dyn_explain);
 Datum
 dyn_explain(PG_FUNCTION_ARGS)
 {
 	bool forward = argument_flag(fcinfo, 10, true);
-	StoreExplanation explanation;
+	StoreExplanation e;
 	ReadResult result;
-	Datum values[14] = {0};
-	bool nulls[14] = {false};
-	TupleDesc desc;
 
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	read_explain(fcinfo, &explanation, &result);
-	nulls[0] = PG_ARGISNULL(2);
-	values[0] = PG_GETARG_DATUM(2);
-	nulls[1] = !OidIsValid(explanation.index);
-	values[1] = ObjectIdGetDatum(explanation.index);
-	values[2] = CStringGetTextDatum(explanation.words);
-	values[3] = CStringGetTextDatum(forward ? "forward" : "backward");
-	values[4] = Int64GetDatum(result.scanned);
-	values[5] = Int64GetDatum(result.count);
-	values[6] = Int64GetDatum(result.bytes);
-	values[7] = Int64GetDatum(explanation.pages);
-	values[8] = BoolGetDatum(explanation.index_only);
-	set_store(explanation.refusal, explanation.remote, &values[9], &nulls[9]);
-	set_store(explanation.write_refusal, explanation.remote, &values[11], &nulls[11]);
-	nulls[13] = !explanation.index_only || explanation.refusal != NULL;
-	values[13] = Int64GetDatum(explanation.skipped);
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
+	read_explain(fcinfo, &e, &result);
+	return sql_row(
+		fcinfo,
+		SQL_VALUES(
+			SQL_POINTER(TEXTOID, argument_text(fcinfo, 2)),
+			SQL_NULLABLE(REGCLASSOID, ObjectIdGetDatum(e.index), !OidIsValid(e.index)),
+			SQL_TEXT(e.words), SQL_TEXT(forward ? "forward" : "backward"), SQL_INT8(result.scanned),
+			SQL_INT8(result.count), SQL_INT8(result.bytes), SQL_INT8(e.pages),
+			SQL_BOOL(e.index_only), SQL_TEXT(store_name(e.refusal, e.remote)), SQL_TEXT(e.refusal),
+			SQL_TEXT(store_name(e.write_refusal, e.remote)), SQL_TEXT(e.write_refusal),
+			SQL_NULLABLE(INT8OID, Int64GetDatum(e.skipped), !e.index_only || e.refusal != NULL)));
 }

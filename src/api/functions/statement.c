@@ -20,6 +20,7 @@
 #include "api/partiql/partiql.h"
 #include "server/arguments.h"
 #include "server/errors.h"
+#include "server/sql.h"
 
 /*
  * Parameters
@@ -252,58 +253,40 @@ access_action(const PartiqlAccess *access)
 	elog(ERROR, "unexpected PartiQL statement of kind %d", (int) access->kind);
 }
 
-static Datum
-span_datum(ItemSpan span)
-{
-	return PointerGetDatum(cstring_to_text_with_len(span.data, (int) span.len));
-}
-
 typedef struct Explanation
 {
 	const PartiqlBound *bound;
 	ReturnSetInfo *result;
 } Explanation;
 
-/*
- * The columns are action, index_name, postgres_index, range, direction, condition, items_read,
- * items_returned, bytes_read, pages_read, index_only, store, store_reason, rows_skipped.
- */
 static void
 return_access(const PartiqlAccess *access, void *arg)
 {
 	const Explanation *explanation = arg;
 	const StoreExplanation *store = &access->store;
-	bool read = access->kind == PARTIQL_SELECT;
-	Datum values[14] = {0};
-	bool nulls[14] = {false};
+	bool write = access->kind != PARTIQL_SELECT;
+	const char *refusal = write ? store->write_refusal : store->refusal;
 	ItemSpan table;
 	ItemSpan index;
 
 	partiql_source(explanation->bound->compiled, &table, &index);
-	values[0] = CStringGetTextDatum(access_action(access));
-	nulls[1] = index.data == NULL;
-	if (!nulls[1])
-		values[1] = span_datum(index);
-	nulls[2] = !OidIsValid(store->index);
-	values[2] = ObjectIdGetDatum(store->index);
-	values[3] = CStringGetTextDatum(store->words);
-	nulls[5] = access->condition.data == NULL;
-	if (!nulls[5])
-		values[5] = span_datum(access->condition);
-	/* direction, and all that is counted */
-	nulls[4] = nulls[6] = nulls[7] = nulls[8] = nulls[9] = nulls[10] = !read;
-	if (read)
-		values[4] = CStringGetTextDatum(access->forward ? "forward" : "backward");
-	values[6] = Int64GetDatum(access->items_read);
-	values[7] = Int64GetDatum(access->items_returned);
-	values[8] = Int64GetDatum(access->bytes_read);
-	values[9] = Int64GetDatum(store->pages);
-	values[10] = BoolGetDatum(store->index_only);
-	set_store(read ? store->refusal : store->write_refusal, store->remote, &values[11], &nulls[11]);
-	nulls[13] = !read || !store->index_only || store->refusal != NULL;
-	values[13] = Int64GetDatum(store->skipped);
-	tuplestore_putvalues(explanation->result->setResult, explanation->result->setDesc, values,
-						 nulls);
+	sql_put(explanation->result,
+			SQL_VALUES(SQL_TEXT(access_action(access)), sql_span(index),
+					   SQL_NULLABLE(REGCLASSOID, ObjectIdGetDatum(store->index),
+									!OidIsValid(store->index)),
+					   SQL_TEXT(store->words),
+					   SQL_TEXT(write             ? NULL
+								: access->forward ? "forward"
+												  : "backward"),
+					   sql_span(access->condition),
+					   SQL_NULLABLE(INT8OID, Int64GetDatum(access->items_read), write),
+					   SQL_NULLABLE(INT8OID, Int64GetDatum(access->items_returned), write),
+					   SQL_NULLABLE(INT8OID, Int64GetDatum(access->bytes_read), write),
+					   SQL_NULLABLE(INT8OID, Int64GetDatum(store->pages), write),
+					   SQL_NULLABLE(BOOLOID, BoolGetDatum(store->index_only), write),
+					   SQL_TEXT(store_name(refusal, store->remote)), SQL_TEXT(refusal),
+					   SQL_NULLABLE(INT8OID, Int64GetDatum(store->skipped),
+									write || !store->index_only || store->refusal != NULL)));
 }
 
 /* The arguments are statement, parameters, max_items, page_size, next_token. */

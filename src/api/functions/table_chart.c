@@ -8,7 +8,6 @@
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "miscadmin.h"
 
 #include "actions/actions.h"
 #include "catalog/lookup.h"
@@ -35,12 +34,6 @@ key_name(const Drawing *drawing, int i)
 	return dyn_index_key(drawing->table, drawing->index, i)->attribute;
 }
 
-static char *
-name_words(const Drawing *drawing, ItemSpan name)
-{
-	return chart_words(drawing->chart, name, drawing->value_width);
-}
-
 /* Returns strings as they are, unless they are empty, and everything else as plain JSON. */
 static char *
 value_words(const Drawing *drawing, ItemSpan value)
@@ -48,17 +41,18 @@ value_words(const Drawing *drawing, ItemSpan value)
 	StringInfoData json;
 
 	if (item_type(value) == ITEM_S && item_payload(value).len > 0)
-		return name_words(drawing, item_payload(value));
+		return chart_words(drawing->chart, item_payload(value), drawing->value_width);
 	initStringInfo(&json);
 	item_print_plain(&json, value);
-	return name_words(drawing, (ItemSpan){json.data, (uint32) json.len});
+	return chart_words(drawing->chart, item_span(json.data), drawing->value_width);
 }
 
 /* Appends "Name: Ada". */
 static void
 append_attribute(const Drawing *drawing, ItemSpan name, ItemSpan value, StringInfo out)
 {
-	appendStringInfo(out, "%s%s: %s", out->len > 0 ? ", " : "", name_words(drawing, name),
+	appendStringInfo(out, "%s%s: %s", out->len > 0 ? ", " : "",
+					 chart_words(drawing->chart, name, drawing->value_width),
 					 value_words(drawing, value));
 }
 
@@ -90,9 +84,12 @@ attributes_cell(const Drawing *drawing, const DynItem *item, const ItemSpan *key
 }
 
 static void
-add_item(Drawing *drawing, const DynItem *item)
+draw_item(Datum datum, void *arg)
 {
+	Drawing *drawing = arg;
 	const DynIndex *index = drawing->index;
+	MemoryContext old = MemoryContextSwitchTo(drawing->context);
+	const DynItem *item = (const DynItem *) PG_DETOAST_DATUM_COPY(datum);
 	ItemChildren children = item_children(item_root(item));
 	ItemSpan *keys = palloc(index->ncolumns * sizeof(ItemSpan));
 	char **cells = palloc0((index->nkeys + 1) * sizeof(char *));
@@ -102,52 +99,19 @@ add_item(Drawing *drawing, const DynItem *item)
 	{
 		if (!item_find(&children, key_name(drawing, i), &keys[i]))
 			item_fail_invalid();
+		if (i < index->npartition && !first)
+			first = item_compare_bytes(keys[i], drawing->keys[i]) != 0;
 	}
-	for (int i = 0; i < index->npartition && !first; i++)
-		first = item_compare_bytes(keys[i], drawing->keys[i]) != 0;
 	for (int i = first ? 0 : index->npartition; i < index->nkeys; i++)
 		cells[i] = value_words(drawing, keys[i]);
 	cells[index->nkeys] = attributes_cell(drawing, item, keys);
-	chart_add(drawing->chart, cells);
-	drawing->keys = keys;
-	drawing->collections += first;
-}
-
-static void
-draw_item(Datum item, void *arg)
-{
-	Drawing *drawing = arg;
-	MemoryContext old = MemoryContextSwitchTo(drawing->context);
-
-	CHECK_FOR_INTERRUPTS();
 	if (drawing->items++ < drawing->max_items)
-		add_item(drawing, (const DynItem *) PG_DETOAST_DATUM_COPY(item));
+	{
+		chart_add(drawing->chart, cells);
+		drawing->collections += first;
+	}
+	drawing->keys = keys;
 	MemoryContextSwitchTo(old);
-}
-
-static void
-chart_draw(Drawing *drawing, text *table, text *index)
-{
-	ScanRequest request = {.read = {.table = table, .index = index}};
-	int nkeys = drawing->index->nkeys;
-	char **header = palloc((nkeys + 1) * sizeof(char *));
-	ReadResult result;
-
-	for (int i = 0; i < nkeys; i++)
-		header[i] = name_words(drawing, key_name(drawing, i));
-	header[nkeys] = "Attributes";
-	chart_add(drawing->chart, header);
-	request.read.max_items = drawing->max_items + 1;
-	request.read.expressions = expr_request(NULL, NULL);
-	action_scan(&request, draw_item, drawing, &result);
-}
-
-static char *
-summary(const Drawing *drawing)
-{
-	return psprintf("(items: %s" INT64_FORMAT ", collections: " INT64_FORMAT ")",
-					drawing->items > drawing->max_items ? "the first " : "",
-					Min(drawing->items, drawing->max_items), drawing->collections);
 }
 
 /* dyn_table_chart(table_name, index_name, max_items, max_attributes, value_width, format, width) */
@@ -156,25 +120,38 @@ Datum
 dyn_table_chart(PG_FUNCTION_ARGS)
 {
 	Drawing drawing = {.context = CurrentMemoryContext};
-	text *table = argument_required_text(fcinfo, 0, "table_name");
-	text *index = argument_text(fcinfo, 1);
+	ScanRequest request = {.read.expressions = expr_request(NULL, NULL)};
 	Relation rel;
+	char **header;
 	List *lines;
+	ReadResult result;
 
+	request.read.table = argument_required_text(fcinfo, 0, "table_name");
+	request.read.index = argument_text(fcinfo, 1);
 	argument_require(fcinfo, 2, "max_items");
 	drawing.max_items = argument_positive(fcinfo, 2, "max_items");
+	request.read.max_items = drawing.max_items + 1;
 	drawing.max_attributes = argument_between(fcinfo, 3, "max_attributes", 0, CHART_MAX_WIDTH);
 	drawing.value_width = argument_between(fcinfo, 4, "value_width", 4, CHART_MAX_WIDTH);
 	/* it may not be dropped before the last line is made: its schema names the columns */
-	rel = dyn_table_open(table, AccessShareLock, &drawing.table);
-	drawing.index =
-		index == NULL ? &drawing.table->primary : dyn_active_index(drawing.table, text_span(index));
+	rel = dyn_table_open(request.read.table, AccessShareLock, &drawing.table);
+	drawing.index = request.read.index == NULL
+						? &drawing.table->primary
+						: dyn_active_index(drawing.table, text_span(request.read.index));
 	drawing.chart = chart_create(fcinfo, 5, drawing.index->nkeys + 1);
-	chart_draw(&drawing, table, index);
+	header = palloc0((drawing.index->nkeys + 1) * sizeof(char *));
+	for (int i = 0; i < drawing.index->nkeys; i++)
+		header[i] = chart_words(drawing.chart, key_name(&drawing, i), drawing.value_width);
+	header[drawing.index->nkeys] = "Attributes";
+	chart_add(drawing.chart, header);
+	action_scan(&request, draw_item, &drawing, &result);
 	lines = chart_lines(drawing.chart, NIL);
 	if (drawing.chart->markdown)
 		lines = lappend(lines, "");
-	return_texts(fcinfo, lappend(lines, summary(&drawing)));
+	lines = lappend(lines, psprintf("(items: %s" INT64_FORMAT ", collections: " INT64_FORMAT ")",
+									drawing.items > drawing.max_items ? "the first " : "",
+									Min(drawing.items, drawing.max_items), drawing.collections));
+	return_texts(fcinfo, lines);
 	relation_close(rel, NoLock);
 	return (Datum) 0;
 }

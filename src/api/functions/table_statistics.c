@@ -24,6 +24,7 @@
 #include "catalog/shape.h"
 #include "catalog/size.h"
 #include "server/arguments.h"
+#include "server/sql.h"
 
 #define MAX_COLLECTIONS 10000
 
@@ -186,97 +187,62 @@ sum_of(Oid relid, PGFunction function)
 	return sum;
 }
 
+/* Returns the scans of an index; of distributed tables, nodes count those of their shards. */
+static SqlValue
+index_scans(const DynTable *table, Oid btree)
+{
+	bool counted = OidIsValid(btree) && !table->distributed;
+
+	return SQL_NULLABLE(INT8OID, counted ? Int64GetDatum(sum_of(btree, pg_stat_get_numscans)) : 0,
+						!counted);
+}
+
+static SqlValue
+hot_share(const DynTable *table)
+{
+	int64 updates = table->distributed ? 0 : sum_of(table->relid, pg_stat_get_tuples_updated);
+	double share = 0;
+
+	if (updates > 0)
+		share = (double) sum_of(table->relid, pg_stat_get_tuples_hot_updated) / (double) updates;
+	return SQL_NULLABLE(FLOAT8OID, Float8GetDatum(share), updates == 0);
+}
+
 /*
  * Rows
  */
 
-typedef enum Column
-{
-	COLUMN_KIND,
-	COLUMN_NAME,
-	COLUMN_PARTITION_KEY,
-	COLUMN_ITEMS,
-	COLUMN_BYTES,
-	COLUMN_DISK_BYTES,
-	COLUMN_INDEX_SCANS,
-	COLUMN_HOT_SHARE
-} Column;
-
-#define NCOLUMNS (COLUMN_HOT_SHARE + 1)
+static const SqlValue none = {.isnull = true};
 
 typedef struct Row
 {
-	Datum values[NCOLUMNS];
-	bool nulls[NCOLUMNS];
+	const char *kind;
+	SqlValue name;
+	DynItem *key;
+	SqlValue disk_bytes;
+	SqlValue index_scans;
+	SqlValue hot_share;
 } Row;
 
+/* Puts a row of what was counted in a sample, which is times larger in all. */
 static void
-statistics_set(Row *row, Column column, Datum value)
+put_row(ReturnSetInfo *result, const Row *row, const Amount *amount, int64 times)
 {
-	row->values[column] = value;
-	row->nulls[column] = false;
-}
-
-/* Returns a row of what was counted in a sample, which is times larger in all. */
-static Row
-row_of(const char *kind, const Amount *amount, int64 times)
-{
-	Row row;
-
-	memset(row.values, 0, sizeof(row.values));
-	memset(row.nulls, true, sizeof(row.nulls));
-	statistics_set(&row, COLUMN_KIND, CStringGetTextDatum(kind));
-	statistics_set(&row, COLUMN_ITEMS, Int64GetDatum(amount->items * times));
-	statistics_set(&row, COLUMN_BYTES, Int64GetDatum(amount->bytes * times));
-	return row;
-}
-
-static void
-set_name(Row *row, ItemSpan name)
-{
-	statistics_set(row, COLUMN_NAME,
-				   PointerGetDatum(cstring_to_text_with_len(name.data, (int) name.len)));
-}
-
-/* Sets the scans of an index; of distributed tables, nodes count those of their shards. */
-static void
-set_index_scans(Row *row, const DynTable *table, Oid btree)
-{
-	if (OidIsValid(btree) && !table->distributed)
-		statistics_set(row, COLUMN_INDEX_SCANS, Int64GetDatum(sum_of(btree, pg_stat_get_numscans)));
-}
-
-static void
-set_hot_share(Row *row, const DynTable *table)
-{
-	int64 updates = table->distributed ? 0 : sum_of(table->relid, pg_stat_get_tuples_updated);
-
-	if (updates > 0)
-		statistics_set(
-			row, COLUMN_HOT_SHARE,
-			Float8GetDatum((double) sum_of(table->relid, pg_stat_get_tuples_hot_updated) /
-						   (double) updates));
-}
-
-static void
-put_row(ReturnSetInfo *result, Row *row)
-{
-	tuplestore_putvalues(result->setResult, result->setDesc, row->values, row->nulls);
+	sql_put(result, SQL_VALUES(SQL_TEXT(row->kind), row->name, SQL_POINTER(InvalidOid, row->key),
+							   SQL_INT8(amount->items * times), SQL_INT8(amount->bytes * times),
+							   row->disk_bytes, row->index_scans, row->hot_share));
 }
 
 static void
 return_table(ReturnSetInfo *result, const Statistics *s, const DynSize *sizes)
 {
 	const DynTable *table = s->table;
-	Row row = row_of("table", &s->all, s->total_segments);
+	Row row = {"table", SQL_TEXT(table->name), NULL,
+			   .index_scans = index_scans(table, table->primary.relid),
+			   .hot_share = hot_share(table)};
 
-	statistics_set(&row, COLUMN_NAME, CStringGetTextDatum(table->name));
-	statistics_set(
-		&row, COLUMN_DISK_BYTES,
-		Int64GetDatum(sizes != NULL ? sizes[0].bytes : sum_of(table->relid, pg_table_size)));
-	set_index_scans(&row, table, table->primary.relid);
-	set_hot_share(&row, table);
-	put_row(result, &row);
+	row.disk_bytes = SQL_INT8(sizes != NULL ? sizes[0].bytes : sum_of(table->relid, pg_table_size));
+	put_row(result, &row, &s->all, s->total_segments);
 }
 
 static void
@@ -285,16 +251,14 @@ return_indexes(ReturnSetInfo *result, const Statistics *s, const DynSize *sizes)
 	for (int i = 0; i < s->table->nindexes; i++)
 	{
 		const DynIndex *index = &s->table->indexes[i];
-		Row row = row_of("index", &s->of_indexes[i], s->total_segments);
+		Row row = {"index", sql_span(index->name), NULL, none, index_scans(s->table, index->relid),
+				   none};
 
-		set_name(&row, index->name);
 		if (sizes != NULL)
-			statistics_set(&row, COLUMN_DISK_BYTES, Int64GetDatum(sizes[1 + i].bytes));
+			row.disk_bytes = SQL_INT8(sizes[1 + i].bytes);
 		else if (OidIsValid(index->relid))
-			statistics_set(&row, COLUMN_DISK_BYTES,
-						   Int64GetDatum(sum_of(index->relid, pg_total_relation_size)));
-		set_index_scans(&row, s->table, index->relid);
-		put_row(result, &row);
+			row.disk_bytes = SQL_INT8(sum_of(index->relid, pg_total_relation_size));
+		put_row(result, &row, &s->of_indexes[i], s->total_segments);
 	}
 }
 
@@ -306,13 +270,13 @@ return_entities(ReturnSetInfo *result, const Statistics *s)
 
 	for (int i = 0; i <= n && n > 0; i++)
 	{
-		Row row = row_of("entity", &s->of_entities[i], s->total_segments);
+		Row row = {"entity", none, NULL, none, none, none};
 
 		if (i < n)
-			set_name(&row, item_kinds->name(list_nth(s->entities, i)));
+			row.name = sql_span(item_kinds->name(list_nth(s->entities, i)));
 		else if (s->of_entities[i].items == 0)
 			break;
-		put_row(result, &row);
+		put_row(result, &row, &s->of_entities[i], s->total_segments);
 	}
 }
 
@@ -320,12 +284,8 @@ static void
 return_collections(ReturnSetInfo *result, const Statistics *s)
 {
 	for (int i = 0; i < s->ncollections; i++)
-	{
-		Row row = row_of("collection", &s->collections[i].amount, 1);
-
-		statistics_set(&row, COLUMN_PARTITION_KEY, PointerGetDatum(s->collections[i].key));
-		put_row(result, &row);
-	}
+		put_row(result, &(Row){"collection", none, s->collections[i].key, none, none, none},
+				&s->collections[i].amount, 1);
 }
 
 /* dyn_table_statistics(table_name, max_collections, total_segments) */

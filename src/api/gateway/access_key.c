@@ -31,6 +31,7 @@
 #include "server/arguments.h"
 #include "server/errors.h"
 #include "server/notification.h"
+#include "server/sql.h"
 #include "server/work/owned.h"
 
 #define KEY_TABLE "access_key"
@@ -63,11 +64,8 @@ check_admin(Oid role, const char *name)
 static void
 lock_key(text *key_id)
 {
-	Oid types[] = {TEXTOID};
-	Datum values[] = {PointerGetDatum(key_id)};
-
-	if (owned_execute(KEY_TABLE, "SELECT role_oid, role FROM " KEYS OF_KEY " FOR UPDATE", 1, types,
-					  values, NULL) == 0)
+	if (owned_execute(KEY_TABLE, "SELECT role_oid, role FROM " KEYS OF_KEY " FOR UPDATE",
+					  SQL_VALUES(SQL_VALUE(TEXTOID, PointerGetDatum(key_id)))) == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("access key \"%s\" does not exist", item_quoted(text_span(key_id)))));
@@ -110,18 +108,14 @@ Datum
 dyn_create_access_key(PG_FUNCTION_ARGS)
 {
 	text *key_id = argument_required_text(fcinfo, 0, "key_id");
-	Oid types[] = {TEXTOID, NAMEOID, BYTEAOID, BOOLOID, TIMESTAMPTZOID};
 	static const char *const names[] = {"key_id", "role", "encrypted_secret", "enabled",
 										"valid_until"};
 	NameData name = {0};
-	Datum values[lengthof(types)] = {PointerGetDatum(key_id), NameGetDatum(&name)};
 	Oid role;
 
-	for (int i = 1; i < lengthof(types); i++)
+	for (int i = 1; i < lengthof(names); i++)
 		argument_require(fcinfo, i, names[i]);
 	role = PG_GETARG_OID(1);
-	for (int i = 2; i < lengthof(types); i++)
-		values[i] = PG_GETARG_DATUM(i);
 	namestrcpy(&name, GetUserNameFromId(role, false));
 	check_key_id(text_span(key_id));
 	check_secret(PG_GETARG_BYTEA_PP(2));
@@ -134,7 +128,11 @@ dyn_create_access_key(PG_FUNCTION_ARGS)
 	if (owned_execute(KEY_TABLE,
 					  "INSERT INTO " KEYS " (key_id, role, encrypted_secret, enabled, valid_until)"
 					  " VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING role_oid",
-					  lengthof(types), types, values, NULL) == 0)
+					  SQL_VALUES(SQL_VALUE(TEXTOID, PointerGetDatum(key_id)),
+								 SQL_VALUE(NAMEOID, NameGetDatum(&name)),
+								 SQL_VALUE(BYTEAOID, PG_GETARG_DATUM(2)),
+								 SQL_VALUE(BOOLOID, PG_GETARG_DATUM(3)),
+								 SQL_VALUE(TIMESTAMPTZOID, PG_GETARG_DATUM(4)))) == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_OBJECT),
 				 errmsg("access key \"%s\" already exists", item_quoted(text_span(key_id)))));
@@ -152,21 +150,15 @@ Datum
 dyn_alter_access_key(PG_FUNCTION_ARGS)
 {
 	text *key_id = argument_required_text(fcinfo, 0, "key_id");
-	Oid types[] = {TEXTOID, BOOLOID, TIMESTAMPTZOID};
-	Datum values[lengthof(types)] = {PointerGetDatum(key_id)};
-	char nulls[lengthof(types) + 1] = "   ";
 
-	for (int i = 1; i < lengthof(types); i++)
-	{
-		values[i] = PG_ARGISNULL(i) ? (Datum) 0 : PG_GETARG_DATUM(i);
-		nulls[i] = PG_ARGISNULL(i) ? 'n' : ' ';
-	}
 	SPI_connect();
 	lock_key(key_id);
 	owned_execute(KEY_TABLE,
 				  "UPDATE " KEYS " SET enabled = coalesce($2, enabled),"
 				  " valid_until = coalesce($3, valid_until)" OF_KEY,
-				  lengthof(types), types, values, nulls);
+				  SQL_VALUES(SQL_VALUE(TEXTOID, PointerGetDatum(key_id)),
+							 SQL_NULLABLE(BOOLOID, PG_GETARG_DATUM(1), PG_ARGISNULL(1)),
+							 SQL_NULLABLE(TIMESTAMPTZOID, PG_GETARG_DATUM(2), PG_ARGISNULL(2))));
 	SPI_finish();
 	PG_RETURN_VOID();
 }
@@ -177,12 +169,11 @@ Datum
 dyn_drop_access_key(PG_FUNCTION_ARGS)
 {
 	text *key_id = argument_required_text(fcinfo, 0, "key_id");
-	Oid types[] = {TEXTOID};
-	Datum values[] = {PointerGetDatum(key_id)};
 
 	SPI_connect();
 	lock_key(key_id);
-	owned_execute(KEY_TABLE, "DELETE FROM " KEYS OF_KEY, 1, types, values, NULL);
+	owned_execute(KEY_TABLE, "DELETE FROM " KEYS OF_KEY,
+				  SQL_VALUES(SQL_VALUE(TEXTOID, PointerGetDatum(key_id))));
 	SPI_finish();
 	PG_RETURN_VOID();
 }
@@ -201,7 +192,7 @@ dyn_gateway_keys(PG_FUNCTION_ARGS)
 				  " FROM " KEYS
 				  " k JOIN pg_catalog.pg_roles r ON r.oid OPERATOR(pg_catalog.=) k.role_oid"
 				  " AND r.rolname OPERATOR(pg_catalog.=) k.role WHERE NOT r.rolsuper",
-				  0, NULL, NULL, NULL);
+				  0, NULL);
 	for (uint64 i = 0; i < SPI_processed; i++)
 		tuplestore_puttuple(result->setResult, SPI_tuptable->vals[i]);
 	SPI_finish();

@@ -14,6 +14,7 @@
 #include "api/partiql/plan.h"
 #include "api/partiql/several.h"
 #include "catalog/lookup.h"
+#include "server/arguments.h"
 #include "server/attempt.h"
 #include "server/errors.h"
 
@@ -82,7 +83,7 @@ table_name(const Run *run)
 {
 	ItemSpan name = run->part->bound->compiled->statement->table;
 
-	return cstring_to_text_with_len(name.data, (int) name.len);
+	return span_text(name);
 }
 
 /* Finds the target, whose table stays locked. */

@@ -347,7 +347,7 @@ build_columns(PartiqlCompiled *compiled)
 static const char *
 upper_case(ItemSpan name)
 {
-	char *upper = pnstrdup(name.data, name.len);
+	char *upper = span_string(name);
 
 	for (char *c = upper; *c != '\0'; c++)
 		*c = (char) pg_ascii_toupper((unsigned char) *c);

@@ -14,6 +14,7 @@
 #include "api/partiql/compile.h"
 #include "api/partiql/plan.h"
 #include "catalog/lookup.h"
+#include "server/arguments.h"
 #include "server/errors.h"
 
 /* This is the setting dynamo_table.partiql_scans. */
@@ -28,12 +29,6 @@ partiql_init(void)
 							 "Lets PartiQL statements read all of a table or an index.",
 							 "Off: SELECT has to require the partition key to equal values.",
 							 &scans, true, PGC_SUSET, 0, NULL, NULL, NULL);
-}
-
-static text *
-span_text(ItemSpan span)
-{
-	return cstring_to_text_with_len(span.data, (int) span.len);
 }
 
 /* Raises ERRCODE_DYN_VALIDATION for EXISTS(), which is no statement outside of a transaction. */

@@ -11,6 +11,7 @@
 #include "api/request/request.h"
 #include "catalog/definition/settings.h"
 #include "item/json_writer.h"
+#include "server/arguments.h"
 #include "server/errors.h"
 
 /* Adds an item, or key. */
@@ -108,8 +109,7 @@ read_keys(JsonReader *reader, void *to)
 		request_invalid_plain(
 			reader,
 			psprintf("RequestItems.%s.member.Keys", item_quoted_words(text_span(table->name))),
-			"Member must have length %s than or equal to %d", n == 0 ? "greater" : "less",
-			n == 0 ? 1 : dyn_max_batch_get_keys);
+			"length", n == 0 ? "greater" : "less", n == 0 ? 1 : dyn_max_batch_get_keys);
 }
 
 static const RequestMember get_table_members[] = {
@@ -131,7 +131,7 @@ read_get_tables(JsonReader *reader, void *to)
 	{
 		GetTable *table = palloc0(sizeof(GetTable));
 
-		table->name = cstring_to_text_with_len(name.data, (int) name.len);
+		table->name = span_text(name);
 		request_read_members(reader, get_table_members, lengthof(get_table_members), table);
 		*tables = lappend(*tables, table);
 	}
@@ -406,7 +406,7 @@ read_write_tables(JsonReader *reader, void *to)
 	{
 		WriteTable *table = palloc0(sizeof(WriteTable));
 
-		table->name = cstring_to_text_with_len(name.data, (int) name.len);
+		table->name = span_text(name);
 		table->write.table = table->name;
 		read_writes(reader, &table->write);
 		*tables = lappend(*tables, table);

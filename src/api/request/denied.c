@@ -100,7 +100,7 @@ resource_arn(const Denial *denial)
 	if (name.data == NULL)
 		return psprintf("%s*", dyn_table_arn((ItemSpan){"", 0}));
 	if (dyn_is_arn(name))
-		arn = pnstrdup(name.data, name.len);
+		arn = span_string(name);
 	else
 		arn = dyn_table_arn(name);
 	if (strlen(arn) > MAX_RESOURCE)

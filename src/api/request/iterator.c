@@ -77,7 +77,7 @@ print_placement(const StreamPlacement *placement)
 static bool
 parse_placement(ItemSpan text, StreamPlacement *placement)
 {
-	char *given = pnstrdup(text.data, text.len);
+	char *given = span_string(text);
 	unsigned node;
 	unsigned long long shard;
 	unsigned relid;

@@ -96,20 +96,15 @@ request_invalid(JsonReader *reader, const char *value, const char *format, ...)
 						 value == NULL ? "" : "'", json_reader_api_path(reader), constraint));
 }
 
-/* Notes the same in the form without the value. */
+/* Notes that a bound of the value at a place is broken, in the form without the value. */
 void
-request_invalid_plain(JsonReader *reader, const char *path, const char *format, ...)
+request_invalid_plain(JsonReader *reader, const char *path, const char *what, const char *than,
+					  int64 bound)
 {
-	va_list args;
-	char *constraint;
-
-	if (is_hopeless(reader))
-		return;
-	va_start(args, format);
-	constraint = words_format(format, args);
-	va_end(args);
-	add_problem(reader,
-				psprintf("Value at '%s' failed to satisfy constraint: %s", path, constraint));
+	if (!is_hopeless(reader))
+		add_problem(reader, psprintf("Value at '%s' failed to satisfy constraint: Member must have "
+									 "%s %s than or equal to " INT64_FORMAT,
+									 path, what, than, bound));
 }
 
 pg_noreturn static void
@@ -167,9 +162,7 @@ tell_bounds(JsonReader *reader, const RequestMember *member, const char *what, i
 	int64 bound = number < member->min ? member->min : member->max;
 
 	if (member->plain)
-		request_invalid_plain(reader, member->name,
-							  "Member must have %s %s than or equal to " INT64_FORMAT, what, than,
-							  bound);
+		request_invalid_plain(reader, member->name, what, than, bound);
 	else
 		request_invalid(reader, value, "Member must have %s %s than or equal to " INT64_FORMAT,
 						what, than, bound);
@@ -369,7 +362,7 @@ text_of(JsonReader *reader, ItemSpan string, const char *name)
 {
 	if (memchr(string.data, '\0', string.len) != NULL)
 		request_refuse(reader, NULL, "member \"%s\" must not contain U+0000", name);
-	return cstring_to_text_with_len(string.data, (int) string.len);
+	return span_text(string);
 }
 
 static ItemSpan

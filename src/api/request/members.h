@@ -124,8 +124,8 @@ extern void request_check_length(JsonReader *reader, int64 length, int64 min, in
 extern void request_tell_first(JsonReader *reader, const char *words);
 extern void request_invalid(JsonReader *reader, const char *value, const char *format, ...)
 	pg_attribute_printf(3, 4);
-extern void request_invalid_plain(JsonReader *reader, const char *path, const char *format, ...)
-	pg_attribute_printf(3, 4);
+extern void request_invalid_plain(JsonReader *reader, const char *path, const char *what,
+								  const char *than, int64 bound);
 extern void request_missing(JsonReader *reader, const char *name);
 extern void request_refuse(JsonReader *reader, const char *words, const char *format, ...)
 	pg_attribute_printf(3, 4);

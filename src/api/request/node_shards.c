@@ -88,7 +88,7 @@ request_node_iterator(const StreamTarget *target, ItemSpan shard, ItemSpan posit
 	{
 		const char *place = stream_nodes_position(&iterator->placement);
 
-		position = (ItemSpan){place, (uint32) strlen(place)};
+		position = item_span(place);
 	}
 	iterator->place = position;
 }
@@ -102,6 +102,6 @@ request_append_node_records(JsonWriter *response, const StreamTarget *target,
 
 	stream_nodes_read(target, &iterator->placement, iterator->place, max_records, &page);
 	json_write_raw(response, "Records", page.records);
-	iterator->place = (ItemSpan){page.position, (uint32) strlen(page.position)};
+	iterator->place = item_span(page.position);
 	*ended = page.ended;
 }

@@ -58,8 +58,7 @@ find_operation(const char *name)
 			return operations[i].run;
 	}
 	ereport(ERROR, (errcode(ERRCODE_DYN_UNKNOWN_OPERATION),
-					errmsg("unknown operation \"%s\"",
-						   item_quoted((ItemSpan){name, (uint32) strlen(name)}))));
+					errmsg("unknown operation \"%s\"", item_quoted(item_span(name)))));
 }
 
 /*

@@ -65,6 +65,7 @@ extern void request_batch_write_item(JsonReader *reader, JsonWriter *response);
 
 /* transact.c */
 extern void request_transact_get_items(JsonReader *reader, JsonWriter *response);
+extern void request_print_gotten(DynItem *item, void *arg); /* to the JsonWriter arg */
 extern void request_transact_write_items(JsonReader *reader, JsonWriter *response);
 
 /* read.c */

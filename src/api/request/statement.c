@@ -10,6 +10,7 @@
 #include "api/request/parameters.h"
 #include "api/request/request.h"
 #include "api/request/statement.h"
+#include "server/arguments.h"
 
 typedef struct StatementCall
 {
@@ -74,7 +75,7 @@ statement_table(const PartiqlBound *bound)
 	ItemSpan index;
 
 	partiql_source(bound->compiled, &table, &index);
-	return cstring_to_text_with_len(table.data, (int) table.len);
+	return span_text(table);
 }
 
 static void

@@ -209,16 +209,6 @@ set_actions(const List *parts, TransactRequest *request)
 	}
 }
 
-/* Prints an item; one of which nothing is wanted is as if not there, as in TransactGetItems. */
-static void
-print_gotten(DynItem *item, void *arg)
-{
-	json_write_begin(arg, NULL);
-	if (item != NULL && item_children(item_root(item)).count > 0)
-		json_write_item(arg, "Item", item);
-	json_write_end(arg);
-}
-
 /*
  * Run ExecuteTransaction, and append the response.  Nothing is written if a transaction with the same
  * ClientRequestToken was done before.
@@ -245,7 +235,7 @@ request_execute_transaction(JsonReader *reader, JsonWriter *response)
 	set_actions(call.parts, &request);
 	json_write_begin_array(response, "Responses");
 	if (reads)
-		action_transact_get(&request, print_gotten, response);
+		action_transact_get(&request, request_print_gotten, response);
 	else
 		(void) action_transact(&request);
 	json_write_end_array(response);

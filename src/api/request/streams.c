@@ -432,7 +432,7 @@ position_text(const GetShardIterator *get, StreamPosition position, int64 epoch)
 			? iterator_types[get->type]
 			: stream_sequence_print_in(epoch, position.after, palloc(STREAM_SEQUENCE_MAX + 1));
 
-	return (ItemSpan){text, (uint32) strlen(text)};
+	return item_span(text);
 }
 
 /* Run GetShardIterator.  Raises an error if the current user may not read the table's streams. */

@@ -67,9 +67,8 @@ static ItemSpan
 new_id(void)
 {
 	Datum uuid = DirectFunctionCall1(gen_random_uuid, (Datum) 0);
-	char *text = DatumGetCString(DirectFunctionCall1(uuid_out, uuid));
 
-	return (ItemSpan){text, (uint32) strlen(text)};
+	return item_span(DatumGetCString(DirectFunctionCall1(uuid_out, uuid)));
 }
 
 static void

@@ -400,8 +400,8 @@ request_transact_write_items(JsonReader *reader, JsonWriter *response)
 }
 
 /* Prints an item; one of which nothing is wanted is as if not there (docs/semantics.md, X10). */
-static void
-print_gotten(DynItem *item, void *arg)
+void
+request_print_gotten(DynItem *item, void *arg)
 {
 	json_write_begin(arg, NULL);
 	if (item != NULL && item_children(item_root(item)).count > 0)
@@ -424,7 +424,7 @@ request_transact_get_items(JsonReader *reader, JsonWriter *response)
 		return;
 	}
 	json_write_begin_array(response, "Responses");
-	action_transact_get(&call.request, print_gotten, response);
+	action_transact_get(&call.request, request_print_gotten, response);
 	json_write_end_array(response);
 	meter_print(response, &meter);
 }

@@ -10,12 +10,10 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/builtins.h"
@@ -28,6 +26,7 @@
 #include "api/transfer/feed.h"
 #include "catalog/lookup.h"
 #include "server/arguments.h"
+#include "server/catalogs.h"
 #include "server/citus.h"
 #include "server/errors.h"
 #include "server/progress.h"
@@ -49,15 +48,12 @@ static Datum
 make_result(FunctionCallInfo fcinfo, const Transfer *transfer)
 {
 	char *list = psprintf("[%s]", transfer->errors.text->data);
-	Datum values[] = {Int64GetDatum(transfer->items), Int64GetDatum(transfer->written),
-					  Int64GetDatum(transfer->kept), Int64GetDatum(transfer->skipped),
-					  DirectFunctionCall1(jsonb_in, CStringGetDatum(list))};
-	bool nulls[lengthof(values)] = {false};
-	TupleDesc desc;
 
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
+	return sql_row(
+		fcinfo,
+		SQL_VALUES(SQL_INT8(transfer->items), SQL_INT8(transfer->written), SQL_INT8(transfer->kept),
+				   SQL_INT8(transfer->skipped),
+				   SQL_VALUE(JSONBOID, DirectFunctionCall1(jsonb_in, CStringGetDatum(list)))));
 }
 
 /* Returns NULL, or a copy of the argument. */
@@ -273,8 +269,6 @@ static void
 write_refused(Source *source)
 {
 	ArrayType *lines = transfer_take_refused(&source->transfer);
-	Oid types[] = {TEXTARRAYOID};
-	Datum values[] = {PointerGetDatum(lines)};
 	Relation rel;
 	char *sql;
 
@@ -285,12 +279,12 @@ write_refused(Source *source)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
 						errmsg("the table for refused lines was dropped meanwhile")));
 	sql = psprintf("INSERT INTO %s (%s) SELECT pg_catalog.unnest($1)",
-				   quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
-											  RelationGetRelationName(rel)),
+				   catalogs_qualified(RelationGetRelid(rel)),
 				   quote_identifier(source->refused_column));
 	relation_close(rel, NoLock);
 	PushActiveSnapshot(GetTransactionSnapshot());
-	sql_execute(sql_on(source->refused, sql), 1, types, values, NULL, false, 0);
+	sql_execute(sql_on(source->refused, sql), false, 0,
+				SQL_VALUES(SQL_VALUE(TEXTARRAYOID, PointerGetDatum(lines))));
 	PopActiveSnapshot();
 	pfree(lines);
 	pfree(sql);
@@ -325,8 +319,7 @@ source_sql(const Source *source)
 		psprintf("SELECT %s::pg_catalog.%s, ctid FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.>=) $1"
 				 " AND ctid OPERATOR(pg_catalog.<) $2",
 				 quote_identifier(source->column), source->pieces ? "bytea" : "text",
-				 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
-											RelationGetRelationName(rel)));
+				 catalogs_qualified(RelationGetRelid(rel)));
 	relation_close(rel, NoLock);
 	return sql;
 }
@@ -334,9 +327,8 @@ source_sql(const Source *source)
 static void
 import_run(const Source *source, const char *sql, Datum *bounds)
 {
-	Oid types[] = {TIDOID, TIDOID};
-
-	sql_execute(sql_on(source->relid, sql), 2, types, bounds, NULL, false, 0);
+	sql_execute(sql_on(source->relid, sql), false, 0,
+				SQL_VALUES(SQL_VALUE(TIDOID, bounds[0]), SQL_VALUE(TIDOID, bounds[1])));
 }
 
 /* Reads the rows of a range of blocks, in their order; SPI has the result. */

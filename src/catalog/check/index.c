@@ -12,6 +12,7 @@
 
 #include "catalog/check/check.h"
 #include "catalog/key.h"
+#include "server/catalogs.h"
 
 /* Returns the primary key's btree, even if it is not valid; InvalidOid: there is none. */
 Oid
@@ -43,8 +44,7 @@ static char *
 check_reindex_sql(const TableCheck *check, Oid btree)
 {
 	return psprintf("REINDEX INDEX %s%s;", can_be_concurrent(check->rel) ? "CONCURRENTLY " : "",
-					quote_qualified_identifier(get_namespace_name(get_rel_namespace(btree)),
-											   get_rel_name(btree)));
+					catalogs_qualified(btree));
 }
 
 /* Returns ADD PRIMARY KEY with the columns that are named like the keys. */
@@ -183,10 +183,10 @@ check_btree(TableCheck *check, const char *object, const DynIndex *index, const 
 
 /* Returns the advice for an index that is being built or removed, or left by a broken call. */
 static char *
-advise_resuming(const TableCheck *check, const DynIndexSpec *spec)
+advise_resuming(const TableCheck *check, ItemSpan index)
 {
 	return psprintf("Wait if dyn_jobs shows it; otherwise %s;",
-					dyn_shape_call_again(check->rel, check->shape, spec));
+					dyn_resume_call(quote_literal_cstr(check->qualified), index));
 }
 
 static const char *
@@ -205,7 +205,8 @@ check_ttl(TableCheck *check)
 	if (status == DYN_INDEX_ACTIVE)
 		check_btree(check, object, check->table->ttl, NULL);
 	else
-		check_report(check, object, describe_status(status), advise_resuming(check, NULL));
+		check_report(check, object, describe_status(status),
+					 advise_resuming(check, (ItemSpan){NULL, 0}));
 }
 
 /*
@@ -227,7 +228,7 @@ check_indexes(TableCheck *check)
 
 		if (spec->status != DYN_INDEX_ACTIVE)
 			check_report(check, object, describe_status(spec->status),
-						 advise_resuming(check, spec));
+						 advise_resuming(check, spec->name));
 		else if (index != NULL)
 			check_btree(check, object, index, spec);
 	}

@@ -10,21 +10,18 @@
 #include "access/sysattr.h"
 #include "catalog/pg_class.h"
 #include "executor/spi.h"
-#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "catalog/carried.h"
 #include "catalog/check/check.h"
 #include "catalog/derive.h"
 #include "catalog/key.h"
+#include "server/catalogs.h"
 #include "server/progress.h"
 #include "server/sql.h"
-
-#define ROWS_AT_ONCE 200
 
 /* These are the columns of the query: where the row is, the item, then the derived columns. */
 enum
@@ -40,6 +37,8 @@ typedef struct ItemScan
 	TableCheck *check;
 	int64 left; /* problems that may be reported; -1: any number */
 	bool filled[DYN_MAX_COLUMNS]; /* no index build is still filling the column */
+	int64 done;
+	TimestampTz told;
 	/* of the row */
 	Oid relid;
 	ItemPointer place;
@@ -86,13 +85,6 @@ where_sql(const ItemScan *scan)
 	place = DatumGetCString(DirectFunctionCall1(tidout, PointerGetDatum(scan->place)));
 
 	return psprintf("WHERE ctid = '%s'", place);
-}
-
-static char *
-relation_sql(const ItemScan *scan)
-{
-	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(scan->relid)),
-									  get_rel_name(scan->relid));
 }
 
 static void
@@ -152,7 +144,7 @@ report_invalid(ItemScan *scan, const char *problem)
 {
 	items_report(scan, problem,
 				 psprintf("Put the item again, perhaps from a backup, after DELETE FROM %s %s;",
-						  relation_sql(scan), where_sql(scan)));
+						  catalogs_qualified(scan->relid), where_sql(scan)));
 }
 
 /*
@@ -164,7 +156,7 @@ report_moved(ItemScan *scan, const DynKey *key)
 {
 	const char *problem =
 		psprintf("column \"%s\" of the key is not what the item has", key->column);
-	const char *relation = relation_sql(scan);
+	const char *relation = catalogs_qualified(scan->relid);
 
 	if (scan->place == NULL || scan->relid != scan->check->table->relid)
 		report_invalid(scan, problem);
@@ -185,8 +177,8 @@ report_column(ItemScan *scan, const DynKey *key, const char *problem)
 		return;
 	}
 	items_report(scan, psprintf("column \"%s\" %s", key->column, problem),
-				 psprintf("UPDATE %s SET %s = %s %s;", relation_sql(scan), DYN_ITEM_COLUMN,
-						  DYN_ITEM_COLUMN, where_sql(scan)));
+				 psprintf("UPDATE %s SET %s = %s %s;", catalogs_qualified(scan->relid),
+						  DYN_ITEM_COLUMN, DYN_ITEM_COLUMN, where_sql(scan)));
 }
 
 /*
@@ -322,9 +314,10 @@ find_filled(ItemScan *scan)
 			check->table->settings.ttl_status == DYN_INDEX_ACTIVE;
 }
 
-static void
-read_row(ItemScan *scan, const SPITupleTable *rows, uint64 row)
+static bool
+read_row(void *arg, const SPITupleTable *rows, uint64 row)
 {
+	ItemScan *scan = arg;
 	int ncolumns = scan->check->table == NULL ? 0 : scan->check->table->ncolumns;
 	bool isnull;
 	Datum item;
@@ -337,43 +330,12 @@ read_row(ItemScan *scan, const SPITupleTable *rows, uint64 row)
 		scan->values[i] = sql_nullable(rows, row, RESULT_COLUMNS + i, &scan->nulls[i]);
 	item = sql_nullable(rows, row, RESULT_ITEM, &isnull);
 	check_row(scan, item, isnull);
-}
-
-static void
-read_rows(ItemScan *scan, const char *sql)
-{
-	Portal cursor = SPI_cursor_open_with_args(NULL, sql_on(RelationGetRelid(scan->check->rel), sql),
-											  0, NULL, NULL, NULL, true, 0);
-	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "dyn_check_table", ALLOCSET_DEFAULT_SIZES);
-	SPITupleTable *rows;
-	TimestampTz told = 0;
-	int64 done = 0;
-	uint64 n;
-
-	do
-	{
-		SPI_cursor_fetch(cursor, true, ROWS_AT_ONCE);
-		n = SPI_processed;
-		rows = SPI_tuptable;
-		for (uint64 i = 0; i < n && scan->left != 0; i++)
-		{
-			MemoryContext old = MemoryContextSwitchTo(context);
-
-			CHECK_FOR_INTERRUPTS();
-			read_row(scan, rows, i);
-			MemoryContextSwitchTo(old);
-			MemoryContextReset(context);
-		}
-		SPI_freetuptable(rows);
-		done += (int64) n;
-		if (progress_is_due(&told))
-			ereport(NOTICE, (errmsg("check of table \"%s\": %s items read",
-									RelationGetRelationName(scan->check->rel),
-									progress_count(done, scan->check->rel->rd_rel->reltuples))));
-	} while (n > 0 && scan->left != 0);
-	SPI_cursor_close(cursor);
-	MemoryContextDelete(context);
+	scan->done++;
+	if (row + 1 == rows->numvals && progress_is_due(&scan->told))
+		ereport(NOTICE, (errmsg("check of table \"%s\": %s items read",
+								RelationGetRelationName(scan->check->rel),
+								progress_count(scan->done, scan->check->rel->rd_rel->reltuples))));
+	return scan->left != 0;
 }
 
 static bool
@@ -414,7 +376,7 @@ check_items(TableCheck *check, int64 max)
 					 check->qualified);
 	if (check->table != NULL)
 		find_filled(&scan);
-	read_rows(&scan, sql.data);
+	sql_scan(sql_on(RelationGetRelid(check->rel), sql.data), read_row, &scan);
 	if (scan.left == 0)
 		ereport(NOTICE, (errmsg("stopped after %lld problems of items", (long long) max)));
 }

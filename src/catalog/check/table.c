@@ -18,7 +18,6 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/rls.h"
-#include "utils/tuplestore.h"
 
 #include "catalog/check/check.h"
 #include "catalog/definition/arn.h"
@@ -27,53 +26,32 @@
 #include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "server/attempt.h"
+#include "server/catalogs.h"
 #include "server/citus.h"
 #include "server/errors.h"
+#include "server/sql.h"
 
 /*
  * Rows
  */
 
-enum
-{
-	COLUMN_RELATION,
-	COLUMN_OBJECT,
-	COLUMN_PROBLEM,
-	COLUMN_ADVICE,
-	COLUMN_KEY,
-	COLUMN_PLACE,
-	COLUMNS
-};
-
 /* Add a problem of the relation check->rel to the result.  The strings are copied. */
 void
 check_report(TableCheck *check, const char *object, const char *problem, const char *advice)
 {
-	Datum values[COLUMNS];
-	bool nulls[COLUMNS] = {[COLUMN_KEY] = true, [COLUMN_PLACE] = true};
-
-	values[COLUMN_RELATION] = ObjectIdGetDatum(RelationGetRelid(check->rel));
-	values[COLUMN_OBJECT] = CStringGetTextDatum(object);
-	values[COLUMN_PROBLEM] = CStringGetTextDatum(problem);
-	values[COLUMN_ADVICE] = CStringGetTextDatum(advice);
-	tuplestore_putvalues(check->result->setResult, check->result->setDesc, values, nulls);
+	sql_put(check->result,
+			SQL_VALUES(SQL_OID(RelationGetRelid(check->rel)), SQL_TEXT(object), SQL_TEXT(problem),
+					   SQL_TEXT(advice), SQL_POINTER(InvalidOid, NULL), SQL_POINTER(TIDOID, NULL)));
 }
 
 /* Add a problem of one row to the result.  All values are copied. */
 void
 check_report_row(TableCheck *check, const CheckRow *row)
 {
-	Datum values[COLUMNS];
-	bool nulls[COLUMNS] = {[COLUMN_KEY] = row->key == 0};
-
-	values[COLUMN_RELATION] = ObjectIdGetDatum(row->relid);
-	values[COLUMN_OBJECT] = CStringGetTextDatum("item");
-	values[COLUMN_PROBLEM] = CStringGetTextDatum(row->problem);
-	values[COLUMN_ADVICE] = CStringGetTextDatum(row->advice);
-	values[COLUMN_KEY] = row->key;
-	values[COLUMN_PLACE] = PointerGetDatum(row->place);
-	nulls[COLUMN_PLACE] = row->place == NULL;
-	tuplestore_putvalues(check->result->setResult, check->result->setDesc, values, nulls);
+	sql_put(check->result,
+			SQL_VALUES(SQL_OID(row->relid), SQL_TEXT("item"), SQL_TEXT(row->problem),
+					   SQL_TEXT(row->advice), SQL_NULLABLE(InvalidOid, row->key, row->key == 0),
+					   SQL_POINTER(TIDOID, row->place)));
 }
 
 /* Adds what is wrong with a part of the label; problem may be NULL. */
@@ -179,8 +157,7 @@ check_structure(TableCheck *check, Relation rel)
 	const char *unshaped;
 
 	check->rel = rel;
-	check->qualified = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
-												  RelationGetRelationName(rel));
+	check->qualified = catalogs_qualified(RelationGetRelid(rel));
 	check->table = NULL;
 	check->shape = NULL;
 	check->distributed = is_distributed(rel);

@@ -107,8 +107,7 @@ parse_argument(void *arg)
 	ItemType type;
 
 	if (argument->is_key)
-		dyn_parse_key_spec((ItemSpan){argument->text, (uint32) strlen(argument->text)}, &attribute,
-						   &type);
+		dyn_parse_key_spec(item_span(argument->text), &attribute, &type);
 	else if (dyn_settings_is_argument(argument->text))
 		dyn_settings_parse(argument->text, &settings);
 	else

@@ -84,7 +84,7 @@ parse_text(const char *text)
 	{
 		ItemSpan argument = json_read_string(&reader);
 
-		arguments = lappend(arguments, pnstrdup(argument.data, argument.len));
+		arguments = lappend(arguments, span_string(argument));
 	}
 	json_reader_done(&reader);
 	return arguments;

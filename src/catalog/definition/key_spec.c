@@ -21,8 +21,7 @@ dyn_parse_key_spec(ItemSpan spec, ItemSpan *attribute, ItemType *type)
 	*attribute = (ItemSpan){spec.data, space > 0 ? space - 1 : 0};
 	if (attribute->len == 0 || *type == 0 || *type > ITEM_B)
 		ereport(ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION),
-				 errmsg("invalid key \"%s\"", pnstrdup(spec.data, spec.len)),
+				(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid key \"%s\"", span_string(spec)),
 				 errhint("Write the attribute's name and its type S, N or B, like \"pk S\".")));
 	/* a trigger's argument is a C string */
 	if (memchr(attribute->data, '\0', attribute->len) != NULL)

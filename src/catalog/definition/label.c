@@ -11,7 +11,6 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
-#include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_seclabel.h"
@@ -29,6 +28,7 @@
 #include "catalog/definition/label.h"
 #include "item/json_writer.h"
 #include "item/reader.h"
+#include "server/catalogs.h"
 #include "server/errors.h"
 #include "server/extension.h"
 
@@ -46,7 +46,7 @@ copy_raw(JsonReader *reader)
 {
 	ItemSpan raw = json_read_raw(reader);
 
-	return pnstrdup(raw.data, raw.len);
+	return span_string(raw);
 }
 
 /* Returns them in their order.  Raises an error with this SQLSTATE if the label is no JSON object. */
@@ -237,26 +237,6 @@ label_member(List *members, const char *name)
 	return NULL;
 }
 
-/* Returns true for the label of a table, unless it is a temporary table of another session. */
-static bool
-is_within_reach(const FormData_pg_seclabel *form)
-{
-	HeapTuple tuple;
-	Form_pg_class class;
-	bool within;
-
-	if (form->classoid != RelationRelationId || form->objsubid != 0)
-		return false;
-	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(form->objoid));
-	if (!HeapTupleIsValid(tuple))
-		return false;
-	class = (Form_pg_class) GETSTRUCT(tuple);
-	within =
-		class->relpersistence != RELPERSISTENCE_TEMP || !isOtherTempNamespace(class->relnamespace);
-	ReleaseSysCache(tuple);
-	return within;
-}
-
 /*
  * Returns the OIDs of all tables with a label in their order, without a lock on any.  It sees what
  * was committed last, and not the transaction's snapshot, which may be older.
@@ -277,7 +257,8 @@ label_tables(void)
 	{
 		const FormData_pg_seclabel *form = (const FormData_pg_seclabel *) GETSTRUCT(tuple);
 
-		if (is_within_reach(form))
+		if (form->classoid == RelationRelationId && form->objsubid == 0 &&
+			catalogs_within_reach(form->objoid))
 			tables = lappend_oid(tables, form->objoid);
 	}
 	systable_endscan(scan);
@@ -341,8 +322,7 @@ write_label(Oid relid, List *members)
 	int result;
 
 	extension_keep_schema(get_rel_namespace(relid));
-	qualified = quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
-										   get_rel_name(relid));
+	qualified = catalogs_qualified(relid);
 	sql = psprintf("SECURITY LABEL FOR %s ON TABLE %s IS %s", LABEL_PROVIDER, qualified,
 				   members == NIL ? "NULL" : quote_literal_cstr(label_print(members)));
 	SPI_connect();

@@ -22,7 +22,7 @@
 static char *
 literal(ItemSpan text)
 {
-	return quote_literal_cstr(pnstrdup(text.data, text.len));
+	return quote_literal_cstr(span_string(text));
 }
 
 /* Returns a type without its modifier, as views of entities have it. */
@@ -53,12 +53,12 @@ is_taken(const Detach *detach, const char *name)
 static char *
 new_name(const Detach *detach, ItemSpan stored)
 {
-	const char *wanted = stored.len > 0 ? pnstrdup(stored.data, stored.len) : "entity";
+	const char *wanted = stored.len > 0 ? span_string(stored) : "entity";
 	const char *text = wanted;
 
 	for (int i = 2;; i++)
 	{
-		char *name = dyn_column_identifier((ItemSpan){text, (uint32) strlen(text)});
+		char *name = dyn_column_identifier(item_span(text));
 
 		if (!is_taken(detach, name))
 			return name;

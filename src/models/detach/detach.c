@@ -107,7 +107,7 @@ detach_count(Oid relid, const char *condition)
 
 	sql_execute(sql_on(relid, psprintf("SELECT pg_catalog.count(*) FROM %s t WHERE %s",
 									   detach_name(relid), condition)),
-				0, NULL, NULL, NULL, false, 0);
+				false, 0, 0, NULL);
 	rows = DatumGetInt64(sql_value(SPI_tuptable, 0, 1));
 	SPI_freetuptable(SPI_tuptable);
 	return rows;

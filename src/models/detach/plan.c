@@ -19,24 +19,16 @@
 #include "catalog/definition/trigger.h"
 #include "models/detach/detach.h"
 #include "models/migrate/migrate.h"
+#include "server/catalogs.h"
 #include "server/sql.h"
-#include "server/words.h"
 
 /* Views that can be written to have this trigger. */
 #define VIEW_TRIGGER "dynamo_entity"
 
-static void plan_add(List **lines, const char *format, ...) pg_attribute_printf(2, 3);
-
 /* Adds a statement, a problem or a note, which is one line: people may run the plan as a script. */
 static void
-plan_add(List **lines, const char *format, ...)
+add_line(List **lines, char *line)
 {
-	va_list args;
-	char *line;
-
-	va_start(args, format);
-	line = words_format(format, args);
-	va_end(args);
 	*lines = lappend(*lines, line);
 	for (char *c = line; *line == '-' && *c != '\0'; c++)
 	{
@@ -44,6 +36,8 @@ plan_add(List **lines, const char *format, ...)
 			*c = ' ';
 	}
 }
+
+#define plan_add(lines, ...) add_line(lines, psprintf(__VA_ARGS__))
 
 /*
  * What is in the way
@@ -72,7 +66,7 @@ check_state(Detach *detach)
 	{
 		ItemSpan name = ((const ModelDeclaration *) lfirst(cell))->name;
 
-		if (migration_followers(pnstrdup(name.data, name.len), detach->relid) != NIL)
+		if (migration_followers(span_string(name), detach->relid) != NIL)
 			plan_add(&detach->problems,
 					 "migration \"%s\" is followed; call dyn_unfollow_migration()",
 					 item_quoted(name));
@@ -111,13 +105,12 @@ static const char dependents_sql[] =
 List *
 detach_dependents(Oid relid, List *attnums, List *changed)
 {
-	Oid types[] = {OIDOID, OIDOID, OIDARRAYOID, OIDARRAYOID};
-	Datum values[] = {ObjectIdGetDatum(relid),
-					  ObjectIdGetDatum(get_extension_oid("dynamo_table", false)), sql_oids(attnums),
-					  sql_oids(changed)};
 	List *names = NIL;
 
-	sql_execute(dependents_sql, 4, types, values, NULL, false, 0);
+	sql_execute(dependents_sql, false, 0,
+				SQL_VALUES(SQL_OID(relid), SQL_OID(get_extension_oid("dynamo_table", false)),
+						   SQL_VALUE(OIDARRAYOID, sql_oids(attnums)),
+						   SQL_VALUE(OIDARRAYOID, sql_oids(changed))));
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
 		char *name = sql_text_or_null(SPI_tuptable, i, 1);
@@ -229,9 +222,7 @@ add_btrees(Detach *detach)
 			continue;
 		plan_add(&detach->steps, "%s", sql);
 		if (OidIsValid(tablespace))
-			plan_add(&detach->steps, "ALTER INDEX %s SET TABLESPACE %s",
-					 quote_qualified_identifier(get_namespace_name(get_rel_namespace(btree)),
-												get_rel_name(btree)),
+			plan_add(&detach->steps, "ALTER INDEX %s SET TABLESPACE %s", catalogs_qualified(btree),
 					 quote_identifier(get_tablespace_name(tablespace)));
 	}
 }

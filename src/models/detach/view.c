@@ -27,6 +27,7 @@
 #include "catalog/rights.h"
 #include "models/detach/detach.h"
 #include "models/view/view.h"
+#include "server/arguments.h"
 
 /* A Change is a view that is changed. */
 typedef struct Change
@@ -92,8 +93,7 @@ condition_in_place(const Change *change, FuncExpr *call, const Member *member)
 		TextEqualOperator, BOOLOID, false,
 		(Expr *) column_in_place(change, list_nth(call->args, MEMBER_ITEM_ARGUMENT),
 								 detach_type_column(change->detach, entity), DEFAULT_COLLATION_OID),
-		(Expr *) makeConst(TEXTOID, -1, DEFAULT_COLLATION_OID, -1,
-						   PointerGetDatum(cstring_to_text_with_len(type.data, (int) type.len)),
+		(Expr *) makeConst(TEXTOID, -1, DEFAULT_COLLATION_OID, -1, PointerGetDatum(span_text(type)),
 						   false, false),
 		InvalidOid, DEFAULT_COLLATION_OID);
 }

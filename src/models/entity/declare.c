@@ -211,14 +211,14 @@ declare_warn(Relation rel, const DynTable *table, const Entity *entity)
 static void
 add_string(ItemBuilder *b, const char *name, ItemSpan value)
 {
-	item_build_name(b, (ItemSpan){name, (uint32) strlen(name)});
+	item_build_name(b, item_span(name));
 	item_build_scalar(b, ITEM_S, value);
 }
 
 static void
 add_jsonb(ItemBuilder *b, const char *name, Datum jsonb)
 {
-	item_build_name(b, (ItemSpan){name, (uint32) strlen(name)});
+	item_build_name(b, item_span(name));
 	item_build_jsonb(b, jsonb);
 }
 
@@ -348,7 +348,7 @@ dyn_enforce_entities(PG_FUNCTION_ARGS)
 static bool
 get_member(const ItemChildren *members, const char *name, ItemSpan *value)
 {
-	return item_find(members, (ItemSpan){name, (uint32) strlen(name)}, value);
+	return item_find(members, item_span(name), value);
 }
 
 static void
@@ -370,11 +370,10 @@ put_entity(ReturnSetInfo *result, const ModelDeclaration *declaration)
 			continue;
 		/* the attributes have an order */
 		if (i == 4 && model_member(declaration, members[i], &value))
-			values[i] = PointerGetDatum(cstring_to_text_with_len(value.data, (int) value.len));
+			values[i] = PointerGetDatum(span_text(value));
 		else
-			values[i] = i >= 3 ? item_to_jsonb(value)
-							   : PointerGetDatum(cstring_to_text_with_len(
-									 item_payload(value).data, (int) item_payload(value).len));
+			values[i] =
+				i >= 3 ? item_to_jsonb(value) : PointerGetDatum(span_text(item_payload(value)));
 	}
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }

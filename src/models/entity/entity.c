@@ -29,12 +29,6 @@ entity_fail(const Entity *entity, const char *message)
 					errmsg("invalid entity \"%s\": %s", item_quoted(entity->name), message)));
 }
 
-static ItemSpan
-entity_literal(const char *text)
-{
-	return (ItemSpan){text, (uint32) strlen(text)};
-}
-
 static bool
 entity_same(ItemSpan a, ItemSpan b)
 {
@@ -409,7 +403,7 @@ parse_key(Entity *entity, const DynTable *table, ItemSpan attribute, ItemSpan va
 	const EntityAttribute *whole;
 
 	/* the name may point into the schema, which does not live as long */
-	key->attribute = (ItemSpan){pnstrdup(attribute.data, attribute.len), attribute.len};
+	key->attribute = (ItemSpan){span_string(attribute), attribute.len};
 	key->place = place_of(table, attribute);
 	if (key->place < 0 && is_new)
 		fail_key(entity, key, psprintf("is no key of table \"%s\" or its indexes", table->name));
@@ -582,7 +576,7 @@ entity_parse(const DynTable *table, const DynItem *declaration, bool is_new)
 	ItemSpan name;
 
 	/* first, as all errors name the entity */
-	if (!item_find(&members, entity_literal("entity"), &name))
+	if (!item_find(&members, item_span("entity"), &name))
 		entity_fail(entity, "it has no name");
 	entity->name = field_string(&reader, "entity", name);
 	check_name(entity, "the name of an entity", entity->name);

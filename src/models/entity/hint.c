@@ -41,36 +41,28 @@ type_argument(const ValueType *type)
 static const char *
 json_hint(ItemType type)
 {
-	switch (type)
+	static const struct
 	{
-		case ITEM_S:
-			return "Write a string: \"7\" in plain JSON, {\"S\": \"7\"} in DynamoDB JSON.";
-		case ITEM_N:
-			return "Write a number: 7 in plain JSON, {\"N\": \"7\"} in DynamoDB JSON.";
-		case ITEM_BOOL:
-			return "Write a boolean: true in plain JSON, {\"BOOL\": true} in DynamoDB JSON.";
-		case ITEM_M:
-			return "Write an object: {\"a\": 7} in plain JSON, {\"M\": {\"a\": {\"N\": \"7\"}}} in "
-				   "DynamoDB "
-				   "JSON.";
-		case ITEM_L:
-			return "Write an array: [7] in plain JSON, {\"L\": [{\"N\": \"7\"}]} in DynamoDB JSON.";
-		case ITEM_B:
-			return "Plain JSON has no bytes. Write the item as DynamoDB JSON, with {\"B\": "
-				   "\"AAE=\"}.";
-		case ITEM_SS:
-			return "Plain JSON has no sets. Write the item as DynamoDB JSON, with {\"SS\": "
-				   "[\"a\"]}.";
-		case ITEM_NS:
-			return "Plain JSON has no sets. Write the item as DynamoDB JSON, with {\"NS\": "
-				   "[\"7\"]}.";
-		case ITEM_BS:
-			return "Plain JSON has no sets. Write the item as DynamoDB JSON, with {\"BS\": "
-				   "[\"AAE=\"]}.";
-		case ITEM_NULL:
-			break;
-	}
-	return NULL;
+		const char *what;
+		const char *plain; /* NULL: plain JSON has none */
+		const char *json;
+	} forms[] = {[ITEM_S] = {"a string", "\"7\"", "{\"S\": \"7\"}"},
+				 [ITEM_N] = {"a number", "7", "{\"N\": \"7\"}"},
+				 [ITEM_B] = {"bytes", NULL, "{\"B\": \"AAE=\"}"},
+				 [ITEM_BOOL] = {"a boolean", "true", "{\"BOOL\": true}"},
+				 [ITEM_L] = {"an array", "[7]", "{\"L\": [{\"N\": \"7\"}]}"},
+				 [ITEM_M] = {"an object", "{\"a\": 7}", "{\"M\": {\"a\": {\"N\": \"7\"}}}"},
+				 [ITEM_SS] = {"sets", NULL, "{\"SS\": [\"a\"]}"},
+				 [ITEM_NS] = {"sets", NULL, "{\"NS\": [\"7\"]}"},
+				 [ITEM_BS] = {"sets", NULL, "{\"BS\": [\"AAE=\"]}"}};
+
+	if (type >= lengthof(forms) || forms[type].what == NULL)
+		return NULL;
+	if (forms[type].plain == NULL)
+		return psprintf("Plain JSON has no %s. Write the item as DynamoDB JSON, with %s.",
+						forms[type].what, forms[type].json);
+	return psprintf("Write %s: %s in plain JSON, %s in DynamoDB JSON.", forms[type].what,
+					forms[type].plain, forms[type].json);
 }
 
 /*

@@ -38,16 +38,16 @@ key_cell(const Chart *chart, const Entity *entity, ItemSpan attribute)
 			item_print_plain(&out, item_root(choice->when));
 		}
 	}
-	return chart_code(chart, (ItemSpan){out.data, (uint32) out.len});
+	return chart_code(chart, out.data);
 }
 
 /* Appends the chart of an index, which has the entities that are in it. */
 static List *
 draw_index(Chart *chart, const DynTable *table, const DynIndex *index, List *entities, List *lines)
 {
+	const char *title = dyn_index_is_table(index) ? "Main table" : "Index ";
 	char *cells[DYN_MAX_INDEX_KEYS + 1] = {"Entity"};
 	ListCell *cell;
-	char *title = "Main table";
 
 	for (int i = 0; i < index->nkeys; i++)
 		cells[i + 1] = chart_words(chart, dyn_index_key(table, index, i)->attribute, INT_MAX);
@@ -66,9 +66,8 @@ draw_index(Chart *chart, const DynTable *table, const DynIndex *index, List *ent
 		if (whole)
 			chart_add(chart, cells);
 	}
-	if (!dyn_index_is_table(index))
-		title = psprintf("Index %s", chart_words(chart, index->name, INT_MAX));
-	lines = lappend(lines, chart->markdown ? psprintf("### %s", title) : title);
+	lines = lappend(lines, psprintf("%s%s%s", chart->markdown ? "### " : "", title,
+									chart_words(chart, index->name, INT_MAX)));
 	return chart_lines(chart, lappend(lines, ""));
 }
 

@@ -89,7 +89,7 @@ dyn_refresh_entity(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, 1, "entity");
 	work.table_name = PG_GETARG_TEXT_PP(0);
 	work.name = text_to_cstring(PG_GETARG_TEXT_PP(1));
-	refresh.name = (ItemSpan){work.name, strlen(work.name)};
+	refresh.name = item_span(work.name);
 	item_job_arguments(&work, fcinfo, 2);
 	rel = item_job_open(&work, &table);
 	(void) entity_find(rel, table, refresh.name);

@@ -21,6 +21,7 @@
 #include "catalog/definition/label.h"
 #include "catalog/rights.h"
 #include "models/migrate/migrate.h"
+#include "server/catalogs.h"
 #include "server/errors.h"
 #include "server/invalidate.h"
 
@@ -229,16 +230,6 @@ migration_may_be_followed(ItemSpan name, Oid relid, Oid followed)
 	return tables == NIL || list_member_oid(tables, relid);
 }
 
-static const char *
-table_name(Oid relid)
-{
-	char *name = get_rel_name(relid);
-
-	return name == NULL
-			   ? "?"
-			   : quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), name);
-}
-
 /*
  * Returns the table that has the migration.  Any role can take any name for tables of its own, so
  * names are unique among the tables of one owner only, and that unless two sessions declare one at
@@ -256,8 +247,8 @@ find_table(ItemSpan name, Oid followed)
 	if (list_length(found) > 1)
 		ereport(ERROR, (errcode(ERRCODE_AMBIGUOUS_ALIAS),
 						errmsg("two tables have a migration \"%s\"", item_quoted(name)),
-						errdetail("They are %s and %s.", table_name(linitial_oid(found)),
-								  table_name(lsecond_oid(found))),
+						errdetail("They are %s and %s.", catalogs_qualified(linitial_oid(found)),
+								  catalogs_qualified(lsecond_oid(found))),
 						errhint("Use SET ROLE to call as the owner of one of them, or remove one "
 								"with dyn_drop_migration().")));
 	return found == NIL ? InvalidOid : linitial_oid(found);
@@ -344,7 +335,7 @@ read_schema(void *arg)
 static void
 open_schema(Opening *opening)
 {
-	char *name = pnstrdup(opening->name.data, opening->name.len);
+	char *name = span_string(opening->name);
 
 	if (!opening->followed)
 		read_schema(opening);
@@ -385,8 +376,7 @@ add_entry(Opening *opening)
 
 	/* to analyse SQL can run code: input of types, checks of domains */
 	rights_take(opening->rel->rd_rel->relowner, 0, &rights);
-	migration_fit(pnstrdup(opening->name.data, opening->name.len), opening->followed, NULL,
-				  read_migration, opening);
+	migration_fit(span_string(opening->name), opening->followed, NULL, read_migration, opening);
 	rights_give_back(&rights);
 	migration_leave(nest);
 	migration = opening->migration;
@@ -435,11 +425,9 @@ check_followed(const Migration *migration)
 		if (rel == NULL)
 			migration_fail_misfit(migration->name, true, "A table is gone");
 		if (!migration_has_followers(migration, rel))
-			migration_fail_misfit(
-				migration->name, true,
-				psprintf("Table %s has not the triggers of following",
-						 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
-													RelationGetRelationName(rel))));
+			migration_fail_misfit(migration->name, true,
+								  psprintf("Table %s has not the triggers of following",
+										   catalogs_qualified(RelationGetRelid(rel))));
 		relation_close(rel, NoLock);
 	}
 }

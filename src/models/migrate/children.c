@@ -49,7 +49,7 @@ print_joins(JsonWriter *json, const Field *field, const void *target)
 	{
 		const char *name = child->joins[i].name;
 
-		json_write_member(json, (ItemSpan){name, (uint32) strlen(name)});
+		json_write_member(json, item_span(name));
 		part_print_pairs(json, NULL, &child->joins[i]);
 	}
 	json_write_end(json);

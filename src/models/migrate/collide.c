@@ -306,22 +306,35 @@ first_row(Datum array)
 	return first;
 }
 
-/* Adds rows that make one key, of which the first one is migrated. */
-static void
-add_rows(HTAB *collisions, MemoryContext context, char **steps, char **rows, int n, int first)
+typedef struct Found
 {
+	HTAB *collisions;
+	MemoryContext context;
+} Found;
+
+/* Adds rows that make one key, of which the first one is migrated. */
+static bool
+add_rows(void *arg, const SPITupleTable *groups, uint64 group)
+{
+	const Found *found = arg;
+	int n;
+	char **steps = texts(sql_value(groups, group, 1), &n);
+	char **rows = texts(sql_value(groups, group, 2), &n);
+	int first = first_row(sql_value(groups, group, 3));
+
 	for (int i = 0; i < n; i++)
 	{
 		uint64 hash = row_hash(steps[i], rows[i]);
-		Collision *collision = hash_search(collisions, &hash, HASH_ENTER, NULL);
+		Collision *collision = hash_search(found->collisions, &hash, HASH_ENTER, NULL);
 		int other = i != first ? first : first == 0 ? 1 : 0;
 
 		collision->loses = i != first;
 		collision->other = MemoryContextStrdup(
-			context, strcmp(steps[i], steps[other]) == 0
-						 ? rows[other]
-						 : psprintf("%s of step \"%s\"", rows[other], steps[other]));
+			found->context, strcmp(steps[i], steps[other]) == 0
+								? rows[other]
+								: psprintf("%s of step \"%s\"", rows[other], steps[other]));
 	}
+	return true;
 }
 
 /*
@@ -332,37 +345,16 @@ HTAB *
 collisions_find(const Migration *migration, const char *extension)
 {
 	char *sql = collision_select(migration, extension);
-	MemoryContext context = CurrentMemoryContext;
-	HASHCTL ctl = {.keysize = sizeof(uint64), .entrysize = sizeof(Collision), .hcxt = context};
-	Portal portal;
-	HTAB *collisions;
+	Found found = {.context = CurrentMemoryContext};
+	HASHCTL ctl = {
+		.keysize = sizeof(uint64), .entrysize = sizeof(Collision), .hcxt = found.context};
 
 	if (sql == NULL)
 		return NULL;
-	collisions =
+	found.collisions =
 		hash_create("migration collisions", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	portal = SPI_cursor_open_with_args(NULL, sql_on(InvalidOid, sql), 0, NULL, NULL, NULL, true,
-									   CURSOR_OPT_NO_SCROLL);
-	for (;;)
-	{
-		SPI_cursor_fetch(portal, true, 100);
-		MemoryContextSwitchTo(context);
-		if (SPI_processed == 0)
-			break;
-		for (uint64 i = 0; i < SPI_processed; i++)
-		{
-			int n;
-			char **steps = texts(sql_value(SPI_tuptable, i, 1), &n);
-			char **rows = texts(sql_value(SPI_tuptable, i, 2), &n);
-
-			add_rows(collisions, context, steps, rows, n, first_row(sql_value(SPI_tuptable, i, 3)));
-		}
-		SPI_freetuptable(SPI_tuptable);
-	}
-	SPI_freetuptable(SPI_tuptable);
-	SPI_cursor_close(portal);
-	MemoryContextSwitchTo(context);
-	return collisions;
+	sql_scan(sql_on(InvalidOid, sql), add_rows, &found);
+	return found.collisions;
 }
 
 /* Returns what a row collides with, or NULL. */

@@ -54,7 +54,7 @@ step_read_columns(const FieldReader *reader, const Field *field, void *target, I
 	{
 		ItemSpan name = part_string(reader, field->name, item_child(&elements, i));
 
-		step->columns = lappend(step->columns, pnstrdup(name.data, name.len));
+		step->columns = lappend(step->columns, span_string(name));
 	}
 }
 
@@ -87,54 +87,24 @@ step_print_columns(JsonWriter *json, const Field *field, const void *target)
  * New ones
  */
 
-static int
-compare_names(const ListCell *a, const ListCell *b)
-{
-	return strcmp(lfirst(a), lfirst(b));
-}
-
-/* Returns whether a sorted list has the name. */
-static bool
-is_known(List *known, const char *name)
-{
-	int low = 0;
-	int high = list_length(known);
-
-	while (low < high)
-	{
-		int middle = (low + high) / 2;
-		int order = strcmp(name, list_nth(known, middle));
-
-		if (order == 0)
-			return true;
-		if (order < 0)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return false;
-}
-
-/* Returns new names.  Labels may list many names, so the known ones are sorted. */
-static List *
-unknown(List *names, List *known)
-{
-	List *sorted = list_copy(known);
-	List *new = NIL;
-	ListCell *cell;
-
-	list_sort(sorted, compare_names);
-	foreach (cell, names)
-	{
-		if (!is_known(sorted, lfirst(cell)))
-			new = lappend(new, lfirst(cell));
-	}
-	return new;
-}
-
 /* Returns the names of the columns that the source of a step has and the step does not know. */
 List *
 step_new_columns(const MigrationStep *step)
 {
-	return step->query != NULL ? NIL : unknown(columns_of(step->source.desc), step->columns);
+	List *new = NIL;
+	ListCell *cell;
+
+	foreach (cell, step->query != NULL ? NIL : columns_of(step->source.desc))
+	{
+		ListCell *known;
+
+		foreach (known, step->columns)
+		{
+			if (strcmp(lfirst(cell), lfirst(known)) == 0)
+				break;
+		}
+		if (known == NULL)
+			new = lappend(new, lfirst(cell));
+	}
+	return new;
 }

@@ -24,7 +24,7 @@
 static void
 refuse_followed(ItemSpan name, Relation rel)
 {
-	if (migration_followers(pnstrdup(name.data, name.len), RelationGetRelid(rel)) != NIL)
+	if (migration_followers(span_string(name), RelationGetRelid(rel)) != NIL)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
 						errmsg("migration \"%s\" is followed", item_quoted(name)),
 						errdetail("Triggers of the tables that it reads make its items."),

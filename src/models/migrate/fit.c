@@ -39,7 +39,7 @@ void
 migration_fail_misfit(const char *name, bool followed, const char *why)
 {
 	const char *literal = dyn_follower_literal(name);
-	const char *quoted = item_quoted((ItemSpan){name, (uint32) strlen(name)});
+	const char *quoted = item_quoted(item_span(name));
 
 	ereport(
 		ERROR,
@@ -73,6 +73,5 @@ migration_fit(const char *name, bool followed, const char *step, void (*run)(voi
 	migration_fail_misfit(
 		name, followed,
 		step == NULL ? psprintf("It cannot be read: %s", message)
-					 : psprintf("Step \"%s\" fails: %s",
-								item_quoted((ItemSpan){step, (uint32) strlen(step)}), message));
+					 : psprintf("Step \"%s\" fails: %s", item_quoted(item_span(step)), message));
 }

@@ -36,6 +36,7 @@
 #include "catalog/shape.h"
 #include "models/migrate/collide.h"
 #include "server/arguments.h"
+#include "server/catalogs.h"
 #include "server/citus.h"
 #include "server/compat.h"
 #include "server/errors.h"
@@ -171,9 +172,7 @@ tables_that(const Migration *migration, bool (*are)(const Migration *migration, 
 			Oid relid = lfirst_oid(part);
 
 			if (are(migration, relid))
-				tables = lappend(
-					tables, quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
-													   get_rel_name(relid)));
+				tables = lappend(tables, catalogs_qualified(relid));
 		}
 	}
 	return tables;
@@ -242,8 +241,7 @@ check_table(const MigrationStep *step, Oid relid)
 {
 	Relation rel = relation_open(relid, AccessShareLock);
 	const char *migration = step->migration->name;
-	const char *name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
-												  RelationGetRelationName(rel));
+	const char *name = catalogs_qualified(RelationGetRelid(rel));
 
 	rights_require_owner(rel);
 	if (rel->rd_rel->relkind == RELKIND_VIEW || rel->rd_rel->relkind == RELKIND_MATVIEW)
@@ -262,8 +260,7 @@ check_table(const MigrationStep *step, Oid relid)
 			psprintf("The owner of the table of items has not the rights of the owner of %s.",
 					 name),
 			"Let one role own both, or grant it the other one.");
-	if (!migration_may_be_followed((ItemSpan){migration, (uint32) strlen(migration)},
-								   step->migration->relid, relid))
+	if (!migration_may_be_followed(item_span(migration), step->migration->relid, relid))
 		follow_refuse(step, psprintf("The owner of %s has a migration of this name.", name),
 					  "Give it another name.");
 	relation_close(rel, AccessShareLock);
@@ -476,8 +473,7 @@ create_row_triggers(const Following *following, Oid relid)
 	{
 		Oid oid = lfirst_oid(cell);
 
-		of_one.relation = quote_qualified_identifier(get_namespace_name(get_rel_namespace(oid)),
-													 get_rel_name(oid));
+		of_one.relation = catalogs_qualified(oid);
 		create_trigger(&of_one,
 					   psprintf(oid == relid ? "_truncate_%08x" : "_truncate_part_%08x", hash),
 					   "BEFORE TRUNCATE", "", "STATEMENT", "migration_truncated", "ALWAYS");
@@ -589,10 +585,8 @@ drop_trigger(Oid oid)
 	if (tuple == NULL)
 		return;
 	form = (Form_pg_trigger) GETSTRUCT(tuple);
-	dyn_execute(
-		psprintf("DROP TRIGGER %s ON %s", quote_identifier(NameStr(form->tgname)),
-				 quote_qualified_identifier(get_namespace_name(get_rel_namespace(form->tgrelid)),
-											get_rel_name(form->tgrelid))));
+	dyn_execute(psprintf("DROP TRIGGER %s ON %s", quote_identifier(NameStr(form->tgname)),
+						 catalogs_qualified(form->tgrelid)));
 }
 
 /* Locks all tables at once for DROP TRIGGER. */
@@ -628,7 +622,7 @@ Datum
 dyn_unfollow_migration(PG_FUNCTION_ARGS)
 {
 	char *name = text_to_cstring(argument_required_text(fcinfo, 0, "migration"));
-	Oid relid = migration_table((ItemSpan){name, (uint32) strlen(name)});
+	Oid relid = migration_table(item_span(name));
 	/* those on the user's own tables in any case: owners may have changed */
 	List *triggers = migration_followers(name, InvalidOid);
 	ListCell *cell;

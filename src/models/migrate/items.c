@@ -5,29 +5,21 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "funcapi.h"
 #include "utils/builtins.h"
-#include "utils/tuplestore.h"
 
 #include "actions/actions.h"
-#include "models/migrate/check.h"
+#include "catalog/key.h"
+#include "models/migrate/migrate.h"
 #include "server/arguments.h"
 #include "server/errors.h"
 #include "server/progress.h"
+#include "server/sql.h"
 #include "store/plan.h"
 #include "store/store.h"
 
 extern PGDLLEXPORT Datum dyn_migration_items(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum dyn_migration_key(PG_FUNCTION_ARGS);
-
-enum
-{
-	STEP,
-	SOURCE_ROW,
-	KEY,
-	ITEM,
-	PROBLEM,
-	COLUMNS
-};
 
 typedef struct ItemsOutput
 {
@@ -38,49 +30,21 @@ typedef struct ItemsOutput
 	TimestampTz told;
 } ItemsOutput;
 
-/* Returns a new item of the key attributes of the table alone.  The given item has all of them. */
-DynItem *
-item_key(const DynTable *table, const DynItem *item)
-{
-	ItemBuilder builder;
-
-	item_build_init(&builder, 64);
-	item_build_begin(&builder, ITEM_M);
-	for (int i = 0; i < table->nkeys; i++)
-	{
-		item_build_name(&builder, table->keys[i].attribute);
-		item_build_value(&builder, dyn_key_attribute(table, &table->primary, item, i));
-	}
-	(void) item_build_end(&builder);
-	return item_build_finish(&builder);
-}
-
-/* Returns "orphan: no row of shop.customers has …". */
-static Datum
-problem_text(const MigrationRow *row)
-{
-	return CStringGetTextDatum(psprintf("%s: %s", row_problem_names[row->problem], row->message));
-}
-
 static bool
 put_item(const MigrationRow *row, void *arg)
 {
 	ItemsOutput *output = arg;
-	Datum values[COLUMNS] = {0};
-	bool nulls[COLUMNS] = {false};
+	DynItem *key =
+		row->item == NULL ? NULL : dyn_key_item(output->table, &output->table->primary, row->item);
+	/* "orphan: no row of shop.customers has …" */
+	const char *problem = row->problem == ROW_OK
+							  ? NULL
+							  : psprintf("%s: %s", row_problem_names[row->problem], row->message);
 
-	values[STEP] = CStringGetTextDatum(row->step->name);
-	values[SOURCE_ROW] = CStringGetTextDatum(row_name(row->step, row->tuple, row->desc));
-	nulls[KEY] = nulls[ITEM] = row->item == NULL;
-	if (row->item != NULL)
-	{
-		values[KEY] = PointerGetDatum(item_key(output->table, row->item));
-		values[ITEM] = PointerGetDatum(row->item);
-	}
-	nulls[PROBLEM] = row->problem == ROW_OK;
-	if (row->problem != ROW_OK)
-		values[PROBLEM] = problem_text(row);
-	tuplestore_putvalues(output->result->setResult, output->result->setDesc, values, nulls);
+	sql_put(output->result, SQL_VALUES(SQL_TEXT(row->step->name),
+									   SQL_TEXT(row_name(row->step, row->tuple, row->desc)),
+									   SQL_POINTER(InvalidOid, key),
+									   SQL_POINTER(InvalidOid, row->item), SQL_TEXT(problem)));
 	output->rows++;
 	if (progress_is_due(&output->told))
 		ereport(NOTICE,
@@ -159,5 +123,5 @@ dyn_migration_key(PG_FUNCTION_ARGS)
 		found = entity_has(call->migration->steps[i].entity, item);
 	if (!found)
 		PG_RETURN_NULL();
-	PG_RETURN_POINTER(item_key(call->table, item));
+	PG_RETURN_POINTER(dyn_key_item(call->table, &call->table->primary, item));
 }

@@ -39,7 +39,6 @@
  *		write.c		items of a batch, written in the order of their keys
  *		items.c		dyn_migration_items(): the items that rows make
  *		verify.c	dyn_verify_migration(), dyn_preview_migration()
- *		check.h		what these share: comparing what rows make with what is there
  *		follow.c	dyn_follow_migration(), dyn_unfollow_migration()
  *		trigger.c	the triggers of followed tables
  *		truncate.c	TRUNCATE of followed tables, which is refused

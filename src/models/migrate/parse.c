@@ -27,7 +27,7 @@ read_entity(const FieldReader *reader, const Field *field, void *target, ItemSpa
 	if (step->name == NULL)
 	{
 		item_forbid_nul(value);
-		step->name = pnstrdup(value.data, value.len);
+		step->name = span_string(value);
 	}
 	reading->where = psprintf("step \"%s\"", step->name);
 	step->entity = entity_read(reading->rel, reading->table, value);
@@ -64,7 +64,7 @@ read_query(const FieldReader *reader, const Field *field, void *target, ItemSpan
 	item_forbid_nul(value);
 	step_open_query(&step->source, value, ((const Reading *) reader->context)->where);
 	step->source.alias = "src";
-	step->query = pnstrdup(value.data, value.len);
+	step->query = span_string(value);
 }
 
 static void

@@ -142,7 +142,7 @@ part_print_pairs(JsonWriter *json, const char *name, const StepRelation *relatio
 	{
 		const char *column = part_raw_column(relation, relation->pairs[i].column);
 
-		json_write_member(json, (ItemSpan){column, (uint32) strlen(column)});
+		json_write_member(json, item_span(column));
 		json_write_string(json, NULL, part_raw_column(relation->other, relation->pairs[i].other));
 	}
 	json_write_end(json);
@@ -267,7 +267,7 @@ read_parent_relation(const FieldReader *reader, const Field *field, void *target
 
 	part_read_relation(reader, field, target, value);
 	item_forbid_nul(parent->name);
-	parent->relation.alias = quote_identifier(pnstrdup(parent->name.data, parent->name.len));
+	parent->relation.alias = quote_identifier(span_string(parent->name));
 }
 
 static void

@@ -271,13 +271,14 @@ step_cut(MigrationStep *step, ArrayType *lower, int64 rows)
 {
 	int nest = migration_enter();
 	MemoryContext context = CurrentMemoryContext;
-	Oid *types = palloc(step->nkeys * sizeof(Oid));
+	SqlValue *arguments = palloc(step->nkeys * sizeof(SqlValue));
+	const Datum *values = bounds(step, lower, NULL);
+	int n = lower != NULL ? step->nkeys : 0;
 	ArrayType *cut = NULL;
 
-	for (int i = 0; i < step->nkeys; i++)
-		types[i] = TEXTOID;
-	sql_execute(step_select_cut(step, lower != NULL, rows), lower != NULL ? step->nkeys : 0, types,
-				bounds(step, lower, NULL), NULL, true, 1);
+	for (int i = 0; i < n; i++)
+		arguments[i] = SQL_VALUE(TEXTOID, values[i]);
+	sql_execute(step_select_cut(step, lower != NULL, rows), true, 1, n, arguments);
 	MemoryContextSwitchTo(context);
 	if (SPI_processed > 0)
 		cut = row_position(step, SPI_tuptable->vals[0], SPI_tuptable->tupdesc);

@@ -12,7 +12,6 @@
 #include "nodes/parsenodes.h"
 #include "parser/parser.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/plancache.h"
 #include "utils/rel.h"
 #include "utils/regproc.h"
@@ -21,6 +20,7 @@
 
 #include "catalog/rights.h"
 #include "models/migrate/migrate.h"
+#include "server/catalogs.h"
 #include "server/errors.h"
 
 /*
@@ -59,15 +59,14 @@ step_open_relation(const MigrationStep *step, StepRelation *relation, ItemSpan n
 				   const char *where)
 {
 	RightsWanted wanted = {.mode = AccessShareLock, .owner = rights_owner(step->migration->relid)};
-	List *names = qualified_name_list(pnstrdup(name.data, name.len));
+	List *names = qualified_name_list(span_string(name));
 	Relation rel;
 
 	relation->relid = RangeVarGetRelidExtended(makeRangeVarFromNameList(names), AccessShareLock, 0,
 											   rights_check_name, &wanted);
 	rel = relation_open(relation->relid, NoLock);
 	check_relation(rel, where);
-	relation->name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
-												RelationGetRelationName(rel));
+	relation->name = catalogs_qualified(RelationGetRelid(rel));
 	relation->alias = quote_identifier(pstrdup(RelationGetRelationName(rel)));
 	relation->desc = CreateTupleDescCopyConstr(RelationGetDescr(rel));
 	relation_close(rel, NoLock);
@@ -108,7 +107,7 @@ parse_select(const char *sql)
 char *
 step_expression(ItemSpan text, const char *where)
 {
-	char *sql = pnstrdup(text.data, text.len);
+	char *sql = span_string(text);
 	const SelectStmt *select = parse_select(psprintf("SELECT (%s\n)", sql));
 	const ResTarget *target;
 
@@ -132,7 +131,7 @@ step_expression(ItemSpan text, const char *where)
 void
 step_open_query(StepRelation *relation, ItemSpan query, const char *where)
 {
-	char *sql = pnstrdup(query.data, query.len);
+	char *sql = span_string(query);
 	const SelectStmt *select = parse_select(sql);
 	MemoryContext context = CurrentMemoryContext;
 	SPIPlanPtr plan;
@@ -334,7 +333,7 @@ step_default_attributes(MigrationStep *step, bool *named)
 		if (named[i])
 			continue;
 		if (column == InvalidAttrNumber)
-			column = step_find_column(source, (ItemSpan){snake, (uint32) strlen(snake)});
+			column = step_find_column(source, item_span(snake));
 		if (column == InvalidAttrNumber)
 			continue;
 		named[i] = true;

@@ -109,11 +109,9 @@ open_migration(const MigrationJob *work, OpenMigration *open)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("migration \"%s\" was declared again meanwhile", open->migration->name),
 				 errhint("Call dyn_migrate() again.")));
-	open->step =
-		work->step_name == NULL
-			? NULL
-			: migration_step(open->migration,
-							 (ItemSpan){work->step_name, (uint32) strlen(work->step_name)});
+	open->step = work->step_name == NULL
+					 ? NULL
+					 : migration_step(open->migration, item_span(work->step_name));
 }
 
 static void
@@ -294,8 +292,7 @@ run_prepare(MigrationJob *work, const List *steps)
 	open_migration(work, &open);
 	foreach (cell, steps)
 	{
-		MigrationStep *step =
-			migration_step(open.migration, (ItemSpan){lfirst(cell), strlen(lfirst(cell))});
+		MigrationStep *step = migration_step(open.migration, item_span(lfirst(cell)));
 		int64 rows = (int64) step_expected_rows(step);
 
 		step_check_key(step);
@@ -313,7 +310,7 @@ static void
 tell_end(MigrationJob *work, bool finished, bool same_followers)
 {
 	JobTotal total;
-	char *name = pnstrdup(work->name.data, work->name.len);
+	char *name = span_string(work->name);
 
 	job_total(work->job, &total);
 	if (finished)
@@ -391,8 +388,7 @@ run_migrate(MigrationJob *work, const text *step, bool restart)
 	began = run_fingerprint(open.migration, work->declared);
 	close_migration(&open);
 	migration_await_batches(open.migration);
-	work->job = job_begin("migration", relid, pnstrdup(work->name.data, work->name.len), began, all,
-						  restart);
+	work->job = job_begin("migration", relid, span_string(work->name), began, all, restart);
 	run_prepare(work, steps);
 	foreach (cell, steps)
 		run_step(work, step_number(work, lfirst(cell)));

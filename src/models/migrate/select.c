@@ -279,16 +279,13 @@ append_members(StringInfo sql, const StepChild *child)
 {
 	appendStringInfoString(sql, "pg_catalog.jsonb_build_object(");
 	for (int i = 0; i < child->nmembers; i++)
-		appendStringInfo(
-			sql, "%s%s, m%d", i > 0 ? ", " : "",
-			quote_literal_cstr(pnstrdup(child->members[i].name.data, child->members[i].name.len)),
-			i + 1);
+		appendStringInfo(sql, "%s%s, m%d", i > 0 ? ", " : "",
+						 quote_literal_cstr(span_string(child->members[i].name)), i + 1);
 	/* a member that is NULL is absent */
 	appendStringInfoString(sql, ") OPERATOR(pg_catalog.-) pg_catalog.array_remove(ARRAY[");
 	for (int i = 0; i < child->nmembers; i++)
-		appendStringInfo(
-			sql, "%sCASE WHEN m%d IS NULL THEN %s END", i > 0 ? ", " : "", i + 1,
-			quote_literal_cstr(pnstrdup(child->members[i].name.data, child->members[i].name.len)));
+		appendStringInfo(sql, "%sCASE WHEN m%d IS NULL THEN %s END", i > 0 ? ", " : "", i + 1,
+						 quote_literal_cstr(span_string(child->members[i].name)));
 	appendStringInfoString(sql, "]::pg_catalog.text[], NULL)");
 }
 

@@ -7,13 +7,13 @@
 
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "utils/builtins.h"
 #include "utils/memutils.h"
-#include "utils/tuplestore.h"
 
 #include "catalog/definition/label.h"
 #include "catalog/rights.h"
 #include "models/migrate/migrate.h"
+#include "server/arguments.h"
+#include "server/sql.h"
 
 extern PGDLLEXPORT Datum dyn_list_migration_steps(PG_FUNCTION_ARGS);
 
@@ -35,10 +35,9 @@ status_parse(void *arg)
 static void
 put_steps(ReturnSetInfo *result, Oid relid, const ModelDeclaration *declaration)
 {
-	char *name = pnstrdup(declaration->name.data, declaration->name.len);
+	char *name = span_string(declaration->name);
 	Parsing parsing = {declaration->json};
-	Datum values[5] = {ObjectIdGetDatum(relid), CStringGetTextDatum(name)};
-	bool nulls[5] = {false};
+	bool followed;
 	ItemChildren members;
 	ItemSpan value;
 	ItemChildren steps;
@@ -49,7 +48,7 @@ put_steps(ReturnSetInfo *result, Oid relid, const ModelDeclaration *declaration)
 	if (!item_find(&members, (ItemSpan){"steps", 5}, &value) || item_type(value) != ITEM_L)
 		return;
 	steps = item_children(value);
-	values[4] = BoolGetDatum(migration_followers(name, relid) != NIL);
+	followed = migration_followers(name, relid) != NIL;
 	for (uint32 i = 0; i < steps.count; i++)
 	{
 		ItemSpan step = item_child(&steps, i);
@@ -61,10 +60,8 @@ put_steps(ReturnSetInfo *result, Oid relid, const ModelDeclaration *declaration)
 			  item_find(&members, (ItemSpan){"entity", 6}, &value)) ||
 			item_type(value) != ITEM_S)
 			continue;
-		value = item_payload(value);
-		values[2] = Int32GetDatum((int32) i + 1);
-		values[3] = PointerGetDatum(cstring_to_text_with_len(value.data, (int) value.len));
-		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+		sql_put(result, SQL_VALUES(SQL_OID(relid), SQL_TEXT(name), SQL_INT4((int32) i + 1),
+								   sql_span(item_payload(value)), SQL_BOOL(followed)));
 	}
 }
 

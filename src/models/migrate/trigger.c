@@ -159,16 +159,14 @@ is_restored(const TriggerData *trigger, const Change *change)
 static bool
 open_followed(Change *change, char *name)
 {
-	change->rel = migration_open_followed((ItemSpan){name, (uint32) strlen(name)},
-										  RelationGetRelid(change->source), &change->table,
-										  &change->migration);
+	change->rel = migration_open_followed(item_span(name), RelationGetRelid(change->source),
+										  &change->table, &change->migration);
 	if (change->rel != NULL &&
 		!migration_may_follow(RelationGetRelid(change->rel), RelationGetRelid(change->part)))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("migration \"%s\" cannot follow partition \"%s\"",
-						item_quoted((ItemSpan){name, (uint32) strlen(name)}),
-						RelationGetRelationName(change->part)),
+						item_quoted(item_span(name)), RelationGetRelationName(change->part)),
 				 errdetail("The owner of the table of items has not the rights of its owner."),
 				 errhint("Call dyn_unfollow_migration(%s) to follow no longer.",
 						 dyn_follower_literal(name))));
@@ -200,7 +198,7 @@ warn_of_missing(const Change *change, const char *name)
 		WARNING,
 		(errcode(ERRCODE_UNDEFINED_OBJECT),
 		 errmsg("changes of table \"%s\" make no items: migration \"%s\" is not declared", source,
-				item_quoted((ItemSpan){name, (uint32) strlen(name)})),
+				item_quoted(item_span(name))),
 		 errdetail("It is declared in the security label of a table of items whose owner has the "
 				   "rights of the owner of \"%s\".",
 				   source),

@@ -32,7 +32,7 @@ truncate_refuse(const char *table, const char *migration)
 {
 	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					errmsg("table \"%s\" cannot be truncated, since migration \"%s\" follows it",
-						   table, item_quoted((ItemSpan){migration, (uint32) strlen(migration)})),
+						   table, item_quoted(item_span(migration))),
 					errhint("Use DELETE, or call dyn_unfollow_migration(%s) first.",
 							dyn_follower_literal(migration))));
 }

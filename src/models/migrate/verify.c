@@ -7,14 +7,13 @@
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "miscadmin.h"
+#include "funcapi.h"
 #include "utils/builtins.h"
-#include "utils/memutils.h"
-#include "utils/tuplestore.h"
 
 #include "actions/actions.h"
-#include "models/migrate/check.h"
+#include "catalog/key.h"
 #include "models/migrate/collide.h"
+#include "models/migrate/migrate.h"
 #include "server/arguments.h"
 #include "server/errors.h"
 #include "server/extension.h"
@@ -22,8 +21,6 @@
 #include "server/sql.h"
 #include "store/plan.h"
 #include "store/store.h"
-
-#define FETCH_ROWS 500
 
 extern PGDLLEXPORT Datum dyn_verify_migration(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum dyn_preview_migration(PG_FUNCTION_ARGS);
@@ -121,17 +118,10 @@ column_item(const Comparison *c, int column)
 	return isnull ? NULL : DatumGetDynItem(value);
 }
 
-static Datum
-text_or_null(const char *text, bool *isnull)
-{
-	*isnull = text == NULL;
-	return text == NULL ? (Datum) 0 : CStringGetTextDatum(text);
-}
-
 static const Entity *
 entity_of_step(const Comparison *c, const char *step)
 {
-	return migration_step(c->migration, (ItemSpan){step, (uint32) strlen(step)})->entity;
+	return migration_step(c->migration, item_span(step))->entity;
 }
 
 static char *
@@ -144,47 +134,19 @@ entity_name(const Comparison *c, const char *step, const DynItem *item)
 		if (entity_has(c->migration->steps[i].entity, item))
 			entity = c->migration->steps[i].entity;
 	}
-	return entity == NULL ? NULL : pnstrdup(entity->name.data, entity->name.len);
+	return entity == NULL ? NULL : span_string(entity->name);
 }
 
+/* Takes a row of a query, and tells of progress. */
 static void
-verify_tell(Comparison *c)
+take_row(Comparison *c, const SPITupleTable *rows, uint64 i)
 {
-	if (progress_is_due(&c->told))
+	c->page = rows;
+	c->at = i;
+	c->read++;
+	if (i + 1 == rows->numvals && progress_is_due(&c->told))
 		ereport(NOTICE, (errmsg("migration \"%s\": %lld rows and items compared",
 								c->migration->name, (long long) c->read)));
-}
-
-/* Runs a query and calls a function for each row, in a memory context that is reset after it. */
-static void
-for_each_row(Comparison *c, const char *sql, void (*callback)(Comparison *c))
-{
-	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "migration comparison", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = CurrentMemoryContext;
-	Portal portal = SPI_cursor_open_with_args(NULL, sql_on(c->table->relid, sql), 0, NULL, NULL,
-											  NULL, true, CURSOR_OPT_NO_SCROLL);
-
-	do
-	{
-		SPI_cursor_fetch(portal, true, FETCH_ROWS);
-		MemoryContextSwitchTo(context);
-		for (uint64 i = 0; i < SPI_tuptable->numvals; i++)
-		{
-			CHECK_FOR_INTERRUPTS();
-			c->page = SPI_tuptable;
-			c->at = i;
-			callback(c);
-			MemoryContextReset(context);
-		}
-		MemoryContextSwitchTo(old);
-		c->read += (int64) SPI_tuptable->numvals;
-		SPI_freetuptable(SPI_tuptable);
-		verify_tell(c);
-	} while (SPI_processed > 0);
-	SPI_cursor_close(portal);
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
 }
 
 static char *
@@ -222,26 +184,37 @@ verify_begin(FunctionCallInfo fcinfo, Comparison *c, Relation *rel)
 static void
 put_difference(Comparison *c, const char *step, const DynItem *key_of, const char *difference)
 {
-	Datum values[5];
-	bool nulls[5] = {false};
+	DynItem *key = key_of == NULL ? NULL : dyn_key_item(c->table, &c->table->primary, key_of);
 
-	values[0] = text_or_null(step, &nulls[0]);
-	values[1] = text_or_null(entity_name(c, step, key_of), &nulls[1]);
-	values[2] = text_or_null(column_text(c, SOURCE_ROW), &nulls[2]);
-	nulls[3] = key_of == NULL;
-	values[3] = key_of == NULL ? (Datum) 0 : PointerGetDatum(item_key(c->table, key_of));
-	values[4] = CStringGetTextDatum(difference);
-	tuplestore_putvalues(c->result->setResult, c->result->setDesc, values, nulls);
+	sql_put(c->result, SQL_VALUES(SQL_TEXT(step), SQL_TEXT(entity_name(c, step, key_of)),
+								  SQL_TEXT(column_text(c, SOURCE_ROW)),
+								  SQL_POINTER(InvalidOid, key), SQL_TEXT(difference)));
 }
 
+/* Puts what no row or item is different in. */
 static void
-verify_row(Comparison *c)
+put_remark(Comparison *c, const MigrationStep *step, const char *remark)
 {
-	char *step = column_text(c, STEP);
-	DynItem *made = column_item(c, MADE);
-	DynItem *there = column_item(c, THERE);
+	static const ItemSpan none = {NULL, 0};
+
+	sql_put(c->result, SQL_VALUES(SQL_TEXT(step == NULL ? NULL : step->name),
+								  sql_span(step == NULL ? none : step->entity->name),
+								  SQL_TEXT(NULL), SQL_POINTER(InvalidOid, NULL), SQL_TEXT(remark)));
+}
+
+static bool
+verify_row(void *arg, const SPITupleTable *rows, uint64 i)
+{
+	Comparison *c = arg;
+	char *step;
+	DynItem *made;
+	DynItem *there;
 	const char *difference;
 
+	take_row(c, rows, i);
+	step = column_text(c, STEP);
+	made = column_item(c, MADE);
+	there = column_item(c, THERE);
 	if (step != NULL)
 		c->rows++;
 	if (step == NULL)
@@ -256,6 +229,7 @@ verify_row(Comparison *c)
 		c->equal++;
 	else
 		put_difference(c, step, made != NULL ? made : there, difference);
+	return true;
 }
 
 static void
@@ -264,36 +238,19 @@ put_new_columns(Comparison *c, const MigrationStep *step)
 	ListCell *cell;
 
 	foreach (cell, step_new_columns(step))
-	{
-		const char *name = lfirst(cell);
-		Datum values[5] = {0};
-		bool nulls[5] = {false, false, true, true, false};
-
-		values[0] = CStringGetTextDatum(step->name);
-		values[1] = PointerGetDatum(
-			cstring_to_text_with_len(step->entity->name.data, (int) step->entity->name.len));
-		values[4] = CStringGetTextDatum(
-			psprintf("column \"%s\" of %s was added after the migration was declared",
-					 item_quoted((ItemSpan){name, (uint32) strlen(name)}), step->source.name));
-		tuplestore_putvalues(c->result->setResult, c->result->setDesc, values, nulls);
-	}
+		put_remark(c, step,
+				   psprintf("column \"%s\" of %s was added after the migration was declared",
+							item_quoted(item_span(lfirst(cell))), step->source.name));
 }
 
-/* Puts what is to be known about tables that the migration follows: no row or item differs. */
+/* Puts what is to be known about tables that the migration follows. */
 static void
 put_tables(Comparison *c, const char *before, const List *tables, const char *after)
 {
 	ListCell *cell;
 
 	foreach (cell, tables)
-	{
-		Datum values[5] = {0};
-		bool nulls[5] = {true, true, true, true, false};
-
-		values[4] =
-			CStringGetTextDatum(psprintf("%s %s %s", before, (const char *) lfirst(cell), after));
-		tuplestore_putvalues(c->result->setResult, c->result->setDesc, values, nulls);
-	}
+		put_remark(c, NULL, psprintf("%s %s %s", before, (const char *) lfirst(cell), after));
 }
 
 PG_FUNCTION_INFO_V1(dyn_verify_migration);
@@ -304,14 +261,14 @@ dyn_verify_migration(PG_FUNCTION_ARGS)
 	Relation rel;
 
 	verify_begin(fcinfo, &c, &rel);
-	for_each_row(&c,
-				 psprintf("SELECT m.step, m.source_row, m.item, m.problem, t.item"
-						  " FROM %s.dyn_migration_items(%s::pg_catalog.text, "
-						  "NULL::pg_catalog.text) AS m FULL JOIN %s AS t"
-						  " ON t.key OPERATOR(%s.=) m.key",
-						  c.table->extension, quote_literal_cstr(c.migration->name),
-						  items_sql(&c, true), c.table->extension),
-				 verify_row);
+	sql_scan(
+		sql_on(c.table->relid, psprintf("SELECT m.step, m.source_row, m.item, m.problem, t.item"
+										" FROM %s.dyn_migration_items(%s::pg_catalog.text, "
+										"NULL::pg_catalog.text) AS m FULL JOIN %s AS t"
+										" ON t.key OPERATOR(%s.=) m.key",
+										c.table->extension, quote_literal_cstr(c.migration->name),
+										items_sql(&c, true), c.table->extension)),
+		verify_row, &c);
 	for (int i = 0; i < c.migration->nsteps; i++)
 		put_new_columns(&c, &c.migration->steps[i]);
 	put_tables(&c, "triggers of", migration_disabled(c.migration),
@@ -333,21 +290,6 @@ dyn_verify_migration(PG_FUNCTION_ARGS)
  * Dry run
  */
 
-static void
-put_sample(Comparison *c, const char *step, const DynItem *made, const char *problem)
-{
-	Datum values[5];
-	bool nulls[5] = {false};
-
-	values[0] = text_or_null(step, &nulls[0]);
-	values[1] = text_or_null(entity_name(c, step, made), &nulls[1]);
-	values[2] = text_or_null(column_text(c, SOURCE_ROW), &nulls[2]);
-	nulls[3] = made == NULL;
-	values[3] = PointerGetDatum(made);
-	values[4] = text_or_null(problem, &nulls[4]);
-	tuplestore_putvalues(c->result->setResult, c->result->setDesc, values, nulls);
-}
-
 /* Returns the problem that a row would have; NULL: none. */
 static const char *
 dry_problem(const Comparison *c, const char *step, const DynItem *made)
@@ -366,18 +308,23 @@ dry_problem(const Comparison *c, const char *step, const DynItem *made)
 	return difference == NULL ? NULL : psprintf("conflict: there is another item: %s", difference);
 }
 
-static void
-dry_row(Comparison *c)
+static bool
+dry_row(void *arg, const SPITupleTable *rows, uint64 i)
 {
-	char *step = column_text(c, STEP);
-	DynItem *made = column_item(c, MADE);
-	const char *problem = dry_problem(c, step, made);
+	Comparison *c = arg;
+	char *step;
+	DynItem *made;
+	const char *problem;
 
-	if (problem == NULL && c->left == 0)
-		return;
-	if (problem == NULL)
-		c->left--;
-	put_sample(c, step, made, problem);
+	take_row(c, rows, i);
+	step = column_text(c, STEP);
+	made = column_item(c, MADE);
+	problem = dry_problem(c, step, made);
+	if (problem != NULL || c->left-- > 0)
+		sql_put(c->result, SQL_VALUES(SQL_TEXT(step), SQL_TEXT(entity_name(c, step, made)),
+									  SQL_TEXT(column_text(c, SOURCE_ROW)),
+									  SQL_POINTER(InvalidOid, made), SQL_TEXT(problem)));
+	return true;
 }
 
 PG_FUNCTION_INFO_V1(dyn_preview_migration);
@@ -395,16 +342,16 @@ dyn_preview_migration(PG_FUNCTION_ARGS)
 	for (int i = 0; i < c.migration->nsteps; i++)
 	{
 		c.left = c.samples;
-		for_each_row(&c,
-					 psprintf("SELECT m.step, m.source_row, m.item, m.problem, t.item"
-							  " FROM %s.dyn_migration_items(%s::pg_catalog.text, "
-							  "%s::pg_catalog.text) WITH ORDINALITY AS m"
-							  " LEFT JOIN %s AS t ON t.key OPERATOR(%s.=) m.key"
-							  " ORDER BY m.ordinality",
-							  c.table->extension, quote_literal_cstr(c.migration->name),
-							  quote_literal_cstr(c.migration->steps[i].name), items_sql(&c, false),
-							  c.table->extension),
-					 dry_row);
+		sql_scan(sql_on(c.table->relid,
+						psprintf("SELECT m.step, m.source_row, m.item, m.problem, t.item"
+								 " FROM %s.dyn_migration_items(%s::pg_catalog.text, "
+								 "%s::pg_catalog.text) WITH ORDINALITY AS m"
+								 " LEFT JOIN %s AS t ON t.key OPERATOR(%s.=) m.key"
+								 " ORDER BY m.ordinality",
+								 c.table->extension, quote_literal_cstr(c.migration->name),
+								 quote_literal_cstr(c.migration->steps[i].name),
+								 items_sql(&c, false), c.table->extension)),
+				 dry_row, &c);
 	}
 	migration_close(rel, &c.before);
 	SPI_finish();

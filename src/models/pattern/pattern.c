@@ -12,7 +12,6 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
-#include "utils/tuplestore.h"
 
 #include "api/request/request.h"
 #include "catalog/lookup.h"
@@ -21,6 +20,7 @@
 #include "server/arguments.h"
 #include "server/chart.h"
 #include "server/errors.h"
+#include "server/sql.h"
 
 static const struct
 {
@@ -290,14 +290,6 @@ read_patterns(text *name)
 }
 
 static char *
-text_words(const Chart *chart, const char *text)
-{
-	ItemSpan span = {text, text == NULL ? 0 : (uint32) strlen(text)};
-
-	return chart_words(chart, span, INT_MAX);
-}
-
-static char *
 list_parameters(const Pattern *pattern)
 {
 	StringInfoData out;
@@ -330,9 +322,9 @@ dyn_access_pattern_chart(PG_FUNCTION_ARGS)
 		const Pattern *pattern = lfirst(cell);
 		char *index = pattern_member(pattern, "IndexName");
 		char *cells[] = {
-			text_words(chart, pattern->entity), chart_words(chart, pattern->name, INT_MAX),
-			text_words(chart, index != NULL ? index : "Main table"),
-			text_words(chart, list_parameters(pattern)), text_words(chart, pattern->notes)};
+			chart_text(chart, pattern->entity), chart_words(chart, pattern->name, INT_MAX),
+			chart_text(chart, index != NULL ? index : "Main table"),
+			chart_text(chart, list_parameters(pattern)), chart_text(chart, pattern->notes)};
 
 		chart_add(chart, cells);
 	}
@@ -351,18 +343,10 @@ parameter_array(const Pattern *pattern)
 	{
 		const ItemSpan *name = lfirst(cell);
 
-		texts[foreach_current_index(cell)] =
-			PointerGetDatum(cstring_to_text_with_len(name->data, (int) name->len));
+		texts[foreach_current_index(cell)] = PointerGetDatum(span_text(*name));
 	}
 	return PointerGetDatum(
 		construct_array(texts, list_length(names), TEXTOID, -1, false, TYPALIGN_INT));
-}
-
-static Datum
-text_or_null(const char *string, bool *isnull)
-{
-	*isnull = string == NULL;
-	return *isnull ? (Datum) 0 : CStringGetTextDatum(string);
 }
 
 /* dyn_access_patterns(table_name): entity, access_pattern, operation, index_name, parameters, notes, request */
@@ -378,18 +362,13 @@ dyn_access_patterns(PG_FUNCTION_ARGS)
 	foreach (cell, read_patterns(PG_GETARG_TEXT_PP(0)))
 	{
 		const Pattern *pattern = lfirst(cell);
-		bool nulls[7] = {false};
-		Datum values[7];
 
-		values[0] = text_or_null(pattern->entity, &nulls[0]);
-		values[1] =
-			PointerGetDatum(cstring_to_text_with_len(pattern->name.data, (int) pattern->name.len));
-		values[2] = CStringGetTextDatum(pattern->operation);
-		values[3] = text_or_null(pattern_member(pattern, "IndexName"), &nulls[3]);
-		values[4] = parameter_array(pattern);
-		values[5] = text_or_null(pattern->notes, &nulls[5]);
-		values[6] = JsonbPGetDatum(pattern->request);
-		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+		sql_put(result, SQL_VALUES(SQL_TEXT(pattern->entity), sql_span(pattern->name),
+								   SQL_TEXT(pattern->operation),
+								   SQL_TEXT(pattern_member(pattern, "IndexName")),
+								   SQL_VALUE(TEXTARRAYOID, parameter_array(pattern)),
+								   SQL_TEXT(pattern->notes),
+								   SQL_VALUE(JSONBOID, JsonbPGetDatum(pattern->request))));
 	}
 	return (Datum) 0;
 }

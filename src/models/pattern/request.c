@@ -108,7 +108,7 @@ static char *
 sample(Rendering *r, ItemType type, ItemSpan text)
 {
 	if (type == ITEM_S)
-		return pnstrdup(text.data, text.len);
+		return span_string(text);
 	/* four digits are base64 as well */
 	return psprintf("%d", 1000 + r->nsamples++ % 9000);
 }

@@ -36,49 +36,20 @@ append_line(StringInfo out, const char *begin, const char *text)
 	appendStringInfoChar(out, '\n');
 }
 
-static char *comment_print(const char *format, va_list *args) pg_attribute_printf(1, 0);
-
-static char *
-comment_print(const char *format, va_list *args)
-{
-	StringInfoData text;
-
-	initStringInfo(&text);
-	for (;;)
-	{
-		va_list copy;
-		int needed;
-
-		va_copy(copy, *args);
-		needed = appendStringInfoVA(&text, format, copy);
-		va_end(copy);
-		if (needed == 0)
-			return text.data;
-		enlargeStringInfo(&text, needed);
-	}
-}
-
 /* Appends a line that begins with "-- ". */
 void
-propose_comment(StringInfo out, const char *format, ...)
+propose_comment_text(StringInfo out, const char *text)
 {
-	va_list args;
-
-	va_start(args, format);
-	append_line(out, "-- ", comment_print(format, &args));
-	va_end(args);
+	append_line(out, "-- ", text);
 }
 
 /* Adds a remark to a list of them; a question is one that a person has to answer. */
 void
-propose_remark(List **remarks, bool question, const char *format, ...)
+propose_remark_text(List **remarks, bool question, char *text)
 {
 	ProposeRemark *remark = palloc(sizeof(ProposeRemark));
-	va_list args;
 
-	va_start(args, format);
-	*remark = (ProposeRemark){question, comment_print(format, &args)};
-	va_end(args);
+	*remark = (ProposeRemark){question, text};
 	*remarks = lappend(*remarks, remark);
 }
 

@@ -7,12 +7,12 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
 #include "models/propose/propose.h"
+#include "server/sql.h"
 
 static char *
 count_sql(const ProposeTable *table, const ProposeForeignKey *foreign)
@@ -47,15 +47,13 @@ count(const ProposeTable *table, ProposeForeignKey *foreign)
 static void
 estimate(const ProposeTable *table, ProposeForeignKey *foreign)
 {
-	Oid types[] = {TEXTOID, TEXTOID, TEXTOID};
-	Datum values[] = {CStringGetTextDatum(table->schema), CStringGetTextDatum(table->name),
-					  CStringGetTextDatum(table->columns[foreign->columns[0]].name)};
 	double distinct;
 
 	propose_execute(
 		"SELECT max(n_distinct), max(most_common_freqs[1]), max(null_frac) FROM pg_stats"
 		" WHERE schemaname = $1 AND tablename = $2 AND attname = $3",
-		3, types, values);
+		SQL_VALUES(SQL_TEXT(table->schema), SQL_TEXT(table->name),
+				   SQL_TEXT(table->columns[foreign->columns[0]].name)));
 	distinct = propose_answer(1);
 	if (distinct < 0)
 		distinct = -distinct * table->rows;

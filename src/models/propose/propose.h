@@ -47,6 +47,7 @@
 #include "utils/jsonb.h"
 
 #include "models/value/value.h"
+#include "server/sql.h"
 
 /* A table may have so many global indexes. */
 #define PROPOSE_MAX_INDEXES 20
@@ -228,7 +229,7 @@ extern void propose_read_data(Proposal *proposal);
 extern void propose_count(Proposal *proposal);
 
 /* read.c: answers of a statement that returns one row */
-extern void propose_execute(const char *sql, int nargs, Oid *types, Datum *values);
+extern void propose_execute(const char *sql, int nargs, const SqlValue *arguments);
 extern void propose_execute_on(const ProposeTable *table, const char *sql);
 extern double propose_answer(int column);
 extern void propose_read_size(ProposeTable *table);
@@ -280,9 +281,11 @@ extern void propose_cautions(Proposal *proposal);
 
 /* comment.c */
 extern int propose_control_length(const char *text);
-extern void propose_remark(List **remarks, bool question, const char *format, ...)
-	pg_attribute_printf(3, 4);
-extern void propose_comment(StringInfo out, const char *format, ...) pg_attribute_printf(2, 3);
+extern void propose_remark_text(List **remarks, bool question, char *text);
+extern void propose_comment_text(StringInfo out, const char *text);
+#define propose_remark(remarks, question, ...) \
+	propose_remark_text(remarks, question, psprintf(__VA_ARGS__))
+#define propose_comment(out, ...) propose_comment_text(out, psprintf(__VA_ARGS__))
 extern void propose_print_remarks(StringInfo out, const List *remarks);
 extern const char *propose_columns(const ProposeTable *table, int n, const int *columns);
 

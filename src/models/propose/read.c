@@ -11,7 +11,6 @@
 #include "postgres.h"
 
 #include "catalog/pg_class.h"
-#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 
@@ -24,10 +23,10 @@
 
 /* Runs a statement that returns one row, which stays in SPI_tuptable. */
 void
-propose_execute(const char *sql, int nargs, Oid *types, Datum *values)
+propose_execute(const char *sql, int nargs, const SqlValue *arguments)
 {
 	MemoryContext context = CurrentMemoryContext;
-	uint64 rows = sql_execute(sql, nargs, types, values, NULL, true, 0);
+	uint64 rows = sql_execute(sql, true, 0, nargs, arguments);
 
 	/* the SPI leaves its own context behind */
 	MemoryContextSwitchTo(context);
@@ -43,7 +42,7 @@ propose_execute_on(const ProposeTable *table, const char *sql)
 
 	/* the caller sees all rows of the table itself, and so must the owner */
 	rights_take(table->owner, table->relkind == RELKIND_VIEW ? 0 : SECURITY_NOFORCE_RLS, &before);
-	propose_execute(sql_on_rows(table->relid, sql), 0, NULL, NULL);
+	propose_execute(sql_on_rows(table->relid, sql), 0, NULL);
 	rights_give_back(&before);
 }
 
@@ -60,8 +59,6 @@ propose_answer(int column)
 void
 propose_read_size(ProposeTable *table)
 {
-	Oid types[] = {OIDOID};
-	Datum values[] = {ObjectIdGetDatum(table->relid)};
 	double pages;
 
 	table->sampled = 1;
@@ -70,7 +67,7 @@ propose_read_size(ProposeTable *table)
 	propose_execute("SELECT sum(pg_total_relation_size(relid)), sum(pg_relation_size(relid)) FROM"
 					" (SELECT $1::regclass AS relid UNION SELECT relid FROM pg_partition_tree($1))"
 					" AS t",
-					1, types, values);
+					SQL_VALUES(SQL_OID(table->relid)));
 	table->bytes = propose_answer(1);
 	pages = propose_answer(2) / BLCKSZ;
 	SPI_freetuptable(SPI_tuptable);

@@ -4,12 +4,10 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/table.h"
 #include "catalog/dependency.h"
-#include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
@@ -19,7 +17,6 @@
 #include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/regproc.h"
@@ -30,6 +27,7 @@
 #include "catalog/table.h"
 #include "models/propose/propose.h"
 #include "server/arguments.h"
+#include "server/catalogs.h"
 #include "server/compat.h"
 #include "server/errors.h"
 
@@ -95,21 +93,16 @@ compare_names(const ListCell *a, const ListCell *b)
 static List *
 list_schema(Oid schema)
 {
-	Relation rel = table_open(RelationRelationId, AccessShareLock);
 	List *found = NIL;
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple tuple;
+	ListCell *cell;
 
-	ScanKeyInit(&key, Anum_pg_class_relnamespace, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(schema));
-	scan = systable_beginscan(rel, InvalidOid, false, NULL, 1, &key);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	foreach (cell,
+			 catalogs_rows(RelationRelationId, InvalidOid, Anum_pg_class_relnamespace, schema))
 	{
-		const FormData_pg_class *form = (const FormData_pg_class *) GETSTRUCT(tuple);
+		const FormData_pg_class *form =
+			(const FormData_pg_class *) GETSTRUCT((HeapTuple) lfirst(cell));
 		ListedTable *table;
 
-		CHECK_FOR_INTERRUPTS();
 		if (!is_listed(form))
 			continue;
 		table = palloc(sizeof(ListedTable));
@@ -117,8 +110,6 @@ list_schema(Oid schema)
 		table->name = pstrdup(NameStr(form->relname));
 		found = lappend(found, table);
 	}
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
 	list_sort(found, compare_names);
 	return found;
 }

@@ -548,7 +548,7 @@ render_free(const TemplatePart *part, ItemSpan value, StringInfo out)
 			return "holds U+0000, which has no upper or lower case";
 		changed = part->upper ? str_toupper(text.data, text.len, DEFAULT_COLLATION_OID)
 							  : str_tolower(text.data, text.len, DEFAULT_COLLATION_OID);
-		text = (ItemSpan){changed, (uint32) strlen(changed)};
+		text = item_span(changed);
 	}
 	problem = is_number_beside(part, value) ? NULL : check_free(part, text, given);
 	if (problem == NULL)

@@ -28,6 +28,7 @@
 #include "utils/uuid.h"
 
 #include "models/value/form.h"
+#include "server/arguments.h"
 #include "server/attempt.h"
 #include "server/errors.h"
 
@@ -468,7 +469,7 @@ read_date(ItemSpan s, Datum *value)
 static Datum
 bytes_datum(ItemSpan bytes)
 {
-	return PointerGetDatum(cstring_to_text_with_len(bytes.data, (int) bytes.len));
+	return PointerGetDatum(span_text(bytes));
 }
 
 static bool
@@ -543,7 +544,7 @@ read_enum(const ValueReader *reader, ItemSpan s, Datum *value)
 
 	if (s.len >= NAMEDATALEN || has_nul(s))
 		return false;
-	label = pnstrdup(s.data, s.len);
+	label = span_string(s);
 	tuple =
 		SearchSysCache2(ENUMTYPOIDNAME, ObjectIdGetDatum(reader->form.sql), CStringGetDatum(label));
 	if (!HeapTupleIsValid(tuple))
@@ -577,7 +578,7 @@ read_string(ValueReader *reader, ItemSpan s, bool lenient, Datum *value)
 		case VALUE_ENUM:
 			return read_enum(reader, s, value);
 		case VALUE_OUTPUT:
-			return !has_nul(s) && by_type(reader, pnstrdup(s.data, s.len), lenient, value);
+			return !has_nul(s) && by_type(reader, span_string(s), lenient, value);
 		case VALUE_INT2:
 		case VALUE_INT4:
 		case VALUE_INT8:

@@ -216,14 +216,6 @@ require_values(ItemSpan text, char typtype)
 		fail_type(text, "no value has this type of SQL", "Use a type that columns can have.");
 }
 
-static ItemSpan
-printed(const ValueType *type)
-{
-	char *text = value_type_print(type);
-
-	return (ItemSpan){text, (uint32) strlen(text)};
-}
-
 /*
  * Raises ERRCODE_DYN_VALIDATION if the type of SQL is a pseudo-type, of which there are no values.
  */
@@ -231,7 +223,7 @@ void
 value_type_require_values(const ValueType *type)
 {
 	if (get_typtype(type->sql) == TYPTYPE_PSEUDO)
-		require_values(printed(type), TYPTYPE_PSEUDO);
+		require_values(item_span(value_type_print(type)), TYPTYPE_PSEUDO);
 }
 
 /* All writers and readers are made of this, so it is here that the pair is checked. */
@@ -251,7 +243,7 @@ value_form(const ValueType *type, ValueForm *form)
 	form->kind = kind_of_base(form->sql);
 	hint = mismatch(type->type, form->sql, form->kind);
 	if (hint != NULL)
-		fail_type(printed(type), "the two types do not go together", hint);
+		fail_type(item_span(value_type_print(type)), "the two types do not go together", hint);
 	form->element = form->kind == VALUE_LIST ? element_of_base(form->sql) : InvalidOid;
 	if (item_type_is_set(type->type))
 		form->kind = VALUE_SET;

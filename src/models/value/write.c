@@ -292,8 +292,6 @@ portable_output(ValueWriter *writer, Datum value)
 static ItemSpan
 scalar_payload(ValueWriter *writer, const ItemBuilder *b, Datum value)
 {
-	char *text;
-
 	switch (writer->form.kind)
 	{
 		case VALUE_TEXT:
@@ -321,8 +319,7 @@ scalar_payload(ValueWriter *writer, const ItemBuilder *b, Datum value)
 			return uuid_payload(writer, DatumGetUUIDP(value));
 		case VALUE_ENUM:
 		case VALUE_OUTPUT:
-			text = portable_output(writer, value);
-			return (ItemSpan){text, (uint32) strlen(text)};
+			return item_span(portable_output(writer, value));
 		case VALUE_JSON:
 		case VALUE_LIST:
 		case VALUE_SET:
@@ -507,7 +504,7 @@ make_writer(FunctionCallInfo fcinfo)
 			char *both =
 				psprintf("%.*s %s", (int) span.len, span.data, format_type_be_qualified(sql));
 
-			span = (ItemSpan){both, (uint32) strlen(both)};
+			span = item_span(both);
 		}
 		value_type_parse(span, &type);
 		if (getBaseType(type.sql) != getBaseType(sql))

@@ -15,7 +15,6 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/tuplestore.h"
 
 #include "actions/actions.h"
 #include "catalog/lookup.h"
@@ -26,6 +25,7 @@
 #include "server/attempt.h"
 #include "server/errors.h"
 #include "server/progress.h"
+#include "server/sql.h"
 
 #define PAGE_SIZE 1000
 
@@ -50,47 +50,23 @@ is_full(const Check *check)
 }
 
 static void
-entities_report(Check *check, const DynItem *key, ItemSpan entity, const char *problem,
+entities_report(Check *check, const DynItem *item, ItemSpan entity, const char *problem,
 				const char *detail)
 {
-	Datum values[4];
-	bool nulls[4] = {key == NULL, entity.len == 0, false, detail == NULL};
+	DynItem *key = NULL;
 
 	if (is_full(check))
 		return;
 	check->found++;
-	values[0] = PointerGetDatum(key);
-	values[1] = PointerGetDatum(cstring_to_text_with_len(entity.data, (int) entity.len));
-	values[2] = CStringGetTextDatum(problem);
-	values[3] = detail == NULL ? (Datum) 0 : CStringGetTextDatum(detail);
-	tuplestore_putvalues(check->result->setResult, check->result->setDesc, values, nulls);
+	if (item != NULL)
+		key = dyn_key_item(check->table, &check->table->primary, item);
+	sql_put(check->result, SQL_VALUES(SQL_POINTER(InvalidOid, key), sql_span(entity),
+									  SQL_TEXT(problem), SQL_TEXT(detail)));
 }
 
 /*
  * Items
  */
-
-static DynItem *
-key_of(const Check *check, const DynItem *item)
-{
-	ItemChildren attributes = item_children(item_root(item));
-	ItemBuilder b;
-
-	item_build_init(&b, 64);
-	item_build_begin(&b, ITEM_M);
-	for (int i = 0; i < check->table->nkeys; i++)
-	{
-		ItemSpan attribute = check->table->keys[i].attribute;
-		ItemSpan value;
-
-		if (!item_find(&attributes, attribute, &value))
-			continue;
-		item_build_name(&b, attribute);
-		item_build_value(&b, value);
-	}
-	(void) item_build_end(&b);
-	return item_build_finish(&b);
-}
 
 static bool
 is_shown(List *members, const DynItem *item)
@@ -115,7 +91,7 @@ check_indexes(Check *check, const Entity *entity, const DynItem *item)
 
 		if (entity_view_needs_index(entity, check->table, index) &&
 			!dyn_index_has(check->table, index, item))
-			entities_report(check, key_of(check, item), entity->name, "not shown by views",
+			entities_report(check, item, entity->name, "not shown by views",
 							psprintf("index \"%s\" leaves it out", item_quoted(index->name)));
 	}
 }
@@ -128,11 +104,11 @@ check_as_entity(Check *check, int number, const DynItem *item)
 	ListCell *cell;
 
 	foreach (cell, problems)
-		entities_report(check, key_of(check, item), entity->name, "not as declared", lfirst(cell));
+		entities_report(check, item, entity->name, "not as declared", lfirst(cell));
 	if (problems != NIL)
 		return;
 	if (!is_shown(list_nth(check->members, number), item))
-		entities_report(check, key_of(check, item), entity->name, "not shown by views",
+		entities_report(check, item, entity->name, "not shown by views",
 						"an attribute of its key is not written as its type writes it");
 	else
 		check_indexes(check, entity, item);
@@ -175,9 +151,9 @@ check_item(Datum datum, void *arg)
 			numbers = lappend_int(numbers, foreach_current_index(cell));
 	}
 	if (numbers == NIL)
-		entities_report(check, key_of(check, item), (ItemSpan){0}, "no entity", NULL);
+		entities_report(check, item, (ItemSpan){0}, "no entity", NULL);
 	else if (list_length(numbers) > 1)
-		entities_report(check, key_of(check, item), (ItemSpan){0}, "several entities",
+		entities_report(check, item, (ItemSpan){0}, "several entities",
 						name_entities(check, numbers));
 	else
 		check_as_entity(check, linitial_int(numbers), item);
@@ -341,8 +317,7 @@ members_of(const Entity *entity, const DynTable *table)
 	{
 		char *definition = entity_view_definition(entity, lfirst(cell));
 
-		members = lappend(
-			members, (void *) member_parse((ItemSpan){definition, (uint32) strlen(definition)}));
+		members = lappend(members, (void *) member_parse(item_span(definition)));
 	}
 	return members;
 }

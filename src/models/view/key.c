@@ -34,7 +34,7 @@ natural_key(const Entity *entity, ItemSpan attribute)
 	char *text;
 
 	/* a name that cannot be in a placeholder: the index is of no use to the planner then */
-	if (natural == NULL || strpbrk(pnstrdup(natural->name.data, natural->name.len), "<>:.") != NULL)
+	if (natural == NULL || strpbrk(span_string(natural->name), "<>:.") != NULL)
 		return NULL;
 	text = psprintf("<%.*s>", (int) natural->name.len, natural->name.data);
 	key = palloc0(sizeof(EntityKey));
@@ -42,7 +42,7 @@ natural_key(const Entity *entity, ItemSpan attribute)
 	key->type = natural->type.type;
 	key->ntemplates = 1;
 	key->templates = palloc0(sizeof(EntityTemplate));
-	key->templates[0].template = template_parse((ItemSpan){text, (uint32) strlen(text)});
+	key->templates[0].template = template_parse(item_span(text));
 	return key;
 }
 

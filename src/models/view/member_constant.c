@@ -46,7 +46,7 @@ dyn_entity_out(PG_FUNCTION_ARGS)
 {
 	ItemSpan name = member_parse(text_span(PG_GETARG_TEXT_PP(0)))->entity->name;
 
-	PG_RETURN_CSTRING(pnstrdup(name.data, name.len));
+	PG_RETURN_CSTRING(span_string(name));
 }
 
 /*

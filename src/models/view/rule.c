@@ -4,26 +4,20 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "access/htup_details.h"
-#include "access/table.h"
-#include "catalog/dependency.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_depend.h"
 #include "catalog/pg_rewrite.h"
 #include "catalog/pg_type_d.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteHandler.h"
-#include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/syscache.h"
 
 #include "actions/actions.h"
 #include "models/view/view.h"
+#include "server/catalogs.h"
 
 extern PGDLLEXPORT Datum dyn_attribute_value(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum dyn_is_entity(PG_FUNCTION_ARGS);
@@ -174,25 +168,6 @@ entity_view_read(Relation rel)
  * The views of a table: their rules depend on it
  */
 
-static Oid
-view_of_rule(Oid rule)
-{
-	Relation rules = table_open(RewriteRelationId, AccessShareLock);
-	Oid view = InvalidOid;
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple tuple;
-
-	ScanKeyInit(&key, Anum_pg_rewrite_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(rule));
-	scan = systable_beginscan(rules, RewriteOidIndexId, true, NULL, 1, &key);
-	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-		view = ((Form_pg_rewrite) GETSTRUCT(tuple))->ev_class;
-	systable_endscan(scan);
-	table_close(rules, AccessShareLock);
-	return view;
-}
-
 /*
  * Returns the OIDs of all views whose rules depend on a table, in ascending order; not all need be
  * views of entities.  None is locked.
@@ -200,28 +175,18 @@ view_of_rule(Oid rule)
 List *
 entity_views_of(Oid table)
 {
-	Relation depend = table_open(DependRelationId, AccessShareLock);
 	List *views = NIL;
-	ScanKeyData keys[2];
-	SysScanDesc scan;
-	HeapTuple tuple;
+	ListCell *cell;
 
-	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(RelationRelationId));
-	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(table));
-	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, 2, keys);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	foreach (cell, catalogs_dependents(table, RewriteRelationId))
 	{
-		Form_pg_depend dependency = (Form_pg_depend) GETSTRUCT(tuple);
-		Oid view =
-			dependency->classid == RewriteRelationId ? view_of_rule(dependency->objid) : InvalidOid;
+		HeapTuple rule = catalogs_row(RewriteRelationId, RewriteOidIndexId, Anum_pg_rewrite_oid,
+									  lfirst_oid(cell));
+		Oid view = rule == NULL ? InvalidOid : ((Form_pg_rewrite) GETSTRUCT(rule))->ev_class;
 
 		if (OidIsValid(view) && get_rel_relkind(view) == RELKIND_VIEW)
 			views = list_append_unique_oid(views, view);
 	}
-	systable_endscan(scan);
-	table_close(depend, AccessShareLock);
 	list_sort(views, list_oid_cmp);
 	return views;
 }

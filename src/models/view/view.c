@@ -52,7 +52,7 @@ view_same(ItemSpan a, ItemSpan b)
 static char *
 view_literal(ItemSpan text)
 {
-	return quote_literal_cstr(pnstrdup(text.data, text.len));
+	return quote_literal_cstr(span_string(text));
 }
 
 /*

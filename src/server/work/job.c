@@ -139,13 +139,6 @@ result_array(const Job *job, int column)
 	return array;
 }
 
-static Datum
-nullable(const void *pointer, char *null)
-{
-	*null = pointer == NULL ? 'n' : ' ';
-	return PointerGetDatum(pointer);
-}
-
 pg_noreturn static void
 fail_gone(const Job *job)
 {
@@ -170,19 +163,19 @@ forget_old(void)
 				  " j WHERE j.finished < pg_catalog.now() - interval " KEEP_FINISHED
 				  " OR NOT EXISTS (SELECT FROM pg_catalog.pg_class c"
 				  " WHERE c.oid = j.relation)",
-				  0, NULL, NULL, NULL);
+				  0, NULL);
 	if (SPI_processed == 0)
 		return;
 	owned_execute(CHUNK_TABLE,
 				  "DELETE FROM " DYN_INTERNAL "." CHUNK_TABLE
 				  " c WHERE NOT EXISTS (SELECT FROM " DYN_INTERNAL "." JOB_TABLE
 				  " j WHERE j.job = c.job)",
-				  0, NULL, NULL, NULL);
+				  0, NULL);
 	owned_execute(NOTE_TABLE,
 				  "DELETE FROM " DYN_INTERNAL "." NOTE_TABLE
 				  " n WHERE NOT EXISTS (SELECT FROM " DYN_INTERNAL "." JOB_TABLE
 				  " j WHERE j.job = n.job)",
-				  0, NULL, NULL, NULL);
+				  0, NULL);
 }
 
 /*
@@ -192,11 +185,6 @@ forget_old(void)
 static void
 insert_job(Job *job, const char *fingerprint, ArrayType *steps)
 {
-	Oid types[] = {TEXTOID, OIDOID, TEXTOID, TEXTOID, OIDOID, TEXTARRAYOID};
-	Datum values[] = {CStringGetTextDatum(job->kind), ObjectIdGetDatum(job->relid),
-					  CStringGetTextDatum(job->name), CStringGetTextDatum(fingerprint),
-					  ObjectIdGetDatum(GetUserId()),  PointerGetDatum(steps)};
-
 	owned_execute(JOB_TABLE,
 				  "INSERT INTO " DYN_INTERNAL "." JOB_TABLE
 				  " (job, kind, relation, name, fingerprint, role,"
@@ -204,23 +192,22 @@ insert_job(Job *job, const char *fingerprint, ArrayType *steps)
 				  " pg_catalog.sha256(pg_catalog.convert_to($4, 'UTF8')), $5, $6"
 				  " FROM " DYN_INTERNAL "." JOB_TABLE " j"
 				  " ON CONFLICT (kind, relation, fingerprint) WHERE finished IS NULL DO NOTHING",
-				  lengthof(types), types, values, NULL);
+				  SQL_VALUES(SQL_TEXT(job->kind), SQL_OID(job->relid), SQL_TEXT(job->name),
+							 SQL_TEXT(fingerprint), SQL_OID(GetUserId()),
+							 SQL_VALUE(TEXTARRAYOID, PointerGetDatum(steps))));
 }
 
 /* Finds the job; returns false if another session has finished it just now. */
 static bool
 find_job(Job *job, const char *fingerprint, Oid *role)
 {
-	Oid types[] = {TEXTOID, OIDOID, TEXTOID};
-	Datum values[] = {CStringGetTextDatum(job->kind), ObjectIdGetDatum(job->relid),
-					  CStringGetTextDatum(fingerprint)};
 	uint64 found =
 		owned_execute(JOB_TABLE,
 					  "SELECT j.job, j.role FROM " DYN_INTERNAL "." JOB_TABLE
 					  " j WHERE j.kind = $1 AND j.relation = $2"
 					  " AND j.fingerprint = pg_catalog.sha256(pg_catalog.convert_to($3, 'UTF8'))"
 					  " AND j.finished IS NULL",
-					  lengthof(types), types, values, NULL);
+					  SQL_VALUES(SQL_TEXT(job->kind), SQL_OID(job->relid), SQL_TEXT(fingerprint)));
 
 	if (found > 0)
 	{
@@ -250,22 +237,21 @@ require_member(const Job *job, Oid role, bool restart)
 static void
 restart_job(Job *job)
 {
-	Oid types[] = {INT8OID, OIDOID};
-	Datum values[] = {Int64GetDatum(job->id), ObjectIdGetDatum(GetUserId())};
+	const SqlValue arguments[] = {SQL_INT8(job->id), SQL_OID(GetUserId())};
 
 	if (!take_lock(job->id, 0, ExclusiveLock, false, false))
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
 						errmsg("other sessions are at work on %s \"%s\"", job->kind, job->name),
 						errhint("Wait until they end, or end them, to restart it.")));
 	owned_execute(CHUNK_TABLE, "DELETE FROM " DYN_INTERNAL "." CHUNK_TABLE " WHERE job = $1", 1,
-				  types, values, NULL);
+				  arguments);
 	owned_execute(NOTE_TABLE, "DELETE FROM " DYN_INTERNAL "." NOTE_TABLE " WHERE job = $1", 1,
-				  types, values, NULL);
+				  arguments);
 	owned_execute(JOB_TABLE,
 				  "UPDATE " DYN_INTERNAL "." JOB_TABLE
 				  " SET role = $2, started = pg_catalog.clock_timestamp(),"
 				  " expected = '{}', chunks = 0 WHERE job = $1",
-				  lengthof(types), types, values, NULL);
+				  lengthof(arguments), arguments);
 }
 
 static void
@@ -335,13 +321,10 @@ job_begin(const char *kind, Oid relid, const char *name, const char *fingerprint
 void
 job_expect(Job *job, int step, int64 rows)
 {
-	Oid types[] = {INT8OID, INT4OID, INT8OID};
-	Datum values[] = {Int64GetDatum(job->id), Int32GetDatum(step), Int64GetDatum(rows)};
-
 	owned_execute(JOB_TABLE,
 				  "UPDATE " DYN_INTERNAL "." JOB_TABLE " SET expected[$2] = $3"
 				  " WHERE job = $1 AND expected[$2] IS NULL",
-				  lengthof(types), types, values, NULL);
+				  SQL_VALUES(SQL_INT8(job->id), SQL_INT4(step), SQL_INT8(rows)));
 }
 
 /*
@@ -352,15 +335,12 @@ job_expect(Job *job, int step, int64 rows)
 static bool
 read_chunk(Job *job, int step, JobChunk *chunk)
 {
-	Oid types[] = {INT8OID, INT4OID, INT8OID};
-	Datum values[] = {Int64GetDatum(job->id), Int32GetDatum(step), Int64GetDatum(job->claimed)};
-
 	if (owned_execute(CHUNK_TABLE,
 					  "UPDATE " DYN_INTERNAL "." CHUNK_TABLE
 					  " SET updated = pg_catalog.clock_timestamp()"
 					  " WHERE job = $1 AND step = $2 AND number = $3 AND NOT complete"
 					  " RETURNING position, upper",
-					  lengthof(types), types, values, NULL) == 0)
+					  SQL_VALUES(SQL_INT8(job->id), SQL_INT4(step), SQL_INT8(job->claimed))) == 0)
 		return false;
 	*chunk = (JobChunk){.job = job, .step = step, .number = job->claimed};
 	chunk->lower = result_array(job, 1);
@@ -376,12 +356,10 @@ read_chunk(Job *job, int step, JobChunk *chunk)
 static bool
 take_open_chunk(Job *job, int step, JobChunk *chunk, int64 *busy)
 {
-	Oid types[] = {INT8OID, INT4OID};
-	Datum values[] = {Int64GetDatum(job->id), Int32GetDatum(step)};
 	uint64 n = owned_execute(CHUNK_TABLE,
 							 "SELECT number FROM " DYN_INTERNAL "." CHUNK_TABLE
 							 " WHERE job = $1 AND step = $2 AND NOT complete ORDER BY number",
-							 lengthof(types), types, values, NULL);
+							 SQL_VALUES(SQL_INT8(job->id), SQL_INT4(step)));
 	int64 *numbers = palloc(Max(n, 1) * sizeof(int64));
 
 	for (uint64 i = 0; i < n; i++)
@@ -406,14 +384,12 @@ take_open_chunk(Job *job, int step, JobChunk *chunk, int64 *busy)
 static int64
 count_chunk(const Job *job)
 {
-	Oid types[] = {INT8OID};
-	Datum values[] = {Int64GetDatum(job->id)};
 	int64 number;
 
 	if (owned_execute(JOB_TABLE,
 					  "UPDATE " DYN_INTERNAL "." JOB_TABLE " SET chunks = chunks + 1 WHERE job = $1"
 					  " RETURNING chunks",
-					  lengthof(types), types, values, NULL) == 0)
+					  SQL_VALUES(SQL_INT8(job->id))) == 0)
 		fail_gone(job);
 	number = DatumGetInt64(owned_value(1));
 	SPI_freetuptable(SPI_tuptable);
@@ -424,12 +400,10 @@ count_chunk(const Job *job)
 static bool
 find_end(const Job *job, int step, ArrayType **end)
 {
-	Oid types[] = {INT8OID, INT4OID};
-	Datum values[] = {Int64GetDatum(job->id), Int32GetDatum(step)};
 	bool begun = owned_execute(CHUNK_TABLE,
 							   "SELECT upper FROM " DYN_INTERNAL "." CHUNK_TABLE
 							   " WHERE job = $1 AND step = $2 ORDER BY number DESC LIMIT 1",
-							   lengthof(types), types, values, NULL) > 0;
+							   SQL_VALUES(SQL_INT8(job->id), SQL_INT4(step))) > 0;
 
 	*end = begun ? result_array(job, 1) : NULL;
 	SPI_freetuptable(SPI_tuptable);
@@ -440,17 +414,14 @@ static void
 insert_chunk(const JobChunk *chunk)
 {
 	const Job *job = chunk->job;
-	Oid types[] = {INT8OID, INT4OID, INT8OID, TEXTARRAYOID, TEXTARRAYOID};
-	char nulls[] = {' ', ' ', ' ', ' ', ' '};
-	Datum values[] = {Int64GetDatum(job->id), Int32GetDatum(chunk->step),
-					  Int64GetDatum(chunk->number), nullable(chunk->lower, &nulls[3]),
-					  nullable(chunk->upper, &nulls[4])};
 
 	owned_execute(CHUNK_TABLE,
 				  "INSERT INTO " DYN_INTERNAL "." CHUNK_TABLE
 				  " (job, step, number, position, upper)"
 				  " VALUES ($1, $2, $3, $4, $5)",
-				  lengthof(types), types, values, nulls);
+				  SQL_VALUES(SQL_INT8(job->id), SQL_INT4(chunk->step), SQL_INT8(chunk->number),
+							 SQL_POINTER(TEXTARRAYOID, chunk->lower),
+							 SQL_POINTER(TEXTARRAYOID, chunk->upper)));
 }
 
 static bool
@@ -545,12 +516,6 @@ void
 job_advance(JobChunk *chunk, ArrayType *position, int64 done, int64 skipped)
 {
 	Job *job = chunk->job;
-	Oid types[] = {INT8OID, INT4OID, INT8OID, TEXTARRAYOID, TEXTARRAYOID, INT8OID, INT8OID};
-	char nulls[] = {' ', ' ', ' ', ' ', ' ', ' ', ' '};
-	Datum values[] = {Int64GetDatum(job->id),       Int32GetDatum(chunk->step),
-					  Int64GetDatum(chunk->number), nullable(chunk->lower, &nulls[3]),
-					  PointerGetDatum(position),    Int64GetDatum(done),
-					  Int64GetDatum(skipped)};
 	MemoryContext old;
 
 	if (owned_execute(CHUNK_TABLE,
@@ -559,7 +524,10 @@ job_advance(JobChunk *chunk, ArrayType *position, int64 done, int64 skipped)
 					  " worked = worked + pg_catalog.clock_timestamp() - updated"
 					  " WHERE job = $1 AND step = $2 AND number = $3 AND NOT complete"
 					  " AND position IS NOT DISTINCT FROM $4",
-					  lengthof(types), types, values, nulls) == 0)
+					  SQL_VALUES(SQL_INT8(job->id), SQL_INT4(chunk->step), SQL_INT8(chunk->number),
+								 SQL_POINTER(TEXTARRAYOID, chunk->lower),
+								 SQL_VALUE(TEXTARRAYOID, PointerGetDatum(position)), SQL_INT8(done),
+								 SQL_INT8(skipped))) == 0)
 		fail_gone(job);
 	old = MemoryContextSwitchTo(job->context);
 	if (chunk->lower != NULL)
@@ -576,18 +544,14 @@ void
 job_complete(JobChunk *chunk)
 {
 	Job *job = chunk->job;
-	Oid types[] = {INT8OID, INT4OID, INT8OID, TEXTARRAYOID};
-	char nulls[] = {' ', ' ', ' ', ' '};
-	Datum values[] = {Int64GetDatum(job->id), Int32GetDatum(chunk->step),
-					  Int64GetDatum(chunk->number), nullable(chunk->lower, &nulls[3])};
-
 	if (owned_execute(CHUNK_TABLE,
 					  "UPDATE " DYN_INTERNAL "." CHUNK_TABLE " SET complete = true,"
 					  " updated = pg_catalog.clock_timestamp(),"
 					  " worked = worked + pg_catalog.clock_timestamp() - updated"
 					  " WHERE job = $1 AND step = $2 AND number = $3 AND NOT complete"
 					  " AND position IS NOT DISTINCT FROM $4",
-					  lengthof(types), types, values, nulls) == 0)
+					  SQL_VALUES(SQL_INT8(job->id), SQL_INT4(chunk->step), SQL_INT8(chunk->number),
+								 SQL_POINTER(TEXTARRAYOID, chunk->lower))) == 0)
 		fail_gone(job);
 	job_commit(job);
 	drop_chunk(job);
@@ -606,8 +570,6 @@ job_complete(JobChunk *chunk)
 bool
 job_end(Job *job)
 {
-	Oid types[] = {INT8OID};
-	Datum values[] = {Int64GetDatum(job->id)};
 	bool finished;
 
 	procedure_commit(job->transient);
@@ -620,7 +582,7 @@ job_end(Job *job)
 							 " AND pg_catalog.cardinality(j.steps) = (SELECT pg_catalog.count(*) "
 							 "FROM " DYN_INTERNAL "." CHUNK_TABLE " c"
 							 " WHERE c.job = $1 AND c.upper IS NULL)",
-							 lengthof(types), types, values, NULL) > 0;
+							 SQL_VALUES(SQL_INT8(job->id))) > 0;
 	procedure_commit(job->transient);
 	return finished;
 }
@@ -636,14 +598,11 @@ job_end(Job *job)
 void
 job_problem(Job *job, int step, const char *what, const char *row, const char *message)
 {
-	Oid types[] = {INT8OID, INT4OID, TEXTOID, TEXTOID, TEXTOID};
-	Datum values[] = {Int64GetDatum(job->id), Int32GetDatum(step), CStringGetTextDatum(what),
-					  CStringGetTextDatum(row), CStringGetTextDatum(message_shortened(message))};
-
 	owned_execute(NOTE_TABLE,
 				  "INSERT INTO " DYN_INTERNAL "." NOTE_TABLE " (job, step, what, \"row\", message)"
 				  " VALUES ($1, $2, $3, $4, $5)",
-				  lengthof(types), types, values, NULL);
+				  SQL_VALUES(SQL_INT8(job->id), SQL_INT4(step), SQL_TEXT(what), SQL_TEXT(row),
+							 SQL_TEXT(message_shortened(message))));
 }
 
 /*
@@ -653,16 +612,13 @@ job_problem(Job *job, int step, const char *what, const char *row, const char *m
 void
 job_total(Job *job, JobTotal *total)
 {
-	Oid types[] = {INT8OID};
-	Datum values[] = {Int64GetDatum(job->id)};
-
 	owned_execute(CHUNK_TABLE,
 				  "SELECT coalesce(pg_catalog.sum(done), 0)::pg_catalog.int8,"
 				  " coalesce(pg_catalog.sum(skipped), 0)::pg_catalog.int8,"
 				  " (SELECT pg_catalog.count(*) FROM " DYN_INTERNAL "." NOTE_TABLE
 				  " n WHERE n.job = $1)"
 				  " FROM " DYN_INTERNAL "." CHUNK_TABLE " WHERE job = $1",
-				  lengthof(types), types, values, NULL);
+				  SQL_VALUES(SQL_INT8(job->id)));
 	*total = (JobTotal){DatumGetInt64(owned_value(1)), DatumGetInt64(owned_value(2)),
 						DatumGetInt64(owned_value(3))};
 	SPI_freetuptable(SPI_tuptable);
@@ -672,8 +628,6 @@ job_total(Job *job, JobTotal *total)
 static void
 tell_step(const Job *job)
 {
-	Oid types[] = {INT8OID};
-	Datum values[] = {Int64GetDatum(job->id)};
 	const char *sql = "SELECT step, (rows_done OPERATOR(pg_catalog.+) rows_skipped)"
 					  "::pg_catalog.text, rows_expected::pg_catalog.text,"
 					  " pg_catalog.round(rate)::pg_catalog.text, time_left::pg_catalog.text"
@@ -681,7 +635,7 @@ tell_step(const Job *job)
 					  " AND rate IS NOT NULL ORDER BY step";
 
 	PushActiveSnapshot(GetTransactionSnapshot());
-	sql_execute(sql_on(InvalidOid, sql), lengthof(types), types, values, NULL, true, 0);
+	sql_execute(sql_on(InvalidOid, sql), true, 0, SQL_VALUES(SQL_INT8(job->id)));
 	PopActiveSnapshot();
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{

@@ -154,15 +154,14 @@ owned_begin(const char *name, RightsBefore *before)
  * caller is connected to SPI, which has the result.  Returns the number of rows.
  */
 uint64
-owned_execute(const char *name, const char *sql, int nargs, Oid *types, Datum *values,
-			  const char *nulls)
+owned_execute(const char *name, const char *sql, int nargs, const SqlValue *arguments)
 {
 	RightsBefore before;
 
 	owned_begin(name, &before);
 	/* in a background worker no portal has a snapshot */
 	PushActiveSnapshot(GetTransactionSnapshot());
-	sql_execute(sql_on(InvalidOid, sql), nargs, types, values, nulls, false, 0);
+	sql_execute(sql_on(InvalidOid, sql), false, 0, nargs, arguments);
 	PopActiveSnapshot();
 	rights_give_back(&before);
 	return SPI_processed;

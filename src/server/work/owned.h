@@ -6,6 +6,7 @@
 #define DYNAMO_TABLE_SERVER_WORK_OWNED_H
 
 #include "server/extension.h"
+#include "server/sql.h"
 
 /*
  * These let the session act with the rights of a role and no others, so that code of that role does
@@ -28,8 +29,8 @@ extern Oid rights_owner(Oid relid);
 extern Oid owned_table(const char *name);
 extern void owned_refuse_triggers(Oid relid);
 extern void owned_begin(const char *name, RightsBefore *before);
-extern uint64 owned_execute(const char *name, const char *sql, int nargs, Oid *types, Datum *values,
-							const char *nulls);
+extern uint64 owned_execute(const char *name, const char *sql, int nargs,
+							const SqlValue *arguments);
 extern Datum owned_value(int column);
 
 #endif

@@ -15,7 +15,6 @@
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "portability/instr_time.h"
@@ -134,7 +133,7 @@ find_rows(Backfill *fill, BlockRange range, Datum **tids)
 	lacking_run_tid_scan(&fill->rows,
 						 psprintf("SELECT ctid FROM %s WHERE " LACKING_IN_RANGE " AND %s",
 								  fill->rows.qualified, fill->rows.lacking),
-						 2, TIDOID, bounds);
+						 2, bounds);
 	n = (int) SPI_processed;
 	*tids = palloc(Max(n, 1) * sizeof(Datum));
 	for (int i = 0; i < n; i++)
@@ -163,7 +162,7 @@ run_update(const Backfill *fill, const char *sql, int nargs, Datum *values)
 	DynMarked marked;
 
 	dyn_mark_start(&marked, DYN_MARK_BACKFILL, fill->work->procedure.relid);
-	lacking_run(&fill->rows, sql, nargs, TIDOID, values, false);
+	lacking_run(&fill->rows, sql, nargs, values, false);
 	dyn_mark_end(&marked);
 }
 
@@ -208,7 +207,7 @@ check_gone(const Backfill *fill, Datum pointer)
 	lacking_run(&fill->rows,
 				psprintf("SELECT 1 FROM %s WHERE ctid OPERATOR(pg_catalog.=) $1 AND %s",
 						 fill->rows.qualified, fill->rows.lacking),
-				1, TIDOID, &pointer, false);
+				1, &pointer, false);
 	if (SPI_processed > 0)
 		ereport(ERROR, (errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
 						errmsg("columns of %s cannot be filled in", fill->work->procedure.what),

@@ -12,11 +12,9 @@
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "portability/instr_time.h"
 #include "storage/lockdefs.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -67,11 +65,11 @@ typedef struct Backfill
  */
 
 static void
-shards_execute(const char *sql, int nargs, Oid *types, Datum *values, bool read_only)
+shards_execute(const char *sql, bool read_only, int nargs, const SqlValue *arguments)
 {
 	MemoryContext context = CurrentMemoryContext;
 
-	sql_execute(sql, nargs, types, values, NULL, read_only, 0);
+	sql_execute(sql, read_only, 0, nargs, arguments);
 	MemoryContextSwitchTo(context);
 }
 
@@ -87,19 +85,18 @@ typedef struct ShardPlace
 static bool
 find_place(const Backfill *fill, int64 id, ShardPlace *place)
 {
-	Oid types[] = {OIDOID, INT8OID};
-	Datum values[] = {ObjectIdGetDatum(fill->work->procedure.relid), Int64GetDatum(id)};
+	const SqlValue arguments[] = {SQL_OID(fill->work->procedure.relid), SQL_INT8(id)};
 
 	shards_execute(psprintf("SELECT pg_catalog.lock_shard_metadata(%d, ARRAY[$2]) FROM"
 							" pg_catalog.pg_dist_shard WHERE logicalrelid OPERATOR(pg_catalog.=) $1"
 							" AND shardid OPERATOR(pg_catalog.=) $2",
 							ShareLock),
-				   2, types, values, false);
+				   false, lengthof(arguments), arguments);
 	/* another statement, which sees what was committed before the lock */
 	shards_execute("SELECT n.nodename, n.nodeport, pg_catalog.shard_name($1, s.shardid, false)"
 				   " FROM " CITUS_SHARDS_ON_NODES " WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1"
 				   " AND s.shardid OPERATOR(pg_catalog.=) $2",
-				   2, types, values, false);
+				   false, lengthof(arguments), arguments);
 	if (SPI_processed == 0)
 		return false;
 	*place = (ShardPlace){sql_text(SPI_tuptable, 0, 1), sql_text(SPI_tuptable, 0, 2),
@@ -113,14 +110,11 @@ find_place(const Backfill *fill, int64 id, ShardPlace *place)
 static bool
 run_on_node(const ShardPlace *place, const char *sql, char **answer)
 {
-	Oid types[] = {TEXTOID, TEXTOID, TEXTOID};
-	Datum values[] = {CStringGetTextDatum(place->node), CStringGetTextDatum(place->port),
-					  CStringGetTextDatum(sql)};
 	bool success;
 
 	shards_execute("SELECT success, result FROM pg_catalog.master_run_on_worker(ARRAY[$1],"
 				   " ARRAY[$2::pg_catalog.int4], ARRAY[$3], false)",
-				   3, types, values, false);
+				   false, SQL_VALUES(SQL_TEXT(place->node), SQL_TEXT(place->port), SQL_TEXT(sql)));
 	success = DatumGetBool(sql_value_or_zero(SPI_tuptable, 0, 1));
 	*answer = sql_text_or_null(SPI_tuptable, 0, 2);
 	if (*answer == NULL)
@@ -296,15 +290,13 @@ static bool
 find_shards(Backfill *fill)
 {
 	int known = list_length(fill->shards);
-	Oid type = OIDOID;
-	Datum relid = ObjectIdGetDatum(fill->work->procedure.relid);
 	MemoryContext old;
 	FilledShard done;
 
 	procedure_next_transaction(&fill->work->procedure);
 	shards_execute("SELECT shardid FROM pg_catalog.pg_dist_shard"
 				   " WHERE logicalrelid OPERATOR(pg_catalog.=) $1 ORDER BY 1",
-				   1, &type, &relid, true);
+				   true, SQL_VALUES(SQL_OID(fill->work->procedure.relid)));
 	old = MemoryContextSwitchTo(fill->work->procedure.context);
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{

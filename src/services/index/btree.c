@@ -14,6 +14,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "server/catalogs.h"
 #include "server/errors.h"
 #include "server/sql.h"
 #include "services/index/index.h"
@@ -50,8 +51,7 @@ static char *
 drop_sql(const IndexBuild *work, Oid btree)
 {
 	return psprintf("DROP INDEX %s%s", work->temporary ? "" : "CONCURRENTLY ",
-					quote_qualified_identifier(get_namespace_name(get_rel_namespace(btree)),
-											   get_rel_name(btree)));
+					catalogs_qualified(btree));
 }
 
 /*
@@ -82,13 +82,10 @@ drop_remains_sql(IndexBuild *work)
 	DynTable *table;
 	Relation rel = index_build_open_briefly(work, ShareUpdateExclusiveLock, &table);
 	const DynIndex *index = index_build_find(work, table);
-	Oid types[3] = {OIDOID, TEXTOID, TEXTOID};
-	Datum values[3];
+	const char *columns = column_numbers(table, index);
+	const char *name = psprintf("%s_%s", RelationGetRelationName(rel), work->index);
 	char *sql = NULL;
 
-	values[0] = ObjectIdGetDatum(work->procedure.relid);
-	values[1] = CStringGetTextDatum(column_numbers(table, index));
-	values[2] = CStringGetTextDatum(psprintf("%s_%s", RelationGetRelationName(rel), work->index));
 	relation_close(rel, NoLock);
 	sql_execute("SELECT i.indexrelid FROM pg_catalog.pg_index i"
 				" JOIN pg_catalog.pg_class c"
@@ -96,7 +93,8 @@ drop_remains_sql(IndexBuild *work)
 				" WHERE i.indrelid OPERATOR(pg_catalog.=) $1 AND NOT i.indisvalid"
 				" AND i.indkey::pg_catalog.text OPERATOR(pg_catalog.=) $2"
 				" AND pg_catalog.starts_with(c.relname::pg_catalog.text, $3)",
-				3, types, values, NULL, true, 1);
+				true, 1,
+				SQL_VALUES(SQL_OID(work->procedure.relid), SQL_TEXT(columns), SQL_TEXT(name)));
 	if (SPI_processed > 0)
 		sql = drop_sql(work, DatumGetObjectId(sql_value(SPI_tuptable, 0, 1)));
 	SPI_freetuptable(SPI_tuptable);

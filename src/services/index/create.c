@@ -63,7 +63,7 @@ get_key(FunctionCallInfo fcinfo, int i, const char *what, ItemSpan *keys)
 		char *key = text_to_cstring(PG_GETARG_TEXT_PP(i));
 
 		spans = palloc(sizeof(ItemSpan));
-		*spans = (ItemSpan){key, (uint32) strlen(key)};
+		*spans = item_span(key);
 	}
 	if (n > DYN_MAX_KEY_PART)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),

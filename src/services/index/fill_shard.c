@@ -126,7 +126,7 @@ lock_rows(Fill *fill, BlockRange range, bool one)
 							 " AND %s %sFOR NO KEY UPDATE%s",
 							 quote_identifier(DYN_ITEM_COLUMN), fill->rows.qualified,
 							 fill->rows.lacking, one ? "LIMIT 1 " : "", one ? "" : " SKIP LOCKED"),
-					2, TIDOID, bounds, false);
+					2, bounds, false);
 	}
 	PG_FINALLY();
 	{

@@ -53,8 +53,7 @@ lacking_describe(Lacking *rows, const IndexBuild *work, Relation rel, const DynT
 		if (index->columns[i] >= table->nkeys)
 			appendStringInfo(&sql, " OR %s IS NULL AND %s OPERATOR(%s.?) %s::pg_catalog.text",
 							 quote_identifier(key->column), quote_identifier(DYN_ITEM_COLUMN),
-							 shape->extension,
-							 quote_literal_cstr(pnstrdup(key->attribute.data, key->attribute.len)));
+							 shape->extension, quote_literal_cstr(span_string(key->attribute)));
 	}
 	appendStringInfoChar(&sql, ')');
 	rows->left_out = pstrdup(sql.data);
@@ -68,18 +67,18 @@ lacking_describe(Lacking *rows, const IndexBuild *work, Relation rel, const DynT
 	rows->candidates = sql.data;
 }
 
-/* Runs a statement on the table, whose owner's code may run; all parameters are of one type. */
+/* Runs a statement on the table, whose owner's code may run; all parameters are places of rows. */
 void
-lacking_run(const Lacking *rows, const char *sql, int nargs, Oid type, Datum *values,
-			bool read_only)
+lacking_run(const Lacking *rows, const char *sql, int nargs, const Datum *values, bool read_only)
 {
 	MemoryContext context = CurrentMemoryContext;
-	Oid types[2] = {type, type};
+	const SqlValue arguments[] = {SQL_VALUE(TIDOID, values[0]),
+								  SQL_VALUE(TIDOID, nargs > 1 ? values[1] : 0)};
 	Relation rel = relation_open(rows->relid, NoLock);
 	RightsBefore before;
 
 	rights_take_for_rows(rel, !read_only, &before);
-	sql_execute(sql_on(rows->relid, sql), nargs, types, values, NULL, read_only, 0);
+	sql_execute(sql_on(rows->relid, sql), read_only, 0, nargs, arguments);
 	rights_give_back(&before);
 	relation_close(rel, NoLock);
 	MemoryContextSwitchTo(context);
@@ -87,14 +86,14 @@ lacking_run(const Lacking *rows, const char *sql, int nargs, Oid type, Datum *va
 
 /* Runs a statement that only reads, by a scan of the blocks that it names. */
 void
-lacking_run_tid_scan(const Lacking *rows, const char *sql, int nargs, Oid type, Datum *values)
+lacking_run_tid_scan(const Lacking *rows, const char *sql, int nargs, const Datum *values)
 {
 	PlanSwitches before;
 
 	tid_plan_begin(&before);
 	PG_TRY();
 	{
-		lacking_run(rows, sql, nargs, type, values, true);
+		lacking_run(rows, sql, nargs, values, true);
 	}
 	PG_FINALLY();
 	{
@@ -136,7 +135,7 @@ lacking_count(const Lacking *rows, BlockRange range, int64 *left_out)
 				 " FROM (SELECT %s AS lacking, %s AS left_out FROM %s WHERE " LACKING_IN_RANGE
 				 " AND %s) rows",
 				 rows->lacking, rows->left_out, rows->qualified, rows->candidates),
-		2, TIDOID, bounds);
+		2, bounds);
 	lacking = result(1);
 	*left_out = result(2);
 	SPI_freetuptable(SPI_tuptable);

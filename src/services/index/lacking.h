@@ -32,10 +32,10 @@ typedef struct Lacking
 
 extern void lacking_describe(Lacking *rows, const IndexBuild *work, Relation rel,
 							 const DynTable *table);
-extern void lacking_run(const Lacking *rows, const char *sql, int nargs, Oid type, Datum *values,
+extern void lacking_run(const Lacking *rows, const char *sql, int nargs, const Datum *values,
 						bool read_only);
-extern void lacking_run_tid_scan(const Lacking *rows, const char *sql, int nargs, Oid type,
-								 Datum *values);
+extern void lacking_run_tid_scan(const Lacking *rows, const char *sql, int nargs,
+								 const Datum *values);
 extern Datum lacking_tid(BlockNumber block);
 
 #define LACKING_LARGEST_BATCH 128

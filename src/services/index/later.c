@@ -86,28 +86,6 @@ end_of_transaction(XactEvent event, void *arg)
 	pending = NIL;
 }
 
-/* Returns the call that the worker makes; index: NULL for time to live. */
-static char *
-resume_call(Oid relid, const char *index)
-{
-	if (index == NULL)
-		return psprintf("CALL " DYN_INTERNAL ".resume_ttl(%u)", relid);
-	return psprintf("CALL " DYN_INTERNAL ".resume_index(%u, %s)", relid, quote_literal_cstr(index));
-}
-
-/* Returns the call that a person makes, by what the transaction has declared. */
-static char *
-call_for_people(const IndexBuild *work, Oid relid)
-{
-	Relation rel = relation_open(relid, NoLock);
-	DynShape *shape = dyn_shape_of(rel, dyn_schema(rel));
-	char *call =
-		dyn_shape_call_again(rel, shape, work->ttl ? NULL : dyn_shape_index(shape, work->name));
-
-	relation_close(rel, NoLock);
-	return call;
-}
-
 /* Refuses a request that no worker can connect for, which would stay at its beginning. */
 static void
 check_may_log_in(Oid session_user)
@@ -146,7 +124,8 @@ index_build_resume_later(const IndexBuild *work, const DynTable *table)
 	what->request.relid = table->relid;
 	what->table = pstrdup(work->procedure.table);
 	what->what = work->ttl ? "time to live" : "the index";
-	what->statement = call_for_people(work, table->relid);
+	what->statement = dyn_resume_call(quote_literal_cstr(table->qualified),
+									  work->ttl ? (ItemSpan){NULL, 0} : work->name);
 	pending = lappend(pending, what);
 	MemoryContextSwitchTo(old);
 	index_build_enqueue(&what->request);
@@ -162,6 +141,7 @@ index_build_resume_later(const IndexBuild *work, const DynTable *table)
 static List *
 calls_for(const DynTable *table)
 {
+	const char *relid = psprintf("%u", table->relid);
 	List *calls = NIL;
 
 	for (int i = 0; i < table->nindexes; i++)
@@ -169,11 +149,10 @@ calls_for(const DynTable *table)
 		const DynIndex *index = &table->indexes[i];
 
 		if (index->status != DYN_INDEX_ACTIVE)
-			calls = lappend(calls,
-							resume_call(table->relid, pnstrdup(index->name.data, index->name.len)));
+			calls = lappend(calls, dyn_resume_call(relid, index->name));
 	}
 	if (table->ttl != NULL && table->ttl->status != DYN_INDEX_ACTIVE)
-		calls = lappend(calls, resume_call(table->relid, NULL));
+		calls = lappend(calls, dyn_resume_call(relid, (ItemSpan){NULL, 0}));
 	return calls;
 }
 

@@ -14,7 +14,6 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "storage/ipc.h"
@@ -34,16 +33,13 @@
 void
 index_build_enqueue(const IndexBuildRequest *request)
 {
-	Oid types[] = {OIDOID, OIDOID, OIDOID};
-	Datum values[] = {ObjectIdGetDatum(request->relid), ObjectIdGetDatum(request->session_user),
-					  ObjectIdGetDatum(request->role)};
-
 	owned_execute(QUEUE_TABLE,
 				  "INSERT INTO " DYN_INTERNAL "." QUEUE_TABLE " (relation, session_role, role)"
 				  " VALUES ($1, $2, $3) ON CONFLICT (relation) DO UPDATE SET"
 				  " session_role = EXCLUDED.session_role, role = EXCLUDED.role, attempts = 0,"
 				  " requested_at = EXCLUDED.requested_at, begun_at = NULL",
-				  lengthof(types), types, values, NULL);
+				  SQL_VALUES(SQL_OID(request->relid), SQL_OID(request->session_user),
+							 SQL_OID(request->role)));
 }
 
 /*
@@ -77,8 +73,6 @@ end_change(void)
 void
 index_build_count_attempt(Oid relid, int change)
 {
-	Oid types[] = {OIDOID, INT4OID};
-	Datum values[] = {ObjectIdGetDatum(relid), Int32GetDatum(change)};
 	bool installed = begin_change();
 
 	if (installed)
@@ -89,7 +83,7 @@ index_build_count_attempt(Oid relid, int change)
 					  " WHERE relation OPERATOR(pg_catalog.=) (SELECT relation FROM " DYN_INTERNAL
 					  "." QUEUE_TABLE
 					  " WHERE relation OPERATOR(pg_catalog.=) $1 FOR UPDATE SKIP LOCKED)",
-					  lengthof(types), types, values, NULL);
+					  SQL_VALUES(SQL_OID(relid), SQL_INT4(change)));
 	end_change();
 }
 
@@ -100,15 +94,13 @@ index_build_count_attempt(Oid relid, int change)
 void
 index_build_dequeue(Oid relid)
 {
-	Oid types[] = {OIDOID};
-	Datum values[] = {ObjectIdGetDatum(relid)};
 	bool installed = begin_change();
 
 	if (installed)
 		owned_execute(QUEUE_TABLE,
 					  "DELETE FROM " DYN_INTERNAL "." QUEUE_TABLE
 					  " WHERE relation OPERATOR(pg_catalog.=) $1",
-					  lengthof(types), types, values, NULL);
+					  SQL_VALUES(SQL_OID(relid)));
 	end_change();
 }
 
@@ -124,7 +116,7 @@ forget_lost(void)
 				  " pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) r.relation)"
 				  " OR NOT EXISTS (SELECT FROM pg_catalog.pg_roles a"
 				  " WHERE a.oid OPERATOR(pg_catalog.=) r.session_role) FOR UPDATE SKIP LOCKED))",
-				  0, NULL, NULL, NULL);
+				  0, NULL);
 }
 
 /*
@@ -145,7 +137,7 @@ read_requests(MemoryContext context, int *waiting)
 				  " FROM " DYN_INTERNAL "." QUEUE_TABLE
 				  " ORDER BY attempts OPERATOR(pg_catalog.>) 0,"
 				  " requested_at, relation",
-				  0, NULL, NULL, NULL);
+				  0, NULL);
 	*waiting = (int) SPI_processed;
 	old = MemoryContextSwitchTo(context);
 	for (uint64 i = 0; i < SPI_processed; i++)

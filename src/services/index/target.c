@@ -15,7 +15,7 @@ void
 index_build_name(IndexBuild *work, ItemSpan name)
 {
 	work->name = name;
-	work->index = pnstrdup(name.data, name.len);
+	work->index = span_string(name);
 	work->procedure.what = work->ttl ? "time to live" : psprintf("index \"%s\"", work->index);
 }
 

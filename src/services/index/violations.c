@@ -12,70 +12,47 @@
 #include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
-#include "utils/tuplestore.h"
 
 #include "catalog/derive.h"
 #include "catalog/key.h"
 #include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "catalog/shape.h"
+#include "server/arguments.h"
 #include "server/errors.h"
 #include "server/sql.h"
 
-#define ROWS_AT_ONCE 1000
-
-/* Returns the table's keys of an item, in their canonical order. */
-static DynItem *
-key_of(const DynTable *table, const DynItem *item)
+typedef struct Violations
 {
-	ItemBuilder builder;
+	ReturnSetInfo *result;
+	Relation rel;
+	DynTable *table;
+	ItemSpan name; /* of length 0: of all indexes */
+} Violations;
 
-	item_build_init(&builder, 64);
-	item_build_begin(&builder, ITEM_M);
-	for (int i = 0; i < table->nkeys; i++)
-	{
-		ItemChildren attributes = item_children(item_root(item));
-		ItemSpan value;
-
-		item_find(&attributes, table->keys[i].attribute, &value);
-		item_build_name(&builder, table->keys[i].attribute);
-		item_build_value(&builder, value);
-	}
-	if (item_build_end(&builder) != ITEM_BUILD_OK)
-		elog(ERROR, "keys of a table are the same attribute");
-	return item_build_finish(&builder);
-}
-
-static Datum
-span_text(ItemSpan span)
+/* Puts the result's rows for one item. */
+static bool
+put_problems(void *arg, const SPITupleTable *rows, uint64 i)
 {
-	return PointerGetDatum(cstring_to_text_with_len(span.data, (int) span.len));
-}
-
-/* Puts the result's rows for one item.  No index has a name of length 0, so that stands for all. */
-static void
-put_problems(ReturnSetInfo *result, Relation rel, const DynTable *table, ItemSpan name,
-			 const DynItem *item)
-{
-	const DynRow *row = dyn_derive(rel, table, item);
+	const Violations *v = arg;
+	const DynItem *item = DatumGetDynItem(sql_value(rows, i, 1));
+	const DynRow *row = dyn_derive(v->rel, v->table, item);
 	ListCell *cell;
 
 	foreach (cell, row->problems)
 	{
 		const DynProblem *problem = lfirst(cell);
-		Datum values[4];
-		bool nulls[4] = {false};
 
-		if (name.len > 0 && item_compare_bytes(problem->index->name, name) != 0)
+		if (v->name.len > 0 && item_compare_bytes(problem->index->name, v->name) != 0)
 			continue;
-		values[0] = PointerGetDatum(key_of(table, item));
-		values[1] = span_text(problem->index->name);
-		nulls[2] = problem->key == NULL;
-		if (problem->key != NULL)
-			values[2] = span_text(problem->key->attribute);
-		values[3] = CStringGetTextDatum(problem->reason);
-		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+		sql_put(v->result,
+				SQL_VALUES(
+					SQL_POINTER(InvalidOid, dyn_key_item(v->table, &v->table->primary, item)),
+					sql_span(problem->index->name),
+					sql_span(problem->key == NULL ? (ItemSpan){NULL, 0} : problem->key->attribute),
+					SQL_TEXT(problem->reason)));
 	}
+	return true;
 }
 
 /* Selects items with attributes that are no columns; false if the indexes have no columns. */
@@ -92,41 +69,9 @@ write_query(StringInfo sql, const DynTable *table)
 			continue;
 		appendStringInfo(sql, " OR %s IS NULL AND %s OPERATOR(%s.?) %s::pg_catalog.text",
 						 quote_identifier(key->column), quote_identifier(DYN_ITEM_COLUMN),
-						 table->extension,
-						 quote_literal_cstr(pnstrdup(key->attribute.data, key->attribute.len)));
+						 table->extension, quote_literal_cstr(span_string(key->attribute)));
 	}
 	return table->ncolumns > table->nkeys;
-}
-
-static void
-violations_scan(ReturnSetInfo *result, Relation rel, const DynTable *table, ItemSpan name)
-{
-	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "dyn_index_violations", ALLOCSET_DEFAULT_SIZES);
-	StringInfoData sql;
-	Portal cursor;
-
-	initStringInfo(&sql);
-	if (!write_query(&sql, table))
-		return;
-	cursor = SPI_cursor_open_with_args(NULL, sql_on(table->relid, sql.data), 0, NULL, NULL, NULL,
-									   true, 0);
-	for (;;)
-	{
-		SPI_cursor_fetch(cursor, true, ROWS_AT_ONCE);
-		if (SPI_processed == 0)
-			break;
-		for (uint64 i = 0; i < SPI_processed; i++)
-		{
-			MemoryContext old = MemoryContextSwitchTo(context);
-
-			put_problems(result, rel, table, name, DatumGetDynItem(sql_value(SPI_tuptable, i, 1)));
-			MemoryContextSwitchTo(old);
-			MemoryContextReset(context);
-		}
-		SPI_freetuptable(SPI_tuptable);
-	}
-	SPI_cursor_close(cursor);
 }
 
 /* dyn_index_violations(table_name, index_name) */
@@ -134,26 +79,27 @@ PG_FUNCTION_INFO_V1(dyn_index_violations);
 Datum
 dyn_index_violations(PG_FUNCTION_ARGS)
 {
-	ItemSpan name = {NULL, 0};
-	DynTable *table;
+	Violations v = {(ReturnSetInfo *) fcinfo->resultinfo};
 	RightsBefore before;
-	Relation rel;
+	StringInfoData sql;
 
 	if (PG_ARGISNULL(0))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("table name must not be null")));
 	InitMaterializedSRF(fcinfo, 0);
-	rel = dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, &table);
+	v.rel = dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, &v.table);
 	if (!PG_ARGISNULL(1))
 	{
-		name = text_span(PG_GETARG_TEXT_PP(1));
-		if (dyn_find_index(table, name) == NULL)
-			dyn_fail_no_index(table, name, ERRCODE_DYN_RESOURCE_NOT_FOUND, NULL);
+		v.name = text_span(PG_GETARG_TEXT_PP(1));
+		if (dyn_find_index(v.table, v.name) == NULL)
+			dyn_fail_no_index(v.table, v.name, ERRCODE_DYN_RESOURCE_NOT_FOUND, NULL);
 	}
-	rights_take_for_rows(rel, false, &before);
+	rights_take_for_rows(v.rel, false, &before);
 	SPI_connect();
-	violations_scan((ReturnSetInfo *) fcinfo->resultinfo, rel, table, name);
+	initStringInfo(&sql);
+	if (write_query(&sql, v.table))
+		sql_scan(sql_on(v.table->relid, sql.data), put_problems, &v);
 	SPI_finish();
 	rights_give_back(&before);
-	relation_close(rel, NoLock);
+	relation_close(v.rel, NoLock);
 	PG_RETURN_NULL();
 }

@@ -18,10 +18,10 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/pg_lsn.h"
 #include "utils/rel.h"
 
+#include "server/catalogs.h"
 #include "server/compat.h"
 #include "server/notification.h"
 #include "services/stream/collect.h"
@@ -128,12 +128,10 @@ stream_notify(List *relids)
 		return;
 	foreach (cell, relids)
 	{
-		Oid relid = lfirst_oid(cell);
-		char *name = get_rel_name(relid);
-		char *schema = name == NULL ? NULL : get_namespace_name(get_rel_namespace(relid));
+		char *name = catalogs_qualified(lfirst_oid(cell));
 
 		/* without one, the table was dropped meanwhile */
-		if (schema != NULL)
-			dyn_notify(STREAM_CHANNEL, quote_qualified_identifier(schema, name));
+		if (name != NULL)
+			dyn_notify(STREAM_CHANNEL, name);
 	}
 }

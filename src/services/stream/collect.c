@@ -34,6 +34,7 @@
 
 #include "server/compat.h"
 #include "server/extension.h"
+#include "server/sql.h"
 #include "server/work/owned.h"
 #include "services/stream/collect.h"
 #include "services/stream/service.h"
@@ -79,14 +80,12 @@ commit_writing(StreamCollector *collector)
 static void
 read_state(StreamCollector *collector)
 {
-	Oid types[] = {OIDOID};
-	Datum values[] = {ObjectIdGetDatum(MyDatabaseId)};
 	StreamState *state = &collector->state;
 
 	if (owned_execute(STREAM_STATE_TABLE,
 					  "SELECT collected, collected_at, records_at FROM " DYN_INTERNAL
 					  "." STREAM_STATE_TABLE " WHERE database = $1",
-					  1, types, values, NULL) != 1)
+					  SQL_VALUES(SQL_OID(MyDatabaseId))) != 1)
 		stream_fail_slot(STREAM_NOT_SET_UP);
 	state->collected = DatumGetLSN(owned_value(1));
 	state->collected_at = DatumGetTimestampTz(owned_value(2));
@@ -97,18 +96,16 @@ read_state(StreamCollector *collector)
 static void
 write_state(StreamCollector *collector, const StreamState *next)
 {
-	Oid types[] = {OIDOID, LSNOID, LSNOID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID};
-	Datum values[] = {
-		ObjectIdGetDatum(MyDatabaseId),        LSNGetDatum(collector->state.collected),
-		LSNGetDatum(next->collected),          TimestampTzGetDatum(next->collected_at),
-		TimestampTzGetDatum(next->records_at), TimestampTzGetDatum(next->last_commit)};
-	const char *nulls = next->last_commit == 0 ? "     n" : NULL;
-
-	if (owned_execute(STREAM_STATE_TABLE,
-					  "UPDATE " DYN_INTERNAL "." STREAM_STATE_TABLE
-					  " SET collected = $3, collected_at = $4, records_at = $5, last_commit = "
-					  "coalesce($6, last_commit) WHERE database = $1 AND collected = $2",
-					  lengthof(types), types, values, nulls) != 1)
+	if (owned_execute(
+			STREAM_STATE_TABLE,
+			"UPDATE " DYN_INTERNAL "." STREAM_STATE_TABLE
+			" SET collected = $3, collected_at = $4, records_at = $5, last_commit = "
+			"coalesce($6, last_commit) WHERE database = $1 AND collected = $2",
+			SQL_VALUES(SQL_OID(MyDatabaseId), SQL_LSN(collector->state.collected),
+					   SQL_LSN(next->collected), SQL_TIME(next->collected_at),
+					   SQL_TIME(next->records_at),
+					   SQL_NULLABLE(TIMESTAMPTZOID, TimestampTzGetDatum(next->last_commit),
+									next->last_commit == 0))) != 1)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("the state of change streams was changed while changes were "
 							   "collected")));

@@ -192,10 +192,9 @@ note_placed(StreamRound *round, const StreamRecord *record)
 			return;
 	}
 	placed = palloc(sizeof(StreamPlaced));
-	*placed = (StreamPlaced){
-		record->relid,     record->stream,   record->citus_shard,
-		record->schema,    record->owner,    pnstrdup(record->relation.data, record->relation.len),
-		record->committed, record->place.lsn};
+	*placed = (StreamPlaced){record->relid,     record->stream,   record->citus_shard,
+							 record->schema,    record->owner,    span_string(record->relation),
+							 record->committed, record->place.lsn};
 	round->placed = lappend(round->placed, placed);
 }
 

@@ -12,7 +12,6 @@
 #include "access/relation.h"
 #include "access/xlog.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -140,7 +139,7 @@ new_label(const DynSettings *settings)
 		label = Max(label, settings->streams[settings->nstreams - 1].label + 1);
 	owned_execute(STREAM_GAPS_TABLE,
 				  "SELECT pg_catalog.max(noticed) FROM " DYN_INTERNAL "." STREAM_GAPS_TABLE, 0,
-				  NULL, NULL, NULL);
+				  NULL);
 	noticed = sql_nullable(SPI_tuptable, 0, 1, &isnull);
 	if (!isnull)
 		label = Max(label, stream_milliseconds(DatumGetTimestampTz(noticed)) + 1);

@@ -11,10 +11,10 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
 #include "utils/pg_lsn.h"
 #include "utils/timestamp.h"
 
+#include "server/sql.h"
 #include "server/work/owned.h"
 #include "services/stream/stream.h"
 
@@ -22,18 +22,12 @@
 void
 stream_end_write(Oid relid, int64 label, int generation, StreamPlace place, TimestampTz collected)
 {
-	Oid types[] = {OIDOID, INT8OID, INT4OID, PG_LSNOID, INT8OID, TIMESTAMPTZOID};
-	Datum values[] = {ObjectIdGetDatum(relid),
-					  Int64GetDatum(label),
-					  Int32GetDatum(generation),
-					  LSNGetDatum(place.lsn),
-					  Int64GetDatum((int64) place.ordinal),
-					  TimestampTzGetDatum(collected)};
-
 	owned_execute(STREAM_ENDS_TABLE,
 				  "INSERT INTO " DYN_INTERNAL "." STREAM_ENDS_TABLE
 				  " (relation, stream, generation, lsn, ordinal, collected)"
 				  " SELECT $1, $2, g, $4, $5, $6 FROM pg_catalog.generate_series(0, $3) g"
 				  " ON CONFLICT DO NOTHING",
-				  lengthof(types), types, values, NULL);
+				  SQL_VALUES(SQL_OID(relid), SQL_INT8(label), SQL_INT4(generation),
+							 SQL_LSN(place.lsn), SQL_INT8((int64) place.ordinal),
+							 SQL_TIME(collected)));
 }

@@ -4,10 +4,10 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
 #include "utils/pg_lsn.h"
 #include "utils/timestamp.h"
 
+#include "server/sql.h"
 #include "server/work/owned.h"
 #include "services/stream/stream.h"
 
@@ -19,15 +19,11 @@
 void
 stream_gap_write(XLogRecPtr after, XLogRecPtr before, TimestampTz noticed, Oid relid)
 {
-	Oid types[] = {PG_LSNOID, PG_LSNOID, TIMESTAMPTZOID, OIDOID};
-	Datum values[] = {LSNGetDatum(after), LSNGetDatum(before), TimestampTzGetDatum(noticed),
-					  ObjectIdGetDatum(relid)};
-
 	owned_execute(STREAM_GAPS_TABLE,
 				  "INSERT INTO " DYN_INTERNAL "." STREAM_GAPS_TABLE
 				  " (after_lsn, before_lsn, noticed, relation)"
 				  " VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
-				  lengthof(types), types, values, NULL);
+				  SQL_VALUES(SQL_LSN(after), SQL_LSN(before), SQL_TIME(noticed), SQL_OID(relid)));
 }
 
 /*
@@ -39,16 +35,13 @@ stream_gap_write(XLogRecPtr after, XLogRecPtr before, TimestampTz noticed, Oid r
 void
 stream_gap_move(XLogRecPtr lsn, TimestampTz noticed, Oid relid)
 {
-	Oid types[] = {PG_LSNOID, PG_LSNOID, TIMESTAMPTZOID, OIDOID};
-	Datum values[] = {LSNGetDatum(lsn + 1), LSNGetDatum(lsn + 2), TimestampTzGetDatum(noticed),
-					  ObjectIdGetDatum(relid)};
-
-	if (owned_execute(STREAM_GAPS_TABLE,
-					  "UPDATE " DYN_INTERNAL "." STREAM_GAPS_TABLE
-					  " SET after_lsn = $1, before_lsn = $2, noticed = $3 WHERE relation = $4"
-					  " AND noticed > $3 - interval '1 hour' AND before_lsn ="
-					  " (SELECT pg_catalog.max(g.before_lsn) FROM " DYN_INTERNAL
-					  "." STREAM_GAPS_TABLE " g WHERE g.relation = $4)",
-					  lengthof(types), types, values, NULL) == 0)
+	if (owned_execute(
+			STREAM_GAPS_TABLE,
+			"UPDATE " DYN_INTERNAL "." STREAM_GAPS_TABLE
+			" SET after_lsn = $1, before_lsn = $2, noticed = $3 WHERE relation = $4"
+			" AND noticed > $3 - interval '1 hour' AND before_lsn ="
+			" (SELECT pg_catalog.max(g.before_lsn) FROM " DYN_INTERNAL "." STREAM_GAPS_TABLE
+			" g WHERE g.relation = $4)",
+			SQL_VALUES(SQL_LSN(lsn + 1), SQL_LSN(lsn + 2), SQL_TIME(noticed), SQL_OID(relid))) == 0)
 		stream_gap_write(lsn + 1, lsn + 2, noticed, relid);
 }

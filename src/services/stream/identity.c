@@ -15,6 +15,7 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
+#include "server/catalogs.h"
 #include "server/compat.h"
 #include "services/stream/stream.h"
 
@@ -84,15 +85,13 @@ current_identity(Relation rel)
 		text = psprintf(INDEX "%s", get_rel_name(index));
 	else
 		text = identity_word(REPLICA_IDENTITY_NOTHING);
-	return (ItemSpan){text, (uint32) strlen(text)};
+	return item_span(text);
 }
 
 static char *
 identity_alter(Relation rel, const char *identity)
 {
-	return psprintf("ALTER TABLE %s REPLICA IDENTITY %s",
-					quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
-											   RelationGetRelationName(rel)),
+	return psprintf("ALTER TABLE %s REPLICA IDENTITY %s", catalogs_qualified(RelationGetRelid(rel)),
 					identity);
 }
 
@@ -123,7 +122,7 @@ has_index(Relation rel, const char *name)
 const char *
 stream_identity_restore(Relation rel, DynStreamView view, const DynSettings *settings)
 {
-	const char *identity = pnstrdup(settings->identity.data, settings->identity.len);
+	const char *identity = span_string(settings->identity);
 	const char *index = identity + strlen(INDEX);
 
 	if (settings->identity.len == 0 || rel->rd_rel->relreplident != identity_for(rel, view))

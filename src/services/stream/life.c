@@ -119,11 +119,11 @@ survey_streams(Streams *streams)
 static Datum
 life_call(const char *sql, int nargs)
 {
-	Oid types[] = {NAMEOID, NAMEOID};
-	Datum values[] = {DirectFunctionCall1(namein, CStringGetDatum(stream_slot_name())),
-					  DirectFunctionCall1(namein, CStringGetDatum(STREAM_PLUGIN))};
-
-	sql_execute(sql, nargs, types, values, NULL, false, 0);
+	sql_execute(
+		sql, false, 0,
+		SQL_VALUES(
+			SQL_VALUE(NAMEOID, DirectFunctionCall1(namein, CStringGetDatum(stream_slot_name()))),
+			SQL_VALUE(NAMEOID, DirectFunctionCall1(namein, CStringGetDatum(STREAM_PLUGIN)))));
 	return sql_value(SPI_tuptable, 0, 1);
 }
 
@@ -157,8 +157,7 @@ truncate_records(void)
 
 	foreach (cell, find_inheritance_children(parent, NoLock))
 		owned_refuse_triggers(lfirst_oid(cell));
-	owned_execute(STREAM_RECORDS_TABLE, "TRUNCATE " DYN_INTERNAL "." STREAM_RECORDS_TABLE, 0, NULL,
-				  NULL, NULL);
+	owned_execute(STREAM_RECORDS_TABLE, "TRUNCATE " DYN_INTERNAL "." STREAM_RECORDS_TABLE, 0, NULL);
 }
 
 /* Removes all that was collected, also of another database, of which this is a copy. */
@@ -171,8 +170,7 @@ clear_tables(void)
 
 	truncate_records();
 	for (int i = 0; i < lengthof(tables); i++)
-		owned_execute(tables[i], psprintf("DELETE FROM " DYN_INTERNAL ".%s", tables[i]), 0, NULL,
-					  NULL, NULL);
+		owned_execute(tables[i], psprintf("DELETE FROM " DYN_INTERNAL ".%s", tables[i]), 0, NULL);
 }
 
 /*
@@ -207,18 +205,16 @@ write_gap(XLogRecPtr after, XLogRecPtr before)
 static void
 write_state(XLogRecPtr collected)
 {
-	Oid types[] = {OIDOID, NAMEOID, PG_LSNOID, TIMESTAMPTZOID};
-	Datum values[] = {ObjectIdGetDatum(MyDatabaseId),
-					  DirectFunctionCall1(namein, CStringGetDatum(stream_slot_name())),
-					  LSNGetDatum(collected), TimestampTzGetDatum(GetCurrentTimestamp())};
-
 	owned_execute(STREAM_STATE_TABLE,
 				  "INSERT INTO " DYN_INTERNAL "." STREAM_STATE_TABLE
 				  " AS s (database, slot, collected, collected_at, records_at)"
 				  " VALUES ($1, $2, $3, $4, $4) ON CONFLICT (database) DO UPDATE"
 				  " SET collected = EXCLUDED.collected, collected_at = EXCLUDED.collected_at,"
 				  " records_at = greatest(s.records_at, EXCLUDED.records_at)",
-				  lengthof(types), types, values, NULL);
+				  SQL_VALUES(SQL_OID(MyDatabaseId),
+							 SQL_VALUE(NAMEOID, DirectFunctionCall1(
+													namein, CStringGetDatum(stream_slot_name()))),
+							 SQL_LSN(collected), SQL_TIME(GetCurrentTimestamp())));
 }
 
 /*

@@ -365,50 +365,33 @@ stream_log_last(const StreamLog *log, Oid relid, int64 stream, StreamPlace bound
  * What is known of their completeness
  */
 
-/* This is called for the rows of a small table that have a key, or for all. */
-typedef void (*RowCallback)(HeapTuple row, TupleDesc desc, void *arg);
-
-static void
-read_rows(const char *name, Snapshot snapshot, ScanKey key, int nkeys, RowCallback callback,
-		  void *arg)
+/*
+ * Returns the rows of a small table that have an OID in a column, or all of them, where the column is
+ * 0: each an array of values by their columns.  Types are passed by value, and NULL is 0.
+ */
+static List *
+read_rows(const char *name, Snapshot snapshot, AttrNumber column, Oid oid)
 {
 	Relation rel = table_open(owned_table(name), AccessShareLock);
-	SysScanDesc scan = systable_beginscan(rel, InvalidOid, false, snapshot, nkeys, key);
+	TupleDesc desc = RelationGetDescr(rel);
+	bool *nulls = palloc(desc->natts * sizeof(bool));
+	List *rows = NIL;
+	ScanKeyData key;
+	SysScanDesc scan;
 	HeapTuple row;
 
+	ScanKeyInit(&key, column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(oid));
+	scan = systable_beginscan(rel, InvalidOid, false, snapshot, column == 0 ? 0 : 1, &key);
 	while (HeapTupleIsValid(row = systable_getnext(scan)))
-		callback(row, RelationGetDescr(rel), arg);
+	{
+		Datum *values = palloc((desc->natts + 1) * sizeof(Datum));
+
+		heap_deform_tuple(row, desc, values + 1, nulls);
+		rows = lappend(rows, values);
+	}
 	systable_endscan(scan);
 	table_close(rel, AccessShareLock);
-}
-
-static XLogRecPtr
-get_lsn(HeapTuple row, TupleDesc desc, int column)
-{
-	bool isnull;
-
-	return DatumGetLSN(heap_getattr(row, column, desc, &isnull));
-}
-
-typedef struct TrimmedPlaces
-{
-	int64 stream;
-	StreamPlace floor;
-} TrimmedPlaces;
-
-static void
-read_trimmed(HeapTuple row, TupleDesc desc, void *arg)
-{
-	TrimmedPlaces *trimmed = arg;
-	bool isnull;
-	int64 stream = DatumGetInt64(heap_getattr(row, TRIMMED_STREAM, desc, &isnull));
-	StreamPlace place = {get_lsn(row, desc, TRIMMED_LSN),
-						 (uint64) DatumGetInt64(heap_getattr(row, TRIMMED_ORDINAL, desc, &isnull))};
-
-	if (stream < trimmed->stream)
-		place.ordinal++;
-	if (stream <= trimmed->stream && stream_place_compare(trimmed->floor, place) < 0)
-		trimmed->floor = place;
+	return rows;
 }
 
 /*
@@ -418,56 +401,43 @@ read_trimmed(HeapTuple row, TupleDesc desc, void *arg)
 StreamPlace
 stream_log_floor(const StreamLog *log, Oid relid, int64 stream)
 {
-	TrimmedPlaces trimmed = {stream};
-	ScanKeyData key;
+	StreamPlace floor = {0};
+	ListCell *cell;
 
-	ScanKeyInit(&key, TRIMMED_RELATION, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
-	read_rows(STREAM_TRIMMED_TABLE, log->newest, &key, 1, read_trimmed, &trimmed);
-	return trimmed.floor;
-}
-
-typedef struct GapList
-{
-	int n;
-	int room;
-	StreamGap *gaps;
-} GapList;
-
-static void
-read_gap(HeapTuple row, TupleDesc desc, void *arg)
-{
-	GapList *list = arg;
-	bool isnull;
-
-	if (list->n == list->room)
+	foreach (cell, read_rows(STREAM_TRIMMED_TABLE, log->newest, TRIMMED_RELATION, relid))
 	{
-		list->room = list->room == 0 ? 8 : 2 * list->room;
-		list->gaps = list->gaps == NULL ? palloc(list->room * sizeof(StreamGap))
-										: repalloc(list->gaps, list->room * sizeof(StreamGap));
+		const Datum *row = lfirst(cell);
+		int64 trimmed = DatumGetInt64(row[TRIMMED_STREAM]);
+		StreamPlace place = {DatumGetLSN(row[TRIMMED_LSN]),
+							 (uint64) DatumGetInt64(row[TRIMMED_ORDINAL])};
+
+		if (trimmed < stream)
+			place.ordinal++;
+		if (trimmed <= stream && stream_place_compare(floor, place) < 0)
+			floor = place;
 	}
-	list->gaps[list->n].after = get_lsn(row, desc, GAP_AFTER);
-	list->gaps[list->n].before = get_lsn(row, desc, GAP_BEFORE);
-	/* 0 for NULL */
-	list->gaps[list->n].relid = DatumGetObjectId(heap_getattr(row, GAP_RELATION, desc, &isnull));
-	list->gaps[list->n++].noticed =
-		DatumGetTimestampTz(heap_getattr(row, GAP_NOTICED, desc, &isnull));
+	return floor;
 }
 
 /* Returns all gaps, of whichever streams. */
 int
 stream_log_gaps(const StreamLog *log, StreamGap **gaps)
 {
-	GapList list = {0};
+	List *rows = read_rows(STREAM_GAPS_TABLE, log->snapshot, 0, InvalidOid);
+	ListCell *cell;
 
-	read_rows(STREAM_GAPS_TABLE, log->snapshot, NULL, 0, read_gap, &list);
-	*gaps = list.gaps;
-	return list.n;
-}
+	*gaps = palloc(list_length(rows) * sizeof(StreamGap));
+	foreach (cell, rows)
+	{
+		const Datum *row = lfirst(cell);
+		StreamGap *gap = &(*gaps)[foreach_current_index(cell)];
 
-static void
-read_collected(HeapTuple row, TupleDesc desc, void *arg)
-{
-	*(XLogRecPtr *) arg = get_lsn(row, desc, STATE_COLLECTED);
+		gap->after = DatumGetLSN(row[GAP_AFTER]);
+		gap->before = DatumGetLSN(row[GAP_BEFORE]);
+		gap->relid = DatumGetObjectId(row[GAP_RELATION]);
+		gap->noticed = DatumGetTimestampTz(row[GAP_NOTICED]);
+	}
+	return list_length(rows);
 }
 
 /*
@@ -477,36 +447,10 @@ read_collected(HeapTuple row, TupleDesc desc, void *arg)
 XLogRecPtr
 stream_log_collected(const StreamLog *log)
 {
-	XLogRecPtr collected = InvalidXLogRecPtr;
-	ScanKeyData key;
+	List *rows = read_rows(STREAM_STATE_TABLE, log->snapshot, STATE_DATABASE, MyDatabaseId);
 
-	ScanKeyInit(&key, STATE_DATABASE, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(MyDatabaseId));
-	read_rows(STREAM_STATE_TABLE, log->snapshot, &key, 1, read_collected, &collected);
-	return collected;
-}
-
-typedef struct EndList
-{
-	int64 stream;
-	StreamClosing *ends;
-} EndList;
-
-static void
-read_end(HeapTuple row, TupleDesc desc, void *arg)
-{
-	const EndList *list = arg;
-	bool isnull;
-	int generation = DatumGetInt16(heap_getattr(row, END_GENERATION, desc, &isnull));
-
-	if (DatumGetInt64(heap_getattr(row, END_STREAM, desc, &isnull)) != list->stream ||
-		generation < 0 || generation >= DYN_MAX_GENERATIONS)
-		return;
-	list->ends[generation] =
-		(StreamClosing){true,
-						{get_lsn(row, desc, END_LSN),
-						 (uint64) DatumGetInt64(heap_getattr(row, END_ORDINAL, desc, &isnull))},
-						DatumGetTimestampTz(heap_getattr(row, END_COLLECTED, desc, &isnull))};
+	return rows == NIL ? InvalidXLogRecPtr
+					   : DatumGetLSN(((const Datum *) linitial(rows))[STATE_COLLECTED]);
 }
 
 /* Returns the ends of those generations of shards whose records have all been collected. */
@@ -514,53 +458,42 @@ void
 stream_log_ends(const StreamLog *log, Oid relid, int64 stream,
 				StreamClosing ends[DYN_MAX_GENERATIONS])
 {
-	EndList list = {stream, ends};
-	ScanKeyData key;
+	ListCell *cell;
 
 	memset(ends, 0, DYN_MAX_GENERATIONS * sizeof(StreamClosing));
-	ScanKeyInit(&key, END_RELATION, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
-	read_rows(STREAM_ENDS_TABLE, log->snapshot, &key, 1, read_end, &list);
-}
-
-typedef struct PlacementList
-{
-	int64 stream;
-	int n;
-	int room;
-	StreamPlacedRow *rows;
-} PlacementList;
-
-static void
-read_placement(HeapTuple row, TupleDesc desc, void *arg)
-{
-	PlacementList *list = arg;
-	bool isnull;
-
-	if (DatumGetInt64(heap_getattr(row, PLACEMENT_STREAM, desc, &isnull)) != list->stream)
-		return;
-	if (list->n == list->room)
+	foreach (cell, read_rows(STREAM_ENDS_TABLE, log->snapshot, END_RELATION, relid))
 	{
-		list->room = 2 * list->room;
-		list->rows = repalloc(list->rows, list->room * sizeof(StreamPlacedRow));
+		const Datum *row = lfirst(cell);
+		int generation = DatumGetInt16(row[END_GENERATION]);
+
+		if (DatumGetInt64(row[END_STREAM]) == stream && generation >= 0 &&
+			generation < DYN_MAX_GENERATIONS)
+			ends[generation] = (StreamClosing){
+				true,
+				{DatumGetLSN(row[END_LSN]), (uint64) DatumGetInt64(row[END_ORDINAL])},
+				DatumGetTimestampTz(row[END_COLLECTED])};
 	}
-	list->rows[list->n++] =
-		(StreamPlacedRow){DatumGetObjectId(heap_getattr(row, PLACEMENT_RELATION, desc, &isnull)),
-						  DatumGetInt64(heap_getattr(row, PLACEMENT_SHARD, desc, &isnull)),
-						  DatumGetInt32(heap_getattr(row, PLACEMENT_LOWER, desc, &isnull)),
-						  DatumGetInt32(heap_getattr(row, PLACEMENT_UPPER, desc, &isnull)),
-						  DatumGetTimestampTz(heap_getattr(row, PLACEMENT_BEGAN, desc, &isnull))};
 }
 
 /* Returns the shards of a distributed table's stream that this node has, or had. */
 int
 stream_log_placements(const StreamLog *log, Oid distributed, int64 stream, StreamPlacedRow **rows)
 {
-	PlacementList list = {stream, 0, 32, palloc(32 * sizeof(StreamPlacedRow))};
-	ScanKeyData key;
+	List *read =
+		read_rows(STREAM_PLACEMENTS_TABLE, log->snapshot, PLACEMENT_DISTRIBUTED, distributed);
+	ListCell *cell;
+	int n = 0;
 
-	ScanKeyInit(&key, PLACEMENT_DISTRIBUTED, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(distributed));
-	read_rows(STREAM_PLACEMENTS_TABLE, log->snapshot, &key, 1, read_placement, &list);
-	*rows = list.rows;
-	return list.n;
+	*rows = palloc(list_length(read) * sizeof(StreamPlacedRow));
+	foreach (cell, read)
+	{
+		const Datum *row = lfirst(cell);
+
+		if (DatumGetInt64(row[PLACEMENT_STREAM]) == stream)
+			(*rows)[n++] = (StreamPlacedRow){
+				DatumGetObjectId(row[PLACEMENT_RELATION]), DatumGetInt64(row[PLACEMENT_SHARD]),
+				DatumGetInt32(row[PLACEMENT_LOWER]), DatumGetInt32(row[PLACEMENT_UPPER]),
+				DatumGetTimestampTz(row[PLACEMENT_BEGAN])};
+	}
+	return n;
 }

@@ -57,8 +57,7 @@ find_target(NodeCall *call)
 	stream = stream_find(&table->settings, DatumGetInt64(call->fcinfo->args[1].value));
 	if (stream == NULL)
 		dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND, DYN_NOT_FOUND_WORDS ": Stream");
-	stream_set_target(&call->target, table, stream,
-					  (ItemSpan){table->name, (uint32) strlen(table->name)});
+	stream_set_target(&call->target, table, stream, item_span(table->name));
 	relation_close(rel, AccessShareLock);
 }
 

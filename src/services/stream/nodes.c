@@ -7,13 +7,12 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type_d.h"
 #include "executor/spi.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/timestamp.h"
 
 #include "catalog/definition/arn.h"
+#include "server/catalogs.h"
 #include "server/compat.h"
 #include "server/errors.h"
 #include "server/extension.h"
@@ -41,27 +40,22 @@ is_true(uint64 row, int column)
 }
 
 static uint64
-nodes_execute(const char *sql, int nargs, Oid *types, Datum *values)
+nodes_execute(const char *sql, int nargs, const SqlValue *arguments)
 {
-	return sql_execute(sql, nargs, types, values, NULL, false, 0);
+	return sql_execute(sql, false, 0, nargs, arguments);
 }
 
 static uint64
 execute_with_text(const char *sql, const char *argument)
 {
-	Oid types[] = {TEXTOID};
-	Datum values[] = {CStringGetTextDatum(argument)};
-
-	return nodes_execute(sql, 1, types, values);
+	return nodes_execute(sql, SQL_VALUES(SQL_TEXT(argument)));
 }
 
 /* Returns a table's name as all nodes read it, whatever the search_path is. */
 static char *
 table_literal(Oid relid)
 {
-	return psprintf("%s::pg_catalog.regclass",
-					quote_literal_cstr(quote_qualified_identifier(
-						get_namespace_name(get_rel_namespace(relid)), get_rel_name(relid))));
+	return psprintf("%s::pg_catalog.regclass", quote_literal_cstr(catalogs_qualified(relid)));
 }
 
 pg_noreturn static void
@@ -212,15 +206,12 @@ stream_nodes_shards(const StreamTarget *target, StreamNodeShard **shards)
 static char *
 nodes_ask(const StreamPlacement *placement, char *command)
 {
-	Oid types[] = {INT4OID, TEXTOID};
-	Datum values[] = {Int32GetDatum(placement->node), CStringGetTextDatum(command)};
-
 	if (nodes_execute(
 			"SELECT r.node_name, r.success, r.result FROM pg_catalog.pg_dist_node n,"
 			" pg_catalog.master_run_on_worker(ARRAY[n.nodename], ARRAY[n.nodeport], ARRAY[$2],"
 			" false) r WHERE n.groupid OPERATOR(pg_catalog.=) $1"
 			" AND n.noderole OPERATOR(pg_catalog.=) 'primary'::pg_catalog.noderole",
-			lengthof(types), types, values) != 1)
+			SQL_VALUES(SQL_INT4(placement->node), SQL_TEXT(command))) != 1)
 		dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND,
 				  "Requested resource not found: Shard does not exist");
 	if (!is_true(0, 2) || field_or_null(0, 3) == NULL)
@@ -252,13 +243,13 @@ stream_nodes_read(const StreamTarget *target, const StreamPlacement *placement, 
 	char *answer;
 
 	SPI_connect();
-	answer = nodes_ask(
-		placement, psprintf("SELECT " DYN_INTERNAL ".stream_node_records(%s, " INT64_FORMAT
-							", %u::pg_catalog.oid, %s, " INT64_FORMAT ", %s, %s)",
-							table_literal(target->relid), target->stream.label, placement->relid,
-							quote_literal_cstr(pnstrdup(position.data, position.len)), max_records,
-							quote_literal_cstr(pnstrdup(target->table.data, target->table.len)),
-							quote_literal_cstr(dyn_arn_region())));
+	answer = nodes_ask(placement,
+					   psprintf("SELECT " DYN_INTERNAL ".stream_node_records(%s, " INT64_FORMAT
+								", %u::pg_catalog.oid, %s, " INT64_FORMAT ", %s, %s)",
+								table_literal(target->relid), target->stream.label,
+								placement->relid, quote_literal_cstr(span_string(position)),
+								max_records, quote_literal_cstr(span_string(target->table)),
+								quote_literal_cstr(dyn_arn_region())));
 	check_answer(answer);
 	execute_with_text("SELECT a.j OPERATOR(pg_catalog.->>) 'records', a.j OPERATOR(pg_catalog.->>) "
 					  "'position', a.j OPERATOR(pg_catalog.->>) 'ended'"
@@ -280,8 +271,6 @@ stream_nodes_read(const StreamTarget *target, const StreamPlacement *placement, 
 void
 stream_nodes_require(Oid relid)
 {
-	Oid types[] = {OIDOID};
-	Datum values[] = {ObjectIdGetDatum(relid)};
 	uint64 nodes;
 
 	SPI_connect();
@@ -290,7 +279,7 @@ stream_nodes_require(Oid relid)
 			" JOIN pg_catalog.pg_dist_placement p ON p.shardid OPERATOR(pg_catalog.=) s.shardid"
 			" WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass"
 			" GROUP BY s.shardid HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1",
-			1, types, values) > 0)
+			SQL_VALUES(SQL_OID(relid))) > 0)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("table \"%s\" cannot have a change stream", get_rel_name(relid)),
 						errdetail("Its shards have replicas, so each change is made at several "

@@ -10,7 +10,6 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
@@ -169,20 +168,18 @@ qualified(const char *name)
 static void
 partition_execute(const char *sql)
 {
-	(void) owned_execute(STREAM_RECORDS_TABLE, sql, 0, NULL, NULL, NULL);
+	(void) owned_execute(STREAM_RECORDS_TABLE, sql, 0, NULL);
 }
 
 /* Default privileges may have given some to others. */
 static void
 revoke_rights(Oid relid, const char *table)
 {
-	Oid types[] = {OIDOID};
-	Datum values[] = {ObjectIdGetDatum(relid)};
 	const char *grantees = "SELECT DISTINCT CASE WHEN a.grantee = 0 THEN 'PUBLIC'"
 						   " ELSE quote_ident(pg_get_userbyid(a.grantee)) END"
 						   " FROM pg_class c, aclexplode(c.relacl) a"
 						   " WHERE c.oid = $1 AND a.grantee <> c.relowner";
-	uint64 n = owned_execute(STREAM_RECORDS_TABLE, grantees, 1, types, values, NULL);
+	uint64 n = owned_execute(STREAM_RECORDS_TABLE, grantees, SQL_VALUES(SQL_OID(relid)));
 	SPITupleTable *found = SPI_tuptable;
 
 	for (uint64 i = 0; i < n; i++)
@@ -303,7 +300,7 @@ note_last_records(const char *name)
 				 "EXCLUDED.ordinal"
 				 " WHERE (EXCLUDED.lsn, EXCLUDED.ordinal) > (t.lsn, t.ordinal)",
 				 qualified(STREAM_TRIMMED_TABLE), table, table),
-		0, NULL, NULL, NULL);
+		0, NULL);
 }
 
 /* A member of an extension cannot be dropped, so it leaves that first. */
@@ -326,11 +323,11 @@ forget_what_is_over(void)
 	(void) owned_execute(STREAM_TRIMMED_TABLE,
 						 "DELETE FROM " DYN_INTERNAL "." STREAM_TRIMMED_TABLE
 						 " t WHERE NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = t.relation)",
-						 0, NULL, NULL, NULL);
+						 0, NULL);
 	(void) owned_execute(STREAM_ENDS_TABLE,
 						 "DELETE FROM " DYN_INTERNAL "." STREAM_ENDS_TABLE
 						 " e WHERE NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = e.relation)",
-						 0, NULL, NULL, NULL);
+						 0, NULL);
 }
 
 /*

@@ -14,12 +14,12 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
-#include "utils/tuplestore.h"
 
 #include "catalog/definition/arn.h"
 #include "catalog/lookup.h"
 #include "server/arguments.h"
 #include "server/errors.h"
+#include "server/sql.h"
 #include "services/stream/read.h"
 
 #define MAX_WAIT (60 * USECS_PER_SEC)
@@ -144,14 +144,7 @@ find_target(ReadCall *call, const DynTable *table)
 	call->known = true;
 }
 
-static void
-set_image(const DynItem *image, Datum *value, bool *isnull)
-{
-	*isnull = image == NULL;
-	*value = PointerGetDatum(image);
-}
-
-static Datum
+static const char *
 print_json(const ReadCall *call, const StreamRecord *record)
 {
 	StreamRecord named = *record;
@@ -160,7 +153,7 @@ print_json(const ReadCall *call, const StreamRecord *record)
 	named.table = call->target.table;
 	initStringInfo(&json);
 	stream_record_print(&json, &named, (StreamFormat) call->format);
-	return PointerGetDatum(cstring_to_text_with_len(json.data, json.len));
+	return json.data;
 }
 
 static bool
@@ -168,23 +161,16 @@ put_record(const StreamRecord *record, void *arg)
 {
 	const ReadCall *call = arg;
 	char sequence[STREAM_SEQUENCE_LENGTH + 1];
-	Datum values[11] = {0};
-	bool nulls[11] = {false};
 
-	values[0] = CStringGetTextDatum(stream_sequence_print(record->place, sequence));
-	values[1] = CStringGetTextDatum(stream_event_name(record->event));
-	set_image(record->keys, &values[2], &nulls[2]);
-	set_image(record->new_image, &values[3], &nulls[3]);
-	set_image(record->old_image, &values[4], &nulls[4]);
-	values[5] = TimestampTzGetDatum(record->committed);
-	values[6] = BoolGetDatum(record->expired);
-	values[7] = BoolGetDatum(record->incomplete);
-	values[8] = Int64GetDatum(record->shard);
-	values[9] = Int64GetDatum(record->size);
-	nulls[10] = call->format == NO_JSON;
-	if (!nulls[10])
-		values[10] = print_json(call, record);
-	tuplestore_putvalues(call->result->setResult, call->result->setDesc, values, nulls);
+	sql_put(call->result,
+			SQL_VALUES(SQL_TEXT(stream_sequence_print(record->place, sequence)),
+					   SQL_TEXT(stream_event_name(record->event)),
+					   SQL_POINTER(InvalidOid, record->keys),
+					   SQL_POINTER(InvalidOid, record->new_image),
+					   SQL_POINTER(InvalidOid, record->old_image), SQL_TIME(record->committed),
+					   SQL_BOOL(record->expired), SQL_BOOL(record->incomplete),
+					   SQL_INT8(record->shard), SQL_INT8(record->size),
+					   SQL_TEXT(call->format == NO_JSON ? NULL : print_json(call, record))));
 	return true;
 }
 

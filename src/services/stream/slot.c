@@ -68,7 +68,7 @@ stream_look(StreamSlot *slot)
 				 " AND r.database OPERATOR(pg_catalog.=) pg_catalog.current_database())"
 				 " FROM %s.dyn_stream_slots s",
 				 extension_schema()),
-		0, NULL, NULL, NULL);
+		0, NULL);
 	*slot = (StreamSlot){.state = state_of_name(sql_text(SPI_tuptable, 0, 1)),
 						 .collected = DatumGetLSN(owned_value(2)),
 						 .confirmed = DatumGetLSN(owned_value(3)),

@@ -4,24 +4,21 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "access/relation.h"
 #include "catalog/namespace.h"
 #include "executor/spi.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
-#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/pg_lsn.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
-#include "utils/tuplestore.h"
 
 #include "catalog/definition/arn.h"
 #include "catalog/listing.h"
 #include "catalog/lookup.h"
 #include "catalog/rights.h"
+#include "server/sql.h"
 #include "services/stream/service.h"
 #include "services/stream/stream.h"
 
@@ -37,7 +34,7 @@ table_name(const DynListed *listed, const char *relation)
 		return name;
 	schema = get_namespace_name(get_rel_namespace(listed->relid));
 	qualified = psprintf("%s.%.*s", schema == NULL ? "?" : schema, (int) name.len, name.data);
-	return (ItemSpan){qualified, (uint32) strlen(qualified)};
+	return item_span(qualified);
 }
 
 static bool
@@ -52,23 +49,19 @@ put_stream(ReturnSetInfo *result, const DynListed *listed, ItemSpan name, const 
 	bool enabled = stream->disabled == 0;
 	bool locked = listed->rel == NULL;
 	char label[STREAM_LABEL_LENGTH + 1];
-	bool nulls[10] = {false};
-	Datum values[10] = {
-		ObjectIdGetDatum(listed->relid),
-		CStringGetTextDatum(dyn_stream_arn(name, stream->label)),
-		CStringGetTextDatum(stream_label_print(stream->label, label)),
-		CStringGetTextDatum(dyn_stream_view_names[stream->view]),
-		Int32GetDatum(stream->shards),
-		CStringGetTextDatum(enabled ? "ENABLED" : "DISABLED"),
-		TimestampTzGetDatum(stream_time(stream->label)),
-		TimestampTzGetDatum(stream_time(stream->disabled)),
-		BoolGetDatum(enabled && !locked && identity_suffices(listed, stream)),
-		BoolGetDatum(locked),
-	};
 
-	nulls[7] = enabled;
-	nulls[8] = !enabled || locked;
-	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	sql_put(result,
+			SQL_VALUES(
+				SQL_OID(listed->relid), SQL_TEXT(dyn_stream_arn(name, stream->label)),
+				SQL_TEXT(stream_label_print(stream->label, label)),
+				SQL_TEXT(dyn_stream_view_names[stream->view]), SQL_INT4(stream->shards),
+				SQL_TEXT(enabled ? "ENABLED" : "DISABLED"), SQL_TIME(stream_time(stream->label)),
+				SQL_NULLABLE(TIMESTAMPTZOID, TimestampTzGetDatum(stream_time(stream->disabled)),
+							 enabled),
+				SQL_NULLABLE(BOOLOID,
+							 BoolGetDatum(enabled && !locked && identity_suffices(listed, stream)),
+							 !enabled || locked),
+				SQL_BOOL(locked)));
 }
 
 static void
@@ -100,21 +93,17 @@ Datum
 dyn_stream_progress(PG_FUNCTION_ARGS)
 {
 	StreamProgress progress;
-	TupleDesc desc;
-	Datum values[5];
-	bool nulls[5];
+	bool works = stream_collector_progress(&progress, false);
+	bool failed = progress.failed_at != 0;
 
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	nulls[0] = nulls[1] = !stream_collector_progress(&progress, false);
-	nulls[2] = !progress.waits && !progress.fails;
-	nulls[4] = progress.failed_at == 0;
-	/* it may have what users have written */
-	nulls[3] = nulls[4] || !rights_of_monitor();
-	values[0] = LSNGetDatum(progress.reached);
-	values[1] = TimestampTzGetDatum(progress.reached_at);
-	values[2] = CStringGetTextDatum(progress.waits ? STREAM_WAITS : STREAM_FAILS);
-	values[3] = CStringGetTextDatum(progress.error);
-	values[4] = TimestampTzGetDatum(progress.failed_at);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
+	/* the error may have what users have written */
+	return sql_row(
+		fcinfo,
+		SQL_VALUES(SQL_NULLABLE(PG_LSNOID, LSNGetDatum(progress.reached), !works),
+				   SQL_NULLABLE(TIMESTAMPTZOID, TimestampTzGetDatum(progress.reached_at), !works),
+				   SQL_TEXT(progress.waits   ? STREAM_WAITS
+							: progress.fails ? STREAM_FAILS
+											 : NULL),
+				   SQL_TEXT(failed && rights_of_monitor() ? progress.error : NULL),
+				   SQL_NULLABLE(TIMESTAMPTZOID, TimestampTzGetDatum(progress.failed_at), !failed)));
 }

@@ -213,8 +213,8 @@ parse_arguments(StreamSubject *subject, DynSettings *settings, Relation rel)
 		else if (dyn_argument_is_json(argument))
 			continue;
 		else if (i < DYN_MAX_KEYS)
-			dyn_parse_key_spec((ItemSpan){argument, (uint32) strlen(argument)},
-							   &subject->keys[i].attribute, &subject->keys[i].type);
+			dyn_parse_key_spec(item_span(argument), &subject->keys[i].attribute,
+							   &subject->keys[i].type);
 	}
 	return arguments != NIL;
 }
@@ -326,15 +326,6 @@ read_stream(StreamSubject *subject, const StreamOptions *options, const DynSetti
 	return true;
 }
 
-/* Returns the table's name, unless it was renamed since it got one that is no relation's. */
-static ItemSpan
-table_name(const DynSettings *settings, const char *relation)
-{
-	if (settings->name.len > 0 && strcmp(dyn_identifier(settings->name), relation) == 0)
-		return settings->name;
-	return (ItemSpan){relation, (uint32) strlen(relation)};
-}
-
 /* A shard is called as its table, and then "_" and its number. */
 static char *
 name_without_shard(StreamSubject *subject, Relation rel)
@@ -373,8 +364,8 @@ read_subject(StreamSubject *subject, const StreamOptions *options, Relation rel,
 	if (problem != NULL)
 		return problem;
 	subject->wanted = read_stream(subject, options, &settings);
-	subject->table = table_name(&settings, relation);
-	subject->relation = (ItemSpan){relation, (uint32) strlen(relation)};
+	subject->table = dyn_name_of_relation(relation, &settings);
+	subject->relation = item_span(relation);
 	subject->ttl = settings.ttl;
 	return NULL;
 }

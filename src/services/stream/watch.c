@@ -123,27 +123,22 @@ find_stream(List **streams, Oid relid)
 static void
 note_shard(const SPITupleTable *rows, uint64 row, Oid relid, int64 label)
 {
-	Oid types[] = {OIDOID, OIDOID, INT8OID, INT4OID, INT4OID, INT8OID, TIMESTAMPTZOID};
-	Datum values[] = {ObjectIdGetDatum(relid),
-					  sql_value(rows, row, 2),
-					  sql_value(rows, row, 3),
-					  sql_value(rows, row, 4),
-					  sql_value(rows, row, 5),
-					  Int64GetDatum(label),
-					  TimestampTzGetDatum(GetCurrentTimestamp())};
-
 	owned_execute(STREAM_PLACEMENTS_TABLE,
 				  "INSERT INTO " DYN_INTERNAL "." STREAM_PLACEMENTS_TABLE
 				  " (relation, distributed, shard, lower, upper, stream, began)"
 				  " VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
-				  lengthof(types), types, values, NULL);
+				  SQL_VALUES(SQL_OID(relid), SQL_VALUE(OIDOID, sql_value(rows, row, 2)),
+							 SQL_VALUE(INT8OID, sql_value(rows, row, 3)),
+							 SQL_VALUE(INT4OID, sql_value(rows, row, 4)),
+							 SQL_VALUE(INT4OID, sql_value(rows, row, 5)), SQL_INT8(label),
+							 SQL_TIME(GetCurrentTimestamp())));
 }
 
 /* Notes the shards that are here; a table that is locked is looked at again. */
 static void
 note_shards(List **streams)
 {
-	uint64 n = owned_execute(STREAM_PLACEMENTS_TABLE, SHARDS_HERE, 0, NULL, NULL, NULL);
+	uint64 n = owned_execute(STREAM_PLACEMENTS_TABLE, SHARDS_HERE, 0, NULL);
 	SPITupleTable *rows = SPI_tuptable;
 
 	for (uint64 i = 0; i < n; i++)
@@ -182,20 +177,17 @@ stream_watch_note(void)
 static void
 note_leaving(Oid relid, int64 label, XLogRecPtr place)
 {
-	Oid types[] = {OIDOID, INT8OID, PG_LSNOID};
-	Datum values[] = {ObjectIdGetDatum(relid), Int64GetDatum(label), LSNGetDatum(place)};
-
 	owned_execute(STREAM_PLACEMENTS_TABLE,
 				  "UPDATE " DYN_INTERNAL "." STREAM_PLACEMENTS_TABLE
 				  " SET leaving = $3 WHERE relation = $1 AND stream = $2",
-				  lengthof(types), types, values, NULL);
+				  SQL_VALUES(SQL_OID(relid), SQL_INT8(label), SQL_LSN(place)));
 }
 
 /* Ends shards; all that ends before the place was collected. */
 static void
 end_shards(List **streams, XLogRecPtr collected)
 {
-	uint64 n = owned_execute(STREAM_PLACEMENTS_TABLE, SHARDS_NOTED, 0, NULL, NULL, NULL);
+	uint64 n = owned_execute(STREAM_PLACEMENTS_TABLE, SHARDS_NOTED, 0, NULL);
 	SPITupleTable *rows = SPI_tuptable;
 	XLogRecPtr end = GetXLogInsertRecPtr(); /* after the catalogs were read */
 
@@ -220,15 +212,12 @@ end_shards(List **streams, XLogRecPtr collected)
 static void
 forget_shards(void)
 {
-	Oid types[] = {TIMESTAMPTZOID};
-	Datum values[] = {TimestampTzGetDatum(GetCurrentTimestamp() -
-										  KEPT * (int64) dyn_stream_retention * USECS_PER_SEC)};
-
 	owned_execute(STREAM_PLACEMENTS_TABLE,
 				  "DELETE FROM " DYN_INTERNAL "." STREAM_PLACEMENTS_TABLE " o USING " DYN_INTERNAL
 				  "." STREAM_ENDS_TABLE " e WHERE e.relation = o.relation AND e.stream = o.stream"
 				  " AND e.collected < $1",
-				  lengthof(types), types, values, NULL);
+				  SQL_VALUES(SQL_TIME(GetCurrentTimestamp() -
+									  KEPT * (int64) dyn_stream_retention * USECS_PER_SEC)));
 }
 
 static void
@@ -296,15 +285,14 @@ static void
 note_records(const StreamPlaced *placed)
 {
 	Oid distributed;
-	Oid types[] = {OIDOID, INT8OID, INT8OID, OIDOID, OIDOID, TIMESTAMPTZOID};
-	Datum values[] = {ObjectIdGetDatum(placed->relid), Int64GetDatum(placed->stream),
-					  Int64GetDatum(placed->shard),    ObjectIdGetDatum(placed->schema),
-					  ObjectIdGetDatum(placed->owner), TimestampTzGetDatum(placed->committed)};
+	const SqlValue arguments[] = {SQL_OID(placed->relid),  SQL_INT8(placed->stream),
+								  SQL_INT8(placed->shard), SQL_OID(placed->schema),
+								  SQL_OID(placed->owner),  SQL_TIME(placed->committed)};
 
 	if (owned_execute(STREAM_PLACEMENTS_TABLE,
 					  "SELECT FROM " DYN_INTERNAL "." STREAM_PLACEMENTS_TABLE
 					  " WHERE relation = $1 AND stream = $2",
-					  2, types, values, NULL) > 0 ||
+					  2, arguments) > 0 ||
 		owned_execute(STREAM_PLACEMENTS_TABLE,
 					  "INSERT INTO " DYN_INTERNAL "." STREAM_PLACEMENTS_TABLE
 					  " (relation, stream, distributed, shard, lower, upper, began)"
@@ -313,11 +301,11 @@ note_records(const StreamPlaced *placed)
 					  " JOIN pg_catalog.pg_class t ON t.oid = s.logicalrelid"
 					  " WHERE s.shardid = $3 AND t.relnamespace = $4 AND t.relowner = $5"
 					  " AND " IS_HASHED,
-					  lengthof(types), types, values, NULL) > 0)
+					  lengthof(arguments), arguments) > 0)
 		return;
 	if (owned_execute(STREAM_PLACEMENTS_TABLE,
-					  "SELECT FROM pg_catalog.pg_dist_shard WHERE shardid = $1", 1, types + 2,
-					  values + 2, NULL) > 0)
+					  "SELECT FROM pg_catalog.pg_dist_shard WHERE shardid = $1", 1,
+					  arguments + 2) > 0)
 		return;
 	distributed = get_relname_relid(placed->table, placed->schema);
 	if (rights_owner(distributed) != placed->owner)
@@ -355,12 +343,10 @@ stream_watch_tables(const StreamCollector *collector, List *relids)
 		return relids;
 	foreach (cell, relids)
 	{
-		Oid types[] = {OIDOID};
-		Datum values[] = {ObjectIdGetDatum(lfirst_oid(cell))};
 		uint64 n = owned_execute(STREAM_PLACEMENTS_TABLE,
 								 "SELECT distributed FROM " DYN_INTERNAL "." STREAM_PLACEMENTS_TABLE
 								 " WHERE relation = $1 LIMIT 1",
-								 lengthof(types), types, values, NULL);
+								 SQL_VALUES(SQL_OID(lfirst_oid(cell))));
 
 		tables = list_append_unique_oid(tables, n > 0 ? DatumGetObjectId(owned_value(1))
 													  : lfirst_oid(cell));

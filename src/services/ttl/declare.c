@@ -28,7 +28,7 @@ ttl_begin_work(IndexBuild *work, const char *procedure)
 {
 	work->procedure.name = procedure;
 	work->ttl = true;
-	index_build_name(work, (ItemSpan){NAME, strlen(NAME)});
+	index_build_name(work, item_span(NAME));
 }
 
 /* Another attribute comes only after the first was disabled (docs/semantics.md, TT13). */

@@ -4,11 +4,9 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "access/relation.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
@@ -19,6 +17,7 @@
 #include "catalog/listing.h"
 #include "catalog/lookup.h"
 #include "server/arguments.h"
+#include "server/catalogs.h"
 #include "server/citus.h"
 #include "server/errors.h"
 #include "server/extension.h"
@@ -130,9 +129,7 @@ rest_of_budget(const TtlLimits *limits, TimestampTz start)
 static char *
 nodes_call(Oid relid, const TtlLimits *limits)
 {
-	char *name = get_rel_name(relid);
-	char *schema = name == NULL ? NULL : get_namespace_name(get_rel_namespace(relid));
-	char *table = schema == NULL ? NULL : quote_qualified_identifier(schema, name);
+	char *table = catalogs_qualified(relid);
 
 	if (table == NULL)
 		return NULL;
@@ -167,21 +164,18 @@ read_answer(uint64 row, bool *failed)
 static int64
 sweep_distributed(Oid relid, TtlLimits limits, bool alone)
 {
-	Oid types[] = {TEXTOID};
 	char *call = nodes_call(relid, &limits);
-	Datum values[1];
 	int64 deleted = 0;
 	bool failed = false;
 
 	if (call == NULL)
 		return 0;
-	values[0] = CStringGetTextDatum(call);
 	sql_execute(
 		"SELECT n.nodename OPERATOR(pg_catalog.||) ':' OPERATOR(pg_catalog.||) n.nodeport,"
 		" r.success, r.result"
 		" FROM pg_catalog.run_command_on_all_nodes($1) r LEFT JOIN pg_catalog.pg_dist_node n"
 		" ON n.nodeid OPERATOR(pg_catalog.=) r.nodeid ORDER BY r.nodeid",
-		lengthof(types), types, values, NULL, false, 0);
+		false, 0, SQL_VALUES(SQL_TEXT(call)));
 	for (uint64 i = 0; i < SPI_processed; i++)
 		deleted += read_answer(i, &failed);
 	if (failed && alone)
@@ -242,18 +236,6 @@ sweep_all(TtlLimits limits)
 	return deleted;
 }
 
-static Datum
-make_result(FunctionCallInfo fcinfo, int64 deleted)
-{
-	Datum value = Int64GetDatum(deleted);
-	bool isnull = false;
-	TupleDesc desc;
-
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), &value, &isnull));
-}
-
 /* dyn_sweep_ttl(table_name, batch_size, time_budget, from_start, INOUT deleted) */
 PG_FUNCTION_INFO_V1(dyn_sweep_ttl);
 Datum
@@ -270,7 +252,7 @@ dyn_sweep_ttl(PG_FUNCTION_ARGS)
 	else
 		deleted = sweep_table(named_table(PG_GETARG_TEXT_PP(0)), limits, true);
 	SPI_finish();
-	return make_result(fcinfo, deleted);
+	return sql_row(fcinfo, SQL_VALUES(SQL_INT8(deleted)));
 }
 
 /* Sweep the shards on this node of a table, by the same rules; an error is raised at the end. */
@@ -337,5 +319,5 @@ dyn_ttl_sweep_shards(PG_FUNCTION_ARGS)
 						errmsg("table \"%s\" is not distributed", name)));
 	deleted = sweep_shards(relid, limits);
 	SPI_finish();
-	return make_result(fcinfo, deleted);
+	return sql_row(fcinfo, SQL_VALUES(SQL_INT8(deleted)));
 }

@@ -13,6 +13,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "server/sql.h"
 #include "server/work/owned.h"
 #include "services/ttl/ttl.h"
 
@@ -25,14 +26,11 @@
 void
 ttl_read_state(Oid relid, TtlState *state)
 {
-	Oid types[] = {OIDOID};
-	Datum values[] = {ObjectIdGetDatum(relid)};
-
 	*state = (TtlState){.relid = relid};
 	owned_execute(STATE_TABLE,
 				  "SELECT next, dead, from_start, swept, failures, retry_at FROM " DYN_INTERNAL
 				  "." STATE_TABLE " WHERE relation OPERATOR(pg_catalog.=) $1",
-				  lengthof(types), types, values, NULL);
+				  SQL_VALUES(SQL_OID(relid)));
 	if (SPI_processed > 0)
 	{
 		state->next = DatumGetInt64(owned_value(1));
@@ -49,24 +47,6 @@ ttl_read_state(Oid relid, TtlState *state)
 void
 ttl_write_state(const TtlState *state, const TtlSweep *sweep)
 {
-	Oid types[] = {OIDOID,  INT8OID, INT8OID, TIMESTAMPTZOID, TIMESTAMPTZOID,
-				   INT8OID, TEXTOID, INT4OID, TIMESTAMPTZOID};
-	const char *error = sweep->error == NULL ? "" : sweep->error->message;
-	Datum values[] = {ObjectIdGetDatum(state->relid),      Int64GetDatum(state->next),
-					  Int64GetDatum(state->dead),          TimestampTzGetDatum(state->from_start),
-					  TimestampTzGetDatum(state->swept),   Int64GetDatum(sweep->deleted),
-					  CStringGetTextDatum(error),          Int32GetDatum(state->failures),
-					  TimestampTzGetDatum(state->retry_at)};
-	char nulls[] = {' ',
-					' ',
-					' ',
-					' ',
-					' ',
-					' ',
-					sweep->error == NULL ? 'n' : ' ',
-					' ',
-					state->retry_at == 0 ? 'n' : ' '};
-
 	owned_execute(
 		STATE_TABLE,
 		"INSERT INTO " DYN_INTERNAL "." STATE_TABLE
@@ -79,7 +59,12 @@ ttl_write_state(const TtlState *state, const TtlSweep *sweep)
 		" errors = s.errors OPERATOR(pg_catalog.+) EXCLUDED.errors,"
 		" last_error = EXCLUDED.last_error, failures = EXCLUDED.failures,"
 		" retry_at = EXCLUDED.retry_at",
-		lengthof(types), types, values, nulls);
+		SQL_VALUES(SQL_OID(state->relid), SQL_INT8(state->next), SQL_INT8(state->dead),
+				   SQL_TIME(state->from_start), SQL_TIME(state->swept), SQL_INT8(sweep->deleted),
+				   SQL_TEXT(sweep->error == NULL ? NULL : sweep->error->message),
+				   SQL_INT4(state->failures),
+				   SQL_NULLABLE(TIMESTAMPTZOID, TimestampTzGetDatum(state->retry_at),
+								state->retry_at == 0)));
 }
 
 /*
@@ -89,13 +74,10 @@ ttl_write_state(const TtlState *state, const TtlSweep *sweep)
 void
 ttl_forget_state(const DynTable *table)
 {
-	Oid types[] = {OIDOID};
-	Datum values[] = {ObjectIdGetDatum(table->relid)};
-
 	owned_execute(STATE_TABLE,
 				  "DELETE FROM " DYN_INTERNAL "." STATE_TABLE
 				  " WHERE relation OPERATOR(pg_catalog.=) $1",
-				  lengthof(types), types, values, NULL);
+				  SQL_VALUES(SQL_OID(table->relid)));
 	if (IsolationUsesXactSnapshot())
 		return;
 	owned_execute(STATE_TABLE,
@@ -104,5 +86,5 @@ ttl_forget_state(const DynTable *table)
 				  " FROM " DYN_INTERNAL "." STATE_TABLE
 				  " s WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_class c"
 				  " WHERE c.oid OPERATOR(pg_catalog.=) s.relation) FOR UPDATE SKIP LOCKED))",
-				  0, NULL, NULL, NULL);
+				  0, NULL);
 }

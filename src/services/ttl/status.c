@@ -4,24 +4,21 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "access/relation.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
-#include "utils/array.h"
-#include "utils/builtins.h"
 #include "utils/rel.h"
 #include "utils/rls.h"
 #include "utils/timestamp.h"
-#include "utils/tuplestore.h"
 
 #include "catalog/describe.h"
 #include "catalog/listing.h"
 #include "catalog/rights.h"
+#include "server/arguments.h"
 #include "server/citus.h"
+#include "server/sql.h"
 #include "services/ttl/ttl.h"
 
 /* Due items beyond these are not counted. */
@@ -46,11 +43,10 @@ open_readable(Oid relid, DynListed *listed)
 }
 
 /* Returns what holds the items on this node: the table itself, or its shards. */
-static ArrayType *
+static Datum
 parts_of(Oid relid, List *shards)
 {
-	Datum *parts = palloc((list_length(shards) + 1) * sizeof(Datum));
-	int n = 0;
+	List *parts = citus_kind(relid) == CITUS_DISTRIBUTED ? NIL : list_make1_oid(relid);
 	ListCell *cell;
 
 	foreach (cell, shards)
@@ -58,31 +54,24 @@ parts_of(Oid relid, List *shards)
 		const DynLocalShard *shard = lfirst(cell);
 
 		if (shard->table == relid)
-			parts[n++] = ObjectIdGetDatum(shard->relid);
+			parts = lappend_oid(parts, shard->relid);
 	}
-	if (citus_kind(relid) != CITUS_DISTRIBUTED)
-		parts[n++] = ObjectIdGetDatum(relid);
-	return construct_array(parts, n, OIDOID, sizeof(Oid), true, TYPALIGN_INT);
+	return sql_oids(parts);
 }
 
 static void
 put_table(ReturnSetInfo *result, const DynListed *listed, void *shards)
 {
-	Datum values[6];
-	bool nulls[6] = {false};
-	ItemSpan attribute = listed->settings.ttl;
 	DynIndexStatus status;
 
 	if (!has_ttl(listed))
 		return;
 	status = listed->rel == NULL ? listed->settings.ttl_status : listed->table->ttl->status;
-	values[0] = ObjectIdGetDatum(listed->relid);
-	values[1] = PointerGetDatum(cstring_to_text_with_len(attribute.data, (int) attribute.len));
-	values[2] = CStringGetTextDatum(dyn_ttl_status_names[status]);
-	values[3] = BoolGetDatum(listed->settings.hide_expired);
-	values[4] = BoolGetDatum(listed->rel == NULL);
-	values[5] = PointerGetDatum(parts_of(listed->relid, shards));
-	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	sql_put(result,
+			SQL_VALUES(SQL_OID(listed->relid), sql_span(listed->settings.ttl),
+					   SQL_TEXT(dyn_ttl_status_names[status]),
+					   SQL_BOOL(listed->settings.hide_expired), SQL_BOOL(listed->rel == NULL),
+					   SQL_VALUE(OIDARRAYOID, parts_of(listed->relid, shards))));
 }
 
 /* dyn_ttl_list(): relation, attribute, status, hide_expired, locked, parts */
@@ -136,24 +125,14 @@ PG_FUNCTION_INFO_V1(dyn_ttl_due);
 Datum
 dyn_ttl_due(PG_FUNCTION_ARGS)
 {
-	Datum values[3] = {0};
-	bool nulls[3] = {true, true, true};
-	TupleDesc desc;
-	int64 oldest;
-	int count;
-	int never;
+	int64 oldest = 0;
+	int count = 0;
+	int never = 0;
+	bool known = count_due(PG_GETARG_OID(0), PG_GETARG_INT64(1), &count, &oldest, &never);
 
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	if (count_due(PG_GETARG_OID(0), PG_GETARG_INT64(1), &count, &oldest, &never))
-	{
-		values[0] = Int64GetDatum(count);
-		nulls[0] = false;
-		nulls[1] = count == 0;
-		if (count > 0)
-			values[1] = TimestampTzGetDatum(expiry_time(oldest));
-		values[2] = Int64GetDatum(never);
-		nulls[2] = false;
-	}
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
+	return sql_row(fcinfo,
+				   SQL_VALUES(SQL_NULLABLE(INT8OID, Int64GetDatum(count), !known),
+							  SQL_NULLABLE(TIMESTAMPTZOID, TimestampTzGetDatum(expiry_time(oldest)),
+										   !known || count == 0),
+							  SQL_NULLABLE(INT8OID, Int64GetDatum(never), !known)));
 }
