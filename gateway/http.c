@@ -484,11 +484,10 @@ add_origin(struct MHD_Response *response, const Exchange *exchange)
 	add_header(response, "Access-Control-Allow-Origin", origin);
 	if (strcmp(origin, "*") != 0)
 		add_header(response, "Vary", "Origin");
+	/* DynamoDB tells preflight requests, too, which have no use for it */
+	add_header(response, "Access-Control-Expose-Headers", "x-amzn-RequestId, x-amz-crc32, Date");
 	if (strcmp(exchange->message.method, "OPTIONS") == 0)
 		add_preflight(response, &exchange->message);
-	else
-		add_header(response, "Access-Control-Expose-Headers",
-				   "x-amzn-RequestId, x-amz-crc32, Date");
 }
 
 static void

@@ -139,7 +139,7 @@ SELECT p AS of, (SELECT array_agg(shard ORDER BY shard) FROM described('app',
 SELECT array_agg(shard ORDER BY page, shard) AS children, max(page) AS pages
 	FROM described('app', 1, json_build_object('Type', 'CHILD_SHARDS', 'ShardId', shard('app', 3)));
 SELECT shard FROM described('app', after => shard('app', 7), filter => json_build_object('Type', 'CHILD_SHARDS', 'ShardId', shard('app', 3)));
-SELECT count(*) FROM described('app', filter => '{"Type": "CHILD_SHARDS", "ShardId": "x"}');
+SELECT count(*) FROM described('app', filter => '{"Type": "CHILD_SHARDS", "ShardId": "shardId-00000000000000000000"}');
 SELECT count(*) FROM described('app', filter => '{"Type": "CHILD_SHARDS"}');
 SELECT count(*) FROM described('app', after => 'x');
 

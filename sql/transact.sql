@@ -63,7 +63,7 @@ SELECT (why($$transact(NULL, act('ConditionCheck', 'one',
 SELECT (why($$transact(NULL, act('Update', 'none', '{"UpdateExpression":"SET n = n + :i","ExpressionAttributeValues":{":i":{"N":"1"}}}'),
 	act('Update', 'one', '{"UpdateExpression":"SET m.a = :i","ExpressionAttributeValues":{":i":{"N":"1"}}}'),
   act('Update', 'two', '{"UpdateExpression":"SET n = n + :i","ExpressionAttributeValues":{":i":{"N":"1"}}}'),
-    act('Update', 'three', '{"UpdateExpression":"SET g = :i","ExpressionAttributeValues":{":i":{"N":"1"}}}'),
+    act('Update', 'three', '{"UpdateExpression":"SET g = if_not_exists(n, :i)","ExpressionAttributeValues":{":i":{"N":"1"}}}'),
   act('Put', 'four', '{"ConditionExpression":"attribute_exists(p)"}'))$$)).*;
 SELECT transact(NULL, act('Put', 'large', item => jsonb_build_object('v', jsonb_build_object('S', repeat('x', 400000)))));
 SELECT (why($$transact(NULL, act('Update', 'large', jsonb_build_object('UpdateExpression', 'SET w = :w', 'ExpressionAttributeValues',

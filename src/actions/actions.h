@@ -256,6 +256,7 @@ extern DynItem *action_updated(const ItemRequest *request, const Expr *update,
 							   const DynItem *shown);
 extern void action_check_update(const ItemRequest *request, const DynTable *table,
 								const Expr *update);
+extern void action_check_paths(const DynTable *table, const Expr *expr);
 extern void action_forbid_keys(const DynTable *table, const DynIndex *index, const Expr *expr,
 							   const char *hint);
 

@@ -55,7 +55,7 @@ check_keys(const BatchGetRequest *request)
 
 /* Returns the keys in order, as targets. */
 static ItemTarget *
-find_targets(const BatchGetRequest *request, TargetTables *tables, int n)
+find_targets(const BatchGetRequest *request, const Expr **projections, TargetTables *tables, int n)
 {
 	ItemTarget *targets = palloc0(n * sizeof(ItemTarget));
 	int number = 0;
@@ -75,6 +75,7 @@ find_targets(const BatchGetRequest *request, TargetTables *tables, int n)
 				action_check_consistent(&target->table->primary);
 			dyn_key_exact(target->table, &target->table->primary, table->keys[k],
 						  DYN_KEY_OF_REQUEST, &target->write.key);
+			action_check_paths(target->table, projections[i]);
 		}
 	}
 	return targets;
@@ -153,7 +154,7 @@ run_batch_get(Operation *operation, void *arg)
 	BatchGet get = {request,       parse_projections(request), call->callback, call->arg, 0,
 					store_reader()};
 	TargetTables *tables = target_tables(AccessShareLock, request->part, operation);
-	ItemTarget *targets = find_targets(request, tables, n);
+	ItemTarget *targets = find_targets(request, get.projections, tables, n);
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "batch get", ALLOCSET_DEFAULT_SIZES);
 

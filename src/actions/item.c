@@ -55,6 +55,7 @@ run_get(Operation *operation, void *arg)
 	if (request->consistent)
 		action_check_consistent(&call.table->primary);
 	dyn_key_exact(call.table, &call.table->primary, request->item, DYN_KEY_OF_REQUEST, &key);
+	action_check_paths(call.table, projection);
 	store_begin(&callback);
 	item = store_get(call.table, &key, call.site);
 	store_end(&callback);
@@ -135,6 +136,7 @@ run_put(Operation *operation, void *arg)
 	open_write(request, operation, &writer);
 	differs = returns == RETURN_ALL_NEW && write_may_differ(&writer);
 	write_prepare_put(&writer, request->item, &write);
+	action_check_paths(writer.table, put->condition);
 	if (request->insert || (put->condition != NULL && expr_matches(put->condition, NULL)))
 		write_change(&writer, &write, EXPECT_INSERT, put_item, put);
 	else if (put->condition != NULL || returns == RETURN_ALL_OLD || writer.measure != NULL)
@@ -206,7 +208,9 @@ run_update(Operation *operation, void *arg)
 	open_write(request, operation, &writer);
 	differs = request->return_values == RETURN_ALL_NEW && write_may_differ(&writer);
 	write_prepare_key(&writer, request->item, &write);
+	write.update = u->update;
 	action_check_update(request, writer.table, u->update);
+	action_check_paths(writer.table, u->condition);
 	/* without an expression an item that is there stays as it is */
 	write_change(&writer, &write, u->update == NULL ? EXPECT_KEEP : EXPECT_REPLACE, change_item, u);
 	if (differs)
@@ -254,6 +258,7 @@ run_delete(Operation *operation, void *arg)
 	judged = deletion->condition != NULL || request->form != NULL;
 	open_write(request, operation, &writer);
 	write_prepare_key(&writer, request->item, &write);
+	action_check_paths(writer.table, deletion->condition);
 	write_delete(&writer, &write, want_old || writer.measure != NULL,
 				 judged ? judge_deletion : NULL, deletion);
 	close_write(&writer, &write, operation);

@@ -189,6 +189,50 @@ action_forbid_keys(const DynTable *table, const DynIndex *index, const Expr *exp
 	}
 }
 
+/*
+ * Raise an error if the expression, NULL if there is none, looks into a key of the table or of an
+ * index, which is a scalar (docs/semantics.md, K26).
+ */
+void
+action_check_paths(const DynTable *table, const Expr *expr)
+{
+	for (int i = 0; expr != NULL && i < table->nattributes; i++)
+	{
+		ItemSpan attribute = table->keys[i].attribute;
+
+		if (expr_looks_into(expr, attribute))
+			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+							errmsg("invalid %s: there is nothing within \"%s\", which is a key "
+								   "attribute",
+								   expr_parameter(expr), item_quoted(attribute)),
+							errwords("Key attributes must be scalars; list random access '[]' and "
+									 "map lookup '.' are not allowed: %s: %s",
+									 i < table->nkeys ? "Key" : "IndexKey",
+									 item_quoted_words(attribute))));
+	}
+}
+
+/* Raise an error if an update writes a value of the request that cannot be the key of an index. */
+static void
+check_index_keys(const DynTable *table, const Expr *update)
+{
+	for (int i = 0; i < table->nindexes; i++)
+	{
+		const DynIndex *index = &table->indexes[i];
+
+		for (int k = 0; k < index->nkeys; k++)
+		{
+			const DynKey *key = dyn_index_key(table, index, k);
+			bool partition = k < index->npartition;
+			ItemSpan value;
+
+			if (expr_sets_value(update, key->attribute, &value) &&
+				dyn_key_problem(key, partition, value) != NULL)
+				dyn_fail_index_key(index, key, partition, value, DYN_KEY_UPDATED);
+		}
+	}
+}
+
 /* Raise an error if an update, NULL if there is none, changes what it must not. */
 void
 action_check_update(const ItemRequest *request, const DynTable *table, const Expr *update)
@@ -200,6 +244,9 @@ action_check_update(const ItemRequest *request, const DynTable *table, const Exp
 					   "Delete the item and put it with its new key.");
 	if (request->form != NULL)
 		request->form->check_update(update, request->form->arg);
+	else
+		check_index_keys(table, update);
+	action_check_paths(table, update);
 }
 
 /*
@@ -210,13 +257,13 @@ action_check_update(const ItemRequest *request, const DynTable *table, const Exp
 void
 action_check(TransactKind kind, const ItemRequest *request)
 {
+	const Expr *condition = action_condition(request);
+	const Expr *projection = action_projection(request);
 	const Expr *update;
 	FrontCall call;
 	ItemWriter writer;
 	ItemWrite write;
 
-	(void) action_condition(request);
-	(void) action_projection(request);
 	update = action_update_expression(request);
 	expr_request_done(request->expressions);
 	action_open(request->call, request->table, AccessShareLock, &call);
@@ -226,5 +273,7 @@ action_check(TransactKind kind, const ItemRequest *request)
 	else
 		write_prepare_key(&writer, request->item, &write);
 	action_check_update(request, call.table, update);
+	action_check_paths(call.table, condition);
+	action_check_paths(call.table, projection);
 	relation_close(call.rel, NoLock);
 }

@@ -210,12 +210,15 @@ open_query(Read *read, const ReadCall *call, OperationTable *counted, StoreRange
 	const ExprKeyCondition *condition = request->read.built.key_condition;
 	const ExprKeyTerm *terms[DYN_MAX_INDEX_KEYS] = {NULL};
 	const DynIndex *index;
+	const Expr *parsed = NULL;
 
 	read_check(&request->read);
 	if (request->key_condition != NULL)
-		condition =
-			expr_key_condition(request->read.expressions, text_span(request->key_condition));
-	read_open(read, &request->read, call, counted);
+		parsed = expr_key_condition(request->read.expressions, text_span(request->key_condition));
+	read_begin(read, &request->read, call, counted);
+	if (parsed != NULL)
+		condition = expr_key_terms(parsed);
+	read_open(read);
 	read_forbid_unprojected(read);
 	index = read->index;
 
@@ -265,6 +268,7 @@ open_query(Read *read, const ReadCall *call, OperationTable *counted, StoreRange
 	if (read->filter != NULL)
 		action_forbid_keys(read->table, index, read->filter,
 						   "Conditions on keys belong into the key condition.");
+	read_check_paths(read);
 }
 
 static void

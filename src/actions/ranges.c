@@ -51,7 +51,8 @@ run_ranges(Operation *operation, void *arg)
 	int i = request->first;
 
 	read_check(&request->read);
-	read_open(&read, &request->read, call, &operation->table);
+	read_begin(&read, &request->read, call, &operation->table);
+	read_open(&read);
 	for (; i < request->nranges; i++)
 	{
 		StoreRange range = stretch(&read, request, i);

@@ -162,6 +162,14 @@ check_projected(const Read *read, const Expr *expr)
 	fail_projection(read, expr_parameter(expr), name.data, unprojected_words(read, expr));
 }
 
+/* Refuses paths into keys. */
+void
+read_check_paths(const Read *read)
+{
+	action_check_paths(read->table, read->projection);
+	action_check_paths(read->table, read->filter);
+}
+
 static bool
 is_partial(const DynIndex *index)
 {
@@ -241,15 +249,13 @@ read_want(const Read *read)
 }
 
 /*
- * Parse, open and check what Query and Scan share.  read_check() was called before, and Query has
- * parsed its key condition: the expressions' placeholders are all used now.  counted is NULL if
+ * Begin a read: parse its filter and its projection.  Those of a query come after the text of its key
+ * condition, and before what is no condition of a key (docs/semantics.md, SV28).  counted is NULL if
  * nothing will be read.
  */
 void
-read_open(Read *read, const ReadRequest *request, const ReadCall *caller, OperationTable *counted)
+read_begin(Read *read, const ReadRequest *request, const ReadCall *caller, OperationTable *counted)
 {
-	bool projects_all;
-
 	*read = (Read){.request = request,
 				   .counted = counted,
 				   .callback = caller->callback,
@@ -263,8 +269,20 @@ read_open(Read *read, const ReadRequest *request, const ReadCall *caller, Operat
 			expr_condition(request->expressions, EXPR_FILTER, text_span(request->filter));
 	if (request->projection != NULL)
 		read->projection = expr_projection(request->expressions, text_span(request->projection));
-	expr_request_done(request->expressions);
+}
 
+/*
+ * Open and check what Query and Scan share.  read_check() and read_begin() were called before, and
+ * Query has parsed its key condition: the expressions' placeholders are all used now.
+ */
+void
+read_open(Read *read)
+{
+	const ReadRequest *request = read->request;
+	OperationTable *counted = read->counted;
+	bool projects_all;
+
+	expr_request_done(request->expressions);
 	action_open(request->call, request->table, AccessShareLock, &read->call);
 	read->table = read->call.table;
 	read->index = request->index == NULL ? &read->table->primary

@@ -44,9 +44,11 @@ typedef struct ReadCall
 
 /* read.c */
 extern void read_check(const ReadRequest *request);
-extern void read_open(Read *read, const ReadRequest *request, const ReadCall *caller,
-					  OperationTable *counted);
+extern void read_begin(Read *read, const ReadRequest *request, const ReadCall *caller,
+					   OperationTable *counted);
+extern void read_open(Read *read);
 extern void read_forbid_unprojected(const Read *read);
+extern void read_check_paths(const Read *read);
 extern bool read_item(Read *read, const StoreRow *row);
 extern StoreWant read_want(const Read *read);
 extern int64 read_likely(const Read *read);

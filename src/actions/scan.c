@@ -229,7 +229,9 @@ run_scan(Operation *operation, void *arg)
 					   .total = (uint32) request->total_segments};
 
 	read_check(&request->read);
-	read_open(&read, &request->read, call, &operation->table);
+	read_begin(&read, &request->read, call, &operation->table);
+	read_open(&read);
+	read_check_paths(&read);
 	range.index = read.index;
 	range.want = read_want(&read);
 	range.forward = true;
@@ -267,6 +269,8 @@ action_check_scan(const ScanRequest *request)
 	Read read;
 
 	read_check(&request->read);
-	read_open(&read, &request->read, &(ReadCall){.result = &result}, NULL);
+	read_begin(&read, &request->read, &(ReadCall){.result = &result}, NULL);
+	read_open(&read);
+	read_check_paths(&read);
 	read_close(&read);
 }

@@ -91,7 +91,9 @@ check_target(const TransactRequest *request, int number, void *arg)
 	size = dyn_key_entry_too_large(target->rel, table, &table->primary, step->write->key.values);
 	if (size > 0)
 		dyn_key_fail_too_large(table, size);
+	step->write->update = step->update;
 	action_check_update(&step->action->request, table, step->update);
+	action_check_paths(table, step->condition);
 	if (step->update != NULL)
 		transact_forbid_empty_index_keys(table, NULL, step->update);
 	step->read_back = returns(step) && write_may_differ(target->writer);

@@ -22,27 +22,37 @@
 #include "server/attempt.h"
 #include "server/errors.h"
 
-static void
-check_key(const TransactRequest *request, int number, void *arg)
+/* These are the gets of a request. */
+typedef struct Gets
 {
-	ItemTarget *target = (ItemTarget *) arg + number;
+	ItemTarget *targets;
+	const Expr **projections; /* or NULL */
+} Gets;
+
+static void
+check_get(const TransactRequest *request, int number, void *arg)
+{
+	const Gets *gets = arg;
+	ItemTarget *target = &gets->targets[number];
 
 	dyn_key_exact(target->table, &target->table->primary, request->actions[number].request.item,
 				  DYN_KEY_OF_REQUEST, &target->write.key);
+	action_check_paths(target->table, gets->projections[number]);
 }
 
 static void
-refuse_key(const TransactRequest *request, int number, void *arg)
+refuse_get(const TransactRequest *request, int number, void *arg)
 {
-	const ItemTarget *target = &((const ItemTarget *) arg)[number];
+	const ItemTarget *target = &((const Gets *) arg)->targets[number];
 
 	transact_forbid_empty_keys(&request->actions[number], target->table, NULL);
 }
 
 static ItemTarget *
-find_targets(const TransactRequest *request, TargetTables *tables)
+find_targets(const TransactRequest *request, const Expr **projections, TargetTables *tables)
 {
 	ItemTarget *targets = palloc0(request->nactions * sizeof(ItemTarget));
+	Gets gets = {targets, projections};
 
 	for (int i = 0; i < request->nactions; i++)
 	{
@@ -50,7 +60,7 @@ find_targets(const TransactRequest *request, TargetTables *tables)
 		if (request->actions[i].invalid.code == NULL)
 			target_open(tables, request->actions[i].request.table, &targets[i]);
 	}
-	action_examine(request, check_key, refuse_key, targets);
+	action_examine(request, check_get, refuse_get, &gets);
 	return targets;
 }
 
@@ -224,7 +234,7 @@ run_transact_get(Operation *operation, void *arg)
 
 	transact_check_request(request);
 	projections = parse_projections(request);
-	targets = find_targets(request, tables);
+	targets = find_targets(request, projections, tables);
 	order = target_sort(targets, request->nactions, "the transaction", TRANSACT_TWICE_WORDS);
 	locked = lock_items(request, tables, targets, order);
 	for (int i = 0; i < request->nactions; i++)

@@ -143,7 +143,8 @@ transact_forbid_empty_index_keys(const DynTable *table, const DynItem *item, con
 			ItemSpan value;
 
 			if (written_value(item, update, key->attribute, &value) && dyn_key_is_empty(key, value))
-				dyn_fail_index_key(index, key, k < index->npartition, value);
+				dyn_fail_index_key(index, key, k < index->npartition, value,
+								   item == NULL ? DYN_KEY_UPDATED : DYN_KEY_PUT);
 		}
 	}
 }

@@ -118,6 +118,20 @@ same_item(const DynItem *a, const DynItem *b)
 	return a == b || item_compare_bytes(item_root(a), item_root(b)) == 0;
 }
 
+/* Returns the keys of indexes that an update sets to what the item may have elsewhere. */
+static Bitmapset *
+copied_keys(const DynTable *table, const Expr *update)
+{
+	Bitmapset *copied = NULL;
+
+	for (int i = table->nkeys; i < table->nattributes; i++)
+	{
+		if (expr_copies(update, table->keys[i].attribute))
+			copied = bms_add_member(copied, i);
+	}
+	return copied;
+}
+
 /*
  * Returns what an item becomes by a change, as a row, which is the one that is stored; old is NULL
  * if there is none.  Raises an error if it must not be stored.  A change that handles such errors
@@ -130,6 +144,8 @@ write_row(const ItemWriter *writer, ItemWrite *write, const DynItem *old, const 
 
 	if (!dyn_row_has_key(writer->table, row, &write->key))
 		dyn_fail_key_changed(writer->table);
+	if (row->problems != NIL && write->update != NULL)
+		row->copied = copied_keys(writer->table, write->update);
 	dyn_row_check(writer->rel, writer->table, old, row);
 	dyn_row_check_call(writer->table, old, row);
 	/* an item that stays is older than its rules */

@@ -31,6 +31,7 @@ typedef struct ItemWrite
 {
 	DynKeyValues key;
 	const DynRow *row; /* what is to be stored; NULL: not known yet, or nothing */
+	const Expr *update; /* what makes the row; or NULL */
 	CollectionWatch watch;
 	DynItem *old; /* the item that was there, where somebody has looked; NULL: none */
 	const DynItem *new; /* the item after the write; NULL: none */

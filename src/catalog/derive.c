@@ -192,6 +192,7 @@ new_row(const DynTable *table, const DynItem *item)
 	row->nulls = (bool *) (row->values + n);
 	row->troubled = row->nulls + n;
 	row->problems = NIL;
+	row->copied = NULL;
 	row->expiry = (ItemSpan){NULL, 0};
 	return row;
 }
@@ -244,7 +245,8 @@ dyn_derive(Relation rel, const DynTable *table, const DynItem *item)
 
 /* Raises ERRCODE_DYN_VALIDATION: a value, given with its tag, cannot be this key of an index. */
 void
-dyn_fail_index_key(const DynIndex *index, const DynKey *key, bool partition, ItemSpan value)
+dyn_fail_index_key(const DynIndex *index, const DynKey *key, bool partition, ItemSpan value,
+				   DynKeySource source)
 {
 	StringInfoData name;
 
@@ -254,18 +256,21 @@ dyn_fail_index_key(const DynIndex *index, const DynKey *key, bool partition, Ite
 			(errcode(ERRCODE_DYN_VALIDATION),
 			 errmsg("key attribute \"%s\" of index \"%.*s\" %s", name.data, (int) index->name.len,
 					index->name.data, dyn_key_problem(key, partition, value)),
-			 errwords_if(dyn_index_key_words(index, key, partition, value))));
+			 errwords_if(dyn_index_key_words(index, key, partition, value, source))));
 }
 
 static void
-fail_problem(const DynTable *table, const DynProblem *problem)
+fail_problem(const DynTable *table, const DynRow *row, const DynProblem *problem)
 {
 	if (problem->key == NULL)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("keys are too large for index \"%.*s\"",
 							   (int) problem->index->name.len, problem->index->name.data),
 						errdetail("Those of table \"%s\" are a part of them.", table->name)));
-	dyn_fail_index_key(problem->index, problem->key, problem->partition, problem->value);
+	dyn_fail_index_key(problem->index, problem->key, problem->partition, problem->value,
+					   bms_is_member((int) (problem->key - table->keys), row->copied)
+						   ? DYN_KEY_COPIED
+						   : DYN_KEY_PUT);
 }
 
 /* Returns the size of an item and its copies in local indexes together (docs/semantics.md, R18). */
@@ -341,7 +346,7 @@ check_problems(const DynTable *table, const DynItem *old, const DynRow *row)
 			if (problem->key != NULL && problem->key != key)
 				continue;
 			if (old == NULL || !same_attribute(key, old, row->item))
-				fail_problem(table, problem);
+				fail_problem(table, row, problem);
 		}
 	}
 }

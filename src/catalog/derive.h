@@ -33,6 +33,7 @@ typedef struct DynRow
 	bool *nulls;
 	bool *troubled; /* a problem concerns the column */
 	List *problems; /* of DynProblem */
+	Bitmapset *copied; /* keys that an update has set to what the item had elsewhere */
 	ItemSpan expiry; /* the attribute of time to live; without data: the item has none */
 } DynRow;
 
@@ -45,7 +46,7 @@ extern void dyn_row_check_call(const DynTable *table, const DynItem *old, const 
 extern Size dyn_size_with_copies(const DynTable *table, const DynItem *item, ItemSizeRule rule);
 extern bool dyn_row_has_key(const DynTable *table, const DynRow *row, const DynKeyValues *key);
 pg_noreturn extern void dyn_fail_index_key(const DynIndex *index, const DynKey *key, bool partition,
-										   ItemSpan value);
+										   ItemSpan value, DynKeySource source);
 pg_noreturn extern void dyn_fail_key_changed(const DynTable *table);
 
 /* schema.c */

@@ -246,9 +246,8 @@ static const char *
 empty_words(const DynKey *key, const char *which, const char *where)
 {
 	return psprintf("One or more parameter values are not valid. %sThe AttributeValue for a key "
-					"attribute cannot contain an empty %s value. %s%s",
-					which, key->type == ITEM_S ? "string" : "binary", where,
-					item_quoted_words(key->attribute));
+					"attribute cannot contain an empty %s value.%s",
+					which, key->type == ITEM_S ? "string" : "binary", where);
 }
 
 static const char *
@@ -265,7 +264,7 @@ static const char *
 fault_words(DynKeyRole role, KeyFault fault, const DynKey *key, bool partition, ItemSpan value)
 {
 	if (fault == KEY_EMPTY)
-		return empty_words(key, "", "Key: ");
+		return empty_words(key, "", psprintf(" Key: %s", item_quoted_words(key->attribute)));
 	if (fault == KEY_LONG)
 		return long_words(partition);
 	if (role == DYN_KEY_OF_CONDITION)
@@ -308,25 +307,39 @@ start_words(DynKeyRole role, const DynIndex *index, int i, KeyFault fault, bool 
 	return psprintf(START_KEY_WORDS ": %s", words);
 }
 
-/* Returns what DynamoDB says of the value for an index, where dyn_key_problem() finds one. */
+#define COPIED_WORDS "The update expression attempted to update the secondary index key "
+
+/*
+ * Returns what DynamoDB says of the value for an index, where dyn_key_problem() finds one.  It has
+ * texts of their own for updates, and for what these copy, which it sees late.
+ */
 const char *
-dyn_index_key_words(const DynIndex *index, const DynKey *key, bool partition, ItemSpan value)
+dyn_index_key_words(const DynIndex *index, const DynKey *key, bool partition, ItemSpan value,
+					DynKeySource source)
 {
 	const char *name = item_quoted_words(index->name);
 
 	switch (find_fault(key, partition, value))
 	{
 		case KEY_TYPE:
+			if (source == DYN_KEY_COPIED)
+				return COPIED_WORDS "to unsupported type";
 			return psprintf(DYN_INVALID_WORDS
 							"Type mismatch for Index Key %s Expected: %s Actual: %s IndexName: %s",
 							item_quoted_words(key->attribute), item_type_code(key->type),
 							item_type_code(item_type(value)), name);
 		case KEY_EMPTY:
-			return empty_words(key,
-							   "A value specified for a secondary index key is not supported. ",
-							   psprintf("IndexName: %s, IndexKey: ", name));
+			if (source != DYN_KEY_PUT)
+				return empty_words(key,
+								   "The update expression attempted to update a secondary index "
+								   "key to a value that is not supported. ",
+								   "");
+			return empty_words(
+				key, "A value specified for a secondary index key is not supported. ",
+				psprintf(" IndexName: %s, IndexKey: %s", name, item_quoted_words(key->attribute)));
 		case KEY_LONG:
-			return long_words(partition);
+			return source == DYN_KEY_COPIED ? COPIED_WORDS "beyond allowed size limits"
+											: long_words(partition);
 		case KEY_MISSING:
 		case KEY_SURPLUS:
 		case KEY_VALID:

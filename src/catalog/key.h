@@ -28,6 +28,14 @@ typedef enum DynKeyRole
 	DYN_KEY_OF_SCAN_START
 } DynKeyRole;
 
+/* Says where the key of an index comes from. */
+typedef enum DynKeySource
+{
+	DYN_KEY_PUT, /* it is in an item */
+	DYN_KEY_UPDATED, /* an update has the value */
+	DYN_KEY_COPIED /* an update takes it from the item */
+} DynKeySource;
+
 #define DYN_KEY_MISMATCH_WORDS "The provided key element does not match the schema"
 
 extern Oid dyn_key_column_type(ItemType type);
@@ -38,7 +46,7 @@ extern void dyn_key_check(const DynKey *key, bool partition, ItemSpan value);
 extern bool dyn_key_is_empty(const DynKey *key, ItemSpan value);
 extern const char *dyn_key_problem(const DynKey *key, bool partition, ItemSpan value);
 extern const char *dyn_index_key_words(const DynIndex *index, const DynKey *key, bool partition,
-									   ItemSpan value);
+									   ItemSpan value, DynKeySource source);
 extern Size dyn_key_entry_too_large(Relation rel, const DynTable *table, const DynIndex *index,
 									Datum *values);
 extern void dyn_key_fail_too_large(const DynTable *table, Size size);

@@ -221,6 +221,22 @@ expr_mentions(const Expr *expr, ItemSpan attribute)
 	return false;
 }
 
+/* Returns whether an expression has a path that goes on after an attribute. */
+bool
+expr_looks_into(const Expr *expr, ItemSpan attribute)
+{
+	ListCell *cell;
+
+	foreach (cell, expr->compiled->deep)
+	{
+		const ExprPath *path = lfirst(cell);
+
+		if (expr_span_equal(path->steps[0].name, attribute))
+			return true;
+	}
+	return false;
+}
+
 /* Returns the parameter that an expression comes from, for messages. */
 const char *
 expr_parameter(const Expr *expr)

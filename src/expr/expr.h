@@ -150,6 +150,7 @@ extern Expr *expr_projection(ExprRequest *request, ItemSpan text);
 extern Expr *expr_update(ExprRequest *request, ItemSpan text);
 extern const ItemSpan *expr_attributes(const Expr *expr, int *count);
 extern bool expr_mentions(const Expr *expr, ItemSpan attribute);
+extern bool expr_looks_into(const Expr *expr, ItemSpan attribute);
 
 extern const char *expr_parameter(const Expr *expr);
 extern ExprKind expr_kind(const Expr *expr);
@@ -164,7 +165,8 @@ extern Expr *expr_legacy_projection(ItemSpan *names, int n);
 extern Expr *expr_legacy_update(ExprLegacyUpdate *updates, int n);
 
 /* key.c */
-extern ExprKeyCondition *expr_key_condition(ExprRequest *request, ItemSpan text);
+extern Expr *expr_key_condition(ExprRequest *request, ItemSpan text);
+extern ExprKeyCondition *expr_key_terms(const Expr *expr);
 
 /* condition.c: an item of NULL is one without attributes */
 extern bool expr_matches(const Expr *condition, const DynItem *item);
@@ -174,6 +176,7 @@ extern DynItem *expr_project(const Expr *projection, const DynItem *item);
 
 /* update.c */
 extern bool expr_sets_value(const Expr *update, ItemSpan attribute, ItemSpan *value);
+extern bool expr_copies(const Expr *update, ItemSpan attribute);
 extern DynItem *expr_apply(const Expr *update, const DynItem *old, const DynItem *key);
 extern DynItem *expr_updated_old(const Expr *update, const DynItem *old);
 extern DynItem *expr_updated_new(const Expr *update, const DynItem *old, const DynItem *key);

@@ -141,11 +141,11 @@ expr_key_terms(const Expr *expr)
 }
 
 /*
- * Parses a key condition, or finds it in the cache, and returns its terms with the request's
- * values, in the request's memory context.  Raises ERRCODE_DYN_VALIDATION if it is not valid.
+ * Parses a key condition, or finds it in the cache, and binds the request's values to it.  Raises
+ * ERRCODE_DYN_VALIDATION if it is not valid as a condition.
  */
-ExprKeyCondition *
+Expr *
 expr_key_condition(ExprRequest *request, ItemSpan text)
 {
-	return expr_key_terms(expr_bind(request, EXPR_KEY_CONDITION, text));
+	return expr_bind(request, EXPR_KEY_CONDITION, text);
 }

@@ -72,7 +72,9 @@ sort_names(ExprKind kind, void *entries, int n, size_t size)
 	{
 		const ItemSpan *name = (const ItemSpan *) ((char *) entries + i * size);
 
-		if (name->len == 0 || name->len > ITEM_MAX_NAME)
+		if (name->len == 0)
+			legacy_fail(kind, "Empty attribute name");
+		if (name->len > ITEM_MAX_NAME)
 			legacy_fail(kind, psprintf("Attribute name \"%s\" is not of 1 to %d bytes",
 									   item_quoted(*name), ITEM_MAX_NAME));
 		if (previous != NULL && expr_span_equal(*previous, *name))

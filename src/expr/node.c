@@ -259,6 +259,7 @@ expr_make_path_node(ExprParse *parse, ExprPath *path)
 	/* of an update, those count that it writes: see expr_tree_add() */
 	if (parse->compiled->kind != EXPR_UPDATE)
 		expr_add_attribute(parse->compiled, path->steps[0].name);
+	expr_add_deep(parse->compiled, path);
 	return node;
 }
 

@@ -288,6 +288,15 @@ expr_add_attribute(ExprCompiled *c, ItemSpan name)
 	c->attributes[c->nattributes++] = name;
 }
 
+/* Remember a path that goes on after its name, for expr_looks_into(). */
+void
+expr_add_deep(ExprCompiled *c, ExprPath *path)
+{
+	/* what DynamoDB says of those in PartiQL is not known */
+	if (path->nsteps > 1 && !c->bare)
+		c->deep = lappend(c->deep, path);
+}
+
 /*
  * Add a path; returns its leaf.  The paths of one expression must not be the same, nor
  * one inside the other, nor take one value for both a map and a list.
@@ -323,5 +332,6 @@ expr_tree_add(ExprParse *parse, ExprPath *path)
 		fail_pair(parse, tree, path, "overlap", "overlap");
 	tree->path = path;
 	expr_add_attribute(c, path->steps[0].name);
+	expr_add_deep(c, path);
 	return tree;
 }

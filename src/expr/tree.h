@@ -173,6 +173,7 @@ struct ExprCompiled
 	int nattributes;
 	int maxattributes;
 	ItemSpan *attributes; /* for expr_attributes() */
+	List *deep; /* paths of more than a name, but for those of other languages */
 	bool bare; /* DynamoDB's words do not begin with the parameter */
 	int ncolumns; /* of a flat projection, which has no tree */
 	ExprColumn *columns;
@@ -283,9 +284,7 @@ extern bool expr_path_find(const ExprPath *path, const ItemChildren *item, ItemS
 extern bool expr_step_find(const ExprStep *step, ItemSpan container, ItemSpan *value);
 extern ExprTree *expr_tree_add(ExprParse *parse, ExprPath *path);
 extern void expr_add_attribute(ExprCompiled *compiled, ItemSpan name);
-
-/* key.c */
-extern ExprKeyCondition *expr_key_terms(const Expr *expr);
+extern void expr_add_deep(ExprCompiled *compiled, ExprPath *path);
 
 /* condition.c, update.c: what a request's values must be */
 pg_noreturn extern void expr_fail_type(const Expr *expr, const ExprNode *arg, const char *taker,

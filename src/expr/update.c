@@ -551,12 +551,9 @@ update_apply(const Expr *update, const DynItem *old, const DynItem *key, bool to
 	return item_build_finish(&a.b);
 }
 
-/*
- * Returns whether an update sets a top-level attribute to a value of the request, which *value then
- * is.
- */
-bool
-expr_sets_value(const Expr *update, ItemSpan attribute, ItemSpan *value)
+/* Returns what an update does to a top-level attribute, or NULL if it does not write it. */
+static const ExprTree *
+find_action(const Expr *update, ItemSpan attribute)
 {
 	const ExprTree *tree = update->compiled->tree;
 
@@ -564,15 +561,36 @@ expr_sets_value(const Expr *update, ItemSpan attribute, ItemSpan *value)
 	{
 		const ExprTree *child = tree->children[i];
 
-		if (child->type == TREE_LEAF && child->verb == EXPR_SET &&
-			child->value->type == NODE_VALUE &&
-			item_compare_bytes(child->step.name, attribute) == 0)
-		{
-			*value = update->values[child->value->slot];
-			return true;
-		}
+		if (child->type == TREE_LEAF && item_compare_bytes(child->step.name, attribute) == 0)
+			return child;
 	}
-	return false;
+	return NULL;
+}
+
+/*
+ * Returns whether an update sets a top-level attribute to a value of the request, or adds one to it,
+ * which *value then is.
+ */
+bool
+expr_sets_value(const Expr *update, ItemSpan attribute, ItemSpan *value)
+{
+	const ExprTree *action = find_action(update, attribute);
+
+	if (action == NULL || (action->verb != EXPR_SET && action->verb != EXPR_ADD) ||
+		action->value->type != NODE_VALUE)
+		return false;
+	*value = update->values[action->value->slot];
+	return true;
+}
+
+/* Returns whether an update sets a top-level attribute to what the item may have elsewhere. */
+bool
+expr_copies(const Expr *update, ItemSpan attribute)
+{
+	const ExprTree *action = find_action(update, attribute);
+
+	return action != NULL && action->verb == EXPR_SET &&
+		   (action->value->type == NODE_PATH || action->value->type == NODE_IF_NOT_EXISTS);
 }
 
 /*

@@ -224,7 +224,7 @@ fail_build(ItemParser *p, ItemBuildError error)
 	if (error != ITEM_BUILD_EMPTY_SET)
 		at = p->lex->input + p->b.duplicate.source;
 	return fail_at(p, TROUBLE_VALUE, at, p->b.depth - 1, message.data, NULL,
-				   error == ITEM_BUILD_EMPTY_SET ? value_words(p, words) : unnamed_words(p, words));
+				   unnamed_words(p, words));
 }
 
 static bool
@@ -566,21 +566,15 @@ fail_name(ItemParser *p, const char *message, const char *words)
 	return fail_at(p, TROUBLE_VALUE, token_start(p), p->b.depth - 1, message, NULL, words);
 }
 
-/* DynamoDB's words for names are known of transactions only. */
+/* DynamoDB's words for long names are known of transactions only. */
 static bool
 check_name(ItemParser *p, ItemSpan name)
 {
-	bool known = layer_of(p) == ITEM_LAYER_TRANSACTION;
-
 	if (name.len == 0)
-		return known ? fail_name(p, "empty attribute name", "Empty attribute name")
-					 : fail_name(p, "empty attribute name", NULL);
-	if (name.len > ITEM_MAX_NAME && known)
-		return fail_name(p, psprintf("attribute name is longer than %d bytes", ITEM_MAX_NAME),
-						 ITEM_LONG_NAME_WORDS);
+		return fail_name(p, "empty attribute name", "Empty attribute name");
 	if (name.len > ITEM_MAX_NAME)
 		return fail_name(p, psprintf("attribute name is longer than %d bytes", ITEM_MAX_NAME),
-						 NULL);
+						 layer_of(p) == ITEM_LAYER_TRANSACTION ? ITEM_LONG_NAME_WORDS : NULL);
 	return true;
 }
 

@@ -300,6 +300,14 @@ def check_lengths(tree):
             check_lengths(part)
 
 
+def paths_in(tree):
+    if isinstance(tree, (list, tuple)) and tree and tree[0] == "path":
+        yield tree[1]
+    elif isinstance(tree, (list, tuple)) and tree and tree[0] != "val":
+        for part in tree:
+            yield from paths_in(part)
+
+
 def check_condition(c):
     """What is wrong whatever the item."""
     check_lengths(c)
@@ -684,6 +692,8 @@ def one_case():
             item = {"a": ("S", "%x" % rng.getrandbits(64)), "b": ("S", "b")}
             check_update(actions)
             if any(steps[0] in item for _, steps, _ in actions):
+                raise Invalid
+            if any(len(steps) > 1 and steps[0] in item for steps in paths_in([o for _, _, o in actions])):
                 raise Invalid
             want = apply(None, actions, returned, item)
         else:

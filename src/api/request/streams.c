@@ -230,8 +230,8 @@ typedef struct DescribeStream
 static const char *const filter_types[] = {"CHILD_SHARDS", NULL};
 
 static const RequestMember filter_members[] = {
-	{"Type", MEMBER_CHOICE, offsetof(DescribeStream, filter), false, filter_types},
-	{"ShardId", MEMBER_STRING, offsetof(DescribeStream, parent)}};
+	{"Type", MEMBER_CHOICE, offsetof(DescribeStream, filter), true, filter_types},
+	{"ShardId", MEMBER_STRING, offsetof(DescribeStream, parent), true, .min = 28, .max = 65}};
 static const RequestType filter = {filter_members, lengthof(filter_members)};
 
 static void

@@ -81,7 +81,10 @@ read_request(JsonReader *reader, const RequestMember *members, int n, TagRequest
 	request_names(reader, request->arn);
 	if (dyn_parse_table_arn(request->arn, &name))
 		return;
-	dyn_error(ERRCODE_DYN_VALIDATION, "Invalid TableArn: Invalid ResourceArn provided as input %s",
+	dyn_error(ERRCODE_DYN_VALIDATION,
+			  request->arn.len >= 4 && memcmp(request->arn.data, "arn:", 4) == 0
+				  ? "Invalid TableArn: Invalid ResourceArn provided as input %s"
+				  : "One or more parameter values were invalid: ARNs must start with 'arn:': %s",
 			  item_quoted_words(request->arn));
 }
 

@@ -335,7 +335,9 @@ spec_check(DynIndexSpec *spec, bool stored)
 	dyn_check_name("index", spec->name);
 	if (spec->npartition == 0)
 		spec_fail(spec, "it has no partition key");
-	if (spec->local && spec->nkeys != 2)
+	if (spec->local && spec->nkeys > 2)
+		spec_fail(spec, "a local index has one sort key");
+	if (spec->local && spec->nkeys < 2)
 		fail_in_words(spec, stored, "a local index has one sort key",
 					  psprintf("Index KeySchema does not have a range key for index: %s",
 							   item_quoted_words(spec->name)));

@@ -77,7 +77,7 @@ def values():
     yield "twice in a nested set", {"L": [{"SS": ["a", "a"]}]}, *[f"{INVALID}Input collection {m} contains duplicates."
         for m in ("[a, a]", '["a", "a"]')], {"older"}
     for kind, words in (("SS", "An string set  may not be empty"), ("NS", "An number set  may not be empty"), ("BS", "Binary sets should not be empty")):
-        yield "an empty " + kind, {kind: []}, *[INVALID + words] * 2, {"older", "current"}
+        yield "an empty " + kind, {kind: []}, *[INVALID + words] * 2, {"older"}
     supplied = "Supplied AttributeValue %s, must contain exactly one of the supported datatypes"
     yield "a value without a type", {}, *[supplied % "is empty"] * 2, {"older", "current"}
     yield "a value with two types", {"S": "a", "N": "1"}, *[supplied % "has more than one datatypes set"] * 2, {"older", "current"}
