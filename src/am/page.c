@@ -206,12 +206,19 @@ page_extend(Relation rel, DynPlaceState *state, Size told)
 	return block;
 }
 
+static BlockNumber
+nearly_empty_page(Relation rel, Size needed)
+{
+	Size room = Max(needed, nearly_empty(rel));
+
+	return search_map(rel, room, room, RelationGetNumberOfBlocks(rel));
+}
+
 /* Returns a page for a collection of its own. */
 BlockNumber
 dyn_own_page(Relation rel, DynPlaceState *state, Size needed)
 {
-	Size room = Min(Max(needed, nearly_empty(rel)), MaxHeapTupleSize);
-	BlockNumber block = search_map(rel, room, room, RelationGetNumberOfBlocks(rel));
+	BlockNumber block = nearly_empty_page(rel, needed);
 
 	return block != InvalidBlockNumber ? block : page_extend(rel, state, told_of_own(rel));
 }
@@ -316,7 +323,9 @@ dyn_moved_page(Relation rel, DynPlaceState *state, Size needed)
 
 	if (lets_in(rel, state, page, needed, INT_MAX))
 		return page->block;
-	block = old_page(rel, needed);
+	block = nearly_empty_page(rel, needed);
+	if (block == InvalidBlockNumber)
+		block = old_page(rel, needed);
 	if (block == InvalidBlockNumber)
 		block = page_extend(rel, state, told_of_own(rel));
 	return begin_page(page, block, 1);

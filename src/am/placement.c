@@ -34,24 +34,22 @@
 /* As many as a look at a leaf counts to a side make a large collection, however short they are. */
 #define MANY_NEIGHBOURS 64
 
-/*
- * A collection gets a page of its own if its rows fill this part of one.  Where collections are
- * alike and grow, the second part is enough, and two of them share a page from the third part on,
- * more from the fourth: bench/placement has what other values do.
- */
+/* A collection gets a page of its own if its rows fill this part of one. */
 #define OWNER 0.66f
-#define EARLY_OWNER 0.47f
-#define SHARER_OF_HALF 0.28f
-#define GROWER 0.07f
 
 /*
- * The rows of so many collections, the first ones of them, fill these parts of a page: where
- * collections are alike, where they are not, and of pages that growing collections share.
+ * Where collections are alike and grow, one that fills so much of a page gets room in proportion:
+ * it meets one other, or three others, or else as many as bring it this part of a page each.
+ * bench/placement has what other values do.
  */
+#define EARLY_OWNER 0.47f
+#define MEETS_ONE 0.28f
+#define MEETS_THREE 0.07f
+#define MEETING 0.5f
+
+/* The first rows of collections fill these parts of a page: where they are alike, and elsewhere. */
 #define NEWCOMERS 0.28f
 #define NEWCOMERS_NOT_ALIKE 0.33f
-#define GROWING 0.15f
-#define HALF 0.07f
 
 /*
  * Of collections that are to fill a page together one more meets there if it has this part of
@@ -304,6 +302,17 @@ collections_in_page(Relation rel, Size size, float rows)
 	return Max(1, (int) (1 / dyn_page_share(rel, 1, size) / Max(rows, 1) + 1 - ROUNDED_UP));
 }
 
+/* Returns how many collections that grow, and fill that part of a page, share one. */
+static int
+growing_in_page(float part, int newcomers)
+{
+	if (part >= MEETS_ONE)
+		return 2;
+	if (part >= MEETS_THREE)
+		return 4;
+	return Min(newcomers, (int) (MEETING / part));
+}
+
 /* Returns a page for a row of a collection of which so many rows are near the place. */
 static BlockNumber
 choose_page(Relation rel, DynPlaceState *state, int count, Size size)
@@ -327,12 +336,12 @@ choose_page(Relation rel, DynPlaceState *state, int count, Size size)
 		return dyn_newcomer_page(rel, state, size, rows_in_part(rel, size, NEWCOMERS_NOT_ALIKE));
 	if (part >= EARLY_OWNER || (count == 0 && meet == 1))
 		return dyn_own_page(rel, state, needed);
-	if (part >= SHARER_OF_HALF)
-		return dyn_growing_page(rel, state, &state->half, size, rows_in_part(rel, size, HALF));
-	if (part >= GROWER)
-		return dyn_growing_page(rel, state, &state->growing, size,
-								rows_in_part(rel, size, GROWING));
-	return dyn_newcomer_page(rel, state, size, count == 0 ? Min(newcomers, meet) : newcomers);
+	if (count == 0)
+		return dyn_newcomer_page(rel, state, size, Min(newcomers, meet));
+	if (part < MEETS_THREE && newcomers * part <= MEETING)
+		return dyn_newcomer_page(rel, state, size, newcomers);
+	return dyn_growing_page(rel, state, part >= MEETS_ONE ? &state->half : &state->growing, size,
+							growing_in_page(part, newcomers));
 }
 
 /* Returns the page for a row that has no room beside its neighbours. */
