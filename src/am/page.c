@@ -4,17 +4,12 @@
  *
  * Rows cannot be moved, so the room that a collection will need has to be kept free when its
  * first rows are placed, and kept free for little else where it will not be needed.  A collection
- * starts on a page that it shares with other newcomers, which fill two fifths of it: the rest is for
- * the growth of all.  When that page is full, a large collection gets a page of its own.  A small
- * one does not, for it may never fill it.
+ * starts on a page that it shares with other newcomers, and gets pages that it shares with fewer and
+ * fewer as it grows, until it has one of its own.  placement.c decides how many share a page.
  *
- * The share of inserted rows that are the first of their collection shows how large collections
- * become.  Where it is very small, a small collection is expected to become large: it gets a page
- * that it shares with few others, and soon after a page of its own.
- *
- * No page is reserved for ever, or for one session.  All pages are in the free space map from the
- * start, so any session finds them, and sessions that insert one row each fill a page together.
- * Old pages that still have room are filled by newcomers.
+ * No page is reserved for ever, or for one session.  A session that inserts many rows fills the
+ * shared pages that it opens by itself; those that insert one row each fill a page together.  Old
+ * pages that still have room are filled by newcomers, and nearly empty ones by rows that moved.
  */
 #include "postgres.h"
 
