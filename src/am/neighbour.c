@@ -205,13 +205,40 @@ note_sibling(Relation index, BTScanInsert collection, BlockNumber block, bool le
 	_bt_relbuf(index, buffer);
 }
 
+/* Notes how many entries each of the collections below a place has. */
+static void
+note_beside(Relation index, BTScanInsert collection, Page page, OffsetNumber place, int max_beside,
+			DynNeighbours *found)
+{
+	BTPageOpaque opaque = BTPageGetOpaque(page);
+	Datum own = collection->scankeys[0].sk_argument;
+	OffsetNumber first;
+	OffsetNumber end;
+	bool isnull;
+
+	while (found->nbeside < max_beside && place > P_FIRSTDATAKEY(opaque))
+	{
+		IndexTuple tuple = (IndexTuple) PageGetItem(page, PageGetItemId(page, place - 1));
+
+		collection->scankeys[0].sk_argument =
+			index_getattr(tuple, 1, RelationGetDescr(index), &isnull);
+		find_stretch(index, collection, page, place, &first, &end);
+		if (first == P_FIRSTDATAKEY(opaque) && !P_LEFTMOST(opaque) &&
+			place - first < DYN_MANY_ENTRIES)
+			break;
+		found->beside[found->nbeside++] = Min(place - first, DYN_MANY_ENTRIES);
+		place = first;
+	}
+	collection->scankeys[0].sk_argument = own;
+}
+
 /*
  * Record the entries around the position, and release the leaf.  For many pages, sibling leaves are
  * read as well, one at a time; as in a backward index scan, no two leaves are locked at once.
  */
 static void
 note_stretch(Relation index, BTScanInsert collection, Buffer leaf, OffsetNumber place,
-			 int max_blocks, DynNeighbours *found)
+			 int max_blocks, int max_beside, DynNeighbours *found)
 {
 	Page page = BufferGetPage(leaf);
 	BTPageOpaque opaque = BTPageGetOpaque(page);
@@ -227,6 +254,8 @@ note_stretch(Relation index, BTScanInsert collection, Buffer leaf, OffsetNumber 
 	if (found->count > 0 && end > PageGetMaxOffsetNumber(page))
 		right = opaque->btpo_next;
 	found->edge = left != P_NONE || right != P_NONE;
+	if (found->count == 0 || max_beside < 0)
+		note_beside(index, collection, page, first, abs(max_beside), found);
 	_bt_relbuf(index, leaf);
 	if (max_blocks <= DYN_NEIGHBOUR_BLOCKS)
 		return;
@@ -240,7 +269,7 @@ note_stretch(Relation index, BTScanInsert collection, Buffer leaf, OffsetNumber 
  * them null or out of line.  neighbour.h says which locks the caller holds.
  */
 void
-dyn_neighbours(Relation table, Relation index, const Datum *key, int max_blocks,
+dyn_neighbours(Relation table, Relation index, const Datum *key, int max_blocks, int max_beside,
 			   DynNeighbours *found)
 {
 	BTScanInsertData search;
@@ -260,7 +289,7 @@ dyn_neighbours(Relation table, Relation index, const Datum *key, int max_blocks,
 	found->complete = note_key_entries(index, &search, page, place, equal, found);
 	search.keysz = 1;
 	if (max_blocks > 0)
-		note_stretch(index, &search, leaf, place, max_blocks, found);
+		note_stretch(index, &search, leaf, place, max_blocks, max_beside, found);
 	else
 		_bt_relbuf(index, leaf);
 }

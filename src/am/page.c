@@ -4,17 +4,12 @@
  *
  * Rows cannot be moved, so the room that a collection will need has to be kept free when its
  * first rows are placed, and kept free for little else where it will not be needed.  A collection
- * starts on a page that it shares with other newcomers, which fill two fifths of it: the rest is for
- * the growth of all.  When that page is full, a large collection gets a page of its own.  A small
- * one does not, for it may never fill it.
+ * starts on a page that it shares with other newcomers, and gets pages that it shares with fewer and
+ * fewer as it grows, until it has one of its own.  placement.c decides how many share a page.
  *
- * The share of inserted rows that are the first of their collection shows how large collections
- * become.  Where it is very small, a small collection is expected to become large: it gets a page
- * that it shares with few others, and soon after a page of its own.
- *
- * No page is reserved for ever, or for one session.  All pages are in the free space map from the
- * start, so any session finds them, and sessions that insert one row each fill a page together.
- * Old pages that still have room are filled by newcomers.
+ * No page is reserved for ever, or for one session.  A session that inserts many rows fills the
+ * shared pages that it opens by itself; those that insert one row each fill a page together.  Old
+ * pages that still have room are filled by newcomers, and nearly empty ones by rows that moved.
  */
 #include "postgres.h"
 
@@ -32,28 +27,11 @@
 /* A search looks at no more pages of the free space map than these, since it may be wrong. */
 #define MAX_TRIES 4
 
-/* A page with that much room serves as an empty one: an eighth is taken at most. */
-#define NEARLY_EMPTY (MaxHeapTupleSize / 8 * 7)
+/* The free space map keeps multiples of this. */
+#define FSM_STEP (BLCKSZ / 256)
 
-/*
- * The free space map is told less than there is of new pages, so that nobody takes one opened for
- * others as an empty page, or one for growth as a page for newcomers.
- */
-
-#define TOLD_OF_NEW (NEARLY_EMPTY - 64)
+/* The free space map is told so much of a page that only those who opened it are to find. */
 #define TOLD_OF_GROWING (MaxHeapTupleSize / 2)
-
-/*
- * Newcomers may fill this part of a shared page.  At 30 %, with fewer pages per collection, the
- * Zipf table of docs/benchmarks.md took 383 MB rather than 357 MB.
- */
-#define NEWCOMERS 0.4f
-
-/* If more rows than this share are first ones, nothing grows, and no room is kept for growth. */
-#define ALL_NEWCOMERS 0.9f
-
-/* Small collections that will be large may fill this part: each can grow to several times that. */
-#define GROWING 0.15f
 
 /*
  * Newcomers fill old pages of which this part is free, if these stand still: that made 6.05 pages
@@ -74,6 +52,33 @@ usable(Relation rel)
 	return MaxHeapTupleSize - reserve(rel);
 }
 
+/*
+ * Returns the room of a page that serves as an empty one, which the free space map can tell.  Rows
+ * have a quarter of their part of the page at most: as many stay in the fillfactor's reserve when
+ * updates have moved all others away.
+ */
+static Size
+nearly_empty(Relation rel)
+{
+	return TYPEALIGN_DOWN(FSM_STEP, reserve(rel) + usable(rel) / 4 * 3);
+}
+
+/*
+ * The free space map is told less than there is of new pages, so that nobody takes one for an
+ * empty page.  It is told a little of one for first rows, and less of one for a single collection.
+ */
+static Size
+told_of_newcomers(Relation rel)
+{
+	return nearly_empty(rel) - FSM_STEP;
+}
+
+static Size
+told_of_own(Relation rel)
+{
+	return nearly_empty(rel) - 2 * FSM_STEP;
+}
+
 /* Returns the room that RelationGetBufferForTuple() wants a page to have for a row of that size. */
 Size
 dyn_needed_space(Relation rel, Size size)
@@ -86,11 +91,17 @@ dyn_needed_space(Relation rel, Size size)
 	return len + reserve(rel);
 }
 
+static Size
+line_size(Size size)
+{
+	return MAXALIGN(size) + sizeof(ItemIdData);
+}
+
 /* Returns the part of a page that so many rows of that size fill. */
 float
 dyn_page_share(Relation rel, int rows, Size size)
 {
-	return rows * (float) (MAXALIGN(size) + sizeof(ItemIdData)) / usable(rel);
+	return rows * (float) line_size(size) / usable(rel);
 }
 
 /* A crash may leave pages as they came from the operating system; heap initializes them. */
@@ -140,29 +151,27 @@ dyn_page_takes(Relation rel, BlockNumber block, Size needed)
 }
 
 /*
- * Returns a page of the first blocks of the table that has the room, by the free space map, or
- * InvalidBlockNumber.  The map is corrected where it is wrong.
+ * Returns a page of the first blocks of the table that has the room, by the free space map, which
+ * is asked for so much, or InvalidBlockNumber.  The map is corrected where it is wrong.
  */
 static BlockNumber
-search_map(Relation rel, Size room, BlockNumber blocks)
+search_map(Relation rel, Size asked, Size room, BlockNumber blocks)
 {
-	BlockNumber block;
+	BlockNumber block = GetPageWithFreeSpace(rel, asked);
 
-	room = Min(room, MaxHeapTupleSize);
-	block = GetPageWithFreeSpace(rel, room);
 	for (int i = 0; i < MAX_TRIES && block != InvalidBlockNumber; i++)
 	{
 		Size space;
 
 		if (block >= blocks)
 		{
-			block = GetPageWithFreeSpace(rel, room);
+			block = GetPageWithFreeSpace(rel, asked);
 			continue;
 		}
 		space = page_space(rel, block);
 		if (space >= room)
 			return block;
-		block = RecordAndGetPageWithFreeSpace(rel, block, space, room);
+		block = RecordAndGetPageWithFreeSpace(rel, block, Min(space, asked - FSM_STEP), asked);
 	}
 	return InvalidBlockNumber;
 }
@@ -192,30 +201,40 @@ page_extend(Relation rel, DynPlaceState *state, Size told)
 	return block;
 }
 
+static BlockNumber
+nearly_empty_page(Relation rel, Size needed)
+{
+	Size room = Max(needed, nearly_empty(rel));
+
+	return search_map(rel, room, room, RelationGetNumberOfBlocks(rel));
+}
+
 /* Returns a page for a collection of its own. */
 BlockNumber
 dyn_own_page(Relation rel, DynPlaceState *state, Size needed)
 {
-	BlockNumber block = search_map(rel, Max(needed, NEARLY_EMPTY), RelationGetNumberOfBlocks(rel));
+	BlockNumber block = nearly_empty_page(rel, needed);
 
-	return block != InvalidBlockNumber ? block : page_extend(rel, state, TOLD_OF_NEW);
+	return block != InvalidBlockNumber ? block : page_extend(rel, state, told_of_own(rel));
 }
 
-/* Returns what a page has to have free to take a row that may fill the given part of it. */
-static Size
-room_in_part(Relation rel, Size needed, float part)
-{
-	Size room = needed + (Size) ((1 - part) * usable(rel));
-
-	return Max(needed, Min(room, TOLD_OF_NEW));
-}
-
+/* Lets one more collection in, unless so many have been let in or the page lacks the room. */
 static bool
-still_takes(Relation rel, const DynPlaceState *state, const DynSharedPage *page, Size needed,
-			Size room)
+lets_in(Relation rel, const DynPlaceState *state, DynSharedPage *page, Size needed, int most)
 {
-	return dyn_place_block_is_good(state, page->block) &&
-		   dyn_page_takes(rel, page->block, page->fill ? needed : room);
+	if (page->collections >= most || !dyn_place_block_is_good(state, page->block) ||
+		!dyn_page_takes(rel, page->block, needed))
+		return false;
+	page->collections++;
+	return true;
+}
+
+static BlockNumber
+begin_page(DynSharedPage *page, BlockNumber block, int collections)
+{
+	page->block = block;
+	page->collections = collections;
+	return block;
 }
 
 /*
@@ -239,58 +258,55 @@ stands_still(Relation rel, BlockNumber block, BlockNumber blocks)
 static BlockNumber
 old_page(Relation rel, Size needed)
 {
-	Size room = reserve(rel) + (Size) (WORTH_FILLING * usable(rel));
+	Size room = Max(needed, reserve(rel) + (Size) (WORTH_FILLING * usable(rel)));
 	BlockNumber blocks = RelationGetNumberOfBlocks(rel);
-	BlockNumber block = search_map(rel, Max(needed, room), blocks / 2);
+	BlockNumber block = search_map(rel, room, room, blocks / 2);
 
 	return block != InvalidBlockNumber && stands_still(rel, block, blocks) ? block
 																		   : InvalidBlockNumber;
 }
 
 /*
- * Returns the page for the first row of a collection, or for one of a small collection.
+ * Returns the page for the first row of a collection, or for one of a small collection.  So many
+ * at most meet there.  What is on a page that others have begun counts as first rows.
  *
  * Every other page is one that is old and has stood half empty: its collections have not grown,
  * or what was there is gone.  Without these the table would only grow, and with nothing else
  * newcomers would have no room to grow.
  */
 BlockNumber
-dyn_newcomer_page(Relation rel, DynPlaceState *state, Size needed)
+dyn_newcomer_page(Relation rel, DynPlaceState *state, Size size, int most)
 {
 	DynSharedPage *page = &state->newcomers;
-	Size room = room_in_part(rel, needed, NEWCOMERS);
+	Size needed = dyn_needed_space(rel, size);
+	Size empty = needed + usable(rel) - line_size(size);
+	Size room = Max(needed, empty - Min(empty, (most - 1) * line_size(size)));
+	BlockNumber block;
 
-	if (state->newcomer_share > ALL_NEWCOMERS && state->rows == DYN_ROWS_THAT_COUNT)
-		room = needed;
-	if (still_takes(rel, state, page, needed, room))
+	if (lets_in(rel, state, page, needed, most))
 		return page->block;
-	page->fill = false;
-	page->block = search_map(rel, room, RelationGetNumberOfBlocks(rel));
-	if (page->block == InvalidBlockNumber && pg_prng_bool(&pg_global_prng_state))
+	block =
+		search_map(rel, Min(room, told_of_newcomers(rel)), room, RelationGetNumberOfBlocks(rel));
+	if (block != InvalidBlockNumber)
+		return begin_page(page, block, most - (page_space(rel, block) - room) / line_size(size));
+	if (pg_prng_bool(&pg_global_prng_state))
 	{
-		page->fill = true;
-		page->block = old_page(rel, needed);
+		block = old_page(rel, needed);
+		if (block != InvalidBlockNumber)
+			return begin_page(page, block, INT_MIN);
 	}
-	if (page->block == InvalidBlockNumber)
-	{
-		page->fill = false;
-		page->block = page_extend(rel, state, Max(room, TOLD_OF_NEW));
-	}
-	return page->block;
+	block = page_extend(
+		rel, state, page->block == InvalidBlockNumber ? told_of_newcomers(rel) : TOLD_OF_GROWING);
+	return begin_page(page, block, 1);
 }
 
-/*
- * Returns the page for a row of a small collection that will be large.  Few meet there, and each
- * has room for several times of what it had.
- */
+/* Returns the page for a row of a collection that grows.  So many at most meet there. */
 BlockNumber
-dyn_growing_page(Relation rel, DynPlaceState *state, Size needed)
+dyn_growing_page(Relation rel, DynPlaceState *state, DynSharedPage *page, Size size, int most)
 {
-	DynSharedPage *page = &state->growing;
-
-	if (!still_takes(rel, state, page, needed, room_in_part(rel, needed, GROWING)))
-		page->block = page_extend(rel, state, TOLD_OF_GROWING);
-	return page->block;
+	if (lets_in(rel, state, page, dyn_needed_space(rel, size), most))
+		return page->block;
+	return begin_page(page, page_extend(rel, state, TOLD_OF_GROWING), 1);
 }
 
 /* Returns the page for a row that has outgrown the one where it was: these fill pages. */
@@ -298,11 +314,14 @@ BlockNumber
 dyn_moved_page(Relation rel, DynPlaceState *state, Size needed)
 {
 	DynSharedPage *page = &state->moved;
+	BlockNumber block;
 
-	if (still_takes(rel, state, page, needed, needed))
+	if (lets_in(rel, state, page, needed, INT_MAX))
 		return page->block;
-	page->block = old_page(rel, needed);
-	if (page->block == InvalidBlockNumber)
-		page->block = page_extend(rel, state, TOLD_OF_NEW);
-	return page->block;
+	block = nearly_empty_page(rel, needed);
+	if (block == InvalidBlockNumber)
+		block = old_page(rel, needed);
+	if (block == InvalidBlockNumber)
+		block = page_extend(rel, state, told_of_own(rel));
+	return begin_page(page, block, 1);
 }

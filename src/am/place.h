@@ -12,8 +12,9 @@
 
 #define DYN_SIZE_CLASSES 2
 
-/* This many rows are those by which a session judges what comes into a table. */
-#define DYN_ROWS_THAT_COUNT 512
+/* A session judges by this many rows, and by so many pairs of collections, what a table's are like. */
+#define DYN_ROWS_THAT_COUNT 1024
+#define DYN_PAIRS_THAT_COUNT 256
 
 typedef struct DynRecentPage
 {
@@ -24,7 +25,7 @@ typedef struct DynRecentPage
 typedef struct DynSharedPage
 {
 	BlockNumber block; /* or InvalidBlockNumber */
-	bool fill; /* up to the fillfactor, with nothing left for growth */
+	int collections; /* that this backend has let in */
 } DynSharedPage;
 
 /*
@@ -57,12 +58,23 @@ typedef struct DynPlaceState
 
 	/* Pages that this backend lets small collections share. */
 	DynSharedPage newcomers; /* for first rows */
-	DynSharedPage growing; /* for what does not fit beside the first rows */
+	DynSharedPage rest; /* for what of a small collection does not fit beside its first rows */
+	DynSharedPage growing; /* the same, where collections grow */
+	DynSharedPage half; /* for what does not fit there */
 	DynSharedPage moved; /* for what has outgrown its page */
 
-	/* The share of first rows among all rows lately: large collections make it small. */
+	/* The share of first rows among the rows of late. */
 	float newcomer_share;
-	int rows;
+	uint32 rows;
+
+	/*
+	 * What pairs of neighbouring collections of the table tell: the mean of their rows, half of the
+	 * square of the difference, and the product.
+	 */
+	float collection_rows;
+	float difference;
+	float product;
+	int pairs;
 
 	/* What is left of long rows in the table, see size.c */
 	float kept[DYN_SIZE_CLASSES];
@@ -96,8 +108,9 @@ extern Size dyn_needed_space(Relation rel, Size size);
 extern DynRoom dyn_page_room(Relation rel, BlockNumber block, Size needed);
 extern bool dyn_page_takes(Relation rel, BlockNumber block, Size needed);
 extern BlockNumber dyn_own_page(Relation rel, DynPlaceState *state, Size needed);
-extern BlockNumber dyn_newcomer_page(Relation rel, DynPlaceState *state, Size needed);
-extern BlockNumber dyn_growing_page(Relation rel, DynPlaceState *state, Size needed);
+extern BlockNumber dyn_newcomer_page(Relation rel, DynPlaceState *state, Size size, int most);
+extern BlockNumber dyn_growing_page(Relation rel, DynPlaceState *state, DynSharedPage *page,
+									Size size, int most);
 extern BlockNumber dyn_moved_page(Relation rel, DynPlaceState *state, Size needed);
 extern float dyn_page_share(Relation rel, int rows, Size size);
 

@@ -34,23 +34,31 @@
 /* As many as a look at a leaf counts to a side make a large collection, however short they are. */
 #define MANY_NEIGHBOURS 64
 
-/*
- * A collection that fills this part of a page gets one of its own.  When each that outgrew its page
- * got one, 1 M items of skewed collections took 1,124 MB, and 289 MB in a heap.  The second part
- * holds once collections are large: 15 % makes 5.86 pages per collection, 18 % 6.05
- * (docs/benchmarks.md).
- */
+/* A collection gets a page of its own if its rows fill this part of one. */
 #define OWNER 0.66f
-#define EARLY_OWNER 0.15f
+
+/*
+ * Where collections are alike and grow, one that fills so much of a page gets room in proportion:
+ * it meets one other, or three others, or else as many as bring it this part of a page each.
+ * bench/placement has what other values do.
+ */
+#define EARLY_OWNER 0.47f
+#define MEETS_ONE 0.28f
+#define MEETS_THREE 0.07f
+#define MEETING 0.5f
+
+/* The first rows of collections fill these parts of a page: where they are alike, and elsewhere. */
+#define NEWCOMERS 0.28f
+#define NEWCOMERS_NOT_ALIKE 0.33f
+
+/*
+ * Of collections that are to fill a page together one more meets there if it has this part of
+ * its room at least: some get a second page then, or else a quarter of the page stays empty.
+ */
+#define ROUNDED_UP 0.3f
 
 /* This is OWNER in pages for an update: what moved rows leave is for the collection too. */
 #define MOVED_OWNER 3
-
-/*
- * Collections are large, some 25 rows and more, if fewer rows than this share are first ones.  The
- * Zipf table of docs/benchmarks.md took 411 MB at 6 %, rather than 357 MB.
- */
-#define FEW_NEWCOMERS 0.04f
 
 /* One of the first rows, which tell little, may change the share by one in so many at most. */
 #define ROWS_TO_LEARN 16
@@ -164,7 +172,7 @@ dyn_placement_probe(Relation rel, Relation index, const Datum *key, DynProbe *pr
 		return false;
 	probe->relid = RelationGetRelid(rel);
 	probe->key = hash_key(index, key, IndexRelationGetNumberOfKeyAttributes(index));
-	dyn_neighbours(rel, index, key, placed ? DYN_NEIGHBOUR_BLOCKS : 0, &probe->neighbours);
+	dyn_neighbours(rel, index, key, placed ? DYN_NEIGHBOUR_BLOCKS : 0, 2, &probe->neighbours);
 	return true;
 }
 
@@ -227,30 +235,113 @@ page_of_neighbours(Relation rel, const DynNeighbours *neighbours, Size needed, b
 	return InvalidBlockNumber;
 }
 
-/* Returns whether rows that are no longer the first of their collection are nearly all. */
-static bool
-collections_are_large(const DynPlaceState *state)
-{
-	return state->newcomer_share < FEW_NEWCOMERS;
-}
-
 static void
 count_row(DynPlaceState *state, bool newcomer)
 {
-	state->rows = Min(state->rows + 1, DYN_ROWS_THAT_COUNT);
-	state->newcomer_share +=
-		((newcomer ? 1 : 0) - state->newcomer_share) / Max(state->rows, ROWS_TO_LEARN);
+	state->rows++;
+	state->newcomer_share += ((newcomer ? 1 : 0) - state->newcomer_share) /
+							 Max(Min(state->rows, DYN_ROWS_THAT_COUNT), ROWS_TO_LEARN);
 }
 
-static bool
-owns_pages(Relation rel, const DynPlaceState *state, int count, const Aim *aimed, Size size)
+/*
+ * Takes note of the sizes of collections.  Two that are seen at once tell how alike they are, which
+ * a change of all in the course of time does not touch.
+ */
+static void
+count_collections(DynPlaceState *state, const DynNeighbours *neighbours)
 {
-	float part = collections_are_large(state) ? EARLY_OWNER : OWNER;
+	for (int i = 0; i + 1 < neighbours->nbeside; i += 2)
+	{
+		float one = neighbours->beside[i];
+		float other = neighbours->beside[i + 1];
+		float weight;
 
-	if (aimed->update)
-		part = MOVED_OWNER;
+		state->pairs = Min(state->pairs + 1, DYN_PAIRS_THAT_COUNT);
+		weight = 1.0f / state->pairs;
+		state->collection_rows += weight * ((one + other) / 2 - state->collection_rows);
+		state->difference += weight * ((one - other) * (one - other) / 2 - state->difference);
+		state->product += weight * (one * other - state->product);
+	}
+}
 
-	return count >= MANY_NEIGHBOURS || (count > 0 && dyn_page_share(rel, count + 1, size) >= part);
+/*
+ * Returns whether the table's collections do not grow, so that new ones will have as many rows as
+ * they have.  Then there are as many first rows among those that come as collections among those
+ * that are there.  Where all begin at once, collections of one row look like that at first, and
+ * longer the less this is exact.
+ */
+static bool
+collections_are_settled(const DynPlaceState *state)
+{
+	float rows = state->collection_rows;
+
+	return state->pairs >= ROWS_TO_LEARN / 2 &&
+		   state->newcomer_share * rows > Max(0.6f, 0.995f - 0.1f * (rows - 1));
+}
+
+/*
+ * Returns whether the table's collections have much the same number of rows: their variance is
+ * less than half of the square of the mean.
+ */
+static bool
+collections_are_alike(const DynPlaceState *state)
+{
+	return state->difference < 0.5f * state->product;
+}
+
+static int
+rows_in_part(Relation rel, Size size, float part)
+{
+	return Max(1, (int) (part / dyn_page_share(rel, 1, size) + 0.5f));
+}
+
+/* Returns how many collections that will have so many more rows fill a page together. */
+static int
+collections_in_page(Relation rel, Size size, float rows)
+{
+	return Max(1, (int) (1 / dyn_page_share(rel, 1, size) / Max(rows, 1) + 1 - ROUNDED_UP));
+}
+
+/* Returns how many collections that grow, and fill that part of a page, share one. */
+static int
+growing_in_page(float part, int newcomers)
+{
+	if (part >= MEETS_ONE)
+		return 2;
+	if (part >= MEETS_THREE)
+		return 4;
+	return Min(newcomers, (int) (MEETING / part));
+}
+
+/* Returns a page for a row of a collection of which so many rows are near the place. */
+static BlockNumber
+choose_page(Relation rel, DynPlaceState *state, int count, Size size)
+{
+	Size needed = dyn_needed_space(rel, size);
+	float part = dyn_page_share(rel, count, size);
+	float rest = state->collection_rows - count;
+	int meet = collections_in_page(rel, size, rest);
+	int newcomers = rows_in_part(rel, size, NEWCOMERS);
+
+	if (count >= MANY_NEIGHBOURS || part >= OWNER)
+		return dyn_own_page(rel, state, needed);
+	if (rest > 0 && collections_are_settled(state))
+	{
+		if (meet == 1)
+			return dyn_own_page(rel, state, needed);
+		return count == 0 ? dyn_newcomer_page(rel, state, size, meet)
+						  : dyn_growing_page(rel, state, &state->rest, size, meet);
+	}
+	if (!collections_are_alike(state))
+		return dyn_newcomer_page(rel, state, size, rows_in_part(rel, size, NEWCOMERS_NOT_ALIKE));
+	if (part >= EARLY_OWNER || (count == 0 && meet == 1))
+		return dyn_own_page(rel, state, needed);
+	if (count == 0)
+		return dyn_newcomer_page(rel, state, size, Min(newcomers, meet));
+	if (part < MEETS_THREE && newcomers * part <= MEETING)
+		return dyn_newcomer_page(rel, state, size, newcomers);
+	return dyn_growing_page(rel, state, part >= MEETS_ONE ? &state->half : &state->growing, size,
+							growing_in_page(part, newcomers));
 }
 
 /* Returns the page for a row that has no room beside its neighbours. */
@@ -261,25 +352,33 @@ open_page(Relation rel, Relation index, DynPlaceState *state, const RowKey *key,
 	Size needed = dyn_needed_space(rel, size);
 	BlockNumber block;
 
-	if (neighbours->edge || owns_pages(rel, state, neighbours->count, aimed, size))
+	if (neighbours->count > 0)
 	{
 		/* before it gets one more page, all that it has near the place */
-		dyn_neighbours(rel, index, key->values, DYN_NEIGHBOUR_BLOCKS_MAX, neighbours);
-		block = page_of_neighbours(rel, neighbours, needed, false);
+		dyn_neighbours(rel, index, key->values, DYN_NEIGHBOUR_BLOCKS_MAX, 0, neighbours);
+		block = page_of_neighbours(rel, neighbours, needed,
+								   dyn_page_share(rel, neighbours->count, size) < OWNER);
 		if (block != InvalidBlockNumber)
 			return block;
 	}
-	if (owns_pages(rel, state, neighbours->count, aimed, size))
-		return dyn_own_page(rel, state, needed);
 	if (aimed->update)
-		return dyn_moved_page(rel, state, needed);
-	if (neighbours->count > 0 && collections_are_large(state))
-		return dyn_growing_page(rel, state, needed);
+		return dyn_page_share(rel, neighbours->count + 1, size) >= MOVED_OWNER
+				   ? dyn_own_page(rel, state, needed)
+				   : dyn_moved_page(rel, state, needed);
 	/* rows that come in order stay in order */
 	if (neighbours->count == 0 && state->run >= LONG_RUN &&
 		dyn_place_block_is_good(state, state->last) && dyn_page_takes(rel, state->last, needed))
 		return state->last;
-	return dyn_newcomer_page(rel, state, needed);
+	return choose_page(rel, state, neighbours->count, size);
+}
+
+/* Returns how many collections a look-up looks at besides its own, see dyn_neighbours(). */
+static int
+collections_beside(const DynPlaceState *state)
+{
+	if (state->pairs == 0)
+		return -DYN_BESIDE;
+	return state->rows % 16 == 0 ? -2 : 2;
 }
 
 /* Returns the page for a row whose key is looked up. */
@@ -301,9 +400,12 @@ look_up(Relation rel, DynPlaceState *state, TupleTableSlot *slot, const Aim *aim
 		if (fetch_key(index, slot, &key))
 		{
 			if (!take_offer(rel, index, &key, &neighbours))
-				dyn_neighbours(rel, index, key.values, DYN_NEIGHBOUR_BLOCKS, &neighbours);
+				dyn_neighbours(rel, index, key.values, DYN_NEIGHBOUR_BLOCKS,
+							   collections_beside(state), &neighbours);
 			count_row(state, neighbours.count == 0);
-			wait = dyn_place_recall(state, aimed->collection) == InvalidBlockNumber;
+			count_collections(state, &neighbours);
+			wait = dyn_place_recall(state, aimed->collection) == InvalidBlockNumber ||
+				   dyn_page_share(rel, neighbours.count, size) < OWNER;
 			block = page_of_neighbours(rel, &neighbours, dyn_needed_space(rel, size), wait);
 			if (block == InvalidBlockNumber)
 				block = open_page(rel, index, state, &key, &neighbours, aimed, size);

@@ -169,10 +169,13 @@ forget_pages(DynPlaceState *state, Oid file)
 	state->blocks = 0;
 	state->transaction = InvalidLocalTransactionId;
 	state->last = InvalidBlockNumber;
-	state->newcomers.block = state->growing.block = state->moved.block = InvalidBlockNumber;
+	state->newcomers.block = state->rest.block = state->growing.block = InvalidBlockNumber;
+	state->half.block = state->moved.block = InvalidBlockNumber;
 	state->run = 0;
 	state->newcomer_share = 0.5f;
 	state->rows = 0;
+	state->pairs = 0;
+	state->collection_rows = state->difference = state->product = 0;
 	for (int i = 0; i < DYN_SIZE_CLASSES; i++)
 		state->kept[i] = -1;
 	forget_recent(state);

@@ -143,7 +143,7 @@ find_row(const RowFinder *finder, Snapshot snapshot, const DynKeyValues *key)
 		return find_row_by_scan(finder, snapshot, key);
 	if (finder->after_read && is_fetched(finder, snapshot, key))
 		return true;
-	dyn_neighbours(finder->rel, finder->primary, key->values, 0, &entries);
+	dyn_neighbours(finder->rel, finder->primary, key->values, 0, 0, &entries);
 	result = find_row_by_entries(finder, snapshot, key, &entries);
 	if (result == FIND_UNSURE)
 		return find_row_by_scan(finder, snapshot, key);
