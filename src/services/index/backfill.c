@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "access/transam.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "portability/instr_time.h"
@@ -46,6 +47,7 @@ typedef struct Backfill
 {
 	IndexBuild *work;
 	Oid filenode; /* a rewrite puts rows elsewhere */
+	TransactionId begin; /* no transaction from this one on has begun at the start */
 	BlockNumber next;
 	BlockNumber end; /* as of the start: what comes later has its columns */
 	BlockNumber batch;
@@ -75,6 +77,7 @@ static void
 backfill_start(Backfill *fill, Relation rel)
 {
 	fill->filenode = rel->rd_rel->relfilenode;
+	fill->begin = ReadNextTransactionId();
 	fill->next = 0;
 	fill->end = RelationGetNumberOfBlocks(rel);
 	fill->changed = 0;
@@ -104,6 +107,7 @@ next_transaction(Backfill *fill)
 	if (!same)
 		backfill_start(fill, rel);
 	lacking_describe(&fill->rows, work, rel, table);
+	fill->rows.begin = fill->begin;
 	relation_close(rel, NoLock);
 	return same;
 }

@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "access/relation.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
@@ -31,6 +32,7 @@ lacking_describe(Lacking *rows, const IndexBuild *work, Relation rel, const DynT
 	StringInfoData sql;
 
 	rows->relid = table->relid;
+	rows->begin = InvalidTransactionId;
 	rows->qualified = table->qualified;
 	rows->match = dyn_shape_match_sql(shape);
 	initStringInfo(&sql);
@@ -120,21 +122,27 @@ result(int column)
 
 /*
  * Returns how many rows in a range of blocks lack columns; left_out: the number of those that shall
- * never have them.
+ * never have them, without rows that were updated since the beginning: these have been counted,
+ * and may have moved into the range.
  */
 int64
 lacking_count(const Lacking *rows, BlockRange range, int64 *left_out)
 {
 	Datum bounds[2] = {lacking_tid(range.from), lacking_tid(range.to)};
+	const char *earlier = "true";
 	int64 lacking;
 
+	if (TransactionIdIsValid(rows->begin))
+		earlier = psprintf("pg_catalog.age(xmin) OPERATOR(pg_catalog.>)"
+						   " pg_catalog.age('%u'::pg_catalog.xid)",
+						   rows->begin);
 	lacking_run_tid_scan(
 		rows,
 		psprintf("SELECT pg_catalog.count(*) FILTER (WHERE lacking),"
-				 " pg_catalog.count(*) FILTER (WHERE NOT lacking AND left_out)"
-				 " FROM (SELECT %s AS lacking, %s AS left_out FROM %s WHERE " LACKING_IN_RANGE
-				 " AND %s) rows",
-				 rows->lacking, rows->left_out, rows->qualified, rows->candidates),
+				 " pg_catalog.count(*) FILTER (WHERE NOT lacking AND left_out AND earlier)"
+				 " FROM (SELECT %s AS lacking, %s AS left_out, %s AS earlier FROM %s"
+				 " WHERE " LACKING_IN_RANGE " AND %s) rows",
+				 rows->lacking, rows->left_out, earlier, rows->qualified, rows->candidates),
 		2, bounds);
 	lacking = result(1);
 	*left_out = result(2);

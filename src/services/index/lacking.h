@@ -25,6 +25,7 @@ typedef struct Lacking
 	const char *lacking; /* condition on rows that need an update */
 	const char *left_out; /* the same on those that the index leaves out once that is done */
 	const char *candidates; /* what may lack something: cheap, and not exact */
+	TransactionId begin; /* later versions of rows have been counted; invalid: none */
 } Lacking;
 
 /* This is a condition on rows of a range, by the places of its ends. */
