@@ -47,7 +47,7 @@ typedef struct Backfill
 {
 	IndexBuild *work;
 	Oid filenode; /* a rewrite puts rows elsewhere */
-	TransactionId begin; /* no transaction from this one on has begun at the start */
+	TransactionId begin; /* transactions from this one on came after the start */
 	BlockNumber next;
 	BlockNumber end; /* as of the start: what comes later has its columns */
 	BlockNumber batch;
