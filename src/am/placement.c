@@ -212,8 +212,9 @@ take_offer(Relation rel, Relation index, const RowKey *key, DynNeighbours *neigh
 }
 
 /*
- * Returns a neighbours' page that has room.  A page that is being written is passed by; a writer of
- * many rows then opens one for itself, and any other waits, lest each leave a page behind.
+ * Returns a neighbours' page that has room.  A page that is being written is passed by.  Where the
+ * collection is large, a writer of many rows then opens one for itself; any other waits, lest each
+ * leave a page behind.
  */
 static BlockNumber
 page_of_neighbours(Relation rel, const DynNeighbours *neighbours, Size needed, bool wait)
@@ -304,13 +305,11 @@ collections_in_page(Relation rel, Size size, float rows)
 
 /* Returns how many collections that grow, and fill that part of a page, share one. */
 static int
-growing_in_page(float part, int newcomers)
+growing_in_page(float part)
 {
 	if (part >= MEETS_ONE)
 		return 2;
-	if (part >= MEETS_THREE)
-		return 4;
-	return Min(newcomers, (int) (MEETING / part));
+	return part >= MEETS_THREE ? 4 : (int) (MEETING / part);
 }
 
 /* Returns a page for a row of a collection of which so many rows are near the place. */
@@ -341,7 +340,7 @@ choose_page(Relation rel, DynPlaceState *state, int count, Size size)
 	if (part < MEETS_THREE && newcomers * part <= MEETING)
 		return dyn_newcomer_page(rel, state, size, newcomers);
 	return dyn_growing_page(rel, state, part >= MEETS_ONE ? &state->half : &state->growing, size,
-							growing_in_page(part, newcomers));
+							growing_in_page(part));
 }
 
 /* Returns the page for a row that has no room beside its neighbours. */
