@@ -1718,22 +1718,31 @@ BEGIN
 	END LOOP;
 END $$;
 
--- Only the owner has privileges on the tables above; what default privileges have granted is revoked.  A role that is granted
--- SELECT later, with all tables of a schema, sees no row: there is no policy, and the owner needs none.
+-- Only the owner has privileges on the tables above and on routines of dynamo_internal that not everybody may execute, and may create
+-- what that schema has; what default privileges have granted is revoked.  A role that is granted SELECT later, with all tables of a
+-- schema, sees no row: there is no policy, and the owner needs none.
 DO $$
 DECLARE
-	relation regclass;
+	object record;
 	grantee text;
 BEGIN
-	FOR relation IN SELECT c.oid FROM pg_depend d JOIN pg_class c ON d.classid = 'pg_class'::regclass AND d.objid = c.oid
-		WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND c.relkind IN ('r', 'p')
-			AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'dynamo_table')
+	FOR object IN SELECT o.* FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+		JOIN (SELECT tableoid AS class, oid, 'TABLE' AS kind, oid::regclass::text AS name, 'ALL' AS rights, relacl AS acl, relowner AS owner
+				FROM pg_class WHERE relkind IN ('r', 'p')
+			UNION ALL SELECT tableoid, oid, 'ROUTINE', oid::regprocedure::text, 'ALL', proacl, proowner
+				FROM pg_proc WHERE pronamespace = 'dynamo_internal'::regnamespace
+					AND NOT EXISTS (SELECT FROM aclexplode(coalesce(proacl, acldefault('f', proowner))) a WHERE a.grantee = 0)
+			UNION ALL SELECT tableoid, oid, 'SCHEMA', quote_ident(nspname), 'CREATE', nspacl, nspowner FROM pg_namespace) o
+			ON d.classid = o.class AND d.objid = o.oid
+		WHERE e.extname = 'dynamo_table' AND d.deptype = 'e'
 	LOOP
 		FOR grantee IN SELECT DISTINCT CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END
-			FROM pg_class c, aclexplode(c.relacl) a WHERE c.oid = relation AND a.grantee <> c.relowner
+			FROM aclexplode(object.acl) a WHERE a.grantee <> object.owner
 		LOOP
-			EXECUTE format('REVOKE ALL ON %s FROM %s CASCADE', relation, grantee);
+			EXECUTE format('REVOKE %s ON %s %s FROM %s CASCADE', object.rights, object.kind, object.name, grantee);
 		END LOOP;
-		EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', relation);
+		IF object.kind = 'TABLE' THEN
+			EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', object.name);
+		END IF;
 	END LOOP;
 END $$;

@@ -8,7 +8,8 @@ SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
 \set VERBOSITY terse
 SET client_min_messages = warning;
 
--- default privileges from before the extension was there give nobody a right on its tables
+-- default privileges from before the extension was there give nobody a right on its tables, or on internal functions that not
+-- everybody may execute, nor can anybody create functions beside these; they hold for functions that users call
 CREATE ROLE rights_reader;
 CREATE ROLE rights_all;
 CREATE DATABASE stream_rights;
@@ -22,12 +23,26 @@ SET client_min_messages = warning;
 \set ECHO all
 ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO PUBLIC, rights_reader;
 ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO rights_all;
+ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
+ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO rights_all;
+ALTER DEFAULT PRIVILEGES GRANT ALL ON SCHEMAS TO PUBLIC, rights_all;
 CREATE EXTENSION dynamo_table;
 SELECT count(*) > 6 AS some, bool_and(NOT EXISTS (SELECT FROM aclexplode(c.relacl) a WHERE a.grantee <> c.relowner)) AS owned, bool_and(relrowsecurity)
 	AS secured
 	FROM pg_depend d JOIN pg_class c ON c.oid = d.objid WHERE d.classid = 'pg_class'::regclass AND d.deptype = 'e' AND c.relkind IN ('r', 'p')
 		AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'dynamo_table');
+SELECT p.oid::regprocedure FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+	JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'dynamo_table'
+	WHERE pronamespace = 'dynamo_internal'::regnamespace
+		AND has_function_privilege('rights_all', p.oid, 'EXECUTE') AND NOT has_function_privilege('rights_reader', p.oid, 'EXECUTE');
+SELECT has_function_privilege(role, 'dyn_request(text, text)', 'EXECUTE') FROM unnest('{rights_reader, rights_all}'::text[]) role;
+SELECT has_schema_privilege(role, 'dynamo_internal', 'CREATE'), has_schema_privilege(role, 'dynamo_internal', 'USAGE')
+	FROM unnest('{rights_reader, rights_all}'::text[]) role;
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM PUBLIC, rights_reader, rights_all;
+ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM rights_all;
+ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO PUBLIC;
+GRANT EXECUTE ON ALL ROUTINES IN SCHEMA public TO PUBLIC;
+ALTER DEFAULT PRIVILEGES REVOKE ALL ON SCHEMAS FROM PUBLIC, rights_all;
 
 -- who was given all tables of the schema afterwards finds nothing in them, and cannot write
 CALL dyn_setup_streams();

@@ -116,6 +116,17 @@ SELECT dyn_get('test.users', '{"pk":{"S":"whole name"}}');
 SELECT dyn_get('test.others', '{"pk":{"S":"x"}}');
 RESET ROLE;
 DROP TABLE pg_temp."prod.users";
+-- nor of one that is not there, or is not in a schema
+CREATE TEMP TABLE "prod.none" (LIKE prod.users INCLUDING ALL);
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON pg_temp."prod.none" FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
+CREATE TEMP TABLE "none.none" (LIKE prod.users INCLUDING ALL);
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON pg_temp."none.none" FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
+SELECT dyn_put('prod.none', '{"pk":{"S":"x"}}');
+SELECT dyn_put('none.none', '{"pk":{"S":"x"}}');
+SET search_path = pg_temp, public;
+SELECT dyn_put('none.none', '{"pk":{"S":"x"}}');
+RESET search_path;
+DROP TABLE pg_temp."prod.none", pg_temp."none.none";
 REVOKE ALL ON "test.users" FROM regress_elsewhere;
 DROP ROLE regress_elsewhere;
 DROP SCHEMA test;

@@ -217,13 +217,15 @@ list_tables(Listing *listing)
 
 /*
  * Returns whether the table is one that DynamoDB would list: it is visible by its unqualified name,
- * and is no partition.  False if it is gone.
+ * which means it (lookup.c), and is no partition.  False if it is gone.
  */
 bool
 dyn_is_named_alone(Oid relid)
 {
 	return SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid)) &&
-		   !get_rel_relispartition(relid) && RelationIsVisible(relid);
+		   !get_rel_relispartition(relid) && RelationIsVisible(relid) &&
+		   !(isAnyTempNamespace(get_rel_namespace(relid)) &&
+			 strchr(get_rel_name(relid), '.') != NULL);
 }
 
 /*

@@ -140,6 +140,29 @@ may_use_schema(const char *name)
 }
 
 /*
+ * Looks a whole name with a dot up by the search_path, but not among temporary tables, which are always
+ * searched: whoever calls a function of another role could put one where "schema.table" is missing.
+ */
+static Oid
+lookup_whole(const char *relation, RightsWanted *wanted)
+{
+	List *path = fetch_search_path(false);
+	Oid relid = InvalidOid;
+	ListCell *cell;
+
+	foreach (cell, path)
+	{
+		char *schema =
+			isAnyTempNamespace(lfirst_oid(cell)) ? NULL : get_namespace_name(lfirst_oid(cell));
+
+		if (schema != NULL && !OidIsValid(relid))
+			relid = lookup_relation(schema, relation, wanted);
+	}
+	list_free(path);
+	return relid;
+}
+
+/*
  * Looks a name up as "schema.table" first, and then the whole name by the search_path.  So a name with
  * its schema means the same table in every session, as in SQL: nobody can put one in its place, be it
  * a temporary one.  A schema that the role may not use is told of only if there is nothing else.
@@ -156,7 +179,8 @@ lookup_table(ItemSpan name, RightsWanted *wanted)
 	if (schema != NULL && may_use_schema(schema))
 		relid = lookup_relation(schema, relation, wanted);
 	if (!OidIsValid(relid))
-		relid = lookup_relation(NULL, schema == NULL ? relation : dyn_identifier(name), wanted);
+		relid = schema == NULL ? lookup_relation(NULL, relation, wanted)
+							   : lookup_whole(dyn_identifier(name), wanted);
 	if (!OidIsValid(relid) && schema != NULL)
 		relid = lookup_relation(schema, relation, wanted);
 	if (!OidIsValid(relid))

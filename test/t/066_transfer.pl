@@ -141,6 +141,17 @@ is($status, 3, 'or skipped');
 is(value(q{SELECT count(*) FROM app WHERE pk = 'end'}), 3, 'and those behind it are there');
 value(q{DELETE FROM app WHERE pk = 'end'});
 
+# names that are longer than those of columns are whole
+my @long = map { ('long' x 20) . $_ } 1, 2;
+create_table('long');
+value(qq{SELECT dyn_put('long', '{"pk": "a", "sk": 1, "$long[0]": "one", "$long[1]": "two"}'::jsonb)});
+($status, $out, $err) = command('export', '--table', 'long', '--format', 'csv');
+is($out, "$long[0],$long[1],pk,sk\none,two,a,1\n", 'CSV of attributes with long names');
+unlike($err, qr/NOTICE/, 'of which none is cut off');
+value(qq{SELECT dyn_create_entity('long', 'Long', '{"pk": "<pk>", "sk": "<sk>"}', '{"pk": "S", "sk": "N", "$long[0]": "S"}')});
+($status, $out, $err) = command('export', '--table', 'long', '--format', 'csv', '--entity', 'Long');
+like($out, qr/^$long[0],pk,sk\n/, 'and of an entity');
+
 # what is no file stays what it is, and what a link leads to is written
 mkfifo("$dir/fifo", 0600) or die;
 my $reader = IPC::Run::start(['cat', "$dir/fifo"], '>', \my $read);
@@ -188,6 +199,12 @@ write_file('s3/AWSDynamoDB/01693685827463-2d8752fd/manifest-files.json', $manife
 ($status, $out, $err) = command('import', '--table', 'exported', "$dir/s3");
 like($err, qr/is not understood/, 'and so is a manifest of another kind');
 write_file('s3/AWSDynamoDB/01693685827463-2d8752fd/manifest-files.json', $manifest[0] . "\n");
+# data that is a link may be anybody's
+rename "$folder/data/part1.json.gz", "$dir/elsewhere.json.gz" and symlink("../../../../elsewhere.json.gz", "$folder/data/part1.json.gz") or die $!;
+($status, $out, $err) = command('import', '--table', 'exported', "$dir/s3");
+like($err, qr/part1\.json\.gz is a link\n/, 'data of a manifest is no link');
+is($status, 1, 'which fails');
+rename "$dir/elsewhere.json.gz", "$folder/data/part1.json.gz" or die $!;
 # its name may be an option of find, which removes files
 mkdir "$dir/names" and mkdir "$dir/names/-delete" or die $!;
 write_file('names/kept', '');
