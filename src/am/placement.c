@@ -42,7 +42,7 @@
  * it meets one other, or three others, or else as many as bring it this part of a page each.
  * bench/placement has what other values do.
  */
-#define EARLY_OWNER 0.47f
+#define EARLY_OWNER 0.5f
 #define MEETS_ONE 0.28f
 #define MEETS_THREE 0.07f
 #define MEETING 0.5f
