@@ -107,7 +107,6 @@ next_transaction(Backfill *fill)
 	if (!same)
 		backfill_start(fill, rel);
 	lacking_describe(&fill->rows, work, rel, table);
-	fill->rows.begin = fill->begin;
 	relation_close(rel, NoLock);
 	return same;
 }
@@ -121,7 +120,7 @@ static int64
 count_rows(Backfill *fill, BlockRange range)
 {
 	int64 left_out;
-	int64 lacking = lacking_count(&fill->rows, range, &left_out);
+	int64 lacking = lacking_count(&fill->rows, range, fill->begin, &left_out);
 
 	fill->work->left_out += left_out;
 	return lacking;

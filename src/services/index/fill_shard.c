@@ -213,7 +213,7 @@ dyn_fill_shard(PG_FUNCTION_ARGS)
 	if (done.filenode == PG_GETARG_OID(2) && range.from < range.to)
 	{
 		if (!one)
-			done.lacking = lacking_count(&fill.rows, range, &fill.left_out);
+			done.lacking = lacking_count(&fill.rows, range, InvalidTransactionId, &fill.left_out);
 		if (one || done.lacking > 0)
 			fill_rows(&fill, range, one);
 	}

@@ -32,7 +32,6 @@ lacking_describe(Lacking *rows, const IndexBuild *work, Relation rel, const DynT
 	StringInfoData sql;
 
 	rows->relid = table->relid;
-	rows->begin = InvalidTransactionId;
 	rows->qualified = table->qualified;
 	rows->match = dyn_shape_match_sql(shape);
 	initStringInfo(&sql);
@@ -122,20 +121,20 @@ result(int column)
 
 /*
  * Returns how many rows in a range of blocks lack columns; left_out: the number of those that shall
- * never have them, without rows that were updated since the beginning: these have been counted,
- * and may have moved into the range.
+ * never have them, without versions by the transaction begin and later ones, if it is valid: these
+ * have been counted, and may have moved into the range.
  */
 int64
-lacking_count(const Lacking *rows, BlockRange range, int64 *left_out)
+lacking_count(const Lacking *rows, BlockRange range, TransactionId begin, int64 *left_out)
 {
 	Datum bounds[2] = {lacking_tid(range.from), lacking_tid(range.to)};
 	const char *earlier = "true";
 	int64 lacking;
 
-	if (TransactionIdIsValid(rows->begin))
+	if (TransactionIdIsValid(begin))
 		earlier = psprintf("pg_catalog.age(xmin) OPERATOR(pg_catalog.>)"
 						   " pg_catalog.age('%u'::pg_catalog.xid)",
-						   rows->begin);
+						   begin);
 	lacking_run_tid_scan(
 		rows,
 		psprintf("SELECT pg_catalog.count(*) FILTER (WHERE lacking),"

@@ -25,7 +25,6 @@ typedef struct Lacking
 	const char *lacking; /* condition on rows that need an update */
 	const char *left_out; /* the same on those that the index leaves out once that is done */
 	const char *candidates; /* what may lack something: cheap, and not exact */
-	TransactionId begin; /* later versions of rows have been counted; invalid: none */
 } Lacking;
 
 /* This is a condition on rows of a range, by the places of its ends. */
@@ -43,6 +42,7 @@ extern Datum lacking_tid(BlockNumber block);
 extern BlockNumber lacking_next_batch(BlockNumber batch, instr_time begin, double less,
 									  double more);
 extern List *lacking_keep(List *skipped, BlockRange range, const IndexBuild *work);
-extern int64 lacking_count(const Lacking *rows, BlockRange range, int64 *left_out);
+extern int64 lacking_count(const Lacking *rows, BlockRange range, TransactionId begin,
+						   int64 *left_out);
 
 #endif
