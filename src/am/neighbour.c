@@ -254,8 +254,9 @@ note_stretch(Relation index, BTScanInsert collection, Buffer leaf, OffsetNumber 
 	if (found->count > 0 && end > PageGetMaxOffsetNumber(page))
 		right = opaque->btpo_next;
 	found->edge = left != P_NONE || right != P_NONE;
-	if (found->count == 0 || max_beside < 0)
-		note_beside(index, collection, page, first, abs(max_beside), found);
+	if (found->count == 0)
+		max_beside = Max(max_beside, DYN_PAIR);
+	note_beside(index, collection, page, first, max_beside, found);
 	_bt_relbuf(index, leaf);
 	if (max_blocks <= DYN_NEIGHBOUR_BLOCKS)
 		return;

@@ -22,6 +22,7 @@
  * on this one, which is also the largest number that is told.
  */
 #define DYN_BESIDE 16
+#define DYN_PAIR 2
 #define DYN_MANY_ENTRIES 32
 
 /* This many versions of a row have their entries returned. */
@@ -42,7 +43,8 @@ typedef struct DynNeighbours
 
 /*
  * Finds neighbours on so many pages as max_blocks says, one of these; 0: looks for the key only.
- * max_beside limits the collections below that are looked at if count is 0; negative: always.
+ * max_beside limits the collections below that are looked at; where the key is the first of its
+ * collection, a pair of them is looked at in any case.
  *
  * The caller has had RowExclusiveLock on the table since before the call for as long as it uses
  * the blocks.  VACUUM removes index entries before it truncates, and truncates under

@@ -288,9 +288,15 @@ dyn_newcomer_page(Relation rel, DynPlaceState *state, Size size, int most)
 	block =
 		search_map(rel, Min(room, told_of_newcomers(rel)), room, RelationGetNumberOfBlocks(rel));
 	if (block != InvalidBlockNumber)
-		return begin_page(page, block, most - (page_space(rel, block) - room) / line_size(size));
+	{
+		/* another session may have taken some of the room meanwhile */
+		Size space = Max(page_space(rel, block), room);
+
+		return begin_page(page, block, most - (int) ((space - room) / line_size(size)));
+	}
 	if (pg_prng_bool(&pg_global_prng_state))
 	{
+		/* it is filled: no number of collections is too many */
 		block = old_page(rel, needed);
 		if (block != InvalidBlockNumber)
 			return begin_page(page, block, INT_MIN);

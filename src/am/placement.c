@@ -158,6 +158,15 @@ open_index(Oid oid)
 	return NULL;
 }
 
+/* Returns how many collections a look-up looks at besides its own: now and then a pair. */
+static int
+collections_beside(const DynPlaceState *state)
+{
+	if (state->pairs == 0)
+		return DYN_BESIDE;
+	return state->rows % 16 == 0 ? DYN_PAIR : 0;
+}
+
 /*
  * Looks up a key in the primary key's btree and fills the probe with what it finds.  Returns false,
  * with the probe unset, if the index is being rebuilt by this backend.  The caller holds
@@ -166,13 +175,15 @@ open_index(Oid oid)
 bool
 dyn_placement_probe(Relation rel, Relation index, const Datum *key, DynProbe *probe)
 {
-	bool placed = dyn_placement_enabled && dyn_place_state(rel)->applies;
+	const DynPlaceState *state = dyn_placement_enabled ? dyn_place_state(rel) : NULL;
+	bool placed = state != NULL && state->applies;
 
 	if (ReindexIsProcessingIndex(RelationGetRelid(index)))
 		return false;
 	probe->relid = RelationGetRelid(rel);
 	probe->key = hash_key(index, key, IndexRelationGetNumberOfKeyAttributes(index));
-	dyn_neighbours(rel, index, key, placed ? DYN_NEIGHBOUR_BLOCKS : 0, 2, &probe->neighbours);
+	dyn_neighbours(rel, index, key, placed ? DYN_NEIGHBOUR_BLOCKS : 0,
+				   placed ? collections_beside(state) : 0, &probe->neighbours);
 	return true;
 }
 
@@ -209,6 +220,13 @@ take_offer(Relation rel, Relation index, const RowKey *key, DynNeighbours *neigh
 		return false;
 	*neighbours = offered.neighbours;
 	return true;
+}
+
+/* Returns whether so many rows are a collection that has pages of its own. */
+static bool
+is_large(Relation rel, int count, Size size)
+{
+	return count >= MANY_NEIGHBOURS || dyn_page_share(rel, count, size) >= OWNER;
 }
 
 /*
@@ -322,7 +340,7 @@ choose_page(Relation rel, DynPlaceState *state, int count, Size size)
 	int meet = collections_in_page(rel, size, rest);
 	int newcomers = rows_in_part(rel, size, NEWCOMERS);
 
-	if (count >= MANY_NEIGHBOURS || part >= OWNER)
+	if (is_large(rel, count, size))
 		return dyn_own_page(rel, state, needed);
 	if (rest > 0 && collections_are_settled(state))
 	{
@@ -355,13 +373,14 @@ open_page(Relation rel, Relation index, DynPlaceState *state, const RowKey *key,
 	{
 		/* before it gets one more page, all that it has near the place */
 		dyn_neighbours(rel, index, key->values, DYN_NEIGHBOUR_BLOCKS_MAX, 0, neighbours);
-		block = page_of_neighbours(rel, neighbours, needed,
-								   dyn_page_share(rel, neighbours->count, size) < OWNER);
+		block =
+			page_of_neighbours(rel, neighbours, needed, !is_large(rel, neighbours->count, size));
 		if (block != InvalidBlockNumber)
 			return block;
 	}
 	if (aimed->update)
-		return dyn_page_share(rel, neighbours->count + 1, size) >= MOVED_OWNER
+		return neighbours->count >= MANY_NEIGHBOURS ||
+					   dyn_page_share(rel, neighbours->count + 1, size) >= MOVED_OWNER
 				   ? dyn_own_page(rel, state, needed)
 				   : dyn_moved_page(rel, state, needed);
 	/* rows that come in order stay in order */
@@ -369,15 +388,6 @@ open_page(Relation rel, Relation index, DynPlaceState *state, const RowKey *key,
 		dyn_place_block_is_good(state, state->last) && dyn_page_takes(rel, state->last, needed))
 		return state->last;
 	return choose_page(rel, state, neighbours->count, size);
-}
-
-/* Returns how many collections a look-up looks at besides its own, see dyn_neighbours(). */
-static int
-collections_beside(const DynPlaceState *state)
-{
-	if (state->pairs == 0)
-		return -DYN_BESIDE;
-	return state->rows % 16 == 0 ? -2 : 2;
 }
 
 /* Returns the page for a row whose key is looked up. */
@@ -404,7 +414,7 @@ look_up(Relation rel, DynPlaceState *state, TupleTableSlot *slot, const Aim *aim
 			count_row(state, neighbours.count == 0);
 			count_collections(state, &neighbours);
 			wait = dyn_place_recall(state, aimed->collection) == InvalidBlockNumber ||
-				   dyn_page_share(rel, neighbours.count, size) < OWNER;
+				   !is_large(rel, neighbours.count, size);
 			block = page_of_neighbours(rel, &neighbours, dyn_needed_space(rel, size), wait);
 			if (block == InvalidBlockNumber)
 				block = open_page(rel, index, state, &key, &neighbours, aimed, size);
