@@ -56,6 +56,15 @@ sub ran
 	  split /\n/, slurp_file($node->logfile, $from);
 }
 
+# A request is gone before the worker that carried it out, which has its lock until it ends.
+$node->safe_psql('postgres', q{
+CREATE PROCEDURE await_workers() LANGUAGE plpgsql AS $$BEGIN
+	WHILE EXISTS (SELECT FROM dynamo_internal.index_requests) OR EXISTS (SELECT FROM pg_stat_activity WHERE application_name ~ '^dynamo_table: indexes of')
+	LOOP
+		COMMIT;
+		PERFORM pg_sleep(0.02);
+	END LOOP;
+END$$});
 # The owner, and what the owner's code does.
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION dynamo_table;
@@ -349,9 +358,9 @@ CALL dyn_drop_index('~t', 'JJJ');
 SELECT dyn_request('UpdateTable', '{"TableName": "~t", "AttributeDefinitions": [{"AttributeName": "Type", "AttributeType": "S"}],
 	"GlobalSecondaryIndexUpdates": [{"Create": {"IndexName": "KKK", "KeySchema": [{"AttributeName": "Type", "KeyType": "HASH"}],
 	"Projection": {"ProjectionType": "ALL"}}}]}'::json);
-DO $$ BEGIN WHILE EXISTS (SELECT FROM dynamo_internal.index_requests) LOOP COMMIT; PERFORM pg_sleep(0.02); END LOOP; END $$;
+CALL await_workers();
 SELECT dyn_request('UpdateTable', '{"TableName": "~t", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "KKK"}}]}'::json);
-DO $$ BEGIN WHILE EXISTS (SELECT FROM dynamo_internal.index_requests) LOOP COMMIT; PERFORM pg_sleep(0.02); END LOOP; END $$;
+CALL await_workers();
 ANALYZE ~t;
 VACUUM FULL ~t;
 CLUSTER ~t USING ~t_pkey;
@@ -362,7 +371,7 @@ CALL dyn_refresh_entity('~t', 'Thing', restart => true);
 CALL dyn_enable_ttl('~t', 'never');
 CALL dyn_disable_ttl('~t');
 SELECT dyn_request('UpdateTimeToLive', '{"TableName": "~t", "TimeToLiveSpecification": {"AttributeName": "never", "Enabled": true}}'::json);
-DO $$ BEGIN WHILE EXISTS (SELECT FROM dynamo_internal.index_requests) LOOP COMMIT; PERFORM pg_sleep(0.02); END LOOP; END $$;
+CALL await_workers();
 CALL dyn_disable_ttl('~t');
 CALL dyn_backfill('~t', 'SET expires = :e', 'Id = :i', vals => jsonb_build_object(':e', extract(epoch FROM now())::bigint - 60, ':i', '7'));
 CALL dyn_enable_ttl('~t', 'expires', hide_expired => true);
