@@ -1483,6 +1483,11 @@ CREATE PROCEDURE dyn_refresh_entity(table_name text, entity text, batch_size big
 COMMENT ON PROCEDURE dyn_refresh_entity(text, text, bigint, bigint, boolean, boolean) IS
 	'give all items of an entity the keys that its templates make now, in many transactions; commits by itself';
 
+CREATE PROCEDURE dyn_regroup(table_name text, max_rate bigint DEFAULT NULL, restart boolean DEFAULT false)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_regroup(text, bigint, boolean) IS
+	'move the items of collections that lie on many pages to fewer, in many transactions; commits by itself';
+
 -- migrations
 
 CREATE FUNCTION dyn_create_migration(table_name text, migration text, steps jsonb) RETURNS void

@@ -21,6 +21,7 @@
 #include "storage/bufmgr.h"
 #include "storage/freespace.h"
 
+#include "am/move.h"
 #include "am/place.h"
 #include "server/compat.h"
 
@@ -148,6 +149,23 @@ bool
 dyn_page_takes(Relation rel, BlockNumber block, Size needed)
 {
 	return page_space(rel, block) >= needed;
+}
+
+/* Returns the bytes that a page has free once what is dead to all is removed. */
+Size
+dyn_page_pruned(Relation rel, BlockNumber block)
+{
+	Buffer buffer = ReadBuffer(rel, block);
+	Buffer map = InvalidBuffer;
+	Size space;
+
+	prune_page(rel, buffer, &map);
+	if (BufferIsValid(map))
+		ReleaseBuffer(map);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	space = free_space(BufferGetPage(buffer));
+	UnlockReleaseBuffer(buffer);
+	return space;
 }
 
 /*
@@ -330,4 +348,58 @@ dyn_moved_page(Relation rel, DynPlaceState *state, Size needed)
 	if (block == InvalidBlockNumber)
 		block = page_extend(rel, state, told_of_own(rel));
 	return begin_page(page, block, 1);
+}
+
+/* Returns the part of a page that is free up to the fillfactor, once what is dead is removed. */
+float
+dyn_page_free(Relation rel, BlockNumber block)
+{
+	Size space = dyn_page_pruned(rel, block);
+
+	return (float) (space - Min(space, reserve(rel))) / usable(rel);
+}
+
+/* Returns a page that is nearly empty and has the room that a row needs, or InvalidBlockNumber. */
+BlockNumber
+dyn_empty_page(Relation rel, Size size)
+{
+	return nearly_empty_page(rel, dyn_needed_space(rel, size));
+}
+
+/* Returns a page that has room for a row of so many bytes, be it a new one. */
+BlockNumber
+dyn_page_with_room(Relation rel, Size size)
+{
+	Size needed = dyn_needed_space(rel, size);
+	BlockNumber block = search_map(rel, needed, needed, RelationGetNumberOfBlocks(rel));
+
+	return block != InvalidBlockNumber ? block : dyn_new_page(rel);
+}
+
+/* Returns a new page, of which others are told what a page for one collection has. */
+BlockNumber
+dyn_new_page(Relation rel)
+{
+	return page_extend(rel, dyn_place_state(rel), told_of_own(rel));
+}
+
+/* Keeps a page from being found by those who look for room, until VACUUM tells of it again. */
+void
+dyn_hide_page(Relation rel, BlockNumber block)
+{
+	RecordPageWithFreeSpace(rel, block, 0);
+}
+
+/* Tells those who look for room what a page has, once what is dead to all is removed. */
+void
+dyn_tell_room(Relation rel, BlockNumber block)
+{
+	RecordPageWithFreeSpace(rel, block, dyn_page_pruned(rel, block));
+}
+
+/* Has what was told of pages be found, in a search that begins at the top of the free space map. */
+void
+dyn_room_is_told(Relation rel)
+{
+	FreeSpaceMapVacuumRange(rel, 0, RelationGetNumberOfBlocks(rel));
 }

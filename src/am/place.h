@@ -96,6 +96,10 @@ extern Size dyn_row_size(TupleTableSlot *slot);
 extern Size dyn_stored_size(const DynPlaceState *state, Size size);
 extern void dyn_learn_size(DynPlaceState *state, Relation rel, ItemPointer tid, Size size);
 
+/* placement.c */
+extern uint32 dyn_row_collection(Relation index, TupleTableSlot *slot);
+extern int dyn_rows_near(Relation rel, Relation index, TupleTableSlot *slot);
+
 /* page.c */
 typedef enum DynRoom
 {
@@ -107,11 +111,11 @@ typedef enum DynRoom
 extern Size dyn_needed_space(Relation rel, Size size);
 extern DynRoom dyn_page_room(Relation rel, BlockNumber block, Size needed);
 extern bool dyn_page_takes(Relation rel, BlockNumber block, Size needed);
+extern Size dyn_page_pruned(Relation rel, BlockNumber block);
 extern BlockNumber dyn_own_page(Relation rel, DynPlaceState *state, Size needed);
 extern BlockNumber dyn_newcomer_page(Relation rel, DynPlaceState *state, Size size, int most);
 extern BlockNumber dyn_growing_page(Relation rel, DynPlaceState *state, DynSharedPage *page,
 									Size size, int most);
 extern BlockNumber dyn_moved_page(Relation rel, DynPlaceState *state, Size needed);
-extern float dyn_page_share(Relation rel, int rows, Size size);
 
 #endif

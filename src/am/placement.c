@@ -24,6 +24,7 @@
 #include "utils/datum.h"
 
 #include "am/am.h"
+#include "am/move.h"
 #include "am/place.h"
 #include "am/placement.h"
 #include "server/compat.h"
@@ -198,6 +199,31 @@ dyn_placement_offer(const DynProbe *probe)
 	offered = *probe;
 	offered_transaction = my_local_xid();
 	offered_age = dyn_place_age();
+}
+
+/* Returns a hash of a row's collection. */
+uint32
+dyn_row_collection(Relation index, TupleTableSlot *slot)
+{
+	AttrNumber number = index->rd_index->indkey.values[0];
+	Form_pg_attribute column = TupleDescAttr(slot->tts_tupleDescriptor, number - 1);
+	bool isnull;
+	Datum value = slot_getattr(slot, number, &isnull);
+
+	return isnull ? 0 : datum_image_hash(value, column->attbyval, column->attlen);
+}
+
+/* Returns how many rows of a row's collection are near it in the primary key's btree, it among them. */
+int
+dyn_rows_near(Relation rel, Relation index, TupleTableSlot *slot)
+{
+	DynNeighbours neighbours = {0};
+	RowKey key;
+
+	if (fetch_key(index, slot, &key))
+		dyn_neighbours(rel, index, key.values, DYN_NEIGHBOUR_BLOCKS, 0, &neighbours);
+	free_key(&key);
+	return Max(neighbours.count, 1);
 }
 
 /* Discards what is offered for the relation, which is out of date. */

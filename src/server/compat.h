@@ -288,6 +288,9 @@ struct Node;
 #elif PG16_GE
 #define init_range_table_of(estate, entry, infos) \
 	ExecInitRangeTable((estate), list_make1(entry), (infos))
+#else
+#define init_range_table_of(estate, entry, infos) \
+	((void) (infos), ExecInitRangeTable((estate), list_make1(entry)))
 #endif
 
 /* 16 is told of all result relations of a plan; a state that evaluates nothing has none. */
@@ -373,6 +376,18 @@ struct Node;
 					   (failure), (mode), (indexes))
 #define delete_version(rel, tid, command, snapshot, failure) \
 	table_tuple_delete((rel), (tid), (command), (snapshot), InvalidSnapshot, true, (failure), false)
+#endif
+
+/* Replaces a row by a version that is the same, which decoding need not see. */
+#if PG19_GE
+#define heap_move_version(rel, tid, slot, command, snapshot, failure, mode, indexes) \
+	GetHeapamTableAmRoutine()->tuple_update((rel), (tid), (slot), (command), \
+											TABLE_UPDATE_NO_LOGICAL, (snapshot), InvalidSnapshot, \
+											true, (failure), (mode), (indexes))
+#else
+#define heap_move_version(rel, tid, slot, command, snapshot, failure, mode, indexes) \
+	GetHeapamTableAmRoutine()->tuple_update((rel), (tid), (slot), (command), (snapshot), \
+											InvalidSnapshot, true, (failure), (mode), (indexes))
 #endif
 
 /* 19 copies what a snapshot shows, for REPACK. */

@@ -103,7 +103,7 @@ init_range_table(StoreStatement *s)
 	}
 #else
 	set_written_columns(s->table, s->operation, &rte->insertedCols, &rte->updatedCols);
-	ExecInitRangeTable(s->estate, list_make1(rte));
+	init_range_table_of(s->estate, rte, NIL);
 #endif
 }
 

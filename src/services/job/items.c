@@ -145,11 +145,12 @@ open_table(ItemJob *work, LOCKMODE mode, DynTable **table)
 }
 
 /*
- * Positions: the columns of the primary key as text
+ * Positions
  */
 
-static ArrayType *
-position_of_key(const DynTable *table, const DynKeyValues *key)
+/* Returns the position of a primary key: its columns as text. */
+ArrayType *
+item_job_position(const DynTable *table, const DynKeyValues *key)
 {
 	Datum texts[DYN_MAX_KEYS];
 
@@ -164,8 +165,9 @@ position_of_key(const DynTable *table, const DynKeyValues *key)
 	return construct_array(texts, table->nkeys, TEXTOID, -1, false, TYPALIGN_INT);
 }
 
-static void
-key_of_position(const DynTable *table, ArrayType *position, DynKeyValues *key)
+/* Sets the primary key of a position, or raises an error if the table has another kind of key now. */
+void
+item_job_key(const DynTable *table, ArrayType *position, DynKeyValues *key)
 {
 	Datum *texts;
 	int n;
@@ -198,7 +200,7 @@ read_after(const DynTable *table, ArrayType *position, StoreWant want, StoreRang
 	range->forward = true;
 	if (position == NULL)
 		return;
-	key_of_position(table, position, &key);
+	item_job_key(table, position, &key);
 	range->nposition = key.nkeys;
 	for (int i = 0; i < key.nkeys; i++)
 		range->position[i] = key.values[i];
@@ -228,7 +230,7 @@ count_row(const StoreRow *row, void *arg)
 		return true;
 	old = MemoryContextSwitchTo(cut->row);
 	dyn_key_of_item(cut->table, DatumGetDynItem(row->item), &key);
-	cut->end = position_of_key(cut->table, &key);
+	cut->end = item_job_position(cut->table, &key);
 	MemoryContextSwitchTo(old);
 	return false;
 }
@@ -304,7 +306,7 @@ read_batch(Batch *batch)
 	read_after(batch->table, batch->chunk->lower, STORE_WANT_ITEM, &range);
 	batch->bounded = batch->chunk->upper != NULL;
 	if (batch->bounded)
-		key_of_position(batch->table, batch->chunk->upper, &batch->upper);
+		item_job_key(batch->table, batch->chunk->upper, &batch->upper);
 	store_begin(&callback);
 	store_range(batch->table, &range, receive_row, batch);
 	store_end(&callback);
@@ -478,7 +480,7 @@ do_batch(ItemJob *work, JobChunk *chunk, int64 *changed)
 	change_batch(&batch);
 	rights_give_back(&before);
 	if (batch.read > 0)
-		job_advance(chunk, position_of_key(batch.table, &batch.last), batch.changed,
+		job_advance(chunk, item_job_position(batch.table, &batch.last), batch.changed,
 					batch.read - batch.changed);
 	relation_close(batch.rel, NoLock);
 	*changed = batch.changed;

@@ -49,6 +49,10 @@ extern void item_job_arguments(ItemJob *work, FunctionCallInfo fcinfo, int i);
 /* Opens the table under AccessShareLock, and checks the user's rights. */
 extern Relation item_job_open(ItemJob *work, DynTable **table);
 
+/* The position of a primary key in a job: its columns as text. */
+extern ArrayType *item_job_position(const DynTable *table, const DynKeyValues *key);
+extern void item_job_key(const DynTable *table, ArrayType *position, DynKeyValues *key);
+
 /* Runs the job to its end.  Connected to SPI.  Commits. */
 extern void item_job_run(ItemJob *work);
 
