@@ -518,7 +518,8 @@ COMMENT ON FUNCTION dyn_collection_pages(text, bigint) IS
 	'pages that sampled item collections are spread over, and how many would do';
 
 CREATE FUNCTION dyn_table_statistics(table_name text, max_collections bigint DEFAULT 10, total_segments bigint DEFAULT 1)
-	RETURNS TABLE (kind text, name text, partition_key dyn_value, items bigint, bytes bigint, disk_bytes bigint, index_scans bigint, hot_share double precision)
+	RETURNS TABLE (kind text, name text, partition_key dyn_value, items bigint, bytes bigint, disk_bytes bigint, index_scans bigint, hot_share double precision,
+		pages double precision, ideal_pages double precision)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20;
 COMMENT ON FUNCTION dyn_table_statistics(text, bigint, bigint) IS
 	'items and bytes of a table, of its entities, indexes and largest collections, and how its indexes are used; reads the whole table';

@@ -129,6 +129,23 @@ dyn_page_room(Relation rel, BlockNumber block, Size needed)
 	return space >= needed ? DYN_ROOM : DYN_FULL;
 }
 
+/* Returns the bytes that a page has free once what is dead to all is removed. */
+Size
+dyn_page_pruned(Relation rel, BlockNumber block)
+{
+	Buffer buffer = ReadBuffer(rel, block);
+	Buffer map = InvalidBuffer;
+	Size space;
+
+	prune_page(rel, buffer, &map);
+	if (BufferIsValid(map))
+		ReleaseBuffer(map);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	space = free_space(BufferGetPage(buffer));
+	UnlockReleaseBuffer(buffer);
+	return space;
+}
+
 static Size
 page_space(Relation rel, BlockNumber block)
 {
@@ -151,23 +168,6 @@ dyn_page_takes(Relation rel, BlockNumber block, Size needed)
 	return page_space(rel, block) >= needed;
 }
 
-/* Returns the bytes that a page has free once what is dead to all is removed. */
-Size
-dyn_page_pruned(Relation rel, BlockNumber block)
-{
-	Buffer buffer = ReadBuffer(rel, block);
-	Buffer map = InvalidBuffer;
-	Size space;
-
-	prune_page(rel, buffer, &map);
-	if (BufferIsValid(map))
-		ReleaseBuffer(map);
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	space = free_space(BufferGetPage(buffer));
-	UnlockReleaseBuffer(buffer);
-	return space;
-}
-
 /*
  * Returns a page of the first blocks of the table that has the room, by the free space map, which
  * is asked for so much, or InvalidBlockNumber.  The map is corrected where it is wrong.
@@ -186,7 +186,7 @@ search_map(Relation rel, Size asked, Size room, BlockNumber blocks)
 			block = GetPageWithFreeSpace(rel, asked);
 			continue;
 		}
-		space = page_space(rel, block);
+		space = dyn_page_pruned(rel, block);
 		if (space >= room)
 			return block;
 		block = RecordAndGetPageWithFreeSpace(rel, block, Min(space, asked - FSM_STEP), asked);

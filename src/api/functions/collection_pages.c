@@ -17,6 +17,7 @@
 #include "utils/rel.h"
 #include "utils/tuplestore.h"
 
+#include "api/functions/functions.h"
 #include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "catalog/table.h"
@@ -92,18 +93,33 @@ write_query(Relation rel, const DynTable *table)
 	return sql.data;
 }
 
+/*
+ * Reads how many pages so many collections at random have, into SPI's result: partition key, items,
+ * pages, and the pages that would be enough.  The caller is connected to SPI, and reads with the
+ * rights that the current user has.
+ */
+void
+collection_pages_read(Relation rel, const DynTable *table, int64 samples)
+{
+	float4 per_cent =
+		Min(100.0f, 100.0f * PAGES_PER_COLLECTION * samples / Max(count_blocks(table->relid), 1));
+	float8 room =
+		(double) (MaxHeapTupleSize - RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR));
+
+	sql_execute(sql_on(table->relid, write_query(rel, table)), true, 0,
+				SQL_VALUES(SQL_VALUE(FLOAT4OID, Float4GetDatum(per_cent)), SQL_INT8(samples),
+						   SQL_VALUE(FLOAT8OID, Float8GetDatum(room))));
+}
+
 PG_FUNCTION_INFO_V1(dyn_collection_pages);
 Datum
 dyn_collection_pages(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	int64 samples = argument_positive(fcinfo, 1, "samples");
-	float4 per_cent;
-	float8 room;
 	DynTable *table;
 	RightsBefore before;
 	Relation rel;
-	char *query;
 
 	argument_require(fcinfo, 1, "samples");
 	InitMaterializedSRF(fcinfo, 0);
@@ -116,16 +132,9 @@ dyn_collection_pages(PG_FUNCTION_ARGS)
 			 errdetail(
 				 "Its pages are those of shards on other nodes, and Citus has no plan for a sample "
 				 "of collections with their pages.")));
-	per_cent =
-		Min(100.0f, 100.0f * PAGES_PER_COLLECTION * samples / Max(count_blocks(table->relid), 1));
-	room =
-		(double) (MaxHeapTupleSize - RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR));
-	query = write_query(rel, table);
 	rights_take_for_rows(rel, false, &before);
 	SPI_connect();
-	sql_execute(sql_on(table->relid, query), true, 0,
-				SQL_VALUES(SQL_VALUE(FLOAT4OID, Float4GetDatum(per_cent)), SQL_INT8(samples),
-						   SQL_VALUE(FLOAT8OID, Float8GetDatum(room))));
+	collection_pages_read(rel, table, samples);
 	for (uint64 i = 0; i < SPI_processed; i++)
 		tuplestore_puttuple(result->setResult, SPI_tuptable->vals[i]);
 	SPI_finish();

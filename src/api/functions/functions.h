@@ -41,6 +41,9 @@ extern bool query_partition(const FuncExpr *function, const FrontCall *call, Dat
 extern void call_begin(FunctionCallInfo fcinfo, int nargs, LOCKMODE mode, FrontCall *call);
 extern void call_end(const FrontCall *call);
 
+/* collection_pages.c */
+extern void collection_pages_read(Relation rel, const DynTable *table, int64 samples);
+
 /* page.c */
 typedef struct ResultPage
 {

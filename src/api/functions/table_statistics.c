@@ -10,6 +10,8 @@
 
 #include "access/relation.h"
 #include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
@@ -27,6 +29,7 @@
 #include "server/sql.h"
 
 #define MAX_COLLECTIONS 10000
+#define COLLECTIONS_TO_SAMPLE 100
 
 typedef struct Amount
 {
@@ -208,6 +211,35 @@ hot_share(const DynTable *table)
 	return SQL_NULLABLE(FLOAT8OID, Float8GetDatum(share), updates == 0);
 }
 
+/* A Spread is how many pages a collection has in the mean, and how many would be enough. */
+typedef struct Spread
+{
+	SqlValue pages;
+	SqlValue ideal;
+} Spread;
+
+/* Looks at some collections; not of a distributed table, whose pages are on other nodes. */
+static Spread
+find_spread(const FrontCall *call)
+{
+	double sums[2] = {0, 0};
+	bool known;
+	uint64 n;
+
+	if (call->table->distributed)
+		return (Spread){{.isnull = true}, {.isnull = true}};
+	SPI_connect();
+	collection_pages_read(call->rel, call->table, COLLECTIONS_TO_SAMPLE);
+	n = SPI_processed;
+	known = n > 0;
+	for (uint64 i = 0; i < n; i++)
+		for (int j = 0; j < lengthof(sums); j++)
+			sums[j] += (double) DatumGetInt64(sql_value(SPI_tuptable, i, 3 + j));
+	SPI_finish();
+	return (Spread){SQL_NULLABLE(FLOAT8OID, Float8GetDatum(sums[0] / Max(n, 1)), !known),
+					SQL_NULLABLE(FLOAT8OID, Float8GetDatum(sums[1] / Max(n, 1)), !known)};
+}
+
 /*
  * Rows
  */
@@ -222,6 +254,7 @@ typedef struct Row
 	SqlValue disk_bytes;
 	SqlValue index_scans;
 	SqlValue hot_share;
+	Spread spread;
 } Row;
 
 /* Puts a row of what was counted in a sample, which is times larger in all. */
@@ -230,16 +263,20 @@ put_row(ReturnSetInfo *result, const Row *row, const Amount *amount, int64 times
 {
 	sql_put(result, SQL_VALUES(SQL_TEXT(row->kind), row->name, SQL_POINTER(InvalidOid, row->key),
 							   SQL_INT8(amount->items * times), SQL_INT8(amount->bytes * times),
-							   row->disk_bytes, row->index_scans, row->hot_share));
+							   row->disk_bytes, row->index_scans, row->hot_share, row->spread.pages,
+							   row->spread.ideal));
 }
 
 static void
-return_table(ReturnSetInfo *result, const Statistics *s, const DynSize *sizes)
+return_table(ReturnSetInfo *result, const Statistics *s, const DynSize *sizes, Spread spread)
 {
 	const DynTable *table = s->table;
-	Row row = {"table", SQL_TEXT(table->name), NULL,
+	Row row = {"table",
+			   SQL_TEXT(table->name),
+			   NULL,
 			   .index_scans = index_scans(table, table->primary.relid),
-			   .hot_share = hot_share(table)};
+			   .hot_share = hot_share(table),
+			   .spread = spread};
 
 	row.disk_bytes = SQL_INT8(sizes != NULL ? sizes[0].bytes : sum_of(table->relid, pg_table_size));
 	put_row(result, &row, &s->all, s->total_segments);
@@ -252,7 +289,7 @@ return_indexes(ReturnSetInfo *result, const Statistics *s, const DynSize *sizes)
 	{
 		const DynIndex *index = &s->table->indexes[i];
 		Row row = {"index", sql_span(index->name), NULL, none, index_scans(s->table, index->relid),
-				   none};
+				   none,    {none, none}};
 
 		if (sizes != NULL)
 			row.disk_bytes = SQL_INT8(sizes[1 + i].bytes);
@@ -270,7 +307,7 @@ return_entities(ReturnSetInfo *result, const Statistics *s)
 
 	for (int i = 0; i <= n && n > 0; i++)
 	{
-		Row row = {"entity", none, NULL, none, none, none};
+		Row row = {"entity", none, NULL, none, none, none, {none, none}};
 
 		if (i < n)
 			row.name = sql_span(item_kinds->name(list_nth(s->entities, i)));
@@ -284,7 +321,8 @@ static void
 return_collections(ReturnSetInfo *result, const Statistics *s)
 {
 	for (int i = 0; i < s->ncollections; i++)
-		put_row(result, &(Row){"collection", none, s->collections[i].key, none, none, none},
+		put_row(result,
+				&(Row){"collection", none, s->collections[i].key, none, none, none, {none, none}},
 				&s->collections[i].amount, 1);
 }
 
@@ -298,6 +336,7 @@ dyn_table_statistics(PG_FUNCTION_ARGS)
 	RightsBefore before;
 	FrontCall call;
 	DynSize *sizes;
+	Spread spread;
 
 	s.max_collections = argument_between(fcinfo, 1, "max_collections", 0, MAX_COLLECTIONS);
 	s.total_segments = argument_between(fcinfo, 2, "total_segments", 1, DYN_MAX_SEGMENTS);
@@ -310,8 +349,9 @@ dyn_table_statistics(PG_FUNCTION_ARGS)
 	sizes = call.table->distributed ? dyn_sizes(call.rel, call.table) : NULL;
 	rights_take_for_rows(call.rel, false, &before);
 	read_items(&s, &call);
+	spread = find_spread(&call);
 	rights_give_back(&before);
-	return_table(result, &s, sizes);
+	return_table(result, &s, sizes, spread);
 	return_entities(result, &s);
 	return_indexes(result, &s, sizes);
 	return_collections(result, &s);

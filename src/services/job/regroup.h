@@ -82,7 +82,9 @@ typedef struct Regroup
 	BlockNumber opened; /* the last page that was chosen to be filled */
 	BlockNumber hole; /* where rows go that make room */
 	BlockNumber cursor; /* the next page that may have to make room */
-	bool lacks_room;
+	bool lacks_room; /* until rows have made some */
+	bool has_to_end; /* the transaction */
+	int left_before; /* it: so many pages were left */
 	RegroupPages left; /* pages that rows have left */
 	RegroupPages emptied; /* the same, to make room */
 	RegroupPages empty; /* pages that have made room */

@@ -98,13 +98,18 @@ parts_of_pages(Relation rel, const DynRowPlace *rows, int nrows, int *n)
 	return parts;
 }
 
-/* Returns how many of the pages, sorted by what the collection has of them, keep its rows. */
+/*
+ * Returns how many of the pages, sorted by what the collection has of them, keep its rows.  One that
+ * needs a single page keeps none that lacks room for the others.
+ */
 static int
-count_own(const PagePart *parts, int n, float all)
+count_own(Relation rel, const PagePart *parts, int n, float all)
 {
 	int least = (int) ceilf(all);
 	int own = 0;
 
+	if (least == 1 && dyn_page_free(rel, parts[0].block) < all - parts[0].part)
+		return 0;
 	while (own < n && own < least && dyn_is_together(parts[own].part, all))
 		own++;
 	return own;
@@ -171,7 +176,7 @@ end_collection(Regroup *r, int first)
 	else
 	{
 		qsort(parts, n, sizeof(PagePart), by_part);
-		add_piece(r, first, parts, count_own(parts, n, all));
+		add_piece(r, first, parts, count_own(r->rel, parts, n, all));
 	}
 	pfree(parts);
 }

@@ -139,13 +139,26 @@ choose_page(Regroup *r, Size size)
 	return r->page;
 }
 
+/* Returns whether this transaction has moved rows off a page, where its fillers are still. */
+static bool
+was_left(const Regroup *r, BlockNumber block)
+{
+	for (int i = r->left_before; i < r->left.n; i++)
+		if (r->left.blocks[i] == block)
+			return true;
+	return false;
+}
+
 /* Notes that the page has no room for the row; one that fits no page that is empty is left. */
 static void
 leave_page(Regroup *r, BlockNumber block)
 {
 	if (r->own < r->plan.pieces[r->piece].own_end)
 	{
-		r->own++;
+		if (was_left(r, block))
+			r->has_to_end = true;
+		else
+			r->own++;
 		return;
 	}
 	r->filling = -1;
@@ -162,7 +175,7 @@ move_next(Regroup *r, DynMover *mover)
 	BlockNumber block = choose_page(r, row->size);
 	DynMoved moved;
 
-	r->lacks_room = block == InvalidBlockNumber;
+	r->lacks_room = r->has_to_end = block == InvalidBlockNumber;
 	if (r->lacks_room)
 		return;
 	moved = is_there(r, block) ? dyn_mover_move(mover, &row->tid, block) : DYN_NO_ROOM;
@@ -191,15 +204,16 @@ begin_piece(Regroup *r)
 
 /*
  * Moves as many of the plan's rows as a transaction may, or until one lacks a page: then the caller
- * has some make room.
+ * has some make room.  It ends too where the next row's page will have room after its end.
  */
 void
 regroup_move(Regroup *r)
 {
 	DynMover *mover = dyn_mover_begin(r->rel);
 
-	r->lacks_room = false;
-	while (r->piece < r->plan.npieces && r->moves < ROWS_OF_TRANSACTION && !r->lacks_room)
+	r->lacks_room = r->has_to_end = false;
+	r->left_before = r->left.n;
+	while (r->piece < r->plan.npieces && r->moves < ROWS_OF_TRANSACTION && !r->has_to_end)
 	{
 		CHECK_FOR_INTERRUPTS();
 		begin_piece(r);
