@@ -21,10 +21,10 @@ SELECT routine FROM ours o WHERE o.pronamespace = (SELECT typnamespace FROM pg_t
 CREATE TEMP TABLE bare (verb text PRIMARY KEY);
 INSERT INTO bare SELECT unnest('{put,get,update,delete,query,query_page,scan,scan_page,batch_get,batch_write,transact,transact_get,request,execute,
 	execute_page,explain,matches,project,apply,render,
-	migrate,import,export,backfill,detach}'::text[]);
+	migrate,import,export,backfill,regroup,detach}'::text[]);
 CREATE TEMP TABLE verbs (verb text PRIMARY KEY);
 INSERT INTO verbs SELECT unnest('{create,alter,drop,describe,put,get,update,delete,enable,disable,enforce,sweep,setup,reset,teardown,collect,read,check,
-	preview,propose,verify,follow,unfollow,refresh,regroup,
+	preview,propose,verify,follow,unfollow,refresh,
 	run,import,export,explain,distribute,undistribute}'::text[]);
 -- other words for these, and what is no name of a function at all
 CREATE TEMP TABLE refused (word text PRIMARY KEY);
