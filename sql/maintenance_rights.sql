@@ -60,6 +60,8 @@ SET test.call = 'dyn_backfill';
 CALL dyn_backfill('victim', 'SET c = :c', 'attribute_exists(a)', vals => '{":c": {"S": "c"}}');
 SET test.call = 'dyn_refresh_entity';
 CALL dyn_refresh_entity('victim', 'Thing');
+SET test.call = 'dyn_regroup';
+CALL dyn_regroup('victim');
 SET test.call = 'dyn_sweep_ttl';
 CALL dyn_enable_ttl('victim', 'expires');
 CALL dyn_sweep_ttl('victim');

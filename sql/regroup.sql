@@ -73,8 +73,8 @@ SELECT rows_done > 0 AS moved, state FROM dyn_jobs WHERE kind = 'regroup' ORDER 
 -- a table whose collections of one page are on several
 SELECT dyn_create_table('small', 'pk S', 'sk N');
 SET dynamo_table.placement = off;
-INSERT INTO small (item) SELECT jsonb_build_object('pk', 'p' || p, 'sk', s, 'text', repeat('x', 250))::dyn_item FROM generate_series(1, 4) s, generate_series(1, 300) p
-	ORDER BY s, p;
+INSERT INTO small (item) SELECT jsonb_build_object('pk', 'p' || p, 'sk', s, 'text', repeat('x', 250))::dyn_item
+	FROM generate_series(1, 4) s, generate_series(1, 300) p ORDER BY s, p;
 RESET dynamo_table.placement;
 \set VERBOSITY terse
 CALL dyn_regroup('small');

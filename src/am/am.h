@@ -10,6 +10,8 @@
  *		fetched.c		the row that an index scan has fetched last
  *		page.c			pages for rows: looking into them, finding and opening them
  *		size.c			how long a row will be in the table
+ *		move.c			rows that leave their page, whatever room it has; move.h is for others
+ *		spread.c		which rows are with the others of their collection
  *		index_build.c	builds and validations of indexes, by heap's code
  *		rewrite.c		VACUUM FULL and CLUSTER, in the order that keeps collections together
  */

@@ -55,7 +55,7 @@ value("CALL dyn_regroup('quiet')");
 cmp_ok(ratio('quiet'), '<=', 1.2, 'collections are together');
 is(value('SELECT count(*) FROM ((TABLE before_it EXCEPT SELECT p, s, item FROM quiet) UNION ALL (SELECT p, s, item FROM quiet EXCEPT TABLE before_it)) d'),
 	'0', 'and have the items that they had');
-is(value(q{SELECT count(*) FROM pg_logical_slot_get_changes('decoded', NULL, NULL, 'only-local', 'on') WHERE data LIKE '%quiet%'}), '0',
+is(value(q{SELECT count(*) FROM pg_logical_slot_get_changes('decoded', NULL, NULL, 'only-local', 'on') WHERE data LIKE 'table public.quiet:%'}), '0',
 	'who decodes only what is local gets no change');
 value('CALL dyn_collect_streams()');
 is(value(q{SELECT count(*) FROM dyn_read_stream('quiet')}), '0', 'the stream has no record');
@@ -77,7 +77,7 @@ ok($job->finish, 'the job ends') or diag $err;
 cmp_ok(ratio('waiting'), '<=', 1.2, 'and has moved all');
 
 # Beside writers.  Each notes what it has done in the same transaction, while it has the item locked.
-scattered('busy', 150, 60);
+scattered('busy', 500, 60);
 value(q{
 	CREATE TABLE done (id bigserial PRIMARY KEY, p text, s numeric, v numeric);
 	CREATE FUNCTION change(p text, s int) RETURNS void LANGUAGE plpgsql AS $$
@@ -95,7 +95,7 @@ value(q{
 			END IF;
 		END IF;
 	END $$});
-my $script = "\\set p random(1, 150)\n\\set s random(1, 60)\nSELECT change('c' || :p, :s);\n";
+my $script = "\\set p random(1, 500)\n\\set s random(1, 60)\nSELECT change('c' || :p, :s);\n";
 my $model = q{SELECT count(*) FROM (SELECT DISTINCT ON (p, s) p, s, v FROM done ORDER BY p, s, id DESC) d FULL JOIN
 	(SELECT p, s, (item->>'v')::numeric AS v FROM busy) b USING (p, s) WHERE coalesce(d.v, 0) IS DISTINCT FROM coalesce(b.v, 0)
 	OR (d.v IS NULL AND d.p IS NOT NULL AND b.p IS NOT NULL AND EXISTS (SELECT FROM done o WHERE o.p = d.p AND o.s = d.s AND o.v IS NULL
@@ -128,7 +128,7 @@ stop_load($load);
 ok(finish_load($load), 'none of which has an error');
 is(value($model), '0', 'no change is lost');
 is(value(q{SELECT state FROM dyn_jobs WHERE relation = 'busy'::regclass}), 'finished', 'one job has gone on all the time');
-cmp_ok(ratio('busy'), '<', 2.5, 'collections are together, but for what was locked or came meanwhile');
+cmp_ok(ratio('busy'), '<', 4, 'collections are together, but for what was locked or came meanwhile');
 value("CALL dyn_regroup('busy')");
 cmp_ok(ratio('busy'), '<=', 1.4, 'which the next one moves');
 value('CALL dyn_collect_streams()');

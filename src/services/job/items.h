@@ -4,6 +4,9 @@
  *
  *		items.c		reading the items of a chunk, and changing them batch by batch
  *		backfill.c	dyn_backfill(): an update of all items that a filter takes
+ *		regroup.c	dyn_regroup(): moving items together, see regroup.h
+ *		regroup_choose.c	what of it is moved
+ *		regroup_move.c		where that goes
  */
 #ifndef DYNAMO_TABLE_SERVICES_JOB_ITEMS_H
 #define DYNAMO_TABLE_SERVICES_JOB_ITEMS_H

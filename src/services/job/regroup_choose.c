@@ -25,7 +25,7 @@
 #include "services/job/regroup.h"
 
 /* A plan is made of so many rows and the rest of the last collection, but of so many at most. */
-#define ROWS_TO_READ 5000
+#define ROWS_TO_READ 2000
 #define MOST_ROWS 65536
 
 /* A collection may lie on so many times the pages that it needs. */
@@ -125,28 +125,28 @@ is_own(const PagePart *own, int n, BlockNumber block)
 
 /* Keeps of the rows from first on those that are to be moved. */
 static void
-keep_rows_to_move(RegroupPlan *plan, int first, const PagePart *own, int nown)
+keep_rows_to_move(RegroupPlan *plan, int first, const PagePart *own, int nkept)
 {
 	int end = first;
 
 	for (int i = first; i < plan->nrows; i++)
 	{
-		if (!is_own(own, nown, ItemPointerGetBlockNumber(&plan->rows[i].tid)))
+		if (!is_own(own, nkept, ItemPointerGetBlockNumber(&plan->rows[i].tid)))
 			plan->rows[end++] = plan->rows[i];
 	}
 	plan->nrows = end;
 }
 
 static void
-add_piece(Regroup *r, int first, PagePart *own, int nown)
+add_piece(Regroup *r, int first, PagePart *own, int nkept)
 {
 	RegroupPlan *plan = &r->plan;
 	RegroupPiece piece = {.first = first, .own = plan->own.n};
 
-	for (int i = 0; i < nown; i++)
+	for (int i = 0; i < nkept; i++)
 		regroup_add_page(r, &plan->own, own[i].block);
-	qsort(own, nown, sizeof(PagePart), by_block);
-	keep_rows_to_move(plan, first, own, nown);
+	qsort(own, nkept, sizeof(PagePart), by_block);
+	keep_rows_to_move(plan, first, own, nkept);
 	piece.end = plan->nrows;
 	piece.own_end = plan->own.n;
 	if (plan->npieces == plan->max_pieces)
