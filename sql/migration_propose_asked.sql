@@ -1,4 +1,4 @@
--- dyn_propose_migration(): what the database is asked, and what of the proposal answers it
+-- dyn_propose_migration(): what the database is asked, and the reads that answer it
 \pset format unaligned
 \pset tuples_only on
 SET client_min_messages = warning;
@@ -55,7 +55,7 @@ SELECT asked('SELECT * FROM customer WHERE customer_id = 5',
 	'SELECT o.* FROM orders o JOIN customer c USING (customer_id) WHERE c.customer_id = $1',
 	'SELECT * FROM customer WHERE customer_id = 6 FOR UPDATE;');
 
--- another index, or copies
+-- indexes that are made for it, several reads
 SELECT asked('SELECT * FROM customer WHERE city = $1 ORDER BY name',
 	'SELECT * FROM orders WHERE open AND placed > now() - interval ''1 day''',
 	'SELECT p.title, l.amount FROM line l JOIN product p USING (product_id) WHERE l.order_id = $1',
@@ -157,15 +157,15 @@ CALL dyn_migrate('asked_items');
 \pset tuples_only off
 SELECT dyn_access_pattern_chart('asked_items');
 
-SELECT item FROM dyn_run_access_pattern('asked_items', 'customer_by_customer_id', '{"customer_id": {"N": "1"}}') AS item;
-SELECT item->>'Type' AS type, item->>'line_no' AS line_no FROM dyn_run_access_pattern('asked_items', 'orders_and_line_by_order_id',
-	'{"order_id": {"N": "2"}}') AS item;
-SELECT item->>'order_id' AS order_id FROM dyn_run_access_pattern('asked_items', 'orders_by_customer_id_backward', '{"customer_id": {"N": "1"}}') AS item;
-SELECT item->>'order_id' AS order_id FROM dyn_run_access_pattern('asked_items', 'orders_by_customer_id_where_open_placed',
-	'{"customer_id": {"N": "1"}, "open": {"BOOL": true}, "placed_from": {"S": "2024-01-01T00:00:00Z"}, "placed_to": {"S": "2025-01-01T00:00:00Z"}}') AS item;
-SELECT item->>'product_id' AS product_id FROM dyn_run_access_pattern('asked_items', 'product_tag_by_tag_id', '{"tag_id": {"N": "2"}}') AS item;
-SELECT item->>'line_no' AS line_no FROM dyn_run_access_pattern('asked_items', 'line_by_order_id', '{"order_id": {"N": "3"}}') AS item;
-SELECT item->>'name' AS name FROM dyn_run_access_pattern('asked_items', 'staff_by_manager_id', '{"manager_id": {"N": "1"}}') AS item;
+SELECT item FROM dyn_run_access_pattern('asked_items', 'Q1_customer', '{"customer_id": {"N": "1"}}') AS item;
+SELECT item->>'Type' AS type, item->>'line_no' AS line_no FROM dyn_run_access_pattern('asked_items', 'Q2_line', '{"order_id": {"N": "2"}}') AS item;
+SELECT item->>'order_id' AS order_id FROM dyn_run_access_pattern('asked_items', 'Q3_orders', '{"customer_id": {"N": "1"}}') AS item;
+SELECT item->>'order_id' AS order_id FROM dyn_run_access_pattern('asked_items', 'Q4_orders',
+	'{"customer_id": {"N": "1"}, "placed_from": {"S": "2024-01-01T00:00:00.000000Z"}, "placed_to": {"S": "2024-03-02T10:00:00.000000Z"}}') AS item;
+SELECT item->>'Type' AS type, item->>'order_id' AS order_id FROM dyn_run_access_pattern('asked_items', 'Q5_orders', '{"customer_id": {"N": "1"}}') AS item;
+SELECT item->>'product_id' AS product_id FROM dyn_run_access_pattern('asked_items', 'Q6_product_tag', '{"tag_id": {"N": "2"}}') AS item;
+SELECT item->>'line_no' AS line_no FROM dyn_run_access_pattern('asked_items', 'Q7_line', '{"order_id": {"N": "3"}}') AS item;
+SELECT item->>'name' AS name FROM dyn_run_access_pattern('asked_items', 'Q8_staff', '{"manager_id": {"N": "1"}}') AS item;
 
 -- pg_stat_statements that is not loaded with the server
 CREATE EXTENSION pg_stat_statements SCHEMA asked;

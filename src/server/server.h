@@ -13,6 +13,7 @@
  *		errors.c			the SQLSTATEs, and errors in the words of DynamoDB
  *		span.c				bytes that belong to something else, and how messages show them
  *		words.c				what DynamoDB says of an error, beside the extension's own message
+ *		analyse.c			what a query says, whose text may be anybody's
  *		attempt.c			steps whose errors undo them alone
  *		invalidate.c		invalidation: one callback for all caches of the library
  *		object_access.c		accesses to objects of the catalogs: one hook for all who are told

@@ -1,9 +1,8 @@
 /*
  * asked.c
- *	  The chart of what the database is asked, and the access patterns that answer it.
+ *	  The questions, the chart of what answers them, and access patterns.
  *
- * The queries are given, or they are those of pg_stat_statements, as far as it shows them to the
- * caller.
+ * They are given, or they are those of pg_stat_statements, as far as it shows them to the caller.
  */
 #include "postgres.h"
 
@@ -13,6 +12,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
+#include "item/json_writer.h"
 #include "models/propose/asked.h"
 #include "server/arguments.h"
 #include "server/attempt.h"
@@ -29,63 +29,28 @@
 /* A comment shows so many bytes of a query. */
 #define SHOWN_TEXT 200
 
-typedef struct Asked
-{
-	List *queries; /* of AskedQuery */
-	Oid relid; /* of pg_stat_statements */
-	bool given; /* else they are those of pg_stat_statements */
-	bool hidden; /* there are some that are not shown to the caller */
-	bool cut; /* there are more */
-	const char *failure; /* why pg_stat_statements cannot be read */
-} Asked;
-
-typedef struct Printing
-{
-	const Proposal *proposal;
-	Chart *chart;
-	List *patterns; /* of PrintedPattern */
-	StringInfo texts; /* of the queries */
-	int shown;
-	int elsewhere; /* that use no source */
-} Printing;
-
-typedef struct PrintedPattern
-{
-	const char *name;
-	const char *request;
-	const char *statement;
-} PrintedPattern;
-
 /*
- * The queries
+ * The questions
  */
 
-/* Makes a query in the current memory context. */
-static AskedQuery *
-make_query(const char *text, int64 calls)
-{
-	AskedQuery *query = palloc0(sizeof(AskedQuery));
-
-	query->text = text;
-	query->calls = calls;
-	return query;
-}
-
 static void
-take_given(Asked *asked, ArrayType *queries)
+add_question(Proposal *proposal, Datum query, int64 calls)
 {
-	int n;
-	Datum *elements = argument_elements(queries, "queries", &n);
+	AskedQuery *asked = palloc0(sizeof(AskedQuery));
 
-	asked->given = true;
-	for (int i = 0; i < n; i++)
-		asked->queries = lappend(asked->queries, make_query(TextDatumGetCString(elements[i]), 0));
+	asked->text = TextDatumGetCString(query);
+	asked->calls = calls;
+	proposal->questions = lappend(proposal->questions, asked);
 }
 
-static char *
-statements_sql(Oid relid)
+/* Reads the statements in the caller's memory context. */
+static void
+read_statements(void *arg)
 {
-	return psprintf(
+	Proposal *proposal = arg;
+	Oid relid = extension_relation(STATEMENTS, STATEMENTS);
+	MemoryContext context = CurrentMemoryContext;
+	char *sql = psprintf(
 		"SELECT query, pg_catalog.sum(calls)::pg_catalog.int8, "
 		"query OPERATOR(pg_catalog.=) '<insufficient privilege>' "
 		"FROM %s "
@@ -95,290 +60,268 @@ statements_sql(Oid relid)
 		"ORDER BY 3, 2 DESC, query COLLATE pg_catalog.\"C\" LIMIT %d",
 		quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), STATEMENTS),
 		MAX_STATEMENTS + 1);
-}
-
-/* Reads the statements in the caller's memory context. */
-static void
-read_statements(void *arg)
-{
-	Asked *asked = arg;
-	MemoryContext context = CurrentMemoryContext;
 
 	store_connect();
-	if (SPI_execute(sql_on(asked->relid, statements_sql(asked->relid)), true, 0) < 0)
+	if (SPI_execute(sql_on(relid, sql), true, 0) < 0)
 		elog(ERROR, "could not read %s", STATEMENTS);
-	asked->cut = SPI_processed > MAX_STATEMENTS;
-	for (uint64 i = 0; i < SPI_processed && i < MAX_STATEMENTS; i++)
+	for (uint64 i = 0; i < SPI_processed; i++)
 	{
-		int64 calls = DatumGetInt64(sql_value(SPI_tuptable, i, 2));
-		MemoryContext old;
+		bool hidden = DatumGetBool(sql_value(SPI_tuptable, i, 3));
+		MemoryContext old = MemoryContextSwitchTo(context);
 
-		if (DatumGetBool(sql_value(SPI_tuptable, i, 3)))
-		{
-			asked->hidden = true;
-			continue;
-		}
-		old = MemoryContextSwitchTo(context);
-		asked->queries = lappend(
-			asked->queries, make_query(TextDatumGetCString(sql_value(SPI_tuptable, i, 1)), calls));
+		if (hidden || i == MAX_STATEMENTS)
+			proposal->unseen_questions =
+				hidden ? "It does not show the statements of some other roles to this role."
+					   : "It has more statements than those that were looked at.";
+		else
+			add_question(proposal, sql_value(SPI_tuptable, i, 1),
+						 DatumGetInt64(sql_value(SPI_tuptable, i, 2)));
 		MemoryContextSwitchTo(old);
 	}
 	SPI_finish();
 }
 
-static bool
-take_statements(Asked *asked)
-{
-	ErrorData *error;
-
-	asked->relid = extension_relation(STATEMENTS, STATEMENTS);
-	if (!OidIsValid(asked->relid))
-		return false;
-	error = attempt_and_undo(read_statements, asked);
-	if (error == NULL)
-		return true;
-	/* it is not preloaded, or not for the caller */
-	if (error->sqlerrcode != ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE &&
-		error->sqlerrcode != ERRCODE_INSUFFICIENT_PRIVILEGE)
-		ReThrowError(error);
-	asked->queries = NIL;
-	asked->failure = error->message;
-	return true;
-}
-
 /*
- * Text that may be anybody's: one line, without what controls a terminal
+ * Takes the questions, with the rights and the search_path of the caller.  queries: what is asked,
+ * or NULL for what pg_stat_statements has seen.
  */
-
-/* Returns the text as one line, cut, with one space for any white space. */
-static char *
-one_line(const char *text)
+void
+propose_ask(Proposal *proposal, ArrayType *queries)
 {
-	StringInfoData line;
-
-	initStringInfo(&line);
-	while (*text != '\0' && line.len <= SHOWN_TEXT)
-	{
-		int skipped = *text == ' ' ? 1 : propose_control_length(text);
-		int length = skipped > 0 ? skipped : pg_mblen(text);
-
-		if (skipped == 0)
-			appendBinaryStringInfo(&line, text, length);
-		else if (line.len > 0 && line.data[line.len - 1] != ' ')
-			appendStringInfoChar(&line, ' ');
-		text += length;
-	}
-	while (line.len > 0 && line.data[line.len - 1] == ' ')
-		line.data[--line.len] = '\0';
-	if (line.len > SHOWN_TEXT)
-	{
-		line.len = pg_mbcliplen(line.data, line.len, SHOWN_TEXT);
-		line.data[line.len] = '\0';
-		appendStringInfoString(&line, " …");
-	}
-	return line.data;
-}
-
-static char *
-join_notes(const List *notes)
-{
-	StringInfoData text;
+	int n = 0;
+	Datum *elements = queries == NULL ? NULL : argument_elements(queries, "queries", &n);
+	ErrorData *error = NULL;
 	ListCell *cell;
 
-	initStringInfo(&text);
-	foreach (cell, notes)
-		appendStringInfo(&text, "%s%s", text.len > 0 ? "; " : "", (char *) lfirst(cell));
-	return one_line(text.data);
+	for (int i = 0; i < n; i++)
+		add_question(proposal, elements[i], 0);
+	proposal->statements =
+		queries == NULL && OidIsValid(extension_relation(STATEMENTS, STATEMENTS));
+	if (proposal->statements)
+		error = attempt_and_undo(read_statements, proposal);
+	/* it is not preloaded, or not for the caller */
+	if (error != NULL && error->sqlerrcode != ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE &&
+		error->sqlerrcode != ERRCODE_INSUFFICIENT_PRIVILEGE)
+		ReThrowError(error);
+	if (error != NULL)
+	{
+		proposal->questions = NIL;
+		proposal->unseen_questions = psprintf("It cannot be read: %s", error->message);
+	}
+	foreach (cell, proposal->questions)
+	{
+		AskedQuery *asked = lfirst(cell);
+
+		CHECK_FOR_INTERRUPTS();
+		asked_analyse(asked, proposal);
+		proposal->asked |= asked->kind <= ASKED_VIEWS;
+	}
 }
 
 /*
  * Access patterns
  */
 
-static bool
-is_pattern(const AskedAnswer *answer)
+static void
+write_value(JsonWriter *json, const char *name, const char *text)
 {
-	return answer->kind == ANSWER_ONE_READ ||
-		   (answer->kind == ANSWER_WRITE && answer->read != NULL &&
-			strcmp(asked_operation(answer->read), "Query") == 0);
+	json_write_begin(json, name);
+	json_write_string(json, "S", text);
+	json_write_end(json);
 }
 
-static bool
-is_name(const Printing *p, const char *name)
+/* Returns a bound of the sort key.  "~" is behind all that such keys are sorted by. */
+static char *
+bound(const AskedRead *read, bool low)
 {
-	ListCell *cell;
+	const char *sort = propose_key_text(read->entity, read->sort);
+	const ProposeColumn *column = &read->entity->table->columns[Max(read->range, 0)];
+	const AskedUse *use = &read->relation->uses[Max(read->range, 0)];
+	AskedTest test = read->range < 0 ? ASKED_NONE : low ? use->low : use->high;
 
-	foreach (cell, p->patterns)
+	if (test == ASKED_NONE)
+		return psprintf("%s%s%s", sort, low ? "" : "~",
+						low || read->head == NULL ? "" : read->head->prefix);
+	return psprintf("%s<%s_%s%s%s>%s", sort, column->attribute, low ? "from" : "to",
+					column->format == NULL ? "" : ":", column->format == NULL ? "" : column->format,
+					test == ASKED_ABOVE || test == ASKED_BELOW_EQUAL ? "~" : "");
+}
+
+/* Returns the request of a read, in which parameters are placeholders. */
+static char *
+request(const Proposal *proposal, const AskedRead *read)
+{
+	const char *index =
+		read->place == NULL ? NULL : propose_index_name(proposal, read->place->index);
+	const char *partition = index == NULL ? proposal->partition_name : psprintf("%sPK", index);
+	const char *sort = index == NULL ? proposal->sort_name : psprintf("%sSK", index);
+	bool whole = index == NULL && read->head != NULL;
+	bool between =
+		read->range >= 0 || (index != NULL && read->place->head != NULL && read->head == NULL);
+	JsonWriter json = json_writer(JSON_SPACED);
+
+	json_write_begin(&json, NULL);
+	json_write_begin(&json, read->gets_item ? "Key" : "ExpressionAttributeValues");
+	write_value(&json, read->gets_item ? partition : ":p",
+				propose_key_text(read->entity, read->partition));
+	if (!whole)
+		write_value(&json, read->gets_item ? sort : ":s", bound(read, true));
+	if (between)
+		write_value(&json, ":t", bound(read, false));
+	json_write_end(&json);
+	if (!read->gets_item)
 	{
-		if (strcmp(((const PrintedPattern *) lfirst(cell))->name, name) == 0)
-			return true;
+		json_write_string(&json, "KeyConditionExpression",
+						  whole     ? "#p = :p"
+						  : between ? "#p = :p AND #s BETWEEN :s AND :t"
+									: "#p = :p AND begins_with(#s, :s)");
+		json_write_begin(&json, "ExpressionAttributeNames");
+		json_write_string(&json, "#p", partition);
+		if (!whole)
+			json_write_string(&json, "#s", sort);
+		json_write_end(&json);
+		if (index != NULL)
+			json_write_string(&json, "IndexName", index);
+		if (read->backward)
+			json_write_bool(&json, "ScanIndexForward", false);
+		if (read->limit > 0)
+			json_write_integer(&json, "Limit", read->limit + (read->head != NULL ? 1 : 0));
 	}
-	return false;
+	json_write_end(&json);
+	return json.text->data;
 }
 
-static const PrintedPattern *
-add_pattern(Printing *p, const AskedRead *read)
+/* Returns the statement that declares a read as an access pattern. */
+static char *
+pattern(const Proposal *proposal, const AskedRead *read, const char *name)
 {
-	PrintedPattern *pattern = palloc(sizeof(PrintedPattern));
-	char *first = asked_pattern_name(read);
 	StringInfoData statement;
 
 	initStringInfo(&statement);
-	pattern->name = first;
-	for (int i = 2; is_name(p, pattern->name); i++)
-		pattern->name = psprintf("%s_%d", first, i);
-	pattern->request = asked_request(p->proposal, read);
-	propose_call(&statement, p->proposal, "dyn_create_access_pattern");
-	appendStringInfo(&statement, ", %s, %s,", quote_literal_cstr(pattern->name),
-					 quote_literal_cstr(asked_operation(read)));
-	propose_piece(&statement, pattern->request);
-	appendStringInfo(&statement, ", %s);",
-					 quote_literal_cstr(((const ProposeEntity *) linitial(read->entities))->name));
-	pattern->statement = statement.data;
-	p->patterns = lappend(p->patterns, pattern);
-	return pattern;
-}
-
-/* Finds the pattern of a read, which may have answered another query already. */
-static const PrintedPattern *
-find_pattern(Printing *p, const AskedRead *read)
-{
-	const char *request = asked_request(p->proposal, read);
-	ListCell *cell;
-
-	foreach (cell, p->patterns)
-	{
-		if (strcmp(((const PrintedPattern *) lfirst(cell))->request, request) == 0)
-			return lfirst(cell);
-	}
-	return add_pattern(p, read);
+	propose_call(&statement, proposal, "dyn_create_access_pattern");
+	appendStringInfo(&statement, ", %s, '%s',", quote_literal_cstr(name),
+					 read->gets_item ? "GetItem" : "Query");
+	propose_piece(&statement, request(proposal, read));
+	appendStringInfo(&statement, ", %s);", quote_literal_cstr(read->entity->name));
+	return statement.data;
 }
 
 /*
  * The chart
  */
 
+/* Returns the text as one line, cut, with one space for any white space. */
+static char *
+one_line(const char *text)
+{
+	int length = pg_mbcliplen(text, (int) strlen(text), SHOWN_TEXT);
+	StringInfoData line;
+
+	initStringInfo(&line);
+	for (int i = 0; i < length; i++)
+	{
+		if (!isspace((unsigned char) text[i]))
+			appendStringInfoChar(&line, text[i]);
+		else if (line.len > 0 && line.data[line.len - 1] != ' ')
+			appendStringInfoChar(&line, ' ');
+	}
+	return psprintf("%s%s", line.data, text[length] == '\0' ? "" : " …");
+}
+
 static const char *
-kind_text(const AskedAnswer *answer)
+answer_text(const AskedQuery *asked)
 {
-	switch (answer->kind)
-	{
-		case ANSWER_ONE_READ:
-			return "one read";
-		case ANSWER_WRITE:
-			return "write";
-		case ANSWER_INDEX:
-			return "another index or copy";
-		case ANSWER_VIEWS:
-			return "SQL over views";
-		case ANSWER_UNKNOWN:
-			return "not classified";
-		case ANSWER_ELSEWHERE:
-			return "none: no source";
-		case ANSWER_UTILITY:
-			return "none: no rows";
-	}
-	return "";
+	static const char *const kinds[] = {"", "SQL over views", "not classified", "none: no source",
+										"none: no rows"};
+	const char *reads = asked->each          ? "a read for each row"
+						: asked->nreads > 2  ? psprintf("%d reads", asked->nreads)
+						: asked->nreads == 2 ? "two reads"
+											 : "one read";
+
+	if (asked->kind != ASKED_READS)
+		return kinds[asked->kind];
+	if (asked->command == CMD_INSERT)
+		return "a put";
+	if (asked->command != CMD_SELECT)
+		return psprintf("%s, writes", reads);
+	return reads;
 }
 
 static void
-show(Printing *p, const AskedQuery *asked, const AskedAnswer *answer)
+append_text(char **list, const char *between, const char *text)
 {
-	const AskedRead *read = answer->read;
-	const char *pattern = is_pattern(answer) ? find_pattern(p, read)->name : "";
-	char *cells[5] = {psprintf("Q%d", ++p->shown), (char *) kind_text(answer)};
-
-	if (asked->calls > 0)
-		propose_comment(p->texts, "%s (calls: " INT64_FORMAT "): %s", cells[0], asked->calls,
-						one_line(asked->text));
-	else
-		propose_comment(p->texts, "%s: %s", cells[0], one_line(asked->text));
-	if (read != NULL && read->place >= 0)
-		cells[2] = (char *) propose_index_name(p->proposal, read->place);
-	else if (read != NULL)
-		cells[2] = "Main table";
-	cells[3] = (char *) pattern;
-	cells[4] = join_notes(answer->notes);
-	chart_add(p->chart, cells);
+	*list = **list == '\0' ? pstrdup(text) : psprintf("%s%s%s", *list, between, text);
 }
 
-static void
-print_one(Printing *p, const Asked *asked, AskedQuery *query)
+/* Adds the line of a question to the chart; returns the patterns of its reads. */
+static List *
+add_line(Chart *chart, const AskedQuery *asked, const char *name)
 {
-	const AskedAnswer *answer;
-
-	asked_analyse(query, p->proposal);
-	answer = asked_answer(p->proposal, query);
-	if (!asked->given && (answer->kind == ANSWER_ELSEWHERE || answer->kind == ANSWER_UTILITY))
-		p->elsewhere++;
-	else
-		show(p, query, answer);
-}
-
-static void
-print_heading(const Asked *asked, const Printing *p, StringInfo out)
-{
-	propose_comment(out, "Access patterns, from %s:",
-					asked->given ? "the queries that were given" : "pg_stat_statements");
-	if (asked->failure != NULL)
-		propose_comment(out, "It cannot be read: %s", one_line(asked->failure));
-	if (p->elsewhere > 0)
-		propose_comment(out, "%d of its statements use none of the sources.", p->elsewhere);
-	if (asked->hidden)
-		propose_comment(out, "It does not show the statements of some other roles to this role.");
-	if (asked->cut)
-		propose_comment(out, "It has more statements than the %d that were looked at.",
-						MAX_STATEMENTS);
-}
-
-static void
-print_chart(const Printing *p, StringInfo out)
-{
+	const Proposal *proposal = asked->proposal;
+	char *cells[5] = {(char *) name, (char *) answer_text(asked), "", "", ""};
+	List *patterns = NIL;
 	ListCell *cell;
 
-	if (p->shown == 0)
-		return;
-	appendStringInfoString(out, p->texts->data);
-	appendStringInfoString(out, "--\n");
-	foreach (cell, chart_lines(p->chart, NIL))
-		propose_comment(out, "%s", (const char *) lfirst(cell));
+	foreach (cell, asked->reads)
+	{
+		const AskedRead *read = lfirst(cell);
+		int i = foreach_current_index(cell);
+		const char *pattern_name =
+			psprintf("%s%s_%s", name, i == 0 ? "" : psprintf("_%d", i + 1), read->entity->name);
+
+		append_text(&cells[2], ", ",
+					read->place == NULL ? "Main table"
+										: propose_index_name(proposal, read->place->index));
+		if (asked->kind != ASKED_READS)
+			continue;
+		append_text(&cells[3], ", ", pattern_name);
+		patterns = lappend(patterns, pattern(proposal, read, pattern_name));
+	}
+	if (asked->problem != NULL)
+		append_text(&cells[4], "", one_line(asked->problem));
+	foreach (cell, asked->notes)
+		append_text(&cells[4], "; ", lfirst(cell));
+	chart_add(chart, cells);
+	return patterns;
 }
 
-/*
- * Returns the access patterns of a proposal, as texts: comments, then statements that create them.
- * queries: what is asked, or NULL for what pg_stat_statements has seen.  NIL: nothing says what is
- * asked.
- */
+/* Returns what answers the questions: comments, then statements that create access patterns. */
 List *
-asked_print(const Proposal *proposal, ArrayType *queries)
+propose_print_asked(const Proposal *proposal)
 {
-	char *header[] = {"Query", "Answer", "Index", "Access pattern", "Notes"};
-	Asked asked = {0};
+	char *header[] = {"Query", "Answer", "Index", "Access patterns", "Notes"};
 	Chart chart = {lengthof(header), .width = CHART_MAX_WIDTH};
-	Printing p = {.proposal = proposal, .chart = &chart, .texts = makeStringInfo()};
+	List *patterns = NIL;
 	StringInfoData out;
-	List *result;
+	int shown = 0;
 	ListCell *cell;
 
-	if (proposal->entities == NIL)
-		return NIL;
-	chart_add(&chart, header);
-	if (queries != NULL)
-		take_given(&asked, queries);
-	else if (!take_statements(&asked))
-		return NIL;
-	foreach (cell, asked.queries)
-	{
-		CHECK_FOR_INTERRUPTS();
-		print_one(&p, &asked, lfirst(cell));
-	}
-	if (asked.given && p.shown == 0)
+	if (proposal->entities == NIL || (proposal->questions == NIL && !proposal->statements))
 		return NIL;
 	initStringInfo(&out);
-	print_heading(&asked, &p, &out);
-	print_chart(&p, &out);
-	result = list_make1(out.data);
-	foreach (cell, p.patterns)
-		result = lappend(result, (void *) ((const PrintedPattern *) lfirst(cell))->statement);
-	return result;
+	propose_comment(&out, "Access patterns, from %s:",
+					proposal->statements ? STATEMENTS : "the queries that were given");
+	if (proposal->unseen_questions != NULL)
+		propose_comment(&out, "%s", one_line(proposal->unseen_questions));
+	chart_add(&chart, header);
+	foreach (cell, proposal->questions)
+	{
+		AskedQuery *asked = lfirst(cell);
+		const char *name = psprintf("Q%d", shown + 1);
+
+		CHECK_FOR_INTERRUPTS();
+		if (proposal->statements && asked->kind > ASKED_VIEWS)
+			continue;
+		shown++;
+		asked_answer(asked);
+		propose_comment(&out, "%s%s: %s", name,
+						asked->calls > 0 ? psprintf(" (calls: " INT64_FORMAT ")", asked->calls)
+										 : "",
+						one_line(asked->text));
+		patterns = list_concat(patterns, add_line(&chart, asked, name));
+	}
+	appendStringInfoString(&out, "--\n");
+	foreach (cell, shown > 0 ? chart_lines(&chart, NIL) : NIL)
+		propose_comment(&out, "%s", (const char *) lfirst(cell));
+	return lcons(out.data, patterns);
 }

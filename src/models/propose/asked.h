@@ -1,138 +1,129 @@
 /*
  * asked.h
- *	  What the database is asked, and what of the proposed table answers it.
+ *	  The questions that a database is asked, as SQL, and the reads that answer them.
  *
  * A query is analysed by the server's parser and analyser, and becomes an AskedQuery: the relations
- * that it reads, through views, subqueries and WITH, and how their columns are compared.  Nothing of
- * it is planned or executed.
- *
- * An AskedAnswer then says which collection or index answers it.
+ * that it reads, through views, subqueries and WITH, and how it uses their columns.  Nothing of it is
+ * planned or executed.  From that follow the places that its items need in indexes, and when these
+ * are chosen, its reads.
  */
 #ifndef DYNAMO_TABLE_MODELS_PROPOSE_ASKED_H
 #define DYNAMO_TABLE_MODELS_PROPOSE_ASKED_H
 
-#include "nodes/bitmapset.h"
-#include "nodes/nodes.h"
+#include "nodes/parsenodes.h"
 
 #include "models/propose/propose.h"
 
+typedef enum AskedTest
+{
+	ASKED_NONE,
+	ASKED_ABOVE,
+	ASKED_ABOVE_EQUAL,
+	ASKED_BELOW,
+	ASKED_BELOW_EQUAL,
+	ASKED_EQUAL,
+	ASKED_ANY_OF
+} AskedTest;
+
+/* An AskedUse is what a query says of a column, and what is known when its rows are to be read. */
+typedef struct AskedUse
+{
+	AskedTest equal; /* to a constant or a parameter, or one of several; or none */
+	AskedTest low;
+	AskedTest high;
+	int level; /* of the read that tells its value; 0: a constant; -1: it is not known */
+	int source; /* of that: columns with the same are equal */
+	bool several; /* it is one of several values */
+} AskedUse;
+
 typedef struct AskedRelation
 {
-	Oid relid;
-	int depth; /* 0: each row of the result has a row of it */
-	Bitmapset *used; /* columns, of its result too; 0: the whole row */
+	const Query *query; /* while it is analysed: where it is */
+	Index number; /* in that */
+	ProposeTable *table; /* NULL: it is no source */
+	AskedUse *uses; /* by the column */
+	bool done; /* it is read */
 } AskedRelation;
 
 typedef struct AskedColumn
 {
-	int relation; /* position in the query's relations; -1: it is none */
-	AttrNumber attnum;
+	AskedRelation *relation; /* NULL: it is none */
+	int column;
 } AskedColumn;
 
-typedef struct AskedEquality
+/*
+ * The columns of an AskedJoin are equal.  That tells nothing of a relation whose rows an outer join
+ * keeps: those before the position "from".
+ */
+typedef struct AskedJoin
 {
 	AskedColumn a;
 	AskedColumn b;
-} AskedEquality;
-
-typedef enum AskedTest
-{
-	ASKED_EQUAL,
-	ASKED_ANY_OF,
-	ASKED_BELOW,
-	ASKED_BELOW_EQUAL,
-	ASKED_ABOVE,
-	ASKED_ABOVE_EQUAL
-} AskedTest;
-
-/* An AskedBound is a column that is compared with a constant or a parameter. */
-typedef struct AskedBound
-{
-	AskedColumn column;
-	AskedTest test;
-} AskedBound;
+	int from;
+} AskedJoin;
 
 typedef struct AskedOrder
 {
-	AskedColumn column;
+	AskedColumn by; /* none: an expression */
 	bool descending;
 } AskedOrder;
+
+typedef enum AskedKind
+{
+	ASKED_READS,
+	ASKED_VIEWS,
+	ASKED_UNKNOWN,
+	ASKED_ELSEWHERE, /* it uses no source */
+	ASKED_UTILITY
+} AskedKind;
 
 typedef struct AskedQuery
 {
 	const char *text;
 	int64 calls; /* 0: not known */
 	const Proposal *proposal;
-	MemoryContext context; /* of all lists */
+	AskedKind kind;
+	const char *problem; /* why it is none of reads; NULL: it is one */
 	CmdType command;
-	int target; /* the relation that it writes; -1: none */
-	Bitmapset *assigned; /* columns that an UPDATE writes */
 	List *relations; /* of AskedRelation */
-	List *equalities; /* of AskedEquality */
-	List *bounds; /* of AskedBound, that all rows of the result fulfil */
+	List *joins; /* of AskedJoin */
 	List *order; /* of AskedOrder */
-	bool sorted; /* by something that is not in order, too */
+	bool limited;
+	int limit; /* rows; 0: a parameter says how many */
 	bool computed; /* rows of the result are made of several */
-	bool utility; /* it is none that reads or writes rows */
-	int nparts; /* while it is analysed */
-	List *mentioned; /* OIDs of the relations that its text names */
-	bool filtered; /* there are conditions beside bounds and equalities */
-	const char *stays; /* why no Query can say it; NULL: one could */
-	const char *unknown; /* why it could not be analysed; NULL: it was */
+	bool filtered; /* there are conditions beside uses and joins */
+	bool named; /* its text names a relation that is there */
+	bool elsewhere; /* and neither a source nor a view */
+	int nsources;
+	List *reads; /* of AskedRead */
+	int nreads;
+	bool each; /* one of them is done for each row of another one */
+	List *notes; /* of char * */
 } AskedQuery;
 
-typedef enum AskedKind
-{
-	ANSWER_ONE_READ,
-	ANSWER_WRITE,
-	ANSWER_INDEX, /* another index, or copies of columns, would answer it */
-	ANSWER_VIEWS,
-	ANSWER_UNKNOWN,
-	ANSWER_ELSEWHERE, /* it uses no source */
-	ANSWER_UTILITY
-} AskedKind;
-
-/* An AskedFilter is a condition on an attribute that is in no key. */
-typedef struct AskedFilter
-{
-	const ProposeColumn *column;
-	AskedTest test;
-} AskedFilter;
-
-/* An AskedRead is a GetItem or Query that gives all items that are wanted. */
+/* An AskedRead is a GetItem or Query that gives all rows of a relation that are wanted. */
 typedef struct AskedRead
 {
-	int place; /* an index; -1: the table itself */
-	List *entities; /* whose items are wanted */
-	ProposeKey *partition; /* by the attributes of the first of them */
-	ProposeKey *sort; /* the parts at its beginning that are known; NIL: all sort keys */
-	bool whole; /* that is all of it */
-	int nsort; /* columns in it */
+	AskedRelation *relation;
+	const ProposeEntity *entity; /* that of it */
+	ProposePlace *place; /* NULL: the table itself */
+	ProposeKey *partition;
+	ProposeKey *sort; /* the parts at its beginning that are known */
+	bool gets_item;
+	int range; /* the column that is next in it, if that has bounds; -1: it has none */
+	bool has_bound; /* the item at its upper bound is read, but not wanted */
 	bool in_order; /* of the query */
 	bool backward;
-	bool others; /* items of other entities are between them */
-	List *filters; /* of AskedFilter */
+	int limit; /* 0: none */
+	const ProposeEntity *head; /* the item of the parent is read with them; or NULL */
+	bool each; /* once for each row of another read */
+	int level; /* reads of the same level do not wait for each other */
 } AskedRead;
-
-typedef struct AskedAnswer
-{
-	AskedKind kind;
-	const AskedRead *read; /* NULL: there is none */
-	List *notes; /* of char * */
-} AskedAnswer;
 
 /* asked_query.c */
 extern void asked_analyse(AskedQuery *asked, const Proposal *proposal);
 
-/* asked_answer.c */
-extern AskedAnswer *asked_answer(const Proposal *proposal, const AskedQuery *asked);
-
-/* asked_request.c */
-extern const char *asked_operation(const AskedRead *read);
-extern char *asked_request(const Proposal *proposal, const AskedRead *read);
-extern char *asked_pattern_name(const AskedRead *read);
-
-/* asked.c */
-extern List *asked_print(const Proposal *proposal, ArrayType *queries);
+/* asked_read.c */
+extern void asked_answer(AskedQuery *asked);
 
 #endif

@@ -9,6 +9,7 @@
 #include "catalog/partition.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_constraint.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_inherits.h"
 #include "miscadmin.h"
@@ -206,7 +207,12 @@ static ProposeForeignKey *
 read_foreign_key(const ProposeTable *table, Relation rel, const ForeignKeyCacheInfo *info)
 {
 	ProposeForeignKey *foreign = palloc0(sizeof(ProposeForeignKey));
+	HeapTuple tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(info->conoid));
+	const FormData_pg_constraint *form = (const FormData_pg_constraint *) GETSTRUCT(tuple);
 
+	foreign->cascades =
+		strchr("cnd", form->confdeltype) != NULL || strchr("cnd", form->confupdtype) != NULL;
+	ReleaseSysCache(tuple);
 	foreign->name = get_constraint_name(info->conoid);
 	foreign->parent_relid = info->confrelid;
 	foreign->ncolumns = info->nkeys;
@@ -333,14 +339,20 @@ static void
 link_parents(const Proposal *proposal, ProposeTable *table)
 {
 	for (int i = 0; i < table->nkeys; i++)
+	{
 		table->columns[table->keys[i]].in_key = true;
+		table->key = bms_add_member(table->key, table->keys[i]);
+	}
 	for (int i = 0; i < table->nforeign; i++)
 	{
 		ProposeForeignKey *foreign = &table->foreign[i];
 
 		link_parent(proposal, foreign);
 		for (int k = 0; k < foreign->ncolumns; k++)
+		{
 			table->columns[foreign->columns[k]].in_key |= foreign->parent != NULL;
+			foreign->set = bms_add_member(foreign->set, foreign->columns[k]);
+		}
 	}
 }
 

@@ -13,8 +13,8 @@
 #include "server/chart.h"
 
 /* Returns the bytes of a character that ends a line, or changes how others are shown, or 0. */
-int
-propose_control_length(const char *p)
+static int
+control_length(const char *p)
 {
 	if (GetDatabaseEncoding() == PG_UTF8)
 		return chart_hidden(p);
@@ -28,7 +28,7 @@ append_line(StringInfo out, const char *begin, const char *text)
 	appendStringInfoString(out, begin);
 	while (*text != '\0')
 	{
-		int control = propose_control_length(text);
+		int control = control_length(text);
 
 		appendStringInfoChar(out, control > 0 ? '?' : *text);
 		text += Max(control, 1);

@@ -81,7 +81,7 @@ offer(ProposeEntity *entity, const ProposeForeignKey *foreign, bool whole)
 	{
 		ProposeCopy *copy;
 
-		if (!is_name_like(&parent->columns[i], whole) || propose_in_key(parent, i))
+		if (!is_name_like(&parent->columns[i], whole) || bms_is_member(i, parent->key))
 			continue;
 		copy = palloc(sizeof(ProposeCopy));
 		copy->foreign = foreign;

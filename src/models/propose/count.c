@@ -1,15 +1,17 @@
 /*
  * count.c
- *	  How many rows refer to one row, on average and at most.
+ *	  How many rows refer to one row, on average and at most, and what may be a foreign key.
  *
  * A sample of pages would not have all rows that refer to one row, so of a table that is too large
  * to be read the figures are those that ANALYZE has found.
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 
 #include "models/propose/propose.h"
 #include "server/sql.h"
@@ -37,7 +39,7 @@ count_sql(const ProposeTable *table, const ProposeForeignKey *foreign)
 static void
 count(const ProposeTable *table, ProposeForeignKey *foreign)
 {
-	propose_execute_on(table, count_sql(table, foreign));
+	propose_execute_on(table, count_sql(table, foreign), 0, NULL);
 	foreign->average = propose_answer(1);
 	foreign->most = propose_answer(2);
 	SPI_freetuptable(SPI_tuptable);
@@ -65,6 +67,90 @@ estimate(const ProposeTable *table, ProposeForeignKey *foreign)
 	SPI_freetuptable(SPI_tuptable);
 }
 
+/* Counts the rows of each value of a column, if its type is none that a user has made. */
+static void
+count_values(const ProposeTable *table, int position)
+{
+	ProposeColumn *column = &table->columns[position];
+	ProposeForeignKey values = {.ncolumns = 1, .columns = &position};
+
+	if (!column->asked || getBaseType(column->type) >= FirstNormalObjectId ||
+		!propose_has_order(column))
+		return;
+	if (table->sampled < 1)
+		estimate(table, &values);
+	else
+		count(table, &values);
+	column->data.most = values.most;
+	if (values.average > 0)
+		column->data.distinct = table->rows * column->data.filled / values.average;
+}
+
+/*
+ * Returns whether a name is that of a parent's key, of which the table is named, too: prod_id of
+ * products, or customer_id of customers, whose key is id.
+ */
+static bool
+is_named_after(const char *name, const ProposeTable *parent)
+{
+	const char *key = parent->columns[parent->keys[0]].name;
+	int stem = (int) strlen(name);
+
+	if (stem > 2 && pg_strcasecmp(name + stem - 2, "id") == 0)
+		stem -= stem > 3 && name[stem - 3] == '_' ? 3 : 2;
+	/* category of categories */
+	stem -= stem > 1 && name[stem - 1] == 'y' ? 1 : 0;
+	return pg_strncasecmp(parent->name, name, stem) == 0 &&
+		   (pg_strcasecmp(key, name) == 0 ||
+			(pg_strcasecmp(key, "id") == 0 && strlen(parent->name) <= stem + 3));
+}
+
+/* Asks whether a column is a foreign key that is not declared, if it has only keys of the parent. */
+static void
+ask_of_column(ProposeTable *table, const ProposeColumn *column, const ProposeTable *parent)
+{
+	const ProposeColumn *key = &parent->columns[parent->nkeys > 0 ? parent->keys[0] : 0];
+	SPITupleTable *keys;
+
+	if (table == parent || parent->nkeys != 1 || parent->rows < 1 || parent->unseen != NULL ||
+		parent->sampled < 1 || column->type != key->type || column->type >= FirstNormalObjectId ||
+		!propose_has_order(column) || !is_named_after(column->name, parent))
+		return;
+	/* a statement names one of the tables only */
+	propose_execute_on(parent,
+					   psprintf("SELECT array_agg(src.%s) FROM %s AS src",
+								quote_identifier(key->name), parent->qualified),
+					   0, NULL);
+	keys = SPI_tuptable;
+	propose_execute_on(
+		table,
+		psprintf("SELECT count(src.%s), count(*) FILTER (WHERE src.%s <> ALL ($1)) FROM %s AS src",
+				 quote_identifier(column->name), quote_identifier(column->name), table->qualified),
+		SQL_VALUES(SQL_VALUE(get_array_type(key->type), sql_value(keys, 0, 1))));
+	if (propose_answer(1) > 0 && propose_answer(2) == 0)
+		propose_remark(&table->remarks, true,
+					   "Column %s has only keys of %s: is it a foreign key?  Declare it, and "
+					   "propose again.",
+					   column->name, parent->name);
+	SPI_freetuptable(SPI_tuptable);
+	SPI_freetuptable(keys);
+}
+
+static void
+ask_of_columns(const Proposal *proposal, ProposeTable *table)
+{
+	for (int i = 0; i < table->ncolumns; i++)
+	{
+		bool declared = false;
+
+		CHECK_FOR_INTERRUPTS();
+		for (int k = 0; k < table->nforeign; k++)
+			declared |= bms_is_member(i, table->foreign[k].set);
+		for (int k = 0; k < proposal->ntables && !declared; k++)
+			ask_of_column(table, &table->columns[i], &proposal->tables[k]);
+	}
+}
+
 /* Counts the rows of each foreign key whose parent is a source. */
 void
 propose_count(Proposal *proposal)
@@ -83,5 +169,9 @@ propose_count(Proposal *proposal)
 			else
 				count(table, &table->foreign[k]);
 		}
+		for (int k = 0; k < table->ncolumns && table->unseen == NULL; k++)
+			count_values(table, k);
+		if (table->unseen == NULL && table->sampled == 1)
+			ask_of_columns(proposal, table);
 	}
 }

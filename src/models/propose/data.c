@@ -113,7 +113,7 @@ append_json(StringInfo sql, Oid base, const char *column)
 static void
 append_key(StringInfo sql, const ProposeColumn *column)
 {
-	if (!column->in_key)
+	if (!column->in_key && !column->asked)
 		return;
 	for (const char *p = PROPOSE_DELIMITERS; *p != '\0'; p++)
 	{
@@ -220,7 +220,7 @@ read_extremes(ProposeTable *table)
 			   " (min($) < 0)::int",
 			   name);
 	appendStringInfo(&sql, " FROM %s AS src", table->qualified);
-	propose_execute_on(table, sql.data);
+	propose_execute_on(table, sql.data, 0, NULL);
 	column->data.digits = Max(column->data.digits, (int) propose_answer(1));
 	column->data.negative |= propose_answer(2) > 0;
 	SPI_freetuptable(SPI_tuptable);
@@ -231,7 +231,7 @@ read_table(ProposeTable *table)
 {
 	double rows;
 
-	propose_execute_on(table, table_sql(table));
+	propose_execute_on(table, table_sql(table), 0, NULL);
 	rows = propose_answer(1);
 	for (int i = 0; i < table->ncolumns; i++)
 	{

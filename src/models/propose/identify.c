@@ -14,8 +14,9 @@
 
 #include "models/propose/propose.h"
 
-static bool
-can_identify(const ProposeColumn *column)
+/* Returns whether values of a column are of a simple type that tells which of them are equal. */
+bool
+propose_has_order(const ProposeColumn *column)
 {
 	ItemType type = value_item_type(column->type);
 
@@ -34,7 +35,7 @@ distinct_sql(const ProposeTable *table)
 	{
 		const ProposeColumn *column = &table->columns[i];
 
-		if (can_identify(column))
+		if (propose_has_order(column))
 			appendStringInfo(&sql, ", count(DISTINCT src.%s)", quote_identifier(column->name));
 		else
 			appendStringInfoString(&sql, ", 0");
@@ -48,7 +49,7 @@ guess(ProposeTable *table)
 {
 	double rows;
 
-	propose_execute_on(table, distinct_sql(table));
+	propose_execute_on(table, distinct_sql(table), 0, NULL);
 	rows = propose_answer(1);
 	for (int i = 0; i < table->ncolumns && rows > 0 && table->nkeys == 0; i++)
 	{

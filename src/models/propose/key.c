@@ -112,7 +112,7 @@ delimiters_of(const ProposeColumn *column)
 {
 	const char *slash = strchr(PROPOSE_DELIMITERS, '/');
 
-	if (!column->in_key || column->value.type != ITEM_S)
+	if ((!column->in_key && !column->asked) || column->value.type != ITEM_S)
 		return 0;
 	/* base64 */
 	if (getBaseType(column->value.sql) == BYTEAOID)
@@ -154,6 +154,8 @@ propose_delimiter(Proposal *proposal)
 			ProposeColumn *column = &table->columns[k];
 
 			remark_key_values(table, column);
+			if (!column->in_key)
+				continue;
 			found |= delimiters_of(column);
 			if (delimiters_of(column) & 1)
 				propose_remark(
@@ -161,6 +163,18 @@ propose_delimiter(Proposal *proposal)
 					"Column %s is in a key and holds \"%c\", which therefore cannot divide "
 					"the parts of keys.",
 					column->name, candidates[0]);
+		}
+	}
+	/* questions do not take the last one away */
+	for (int t = 0; t < proposal->ntables; t++)
+	{
+		for (int k = 0; k < proposal->tables[t].ncolumns; k++)
+		{
+			ProposeColumn *column = &proposal->tables[t].columns[k];
+			uint32 with = found | delimiters_of(column);
+
+			column->asked &= column->in_key || with != (1 << strlen(candidates)) - 1;
+			found = column->asked ? with : found;
 		}
 	}
 	while (candidates[i] != '\0' && (found >> i & 1) != 0)
@@ -274,33 +288,57 @@ propose_parent_key(const Proposal *proposal, const ProposeForeignKey *foreign)
 					   foreign->columns, false);
 }
 
-/* Appends an entity's own key without the columns by which it refers to a parent. */
+/*
+ * Appends columns, and an entity's own key without these and without the columns by which it refers to
+ * a parent.
+ */
 static ProposeKey *
 add_rest(const Proposal *proposal, ProposeKey *key, const ProposeEntity *entity,
-		 const ProposeForeignKey *foreign)
+		 const ProposeForeignKey *foreign, const List *first)
 {
 	const ProposeTable *table = entity->table;
-	int *rest = palloc(table->nkeys * sizeof(int));
+	int *rest = palloc((list_length(first) + table->nkeys) * sizeof(int));
 	int n = 0;
+	ListCell *cell;
 
+	foreach (cell, first)
+		rest[n++] = lfirst_int(cell);
 	for (int i = 0; i < table->nkeys; i++)
 	{
-		bool refers = false;
-
-		for (int k = 0; k < foreign->ncolumns; k++)
-			refers |= foreign->columns[k] == table->keys[i];
-		if (!refers)
+		if (!list_member_int(first, table->keys[i]) &&
+			(foreign == NULL || !bms_is_member(table->keys[i], foreign->set)))
 			rest[n++] = table->keys[i];
 	}
 	return add_columns(proposal, key, entity->prefix, table, n, rest, true);
 }
 
-/* Returns the sort key of an entity among all that refer to the same parent. */
+/* Returns the sort key of an entity in a collection, that of a parent's children or another one. */
 ProposeKey *
 propose_child_key(const Proposal *proposal, const ProposeEntity *entity,
-				  const ProposeForeignKey *foreign)
+				  const ProposeForeignKey *foreign, const List *first)
 {
-	return add_rest(proposal, NIL, entity, foreign);
+	return add_rest(proposal, NIL, entity, foreign, first);
+}
+
+/* Returns a partition key of some columns, whose names are in it; without any, it has all rows. */
+ProposeKey *
+propose_columns_key(const Proposal *proposal, const ProposeEntity *entity, const Bitmapset *columns)
+{
+	const ProposeTable *table = entity->table;
+	int *members = palloc(table->ncolumns * sizeof(int));
+	int n = 0;
+	StringInfoData prefix;
+
+	initStringInfo(&prefix);
+	appendStringInfoString(&prefix, entity->prefix);
+	for (int i = 0; i < table->ncolumns; i++)
+	{
+		if (!bms_is_member(i, columns))
+			continue;
+		appendStringInfo(&prefix, "_%s", propose_prefix(table->columns[i].attribute));
+		members[n++] = i;
+	}
+	return add_columns(proposal, NIL, prefix.data, table, n, members, false);
 }
 
 /* Sets the table's key: below an owner that is itself in a collection, if the row has its key. */
@@ -332,7 +370,7 @@ set_keys(const Proposal *proposal, ProposeEntity *entity)
 	}
 	else
 		entity->sort = add_literal(entity->sort, psprintf("%c", proposal->delimiter));
-	entity->sort = add_rest(proposal, entity->sort, entity, entity->owner);
+	entity->sort = add_rest(proposal, entity->sort, entity, entity->owner, NIL);
 }
 
 /* Chooses the keys of the table of all entities. */
@@ -354,10 +392,11 @@ propose_remark_unpadded(ProposeEntity *entity)
 	for (int i = 0; i < table->ncolumns; i++)
 	{
 		const ProposeColumn *column = &table->columns[i];
-		bool sorts = propose_key_has(entity->sort, i);
+		bool sorts = bms_is_member(i, propose_key_columns(entity->sort));
 
 		for (int k = 0; k < PROPOSE_MAX_INDEXES; k++)
-			sorts |= entity->places[k] != NULL && propose_key_has(entity->places[k]->sort, i);
+			sorts |= entity->places[k] != NULL &&
+					 bms_is_member(i, propose_key_columns(entity->places[k]->sort));
 		if (sorts && value_item_type(column->type) == ITEM_N && column->format == NULL)
 			propose_remark(
 				&table->remarks, false,
@@ -389,42 +428,66 @@ propose_key_text(const ProposeEntity *entity, const ProposeKey *key)
 	return text.data;
 }
 
-/* Returns whether a column is in a key. */
-bool
-propose_key_has(const ProposeKey *key, int column)
+/* Returns the columns in a key. */
+Bitmapset *
+propose_key_columns(const ProposeKey *key)
 {
+	Bitmapset *columns = NULL;
 	ListCell *cell;
 
 	foreach (cell, key)
 	{
 		const ProposePart *part = lfirst(cell);
 
-		if (part->literal == NULL && part->column == column)
-			return true;
+		if (part->literal == NULL)
+			columns = bms_add_member(columns, part->column);
 	}
-	return false;
+	return columns;
+}
+
+/* Returns what all keys begin with. */
+const char *
+propose_first_literal(const ProposeKey *key)
+{
+	return ((const ProposePart *) linitial(key))->literal;
+}
+
+/* Returns whether a key can hold all values of a column that is in none of the schema's keys. */
+bool
+propose_can_be_key(const ProposeColumn *column)
+{
+	switch (getBaseType(column->value.sql))
+	{
+		case BPCHAROID:
+		case DATEOID:
+		case TEXTOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+		case UUIDOID:
+		case VARCHAROID:
+			return column->value.type == ITEM_S && column->sql == NULL && !column->data.empty &&
+				   column->data.longest <= LONG_VALUE && (column->in_key || column->asked);
+		default:
+			return propose_is_integer(column);
+	}
 }
 
 /* Returns whether all rows have the key: none of its columns can be NULL. */
-static bool
-is_required(const ProposeTable *table, const ProposeKey *key)
+bool
+propose_is_required(const ProposeTable *table, const ProposeKey *key)
 {
-	ListCell *cell;
+	Bitmapset *columns = propose_key_columns(key);
+	int i = -1;
 
-	foreach (cell, key)
-	{
-		const ProposePart *part = lfirst(cell);
-
-		if (part->literal == NULL && !table->columns[part->column].required)
-			return false;
-	}
-	return true;
+	while ((i = bms_next_member(columns, i)) >= 0 && table->columns[i].required)
+		continue;
+	return i < 0;
 }
 
 /* Returns whether all items of an entity are in an index, in which some are. */
 bool
 propose_place_has_all(const ProposeEntity *entity, int i)
 {
-	return is_required(entity->table, entity->places[i]->partition) &&
-		   is_required(entity->table, entity->places[i]->sort);
+	return propose_is_required(entity->table, entity->places[i]->partition) &&
+		   propose_is_required(entity->table, entity->places[i]->sort);
 }

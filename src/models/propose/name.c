@@ -214,7 +214,8 @@ name_attributes(ProposeTable *table)
 	{
 		ProposeColumn *column = &table->columns[i];
 
-		column->attribute = column->in_key ? name_in_template(table, column) : column->name;
+		column->attribute =
+			column->in_key || column->asked ? name_in_template(table, column) : column->name;
 	}
 }
 

@@ -10,29 +10,6 @@
 #include "models/propose/propose.h"
 #include "server/errors.h"
 
-/* Returns whether a column is in the key of its table. */
-bool
-propose_in_key(const ProposeTable *table, int column)
-{
-	for (int i = 0; i < table->nkeys; i++)
-	{
-		if (table->keys[i] == column)
-			return true;
-	}
-	return false;
-}
-
-static bool
-is_within_key(const ProposeTable *table, const ProposeForeignKey *foreign)
-{
-	for (int i = 0; i < foreign->ncolumns; i++)
-	{
-		if (!propose_in_key(table, foreign->columns[i]))
-			return false;
-	}
-	return true;
-}
-
 /* Returns where the first of its columns is in the key. */
 static int
 first_in_key(const ProposeTable *table, const ProposeForeignKey *foreign)
@@ -40,13 +17,7 @@ first_in_key(const ProposeTable *table, const ProposeForeignKey *foreign)
 	int first = table->nkeys;
 
 	for (int i = 0; i < table->nkeys; i++)
-	{
-		for (int k = 0; k < foreign->ncolumns; k++)
-		{
-			if (table->keys[i] == foreign->columns[k])
-				first = Min(first, i);
-		}
-	}
+		first = bms_is_member(table->keys[i], foreign->set) ? Min(first, i) : first;
 	return first;
 }
 
@@ -54,8 +25,8 @@ first_in_key(const ProposeTable *table, const ProposeForeignKey *foreign)
 static bool
 is_closer(const ProposeTable *table, const ProposeForeignKey *a, const ProposeForeignKey *b)
 {
-	if (is_within_key(table, a) != is_within_key(table, b))
-		return is_within_key(table, a);
+	if (bms_is_subset(a->set, table->key) != bms_is_subset(b->set, table->key))
+		return bms_is_subset(a->set, table->key);
 	if (a->ncolumns != b->ncolumns)
 		return a->ncolumns > b->ncolumns;
 	return first_in_key(table, a) < first_in_key(table, b);
@@ -76,7 +47,7 @@ owner_by_key(const ProposeTable *table)
 	{
 		const ProposeForeignKey *foreign = &table->foreign[i];
 
-		if (may_own(table, foreign) && is_within_key(table, foreign) &&
+		if (may_own(table, foreign) && bms_is_subset(foreign->set, table->key) &&
 			(best == NULL || is_closer(table, foreign, best)))
 			best = foreign;
 	}

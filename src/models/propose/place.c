@@ -20,12 +20,6 @@ typedef struct Habit
 	int index;
 } Habit;
 
-static const char *
-first_literal(const ProposeKey *key)
-{
-	return ((const ProposePart *) linitial(key))->literal;
-}
-
 static int
 habit_of(const List *habits, const char *prefix)
 {
@@ -46,28 +40,36 @@ habit_of(const List *habits, const char *prefix)
  */
 
 static ProposePlace *
-make_place(ProposePurpose purpose, const ProposeForeignKey *foreign, ProposeKey *partition,
-		   ProposeKey *sort)
+make_place(ProposeEntity *entity, ProposePurpose purpose, const ProposeForeignKey *foreign,
+		   ProposeKey *partition, ProposeKey *sort)
 {
 	ProposePlace *place = palloc(sizeof(ProposePlace));
 
-	*place = (ProposePlace){purpose, foreign, partition, sort};
+	*place = (ProposePlace){purpose, foreign, partition, sort, entity, NULL, -1};
 	return place;
+}
+
+/*
+ * Puts the item of a parent behind those that refer to it: who reads these backward begins with it.
+ * What they are sorted by has no "~".
+ */
+void
+propose_add_head(const Proposal *proposal, ProposePlace *place, ProposeEntity *parent)
+{
+	ProposePart *behind = palloc0(sizeof(ProposePart));
+
+	behind->literal = psprintf("%s~%s", propose_first_literal(place->sort), parent->prefix);
+	place->head = make_place(parent, PLACE_HEAD, place->foreign, propose_own_key(proposal, parent),
+							 list_make1(behind));
 }
 
 /* Returns whether whoever knows the key of a row can make the key of its item. */
 static bool
 is_found_by_key(const ProposeEntity *entity)
 {
-	const ProposeTable *table = entity->table;
-
-	for (int i = 0; i < table->ncolumns; i++)
-	{
-		if ((propose_key_has(entity->partition, i) || propose_key_has(entity->sort, i)) &&
-			!propose_in_key(table, i))
-			return false;
-	}
-	return true;
+	return bms_is_subset(
+		bms_union(propose_key_columns(entity->partition), propose_key_columns(entity->sort)),
+		entity->table->key);
 }
 
 static bool
@@ -82,32 +84,51 @@ is_read_already(const ProposeEntity *entity, const List *places, const ProposeKe
 	{
 		const ProposePlace *place = lfirst(cell);
 
-		if (strcmp(text, propose_key_text(entity, place->partition)) == 0)
+		if (strcmp(text, propose_key_text(entity, place->partition)) == 0 &&
+			propose_is_required(entity->table, place->sort))
 			return true;
 	}
 	return false;
 }
 
+/* Returns whether all questions are known; else the key and all foreign keys are questions. */
+static bool
+all_is_asked(const Proposal *proposal)
+{
+	return proposal->asked && proposal->unseen_questions == NULL;
+}
+
+/* Returns the places that questions need, and those that cascades need. */
 static List *
-places_of(const Proposal *proposal, const ProposeEntity *entity)
+places_of(const Proposal *proposal, ProposeEntity *entity)
 {
 	ProposeTable *table = entity->table;
-	List *places = NIL;
+	List *places = list_copy(entity->wanted);
 
-	if (!is_found_by_key(entity))
-		places = lappend(places, make_place(PLACE_OWN, NULL, propose_own_key(proposal, entity),
-											propose_head_key(entity)));
-	for (int i = 0; i < table->nforeign; i++)
+	for (int i = -1; i < table->nforeign; i++)
 	{
-		const ProposeForeignKey *foreign = &table->foreign[i];
+		const ProposeForeignKey *foreign = i < 0 ? NULL : &table->foreign[i];
 		ProposeKey *partition;
 
-		if (foreign->parent == NULL || foreign == entity->owner)
+		if (foreign == NULL ? is_found_by_key(entity)
+							: foreign->parent == NULL || foreign == entity->owner)
 			continue;
-		partition = propose_parent_key(proposal, foreign);
-		if (!is_read_already(entity, places, partition))
-			places = lappend(places, make_place(PLACE_PARENT, foreign, partition,
-												propose_child_key(proposal, entity, foreign)));
+		partition = foreign == NULL ? propose_own_key(proposal, entity)
+									: propose_parent_key(proposal, foreign);
+		if (is_read_already(entity, places, partition))
+			continue;
+		if (all_is_asked(proposal) && (foreign == NULL || !foreign->cascades))
+			propose_remark(
+				&table->remarks, false, "No question reads it by %s (%s), so no index does.",
+				foreign == NULL ? "its key" : psprintf("foreign key %s", foreign->name),
+				foreign == NULL ? propose_columns(table, table->nkeys, table->keys)
+								: propose_columns(table, foreign->ncolumns, foreign->columns));
+		else
+			places = lappend(
+				places,
+				make_place(entity, foreign == NULL ? PLACE_OWN : PLACE_PARENT, foreign, partition,
+						   foreign == NULL ? propose_head_key(entity)
+										   : propose_child_key(proposal, entity, foreign, NIL)));
 	}
 	return places;
 }
@@ -116,9 +137,16 @@ places_of(const Proposal *proposal, const ProposeEntity *entity)
  * Which index
  */
 
-/* Returns the lowest index that the entity is not in, of those that others want only if need be. */
+static bool
+is_free(const ProposePlace *place, int index)
+{
+	return place->entity->places[index] == NULL &&
+		   (place->head == NULL || place->head->entity->places[index] == NULL);
+}
+
+/* Returns the lowest index that has room for it, of those that others want only if need be. */
 static int
-free_index(const ProposeEntity *entity, const List *habits, const List *places)
+free_index(const ProposePlace *place, const List *habits, const List *places)
 {
 	int fallback = -1;
 
@@ -127,11 +155,12 @@ free_index(const ProposeEntity *entity, const List *habits, const List *places)
 		bool wanted = false;
 		ListCell *cell;
 
-		if (entity->places[i] != NULL)
+		if (!is_free(place, i))
 			continue;
 		foreach (cell, places)
 			wanted |=
-				habit_of(habits, first_literal(((ProposePlace *) lfirst(cell))->partition)) == i;
+				habit_of(habits,
+						 propose_first_literal(((ProposePlace *) lfirst(cell))->partition)) == i;
 		if (!wanted)
 			return i;
 		if (fallback < 0)
@@ -141,11 +170,15 @@ free_index(const ProposeEntity *entity, const List *habits, const List *places)
 }
 
 static List *
-put_place(ProposeEntity *entity, ProposePlace *place, int index, List *habits)
+put_place(Proposal *proposal, ProposePlace *place, int index, List *habits)
 {
-	const char *prefix = first_literal(place->partition);
+	const char *prefix = propose_first_literal(place->partition);
 
-	entity->places[index] = place;
+	proposal->nindexes = Max(proposal->nindexes, index + 1);
+	place->index = index;
+	place->entity->places[index] = place;
+	if (place->head != NULL)
+		habits = put_place(proposal, place->head, index, habits);
 	if (habit_of(habits, prefix) < 0)
 	{
 		Habit *habit = palloc(sizeof(Habit));
@@ -166,21 +199,21 @@ put_places(Proposal *proposal, ProposeEntity *entity, List *places, List *habits
 	foreach (cell, places)
 	{
 		ProposePlace *place = lfirst(cell);
-		int index = habit_of(habits, first_literal(place->partition));
+		int index = habit_of(habits, propose_first_literal(place->partition));
 
-		if (index >= 0 && entity->places[index] == NULL)
-			habits = put_place(entity, place, index, habits);
+		if (index >= 0 && is_free(place, index))
+			habits = put_place(proposal, place, index, habits);
 		else
 			rest = lappend(rest, place);
 	}
 	foreach (cell, rest)
 	{
 		ProposePlace *place = lfirst(cell);
-		int index = free_index(entity, habits, places);
+		int index = free_index(place, habits, places);
 
 		/* one that others want raises no number, a new one would */
 		if (index >= proposal->nindexes)
-			index = free_index(entity, habits, NIL);
+			index = free_index(place, habits, NIL);
 		if (index < 0)
 		{
 			propose_remark(&entity->table->remarks, true,
@@ -190,7 +223,7 @@ put_places(Proposal *proposal, ProposeEntity *entity, List *places, List *habits
 						   place->foreign != NULL ? place->foreign->name : "its own key");
 			continue;
 		}
-		habits = put_place(entity, place, index, habits);
+		habits = put_place(proposal, place, index, habits);
 	}
 	return habits;
 }
@@ -255,11 +288,12 @@ list_needs(Proposal *proposal)
 	{
 		ProposeEntity *entity = linitial(lfirst(cell));
 
-		if (wants_join(entity) && list_length(lfirst(cell)) <= proposal->nindexes)
-			lfirst(cell) = lappend(lfirst(cell),
-								   make_place(PLACE_JOIN, entity->owner,
-											  propose_parent_key(proposal, entity->owner),
-											  propose_child_key(proposal, entity, entity->owner)));
+		if (!all_is_asked(proposal) && wants_join(entity) &&
+			list_length(lfirst(cell)) <= proposal->nindexes)
+			lfirst(cell) = lappend(
+				lfirst(cell), make_place(entity, PLACE_JOIN, entity->owner,
+										 propose_parent_key(proposal, entity->owner),
+										 propose_child_key(proposal, entity, entity->owner, NIL)));
 	}
 	return needs;
 }
@@ -268,10 +302,12 @@ list_needs(Proposal *proposal)
 void
 propose_places(Proposal *proposal)
 {
-	List *needs = list_needs(proposal);
+	List *needs;
 	List *habits = NIL;
 	ListCell *cell;
 
+	propose_asked_places(proposal);
+	needs = list_needs(proposal);
 	list_sort(needs, compare_counts);
 	foreach (cell, needs)
 	{

@@ -135,13 +135,12 @@ other_side(const ProposeEntity *entity)
 	for (int i = 0; i < table->nforeign; i++)
 	{
 		const ProposeForeignKey *foreign = &table->foreign[i];
-		bool links = foreign->parent != NULL && foreign != entity->owner;
+		bool links = false;
 
-		for (int k = 0; k < foreign->ncolumns; k++)
-			links &= propose_in_key(table, foreign->columns[k]);
-		for (int k = 0; k < entity->owner->ncolumns; k++)
-			links &= propose_in_key(table, entity->owner->columns[k]);
-		if (links)
+		for (int k = 0; k < PROPOSE_MAX_INDEXES; k++)
+			links |= foreign != entity->owner && entity->places[k] != NULL &&
+					 entity->places[k]->foreign == foreign;
+		if (links && bms_is_subset(bms_union(foreign->set, entity->owner->set), table->key))
 			return foreign;
 	}
 	return NULL;
@@ -160,7 +159,7 @@ explain_owner(StringInfo out, const ProposeEntity *entity)
 	propose_comment(out, "It is in the collection of its %s, by foreign key %s (%s)%s.",
 					owner->parent->entity->name, owner->name,
 					propose_columns(entity->table, owner->ncolumns, owner->columns),
-					propose_in_key(entity->table, owner->columns[0])
+					bms_is_member(owner->columns[0], entity->table->key)
 						? ", which is a part of its key"
 						: ", as owners names it");
 	if (other_side(entity) != NULL)
@@ -189,6 +188,18 @@ explain_place(StringInfo out, const Proposal *proposal, const ProposeEntity *ent
 							foreign->parent->entity->name, foreign->name,
 							propose_columns(entity->table, foreign->ncolumns, foreign->columns),
 							foreign->required ? "" : "; without it an item is not in the index");
+			return;
+		case PLACE_COLUMNS:
+			propose_comment(out, "%s: %s, as questions ask.", index,
+							list_length(place->partition) == 1
+								? "all of them"
+								: psprintf("by %s", propose_key_text(entity, place->partition)));
+			return;
+		case PLACE_HEAD:
+			propose_comment(out,
+							"%s: behind the items that refer to it, so that one Query reads "
+							"it and the last of them.",
+							index);
 			return;
 		case PLACE_JOIN:
 			propose_comment(out, "%s: beside its %s, so that one Query reads both.", index,

@@ -14,7 +14,7 @@
 #include "catalog/lookup.h"
 #include "catalog/table.h"
 #include "models/migrate/migrate.h"
-#include "models/propose/asked.h"
+#include "models/propose/propose.h"
 #include "server/arguments.h"
 #include "store/plan.h"
 
@@ -52,13 +52,14 @@ make_entities(Proposal *proposal)
 }
 
 static void
-read_all(Proposal *proposal, ArrayType *sources)
+read_all(Proposal *proposal, ArrayType *sources, ArrayType *queries)
 {
 	MemoryContext context = CurrentMemoryContext;
 	int nest;
 
 	propose_sources(proposal, sources);
 	propose_read_catalog(proposal);
+	propose_ask(proposal, queries);
 	store_connect();
 	MemoryContextSwitchTo(context);
 	nest = migration_enter();
@@ -100,8 +101,8 @@ dyn_propose_migration(PG_FUNCTION_ARGS)
 
 	argument_require(fcinfo, 1, "sources");
 	set_target(proposal, target);
-	read_all(proposal, PG_GETARG_ARRAYTYPE_P(1));
+	read_all(proposal, PG_GETARG_ARRAYTYPE_P(1), queries);
 	proposal_choose(proposal, owners);
-	return_texts(fcinfo, list_concat(propose_print(proposal), asked_print(proposal, queries)));
+	return_texts(fcinfo, list_concat(propose_print(proposal), propose_print_asked(proposal)));
 	return (Datum) 0;
 }

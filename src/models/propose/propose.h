@@ -11,7 +11,7 @@
  *		source.c	the tables that "sources" names
  *		catalog.c	their columns, keys and foreign keys
  *		data.c		what their rows hold: counts, widths, what a key cannot hold
- *		count.c		how many rows refer to one row
+ *		count.c		how many rows refer to one row, and what may be a foreign key
  *		identify.c	what identifies the rows of tables without a key, by their values
  *		read.c		statements about sources, and what they answer
  *
@@ -26,11 +26,10 @@
  *		size.c		how large the table of items becomes
  *		caution.c	what a person should know about a table
  *
- *		What the database is asked, and what of the proposed table answers it: asked.h
- *		asked.c				the queries, their chart, and the access patterns
- *		asked_query.c		from a text to what it asks, by the server's parser and analyser
- *		asked_answer.c		which collection or index answers it
- *		asked_request.c		the request of an access pattern
+ *		What the database is asked, which shapes the choices: asked.h
+ *		asked.c			the questions, their chart, and the access patterns
+ *		asked_query.c	from a text to what it asks, by the server's parser and analyser
+ *		asked_read.c	the reads that answer it, and the places that they need
  *
  *		Text
  *		comment.c	lines of comments, which nothing can break out of
@@ -42,6 +41,7 @@
 #define DYNAMO_TABLE_MODELS_PROPOSE_PROPOSE_H
 
 #include "access/attnum.h"
+#include "nodes/bitmapset.h"
 #include "nodes/pg_list.h"
 #include "utils/array.h"
 #include "utils/jsonb.h"
@@ -69,6 +69,8 @@ typedef struct ProposeData
 	bool objects; /* of JSON: what kinds there are */
 	bool arrays;
 	bool scalars;
+	double distinct; /* of a column that is asked: how many values there are, */
+	double most; /* and rows of one of them */
 	uint32 delimiters; /* bit i: a value has PROPOSE_DELIMITERS[i] */
 } ProposeData;
 
@@ -83,6 +85,7 @@ typedef struct ProposeColumn
 	bool generated;
 	bool identity; /* or the default is of a sequence */
 	bool in_key; /* of the key, of a foreign key, or referred to by one */
+	bool asked; /* a question compares it, or sorts by it */
 	ProposeData data;
 
 	/* Chosen */
@@ -101,9 +104,11 @@ typedef struct ProposeForeignKey
 	struct ProposeTable *parent; /* NULL: it is not among the sources, or has no key */
 	int ncolumns;
 	int *columns; /* positions in the table's columns */
+	Bitmapset *set; /* the same */
 	int *parent_columns; /* and in the parent's; NULL without a parent */
 	bool required; /* no column of it can be NULL */
 	bool to_key; /* it refers to the parent's key */
+	bool cascades; /* what happens to a parent changes or deletes its rows */
 	double average; /* rows that refer to one row, of those that have any; 0: not known */
 	double most;
 } ProposeForeignKey;
@@ -129,6 +134,7 @@ typedef struct ProposeTable
 	ProposeColumn *columns;
 	int nkeys; /* 0: nothing identifies its rows */
 	int *keys; /* positions in columns */
+	Bitmapset *key; /* the same */
 	bool key_is_primary;
 	bool key_is_guess; /* by the values, as nothing in the catalogs says it */
 	int nforeign;
@@ -155,6 +161,8 @@ typedef enum ProposePurpose
 {
 	PLACE_OWN, /* its own key, which the table's key does not have alone */
 	PLACE_PARENT, /* a foreign key */
+	PLACE_COLUMNS, /* other columns that a question compares */
+	PLACE_HEAD, /* behind the items that refer to it, for a question that wants both */
 	PLACE_JOIN /* beside its owner, whose items the table keeps elsewhere */
 } ProposePurpose;
 
@@ -162,9 +170,12 @@ typedef enum ProposePurpose
 typedef struct ProposePlace
 {
 	ProposePurpose purpose;
-	const ProposeForeignKey *foreign; /* NULL for PLACE_OWN */
+	const ProposeForeignKey *foreign; /* NULL: none */
 	ProposeKey *partition;
 	ProposeKey *sort;
+	struct ProposeEntity *entity;
+	struct ProposePlace *head; /* that of the parent, in the same index; or NULL */
+	int index; /* -1: not yet in one */
 } ProposePlace;
 
 /* A ProposeCopy is a column of a parent, as an attribute of the items that refer to it. */
@@ -193,6 +204,7 @@ typedef struct ProposeEntity
 	const ProposeForeignKey *owner; /* NULL: it has a collection of its own */
 	ProposeKey *partition;
 	ProposeKey *sort;
+	List *wanted; /* ProposePlaces that questions need */
 	ProposePlace *places[PROPOSE_MAX_INDEXES]; /* by the index; NULL: it is not there */
 	List *copies; /* of ProposeCopy; offered, not made */
 	List *lists; /* of ProposeList; offered, not made */
@@ -214,6 +226,10 @@ typedef struct Proposal
 	const char *index_name; /* "GSI", before the number of an index */
 	int nindexes;
 	List *remarks;
+	List *questions; /* of AskedQuery */
+	bool statements; /* they are those of pg_stat_statements */
+	bool asked; /* there are some about sources */
+	const char *unseen_questions; /* why there may be more; NULL: there are not */
 } Proposal;
 
 /* source.c, catalog.c */
@@ -224,13 +240,15 @@ extern ProposeTable *propose_source(const Proposal *proposal, Oid relid);
 extern int propose_position(const ProposeTable *table, AttrNumber attnum);
 
 /* identify.c, data.c, count.c: connected to SPI, with the settings of migrations */
+extern bool propose_has_order(const ProposeColumn *column);
 extern void propose_identify(Proposal *proposal);
 extern void propose_read_data(Proposal *proposal);
 extern void propose_count(Proposal *proposal);
 
 /* read.c: answers of a statement that returns one row */
 extern void propose_execute(const char *sql, int nargs, const SqlValue *arguments);
-extern void propose_execute_on(const ProposeTable *table, const char *sql);
+extern void propose_execute_on(const ProposeTable *table, const char *sql, int nargs,
+							   const SqlValue *arguments);
 extern double propose_answer(int column);
 extern void propose_read_size(ProposeTable *table);
 
@@ -249,7 +267,6 @@ extern bool propose_is_integer(const ProposeColumn *column);
 
 /* owner.c */
 extern void propose_owners(Proposal *proposal, Jsonb *owners);
-extern bool propose_in_key(const ProposeTable *table, int column);
 
 /* key.c */
 extern void propose_formats(Proposal *proposal);
@@ -257,17 +274,28 @@ extern void propose_delimiter(Proposal *proposal);
 extern void propose_keys(Proposal *proposal);
 extern ProposeKey *propose_own_key(const Proposal *proposal, const ProposeEntity *entity);
 extern ProposeKey *propose_child_key(const Proposal *proposal, const ProposeEntity *entity,
-									 const ProposeForeignKey *foreign);
+									 const ProposeForeignKey *foreign, const List *first);
+extern ProposeKey *propose_columns_key(const Proposal *proposal, const ProposeEntity *entity,
+									   const Bitmapset *columns);
 extern void propose_remark_unpadded(ProposeEntity *entity);
 extern ProposeKey *propose_head_key(const ProposeEntity *entity);
 extern ProposeKey *propose_parent_key(const Proposal *proposal, const ProposeForeignKey *foreign);
 extern const char *propose_key_text(const ProposeEntity *entity, const ProposeKey *key);
-extern bool propose_key_has(const ProposeKey *key, int column);
+extern Bitmapset *propose_key_columns(const ProposeKey *key);
+extern bool propose_is_required(const ProposeTable *table, const ProposeKey *key);
+extern const char *propose_first_literal(const ProposeKey *key);
+extern bool propose_can_be_key(const ProposeColumn *column);
 extern bool propose_place_has_all(const ProposeEntity *entity, int i);
 
 /* place.c */
 extern void propose_places(Proposal *proposal);
 extern const char *propose_index_name(const Proposal *proposal, int index);
+extern void propose_add_head(const Proposal *proposal, ProposePlace *place, ProposeEntity *parent);
+
+/* asked.c, asked_read.c */
+extern void propose_ask(Proposal *proposal, ArrayType *queries);
+extern void propose_asked_places(const Proposal *proposal);
+extern List *propose_print_asked(const Proposal *proposal);
 
 /* copy.c, list.c */
 extern void propose_copies(Proposal *proposal);
@@ -280,7 +308,6 @@ extern void propose_size(Proposal *proposal);
 extern void propose_cautions(Proposal *proposal);
 
 /* comment.c */
-extern int propose_control_length(const char *text);
 extern void propose_remark_text(List **remarks, bool question, char *text);
 extern void propose_comment_text(StringInfo out, const char *text);
 #define propose_remark(remarks, question, ...) \

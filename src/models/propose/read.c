@@ -36,13 +36,13 @@ propose_execute(const char *sql, int nargs, const SqlValue *arguments)
 
 /* Does the same with a statement about the rows of a table. */
 void
-propose_execute_on(const ProposeTable *table, const char *sql)
+propose_execute_on(const ProposeTable *table, const char *sql, int nargs, const SqlValue *arguments)
 {
 	RightsBefore before;
 
 	/* the caller sees all rows of the table itself, and so must the owner */
 	rights_take(table->owner, table->relkind == RELKIND_VIEW ? 0 : SECURITY_NOFORCE_RLS, &before);
-	propose_execute(sql_on_rows(table->relid, sql), 0, NULL);
+	propose_execute(sql_on_rows(table->relid, sql), nargs, arguments);
 	rights_give_back(&before);
 }
 

@@ -11,8 +11,9 @@
 #define ITEM_OVERHEAD 8 /* headers, and the number of attributes */
 #define ATTRIBUTE_OVERHEAD 4 /* tag, and lengths of name and end */
 #define ENTRY_OVERHEAD 20 /* of a btree: header, line pointer, alignment */
-#define FILL 0.9 /* of pages of the table */
-#define ENTRY_FILL 0.7 /* of those of btrees, whose keys come in any order */
+#define FILL \
+	0.74 /* of pages of the table, in which placement leaves room for collections to grow */
+#define ENTRY_FILL 0.57 /* of those of btrees, whose keys come in any order */
 #define SHORT_NAME 2
 
 static double
