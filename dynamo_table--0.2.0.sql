@@ -1257,6 +1257,10 @@ CREATE FUNCTION dynamo_internal.attribute(item dyn_item, name text, type text, s
 	AS 'MODULE_PATHNAME', 'dyn_attribute_value' LANGUAGE C STABLE PARALLEL SAFE COST 2;
 COMMENT ON FUNCTION dynamo_internal.attribute(dyn_item, text, text, anyelement) IS 'an attribute of an item as a value of the sample''s type, or NULL';
 
+CREATE FUNCTION dynamo_internal.domain_attribute(item dyn_item, name text, type text, sample anyarray) RETURNS anyelement
+	AS 'MODULE_PATHNAME', 'dyn_attribute_value' LANGUAGE C STABLE PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION dynamo_internal.domain_attribute(dyn_item, text, text, anyarray) IS 'an attribute of an item as a value of the type of the sample''s elements, a domain, or NULL';
+
 CREATE FUNCTION dynamo_internal.is_entity_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME', 'dyn_is_entity_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dynamo_internal.is_entity_support(internal) IS 'what the planner is told of dynamo_internal.is_entity()';
@@ -1661,7 +1665,7 @@ GRANT EXECUTE ON FUNCTION
 	dynamo_internal.keys_match, dynamo_internal.shard_takes, dynamo_internal.derive_keys, dynamo_internal.model_check,
 	dynamo_internal.entity_view_change, dynamo_internal.migration_changed, dynamo_internal.migration_truncated,
 	-- views
-	dynamo_internal.attribute, dynamo_internal.is_entity(dyn_item, text, "any"), dynamo_internal.is_entity(dyn_item, dynamo_internal.entity, "any"),
+	dynamo_internal.attribute, dynamo_internal.domain_attribute, dynamo_internal.is_entity(dyn_item, text, "any"), dynamo_internal.is_entity(dyn_item, dynamo_internal.entity, "any"),
 	dynamo_internal.entity_key(anyelement, text, integer, boolean, "any"), dynamo_internal.entity_key(anyelement, dynamo_internal.entity, integer, boolean, "any"),
 	dynamo_internal.tables, dynamo_internal.ttl_tables,
 	dynamo_internal.ttl_due, dynamo_internal.operations, dynamo_internal.stream_tables, dynamo_internal.stream_progress, dynamo_internal.stream_node_shards,

@@ -16,6 +16,7 @@
 #include "common/int.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "nodes/execnodes.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
@@ -25,6 +26,7 @@
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
+#include "utils/typcache.h"
 #include "utils/uuid.h"
 
 #include "models/value/form.h"
@@ -42,7 +44,8 @@ struct ValueReader
 	int16 elmlen;
 	bool elmbyval;
 	char elmalign;
-	void *domain; /* its constraints, once they were looked for */
+	void *domain; /* what checks a value of it, once one was checked */
+	DomainConstraintRef *constraints; /* of a domain, as they are now */
 	MemoryContext context;
 };
 
@@ -59,6 +62,11 @@ value_reader(const ValueType *type)
 	reader->context = CurrentMemoryContext;
 	reader->declared = type->sql;
 	value_form(type, &reader->form);
+	if (reader->declared != reader->form.sql)
+	{
+		reader->constraints = palloc0(sizeof(DomainConstraintRef));
+		InitDomainConstraintRef(reader->declared, reader->constraints, reader->context, false);
+	}
 	/* the other kinds are not of pseudo-types */
 	if (reader->form.kind == VALUE_OUTPUT || reader->form.kind == VALUE_LIST ||
 		reader->form.kind == VALUE_SET)
@@ -156,6 +164,23 @@ static bool
 by_type(ValueReader *reader, char *text, bool lenient, Datum *value)
 {
 	return lenient ? try_type(reader, text, value) : call_type(reader, text, value, NULL);
+}
+
+/* Returns whether a domain may refuse a value that is not NULL. */
+static bool
+is_checked(const ValueReader *reader)
+{
+	ListCell *cell;
+
+	UpdateDomainConstraintRef(reader->constraints);
+	foreach (cell, reader->constraints->constraints)
+	{
+		const DomainConstraintState *constraint = lfirst(cell);
+
+		if (constraint->constrainttype == DOM_CONSTRAINT_CHECK)
+			return true;
+	}
+	return false;
 }
 
 /*
@@ -839,7 +864,6 @@ value_read(ValueReader *reader, ItemSpan attribute, bool lenient, Datum *value)
 			fail_read(reader, attribute);
 		return false;
 	}
-	if (reader->declared != reader->form.sql)
-		return by_type(reader, NULL, lenient, value);
-	return true;
+	return reader->constraints == NULL || !is_checked(reader) ||
+		   by_type(reader, NULL, lenient, value);
 }

@@ -356,6 +356,14 @@ value_type_parse(ItemSpan text, ValueType *type)
 		fail_type(text, "the two types do not go together", problem);
 }
 
+/* Returns the type of SQL with its modifier and schema. */
+char *
+value_type_sql(const ValueType *type)
+{
+	return format_type_extended(type->sql, type->typmod,
+								FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY);
+}
+
 /*
  * Returns the two types of an attribute as a declaration keeps them: the type of SQL with its
  * schema, or none if it is the default one.
@@ -365,9 +373,7 @@ value_type_print(const ValueType *type)
 {
 	if (type->sql == own_type(type->type) && type->typmod < 0)
 		return pstrdup(item_type_code(type->type));
-	return psprintf("%s %s", item_type_code(type->type),
-					format_type_extended(type->sql, type->typmod,
-										 FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
+	return psprintf("%s %s", item_type_code(type->type), value_type_sql(type));
 }
 
 /*

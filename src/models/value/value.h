@@ -53,6 +53,7 @@ extern void value_type_parse(ItemSpan text, ValueType *type);
  * unless that is pg_catalog.
  */
 extern char *value_type_print(const ValueType *type);
+extern char *value_type_sql(const ValueType *type); /* the type of SQL alone */
 
 /* Returns how a type of SQL is stored by default: N, S, B, BOOL, L, M. */
 extern ItemType value_item_type(Oid sql);

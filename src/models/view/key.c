@@ -223,9 +223,9 @@ entity_view_state(const Entity *entity, const EntityView *view, const EntityAttr
 			column->stored.len == 0 ? NULL : entity_stored_attribute(entity, column->stored);
 
 		if (attribute == NULL ||
-			(column->type.type == attribute->type.type && column->type.sql == attribute->type.sql))
+			(column->type.type == attribute->type.type && entity_view_shows(column, attribute)))
 			continue;
-		if (column->type.sql != attribute->type.sql)
+		if (!entity_view_shows(column, attribute))
 			state = ENTITY_VIEW_OTHER_COLUMN;
 		else if (state == ENTITY_VIEW_CURRENT)
 			state = ENTITY_VIEW_OTHER_TYPE;

@@ -34,6 +34,7 @@
 
 #include "actions/actions.h"
 #include "models/view/member_plan.h"
+#include "models/view/view.h"
 #include "server/extension.h"
 
 extern PGDLLEXPORT Datum dyn_attribute_value(PG_FUNCTION_ARGS);
@@ -133,7 +134,7 @@ member_calls(const RelOptInfo *rel)
 Node *
 member_attribute_item(Node *node)
 {
-	const FuncExpr *function = (const FuncExpr *) node;
+	const FuncExpr *function = (const FuncExpr *) (node = entity_view_uncast(node));
 
 	if (!IsA(node, FuncExpr) || list_length(function->args) != 4 ||
 		!is_function(function->funcid, dyn_attribute_value))
@@ -150,7 +151,7 @@ member_attribute_item(Node *node)
 static ItemType
 attribute_type(Node *node, const MemberCall *call, ItemSpan stored, Oid *sql)
 {
-	const FuncExpr *function = (const FuncExpr *) node;
+	const FuncExpr *function = (const FuncExpr *) entity_view_uncast(node);
 	const Var *item = (const Var *) member_attribute_item(node);
 	const Const *name;
 	const Const *type;

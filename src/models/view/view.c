@@ -49,12 +49,6 @@ view_same(ItemSpan a, ItemSpan b)
 	return item_compare_bytes(a, b) == 0;
 }
 
-static char *
-view_literal(ItemSpan text)
-{
-	return quote_literal_cstr(span_string(text));
-}
-
 /*
  * Columns
  */
@@ -112,7 +106,7 @@ columns_of(const NewView *view, Relation rel)
 		const EntityAttribute *attribute =
 			entity_stored_attribute(view->entity, old->columns[i].stored);
 
-		if (attribute != NULL && attribute->type.sql != old->columns[i].type.sql)
+		if (attribute != NULL && !entity_view_shows(&old->columns[i], attribute))
 			ereport(ERROR, (errcode(ERRCODE_INVALID_TABLE_DEFINITION),
 							errmsg("view \"%s\" cannot get another type for attribute \"%s\"",
 								   RelationGetRelationName(rel), item_quoted(attribute->name)),
@@ -206,14 +200,10 @@ choose_columns(NewView *view)
 	}
 }
 
-/* Returns an attribute's value; types have no modifiers, which would be taken for those of NULL. */
 static char *
 attribute_value(const NewView *view, const EntityAttribute *attribute)
 {
-	return psprintf(DYN_INTERNAL ".attribute(t.item, %s, '%s', NULL::%s)",
-					view_literal(attribute->stored), item_type_code(attribute->type.type),
-					format_type_extended(attribute->type.sql, -1,
-										 FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
+	return entity_view_value("t.item", attribute->stored, &attribute->type);
 }
 
 static void

@@ -8,6 +8,9 @@
  *		WHERE dynamo_internal.is_entity(t.item, '{"entity": "Project", …}', t.pk)
  *			AND dynamo_internal.is_entity(t.item, '{"entity": "Project", …}', t.sk)
  *
+ * A column of a type with a modifier is attribute(…, NULL::numeric(8,2))::numeric(8,2), one of a domain
+ * domain_attribute(…, NULL::flag[]); see README.md.
+ *
  * The view's rule says all there is to know about it: table, entity, and the attribute behind each
  * column.  So views may be renamed, their columns too, and be dumped, and no name has to be kept
  * beside them.
@@ -43,6 +46,7 @@ typedef struct ViewColumn
 {
 	ItemSpan stored;
 	ValueType type;
+	Node *item; /* in the rule */
 } ViewColumn;
 
 typedef struct EntityView
@@ -57,7 +61,10 @@ typedef struct EntityView
 
 /* rule.c: in the current memory context; NULL: it is none */
 extern EntityView *entity_view_read(Relation view);
+extern char *entity_view_value(const char *item, ItemSpan stored, const ValueType *type);
+extern Node *entity_view_uncast(Node *node);
 extern bool entity_view_attribute(Node *node, ViewColumn *column);
+extern bool entity_view_shows(const ViewColumn *column, const EntityAttribute *attribute);
 extern Query *entity_view_query(Relation view);
 extern List *entity_views_of(Oid table); /* of Oid */
 extern const Member *entity_view_member(Node *condition);
