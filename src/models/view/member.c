@@ -4,8 +4,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "models/view/member.h"
@@ -14,40 +12,6 @@
 #include "server/errors.h"
 
 static TextCache cache = {.name = "definitions of entities' items", .max = 256, .max_key = 8192};
-
-/*
- * Returns whether a type has several input forms of one value, of which one is commonly used.
- * Timestamps are not among them: the number of fractional digits varies.
- */
-bool
-member_is_canonical(const ValueType *type)
-{
-	return type->type == ITEM_S && (type->sql == UUIDOID || type->sql == DATEOID);
-}
-
-/* Returns whether values of a type are written in one way only, or by what dyn_is_entity() asks. */
-bool
-member_is_determined(const ValueType *type)
-{
-	switch (type->sql)
-	{
-		case TEXTOID:
-		case VARCHAROID:
-			return type->type == ITEM_S;
-		case INT2OID:
-		case INT4OID:
-		case INT8OID:
-		case NUMERICOID:
-			return type->type == ITEM_N;
-		case BYTEAOID:
-			return type->type == ITEM_B;
-		default:
-			break;
-	}
-	if (get_typtype(type->sql) == TYPTYPE_ENUM)
-		return type->type == ITEM_S;
-	return member_is_canonical(type);
-}
 
 /*
  * The definition: a declaration with what matters here alone
@@ -93,8 +57,9 @@ key_uses(const EntityKey *key, const EntityAttribute *attribute)
 static void
 print_attribute(JsonWriter *json, const EntityAttribute *attribute)
 {
-	const char *type = member_is_canonical(&attribute->type) ? value_type_print(&attribute->type)
-															 : item_type_code(attribute->type.type);
+	ValueType base = member_base_type(&attribute->type);
+	const char *type =
+		member_is_canonical(&base) ? value_type_print(&base) : item_type_code(base.type);
 
 	json_write_member(json, attribute->name);
 	if (member_same(attribute->name, attribute->stored))

@@ -21,8 +21,8 @@
  * an index.
  *
  * Attributes in templates must determine their keys by their SQL values, since these are what
- * queries give.  Most types are read in one way only; those that are not (is_canonical() in
- * member.c) must be written as the extension would write them.
+ * queries give.  Many types are read in one way only; those that are not (member_is_canonical())
+ * must be written as the extension would write them.
  */
 #ifndef DYNAMO_TABLE_MODELS_VIEW_MEMBER_H
 #define DYNAMO_TABLE_MODELS_VIEW_MEMBER_H
@@ -73,8 +73,12 @@ extern const Member *member_parse(ItemSpan definition);
 extern MemberMemory *member_memory(const Member *member);
 extern bool member_matches(const Member *member, ItemSpan root, MemberMemory *memory);
 extern char *member_definition(const Entity *entity, const EntityKey *key, bool required);
+
+/* member_type.c */
+extern ValueType member_base_type(const ValueType *type);
 extern bool member_is_determined(const ValueType *type);
 extern bool member_is_canonical(const ValueType *type);
+extern bool member_makes_one(const ValueType *type, const TemplatePart *part, Oid compared);
 
 /* member_constant.c: the definition as a constant in plans */
 extern Node *member_simplify(const SupportRequestSimplify *request);

@@ -76,7 +76,7 @@ is_usable(const IndexOptInfo *index)
 typedef struct WantedMember
 {
 	const MemberCall *call;
-	const EntityAttribute *attribute;
+	const TemplatePart *part;
 } WantedMember;
 
 static bool
@@ -85,7 +85,7 @@ is_wanted(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *ec, EquivalenceM
 {
 	const WantedMember *wanted = arg;
 
-	return member_names_attribute((Node *) em->em_expr, wanted->call, wanted->attribute);
+	return member_names_attribute((Node *) em->em_expr, wanted->call, wanted->part);
 }
 
 static bool
@@ -100,9 +100,9 @@ add_implied(List *clauses, const Planned *plan, const MemberCall *call)
 {
 	for (int i = 0; call->t != NULL && i < call->t->nparts; i++)
 	{
-		WantedMember wanted = {call, member_part_attribute(call, &call->t->parts[i])};
+		WantedMember wanted = {call, &call->t->parts[i]};
 		List *implied =
-			wanted.attribute == NULL
+			member_part_attribute(call, wanted.part) == NULL
 				? NIL
 				: generate_implied_equalities_for_column(plan->root, plan->rel, is_wanted, &wanted,
 														 plan->rel->lateral_referencers);

@@ -297,6 +297,48 @@ view_statement(const NewView *view)
 	return sql.data;
 }
 
+/*
+ * Tells of a key that cannot be looked up by an attribute.  Of timestamps there are ranges.
+ */
+static void
+notice_key(const NewView *view, const EntityKey *key, const TemplatePart *part)
+{
+	const EntityAttribute *attribute =
+		part->npath == 1 ? entity_attribute(view->entity, part->path[0]) : NULL;
+	Oid type = attribute == NULL ? InvalidOid : getBaseType(attribute->type.sql);
+	const char *name;
+
+	if (attribute == NULL || type == TIMESTAMPOID || type == TIMESTAMPTZOID ||
+		member_makes_one(&attribute->type, part, type))
+		return;
+	name = item_quoted(attribute->name);
+	ereport(NOTICE,
+			(errmsg("view \"%s\" cannot search key \"%s\" by attribute \"%s\"", view->name,
+					item_quoted(key->attribute), name),
+			 errdetail("Values of type %s that are equal make different keys.",
+					   format_type_be(attribute->type.sql)),
+			 member_is_determined(&attribute->type)
+				 ? errhint("Declare the key with <%s:lower>, or compare the column as text.", name)
+				 : 0));
+}
+
+static void
+notice_keys(const NewView *view)
+{
+	ListCell *cell;
+
+	foreach (cell, view->keys)
+	{
+		const EntityKey *key = ((EntityViewKey *) lfirst(cell))->key;
+
+		for (int k = 0; k < key->ntemplates; k++)
+		{
+			for (int i = 0; i < key->templates[k].template->nparts; i++)
+				notice_key(view, key, &key->templates[k].template->parts[i]);
+		}
+	}
+}
+
 static void
 make_view(const NewView *view)
 {
@@ -388,6 +430,7 @@ dyn_create_entity_view(PG_FUNCTION_ARGS)
 	view.keys = entity_view_keys(view.entity, table, view.index, PG_GETARG_BOOL(5));
 	choose_columns(&view);
 	make_view(&view);
+	notice_keys(&view);
 	relation_close(rel, NoLock);
 	PG_RETURN_OID(get_relname_relid(view.name, get_namespace_oid(view.schema, false)));
 }

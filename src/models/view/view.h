@@ -24,6 +24,7 @@
  *		change.c		writing to views: their INSTEAD OF trigger
  *		upsert.c		ON CONFLICT, which they refuse
  *		member.c		dyn_is_entity(): whether an item is one of an entity
+ *		member_type.c	whether equal values of a type make one key
  *		member_constant.c	its definition in plans, which EXPLAIN shows by the entity's name
  *		narrow.c		attributes in place of items above scans
  *		member_key.c	keys of such items, by values of SQL
