@@ -302,6 +302,7 @@ extern bool item_number_to_int64(ItemSpan number, int places, int64 *value);
 extern int item_number_add(ItemSpan a, ItemSpan b, bool subtract, char out[ITEM_NUMBER_SIZE]);
 extern int item_number_compare(ItemSpan a, ItemSpan b);
 extern int item_number_digits(ItemSpan number);
+extern void item_number_places(ItemSpan number, int *before, int *behind);
 extern int item_number_pairs_by_point(ItemSpan number);
 extern bool item_number_is_negative(ItemSpan number);
 extern bool item_number_valid(ItemSpan number);

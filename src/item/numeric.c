@@ -9,12 +9,22 @@
 
 #include "item/item.h"
 
+/* An int64 has any number of so many decimal digits, and so has its product with the powers of ten that occur. */
+#define SHORT_NUMBER 14
+
 /* Returns a packed number as a numeric, palloc'd. */
 Numeric
 item_number_to_numeric(ItemSpan number)
 {
 	char text[ITEM_NUMBER_TEXT];
+	int before;
+	int behind;
+	int64 digits;
 
+	/* most numbers are short */
+	item_number_places(number, &before, &behind);
+	if (before + behind <= SHORT_NUMBER && item_number_to_int64(number, (behind + 1) / 2, &digits))
+		return int64_div_fast_to_numeric(behind % 2 == 0 ? digits : digits / 10, behind);
 	item_number_print(number, text);
 	return DatumGetNumeric(DirectFunctionCall3(numeric_in, CStringGetDatum(text),
 											   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));

@@ -10,7 +10,9 @@
 
 #include <math.h>
 
+#include "access/transam.h"
 #include "access/xact.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "common/base64.h"
 #include "common/int.h"
@@ -40,6 +42,7 @@ struct ValueReader
 	Oid declared; /* a domain, or the same as form.sql */
 	FmgrInfo input; /* VALUE_ENUM and VALUE_OUTPUT */
 	Oid ioparam;
+	bool computes; /* it only does, and leaves nothing behind when it fails */
 	ValueReader *element;
 	int16 elmlen;
 	bool elmbyval;
@@ -48,6 +51,14 @@ struct ValueReader
 	DomainConstraintRef *constraints; /* of a domain, as they are now */
 	MemoryContext context;
 };
+
+/* Returns whether the input function of a type is the server's own, and looks nothing up. */
+static bool
+input_computes(Oid sql, Oid input)
+{
+	return sql < FirstGenbkiObjectId &&
+		   (func_volatile(input) == PROVOLATILE_IMMUTABLE || sql == TIMEOID || sql == TIMETZOID);
+}
 
 /*
  * Returns a reader of attributes of a type, which lives in the current memory context.  Raises an
@@ -85,6 +96,7 @@ value_reader(const ValueType *type)
 	{
 		getTypeInputInfo(reader->form.sql, &input, &reader->ioparam);
 		fmgr_info(input, &reader->input);
+		reader->computes = input_computes(reader->form.sql, input);
 	}
 	return reader;
 }
@@ -136,6 +148,12 @@ make_call(void *arg)
 	call_type(call->reader, call->text, call->value, NULL);
 }
 
+static bool
+is_about_value(const ErrorData *error)
+{
+	return item_is_to_blame(error, false);
+}
+
 /*
  * An error is taken back with all that the functions have done.  While workers run there cannot be
  * a subtransaction for that, and the type's own error is raised.
@@ -146,6 +164,8 @@ try_type(ValueReader *reader, char *text, Datum *value)
 	TypeCall call = {reader, text, value};
 	ErrorData *error;
 
+	if (text != NULL && reader->computes)
+		return attempt_to_compute(make_call, &call, is_about_value) == NULL;
 	if (IsInParallelMode())
 		return call_type(reader, text, value, NULL);
 	error = attempt(make_call, &call);
@@ -209,13 +229,19 @@ read_numeric(const ValueReader *reader, ItemSpan number, Datum *value)
 	int32 typmod = reader->form.typmod - VARHDRSZ;
 	int precision = typmod >> 16 & 0xffff;
 	int scale = ((typmod & 0x7ff) ^ 1024) - 1024;
+	int before;
+	int behind;
 
 	*value = NumericGetDatum(item_number_to_numeric(number));
 	if (reader->form.typmod < VARHDRSZ)
 		return true;
-	*value = DirectFunctionCall2(numeric_round, *value, Int32GetDatum(scale));
-	if (leading_place(DatumGetCString(DirectFunctionCall1(numeric_out, *value))) >
-		precision - scale)
+	item_number_places(number, &before, &behind);
+	if (before >= precision - scale)
+		*value = DirectFunctionCall2(numeric_round, *value, Int32GetDatum(scale));
+	/* others have fewer digits before the point, also if they are rounded up */
+	if (before >= precision - scale &&
+		leading_place(DatumGetCString(DirectFunctionCall1(numeric_out, *value))) >
+			precision - scale)
 		return false;
 	*value = DirectFunctionCall2(numeric, *value, Int32GetDatum(reader->form.typmod));
 	return true;

@@ -84,5 +84,6 @@ extern void value_write(ValueWriter *writer, ItemBuilder *b, Datum value);
 typedef struct ValueReader ValueReader;
 extern ValueReader *value_reader(const ValueType *type);
 extern bool value_read(ValueReader *reader, ItemSpan attribute, bool lenient, Datum *value);
+extern bool value_is_as_written(ValueWriter *writer, ValueReader *reader, ItemSpan attribute);
 
 #endif

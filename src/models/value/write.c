@@ -330,6 +330,26 @@ scalar_payload(ValueWriter *writer, const ItemBuilder *b, Datum value)
 }
 
 /*
+ * Returns whether an attribute is written as a writer of scalars writes what a reader of the same type
+ * reads.
+ */
+bool
+value_is_as_written(ValueWriter *writer, ValueReader *reader, ItemSpan attribute)
+{
+	/* no error names where it is: what was stored can be written */
+	static const ItemBuilder nowhere;
+	ItemSpan payload = item_payload(attribute);
+	Datum value;
+
+	if (item_type(attribute) != writer->form.type)
+		return false;
+	if (writer->form.kind == VALUE_CHAR)
+		return payload.len == 0 || payload.data[payload.len - 1] != ' ';
+	return value_read(reader, attribute, true, &value) &&
+		   item_compare_bytes(scalar_payload(writer, &nowhere, value), payload) == 0;
+}
+
+/*
  * JSON, lists and sets
  */
 

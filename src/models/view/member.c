@@ -241,23 +241,10 @@ has_type(const Entity *entity, const ItemChildren *attributes, MemberMemory *mem
 static bool
 is_exact(const MemberExact *exact, const ItemChildren *attributes, uint32 *place)
 {
-	ItemChildren written;
 	ItemSpan stored;
-	ItemSpan again;
-	ItemBuilder b;
-	Datum value;
 
-	if (!item_find_near(attributes, exact->stored, place, &stored))
-		return true;
-	if (!value_read(exact->reader, stored, true, &value))
-		return false;
-	item_build_init(&b, 0);
-	item_build_begin(&b, ITEM_M);
-	item_build_name(&b, exact->stored);
-	value_write(exact->writer, &b, value);
-	(void) item_build_end(&b);
-	written = item_children(item_root(item_build_finish(&b)));
-	return item_find(&written, exact->stored, &again) && member_same(stored, again);
+	return !item_find_near(attributes, exact->stored, place, &stored) ||
+		   value_is_as_written(exact->writer, exact->reader, stored);
 }
 
 /* Returns whether a condition holds.  Null means that the attribute is absent. */
