@@ -1269,6 +1269,10 @@ CREATE FUNCTION dynamo_internal.is_entity(item dyn_item, definition text, key "a
 	AS 'MODULE_PATHNAME', 'dyn_is_entity' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20 SUPPORT dynamo_internal.is_entity_support;
 COMMENT ON FUNCTION dynamo_internal.is_entity(dyn_item, text, "any") IS 'whether an item is one of an entity''s; in views that dyn_create_entity_view() makes';
 
+CREATE FUNCTION dynamo_internal.is_entity_in_index(item dyn_item, definition text, key "any") RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_is_entity' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20 SUPPORT dynamo_internal.is_entity_support;
+COMMENT ON FUNCTION dynamo_internal.is_entity_in_index(dyn_item, text, "any") IS 'whether an item is in an index if it has the attributes of its keys; in views that dyn_create_entity_view() makes';
+
 -- What plans have of the definition: the planner's support function puts it there, so that EXPLAIN shows the entity's name.
 CREATE TYPE dynamo_internal.entity;
 CREATE FUNCTION dynamo_internal.entity_in(cstring) RETURNS dynamo_internal.entity
@@ -1283,6 +1287,10 @@ COMMENT ON TYPE dynamo_internal.entity IS 'definition of an entity''s items as a
 CREATE FUNCTION dynamo_internal.is_entity(item dyn_item, definition dynamo_internal.entity, key "any") RETURNS boolean
 	AS 'MODULE_PATHNAME', 'dyn_is_entity' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20 SUPPORT dynamo_internal.is_entity_support;
 COMMENT ON FUNCTION dynamo_internal.is_entity(dyn_item, dynamo_internal.entity, "any") IS 'whether an item is one of an entity''s; in plans';
+
+CREATE FUNCTION dynamo_internal.is_entity_in_index(item dyn_item, definition dynamo_internal.entity, key "any") RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_is_entity' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20 SUPPORT dynamo_internal.is_entity_support;
+COMMENT ON FUNCTION dynamo_internal.is_entity_in_index(dyn_item, dynamo_internal.entity, "any") IS 'whether an item is in an index if it has the attributes of its keys; in plans';
 
 CREATE FUNCTION dynamo_internal.entity_key(sample anyelement, definition dynamo_internal.entity, parts integer, upper boolean, VARIADIC "values" "any") RETURNS anyelement
 	AS 'MODULE_PATHNAME', 'dyn_entity_key' LANGUAGE C STABLE PARALLEL SAFE;
@@ -1666,6 +1674,7 @@ GRANT EXECUTE ON FUNCTION
 	dynamo_internal.entity_view_change, dynamo_internal.migration_changed, dynamo_internal.migration_truncated,
 	-- views
 	dynamo_internal.attribute, dynamo_internal.domain_attribute, dynamo_internal.is_entity(dyn_item, text, "any"), dynamo_internal.is_entity(dyn_item, dynamo_internal.entity, "any"),
+	dynamo_internal.is_entity_in_index(dyn_item, text, "any"), dynamo_internal.is_entity_in_index(dyn_item, dynamo_internal.entity, "any"),
 	dynamo_internal.entity_key(anyelement, text, integer, boolean, "any"), dynamo_internal.entity_key(anyelement, dynamo_internal.entity, integer, boolean, "any"),
 	dynamo_internal.tables, dynamo_internal.ttl_tables,
 	dynamo_internal.ttl_due, dynamo_internal.operations, dynamo_internal.stream_tables, dynamo_internal.stream_progress, dynamo_internal.stream_node_shards,

@@ -20,7 +20,8 @@ CREATE TEMP TABLE numbers AS SELECT trim_scale(sign * (left('9876543210987654321
 	FROM generate_series(1, 20) digits, generate_series(-24, 6) place, (VALUES (1), (-1)) s (sign), (VALUES (''), ('0'), ('9')) t (tail);
 SELECT count(*), count(*) FILTER (WHERE n::text <> dynamo_internal.attribute(item, 'v', 'N', NULL::numeric)::text) AS other
 	FROM numbers, LATERAL (SELECT format('{"v":{"N":"%s"}}', n)::dyn_item AS item) i;
-SELECT count(*), count(small) AS fit, count(*) FILTER (WHERE CASE WHEN abs(round(n, 2)) < 10000 THEN n::numeric(6, 2)::text END IS DISTINCT FROM small::text) AS other
+SELECT count(*), count(small) AS fit,
+	count(*) FILTER (WHERE CASE WHEN abs(round(n, 2)) < 10000 THEN n::numeric(6, 2)::text END IS DISTINCT FROM small::text) AS other
 	FROM numbers, LATERAL (SELECT dynamo_internal.attribute(format('{"v":{"N":"%s"}}', n)::dyn_item, 'v', 'N', NULL::numeric(6,2)) AS small) i;
 SELECT dyn_to_value('NaN'::numeric);
 SELECT dyn_to_value('-Infinity'::numeric);

@@ -166,10 +166,10 @@ entity_value(const Detach *detach)
 		if (entity->type_attribute.len > 0)
 			continue;
 		for (int i = 0; i < detach->table->nkeys; i++)
-			appendStringInfo(&sql, " %s " DYN_INTERNAL ".is_entity(item, %s, %s)",
-							 i == 0 ? "WHEN" : "AND",
-							 quote_literal_cstr(member_definition(entity, &entity->keys[i], false)),
-							 quote_identifier(detach->table->keys[i].column));
+			appendStringInfo(
+				&sql, " %s " DYN_INTERNAL ".is_entity(item, %s, %s)", i == 0 ? "WHEN" : "AND",
+				quote_literal_cstr(member_definition(entity, &(MemberKey){&entity->keys[i]})),
+				quote_identifier(detach->table->keys[i].column));
 		appendStringInfo(&sql, " THEN %s", literal(entity->name));
 	}
 	appendStringInfoString(&sql, " END");

@@ -90,8 +90,10 @@ struct Entity
 	ItemSpan type_attribute; /* of length 0: none */
 	ItemSpan type; /* its value */
 	ItemSpan declared_keys; /* as declared: an M */
-	bool
-		required; /* of a definition in a view: each of its items has the key, see models/view/member.h */
+	/* of a definition in a view: each of its items that has certain attributes has the key, see models/view/member.h */
+	bool required;
+	int ngiven;
+	ItemSpan *given;
 	int nkeys;
 	EntityKey *keys; /* those of the table first, in their order */
 	int nattributes;

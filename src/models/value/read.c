@@ -226,14 +226,13 @@ leading_place(const char *number)
 static bool
 read_numeric(const ValueReader *reader, ItemSpan number, Datum *value)
 {
-	int32 typmod = reader->form.typmod - VARHDRSZ;
-	int precision = typmod >> 16 & 0xffff;
-	int scale = ((typmod & 0x7ff) ^ 1024) - 1024;
+	int scale;
+	int precision = value_numeric_digits(reader->form.typmod, &scale);
 	int before;
 	int behind;
 
 	*value = NumericGetDatum(item_number_to_numeric(number));
-	if (reader->form.typmod < VARHDRSZ)
+	if (precision == 0)
 		return true;
 	item_number_places(number, &before, &behind);
 	if (before >= precision - scale)

@@ -255,13 +255,24 @@ value_form(const ValueType *type, ValueForm *form)
 		form->kind = VALUE_OUTPUT;
 }
 
+/* Returns how many digits numeric has, and how many of them behind the point; 0: as many as a value has. */
+int
+value_numeric_digits(int32 typmod, int *scale)
+{
+	*scale = 0;
+	if (typmod < VARHDRSZ)
+		return 0;
+	/* as numeric.c of the server packs them */
+	*scale = (((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
+	return ((typmod - VARHDRSZ) >> 16) & 0xffff;
+}
+
 /* Returns the format of numeric with a precision; one with digits after the point has none. */
 static const char *
 numeric_sort_format(int32 typmod)
 {
-	/* as numeric.c of the server packs them */
-	int precision = ((typmod - VARHDRSZ) >> 16) & 0xffff;
-	int scale = (((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
+	int scale;
+	int precision = value_numeric_digits(typmod, &scale);
 
 	if (scale > 0)
 		return NULL;

@@ -83,7 +83,7 @@ values_in_keys(PlannerInfo *root, List *calls, Node *asked)
 		KnownValues literals;
 		double keys;
 
-		member_find_values(NIL, call, &literals);
+		member_find_literals(call, &literals);
 		if (member_is_whole(call, &literals) || !makes_key(call, asked))
 			continue;
 		keys = member_keys(root, call);

@@ -44,9 +44,16 @@ literal_part(PlannerInfo *root, const MemberCall *call)
 	KnownValues known;
 	Selectivity part;
 
-	member_find_values(NIL, call, &known);
+	member_find_literals(call, &known);
 	part = key_part(root, call, &known);
 	return member_is_whole(call, &known) ? part : Max(part, LEAST_RANGE);
+}
+
+/* Returns which part of the items a call leaves without any values: all, if it is about some alone. */
+static Selectivity
+call_part(PlannerInfo *root, const MemberCall *call)
+{
+	return call->member->ngiven > 0 ? 1.0 : literal_part(root, call);
 }
 
 static Selectivity
@@ -56,7 +63,7 @@ literals_part(PlannerInfo *root, List *calls)
 	ListCell *cell;
 
 	foreach (cell, calls)
-		part = Min(part, literal_part(root, lfirst(cell)));
+		part = Min(part, call_part(root, lfirst(cell)));
 	return part;
 }
 
@@ -151,7 +158,10 @@ calls_part(PlannerInfo *root, const RelOptInfo *rel, List *calls)
 		member_find_values(rel->baserestrictinfo, call, &known);
 		if (known.clauses == NIL)
 			continue;
-		part = Min(part, all * key_part(root, call, &known) / literal_part(root, call));
+		if (call->member->ngiven > 0)
+			part = Min(part, key_part(root, call, &known));
+		else
+			part = Min(part, all * key_part(root, call, &known) / literal_part(root, call));
 		foreach (value, known.clauses)
 			((RestrictInfo *) lfirst(value))->norm_selec = 1.0;
 	}
@@ -178,7 +188,7 @@ member_estimate(SupportRequestSelectivity *request)
 		(int) call.item->varno >= root->simple_rel_array_size ||
 		(rel = root->simple_rel_array[call.item->varno]) == NULL)
 		return false;
-	request->selectivity = literal_part(root, &call);
+	request->selectivity = call_part(root, &call);
 	calls = member_calls(rel);
 	foreach (cell, calls)
 	{

@@ -529,9 +529,72 @@ drop_list(KnownValues *known)
 		known->constant &= is_constant(lfirst(cell));
 }
 
+/* Returns whether an expression shows an attribute, so that it is NULL where that is not there. */
+static bool
+shows_attribute(Node *node, const MemberCall *call, const EntityAttribute *attribute)
+{
+	ValueType shown;
+
+	return attribute_type(strip(node), call, attribute->stored, &shown) &&
+		   shown.type == attribute->type.type;
+}
+
+/* Returns whether a clause is true only of items that have an attribute. */
+static bool
+requires_attribute(Node *clause, const MemberCall *call, const EntityAttribute *attribute)
+{
+	List *args = NIL;
+	ListCell *cell;
+
+	if (IsA(clause, OpExpr) && op_strict(((OpExpr *) clause)->opno))
+		args = ((OpExpr *) clause)->args;
+	else if (IsA(clause, ScalarArrayOpExpr) && ((ScalarArrayOpExpr *) clause)->useOr &&
+			 op_strict(((ScalarArrayOpExpr *) clause)->opno))
+		args = list_make1(linitial(((ScalarArrayOpExpr *) clause)->args));
+	else if (IsA(clause, NullTest) && ((NullTest *) clause)->nulltesttype == IS_NOT_NULL &&
+			 !((NullTest *) clause)->argisrow)
+		args = list_make1(((NullTest *) clause)->arg);
+	else
+		args =
+			list_make1(is_notclause(clause) ? (Node *) get_notclausearg((Expr *) clause) : clause);
+	foreach (cell, args)
+	{
+		if (shows_attribute(lfirst(cell), call, attribute))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Returns whether the call says something of all rows that the clauses leave, since they require the
+ * attributes of its definition.  Adds the clauses that do.
+ */
+static bool
+find_given(List *clauses, const MemberCall *call, List **found)
+{
+	for (int i = 0; i < call->member->ngiven; i++)
+	{
+		RestrictInfo *requires = NULL;
+		ListCell *cell;
+
+		foreach (cell, clauses)
+		{
+			RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
+
+			if (requires == NULL &&
+				requires_attribute((Node *) clause->clause, call, call->member->given[i]))
+			requires = clause;
+		}
+		if (requires == NULL)
+			return false;
+		*found = list_append_unique_ptr(*found, requires);
+	}
+	return true;
+}
+
 /* Looks for as many of the template's first parts as the clauses say something about. */
-void
-member_find_values(List *clauses, const MemberCall *call, KnownValues *known)
+static void
+find_values(List *clauses, const MemberCall *call, KnownValues *known)
 {
 	*known = (KnownValues){.constant = true};
 	for (; call->t != NULL && known->nparts < call->t->nparts; known->nparts++)
@@ -545,6 +608,32 @@ member_find_values(List *clauses, const MemberCall *call, KnownValues *known)
 		drop_list(known);
 	if (call->t != NULL && known->nparts < call->t->nparts)
 		find_ends(clauses, call, &call->t->parts[known->nparts], known);
+}
+
+/* Tells what the template's first literals say of the keys of items that the call says something of. */
+void
+member_find_literals(const MemberCall *call, KnownValues *known)
+{
+	find_values(NIL, call, known);
+}
+
+/*
+ * Tells what the clauses say of the keys of the rows that they leave.  False: nothing, since the call may say
+ * nothing of some of the rows.
+ */
+bool
+member_find_values(List *clauses, const MemberCall *call, KnownValues *known)
+{
+	List *given = NIL;
+
+	if (!find_given(clauses, call, &given))
+	{
+		*known = (KnownValues){.constant = true};
+		return false;
+	}
+	find_values(clauses, call, known);
+	known->clauses = list_concat_unique_ptr(known->clauses, given);
+	return true;
 }
 
 /* Returns whether all of the key is known. */

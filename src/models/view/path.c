@@ -62,13 +62,6 @@ is_table(const RelOptInfo *rel, const RangeTblEntry *rte)
 		   rte->tablesample == NULL && rel->indexlist != NIL;
 }
 
-/* Returns whether a scan of the index finds the rows of the query. */
-static bool
-is_usable(const IndexOptInfo *index)
-{
-	return index->relam == BTREE_AM_OID && (index->indpred == NIL || index->predOK);
-}
-
 /*
  * What joins say
  */
@@ -188,6 +181,58 @@ outer_sets(const Planned *plan, List *joins)
 }
 
 /*
+ * Indexes
+ */
+
+/*
+ * Returns whether the rows that clauses leave are in a partial index: by what the planner knows of it, and
+ * since columns have the keys of items that the clauses require the attributes of.  *outer gets the
+ * relations whose values these clauses need.
+ */
+static bool
+has_rows(const Planned *plan, const IndexOptInfo *index, List *clauses, Relids *outer)
+{
+	List *known = list_copy(clauses);
+	ListCell *cell;
+	ListCell *clause;
+
+	*outer = NULL;
+	if (index->indpred == NIL || index->predOK)
+		return true;
+	foreach (cell, plan->calls)
+	{
+		const MemberCall *call = lfirst(cell);
+		NullTest *present = makeNode(NullTest);
+		KnownValues values;
+
+		if (call->member->ngiven == 0 || !member_find_values(clauses, call, &values))
+			continue;
+		present->arg = (Expr *) call->column;
+		present->nulltesttype = IS_NOT_NULL;
+		known = lappend(known, present);
+		foreach (clause, values.clauses)
+			*outer = bms_union(*outer, outer_of(plan, lfirst(clause)));
+	}
+	return list_length(known) > list_length(clauses) &&
+		   predicate_implied_by(index->indpred, known, false);
+}
+
+/* Returns whether a scan of the index finds the rows that clauses leave. */
+static bool
+is_usable(const Planned *plan, const IndexOptInfo *index, List *clauses, Relids *outer)
+{
+	return index->relam == BTREE_AM_OID && has_rows(plan, index, clauses, outer);
+}
+
+static bool
+is_usable_alone(const Planned *plan, const IndexOptInfo *index)
+{
+	Relids outer;
+
+	return is_usable(plan, index, plan->rel->baserestrictinfo, &outer);
+}
+
+/*
  * Scans
  */
 
@@ -276,7 +321,8 @@ add_column(const Planned *plan, KeyScan *scan, int column, List *clauses)
 
 /*
  * Makes a scan by equality of the index's first columns, and the range of the next one: what comes
- * behind says little about where to read, and estimates take it for independent.
+ * behind says little about where to read, and estimates take it for independent.  NULL: the index does
+ * not have all rows.
  */
 static KeyScan *
 scan_of(const Planned *plan, IndexOptInfo *index, List *clauses)
@@ -284,6 +330,8 @@ scan_of(const Planned *plan, IndexOptInfo *index, List *clauses)
 	KeyScan *scan = palloc0(sizeof(KeyScan));
 	int column = 0;
 
+	if (!is_usable(plan, index, clauses, &scan->outer))
+		return NULL;
 	scan->index = index;
 	while (column < index->nkeycolumns && add_column(plan, scan, column, clauses))
 		column++;
@@ -361,9 +409,10 @@ add_join_paths(const Planned *plan)
 
 		foreach (index, plan->rel->indexlist)
 		{
-			KeyScan *scan = is_usable(lfirst(index)) ? scan_of(plan, lfirst(index), clauses) : NULL;
+			KeyScan *scan = scan_of(plan, lfirst(index), clauses);
 
-			if (scan != NULL && !bms_is_empty(scan->outer) && !is_known(scans, scan))
+			if (scan != NULL && scan->clauses != NIL && !bms_is_empty(scan->outer) &&
+				!is_known(scans, scan))
 				scans = lappend(scans, scan);
 		}
 	}
@@ -377,7 +426,8 @@ add_join_paths(const Planned *plan)
 
 /*
  * Returns whether there are conditions that the planner has not taken from the calls: those that
- * are not leakproof, and lists for a column that is not the first of an index.
+ * are not leakproof, those of a partial index that it cannot use, and lists for a column that is not the
+ * first of an index.
  */
 static bool
 is_incomplete(const Planned *plan)
@@ -391,8 +441,8 @@ is_incomplete(const Planned *plan)
 
 		if (!restriction_is_securely_promotable(call->clause, plan->rel))
 			return true;
-		member_find_values(plan->rel->baserestrictinfo, call, &known);
-		if (known.list != NULL)
+		if (member_find_values(plan->rel->baserestrictinfo, call, &known) &&
+			(known.list != NULL || call->member->ngiven > 0))
 			return true;
 	}
 	return false;
@@ -408,8 +458,9 @@ add_restricted_paths(const Planned *plan)
 	{
 		KeyScan scan = {.index = lfirst(cell)};
 		bool whole = true;
+		int n = is_usable_alone(plan, scan.index) ? scan.index->nkeycolumns : 0;
 
-		for (int i = 0; is_usable(scan.index) && i < scan.index->nkeycolumns; i++)
+		for (int i = 0; i < n; i++)
 			whole &= add_column(plan, &scan, i, plan->rel->baserestrictinfo);
 		scan.unique = scan.index->unique && whole;
 		if (scan.clauses != NIL)
@@ -511,7 +562,7 @@ add_ordered_paths(const Planned *plan)
 
 	foreach (cell, plan->rel->indexlist)
 	{
-		if (is_usable(lfirst(cell)))
+		if (is_usable_alone(plan, lfirst(cell)))
 			add_ordered_path(plan, lfirst(cell));
 	}
 }

@@ -38,7 +38,7 @@ typedef struct NewView
 	const EntityAttribute *unnested; /* or NULL */
 	char *schema;
 	char *name;
-	List *keys; /* of EntityViewKey: what its items are known by */
+	List *keys; /* of MemberKey: what its items are known by */
 	List *attributes; /* of EntityAttribute: its columns */
 	bool exists;
 } NewView;
@@ -276,11 +276,12 @@ view_statement(const NewView *view)
 		append_elements(&sql, view);
 	foreach (cell, view->keys)
 	{
-		const EntityViewKey *key = lfirst(cell);
+		const MemberKey *key = lfirst(cell);
 
-		appendStringInfo(&sql, " %s " DYN_INTERNAL ".is_entity(t.item, %s, t.%s)",
+		appendStringInfo(&sql, " %s " DYN_INTERNAL ".%s(t.item, %s, t.%s)",
 						 foreach_current_index(cell) == 0 ? "WHERE" : "AND",
-						 quote_literal_cstr(entity_view_definition(view->entity, key)),
+						 key->ngiven > 0 ? "is_entity_in_index" : "is_entity",
+						 quote_literal_cstr(member_definition(view->entity, key)),
 						 column_of(view->table, key->key->attribute));
 	}
 	/*
@@ -329,7 +330,7 @@ notice_keys(const NewView *view)
 
 	foreach (cell, view->keys)
 	{
-		const EntityKey *key = ((EntityViewKey *) lfirst(cell))->key;
+		const EntityKey *key = ((MemberKey *) lfirst(cell))->key;
 
 		for (int k = 0; k < key->ntemplates; k++)
 		{

@@ -71,21 +71,14 @@ extern List *entity_views_of(Oid table); /* of Oid */
 extern const Member *entity_view_member(Node *condition);
 
 /*
- * Tells what the items of a view are known by (key.c).  With an index: what is in it.  Without:
- * also the keys of indexes in which all items of the entity are.
+ * Tell what the items of a view are known by (key.c).  With an index: what is in it.  Without: also the
+ * keys of indexes in which all items of the entity are, or all that have certain attributes.
  */
-typedef struct EntityViewKey
-{
-	const EntityKey *key;
-	bool required; /* it is a key of such an index */
-} EntityViewKey;
-
 extern List *entity_view_keys(const Entity *entity, const DynTable *table, const DynIndex *index,
-							  bool use_indexes);
+							  bool use_indexes); /* of MemberKey */
 extern bool entity_view_has_key(List *keys, ItemSpan attribute);
-extern char *entity_view_definition(const Entity *entity, const EntityViewKey *key);
 extern bool entity_view_needs_index(const Entity *entity, const DynTable *table,
-									const DynIndex *index);
+									const DynIndex *index, const DynItem *item);
 
 /* Tells whether a view was made of what the entity is now. */
 typedef enum EntityViewState
