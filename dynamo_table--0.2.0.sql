@@ -1458,21 +1458,21 @@ GRANT SELECT ON dyn_job_problems TO PUBLIC;
 
 CREATE FUNCTION dyn_import_lines(table_name text, lines text, condition text DEFAULT NULL, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL,
 		on_conflict text DEFAULT 'replace', on_error text DEFAULT 'stop', format text DEFAULT 'auto', types jsonb DEFAULT NULL,
-		delimiter text DEFAULT NULL, header text DEFAULT NULL, from_table text DEFAULT NULL,
+		delimiter text DEFAULT NULL, header text DEFAULT NULL, from_table text DEFAULT NULL, from_keys boolean DEFAULT false,
 		OUT items bigint, OUT written bigint, OUT kept bigint, OUT skipped bigint, OUT errors jsonb)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_import_lines(text, text, text, jsonb, dyn_item, text, text, text, jsonb, text, text, text) IS
+COMMENT ON FUNCTION dyn_import_lines(text, text, text, jsonb, dyn_item, text, text, text, jsonb, text, text, text, boolean) IS
 	'put the items of lines of JSON, of CSV or of a JSON document into a table';
 
 CREATE PROCEDURE dyn_import(table_name text, source regclass, column_name text DEFAULT NULL, condition text DEFAULT NULL,
 		names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL, batch_size bigint DEFAULT NULL,
 		on_conflict text DEFAULT 'replace', on_error text DEFAULT 'stop', format text DEFAULT 'auto', types jsonb DEFAULT NULL,
 		delimiter text DEFAULT NULL, header text DEFAULT NULL, from_table text DEFAULT NULL, refused regclass DEFAULT NULL,
-		INOUT items bigint DEFAULT NULL, INOUT written bigint DEFAULT NULL, INOUT kept bigint DEFAULT NULL, INOUT skipped bigint DEFAULT NULL,
+		from_keys boolean DEFAULT false, INOUT items bigint DEFAULT NULL, INOUT written bigint DEFAULT NULL, INOUT kept bigint DEFAULT NULL, INOUT skipped bigint DEFAULT NULL,
 		INOUT errors jsonb DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_import(text, regclass, text, text, jsonb, dyn_item, bigint, text, text, text, jsonb, text, text, text, regclass,
-	bigint, bigint, bigint, bigint, jsonb) IS
+	boolean, bigint, bigint, bigint, bigint, jsonb) IS
 	'put the items of lines or of a file, which are rows of another table, into a table; commits by itself';
 
 CREATE FUNCTION dyn_export(table_name text, entity text DEFAULT NULL, filter text DEFAULT NULL, names jsonb DEFAULT NULL,
@@ -1490,9 +1490,9 @@ COMMENT ON PROCEDURE dyn_backfill(text, text, text, text, jsonb, dyn_item, bigin
 	'update all items that a filter takes, in many transactions; commits by itself';
 
 CREATE PROCEDURE dyn_refresh_entity(table_name text, entity text, batch_size bigint DEFAULT 500, max_rate bigint DEFAULT NULL,
-		restart boolean DEFAULT false, wait boolean DEFAULT true)
+		restart boolean DEFAULT false, wait boolean DEFAULT true, from_keys boolean DEFAULT false)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_refresh_entity(text, text, bigint, bigint, boolean, boolean) IS
+COMMENT ON PROCEDURE dyn_refresh_entity(text, text, bigint, bigint, boolean, boolean, boolean) IS
 	'give all items of an entity the keys that its templates make now, in many transactions; commits by itself';
 
 -- migrations

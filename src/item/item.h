@@ -129,10 +129,13 @@ item_type(ItemSpan value)
 	return (ItemType) code;
 }
 
+/* of a BOOL, beside its type */
+#define ITEM_TRUE 0x10
+
 static inline bool
 item_bool(ItemSpan value)
 {
-	return (value.data[0] & 0x10) != 0;
+	return (value.data[0] & ITEM_TRUE) != 0;
 }
 
 static inline bool

@@ -801,4 +801,5 @@ name_of(const Entity *entity)
 	return entity->name;
 }
 
-const ItemKinds entity_kinds = {entities_of, entity_find, name_of, entity_has, entity_of_item};
+const ItemKinds entity_kinds = {entities_of, entity_find,    name_of,
+								entity_has,  entity_of_item, entity_completed_of};

@@ -432,6 +432,8 @@ dyn_create_entity_view(PG_FUNCTION_ARGS)
 	choose_columns(&view);
 	make_view(&view);
 	notice_keys(&view);
+	if (view.index == NULL && view.unnested == NULL)
+		entity_view_tell_empty(view.name, view.entity, view.keys, rel, table);
 	relation_close(rel, NoLock);
 	PG_RETURN_OID(get_relname_relid(view.name, get_namespace_oid(view.schema, false)));
 }

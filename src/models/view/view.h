@@ -19,6 +19,7 @@
  *		check.c			dyn_check_entities(): items and views that do not agree with the declarations
  *		key.c			what keys a view's items are known by, and whether it is what it would be today
  *		release.c		views do without the keys of an index that is dropped
+ *		empty.c			telling that a new view shows nothing of what looks like its items
  *		rule.c			reading what a view is, from its rule
  *		writer.c		what writing to a view needs of it, kept by the session
  *		change.c		writing to views: their INSTEAD OF trigger
@@ -91,6 +92,10 @@ typedef enum EntityViewState
 
 extern EntityViewState entity_view_state(const Entity *entity, const EntityView *view,
 										 const EntityAttribute **changed);
+
+/* empty.c */
+extern void entity_view_tell_empty(const char *view, const Entity *entity, List *keys, Relation rel,
+								   const DynTable *table);
 
 /* release.c */
 extern void entity_view_release_init(void);
