@@ -325,6 +325,7 @@ item_value_compare(ItemSpan a, ItemSpan b)
 
 /* numeric.c */
 extern Numeric item_number_to_numeric(ItemSpan number);
+extern Numeric item_number_to_scaled(ItemSpan number, int scale);
 extern int item_number_from_numeric(Numeric numeric, char out[ITEM_NUMBER_SIZE]);
 
 /* parse.c, json.c */

@@ -230,17 +230,21 @@ read_numeric(const ValueReader *reader, ItemSpan number, Datum *value)
 	int precision = value_numeric_digits(reader->form.typmod, &scale);
 	int before;
 	int behind;
+	Numeric scaled;
 
+	item_number_places(number, &before, &behind);
+	if (precision > 0 && scale >= 0 && before <= precision - scale &&
+		(scaled = item_number_to_scaled(number, scale)) != NULL)
+	{
+		*value = NumericGetDatum(scaled);
+		return true;
+	}
 	*value = NumericGetDatum(item_number_to_numeric(number));
 	if (precision == 0)
 		return true;
-	item_number_places(number, &before, &behind);
-	if (before >= precision - scale)
-		*value = DirectFunctionCall2(numeric_round, *value, Int32GetDatum(scale));
-	/* others have fewer digits before the point, also if they are rounded up */
-	if (before >= precision - scale &&
-		leading_place(DatumGetCString(DirectFunctionCall1(numeric_out, *value))) >
-			precision - scale)
+	*value = DirectFunctionCall2(numeric_round, *value, Int32GetDatum(scale));
+	if (leading_place(DatumGetCString(DirectFunctionCall1(numeric_out, *value))) >
+		precision - scale)
 		return false;
 	*value = DirectFunctionCall2(numeric, *value, Int32GetDatum(reader->form.typmod));
 	return true;
