@@ -1484,9 +1484,9 @@ COMMENT ON FUNCTION dyn_export(text, text, text, jsonb, dyn_item, boolean) IS
 
 CREATE PROCEDURE dyn_backfill(table_name text, update text, filter text, condition text DEFAULT NULL, names jsonb DEFAULT NULL,
 		vals dyn_item DEFAULT NULL, batch_size bigint DEFAULT 500, max_rate bigint DEFAULT NULL, restart boolean DEFAULT false,
-		wait boolean DEFAULT true)
+		wait boolean DEFAULT true, from_keys boolean DEFAULT false)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_backfill(text, text, text, text, jsonb, dyn_item, bigint, bigint, boolean, boolean) IS
+COMMENT ON PROCEDURE dyn_backfill(text, text, text, text, jsonb, dyn_item, bigint, bigint, boolean, boolean, boolean) IS
 	'update all items that a filter takes, in many transactions; commits by itself';
 
 CREATE PROCEDURE dyn_refresh_entity(table_name text, entity text, batch_size bigint DEFAULT 500, max_rate bigint DEFAULT NULL,

@@ -40,6 +40,14 @@ CALL dyn_refresh_entity('app', 'Order', from_keys => true);
 SELECT dyn_create_entity_view('app', 'Order', 'orders');
 CALL dyn_refresh_entity('app', 'Order', from_keys => NULL);
 
+-- a backfill whose expressions name them
+SELECT dyn_put('app', '{"pk":{"S":"CUST#30"},"sk":{"S":"ORDER#2024-06-01#00030"}}'),
+	dyn_put('app', '{"pk":{"S":"CUST#30"},"sk":{"S":"ORDER#2024-06-01#00031"}}');
+CALL dyn_backfill('app', 'SET #d = customer', 'n = :n', names => '{"#d": "doubled"}', vals => '{":n":{"N":"30"}}');
+CALL dyn_backfill('app', 'SET #d = customer', 'n = :n', names => '{"#d": "doubled"}', vals => '{":n":{"N":"30"}}', from_keys => true);
+CALL dyn_backfill('app', 'SET #d = customer', 'n = :n', names => '{"#d": "doubled"}', vals => '{":n":{"N":"30"}}', from_keys => NULL);
+SELECT item FROM app WHERE pk = 'CUST#30' ORDER BY sk;
+
 \set VERBOSITY default
 -- keys that two entities could have: neither is chosen
 SELECT dyn_create_entity('app', 'Twin', '{"pk": "CUST#<id>", "sk": "PROFILE"}', '{"id": "S"}', type_attribute => NULL);
