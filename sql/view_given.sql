@@ -36,6 +36,11 @@ SELECT conditions('SELECT * FROM orders WHERE region = ''r5''');
 SELECT conditions('SELECT o.* FROM customers c JOIN orders o USING (customer) WHERE c.customer = 77');
 SELECT conditions('SELECT o.* FROM (VALUES (77), (78)) v (x) JOIN orders o ON o.customer = v.x');
 SELECT conditions('SELECT * FROM (VALUES (77), (78)) v (x) LEFT JOIN orders o ON o.customer = v.x');
+-- a join requires it of all rows that find partners
+SET enable_nestloop = off;
+SELECT conditions('SELECT * FROM orders o JOIN generate_series(1, 1000) x ON o.shipper = x WHERE o.customer < 5');
+SELECT conditions('SELECT * FROM orders o LEFT JOIN generate_series(1, 1000) x ON o.shipper = x WHERE o.customer < 5');
+RESET enable_nestloop;
 -- only where all attributes are required: an order with a shipper and no customer is not in the index
 SELECT conditions('SELECT * FROM orders WHERE shipper = 3');
 SELECT conditions('SELECT * FROM orders WHERE shipper = 3 AND customer = 3');
@@ -75,6 +80,13 @@ INSERT INTO queries VALUES ('SELECT o FROM orders o WHERE customer = 77'), ('SEL
 	('SELECT (c, o) FROM customers c RIGHT JOIN orders o USING (customer) WHERE o.id > 3900'),
 	('SELECT c FROM customers c WHERE NOT EXISTS (SELECT FROM orders o WHERE o.customer = c.customer)'),
 	('SELECT c FROM customers c WHERE c.customer IN (SELECT customer FROM orders WHERE region = ''r5'')'),
+	('SELECT o FROM orders o WHERE NOT EXISTS (SELECT FROM customers c WHERE c.customer = o.customer)'),
+	('SELECT o FROM orders o WHERE NOT EXISTS (SELECT FROM customers c WHERE c.customer = o.customer AND c.name = ''c77'')'),
+	('SELECT o FROM orders o WHERE EXISTS (SELECT FROM customers c WHERE c.customer = o.customer AND c.name < ''c2'')'),
+	('SELECT (o, c) FROM orders o LEFT JOIN customers c ON c.customer = o.customer AND c.name < ''c2'''),
+	('SELECT (o, c) FROM orders o FULL JOIN customers c ON c.customer = o.customer'),
+	('SELECT (o, c.name) FROM orders o JOIN customers c ON c.customer = o.customer OR o.customer IS NULL AND c.customer = 5'),
+	('SELECT (o, c.name) FROM customers c JOIN orders o ON o.customer = c.customer WHERE c.name LIKE ''c1%'''),
 	('SELECT (a, b) FROM orders a JOIN orders b ON b.customer = a.shipper WHERE a.id < 50'),
 	('SELECT o FROM (SELECT o FROM orders o WHERE customer = 77 ORDER BY day, id LIMIT 3) x'),
 	('SELECT (x, n) FROM generate_series(75, 80) x, LATERAL (SELECT count(*) AS n FROM orders o WHERE o.customer = x) y');

@@ -133,7 +133,7 @@ is_given_by(const MemberCall *call, const void *clauses)
 {
 	KnownValues known;
 
-	member_find_values((List *) clauses, call, &known);
+	member_find_values((List *) clauses, (List *) clauses, call, &known);
 	return member_is_whole(call, &known);
 }
 
@@ -155,8 +155,8 @@ calls_part(PlannerInfo *root, const RelOptInfo *rel, List *calls)
 		const MemberCall *call = lfirst(cell);
 		KnownValues known;
 
-		member_find_values(rel->baserestrictinfo, call, &known);
-		if (known.clauses == NIL)
+		if (!member_find_values(rel->baserestrictinfo, rel->baserestrictinfo, call, &known) ||
+			(known.clauses == NIL && call->member->ngiven == 0))
 			continue;
 		if (call->member->ngiven > 0)
 			part = Min(part, key_part(root, call, &known));

@@ -566,28 +566,22 @@ requires_attribute(Node *clause, const MemberCall *call, const EntityAttribute *
 }
 
 /*
- * Returns whether the call says something of all rows that the clauses leave, since they require the
- * attributes of its definition.  Adds the clauses that do.
+ * Returns whether the call says something of all rows that clauses leave, since these require the attributes
+ * of its definition.
  */
-static bool
-find_given(List *clauses, const MemberCall *call, List **found)
+bool
+member_is_said(List *clauses, const MemberCall *call)
 {
 	for (int i = 0; i < call->member->ngiven; i++)
 	{
-		RestrictInfo *requires = NULL;
+		bool required = false;
 		ListCell *cell;
 
 		foreach (cell, clauses)
-		{
-			RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
-
-			if (requires == NULL &&
-				requires_attribute((Node *) clause->clause, call, call->member->given[i]))
-			requires = clause;
-		}
-		if (requires == NULL)
+			required |= requires_attribute((Node *) lfirst_node(RestrictInfo, cell)->clause, call,
+										   call->member->given[i]);
+		if (!required)
 			return false;
-		*found = list_append_unique_ptr(*found, requires);
 	}
 	return true;
 }
@@ -618,21 +612,18 @@ member_find_literals(const MemberCall *call, KnownValues *known)
 }
 
 /*
- * Tells what the clauses say of the keys of the rows that they leave.  False: nothing, since the call may say
- * nothing of some of the rows.
+ * Tells what the clauses say of the keys of the rows that count, of which others are assumed to hold as
+ * well.  False: nothing, since the call may say nothing of some of these rows.
  */
 bool
-member_find_values(List *clauses, const MemberCall *call, KnownValues *known)
+member_find_values(List *clauses, List *assumed, const MemberCall *call, KnownValues *known)
 {
-	List *given = NIL;
-
-	if (!find_given(clauses, call, &given))
+	if (!member_is_said(assumed, call))
 	{
 		*known = (KnownValues){.constant = true};
 		return false;
 	}
 	find_values(clauses, call, known);
-	known->clauses = list_concat_unique_ptr(known->clauses, given);
 	return true;
 }
 
@@ -837,7 +828,8 @@ index_condition(const SupportRequestIndexCondition *request)
 	if (request->index->relam != BTREE_AM_OID || request->indexarg != MEMBER_COLUMN_ARGUMENT ||
 		!member_read_call(request->node, &call))
 		return NIL;
-	member_find_values(request->index->rel->baserestrictinfo, &call, &known);
+	member_find_values(request->index->rel->baserestrictinfo, request->index->rel->baserestrictinfo,
+					   &call, &known);
 	/* the planner would take the scan for one in the order of the index */
 	if (known.list != NULL && request->indexcol > 0)
 		drop_list(&known);

@@ -40,6 +40,9 @@ typedef struct Planned
 	PlannerInfo *root;
 	RelOptInfo *rel;
 	List *calls; /* of MemberCall * */
+	List *joins; /* join clauses that can be evaluated where the table is read, of RestrictInfo * */
+	List *assumed; /* they and the restrictions: rows of which they do not hold do not count */
+	List *present; /* of NullTest *: columns that have keys then */
 } Planned;
 
 /* This is a scan of an index. */
@@ -136,12 +139,12 @@ outer_of(const Planned *plan, const RestrictInfo *clause)
 
 /* Returns the restrictions, and those of the join clauses that need no other relations. */
 static List *
-clauses_within(const Planned *plan, List *joins, Relids outer)
+clauses_within(const Planned *plan, Relids outer)
 {
 	List *clauses = list_copy(plan->rel->baserestrictinfo);
 	ListCell *cell;
 
-	foreach (cell, joins)
+	foreach (cell, plan->joins)
 	{
 		if (bms_is_subset(outer_of(plan, lfirst(cell)), outer))
 			clauses = lappend(clauses, lfirst(cell));
@@ -164,72 +167,59 @@ add_outer(List *sets, Relids outer)
 
 /* Returns the relations of each clause, and those of all. */
 static List *
-outer_sets(const Planned *plan, List *joins)
+outer_sets(const Planned *plan)
 {
 	Relids all = NULL;
 	List *sets = NIL;
 	ListCell *cell;
 
-	foreach (cell, joins)
+	foreach (cell, plan->joins)
 	{
 		Relids outer = outer_of(plan, lfirst(cell));
 
 		sets = add_outer(sets, outer);
 		all = bms_union(all, outer);
 	}
-	return joins == NIL ? NIL : add_outer(sets, all);
+	return plan->joins == NIL ? NIL : add_outer(sets, all);
 }
 
 /*
  * Indexes
  */
 
-/*
- * Returns whether the rows that clauses leave are in a partial index: by what the planner knows of it, and
- * since columns have the keys of items that the clauses require the attributes of.  *outer gets the
- * relations whose values these clauses need.
- */
-static bool
-has_rows(const Planned *plan, const IndexOptInfo *index, List *clauses, Relids *outer)
+/* Returns the columns that have the keys of items of which the clauses require certain attributes. */
+static List *
+present_columns(const Planned *plan)
 {
-	List *known = list_copy(clauses);
+	List *present = NIL;
 	ListCell *cell;
-	ListCell *clause;
 
-	*outer = NULL;
-	if (index->indpred == NIL || index->predOK)
-		return true;
 	foreach (cell, plan->calls)
 	{
 		const MemberCall *call = lfirst(cell);
-		NullTest *present = makeNode(NullTest);
-		KnownValues values;
+		NullTest *test = makeNode(NullTest);
 
-		if (call->member->ngiven == 0 || !member_find_values(clauses, call, &values))
+		if (call->member->ngiven == 0 || !member_is_said(plan->assumed, call))
 			continue;
-		present->arg = (Expr *) call->column;
-		present->nulltesttype = IS_NOT_NULL;
-		known = lappend(known, present);
-		foreach (clause, values.clauses)
-			*outer = bms_union(*outer, outer_of(plan, lfirst(clause)));
+		test->arg = (Expr *) call->column;
+		test->nulltesttype = IS_NOT_NULL;
+		present = lappend(present, test);
 	}
-	return list_length(known) > list_length(clauses) &&
-		   predicate_implied_by(index->indpred, known, false);
+	return present;
 }
 
-/* Returns whether a scan of the index finds the rows that clauses leave. */
+/*
+ * Returns whether a scan of an index finds the rows.  A partial index has them by what the planner has
+ * proved, or since columns are present.  As the planner does for that, join clauses are assumed to hold.
+ */
 static bool
-is_usable(const Planned *plan, const IndexOptInfo *index, List *clauses, Relids *outer)
+is_usable(const Planned *plan, const IndexOptInfo *index)
 {
-	return index->relam == BTREE_AM_OID && has_rows(plan, index, clauses, outer);
-}
-
-static bool
-is_usable_alone(const Planned *plan, const IndexOptInfo *index)
-{
-	Relids outer;
-
-	return is_usable(plan, index, plan->rel->baserestrictinfo, &outer);
+	return index->relam == BTREE_AM_OID &&
+		   (index->indpred == NIL || index->predOK ||
+			(plan->present != NIL &&
+			 predicate_implied_by(index->indpred,
+								  list_concat(list_copy(plan->present), plan->assumed), false)));
 }
 
 /*
@@ -309,7 +299,7 @@ add_column(const Planned *plan, KeyScan *scan, int column, List *clauses)
 
 	if (call == NULL)
 		return false;
-	member_find_values(clauses, call, &known);
+	member_find_values(clauses, plan->assumed, call, &known);
 	conditions = member_key_clauses(call, &known, &operators);
 	if (conditions == NIL || !is_secure(plan, call, &known, conditions))
 		return false;
@@ -321,8 +311,7 @@ add_column(const Planned *plan, KeyScan *scan, int column, List *clauses)
 
 /*
  * Makes a scan by equality of the index's first columns, and the range of the next one: what comes
- * behind says little about where to read, and estimates take it for independent.  NULL: the index does
- * not have all rows.
+ * behind says little about where to read, and estimates take it for independent.
  */
 static KeyScan *
 scan_of(const Planned *plan, IndexOptInfo *index, List *clauses)
@@ -330,8 +319,6 @@ scan_of(const Planned *plan, IndexOptInfo *index, List *clauses)
 	KeyScan *scan = palloc0(sizeof(KeyScan));
 	int column = 0;
 
-	if (!is_usable(plan, index, clauses, &scan->outer))
-		return NULL;
 	scan->index = index;
 	while (column < index->nkeycolumns && add_column(plan, scan, column, clauses))
 		column++;
@@ -398,21 +385,20 @@ is_known(List *scans, const KeyScan *scan)
 static void
 add_join_paths(const Planned *plan)
 {
-	List *joins = join_clauses(plan);
 	List *scans = NIL;
 	ListCell *cell;
 
-	foreach (cell, outer_sets(plan, joins))
+	foreach (cell, outer_sets(plan))
 	{
-		List *clauses = clauses_within(plan, joins, lfirst(cell));
+		List *clauses = clauses_within(plan, lfirst(cell));
 		ListCell *index;
 
 		foreach (index, plan->rel->indexlist)
 		{
-			KeyScan *scan = scan_of(plan, lfirst(index), clauses);
+			KeyScan *scan =
+				is_usable(plan, lfirst(index)) ? scan_of(plan, lfirst(index), clauses) : NULL;
 
-			if (scan != NULL && scan->clauses != NIL && !bms_is_empty(scan->outer) &&
-				!is_known(scans, scan))
+			if (scan != NULL && !bms_is_empty(scan->outer) && !is_known(scans, scan))
 				scans = lappend(scans, scan);
 		}
 	}
@@ -441,7 +427,7 @@ is_incomplete(const Planned *plan)
 
 		if (!restriction_is_securely_promotable(call->clause, plan->rel))
 			return true;
-		if (member_find_values(plan->rel->baserestrictinfo, call, &known) &&
+		if (member_find_values(plan->rel->baserestrictinfo, plan->assumed, call, &known) &&
 			(known.list != NULL || call->member->ngiven > 0))
 			return true;
 	}
@@ -458,9 +444,8 @@ add_restricted_paths(const Planned *plan)
 	{
 		KeyScan scan = {.index = lfirst(cell)};
 		bool whole = true;
-		int n = is_usable_alone(plan, scan.index) ? scan.index->nkeycolumns : 0;
 
-		for (int i = 0; i < n; i++)
+		for (int i = 0; is_usable(plan, scan.index) && i < scan.index->nkeycolumns; i++)
 			whole &= add_column(plan, &scan, i, plan->rel->baserestrictinfo);
 		scan.unique = scan.index->unique && whole;
 		if (scan.clauses != NIL)
@@ -506,7 +491,7 @@ ordered_part(const Planned *plan, const KeyScan *scan, int column, const MemberC
 	if (call == NULL || call->t == NULL || index->indexcollations[column] != C_COLLATION_OID ||
 		index->reverse_sort[column])
 		return NULL;
-	member_find_values(plan->rel->baserestrictinfo, call, &known);
+	member_find_values(plan->rel->baserestrictinfo, plan->assumed, call, &known);
 	return known.nparts < call->t->nparts && known.list == NULL ? &call->t->parts[known.nparts]
 																: NULL;
 }
@@ -562,7 +547,7 @@ add_ordered_paths(const Planned *plan)
 
 	foreach (cell, plan->rel->indexlist)
 	{
-		if (is_usable_alone(plan, lfirst(cell)))
+		if (is_usable(plan, lfirst(cell)))
 			add_ordered_path(plan, lfirst(cell));
 	}
 }
@@ -570,7 +555,7 @@ add_ordered_paths(const Planned *plan)
 static void
 add_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
-	Planned plan = {root, rel, NIL};
+	Planned plan = {root, rel};
 
 	if (next_hook != NULL)
 		next_hook(root, rel, rti, rte);
@@ -580,11 +565,15 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 	if (plan.calls == NIL || member_route(root, rel, rte->relid, plan.calls))
 		return;
 	member_distinct_add(root, rel, plan.calls);
+	if (rel->joininfo != NIL || rel->has_eclass_joins)
+		plan.joins = join_clauses(&plan);
+	plan.assumed = list_concat_copy(rel->baserestrictinfo, plan.joins);
+	plan.present = present_columns(&plan);
 	if (is_incomplete(&plan))
 		add_restricted_paths(&plan);
 	if (root->query_pathkeys != NIL)
 		add_ordered_paths(&plan);
-	if (rel->joininfo != NIL || rel->has_eclass_joins)
+	if (plan.joins != NIL)
 		add_join_paths(&plan);
 }
 
