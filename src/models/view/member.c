@@ -427,8 +427,8 @@ member_matches(const Member *member, ItemSpan root, MemberMemory *memory)
 
 	if (!member_applies(member, root, memory))
 		return true;
-	/* a definition with given attributes is never the only one of an entity */
-	if ((member->ngiven == 0 && !has_type(member->entity, &attributes, memory)) ||
+	/* beside one of an index a view has those of the table */
+	if ((!member->entity->required && !has_type(member->entity, &attributes, memory)) ||
 		!key_matches(member, root, &attributes, memory))
 		return false;
 	for (int i = 0; i < member->nexact; i++)
