@@ -1258,6 +1258,10 @@ CREATE FUNCTION dynamo_internal.attribute(item dyn_item, name text, type text, s
 	AS 'MODULE_PATHNAME', 'dyn_attribute_value' LANGUAGE C STABLE PARALLEL SAFE COST 2;
 COMMENT ON FUNCTION dynamo_internal.attribute(dyn_item, text, text, anyelement) IS 'an attribute of an item as a value of the sample''s type, or NULL';
 
+CREATE FUNCTION dynamo_internal.domain_attribute(item dyn_item, name text, type text, sample anyarray) RETURNS anyelement
+	AS 'MODULE_PATHNAME', 'dyn_attribute_value' LANGUAGE C STABLE PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION dynamo_internal.domain_attribute(dyn_item, text, text, anyarray) IS 'an attribute of an item as a value of the type of the sample''s elements, a domain, or NULL';
+
 CREATE FUNCTION dynamo_internal.is_entity_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME', 'dyn_is_entity_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dynamo_internal.is_entity_support(internal) IS 'what the planner is told of dynamo_internal.is_entity()';
@@ -1265,6 +1269,10 @@ COMMENT ON FUNCTION dynamo_internal.is_entity_support(internal) IS 'what the pla
 CREATE FUNCTION dynamo_internal.is_entity(item dyn_item, definition text, key "any") RETURNS boolean
 	AS 'MODULE_PATHNAME', 'dyn_is_entity' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20 SUPPORT dynamo_internal.is_entity_support;
 COMMENT ON FUNCTION dynamo_internal.is_entity(dyn_item, text, "any") IS 'whether an item is one of an entity''s; in views that dyn_create_entity_view() makes';
+
+CREATE FUNCTION dynamo_internal.is_entity_in_index(item dyn_item, definition text, key "any") RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_is_entity' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20 SUPPORT dynamo_internal.is_entity_support;
+COMMENT ON FUNCTION dynamo_internal.is_entity_in_index(dyn_item, text, "any") IS 'whether an item is in an index if it has the attributes of its keys; in views that dyn_create_entity_view() makes';
 
 -- What plans have of the definition: the planner's support function puts it there, so that EXPLAIN shows the entity's name.
 CREATE TYPE dynamo_internal.entity;
@@ -1280,6 +1288,10 @@ COMMENT ON TYPE dynamo_internal.entity IS 'definition of an entity''s items as a
 CREATE FUNCTION dynamo_internal.is_entity(item dyn_item, definition dynamo_internal.entity, key "any") RETURNS boolean
 	AS 'MODULE_PATHNAME', 'dyn_is_entity' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20 SUPPORT dynamo_internal.is_entity_support;
 COMMENT ON FUNCTION dynamo_internal.is_entity(dyn_item, dynamo_internal.entity, "any") IS 'whether an item is one of an entity''s; in plans';
+
+CREATE FUNCTION dynamo_internal.is_entity_in_index(item dyn_item, definition dynamo_internal.entity, key "any") RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_is_entity' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20 SUPPORT dynamo_internal.is_entity_support;
+COMMENT ON FUNCTION dynamo_internal.is_entity_in_index(dyn_item, dynamo_internal.entity, "any") IS 'whether an item is in an index if it has the attributes of its keys; in plans';
 
 CREATE FUNCTION dynamo_internal.entity_key(sample anyelement, definition dynamo_internal.entity, parts integer, upper boolean, VARIADIC "values" "any") RETURNS anyelement
 	AS 'MODULE_PATHNAME', 'dyn_entity_key' LANGUAGE C STABLE PARALLEL SAFE;
@@ -1447,21 +1459,21 @@ GRANT SELECT ON dyn_job_problems TO PUBLIC;
 
 CREATE FUNCTION dyn_import_lines(table_name text, lines text, condition text DEFAULT NULL, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL,
 		on_conflict text DEFAULT 'replace', on_error text DEFAULT 'stop', format text DEFAULT 'auto', types jsonb DEFAULT NULL,
-		delimiter text DEFAULT NULL, header text DEFAULT NULL, from_table text DEFAULT NULL,
+		delimiter text DEFAULT NULL, header text DEFAULT NULL, from_table text DEFAULT NULL, from_keys boolean DEFAULT false,
 		OUT items bigint, OUT written bigint, OUT kept bigint, OUT skipped bigint, OUT errors jsonb)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_import_lines(text, text, text, jsonb, dyn_item, text, text, text, jsonb, text, text, text) IS
+COMMENT ON FUNCTION dyn_import_lines(text, text, text, jsonb, dyn_item, text, text, text, jsonb, text, text, text, boolean) IS
 	'put the items of lines of JSON, of CSV or of a JSON document into a table';
 
 CREATE PROCEDURE dyn_import(table_name text, source regclass, column_name text DEFAULT NULL, condition text DEFAULT NULL,
 		names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL, batch_size bigint DEFAULT NULL,
 		on_conflict text DEFAULT 'replace', on_error text DEFAULT 'stop', format text DEFAULT 'auto', types jsonb DEFAULT NULL,
 		delimiter text DEFAULT NULL, header text DEFAULT NULL, from_table text DEFAULT NULL, refused regclass DEFAULT NULL,
-		INOUT items bigint DEFAULT NULL, INOUT written bigint DEFAULT NULL, INOUT kept bigint DEFAULT NULL, INOUT skipped bigint DEFAULT NULL,
+		from_keys boolean DEFAULT false, INOUT items bigint DEFAULT NULL, INOUT written bigint DEFAULT NULL, INOUT kept bigint DEFAULT NULL, INOUT skipped bigint DEFAULT NULL,
 		INOUT errors jsonb DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_import(text, regclass, text, text, jsonb, dyn_item, bigint, text, text, text, jsonb, text, text, text, regclass,
-	bigint, bigint, bigint, bigint, jsonb) IS
+	boolean, bigint, bigint, bigint, bigint, jsonb) IS
 	'put the items of lines or of a file, which are rows of another table, into a table; commits by itself';
 
 CREATE FUNCTION dyn_export(table_name text, entity text DEFAULT NULL, filter text DEFAULT NULL, names jsonb DEFAULT NULL,
@@ -1473,15 +1485,15 @@ COMMENT ON FUNCTION dyn_export(text, text, text, jsonb, dyn_item, boolean) IS
 
 CREATE PROCEDURE dyn_backfill(table_name text, update text, filter text, condition text DEFAULT NULL, names jsonb DEFAULT NULL,
 		vals dyn_item DEFAULT NULL, batch_size bigint DEFAULT 500, max_rate bigint DEFAULT NULL, restart boolean DEFAULT false,
-		wait boolean DEFAULT true)
+		wait boolean DEFAULT true, from_keys boolean DEFAULT false)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_backfill(text, text, text, text, jsonb, dyn_item, bigint, bigint, boolean, boolean) IS
+COMMENT ON PROCEDURE dyn_backfill(text, text, text, text, jsonb, dyn_item, bigint, bigint, boolean, boolean, boolean) IS
 	'update all items that a filter takes, in many transactions; commits by itself';
 
 CREATE PROCEDURE dyn_refresh_entity(table_name text, entity text, batch_size bigint DEFAULT 500, max_rate bigint DEFAULT NULL,
-		restart boolean DEFAULT false, wait boolean DEFAULT true)
+		restart boolean DEFAULT false, wait boolean DEFAULT true, from_keys boolean DEFAULT false)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_refresh_entity(text, text, bigint, bigint, boolean, boolean) IS
+COMMENT ON PROCEDURE dyn_refresh_entity(text, text, bigint, bigint, boolean, boolean, boolean) IS
 	'give all items of an entity the keys that its templates make now, in many transactions; commits by itself';
 
 CREATE PROCEDURE dyn_regroup(table_name text, max_rate bigint DEFAULT NULL, restart boolean DEFAULT false)
@@ -1667,7 +1679,8 @@ GRANT EXECUTE ON FUNCTION
 	dynamo_internal.keys_match, dynamo_internal.shard_takes, dynamo_internal.derive_keys, dynamo_internal.model_check,
 	dynamo_internal.entity_view_change, dynamo_internal.migration_changed, dynamo_internal.migration_truncated,
 	-- views
-	dynamo_internal.attribute, dynamo_internal.is_entity(dyn_item, text, "any"), dynamo_internal.is_entity(dyn_item, dynamo_internal.entity, "any"),
+	dynamo_internal.attribute, dynamo_internal.domain_attribute, dynamo_internal.is_entity(dyn_item, text, "any"), dynamo_internal.is_entity(dyn_item, dynamo_internal.entity, "any"),
+	dynamo_internal.is_entity_in_index(dyn_item, text, "any"), dynamo_internal.is_entity_in_index(dyn_item, dynamo_internal.entity, "any"),
 	dynamo_internal.entity_key(anyelement, text, integer, boolean, "any"), dynamo_internal.entity_key(anyelement, dynamo_internal.entity, integer, boolean, "any"),
 	dynamo_internal.tables, dynamo_internal.ttl_tables,
 	dynamo_internal.ttl_due, dynamo_internal.operations, dynamo_internal.stream_tables, dynamo_internal.stream_progress, dynamo_internal.stream_node_shards,

@@ -29,7 +29,7 @@ INSERT INTO "Entry" ("Id", "At") VALUES ('3', '2024-05-01 10:00Z');
 SELECT dyn_create_entity_view('ledger', 'Entry');
 INSERT INTO "Entry" ("Id", "At", "Tags") VALUES ('3', '2024-05-01 10:00Z', '{b}');
 SELECT item FROM ledger WHERE pk = 'ENTRY#3';
--- modifiers are not the view's
+-- modifiers are of the type
 SELECT dyn_create_entity('ledger', 'Entry', '{"pk":"ENTRY#<Id>"}', '{"Id":"S","Amount":"N numeric(5,1)","At":"N timestamptz(0)","Tags":"L text[]"}');
 INSERT INTO "Entry" ("Id", "Amount") VALUES ('4', 1);
 SELECT count(*) FROM dyn_check_entities('ledger') WHERE problem = 'view out of date';

@@ -23,7 +23,7 @@ SELECT line FROM (SELECT 'dynamo_internal.' || p.proname || '(' || pg_get_functi
 	FROM ours JOIN pg_proc p ON classid = 'pg_proc'::regclass AND objid = p.oid
 	WHERE p.pronamespace = 'dynamo_internal'::regnamespace
 		AND p.proname IN ('keys_match', 'shard_takes', 'derive_keys', 'model_check', 'entity_view_change', 'migration_changed',
-			'migration_truncated', 'attribute', 'is_entity')) l ORDER BY line COLLATE "C";
+			'migration_truncated', 'attribute', 'domain_attribute', 'is_entity', 'is_entity_in_index')) l ORDER BY line COLLATE "C";
 -- settings
 SELECT count(dyn_size('{}')) > 0;
 SELECT concat_ws(' ', name, vartype, unit, context, enumvals::text) FROM pg_settings WHERE name LIKE 'dynamo\_table.%' ORDER BY name COLLATE "C";

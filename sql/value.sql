@@ -15,6 +15,14 @@ SELECT dyn_to_value(v, 'S') FROM unnest(ARRAY[1.50, -2]::numeric[]) v;
 -- all integers go the same way as their numerics
 SELECT count(*) FROM (SELECT (hashint8extended(i, 0) >> (i % 64)::int) AS v FROM generate_series(1, 20000) i) t
 	WHERE dyn_to_value(v)::text <> dyn_to_value(v::numeric)::text;
+-- numbers of all lengths, with the point anywhere, as they are and as a cast rounds them
+CREATE TEMP TABLE numbers AS SELECT trim_scale(sign * (left('98765432109876543210', digits) || tail)::numeric * ('1e' || place)::numeric) AS n
+	FROM generate_series(1, 20) digits, generate_series(-24, 6) place, (VALUES (1), (-1)) s (sign), (VALUES (''), ('0'), ('9')) t (tail);
+SELECT count(*), count(*) FILTER (WHERE n::text <> dynamo_internal.attribute(item, 'v', 'N', NULL::numeric)::text) AS other
+	FROM numbers, LATERAL (SELECT format('{"v":{"N":"%s"}}', n)::dyn_item AS item) i;
+SELECT count(*), count(small) AS fit,
+	count(*) FILTER (WHERE CASE WHEN abs(round(n, 2)) < 10000 THEN n::numeric(6, 2)::text END IS DISTINCT FROM small::text) AS other
+	FROM numbers, LATERAL (SELECT dynamo_internal.attribute(format('{"v":{"N":"%s"}}', n)::dyn_item, 'v', 'N', NULL::numeric(6,2)) AS small) i;
 SELECT dyn_to_value('NaN'::numeric);
 SELECT dyn_to_value('-Infinity'::numeric);
 SELECT dyn_to_value('NaN'::float8);

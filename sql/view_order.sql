@@ -17,7 +17,7 @@ INSERT INTO "Note" ("Customer", "At", "Month", "Day") SELECT i % 3, timestamp '2
 	FROM generate_series(1, 300) i;
 -- too large for the attribute's type in the views, which is smallint, and so NULL there; not in the entity; of another entity
 SELECT dyn_put('app', '{"pk": "C#1", "sk": "ORDER#40000#new", "Type": "Order", "Customer": 1, "Kind": "new", "Id": 40000,
-	"Day": "2024-01-01", "GSI2PK": "C#1", "GSI2SK": "BACK#59999"}'::jsonb),
+	"Day": "2024-01-01", "GSI1PK": "K#new", "GSI1SK": "2024-01-01#59999", "GSI2PK": "C#1", "GSI2SK": "BACK#59999"}'::jsonb),
   dyn_put('app', '{"pk": "C#1", "sk": "ORDER#00007#new", "Type": "Order", "Customer": 1, "Kind": "new", "Id": 8}'::jsonb),
     dyn_put('app', '{"pk": "C#1", "sk": "ORDER#00006#new", "Type": "Else", "Customer": 1, "Kind": "new", "Id": 6}'::jsonb) \g /dev/null
 SELECT count(*) FROM "Order" WHERE "Id" IS NULL;

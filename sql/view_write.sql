@@ -90,7 +90,7 @@ INSERT INTO "Project" ("OrgId", "ProjectId", "Name") VALUES ('1', 10, 'x');
 INSERT INTO "Project" ("OrgId", "ProjectId", "Name", "Lead") VALUES ('1', 10, 'x', 'column of an attribute that is gone');
 UPDATE "Project" SET "Name" = 'x';
 -- columns of attributes that are not declared any more, in a view that shows the right items
-SELECT dyn_create_entity('app', 'Project', '{"pk":"ORG#<OrgId>","sk":"PRO#<ProjectId:05>"}', '{"OrgId":"S","ProjectId":"N integer","Name":"S"}');
+SELECT dyn_create_entity('app', 'Project', '{"pk":"ORG#<OrgId>","sk":"PRO#<ProjectId:05>"}', '{"OrgId":"S","ProjectId":"N integer","Name":"S","Due":"S date"}');
 INSERT INTO "Project" ("OrgId", "ProjectId", "Name", "Lead") VALUES ('1', 10, 'x', 'column of an attribute that is gone');
 SELECT dyn_create_entity('app', 'Other', '{"pk":"O#<OrgId>","sk":"PRO#<ProjectId:05>"}', '{"OrgId":"S","ProjectId":"N integer","Name":"S"}');
 SELECT dyn_drop_entity('app', 'Project');

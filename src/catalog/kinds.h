@@ -17,6 +17,8 @@ typedef struct ItemKinds
 	ItemSpan (*name)(const Entity *entity);
 	bool (*has)(const Entity *entity, const DynItem *item);
 	const Entity *(*of_item)(const List *entities, const DynItem *item); /* NULL: none */
+	/* the item with attributes that its keys say */
+	const DynItem *(*completed)(const List *entities, const DynItem *item);
 } ItemKinds;
 
 /* They are named in dynamo_table.c. */

@@ -172,7 +172,7 @@ item_build_bool(ItemBuilder *b, bool value)
 {
 	begin_value(b, ITEM_BOOL);
 	if (value)
-		b->data[b->len - 1] |= 0x10;
+		b->data[b->len - 1] |= ITEM_TRUE;
 	end_value(b);
 }
 

@@ -129,10 +129,13 @@ item_type(ItemSpan value)
 	return (ItemType) code;
 }
 
+/* of a BOOL, beside its type */
+#define ITEM_TRUE 0x10
+
 static inline bool
 item_bool(ItemSpan value)
 {
-	return (value.data[0] & 0x10) != 0;
+	return (value.data[0] & ITEM_TRUE) != 0;
 }
 
 static inline bool
@@ -302,6 +305,7 @@ extern bool item_number_to_int64(ItemSpan number, int places, int64 *value);
 extern int item_number_add(ItemSpan a, ItemSpan b, bool subtract, char out[ITEM_NUMBER_SIZE]);
 extern int item_number_compare(ItemSpan a, ItemSpan b);
 extern int item_number_digits(ItemSpan number);
+extern void item_number_places(ItemSpan number, int *before, int *behind);
 extern int item_number_pairs_by_point(ItemSpan number);
 extern bool item_number_is_negative(ItemSpan number);
 extern bool item_number_valid(ItemSpan number);
@@ -321,6 +325,7 @@ item_value_compare(ItemSpan a, ItemSpan b)
 
 /* numeric.c */
 extern Numeric item_number_to_numeric(ItemSpan number);
+extern Numeric item_number_to_scaled(ItemSpan number, int scale);
 extern int item_number_from_numeric(Numeric numeric, char out[ITEM_NUMBER_SIZE]);
 
 /* parse.c, json.c */

@@ -201,6 +201,23 @@ item_number_digits(ItemSpan number)
 	return 2 * n - (packed_digit(number, 0) < 10) - (packed_digit(number, n - 1) % 10 == 0);
 }
 
+/* Tells how many decimal digits a number has before the point, at most, and how many behind it. */
+void
+item_number_places(ItemSpan number, int *before, int *behind)
+{
+	int n = (int) number.len - 1;
+	int exponent;
+
+	*before = *behind = 0;
+	if (number.len == 0)
+		return;
+	if (unlikely(n < 1))
+		item_fail_invalid();
+	exponent = packed_exponent(number);
+	*before = Max(2 * exponent, 0);
+	*behind = Max(2 * (n - exponent) - (packed_digit(number, n - 1) % 10 == 0), 0);
+}
+
 /*
  * Returns the pairs of significant decimal digits, counted from the point: of those before it and
  * of those behind it, each rounded up; zero has none.

@@ -285,6 +285,38 @@ is("$status$out", '1', 'one transaction makes all tables');
 like($err, qr/Table "Employee\.x" already exists/, 'or says why it makes none');
 is(value(q{SELECT to_regclass('"OnlineShop"') IS NULL}), 't', 'which it does not');
 
+# facets that name their keys and show items are entities, whose items have attributes for what their keys say
+($status, $out, $err) = command('workbench', write_file('facets.json', <<'END'));
+{"DataModel": [{"TableName": "bank", "KeyAttributes": {"PartitionKey": {"AttributeName": "PK", "AttributeType": "S"},
+	"SortKey": {"AttributeName": "SK", "AttributeType": "S"}},
+	"TableFacets": [
+		{"FacetName": "Account", "KeyAttributeAlias": {"PartitionKeyAlias": "AccountId", "SortKeyAlias": "Profile"}, "TableData": [
+			{"PK": {"S": "ACCT#1"}, "SK": {"S": "#META"}, "Name": {"S": "Ann"}, "Age": {"N": "7"}}, {"PK": {"S": "ACCT#2"}, "SK": {"S": "#META"}}]},
+		{"FacetName": "Card", "KeyAttributeAlias": {"PartitionKeyAlias": "Account.Id", "SortKeyAlias": "PK"}, "TableData": [
+			{"PK": {"S": "ACCT#1"}, "SK": {"S": "CARD#x#2024-01-01"}, "Since": {"S": "2024-01-01"}},
+			{"PK": {"S": "ACCT#2"}, "SK": {"S": "CARD#y#2024-02-01"}, "Since": {"S": "2024-02-01"}, "Limit": {"N": "5"}}]},
+		{"FacetName": "Any", "KeyAttributeAlias": {"PartitionKeyAlias": "a", "SortKeyAlias": "b"}, "TableData": [{"PK": {"S": "1"}, "SK": {"S": "2"}}]},
+		{"FacetName": "Nothing", "KeyAttributeAlias": {"PartitionKeyAlias": "a", "SortKeyAlias": "b"}, "TableData": []}],
+	"TableData": [{"PK": {"S": "ACCT#3"}, "SK": {"S": "CARD#z#2024-03-01"}}]}]}
+END
+is("$status$out", "0bank: 0 indexes, 6 items\n", 'a model with facets') or diag($err);
+is($err =~ s/^dynamo_table: //mgr, <<'END', 'which are named');
+NOTICE:  facet "Account" of table "bank" is an entity
+NOTICE:  facet "Card" of table "bank" is an entity
+NOTICE:  facets of table "bank" are not kept: "Any", "Nothing"
+HINT:  Declare them as entities with dyn_create_entity.
+END
+is(value(q{SELECT entity, keys, (SELECT string_agg(key || ' ' || (value ->> 'type'), ', ' ORDER BY key) FROM json_each(attributes)) FROM dyn_entities('bank')}),
+	<<'END' =~ s/\n\z//r, 'and are entities');
+Account|{"PK": "ACCT#<AccountId>", "SK": "#META"}|AccountId S, Age N, Name S
+Card|{"PK": "ACCT#<Account_Id>", "SK": "CARD#<PK_2>#<Since>"}|Account_Id S, Limit N, PK_2 S, Since S
+END
+is(value(q{SELECT dyn_create_entity_view('bank', 'Card')}), '"Card"', 'of which there are views') or diag($err);
+is(value(q{SELECT "Account_Id", "PK_2", "Since", "Limit" FROM "Card" ORDER BY 1}), "1|x|2024-01-01|\n2|y|2024-02-01|5\n3|z|2024-03-01|", 'that show items');
+
+($status, $out, $err) = command('import', '--table', 'bank', '--from-keys', write_file('card.json', '{"PK":{"S":"ACCT#4"},"SK":{"S":"CARD#v#2024-04-01"}}'));
+is(value(q{SELECT "PK_2" FROM "Card" WHERE "Account_Id" = '4'}), 'v', 'so do items that are imported later') or diag($err);
+
 # what Workbench writes inside M: plain JSON, M twice, DynamoDB JSON, and all of these; what may be read as DynamoDB JSON is
 ($status, $out, $err) = command('workbench', write_file('inside.json', <<'END'));
 {"DataModel": [{"TableName": "inside", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}}, "TableData": [
@@ -710,12 +742,12 @@ $node->safe_psql('other', q{
 	CREATE FUNCTION dyn_table_chart(text, text, integer, format text, width integer) RETURNS text LANGUAGE sql AS 'SELECT strange.caught()';
 	CREATE FUNCTION dyn_entity_chart(text, text, integer) RETURNS text LANGUAGE sql AS 'SELECT strange.caught()';
 	CREATE FUNCTION dyn_export(text, text, text, jsonb, elsewhere.dyn_item, wrapped boolean) RETURNS text LANGUAGE sql AS 'SELECT strange.caught()';
-	CREATE FUNCTION dyn_import_lines(text, text, on_error text, format text, OUT written bigint, OUT skipped bigint, OUT errors text) LANGUAGE sql
-		AS 'SELECT 1::bigint, 1::bigint, strange.caught()';
+	CREATE FUNCTION dyn_import_lines(text, text, on_error text, format text, from_keys boolean, OUT written bigint, OUT skipped bigint,
+		OUT errors text) LANGUAGE sql AS 'SELECT 1::bigint, 1::bigint, strange.caught()';
 	CREATE FUNCTION dyn_request(text, json) RETURNS text LANGUAGE sql AS 'SELECT strange.caught()';
 	CREATE FUNCTION translate(text, text, text) RETURNS text LANGUAGE sql AS 'SELECT strange.caught()';
 	CREATE PROCEDURE dyn_import(text, text, text, on_conflict text, on_error text, format text, types jsonb, delimiter text, header text, from_table text,
-		condition text, names jsonb, vals text, refused text) LANGUAGE plpgsql AS 'BEGIN PERFORM strange.caught(); END';
+		condition text, names jsonb, vals text, refused text, from_keys boolean) LANGUAGE plpgsql AS 'BEGIN PERFORM strange.caught(); END';
 	CREATE FUNCTION attribute(elsewhere.dyn_item, elsewhere.dyn_item) RETURNS text LANGUAGE sql AS 'SELECT strange.caught()';
 	CREATE OPERATOR ->> (LEFTARG = elsewhere.dyn_item, RIGHTARG = elsewhere.dyn_item, FUNCTION = attribute);
 	CREATE FUNCTION attribute(jsonb, jsonb) RETURNS text LANGUAGE sql AS 'SELECT strange.caught()';

@@ -20,6 +20,7 @@
 #include "utils/memutils.h"
 
 #include "api/transfer/transfer.h"
+#include "catalog/kinds.h"
 #include "server/attempt.h"
 #include "server/errors.h"
 
@@ -201,6 +202,10 @@ batch_parse(Transfer *transfer, const char *line, int len, TransferEntry *entry)
 			(errcode(ERRCODE_DYN_VALIDATION), errmsg("a change can only replace what is there"),
 			 errhint("Use on_conflict \"replace\", and no condition, for incremental exports.")));
 	entry->put = kind != TRANSFER_DELETE;
+	if (entry->put && transfer->from_keys)
+		item = unconstify(
+			DynItem *,
+			item_kinds->completed(item_kinds->of_table(transfer->rel, transfer->table), item));
 	fill_entry(transfer, entry, item);
 	return true;
 }

@@ -106,7 +106,7 @@ begin_import(FunctionCallInfo fcinfo, int i, int k, Transfer *transfer, const ch
 
 /*
  * dyn_import_lines(table_name, lines, condition, names, vals, on_conflict, on_error, format, types,
- * delimiter, header, from_table)
+ * delimiter, header, from_table, from_keys)
  */
 PG_FUNCTION_INFO_V1(dyn_import_lines);
 Datum
@@ -121,6 +121,8 @@ dyn_import_lines(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, 1, "lines");
 	lines = PG_GETARG_TEXT_PP(1);
 	form = begin_import(fcinfo, 2, 5, &transfer, "line", LINES_BATCH);
+	argument_require(fcinfo, 12, "from_keys");
+	transfer.from_keys = PG_GETARG_BOOL(12);
 	transfer_feed_begin(&feed, &transfer, &form);
 	transfer.rel = dyn_table_open(PG_GETARG_TEXT_PP(0), RowExclusiveLock, &transfer.table);
 	do
@@ -568,6 +570,8 @@ dyn_import(PG_FUNCTION_ARGS)
 				PG_ARGISNULL(2) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(2)));
 	if (!PG_ARGISNULL(14))
 		open_refused(&source, PG_GETARG_OID(14));
+	argument_require(fcinfo, 15, "from_keys");
+	source.transfer.from_keys = PG_GETARG_BOOL(15);
 	transfer_feed_begin(&source.feed, &source.transfer, &form);
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	import_rows(&source);

@@ -74,6 +74,7 @@ typedef struct Transfer
 	TransferReader read; /* of what is counted; NULL: transfer_parse_line() */
 	void *read_arg;
 	bool verify; /* that it is UTF-8 */
+	bool from_keys; /* attributes that items lack are made of their keys */
 	const char *hint; /* to errors that have none; or NULL */
 	/* of the transaction */
 	Relation rel;

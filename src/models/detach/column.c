@@ -15,7 +15,8 @@
 
 #include "catalog/lookup.h"
 #include "models/detach/detach.h"
-#include "models/view/member.h"
+#include "models/view/view.h"
+#include "server/attempt.h"
 #include "server/extension.h"
 
 /* Returns a string as SQL has it. */
@@ -23,13 +24,6 @@ static char *
 literal(ItemSpan text)
 {
 	return quote_literal_cstr(span_string(text));
-}
-
-/* Returns a type without its modifier, as views of entities have it. */
-char *
-detach_type_sql(Oid type)
-{
-	return format_type_extended(type, -1, FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY);
 }
 
 /*
@@ -67,11 +61,36 @@ new_name(const Detach *detach, ItemSpan stored)
 }
 
 static void
+check_null(void *type)
+{
+	domain_check((Datum) 0, true, *(const Oid *) type, NULL, NULL);
+}
+
+/*
+ * Returns the type of a column.  Rows of other entities have NULL there, so it is no domain that refuses
+ * NULL.
+ */
+static ValueType
+type_of_column(ValueType type)
+{
+	ValueType base = type;
+	ErrorData *error = NULL;
+
+	base.sql = getBaseTypeAndTypmod(type.sql, &base.typmod);
+	if (base.sql != type.sql)
+		error = attempt(check_null, &type.sql);
+	if (error != NULL && (error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
+						  ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION))
+		ReThrowError(error);
+	return error == NULL ? type : base;
+}
+
+static void
 add_column(Detach *detach, ItemSpan stored, ValueType type, const char *name, bool is_key)
 {
 	DetachColumn *column = palloc(sizeof(DetachColumn));
 
-	*column = (DetachColumn){stored, type, name, is_key};
+	*column = (DetachColumn){stored, type, type_of_column(type), name, is_key};
 	detach->columns = lappend(detach->columns, column);
 }
 
@@ -86,7 +105,7 @@ detach_column(Detach *detach, ItemSpan stored, ValueType type)
 		const DetachColumn *column = lfirst(cell);
 
 		if (item_compare_bytes(column->stored, stored) == 0 && column->type.type == type.type &&
-			column->type.sql == type.sql)
+			column->type.sql == type.sql && column->type.typmod == type.typmod)
 			return column;
 	}
 	add_column(detach, stored, type, new_name(detach, stored), false);
@@ -147,10 +166,10 @@ entity_value(const Detach *detach)
 		if (entity->type_attribute.len > 0)
 			continue;
 		for (int i = 0; i < detach->table->nkeys; i++)
-			appendStringInfo(&sql, " %s " DYN_INTERNAL ".is_entity(item, %s, %s)",
-							 i == 0 ? "WHEN" : "AND",
-							 quote_literal_cstr(member_definition(entity, &entity->keys[i], false)),
-							 quote_identifier(detach->table->keys[i].column));
+			appendStringInfo(
+				&sql, " %s " DYN_INTERNAL ".is_entity(item, %s, %s)", i == 0 ? "WHEN" : "AND",
+				quote_literal_cstr(member_definition(entity, &(MemberKey){&entity->keys[i]})),
+				quote_identifier(detach->table->keys[i].column));
 		appendStringInfo(&sql, " THEN %s", literal(entity->name));
 	}
 	appendStringInfoString(&sql, " END");
@@ -165,8 +184,7 @@ detach_column_value(const Detach *detach, const DetachColumn *column)
 		return pstrdup(quote_identifier(column->name));
 	if (column->stored.len == 0)
 		return entity_value(detach);
-	return psprintf(DYN_INTERNAL ".attribute(item, %s, '%s', NULL::%s)", literal(column->stored),
-					item_type_code(column->type.type), detach_type_sql(column->type.sql));
+	return entity_view_value("item", column->stored, &column->type);
 }
 
 /* Strips zeros that end timestamps, as declarations say how many digits of a second there are. */

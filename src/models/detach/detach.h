@@ -33,7 +33,8 @@ typedef enum DetachFormat
 typedef struct DetachColumn
 {
 	ItemSpan stored; /* the attribute; of length 0: the names of entities without type attribute */
-	ValueType type;
+	ValueType type; /* of the attribute */
+	ValueType own; /* the same, or the base type of a domain that refuses NULL */
 	const char *name;
 	bool is_key; /* it is the key column of the attribute */
 } DetachColumn;
@@ -69,7 +70,6 @@ extern int64 detach_count(Oid relid, const char *condition);
 extern char *detach_name(Oid relid); /* quoted */
 
 /* column.c */
-extern char *detach_type_sql(Oid type);
 extern void detach_choose_columns(Detach *detach, Relation rel);
 extern const DetachColumn *detach_column(Detach *detach, ItemSpan stored, ValueType type);
 extern const DetachColumn *detach_type_column(Detach *detach, const Entity *entity);

@@ -262,10 +262,13 @@ add_rewrite(Detach *detach)
 	{
 		const DetachColumn *column = lfirst(cell);
 		const char *name = quote_identifier(column->name);
-		const char *type = detach_type_sql(column->type.sql);
+		const char *type = value_type_sql(&column->own);
 
 		if (column->is_key)
 			continue;
+		if (column->own.sql != column->type.sql)
+			plan_add(&detach->steps, "-- Column %s is of type %s, as %s refuses NULL.", name, type,
+					 value_type_sql(&column->type));
 		appendStringInfo(&columns, "%s ADD COLUMN %s %s", columns.len > 0 ? "," : "", name, type);
 		appendStringInfo(&values, "ALTER COLUMN %s TYPE %s USING %s, ", name, type,
 						 detach_column_value(detach, column));

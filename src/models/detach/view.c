@@ -19,6 +19,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -52,23 +53,74 @@ is_item(const Change *change, Node *node)
 		   rt_fetch(var->varno, change->rtable)->relid == change->detach->relid;
 }
 
+/*
+ * Returns NULL of a domain that refuses it, as what is beyond the end of an array: a cast of NULL would
+ * be refused.
+ */
+static Node *
+null_of_domain(Oid domain, Oid collation)
+{
+	SubscriptingRef *element = makeNode(SubscriptingRef);
+	Oid array = get_array_type(domain);
+
+	element->refcontainertype = array;
+	element->refelemtype = domain;
+	element->refrestype = domain;
+	element->reftypmod = -1;
+	element->refcollid = collation;
+	element->refexpr = (Expr *) makeConst(
+		array, -1, collation, -1, PointerGetDatum(construct_empty_array(domain)), false, false);
+	element->refupperindexpr = list_make1(
+		makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(1), false, true));
+	return (Node *) element;
+}
+
+/* Returns CASE WHEN base IS NOT NULL THEN base::domain ELSE … END. */
+static Node *
+as_domain(Node *base, Oid domain)
+{
+	CaseExpr *either = makeNode(CaseExpr);
+	CaseWhen *when = makeNode(CaseWhen);
+	NullTest *present = makeNode(NullTest);
+	CoerceToDomain *cast = makeNode(CoerceToDomain);
+
+	present->arg = (Expr *) base;
+	present->nulltesttype = IS_NOT_NULL;
+	cast->arg = (Expr *) base;
+	cast->resulttype = domain;
+	cast->resulttypmod = -1;
+	cast->resultcollid = exprCollation(base);
+	cast->coercionformat = COERCE_EXPLICIT_CAST;
+	when->expr = (Expr *) present;
+	when->result = (Expr *) cast;
+	either->casetype = domain;
+	either->casecollid = exprCollation(base);
+	either->args = list_make1(when);
+	either->defresult = (Expr *) null_of_domain(domain, exprCollation(base));
+	return (Node *) either;
+}
+
 /* Returns a column in place of one of items, which is there once the view is made again. */
 static Node *
 column_in_place(const Change *change, Node *item, const DetachColumn *column, Oid collation)
 {
 	Var *var = copyObject((Var *) item);
 	CollateExpr *collate = makeNode(CollateExpr);
+	Node *value = (Node *) var;
 
 	var->varattno = get_attnum(change->detach->relid, column->name);
 	var->varattnosyn = var->varattno;
-	var->vartype = column->type.sql;
+	var->vartype = column->own.sql;
+	var->vartypmod = column->own.typmod;
 	/* key columns sort by bytes, columns of views commonly do not */
 	var->varcollid = column->is_key && column->type.sql == TEXTOID
 						 ? C_COLLATION_OID
 						 : get_typcollation(column->type.sql);
+	if (column->own.sql != column->type.sql)
+		value = as_domain(value, column->type.sql);
 	if (var->varcollid == collation)
-		return (Node *) var;
-	collate->arg = (Expr *) var;
+		return value;
+	collate->arg = (Expr *) value;
 	collate->collOid = collation;
 	return (Node *) collate;
 }
@@ -139,9 +191,8 @@ change_node(Node *node, void *arg)
 	if (is_andclause(node))
 		return change_and((BoolExpr *) node, change);
 	member = entity_view_member(node);
-	if (entity_view_attribute(node, &attribute) &&
-		is_item(change, linitial(((FuncExpr *) node)->args)))
-		in_place = column_in_place(change, linitial(((FuncExpr *) node)->args),
+	if (entity_view_attribute(node, &attribute) && is_item(change, attribute.item))
+		in_place = column_in_place(change, attribute.item,
 								   detach_column(change->detach, attribute.stored, attribute.type),
 								   exprCollation(node));
 	else if (member != NULL &&

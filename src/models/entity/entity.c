@@ -550,11 +550,30 @@ check_type_owners(const Entity *entity, const DynTable *table)
 	}
 }
 
+static void
+read_given(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
+{
+	Entity *entity = target;
+
+	entity->ngiven =
+		field_strings(reader, field, value, "an array of names of attributes", &entity->given);
+}
+
+static void
+print_given(JsonWriter *json, const Field *field, const void *target)
+{
+	const Entity *entity = target;
+
+	if (entity->ngiven > 0)
+		json_write_spans(json, field->name, entity->given, entity->ngiven);
+}
+
 static const Field entity_fields[] = {
 	{"entity", FIELD_NAME, FIELD_AT(Entity, name), .required = true},
 	{"type_attribute", FIELD_NAME, FIELD_AT(Entity, type_attribute)},
 	{"type", FIELD_NAME, FIELD_AT(Entity, type)},
 	{"required", FIELD_BOOL, FIELD_AT(Entity, required)},
+	{"given", FIELD_OWN, .read = read_given, .print = print_given},
 	{"keys", FIELD_OBJECT, FIELD_AT(Entity, declared_keys), .required = true},
 	{"attributes", FIELD_OBJECT, .required = true, .read = read_attributes,
 	 .print = print_attributes},
@@ -782,4 +801,5 @@ name_of(const Entity *entity)
 	return entity->name;
 }
 
-const ItemKinds entity_kinds = {entities_of, entity_find, name_of, entity_has, entity_of_item};
+const ItemKinds entity_kinds = {entities_of, entity_find,    name_of,
+								entity_has,  entity_of_item, entity_completed_of};

@@ -31,6 +31,7 @@
  *		model.c		where declarations of all kinds are kept: the table's label
  *		hint.c		what to do about attributes that do not fit
  *		item.c		from an application's attributes to stored items and back; problems of an item
+ *		complete.c	attributes that an item lacks, made of its keys
  *		request.h	requests for items by their logical attributes, for the actions
  *		actions.c	what transactions and batches do with items of entities
  *		check.c		steps of dyn_check_table(): the declarations of a table
@@ -90,8 +91,10 @@ struct Entity
 	ItemSpan type_attribute; /* of length 0: none */
 	ItemSpan type; /* its value */
 	ItemSpan declared_keys; /* as declared: an M */
-	bool
-		required; /* of a definition in a view: each of its items has the key, see models/view/member.h */
+	/* of a definition in a view: each of its items that has certain attributes has the key, see models/view/member.h */
+	bool required;
+	int ngiven;
+	ItemSpan *given;
 	int nkeys;
 	EntityKey *keys; /* those of the table first, in their order */
 	int nattributes;
@@ -151,6 +154,18 @@ extern DynItem *entity_logical(const Entity *entity, const DynItem *stored);
 
 /* Returns whether an item is of the entity: by its type attribute or else by its keys' form. */
 extern bool entity_has(const Entity *entity, const DynItem *stored);
+
+/* Returns whether its keys of the table have the form of the entity's. */
+extern bool entity_has_form(const Entity *entity, const DynItem *stored);
+extern bool entity_makes_key(const Entity *entity, const EntityKey *key, const DynItem *stored);
+
+/*
+ * These make attributes of keys (complete.c): an item gets those that it lacks, and its type attribute, if the
+ * templates make its keys of them.  It may lack the type attribute, if its keys have the form of one entity alone.
+ */
+extern const Entity *entity_by_keys(const List *entities, const DynItem *item);
+extern const DynItem *entity_completed(const Entity *entity, const DynItem *item);
+extern const DynItem *entity_completed_of(const List *entities, const DynItem *item);
 
 /* Returns which of the entities it is, or NULL: types come first, and keys if none matches. */
 extern const Entity *entity_of_item(const List *entities, const DynItem *stored);

@@ -627,9 +627,19 @@ entity_has(const Entity *entity, const DynItem *stored)
 	ItemChildren map = attributes_of(stored);
 	ItemSpan value;
 
-	if (entity->type_attribute.len > 0)
-		return item_find(&map, entity->type_attribute, &value) && item_type(value) == ITEM_S &&
-			   entity_item_same(item_payload(value), entity->type);
+	if (entity->type_attribute.len == 0)
+		return entity_has_form(entity, stored);
+	return item_find(&map, entity->type_attribute, &value) && item_type(value) == ITEM_S &&
+		   entity_item_same(item_payload(value), entity->type);
+}
+
+/* Returns whether the keys of the table have the form of the entity's. */
+bool
+entity_has_form(const Entity *entity, const DynItem *stored)
+{
+	ItemChildren map = attributes_of(stored);
+	ItemSpan value;
+
 	for (int i = 0; i < entity->nkeys; i++)
 	{
 		const EntityKey *key = &entity->keys[i];
@@ -719,6 +729,15 @@ key_problem(const EntityKey *key, const DynItem *logical, ItemChildren *map)
 		return psprintf("key \"%s\" is missing, its template makes %s", name,
 						entity_item_printed(value));
 	return NULL;
+}
+
+/* Returns whether the entity's templates make a key that an item has. */
+bool
+entity_makes_key(const Entity *entity, const EntityKey *key, const DynItem *stored)
+{
+	ItemChildren map = attributes_of(stored);
+
+	return key_problem(key, entity_logical(entity, stored), &map) == NULL;
 }
 
 /*

@@ -18,15 +18,20 @@
 typedef struct Refresh
 {
 	ItemSpan name;
-	const Entity *entity; /* of the transaction */
+	bool from_keys; /* attributes that items lack are made of their keys */
+	const Entity *entity; /* of the transaction, as are all of the table */
+	List *entities;
 } Refresh;
 
+/* Returns what the work is known by: the declaration, and what is made. */
 static const char *
-declaration(Relation rel, ItemSpan name)
+fingerprint(Relation rel, const Refresh *refresh)
 {
-	const ModelDeclaration *found = model_find(model_declarations(rel, MODEL_ENTITY), name);
+	const ModelDeclaration *found =
+		model_find(model_declarations(rel, MODEL_ENTITY), refresh->name);
 
-	return found == NULL ? NULL : found->json;
+	return found == NULL ? ""
+						 : psprintf("%s%s", refresh->from_keys ? "from keys: " : "", found->json);
 }
 
 /* Finds the entity.  A job does not make keys by two declarations, since it would not go back. */
@@ -36,7 +41,8 @@ find_entity(ItemJob *work, Relation rel, DynTable *table)
 	Refresh *refresh = work->arg;
 
 	refresh->entity = entity_find(rel, table, refresh->name);
-	if (strcmp(declaration(rel, refresh->name), work->fingerprint) != 0)
+	refresh->entities = entities_of(rel, table);
+	if (strcmp(fingerprint(rel, refresh), work->fingerprint) != 0)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("entity \"%s\" of table \"%s\" was declared again meanwhile",
 							   work->name, work->table),
@@ -46,13 +52,20 @@ find_entity(ItemJob *work, Relation rel, DynTable *table)
 static bool
 is_of_entity(ItemJob *work, const DynItem *item)
 {
-	return entity_has(((Refresh *) work->arg)->entity, item);
+	const Refresh *refresh = work->arg;
+
+	return entity_has(refresh->entity, item) ||
+		   (refresh->from_keys && entity_by_keys(refresh->entities, item) == refresh->entity);
 }
 
 static DynItem *
 rekeyed(ItemJob *work, const DynItem *item)
 {
-	return entity_rekeyed(((Refresh *) work->arg)->entity, item);
+	const Refresh *refresh = work->arg;
+
+	if (refresh->from_keys)
+		item = entity_completed(refresh->entity, item);
+	return entity_rekeyed(refresh->entity, item);
 }
 
 /*
@@ -91,9 +104,11 @@ dyn_refresh_entity(PG_FUNCTION_ARGS)
 	work.name = text_to_cstring(PG_GETARG_TEXT_PP(1));
 	refresh.name = item_span(work.name);
 	item_job_arguments(&work, fcinfo, 2);
+	argument_require(fcinfo, 6, "from_keys");
+	refresh.from_keys = PG_GETARG_BOOL(6);
 	rel = item_job_open(&work, &table);
 	(void) entity_find(rel, table, refresh.name);
-	work.fingerprint = declaration(rel, refresh.name);
+	work.fingerprint = fingerprint(rel, &refresh);
 	relation_close(rel, AccessShareLock);
 	await_writers(work.relid);
 	item_job_run(&work);

@@ -634,6 +634,93 @@ template_render(const Template *t, ItemSpan attributes, StringInfo out,
 }
 
 /*
+ * Taking apart
+ */
+
+/* Returns how many bytes a part has at the beginning of a string that has the form of the rest. */
+static uint32
+part_length(const Template *t, int i, ItemSpan string)
+{
+	const TemplatePart *part = &t->parts[i];
+	uint32 len = 0;
+
+	if (!is_placeholder(part))
+		return part->literal.len;
+	if (part->width > 0 || part->unit != TEMPLATE_WHOLE)
+		return (uint32) count_steps(part);
+	if (i + 1 == t->nparts)
+		return string.len;
+	/* a value has not what could be taken for the next literal */
+	while (len + part[1].literal.len <= string.len &&
+		   memcmp(string.data + len, part[1].literal.data, part[1].literal.len) != 0)
+		len++;
+	return len;
+}
+
+/* Returns the number that a text is, without the zeros and the nines of padding. */
+static ItemSpan
+taken_number(const TemplatePart *part, ItemSpan text)
+{
+	char *number = palloc(1 + ITEM_NUMBER_SIZE);
+	char *digits = pnstrdup(text.data, text.len);
+	int len;
+
+	for (uint32 i = 0; part->reversed && i < text.len; i++)
+		digits[i] = (char) ('0' + ('9' - digits[i]));
+	len = item_number_parse(digits, text.len, number + 1);
+	if (len < 0)
+		return (ItemSpan){NULL, 0};
+	number[0] = (char) ITEM_N;
+	return (ItemSpan){number, (uint32) len + 1};
+}
+
+/* Returns the value of an attribute of a type that a placeholder renders as a text, or no data. */
+static ItemSpan
+taken_value(const TemplatePart *part, ItemType type, ItemSpan text)
+{
+	static const char bools[] = {ITEM_BOOL | ITEM_TRUE, ITEM_BOOL};
+	ItemSpan value = {NULL, 0};
+	StringInfoData again;
+	char *tagged;
+
+	if (type == ITEM_N)
+		value = taken_number(part, text);
+	else if (type == ITEM_BOOL)
+		value = item_span_is(text, "true") ? (ItemSpan){bools, 1} : (ItemSpan){bools + 1, 1};
+	else if (type == ITEM_S)
+	{
+		tagged = palloc(1 + text.len);
+		tagged[0] = (char) ITEM_S;
+		memcpy(tagged + 1, text.data, text.len);
+		value = (ItemSpan){tagged, 1 + text.len};
+	}
+	if (value.data == NULL)
+		return value;
+	initStringInfo(&again);
+	if (template_render_value(part, value, &again) != NULL ||
+		item_compare_bytes((ItemSpan){again.data, (uint32) again.len}, text) != 0)
+		value.data = NULL;
+	return value;
+}
+
+/* Takes a string apart into the values of its placeholders, in the current memory context. */
+void
+template_take(const Template *t, ItemSpan string, const ItemType *types, ItemSpan *values)
+{
+	for (int i = 0; i < t->nparts; i++)
+	{
+		const TemplatePart *part = &t->parts[i];
+		ItemSpan text = {string.data, Min(part_length(t, i, string), string.len)};
+
+		values[i] = (ItemSpan){NULL, 0};
+		if (is_placeholder(part) && !part->upper && !part->lower && part->unit == TEMPLATE_WHOLE)
+			values[i] = taken_value(part, types[i], text);
+		string.data += text.len;
+		string.len -= text.len;
+	}
+}
+
+/*
  * Comparing
  */
 

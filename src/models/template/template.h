@@ -103,6 +103,13 @@ extern bool template_find(const TemplatePart *part, ItemSpan attributes, ItemSpa
 /* Returns whether a string has the form that it renders. */
 extern bool template_fits(const Template *t, ItemSpan string);
 
+/*
+ * Takes a string apart that has the form: values get the value of each part that is a placeholder and loses
+ * nothing of its attribute, as an S, N or BOOL that renders the same.  Others have no data.
+ */
+extern void template_take(const Template *t, ItemSpan string, const ItemType *types,
+						  ItemSpan *values);
+
 /* Returns whether some string has the form of both. */
 extern bool template_overlaps(const Template *a, const Template *b);
 

@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
@@ -39,6 +40,15 @@ type_argument(FunctionCallInfo fcinfo, int i)
 	return type;
 }
 
+/* Returns the type modifier of the sample; that of an array is one of its elements. */
+static int32
+sample_typmod(FunctionCallInfo fcinfo)
+{
+	const FuncExpr *call = (const FuncExpr *) fcinfo->flinfo->fn_expr;
+
+	return call != NULL && IsA(call, FuncExpr) ? exprTypmod(lfourth(call->args)) : -1;
+}
+
 /*
  * Makes a site's state, with a constant type, as in views, in the memory of the expression: a
  * statement for one row has many call sites, and for each a memory context costs more than the
@@ -60,7 +70,7 @@ make_site(FunctionCallInfo fcinfo, ItemType type)
 		site->name = text_span(PG_GETARG_TEXT_P_COPY(1));
 	site->context = context;
 	/* not by its name: a role that reads a view needs no USAGE on the type's schema */
-	site->type = (ValueType){type, get_fn_expr_argtype(fcinfo->flinfo, 3), -1};
+	site->type = (ValueType){type, get_fn_expr_rettype(fcinfo->flinfo), sample_typmod(fcinfo)};
 	MemoryContextSwitchTo(old);
 	return site;
 }
@@ -82,7 +92,7 @@ get_site(FunctionCallInfo fcinfo)
 	return fcinfo->flinfo->fn_extra = make_site(fcinfo, type);
 }
 
-/* The SQL type is the sample's, so it follows whatever happens to that type's name. */
+/* The SQL type is that of the sample, so it follows whatever happens to that type's name. */
 static ValueReader *
 get_reader(CallSite *site)
 {
@@ -96,7 +106,11 @@ get_reader(CallSite *site)
 	return site->reader;
 }
 
-/* dynamo_internal.attribute(item, name, type, sample) */
+/*
+ * dynamo_internal.attribute(item, name, type, sample), and
+ * dynamo_internal.domain_attribute(item, name, type, array): the sample of a domain is a NULL array of
+ * it, since a NULL of the domain itself would be checked, and may be refused.
+ */
 PG_FUNCTION_INFO_V1(dyn_attribute_value);
 Datum
 dyn_attribute_value(PG_FUNCTION_ARGS)

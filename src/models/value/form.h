@@ -56,5 +56,6 @@ extern void value_element_type(const ValueForm *form, ValueType *type);
 /* Texts of scalars are no longer; timestamps print so many digits of the second as that returns. */
 #define VALUE_MAX_TEXT 64
 extern int value_timestamp_digits(const ValueForm *form);
+extern int value_numeric_digits(int32 typmod, int *scale);
 
 #endif

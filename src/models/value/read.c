@@ -10,12 +10,15 @@
 
 #include <math.h>
 
+#include "access/transam.h"
 #include "access/xact.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "common/base64.h"
 #include "common/int.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "nodes/execnodes.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
@@ -25,6 +28,7 @@
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
+#include "utils/typcache.h"
 #include "utils/uuid.h"
 
 #include "models/value/form.h"
@@ -38,13 +42,23 @@ struct ValueReader
 	Oid declared; /* a domain, or the same as form.sql */
 	FmgrInfo input; /* VALUE_ENUM and VALUE_OUTPUT */
 	Oid ioparam;
+	bool computes; /* it only does, and leaves nothing behind when it fails */
 	ValueReader *element;
 	int16 elmlen;
 	bool elmbyval;
 	char elmalign;
-	void *domain; /* its constraints, once they were looked for */
+	void *domain; /* what checks a value of it, once one was checked */
+	DomainConstraintRef *constraints; /* of a domain, as they are now */
 	MemoryContext context;
 };
+
+/* Returns whether the input function of a type is the server's own, and looks nothing up. */
+static bool
+input_computes(Oid sql, Oid input)
+{
+	return sql < FirstGenbkiObjectId &&
+		   (func_volatile(input) == PROVOLATILE_IMMUTABLE || sql == TIMEOID || sql == TIMETZOID);
+}
 
 /*
  * Returns a reader of attributes of a type, which lives in the current memory context.  Raises an
@@ -59,6 +73,11 @@ value_reader(const ValueType *type)
 	reader->context = CurrentMemoryContext;
 	reader->declared = type->sql;
 	value_form(type, &reader->form);
+	if (reader->declared != reader->form.sql)
+	{
+		reader->constraints = palloc0(sizeof(DomainConstraintRef));
+		InitDomainConstraintRef(reader->declared, reader->constraints, reader->context, false);
+	}
 	/* the other kinds are not of pseudo-types */
 	if (reader->form.kind == VALUE_OUTPUT || reader->form.kind == VALUE_LIST ||
 		reader->form.kind == VALUE_SET)
@@ -77,6 +96,7 @@ value_reader(const ValueType *type)
 	{
 		getTypeInputInfo(reader->form.sql, &input, &reader->ioparam);
 		fmgr_info(input, &reader->input);
+		reader->computes = input_computes(reader->form.sql, input);
 	}
 	return reader;
 }
@@ -128,6 +148,12 @@ make_call(void *arg)
 	call_type(call->reader, call->text, call->value, NULL);
 }
 
+static bool
+is_about_value(const ErrorData *error)
+{
+	return item_is_to_blame(error, false);
+}
+
 /*
  * An error is taken back with all that the functions have done.  While workers run there cannot be
  * a subtransaction for that, and the type's own error is raised.
@@ -138,6 +164,8 @@ try_type(ValueReader *reader, char *text, Datum *value)
 	TypeCall call = {reader, text, value};
 	ErrorData *error;
 
+	if (text != NULL && reader->computes)
+		return attempt_to_compute(make_call, &call, is_about_value) == NULL;
 	if (IsInParallelMode())
 		return call_type(reader, text, value, NULL);
 	error = attempt(make_call, &call);
@@ -156,6 +184,23 @@ static bool
 by_type(ValueReader *reader, char *text, bool lenient, Datum *value)
 {
 	return lenient ? try_type(reader, text, value) : call_type(reader, text, value, NULL);
+}
+
+/* Returns whether a domain may refuse a value that is not NULL. */
+static bool
+is_checked(const ValueReader *reader)
+{
+	ListCell *cell;
+
+	UpdateDomainConstraintRef(reader->constraints);
+	foreach (cell, reader->constraints->constraints)
+	{
+		const DomainConstraintState *constraint = lfirst(cell);
+
+		if (constraint->constrainttype == DOM_CONSTRAINT_CHECK)
+			return true;
+	}
+	return false;
 }
 
 /*
@@ -181,12 +226,21 @@ leading_place(const char *number)
 static bool
 read_numeric(const ValueReader *reader, ItemSpan number, Datum *value)
 {
-	int32 typmod = reader->form.typmod - VARHDRSZ;
-	int precision = typmod >> 16 & 0xffff;
-	int scale = ((typmod & 0x7ff) ^ 1024) - 1024;
+	int scale;
+	int precision = value_numeric_digits(reader->form.typmod, &scale);
+	int before;
+	int behind;
+	Numeric scaled;
 
+	item_number_places(number, &before, &behind);
+	if (precision > 0 && scale >= 0 && before <= precision - scale &&
+		(scaled = item_number_to_scaled(number, scale)) != NULL)
+	{
+		*value = NumericGetDatum(scaled);
+		return true;
+	}
 	*value = NumericGetDatum(item_number_to_numeric(number));
-	if (reader->form.typmod < VARHDRSZ)
+	if (precision == 0)
 		return true;
 	*value = DirectFunctionCall2(numeric_round, *value, Int32GetDatum(scale));
 	if (leading_place(DatumGetCString(DirectFunctionCall1(numeric_out, *value))) >
@@ -839,7 +893,6 @@ value_read(ValueReader *reader, ItemSpan attribute, bool lenient, Datum *value)
 			fail_read(reader, attribute);
 		return false;
 	}
-	if (reader->declared != reader->form.sql)
-		return by_type(reader, NULL, lenient, value);
-	return true;
+	return reader->constraints == NULL || !is_checked(reader) ||
+		   by_type(reader, NULL, lenient, value);
 }

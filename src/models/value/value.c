@@ -255,13 +255,24 @@ value_form(const ValueType *type, ValueForm *form)
 		form->kind = VALUE_OUTPUT;
 }
 
+/* Returns how many digits numeric has, and how many of them behind the point; 0: as many as a value has. */
+int
+value_numeric_digits(int32 typmod, int *scale)
+{
+	*scale = 0;
+	if (typmod < VARHDRSZ)
+		return 0;
+	/* as numeric.c of the server packs them */
+	*scale = (((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
+	return ((typmod - VARHDRSZ) >> 16) & 0xffff;
+}
+
 /* Returns the format of numeric with a precision; one with digits after the point has none. */
 static const char *
 numeric_sort_format(int32 typmod)
 {
-	/* as numeric.c of the server packs them */
-	int precision = ((typmod - VARHDRSZ) >> 16) & 0xffff;
-	int scale = (((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
+	int scale;
+	int precision = value_numeric_digits(typmod, &scale);
 
 	if (scale > 0)
 		return NULL;
@@ -356,6 +367,14 @@ value_type_parse(ItemSpan text, ValueType *type)
 		fail_type(text, "the two types do not go together", problem);
 }
 
+/* Returns the type of SQL with its modifier and schema. */
+char *
+value_type_sql(const ValueType *type)
+{
+	return format_type_extended(type->sql, type->typmod,
+								FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY);
+}
+
 /*
  * Returns the two types of an attribute as a declaration keeps them: the type of SQL with its
  * schema, or none if it is the default one.
@@ -365,9 +384,7 @@ value_type_print(const ValueType *type)
 {
 	if (type->sql == own_type(type->type) && type->typmod < 0)
 		return pstrdup(item_type_code(type->type));
-	return psprintf("%s %s", item_type_code(type->type),
-					format_type_extended(type->sql, type->typmod,
-										 FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
+	return psprintf("%s %s", item_type_code(type->type), value_type_sql(type));
 }
 
 /*

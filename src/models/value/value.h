@@ -53,6 +53,7 @@ extern void value_type_parse(ItemSpan text, ValueType *type);
  * unless that is pg_catalog.
  */
 extern char *value_type_print(const ValueType *type);
+extern char *value_type_sql(const ValueType *type); /* the type of SQL alone */
 
 /* Returns how a type of SQL is stored by default: N, S, B, BOOL, L, M. */
 extern ItemType value_item_type(Oid sql);
@@ -83,5 +84,6 @@ extern void value_write(ValueWriter *writer, ItemBuilder *b, Datum value);
 typedef struct ValueReader ValueReader;
 extern ValueReader *value_reader(const ValueType *type);
 extern bool value_read(ValueReader *reader, ItemSpan attribute, bool lenient, Datum *value);
+extern bool value_is_as_written(ValueWriter *writer, ValueReader *reader, ItemSpan attribute);
 
 #endif

@@ -330,6 +330,39 @@ scalar_payload(ValueWriter *writer, const ItemBuilder *b, Datum value)
 }
 
 /*
+ * Returns whether an attribute is written as a writer of scalars writes what a reader of the same type
+ * reads.
+ */
+bool
+value_is_as_written(ValueWriter *writer, ValueReader *reader, ItemSpan attribute)
+{
+	/* no error names where it is: what was stored can be written */
+	static const ItemBuilder nowhere;
+	const ValueForm *form = &writer->form;
+	ItemSpan payload = item_payload(attribute);
+	int scale;
+	int before;
+	int behind;
+	Datum value;
+
+	if (item_type(attribute) != form->type)
+		return false;
+	if (form->kind == VALUE_CHAR)
+		return payload.len == 0 || payload.data[payload.len - 1] != ' ';
+	if (!value_read(reader, attribute, true, &value))
+		return false;
+	/* these are read in one form, and with so many digits */
+	if (form->kind == VALUE_DATE && form->type == ITEM_S)
+		return true;
+	if (form->kind == VALUE_NUMERIC && value_numeric_digits(form->typmod, &scale) > 0 && scale >= 0)
+	{
+		item_number_places(payload, &before, &behind);
+		return behind <= scale;
+	}
+	return item_compare_bytes(scalar_payload(writer, &nowhere, value), payload) == 0;
+}
+
+/*
  * JSON, lists and sets
  */
 

@@ -89,7 +89,7 @@ check_indexes(Check *check, const Entity *entity, const DynItem *item)
 	{
 		const DynIndex *index = &check->table->indexes[i];
 
-		if (entity_view_needs_index(entity, check->table, index) &&
+		if (entity_view_needs_index(entity, check->table, index, item) &&
 			!dyn_index_has(check->table, index, item))
 			entities_report(check, item, entity->name, "not shown by views",
 							psprintf("index \"%s\" leaves it out", item_quoted(index->name)));
@@ -315,7 +315,7 @@ members_of(const Entity *entity, const DynTable *table)
 
 	foreach (cell, entity_view_keys(entity, table, NULL, true))
 	{
-		char *definition = entity_view_definition(entity, lfirst(cell));
+		char *definition = member_definition(entity, lfirst(cell));
 
 		members = lappend(members, (void *) member_parse(item_span(definition)));
 	}

@@ -59,11 +59,9 @@ makes_key(const MemberCall *call, const void *asked)
 	for (int i = 0; call->t != NULL && i < call->t->nparts; i++)
 	{
 		const TemplatePart *part = &call->t->parts[i];
-		const EntityAttribute *attribute = member_part_attribute(call, part);
 
-		if (part->npath > 0 &&
-			(attribute == NULL || part->upper || part->lower || part->unit != TEMPLATE_WHOLE ||
-			 !member_names_attribute((Node *) asked, call, attribute)))
+		if (part->npath > 0 && (part->upper || part->lower || part->unit != TEMPLATE_WHOLE ||
+								!member_names_attribute((Node *) asked, call, part)))
 			return false;
 	}
 	return call->t != NULL;
@@ -85,7 +83,7 @@ values_in_keys(PlannerInfo *root, List *calls, Node *asked)
 		KnownValues literals;
 		double keys;
 
-		member_find_values(NIL, call, &literals);
+		member_find_literals(call, &literals);
 		if (member_is_whole(call, &literals) || !makes_key(call, asked))
 			continue;
 		keys = member_keys(root, call);

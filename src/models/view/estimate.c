@@ -44,9 +44,16 @@ literal_part(PlannerInfo *root, const MemberCall *call)
 	KnownValues known;
 	Selectivity part;
 
-	member_find_values(NIL, call, &known);
+	member_find_literals(call, &known);
 	part = key_part(root, call, &known);
 	return member_is_whole(call, &known) ? part : Max(part, LEAST_RANGE);
+}
+
+/* Returns which part of the items a call leaves without any values: all, if it is about some alone. */
+static Selectivity
+call_part(PlannerInfo *root, const MemberCall *call)
+{
+	return call->member->ngiven > 0 ? 1.0 : literal_part(root, call);
 }
 
 static Selectivity
@@ -56,7 +63,7 @@ literals_part(PlannerInfo *root, List *calls)
 	ListCell *cell;
 
 	foreach (cell, calls)
-		part = Min(part, literal_part(root, lfirst(cell)));
+		part = Min(part, call_part(root, lfirst(cell)));
 	return part;
 }
 
@@ -126,8 +133,18 @@ is_given_by(const MemberCall *call, const void *clauses)
 {
 	KnownValues known;
 
-	member_find_values((List *) clauses, call, &known);
+	member_find_values((List *) clauses, (List *) clauses, call, &known);
 	return member_is_whole(call, &known);
+}
+
+/* Takes clauses for true that say values: what they leave is estimated by keys. */
+static void
+take_for_true(List *clauses)
+{
+	ListCell *cell;
+
+	foreach (cell, clauses)
+		((RestrictInfo *) lfirst(cell))->norm_selec = 1.0;
 }
 
 /*
@@ -138,25 +155,36 @@ is_given_by(const MemberCall *call, const void *clauses)
 static Selectivity
 calls_part(PlannerInfo *root, const RelOptInfo *rel, List *calls)
 {
-	Selectivity all = literals_part(root, calls);
-	Selectivity part = all;
+	bool one = member_is_one_row(rel, calls, is_given_by, rel->baserestrictinfo);
+	Selectivity *literals = palloc(list_length(calls) * sizeof(Selectivity));
+	Selectivity all = 1.0;
+	Selectivity part;
 	ListCell *cell;
-	ListCell *value;
 
+	foreach (cell, one ? NIL : calls)
+	{
+		Selectivity of_call = call_part(root, lfirst(cell));
+
+		literals[foreach_current_index(cell)] = of_call;
+		all = Min(all, of_call);
+	}
+	part = one ? 1.0 / Max(rel->tuples, 1) : all;
 	foreach (cell, calls)
 	{
 		const MemberCall *call = lfirst(cell);
 		KnownValues known;
 
-		member_find_values(rel->baserestrictinfo, call, &known);
-		if (known.clauses == NIL)
+		if (!member_find_values(rel->baserestrictinfo, rel->baserestrictinfo, call, &known) ||
+			(known.clauses == NIL && call->member->ngiven == 0))
 			continue;
-		part = Min(part, all * key_part(root, call, &known) / literal_part(root, call));
-		foreach (value, known.clauses)
-			((RestrictInfo *) lfirst(value))->norm_selec = 1.0;
+		take_for_true(known.clauses);
+		if (one)
+			continue;
+		/* what is about some items alone says how many there are of all */
+		part = Min(part, call->member->ngiven > 0 ? key_part(root, call, &known)
+												  : all * key_part(root, call, &known) /
+														literals[foreach_current_index(cell)]);
 	}
-	if (member_is_one_row(rel, calls, is_given_by, rel->baserestrictinfo))
-		part = Min(part, 1.0 / Max(rel->tuples, 1));
 	return part;
 }
 
@@ -178,7 +206,7 @@ member_estimate(SupportRequestSelectivity *request)
 		(int) call.item->varno >= root->simple_rel_array_size ||
 		(rel = root->simple_rel_array[call.item->varno]) == NULL)
 		return false;
-	request->selectivity = literal_part(root, &call);
+	request->selectivity = -1;
 	calls = member_calls(rel);
 	foreach (cell, calls)
 	{
@@ -190,6 +218,8 @@ member_estimate(SupportRequestSelectivity *request)
 			foreach_current_index(cell) == 0 ? calls_part(root, rel, calls) : 1.0;
 		break;
 	}
+	if (request->selectivity < 0)
+		request->selectivity = call_part(root, &call);
 	CLAMP_PROBABILITY(request->selectivity);
 	return true;
 }

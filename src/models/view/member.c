@@ -4,8 +4,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "models/view/member.h"
@@ -14,40 +12,6 @@
 #include "server/errors.h"
 
 static TextCache cache = {.name = "definitions of entities' items", .max = 256, .max_key = 8192};
-
-/*
- * Returns whether a type has several input forms of one value, of which one is commonly used.
- * Timestamps are not among them: the number of fractional digits varies.
- */
-bool
-member_is_canonical(const ValueType *type)
-{
-	return type->type == ITEM_S && (type->sql == UUIDOID || type->sql == DATEOID);
-}
-
-/* Returns whether values of a type are written in one way only, or by what dyn_is_entity() asks. */
-bool
-member_is_determined(const ValueType *type)
-{
-	switch (type->sql)
-	{
-		case TEXTOID:
-		case VARCHAROID:
-			return type->type == ITEM_S;
-		case INT2OID:
-		case INT4OID:
-		case INT8OID:
-		case NUMERICOID:
-			return type->type == ITEM_N;
-		case BYTEAOID:
-			return type->type == ITEM_B;
-		default:
-			break;
-	}
-	if (get_typtype(type->sql) == TYPTYPE_ENUM)
-		return type->type == ITEM_S;
-	return member_is_canonical(type);
-}
 
 /*
  * The definition: a declaration with what matters here alone
@@ -93,8 +57,9 @@ key_uses(const EntityKey *key, const EntityAttribute *attribute)
 static void
 print_attribute(JsonWriter *json, const EntityAttribute *attribute)
 {
-	const char *type = member_is_canonical(&attribute->type) ? value_type_print(&attribute->type)
-															 : item_type_code(attribute->type.type);
+	ValueType base = member_base_type(&attribute->type);
+	const char *type =
+		member_is_canonical(&base) ? value_type_print(&base) : item_type_code(base.type);
 
 	json_write_member(json, attribute->name);
 	if (member_same(attribute->name, attribute->stored))
@@ -115,16 +80,27 @@ compare_names(const ListCell *a, const ListCell *b)
 							  ((const EntityAttribute *) lfirst(b))->name);
 }
 
+static bool
+is_given(const MemberKey *key, ItemSpan name)
+{
+	for (int i = 0; i < key->ngiven; i++)
+	{
+		if (member_same(key->given[i], name))
+			return true;
+	}
+	return false;
+}
+
 /* Prints the attributes of a key by name, so that their order in the entity does not matter. */
 static void
-print_attributes(JsonWriter *json, const Entity *entity, const EntityKey *key)
+print_attributes(JsonWriter *json, const Entity *entity, const MemberKey *key)
 {
 	List *attributes = NIL;
 	ListCell *cell;
 
 	for (int i = 0; i < entity->nattributes; i++)
 	{
-		if (key_uses(key, &entity->attributes[i]))
+		if (key_uses(key->key, &entity->attributes[i]) || is_given(key, entity->attributes[i].name))
 			attributes = lappend(attributes, &entity->attributes[i]);
 	}
 	list_sort(attributes, compare_names);
@@ -147,18 +123,20 @@ print_key(JsonWriter *json, const EntityKey *key)
 	json_write_end_array(json);
 }
 
-/* Returns the definition that a view by this key has; required: all items of the entity have it. */
+/* Returns the definition that a view by this key has. */
 char *
-member_definition(const Entity *entity, const EntityKey *key, bool required)
+member_definition(const Entity *entity, const MemberKey *key)
 {
 	JsonWriter json = json_writer(JSON_SPACED);
 
 	json_write_begin(&json, NULL);
 	entity_print_names(&json, entity);
-	if (required)
+	if (key->required)
 		json_write_bool(&json, "required", true);
+	if (key->ngiven > 0)
+		json_write_spans(&json, "given", key->given, key->ngiven);
 	json_write_begin(&json, "keys");
-	print_key(&json, key);
+	print_key(&json, key->key);
 	json_write_end(&json);
 	json_write_begin(&json, "attributes");
 	print_attributes(&json, entity, key);
@@ -200,6 +178,23 @@ collect_exact(Member *member)
 }
 
 static void
+collect_given(Member *member)
+{
+	const Entity *entity = member->entity;
+
+	member->ngiven = entity->ngiven;
+	member->given = palloc(Max(entity->ngiven, 1) * sizeof(EntityAttribute *));
+	for (int i = 0; i < entity->ngiven; i++)
+	{
+		member->given[i] = entity_attribute(entity, entity->given[i]);
+		if (member->given[i] == NULL)
+			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+							errmsg("the definition of an entity's items has no attribute \"%s\"",
+								   item_quoted(entity->given[i]))));
+	}
+}
+
+static void
 read_definition(Member *member, ItemSpan definition)
 {
 	DynTable none = {0}; /* its keys are named where they are needed */
@@ -220,8 +215,10 @@ read_definition(Member *member, ItemSpan definition)
 static bool
 is_ours(const Member *member, ItemSpan definition)
 {
-	return item_span_is(definition,
-						member_definition(member->entity, member->key, member->entity->required));
+	const Entity *entity = member->entity;
+	MemberKey key = {member->key, entity->required, entity->ngiven, entity->given};
+
+	return item_span_is(definition, member_definition(entity, &key));
 }
 
 /*
@@ -248,6 +245,7 @@ member_parse(ItemSpan definition)
 		read_definition(member, member->entry.key.text);
 		ours = is_ours(member, definition);
 		use_stored_names(member->entity, member->key);
+		collect_given(member);
 		collect_exact(member);
 		MemoryContextSwitchTo(old);
 		if (ours)
@@ -276,23 +274,10 @@ has_type(const Entity *entity, const ItemChildren *attributes, MemberMemory *mem
 static bool
 is_exact(const MemberExact *exact, const ItemChildren *attributes, uint32 *place)
 {
-	ItemChildren written;
 	ItemSpan stored;
-	ItemSpan again;
-	ItemBuilder b;
-	Datum value;
 
-	if (!item_find_near(attributes, exact->stored, place, &stored))
-		return true;
-	if (!value_read(exact->reader, stored, true, &value))
-		return false;
-	item_build_init(&b, 0);
-	item_build_begin(&b, ITEM_M);
-	item_build_name(&b, exact->stored);
-	value_write(exact->writer, &b, value);
-	(void) item_build_end(&b);
-	written = item_children(item_root(item_build_finish(&b)));
-	return item_find(&written, exact->stored, &again) && member_same(stored, again);
+	return !item_find_near(attributes, exact->stored, place, &stored) ||
+		   value_is_as_written(exact->writer, exact->reader, stored);
 }
 
 /* Returns whether a condition holds.  Null means that the attribute is absent. */
@@ -405,22 +390,45 @@ member_memory(const Member *member)
 	MemberMemory *memory = palloc0(sizeof(MemberMemory));
 
 	initStringInfo(&memory->out);
+	memory->given = palloc0((member->ngiven + 1) * sizeof(uint32));
 	memory->parts = make_places(member->key);
 	memory->exact = palloc0((member->nexact + 1) * sizeof(uint32));
 	return memory;
 }
 
+/* Returns whether the member says something of an item: it has the given attributes. */
+static bool
+member_applies(const Member *member, ItemSpan root, MemberMemory *memory)
+{
+	ItemChildren attributes = item_children(root);
+
+	for (int i = 0; i < member->ngiven; i++)
+	{
+		const EntityAttribute *given = member->given[i];
+		ItemSpan value;
+
+		if (!item_find_near(&attributes, given->stored, &memory->given[i], &value) ||
+			item_type(value) != given->type.type)
+			return false;
+	}
+	return true;
+}
+
 /*
  * Returns whether a stored item is of the member's entity: by its type attribute, and by the
- * member's key, which must be what its templates make of the item's attributes.  root is
- * the item's root value, and memory is kept by the caller for the next item.
+ * member's key, which must be what its templates make of the item's attributes; or whether the
+ * member says nothing of it.  root is the item's root value, and memory is kept by the caller for the
+ * next item.
  */
 bool
 member_matches(const Member *member, ItemSpan root, MemberMemory *memory)
 {
 	ItemChildren attributes = item_children(root);
 
-	if (!has_type(member->entity, &attributes, memory) ||
+	if (!member_applies(member, root, memory))
+		return true;
+	/* beside one of an index a view has those of the table */
+	if ((!member->entity->required && !has_type(member->entity, &attributes, memory)) ||
 		!key_matches(member, root, &attributes, memory))
 		return false;
 	for (int i = 0; i < member->nexact; i++)
@@ -483,13 +491,22 @@ get_state(FunctionCallInfo fcinfo)
 	return state;
 }
 
-/* dyn_is_entity(item, definition, key) */
+/*
+ * dynamo_internal.is_entity(item, definition, key), which is strict, and is_entity_in_index(), which is not:
+ * an item that the definition says something of is in the index only if its key is in the column.
+ */
 PG_FUNCTION_INFO_V1(dyn_is_entity);
 Datum
 dyn_is_entity(PG_FUNCTION_ARGS)
 {
-	const MemberState *state = get_state(fcinfo);
+	const MemberState *state;
+	ItemSpan root;
 
-	PG_RETURN_BOOL(member_matches(
-		state->member, item_root(PG_GETARG_DYN_ITEM(MEMBER_ITEM_ARGUMENT)), state->memory));
+	if (PG_ARGISNULL(MEMBER_ITEM_ARGUMENT) || PG_ARGISNULL(MEMBER_DEFINITION_ARGUMENT))
+		PG_RETURN_NULL();
+	state = get_state(fcinfo);
+	root = item_root(PG_GETARG_DYN_ITEM(MEMBER_ITEM_ARGUMENT));
+	if (PG_ARGISNULL(MEMBER_COLUMN_ARGUMENT))
+		PG_RETURN_BOOL(!member_applies(state->member, root, state->memory));
+	PG_RETURN_BOOL(member_matches(state->member, root, state->memory));
 }

@@ -17,12 +17,13 @@
  *
  * A definition with "required": true is one of an index in which all items of the entity are, since all
  * attributes of its keys are required.  A view of the entity has it for the planner, and does without it
- * if the index is dropped.  Without "required" the key is one of the table, or the view is of what is in
- * an index.
+ * if the index is dropped.  With "given" as well only the items are in the index that have all of these
+ * attributes, and nothing is said of others: is_entity_in_index(), which is not strict, is true of them.
+ * Without "required" the key is one of the table, or the view is of what is in an index.
  *
  * Attributes in templates must determine their keys by their SQL values, since these are what
- * queries give.  Most types are read in one way only; those that are not (is_canonical() in
- * member.c) must be written as the extension would write them.
+ * queries give.  Many types are read in one way only; those that are not (member_is_canonical())
+ * must be written as the extension would write them.
  */
 #ifndef DYNAMO_TABLE_MODELS_VIEW_MEMBER_H
 #define DYNAMO_TABLE_MODELS_VIEW_MEMBER_H
@@ -51,9 +52,20 @@ typedef struct Member
 	TextEntry entry;
 	Entity *entity; /* its templates have the stored names */
 	const EntityKey *key; /* its only one */
+	int ngiven;
+	const EntityAttribute **given; /* it says something of the items that have these */
 	int nexact;
 	MemberExact *exact;
 } Member;
+
+/* This is a key of an entity as a view has it. */
+typedef struct MemberKey
+{
+	const EntityKey *key;
+	bool required; /* it is of an index in which all items are that have the given attributes */
+	int ngiven;
+	const ItemSpan *given; /* declared names in their order */
+} MemberKey;
 
 /*
  * Holds what is kept from one item to the next: memory for keys, and where attributes were found
@@ -64,6 +76,7 @@ typedef struct MemberMemory
 	StringInfoData out;
 	uint32 type;
 	uint32 key;
+	uint32 *given;
 	uint32 *parts; /* of templates */
 	uint32 *exact;
 } MemberMemory;
@@ -72,9 +85,13 @@ typedef struct MemberMemory
 extern const Member *member_parse(ItemSpan definition);
 extern MemberMemory *member_memory(const Member *member);
 extern bool member_matches(const Member *member, ItemSpan root, MemberMemory *memory);
-extern char *member_definition(const Entity *entity, const EntityKey *key, bool required);
+extern char *member_definition(const Entity *entity, const MemberKey *key);
+
+/* member_type.c */
+extern ValueType member_base_type(const ValueType *type);
 extern bool member_is_determined(const ValueType *type);
 extern bool member_is_canonical(const ValueType *type);
+extern bool member_makes_one(const ValueType *type, const TemplatePart *part, Oid compared);
 
 /* member_constant.c: the definition as a constant in plans */
 extern Node *member_simplify(const SupportRequestSimplify *request);

@@ -27,6 +27,7 @@
 #include "optimizer/optimizer.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 #include "utils/syscache.h"
@@ -34,6 +35,7 @@
 
 #include "actions/actions.h"
 #include "models/view/member_plan.h"
+#include "models/view/view.h"
 #include "server/extension.h"
 
 extern PGDLLEXPORT Datum dyn_attribute_value(PG_FUNCTION_ARGS);
@@ -133,7 +135,7 @@ member_calls(const RelOptInfo *rel)
 Node *
 member_attribute_item(Node *node)
 {
-	const FuncExpr *function = (const FuncExpr *) node;
+	const FuncExpr *function = (const FuncExpr *) (node = entity_view_uncast(node));
 
 	if (!IsA(node, FuncExpr) || list_length(function->args) != 4 ||
 		!is_function(function->funcid, dyn_attribute_value))
@@ -146,39 +148,41 @@ member_attribute_item(Node *node)
 	return linitial(function->args);
 }
 
-/* Returns the type that dynamo_internal.attribute() gives of our item's attribute, or 0. */
-static ItemType
-attribute_type(Node *node, const MemberCall *call, ItemSpan stored, Oid *sql)
+/*
+ * Tells the type that dynamo_internal.attribute() gives of our item's attribute, without domains; returns
+ * false if it is another expression.
+ */
+static bool
+attribute_type(Node *node, const MemberCall *call, ItemSpan stored, ValueType *shown)
 {
-	const FuncExpr *function = (const FuncExpr *) node;
+	const FuncExpr *function = (const FuncExpr *) entity_view_uncast(node);
 	const Var *item = (const Var *) member_attribute_item(node);
 	const Const *name;
 	const Const *type;
 
 	if (item == NULL || !IsA(item, Var) || item->varno != call->item->varno ||
 		item->varattno != call->item->varattno || item->varlevelsup != 0)
-		return 0;
+		return false;
 	name = text_constant(lsecond(function->args));
 	type = text_constant(lthird(function->args));
 	if (name == NULL || type == NULL || item_compare_bytes(constant_span(name), stored) != 0)
-		return 0;
-	*sql = function->funcresulttype;
-	return item_type_from_code(constant_span(type));
+		return false;
+	*shown = (ValueType){item_type_from_code(constant_span(type)), function->funcresulttype,
+						 exprTypmod(lfourth(function->args))};
+	*shown = member_base_type(shown);
+	return shown->type != 0;
 }
 
 /*
- * Returns whether SQL values that are equal are one attribute: because the type is read in one way
- * only, or because dyn_is_entity() looks whether it is written as it is by us.
+ * Returns whether the attribute is shown as the definition has it: then dyn_is_entity() has looked how it is
+ * written, where that matters.
  */
 static bool
-equality_suffices(const EntityAttribute *attribute, ItemType type, Oid sql)
+is_as_defined(const EntityAttribute *attribute, const ValueType *shown)
 {
-	ValueType shown = {type, sql, -1};
-
-	if (attribute->type.type != type)
-		return false;
-	return member_is_determined(&shown) &&
-		   (sql == attribute->type.sql || !member_is_canonical(&shown));
+	return attribute->type.type == shown->type &&
+		   (!member_is_canonical(shown) ||
+			(attribute->type.sql == shown->sql && attribute->type.typmod == shown->typmod));
 }
 
 static bool
@@ -191,8 +195,9 @@ is_integer(Oid type)
 static bool
 same_writing(Oid attribute, Oid value)
 {
-	return attribute == value || (is_integer(attribute) && is_integer(value)) ||
-		   (attribute == VARCHAROID && value == TEXTOID);
+	value = getBaseType(value);
+	/* as text char(n) has no blanks at its end, as it is stored, and name and citext are what they are */
+	return attribute == value || (is_integer(attribute) && is_integer(value)) || value == TEXTOID;
 }
 
 /*
@@ -221,6 +226,9 @@ strip(Node *node)
 	{
 		if (IsA(node, RelabelType))
 			node = (Node *) ((RelabelType *) node)->arg;
+		/* char(n) as text */
+		else if (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcid == F_TEXT_BPCHAR)
+			node = linitial(((FuncExpr *) node)->args);
 		else if (is_placeholder(node))
 			node = (Node *) ((PlaceHolderVar *) node)->phexpr;
 		else
@@ -244,46 +252,6 @@ is_equality(Oid operator, List * args, Oid collation)
 		   (!OidIsValid(collation) || get_collation_isdeterministic(collation));
 }
 
-/* Returns whether an expression is the call's attribute, in a form whose equality suffices. */
-bool
-member_names_attribute(Node *node, const MemberCall *call, const EntityAttribute *attribute)
-{
-	Oid sql;
-	ItemType type = attribute_type(strip(node), call, attribute->stored, &sql);
-
-	return type != 0 && equality_suffices(attribute, type, sql);
-}
-
-/* Returns whether a value is the same for all rows that the call's table is read for at a time. */
-static bool
-is_given(Node *value, Relids relids, const MemberCall *call)
-{
-	return !bms_is_member((int) call->item->varno, relids) && !contain_volatile_functions(value) &&
-		   !contain_subplans(value);
-}
-
-/* Returns the value that a clause requires the attribute to equal, or NULL. */
-static Node *
-required_value(const MemberCall *call, const EntityAttribute *attribute, const RestrictInfo *clause)
-{
-	OpExpr *equality = (OpExpr *) clause->clause;
-
-	if (!IsA(equality, OpExpr) || list_length(equality->args) != 2 ||
-		!is_equality(equality->opno, equality->args, equality->inputcollid))
-		return NULL;
-	for (int side = 0; side < 2; side++)
-	{
-		Node *named = list_nth(equality->args, side);
-		Node *value = list_nth(equality->args, 1 - side);
-
-		if (member_names_attribute(named, call, attribute) &&
-			same_writing(exprType(strip(named)), exprType(value)) &&
-			is_given(value, side == 0 ? clause->right_relids : clause->left_relids, call))
-			return value;
-	}
-	return NULL;
-}
-
 static const EntityAttribute *
 stored_attribute(const Member *member, ItemSpan stored)
 {
@@ -304,12 +272,80 @@ member_part_attribute(const MemberCall *call, const TemplatePart *part)
 	return part->npath == 1 ? stored_attribute(call->member, part->path[0]) : NULL;
 }
 
+/*
+ * Tells how an expression shows the attribute of a placeholder; returns false unless it does, and values
+ * that are equal to it make one part of the key.
+ */
+static bool
+shows_part(Node *node, const MemberCall *call, const TemplatePart *part, ValueType *shown)
+{
+	const EntityAttribute *attribute = member_part_attribute(call, part);
+
+	return attribute != NULL && attribute_type(strip(node), call, attribute->stored, shown) &&
+		   is_as_defined(attribute, shown) && member_makes_one(shown, part, exprType(node));
+}
+
+/* Returns whether an expression is the attribute of a placeholder, in a form whose equality suffices. */
+bool
+member_names_attribute(Node *node, const MemberCall *call, const TemplatePart *part)
+{
+	ValueType shown;
+
+	return shows_part(node, call, part, &shown);
+}
+
+/* Returns whether a value is the same for all rows that the call's table is read for at a time. */
+static bool
+is_given(Node *value, Relids relids, const MemberCall *call)
+{
+	return !bms_is_member((int) call->item->varno, relids) && !contain_volatile_functions(value) &&
+		   !contain_subplans(value);
+}
+
+/* Returns the value that a condition is of a boolean, by itself or with NOT, or NULL. */
+static Node *
+required_boolean(const MemberCall *call, const TemplatePart *part, Node *condition)
+{
+	bool value = !is_notclause(condition);
+
+	if (!value)
+		condition = (Node *) get_notclausearg((Expr *) condition);
+	return exprType(condition) == BOOLOID && member_names_attribute(condition, call, part)
+			   ? makeBoolConst(value, false)
+			   : NULL;
+}
+
+/* Returns the value that a clause requires the attribute of a placeholder to equal, or NULL. */
+static Node *
+required_value(const MemberCall *call, const TemplatePart *part, const RestrictInfo *clause)
+{
+	OpExpr *equality = (OpExpr *) clause->clause;
+
+	if (!IsA(equality, OpExpr))
+		return required_boolean(call, part, (Node *) equality);
+	if (list_length(equality->args) != 2 ||
+		!is_equality(equality->opno, equality->args, equality->inputcollid))
+		return NULL;
+	for (int side = 0; side < 2; side++)
+	{
+		Node *named = list_nth(equality->args, side);
+		Node *value = list_nth(equality->args, 1 - side);
+		ValueType shown;
+
+		if (shows_part(named, call, part, &shown) && same_writing(shown.sql, exprType(value)) &&
+			is_given(value, side == 0 ? clause->right_relids : clause->left_relids, call))
+			return value;
+	}
+	return NULL;
+}
+
 /* Returns constants, any of which the attribute has to equal, as an array, or NULL. */
 static const Const *
-required_list(const MemberCall *call, const EntityAttribute *attribute, const RestrictInfo *clause)
+required_list(const MemberCall *call, const TemplatePart *part, const RestrictInfo *clause)
 {
 	const ScalarArrayOpExpr *any = (const ScalarArrayOpExpr *) clause->clause;
 	const Const *list;
+	ValueType shown;
 	Oid element;
 
 	if (!IsA(any, ScalarArrayOpExpr) || !any->useOr ||
@@ -322,22 +358,20 @@ required_list(const MemberCall *call, const EntityAttribute *attribute, const Re
 		return NULL;
 	element = get_element_type(list->consttype);
 	if (!OidIsValid(element) || get_typtype(element) == TYPTYPE_ENUM ||
-		!member_names_attribute(linitial(any->args), call, attribute) ||
-		!same_writing(exprType(strip(linitial(any->args))), element))
+		!shows_part(linitial(any->args), call, part, &shown) || !same_writing(shown.sql, element))
 		return NULL;
 	return list;
 }
 
 static bool
-find_list(List *clauses, const MemberCall *call, const EntityAttribute *attribute,
-		  KnownValues *known)
+find_list(List *clauses, const MemberCall *call, const TemplatePart *part, KnownValues *known)
 {
 	ListCell *cell;
 
 	foreach (cell, known->list == NULL ? clauses : NIL)
 	{
 		RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
-		const Const *list = required_list(call, attribute, clause);
+		const Const *list = required_list(call, part, clause);
 
 		if (list == NULL)
 			continue;
@@ -362,15 +396,12 @@ is_constant(const Node *value)
 static bool
 find_value(List *clauses, const MemberCall *call, const TemplatePart *part, KnownValues *known)
 {
-	const EntityAttribute *attribute = member_part_attribute(call, part);
 	ListCell *cell;
 
-	if (attribute == NULL)
-		return false;
 	foreach (cell, clauses)
 	{
 		RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
-		Node *value = required_value(call, attribute, clause);
+		Node *value = required_value(call, part, clause);
 
 		if (value == NULL)
 			continue;
@@ -379,27 +410,27 @@ find_value(List *clauses, const MemberCall *call, const TemplatePart *part, Know
 		known->constant &= is_constant(value);
 		return true;
 	}
-	return find_list(clauses, call, attribute, known);
+	return find_list(clauses, call, part, known);
 }
 
 /* Returns whether ordered values make ordered parts of keys, as member_render() needs for ends. */
 static bool
-is_ordered(const EntityAttribute *attribute, const TemplatePart *part, ItemType type, Oid sql)
+is_ordered(const EntityAttribute *attribute, const TemplatePart *part, const ValueType *shown)
 {
-	if (attribute->type.type != type || part->upper || part->lower)
+	if (!is_as_defined(attribute, shown) || part->upper || part->lower)
 		return false;
-	switch (sql)
+	switch (shown->sql)
 	{
 		case TIMESTAMPOID:
 		case TIMESTAMPTZOID:
-			return type == ITEM_S;
 		case DATEOID:
 		case UUIDOID:
-			return type == ITEM_S && attribute->type.sql == sql;
+			return shown->type == ITEM_S;
 		case INT2OID:
 		case INT4OID:
 		case INT8OID:
-			return type == ITEM_N && part->width > 0;
+		case NUMERICOID:
+			return shown->type == ITEM_N && part->width > 0;
 		default:
 			return false;
 	}
@@ -407,21 +438,20 @@ is_ordered(const EntityAttribute *attribute, const TemplatePart *part, ItemType 
 
 /*
  * Returns whether keys that are the same up to a part of the template are in the order of an
- * expression: it is the part's attribute, and NULL only for numbers that are larger than its type.
+ * expression: it is the part's attribute, and NULL only for numbers that are larger than its type.  A
+ * domain may have NULL for others.
  */
 bool
 member_is_in_order(Node *node, const MemberCall *call, const TemplatePart *part)
 {
 	const EntityAttribute *attribute = member_part_attribute(call, part);
-	ItemType type;
-	Oid sql;
+	ValueType shown;
 
 	/* of a timestamp only the days are in order, whatever zones it is written with */
-	if (attribute == NULL || part->unit != TEMPLATE_WHOLE)
-		return false;
-	type = attribute_type(node, call, attribute->stored, &sql);
-	return type != 0 && sql != TIMESTAMPOID && sql != TIMESTAMPTZOID &&
-		   is_ordered(attribute, part, type, sql);
+	return attribute != NULL && part->unit == TEMPLATE_WHOLE &&
+		   attribute_type(node, call, attribute->stored, &shown) && shown.sql == exprType(node) &&
+		   shown.sql != TIMESTAMPOID && shown.sql != TIMESTAMPTZOID &&
+		   is_ordered(attribute, part, &shown);
 }
 
 /* Returns the value that a clause compares the attribute with, and how, or NULL. */
@@ -436,12 +466,11 @@ compared_value(const MemberCall *call, const TemplatePart *part, const EntityAtt
 	for (int side = 0; side < 2; side++)
 	{
 		Node *value = list_nth(operator->args, 1 - side);
-		Oid sql;
-		ItemType type =
-			attribute_type(strip(list_nth(operator->args, side)), call, attribute->stored, &sql);
+		ValueType shown;
 
-		if (type == 0 || !is_ordered(attribute, part, type, sql) ||
-			!same_writing(sql, exprType(value)) ||
+		if (!attribute_type(strip(list_nth(operator->args, side)), call, attribute->stored,
+							&shown) ||
+			!is_ordered(attribute, part, &shown) || !same_writing(shown.sql, exprType(value)) ||
 			!is_given(value, side == 0 ? clause->right_relids : clause->left_relids, call))
 			continue;
 		*strategy = comparison(operator->opno, exprType(linitial(operator->args)));
@@ -500,9 +529,66 @@ drop_list(KnownValues *known)
 		known->constant &= is_constant(lfirst(cell));
 }
 
+/* Returns whether an expression shows an attribute, so that it is NULL where that is not there. */
+static bool
+shows_attribute(Node *node, const MemberCall *call, const EntityAttribute *attribute)
+{
+	ValueType shown;
+
+	return attribute_type(strip(node), call, attribute->stored, &shown) &&
+		   shown.type == attribute->type.type;
+}
+
+/* Returns whether a clause is true only of items that have an attribute. */
+static bool
+requires_attribute(Node *clause, const MemberCall *call, const EntityAttribute *attribute)
+{
+	List *args = NIL;
+	ListCell *cell;
+
+	if (IsA(clause, OpExpr) && op_strict(((OpExpr *) clause)->opno))
+		args = ((OpExpr *) clause)->args;
+	else if (IsA(clause, ScalarArrayOpExpr) && ((ScalarArrayOpExpr *) clause)->useOr &&
+			 op_strict(((ScalarArrayOpExpr *) clause)->opno))
+		args = list_make1(linitial(((ScalarArrayOpExpr *) clause)->args));
+	else if (IsA(clause, NullTest) && ((NullTest *) clause)->nulltesttype == IS_NOT_NULL &&
+			 !((NullTest *) clause)->argisrow)
+		args = list_make1(((NullTest *) clause)->arg);
+	else
+		args =
+			list_make1(is_notclause(clause) ? (Node *) get_notclausearg((Expr *) clause) : clause);
+	foreach (cell, args)
+	{
+		if (shows_attribute(lfirst(cell), call, attribute))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Returns whether the call says something of all rows that clauses leave, since these require the attributes
+ * of its definition.
+ */
+bool
+member_is_said(List *clauses, const MemberCall *call)
+{
+	for (int i = 0; i < call->member->ngiven; i++)
+	{
+		bool required = false;
+		ListCell *cell;
+
+		foreach (cell, clauses)
+			required |= requires_attribute((Node *) lfirst_node(RestrictInfo, cell)->clause, call,
+										   call->member->given[i]);
+		if (!required)
+			return false;
+	}
+	return true;
+}
+
 /* Looks for as many of the template's first parts as the clauses say something about. */
-void
-member_find_values(List *clauses, const MemberCall *call, KnownValues *known)
+static void
+find_values(List *clauses, const MemberCall *call, KnownValues *known)
 {
 	*known = (KnownValues){.constant = true};
 	for (; call->t != NULL && known->nparts < call->t->nparts; known->nparts++)
@@ -516,6 +602,29 @@ member_find_values(List *clauses, const MemberCall *call, KnownValues *known)
 		drop_list(known);
 	if (call->t != NULL && known->nparts < call->t->nparts)
 		find_ends(clauses, call, &call->t->parts[known->nparts], known);
+}
+
+/* Tells what the template's first literals say of the keys of items that the call says something of. */
+void
+member_find_literals(const MemberCall *call, KnownValues *known)
+{
+	find_values(NIL, call, known);
+}
+
+/*
+ * Tells what the clauses say of the keys of the rows that count, of which others are assumed to hold as
+ * well.  False: nothing, since the call may say nothing of some of these rows.
+ */
+bool
+member_find_values(List *clauses, List *assumed, const MemberCall *call, KnownValues *known)
+{
+	if (!member_is_said(assumed, call))
+	{
+		*known = (KnownValues){.constant = true};
+		return false;
+	}
+	find_values(clauses, call, known);
+	return true;
 }
 
 /* Returns whether all of the key is known. */
@@ -719,7 +828,8 @@ index_condition(const SupportRequestIndexCondition *request)
 	if (request->index->relam != BTREE_AM_OID || request->indexarg != MEMBER_COLUMN_ARGUMENT ||
 		!member_read_call(request->node, &call))
 		return NIL;
-	member_find_values(request->index->rel->baserestrictinfo, &call, &known);
+	member_find_values(request->index->rel->baserestrictinfo, request->index->rel->baserestrictinfo,
+					   &call, &known);
 	/* the planner would take the scan for one in the order of the index */
 	if (known.list != NULL && request->indexcol > 0)
 		drop_list(&known);

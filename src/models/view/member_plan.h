@@ -49,9 +49,11 @@ typedef struct KnownValues
 /* member_plan.c */
 extern bool member_read_call(Node *node, MemberCall *call);
 extern List *member_calls(const RelOptInfo *rel); /* of MemberCall *: among its restrictions */
-extern void member_find_values(List *clauses, const MemberCall *call, KnownValues *known);
-extern bool member_names_attribute(Node *node, const MemberCall *call,
-								   const EntityAttribute *attribute);
+extern bool member_is_said(List *clauses, const MemberCall *call);
+extern bool member_find_values(List *clauses, List *assumed, const MemberCall *call,
+							   KnownValues *known);
+extern void member_find_literals(const MemberCall *call, KnownValues *known);
+extern bool member_names_attribute(Node *node, const MemberCall *call, const TemplatePart *part);
 extern Node *member_attribute_item(Node *node);
 extern bool member_is_in_order(Node *node, const MemberCall *call, const TemplatePart *part);
 extern const EntityAttribute *member_part_attribute(const MemberCall *call,

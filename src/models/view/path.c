@@ -40,6 +40,9 @@ typedef struct Planned
 	PlannerInfo *root;
 	RelOptInfo *rel;
 	List *calls; /* of MemberCall * */
+	List *joins; /* join clauses that can be evaluated where the table is read, of RestrictInfo * */
+	List *assumed; /* they and the restrictions: rows of which they do not hold do not count */
+	List *present; /* of NullTest *: columns that have keys then */
 } Planned;
 
 /* This is a scan of an index. */
@@ -62,13 +65,6 @@ is_table(const RelOptInfo *rel, const RangeTblEntry *rte)
 		   rte->tablesample == NULL && rel->indexlist != NIL;
 }
 
-/* Returns whether a scan of the index finds the rows of the query. */
-static bool
-is_usable(const IndexOptInfo *index)
-{
-	return index->relam == BTREE_AM_OID && (index->indpred == NIL || index->predOK);
-}
-
 /*
  * What joins say
  */
@@ -76,7 +72,7 @@ is_usable(const IndexOptInfo *index)
 typedef struct WantedMember
 {
 	const MemberCall *call;
-	const EntityAttribute *attribute;
+	const TemplatePart *part;
 } WantedMember;
 
 static bool
@@ -85,7 +81,7 @@ is_wanted(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *ec, EquivalenceM
 {
 	const WantedMember *wanted = arg;
 
-	return member_names_attribute((Node *) em->em_expr, wanted->call, wanted->attribute);
+	return member_names_attribute((Node *) em->em_expr, wanted->call, wanted->part);
 }
 
 static bool
@@ -100,9 +96,9 @@ add_implied(List *clauses, const Planned *plan, const MemberCall *call)
 {
 	for (int i = 0; call->t != NULL && i < call->t->nparts; i++)
 	{
-		WantedMember wanted = {call, member_part_attribute(call, &call->t->parts[i])};
+		WantedMember wanted = {call, &call->t->parts[i]};
 		List *implied =
-			wanted.attribute == NULL
+			member_part_attribute(call, wanted.part) == NULL
 				? NIL
 				: generate_implied_equalities_for_column(plan->root, plan->rel, is_wanted, &wanted,
 														 plan->rel->lateral_referencers);
@@ -143,12 +139,12 @@ outer_of(const Planned *plan, const RestrictInfo *clause)
 
 /* Returns the restrictions, and those of the join clauses that need no other relations. */
 static List *
-clauses_within(const Planned *plan, List *joins, Relids outer)
+clauses_within(const Planned *plan, Relids outer)
 {
 	List *clauses = list_copy(plan->rel->baserestrictinfo);
 	ListCell *cell;
 
-	foreach (cell, joins)
+	foreach (cell, plan->joins)
 	{
 		if (bms_is_subset(outer_of(plan, lfirst(cell)), outer))
 			clauses = lappend(clauses, lfirst(cell));
@@ -171,20 +167,59 @@ add_outer(List *sets, Relids outer)
 
 /* Returns the relations of each clause, and those of all. */
 static List *
-outer_sets(const Planned *plan, List *joins)
+outer_sets(const Planned *plan)
 {
 	Relids all = NULL;
 	List *sets = NIL;
 	ListCell *cell;
 
-	foreach (cell, joins)
+	foreach (cell, plan->joins)
 	{
 		Relids outer = outer_of(plan, lfirst(cell));
 
 		sets = add_outer(sets, outer);
 		all = bms_union(all, outer);
 	}
-	return joins == NIL ? NIL : add_outer(sets, all);
+	return plan->joins == NIL ? NIL : add_outer(sets, all);
+}
+
+/*
+ * Indexes
+ */
+
+/* Returns the columns that have the keys of items of which the clauses require certain attributes. */
+static List *
+present_columns(const Planned *plan)
+{
+	List *present = NIL;
+	ListCell *cell;
+
+	foreach (cell, plan->calls)
+	{
+		const MemberCall *call = lfirst(cell);
+		NullTest *test = makeNode(NullTest);
+
+		if (call->member->ngiven == 0 || !member_is_said(plan->assumed, call))
+			continue;
+		test->arg = (Expr *) call->column;
+		test->nulltesttype = IS_NOT_NULL;
+		present = lappend(present, test);
+	}
+	return present;
+}
+
+/*
+ * Returns whether a scan of an index finds the rows.  A partial index has them by what the planner has
+ * proved, or since columns are present.  As the planner does for that, join clauses are assumed to hold.
+ */
+static bool
+is_usable(const Planned *plan, const IndexOptInfo *index)
+{
+	return index->relam == BTREE_AM_OID &&
+		   (index->indpred == NIL || index->predOK ||
+			(plan->present != NIL &&
+			 predicate_implied_by(index->indpred,
+								  list_concat(list_copy(plan->present), plan->assumed), false)));
 }
 
 /*
@@ -264,7 +299,7 @@ add_column(const Planned *plan, KeyScan *scan, int column, List *clauses)
 
 	if (call == NULL)
 		return false;
-	member_find_values(clauses, call, &known);
+	member_find_values(clauses, plan->assumed, call, &known);
 	conditions = member_key_clauses(call, &known, &operators);
 	if (conditions == NIL || !is_secure(plan, call, &known, conditions))
 		return false;
@@ -350,18 +385,18 @@ is_known(List *scans, const KeyScan *scan)
 static void
 add_join_paths(const Planned *plan)
 {
-	List *joins = join_clauses(plan);
 	List *scans = NIL;
 	ListCell *cell;
 
-	foreach (cell, outer_sets(plan, joins))
+	foreach (cell, outer_sets(plan))
 	{
-		List *clauses = clauses_within(plan, joins, lfirst(cell));
+		List *clauses = clauses_within(plan, lfirst(cell));
 		ListCell *index;
 
 		foreach (index, plan->rel->indexlist)
 		{
-			KeyScan *scan = is_usable(lfirst(index)) ? scan_of(plan, lfirst(index), clauses) : NULL;
+			KeyScan *scan =
+				is_usable(plan, lfirst(index)) ? scan_of(plan, lfirst(index), clauses) : NULL;
 
 			if (scan != NULL && !bms_is_empty(scan->outer) && !is_known(scans, scan))
 				scans = lappend(scans, scan);
@@ -377,7 +412,8 @@ add_join_paths(const Planned *plan)
 
 /*
  * Returns whether there are conditions that the planner has not taken from the calls: those that
- * are not leakproof, and lists for a column that is not the first of an index.
+ * are not leakproof, those of a partial index that it cannot use, and lists for a column that is not the
+ * first of an index.
  */
 static bool
 is_incomplete(const Planned *plan)
@@ -391,8 +427,8 @@ is_incomplete(const Planned *plan)
 
 		if (!restriction_is_securely_promotable(call->clause, plan->rel))
 			return true;
-		member_find_values(plan->rel->baserestrictinfo, call, &known);
-		if (known.list != NULL)
+		if (member_find_values(plan->rel->baserestrictinfo, plan->assumed, call, &known) &&
+			(known.list != NULL || call->member->ngiven > 0))
 			return true;
 	}
 	return false;
@@ -409,7 +445,7 @@ add_restricted_paths(const Planned *plan)
 		KeyScan scan = {.index = lfirst(cell)};
 		bool whole = true;
 
-		for (int i = 0; is_usable(scan.index) && i < scan.index->nkeycolumns; i++)
+		for (int i = 0; is_usable(plan, scan.index) && i < scan.index->nkeycolumns; i++)
 			whole &= add_column(plan, &scan, i, plan->rel->baserestrictinfo);
 		scan.unique = scan.index->unique && whole;
 		if (scan.clauses != NIL)
@@ -455,7 +491,7 @@ ordered_part(const Planned *plan, const KeyScan *scan, int column, const MemberC
 	if (call == NULL || call->t == NULL || index->indexcollations[column] != C_COLLATION_OID ||
 		index->reverse_sort[column])
 		return NULL;
-	member_find_values(plan->rel->baserestrictinfo, call, &known);
+	member_find_values(plan->rel->baserestrictinfo, plan->assumed, call, &known);
 	return known.nparts < call->t->nparts && known.list == NULL ? &call->t->parts[known.nparts]
 																: NULL;
 }
@@ -511,7 +547,7 @@ add_ordered_paths(const Planned *plan)
 
 	foreach (cell, plan->rel->indexlist)
 	{
-		if (is_usable(lfirst(cell)))
+		if (is_usable(plan, lfirst(cell)))
 			add_ordered_path(plan, lfirst(cell));
 	}
 }
@@ -519,7 +555,7 @@ add_ordered_paths(const Planned *plan)
 static void
 add_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
-	Planned plan = {root, rel, NIL};
+	Planned plan = {root, rel};
 
 	if (next_hook != NULL)
 		next_hook(root, rel, rti, rte);
@@ -529,11 +565,15 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 	if (plan.calls == NIL || member_route(root, rel, rte->relid, plan.calls))
 		return;
 	member_distinct_add(root, rel, plan.calls);
+	if (rel->joininfo != NIL || rel->has_eclass_joins)
+		plan.joins = join_clauses(&plan);
+	plan.assumed = list_concat_copy(rel->baserestrictinfo, plan.joins);
+	plan.present = present_columns(&plan);
 	if (is_incomplete(&plan))
 		add_restricted_paths(&plan);
 	if (root->query_pathkeys != NIL)
 		add_ordered_paths(&plan);
-	if (rel->joininfo != NIL || rel->has_eclass_joins)
+	if (plan.joins != NIL)
 		add_join_paths(&plan);
 }
 

@@ -41,7 +41,7 @@ add_key(PlannerInfo *root, RelOptInfo *rel, const MemberCall *call)
 	KnownValues known;
 	ListCell *cell;
 
-	member_find_values(rel->baserestrictinfo, call, &known);
+	member_find_values(rel->baserestrictinfo, rel->baserestrictinfo, call, &known);
 	if (!known.constant || !member_is_whole(call, &known))
 		return;
 	foreach (cell, member_key_clauses(call, &known, &operators))

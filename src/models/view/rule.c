@@ -12,12 +12,14 @@
 #include "nodes/parsenodes.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteHandler.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 #include "actions/actions.h"
 #include "models/view/view.h"
 #include "server/catalogs.h"
+#include "server/extension.h"
 
 extern PGDLLEXPORT Datum dyn_attribute_value(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum dyn_is_entity(PG_FUNCTION_ARGS);
@@ -108,19 +110,63 @@ entity_view_query(Relation view)
 	return query;
 }
 
+/*
+ * Returns an attribute of an item as SQL.  The sample of a domain is an array of it, since NULL may be
+ * no value of the domain.  A call has no type modifier, so there is a cast, which changes no value.
+ */
+char *
+entity_view_value(const char *item, ItemSpan stored, const ValueType *type)
+{
+	bool domain = get_typtype(type->sql) == TYPTYPE_DOMAIN;
+	char *sql = value_type_sql(type);
+	char *value = psprintf(DYN_INTERNAL ".%sattribute(%s, %s, '%s', NULL::%s%s)",
+						   domain ? "domain_" : "", item, quote_literal_cstr(span_string(stored)),
+						   item_type_code(type->type), sql, domain ? "[]" : "");
+
+	return type->typmod < 0 ? value : psprintf("%s::%s", value, sql);
+}
+
+/*
+ * Returns the expression below a cast to the type modifier that it has already: what an attribute is
+ * read with, which a column of a view has from the cast.
+ */
+Node *
+entity_view_uncast(Node *node)
+{
+	const FuncExpr *call;
+	Node *below;
+	int32 typmod;
+
+	if (!exprIsLengthCoercion(node, &typmod))
+		return node;
+	below = IsA(node, FuncExpr) ? linitial(((FuncExpr *) node)->args)
+								: (Node *) ((ArrayCoerceExpr *) node)->arg;
+	call = entity_view_call(below, dyn_attribute_value);
+	return call != NULL && exprTypmod(lfourth(call->args)) == typmod ? below : node;
+}
+
 /* Tells what attribute an expression is; returns false if it is something else. */
 bool
 entity_view_attribute(Node *node, ViewColumn *column)
 {
-	FuncExpr *call = entity_view_call(node, dyn_attribute_value);
+	FuncExpr *call = entity_view_call(entity_view_uncast(node), dyn_attribute_value);
 	ItemSpan type;
 
 	if (call == NULL || !IsA(linitial(call->args), Var) ||
 		!read_text(lsecond(call->args), &column->stored) || !read_text(lthird(call->args), &type) ||
 		item_type_from_code(type) == 0)
 		return false;
-	column->type = (ValueType){item_type_from_code(type), call->funcresulttype, -1};
+	column->type = (ValueType){item_type_from_code(type), call->funcresulttype,
+							   exprTypmod(lfourth(call->args))};
+	column->item = linitial(call->args);
 	return true;
+}
+
+/* Returns whether a column has the type of SQL that its attribute is declared with. */
+bool
+entity_view_shows(const ViewColumn *column, const EntityAttribute *attribute)
+{
+	return column->type.sql == attribute->type.sql && column->type.typmod == attribute->type.typmod;
 }
 
 static void

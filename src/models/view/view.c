@@ -38,7 +38,7 @@ typedef struct NewView
 	const EntityAttribute *unnested; /* or NULL */
 	char *schema;
 	char *name;
-	List *keys; /* of EntityViewKey: what its items are known by */
+	List *keys; /* of MemberKey: what its items are known by */
 	List *attributes; /* of EntityAttribute: its columns */
 	bool exists;
 } NewView;
@@ -47,12 +47,6 @@ static bool
 view_same(ItemSpan a, ItemSpan b)
 {
 	return item_compare_bytes(a, b) == 0;
-}
-
-static char *
-view_literal(ItemSpan text)
-{
-	return quote_literal_cstr(span_string(text));
 }
 
 /*
@@ -112,7 +106,7 @@ columns_of(const NewView *view, Relation rel)
 		const EntityAttribute *attribute =
 			entity_stored_attribute(view->entity, old->columns[i].stored);
 
-		if (attribute != NULL && attribute->type.sql != old->columns[i].type.sql)
+		if (attribute != NULL && !entity_view_shows(&old->columns[i], attribute))
 			ereport(ERROR, (errcode(ERRCODE_INVALID_TABLE_DEFINITION),
 							errmsg("view \"%s\" cannot get another type for attribute \"%s\"",
 								   RelationGetRelationName(rel), item_quoted(attribute->name)),
@@ -206,14 +200,10 @@ choose_columns(NewView *view)
 	}
 }
 
-/* Returns an attribute's value; types have no modifiers, which would be taken for those of NULL. */
 static char *
 attribute_value(const NewView *view, const EntityAttribute *attribute)
 {
-	return psprintf(DYN_INTERNAL ".attribute(t.item, %s, '%s', NULL::%s)",
-					view_literal(attribute->stored), item_type_code(attribute->type.type),
-					format_type_extended(attribute->type.sql, -1,
-										 FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
+	return entity_view_value("t.item", attribute->stored, &attribute->type);
 }
 
 static void
@@ -286,11 +276,12 @@ view_statement(const NewView *view)
 		append_elements(&sql, view);
 	foreach (cell, view->keys)
 	{
-		const EntityViewKey *key = lfirst(cell);
+		const MemberKey *key = lfirst(cell);
 
-		appendStringInfo(&sql, " %s " DYN_INTERNAL ".is_entity(t.item, %s, t.%s)",
+		appendStringInfo(&sql, " %s " DYN_INTERNAL ".%s(t.item, %s, t.%s)",
 						 foreach_current_index(cell) == 0 ? "WHERE" : "AND",
-						 quote_literal_cstr(entity_view_definition(view->entity, key)),
+						 key->ngiven > 0 ? "is_entity_in_index" : "is_entity",
+						 quote_literal_cstr(member_definition(view->entity, key)),
 						 column_of(view->table, key->key->attribute));
 	}
 	/*
@@ -305,6 +296,48 @@ view_statement(const NewView *view)
 			appendStringInfo(&sql, " AND t.%s IS NOT NULL", quote_identifier(key->column));
 	}
 	return sql.data;
+}
+
+/*
+ * Tells of a key that cannot be looked up by an attribute.  Of timestamps there are ranges.
+ */
+static void
+notice_key(const NewView *view, const EntityKey *key, const TemplatePart *part)
+{
+	const EntityAttribute *attribute =
+		part->npath == 1 ? entity_attribute(view->entity, part->path[0]) : NULL;
+	Oid type = attribute == NULL ? InvalidOid : getBaseType(attribute->type.sql);
+	const char *name;
+
+	if (attribute == NULL || type == TIMESTAMPOID || type == TIMESTAMPTZOID ||
+		member_makes_one(&attribute->type, part, type))
+		return;
+	name = item_quoted(attribute->name);
+	ereport(NOTICE,
+			(errmsg("view \"%s\" cannot search key \"%s\" by attribute \"%s\"", view->name,
+					item_quoted(key->attribute), name),
+			 errdetail("Values of type %s that are equal make different keys.",
+					   format_type_be(attribute->type.sql)),
+			 member_is_determined(&attribute->type)
+				 ? errhint("Declare the key with <%s:lower>, or compare the column as text.", name)
+				 : 0));
+}
+
+static void
+notice_keys(const NewView *view)
+{
+	ListCell *cell;
+
+	foreach (cell, view->keys)
+	{
+		const EntityKey *key = ((MemberKey *) lfirst(cell))->key;
+
+		for (int k = 0; k < key->ntemplates; k++)
+		{
+			for (int i = 0; i < key->templates[k].template->nparts; i++)
+				notice_key(view, key, &key->templates[k].template->parts[i]);
+		}
+	}
 }
 
 static void
@@ -398,6 +431,9 @@ dyn_create_entity_view(PG_FUNCTION_ARGS)
 	view.keys = entity_view_keys(view.entity, table, view.index, PG_GETARG_BOOL(5));
 	choose_columns(&view);
 	make_view(&view);
+	notice_keys(&view);
+	if (view.index == NULL && view.unnested == NULL)
+		entity_view_tell_empty(view.name, view.entity, view.keys, rel, table);
 	relation_close(rel, NoLock);
 	PG_RETURN_OID(get_relname_relid(view.name, get_namespace_oid(view.schema, false)));
 }

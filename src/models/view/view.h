@@ -8,6 +8,9 @@
  *		WHERE dynamo_internal.is_entity(t.item, '{"entity": "Project", …}', t.pk)
  *			AND dynamo_internal.is_entity(t.item, '{"entity": "Project", …}', t.sk)
  *
+ * A column of a type with a modifier is attribute(…, NULL::numeric(8,2))::numeric(8,2), one of a domain
+ * domain_attribute(…, NULL::flag[]); see README.md.
+ *
  * The view's rule says all there is to know about it: table, entity, and the attribute behind each
  * column.  So views may be renamed, their columns too, and be dumped, and no name has to be kept
  * beside them.
@@ -16,11 +19,13 @@
  *		check.c			dyn_check_entities(): items and views that do not agree with the declarations
  *		key.c			what keys a view's items are known by, and whether it is what it would be today
  *		release.c		views do without the keys of an index that is dropped
+ *		empty.c			telling that a new view shows nothing of what looks like its items
  *		rule.c			reading what a view is, from its rule
  *		writer.c		what writing to a view needs of it, kept by the session
  *		change.c		writing to views: their INSTEAD OF trigger
  *		upsert.c		ON CONFLICT, which they refuse
  *		member.c		dyn_is_entity(): whether an item is one of an entity
+ *		member_type.c	whether equal values of a type make one key
  *		member_constant.c	its definition in plans, which EXPLAIN shows by the entity's name
  *		narrow.c		attributes in place of items above scans
  *		member_key.c	keys of such items, by values of SQL
@@ -43,6 +48,7 @@ typedef struct ViewColumn
 {
 	ItemSpan stored;
 	ValueType type;
+	Node *item; /* in the rule */
 } ViewColumn;
 
 typedef struct EntityView
@@ -57,27 +63,23 @@ typedef struct EntityView
 
 /* rule.c: in the current memory context; NULL: it is none */
 extern EntityView *entity_view_read(Relation view);
+extern char *entity_view_value(const char *item, ItemSpan stored, const ValueType *type);
+extern Node *entity_view_uncast(Node *node);
 extern bool entity_view_attribute(Node *node, ViewColumn *column);
+extern bool entity_view_shows(const ViewColumn *column, const EntityAttribute *attribute);
 extern Query *entity_view_query(Relation view);
 extern List *entity_views_of(Oid table); /* of Oid */
 extern const Member *entity_view_member(Node *condition);
 
 /*
- * Tells what the items of a view are known by (key.c).  With an index: what is in it.  Without:
- * also the keys of indexes in which all items of the entity are.
+ * Tell what the items of a view are known by (key.c).  With an index: what is in it.  Without: also the
+ * keys of indexes in which all items of the entity are, or all that have certain attributes.
  */
-typedef struct EntityViewKey
-{
-	const EntityKey *key;
-	bool required; /* it is a key of such an index */
-} EntityViewKey;
-
 extern List *entity_view_keys(const Entity *entity, const DynTable *table, const DynIndex *index,
-							  bool use_indexes);
+							  bool use_indexes); /* of MemberKey */
 extern bool entity_view_has_key(List *keys, ItemSpan attribute);
-extern char *entity_view_definition(const Entity *entity, const EntityViewKey *key);
 extern bool entity_view_needs_index(const Entity *entity, const DynTable *table,
-									const DynIndex *index);
+									const DynIndex *index, const DynItem *item);
 
 /* Tells whether a view was made of what the entity is now. */
 typedef enum EntityViewState
@@ -90,6 +92,10 @@ typedef enum EntityViewState
 
 extern EntityViewState entity_view_state(const Entity *entity, const EntityView *view,
 										 const EntityAttribute **changed);
+
+/* empty.c */
+extern void entity_view_tell_empty(const char *view, const Entity *entity, List *keys, Relation rel,
+								   const DynTable *table);
 
 /* release.c */
 extern void entity_view_release_init(void);

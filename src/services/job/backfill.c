@@ -10,6 +10,7 @@
 #include "utils/builtins.h"
 
 #include "actions/actions.h"
+#include "catalog/kinds.h"
 #include "server/arguments.h"
 #include "server/work/procedure.h"
 #include "services/job/items.h"
@@ -22,6 +23,8 @@ typedef struct Backfill
 	const Expr *filter; /* or NULL */
 	const Expr *condition; /* or NULL */
 	const Expr *update;
+	bool from_keys; /* items have the attributes that their keys say */
+	List *entities; /* of the transaction */
 } Backfill;
 
 enum
@@ -32,17 +35,28 @@ enum
 	CONDITION,
 	NAMES,
 	VALS,
-	BATCH_SIZE
+	BATCH_SIZE,
+	FROM_KEYS = BATCH_SIZE + 4
 };
 
 static void
-forbid_keys(ItemJob *work, Relation rel, DynTable *table)
+begin_transaction(ItemJob *work, Relation rel, DynTable *table)
 {
-	const Backfill *backfill = work->arg;
+	Backfill *backfill = work->arg;
+
+	if (backfill->from_keys)
+		backfill->entities = item_kinds->of_table(rel, table);
 
 	/* an item's key does not change (docs/semantics.md, K18) */
 	action_forbid_keys(table, &table->primary, backfill->update,
 					   "Delete the item and put it with its new key.");
+}
+
+/* Returns what the expressions are about. */
+static const DynItem *
+with_attributes(const Backfill *backfill, const DynItem *item)
+{
+	return backfill->from_keys ? item_kinds->completed(backfill->entities, item) : item;
 }
 
 static bool
@@ -50,6 +64,7 @@ is_wanted(ItemJob *work, const DynItem *item)
 {
 	const Backfill *backfill = work->arg;
 
+	item = with_attributes(backfill, item);
 	return (backfill->filter == NULL || expr_matches(backfill->filter, item)) &&
 		   (backfill->condition == NULL || expr_matches(backfill->condition, item));
 }
@@ -59,7 +74,7 @@ updated(ItemJob *work, const DynItem *item)
 {
 	const Backfill *backfill = work->arg;
 
-	return expr_apply(backfill->update, item, NULL);
+	return expr_apply(backfill->update, with_attributes(backfill, item), NULL);
 }
 
 /* Returns all arguments that decide what the job does, as a JSON array. */
@@ -80,6 +95,8 @@ backfill_fingerprint(FunctionCallInfo fcinfo)
 		else
 			json_write_span(&json, NULL, text_span(PG_GETARG_TEXT_PP(i)));
 	}
+	if (PG_GETARG_BOOL(FROM_KEYS))
+		json_write_bool(&json, NULL, true);
 	json_write_end_array(&json);
 	return json.text->data;
 }
@@ -120,7 +137,7 @@ dyn_backfill(PG_FUNCTION_ARGS)
 	ItemJob work = {.procedure = "dyn_backfill",
 					.kind = "backfill",
 					.arg = &backfill,
-					.open = forbid_keys,
+					.open = begin_transaction,
 					.wants = is_wanted,
 					.change = updated};
 	DynTable *table;
@@ -129,13 +146,15 @@ dyn_backfill(PG_FUNCTION_ARGS)
 	procedure_connect(fcinfo, work.procedure);
 	argument_require(fcinfo, TABLE_NAME, "table_name");
 	argument_require(fcinfo, UPDATE, "update");
+	argument_require(fcinfo, FROM_KEYS, "from_keys");
+	backfill.from_keys = PG_GETARG_BOOL(FROM_KEYS);
 	work.table_name = PG_GETARG_TEXT_PP(TABLE_NAME);
 	work.name = shown_name(fcinfo);
 	work.fingerprint = backfill_fingerprint(fcinfo);
 	item_job_arguments(&work, fcinfo, BATCH_SIZE);
 	read_expressions(fcinfo, &backfill);
 	rel = item_job_open(&work, &table);
-	forbid_keys(&work, rel, table);
+	begin_transaction(&work, rel, table);
 	relation_close(rel, AccessShareLock);
 	item_job_run(&work);
 	SPI_finish();
