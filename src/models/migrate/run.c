@@ -37,7 +37,9 @@ typedef struct MigrationJob
 {
 	Job *job;
 	ItemSpan name;
+	Oid relid; /* of the table of items; InvalidOid: not found yet */
 	const char *declared; /* all that decides what rows become */
+	uint64 serial; /* of the migration when it was last found to be declared so */
 	int batch_size; /* 0: the default of the source */
 	bool wait; /* for other sessions that are at work on the rest */
 	HTAB *collisions;
@@ -100,15 +102,22 @@ run_fingerprint(const Migration *migration, const char *declared)
 
 /* Called under an active snapshot, which the analysis of SQL needs. */
 static void
-open_migration(const MigrationJob *work, OpenMigration *open)
+open_migration(MigrationJob *work, OpenMigration *open)
 {
-	open->rel = migration_open_to_run(work->name, RowExclusiveLock, &open->table, &open->migration,
-									  &open->before);
-	if (work->declared != NULL && strcmp(work->declared, declared(open)) != 0)
+	open->rel = OidIsValid(work->relid)
+					? migration_open_again(work->name, work->relid, RowExclusiveLock, &open->table,
+										   &open->migration, &open->before)
+					: migration_open_to_run(work->name, RowExclusiveLock, &open->table,
+											&open->migration, &open->before);
+	/* whatever changes the label, where all is declared, has the migration read again */
+	if (work->declared != NULL && work->serial != open->migration->serial &&
+		strcmp(work->declared, declared(open)) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("migration \"%s\" was declared again meanwhile", open->migration->name),
 				 errhint("Call dyn_migrate() again.")));
+	work->relid = open->migration->relid;
+	work->serial = open->migration->serial;
 	open->step = work->step_name == NULL
 					 ? NULL
 					 : migration_step(open->migration, item_span(work->step_name));
@@ -192,7 +201,7 @@ run_yield(MigrationJob *work, TimestampTz began, bool writers)
 
 /* Opens the migration with the lock of a batch.  Returns since when writers are kept out. */
 static TimestampTz
-lock_migration(const MigrationJob *work, OpenMigration *open)
+lock_migration(MigrationJob *work, OpenMigration *open)
 {
 	TimestampTz began;
 
@@ -376,19 +385,17 @@ run_migrate(MigrationJob *work, const text *step, bool restart)
 	List *steps;
 	ListCell *cell;
 	List *all;
-	Oid relid;
 	bool finished;
 	const char *began;
 
 	open_migration(work, &open);
 	steps = chosen_steps(&open, step);
 	all = chosen_steps(&open, NULL);
-	relid = open.migration->relid;
 	work->declared = declared(&open);
 	began = run_fingerprint(open.migration, work->declared);
 	close_migration(&open);
 	migration_await_batches(open.migration);
-	work->job = job_begin("migration", relid, span_string(work->name), began, all, restart);
+	work->job = job_begin("migration", work->relid, span_string(work->name), began, all, restart);
 	run_prepare(work, steps);
 	foreach (cell, steps)
 		run_step(work, step_number(work, lfirst(cell)));
