@@ -341,7 +341,7 @@ extern ErrorData *row_try(void (*step)(void *arg), void *arg);
 extern int step_read(MigrationStep *step, Relation rel, DynTable *table, ArrayType *lower,
 					 ArrayType *upper, int64 limit, MigrationRow **rows, bool *more);
 extern ArrayType *step_cut(MigrationStep *step, ArrayType *lower, int64 rows);
-extern void step_check_key(MigrationStep *step);
+extern bool step_key_is_broken(MigrationStep *step, MigrationRow *row);
 
 /*
  * Called for each row of a step, in order; what it gets lives as long as the call.  False: that is

@@ -43,9 +43,18 @@ typedef struct MigrationJob
 	int batch_size; /* 0: the default of the source */
 	bool wait; /* for other sessions that are at work on the rest */
 	HTAB *collisions;
+	List *broken; /* of BrokenStep */
 	const char *step_name;
 	int polite; /* batches that are still to yield to writers */
 } MigrationJob;
+
+/* This is a step that no rows are read of, with the row whose fault that is. */
+typedef struct BrokenStep
+{
+	int number;
+	const char *row;
+	const char *message;
+} BrokenStep;
 
 /* This is the migration as it is open in one transaction. */
 typedef struct OpenMigration
@@ -141,6 +150,22 @@ batch_rows(const MigrationJob *work, const MigrationStep *step)
  * Chunks
  */
 
+/* Returns what is wrong with a step as a whole, or NULL. */
+static const BrokenStep *
+broken_step(const MigrationJob *work, int number)
+{
+	ListCell *cell;
+
+	foreach (cell, work->broken)
+	{
+		const BrokenStep *broken = lfirst(cell);
+
+		if (broken->number == number)
+			return broken;
+	}
+	return NULL;
+}
+
 static ArrayType *
 cut_chunk(int number, ArrayType *lower, void *arg)
 {
@@ -149,6 +174,8 @@ cut_chunk(int number, ArrayType *lower, void *arg)
 	int64 rows;
 	ArrayType *cut;
 
+	if (broken_step(work, number) != NULL)
+		return NULL;
 	open_migration(work, &open);
 	rows = batch_rows(work, open.step);
 	if (!open.step->key_is_given)
@@ -258,10 +285,26 @@ run_batch(MigrationJob *work, JobChunk *chunk)
 }
 
 static void
+note_broken(MigrationJob *work, const BrokenStep *broken)
+{
+	PushActiveSnapshot(GetTransactionSnapshot());
+	job_problem(work->job, broken->number, row_problem_names[ROW_ERROR], broken->row,
+				broken->message);
+	PopActiveSnapshot();
+}
+
+static void
 run_chunk(MigrationJob *work, JobChunk *chunk)
 {
-	while (run_batch(work, chunk))
-		;
+	const BrokenStep *broken = broken_step(work, chunk->step);
+
+	if (broken != NULL)
+		note_broken(work, broken);
+	else
+	{
+		while (run_batch(work, chunk))
+			;
+	}
 	job_complete(chunk);
 }
 
@@ -288,6 +331,25 @@ finish_step(MigrationJob *work, int number)
  * The whole
  */
 
+/* Notes a step whose key is broken, and goes on: the others have nothing to do with it. */
+static void
+check_key(MigrationJob *work, MigrationStep *step)
+{
+	MemoryContext old;
+	MigrationRow row;
+	BrokenStep *broken;
+	char *name;
+
+	if (!step_key_is_broken(step, &row))
+		return;
+	name = row_name(step, row.tuple, row.desc);
+	old = MemoryContextSwitchTo(work->job->context);
+	broken = palloc(sizeof(BrokenStep));
+	*broken = (BrokenStep){step->number, pstrdup(name), row.message};
+	work->broken = lappend(work->broken, broken);
+	MemoryContextSwitchTo(old);
+}
+
 /* Checks keys, counts rows and finds collisions in the job's first transaction. */
 static void
 run_prepare(MigrationJob *work, const List *steps)
@@ -304,7 +366,7 @@ run_prepare(MigrationJob *work, const List *steps)
 		MigrationStep *step = migration_step(open.migration, item_span(lfirst(cell)));
 		int64 rows = (int64) step_expected_rows(step);
 
-		step_check_key(step);
+		check_key(work, step);
 		if (rows >= 0)
 			job_expect(work->job, step->number, rows);
 	}
