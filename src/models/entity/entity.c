@@ -357,6 +357,20 @@ entity_print_choice(JsonWriter *json, const EntityTemplate *choice)
 	fields_print_object(json, NULL, choice_fields, choice);
 }
 
+/* A key of type S takes a number or a boolean that is all of it as it takes one beside a literal. */
+static void
+take_text(const Entity *entity, const EntityKey *key, EntityTemplate *choice)
+{
+	const EntityAttribute *whole = entity_whole(entity, choice->template);
+	const char *text;
+
+	if (whole == NULL || key->place < 0 || key->type != ITEM_S ||
+		(whole->type.type != ITEM_N && whole->type.type != ITEM_BOOL))
+		return;
+	text = psprintf("<%s:text>", span_string(choice->template->parts[0].source));
+	choice->template = template_parse(item_span(text));
+}
+
 static void
 parse_templates(const Entity *entity, EntityKey *key, ItemSpan value)
 {
@@ -382,7 +396,10 @@ parse_templates(const Entity *entity, EntityKey *key, ItemSpan value)
 	else
 		fail_key(entity, key, "must be a template or a list of objects with one each");
 	for (int i = 0; i < key->ntemplates; i++)
+	{
+		take_text(entity, key, &key->templates[i]);
 		check_template(entity, key, key->templates[i].template);
+	}
 }
 
 static int
