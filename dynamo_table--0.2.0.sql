@@ -1481,7 +1481,7 @@ CREATE PROCEDURE dyn_refresh_entity(table_name text, entity text, batch_size big
 		restart boolean DEFAULT false, wait boolean DEFAULT true)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_refresh_entity(text, text, bigint, bigint, boolean, boolean) IS
-	'give all items of an entity the keys that its templates make now, in many transactions; commits by itself';
+	'give all items of an entity the keys that its templates make now, and the copies that it declares, in many transactions; commits by itself';
 
 -- migrations
 

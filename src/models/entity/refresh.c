@@ -1,6 +1,7 @@
 /*
  * refresh.c
- *	  dyn_refresh_entity(): the keys that the templates of an entity make now, for items that are there.
+ *	  dyn_refresh_entity(): the keys that the templates of an entity make now, and the copies that it has,
+ *	  for items that are there.
  */
 #include "postgres.h"
 
@@ -10,7 +11,7 @@
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 
-#include "models/entity/entity.h"
+#include "models/entity/copy.h"
 #include "server/arguments.h"
 #include "server/work/procedure.h"
 #include "services/job/items.h"
@@ -19,6 +20,7 @@ typedef struct Refresh
 {
 	ItemSpan name;
 	const Entity *entity; /* of the transaction */
+	EntityCopies *copies; /* NULL: it has none; of the transaction as well */
 } Refresh;
 
 static const char *
@@ -41,6 +43,7 @@ find_entity(ItemJob *work, Relation rel, DynTable *table)
 						errmsg("entity \"%s\" of table \"%s\" was declared again meanwhile",
 							   work->name, work->table),
 						errhint("Call dyn_refresh_entity again.")));
+	refresh->copies = copies_open(rel, table, refresh->entity);
 }
 
 static bool
@@ -49,10 +52,32 @@ is_of_entity(ItemJob *work, const DynItem *item)
 	return entity_has(((Refresh *) work->arg)->entity, item);
 }
 
-static DynItem *
-rekeyed(ItemJob *work, const DynItem *item)
+static void
+note_item(ItemJob *work, const DynItem *item)
 {
-	return entity_rekeyed(((Refresh *) work->arg)->entity, item);
+	EntityCopies *copies = ((Refresh *) work->arg)->copies;
+
+	if (copies != NULL)
+		copies_note(copies, item);
+}
+
+static void
+read_owners(ItemJob *work)
+{
+	EntityCopies *copies = ((Refresh *) work->arg)->copies;
+
+	if (copies != NULL)
+		copies_read(copies);
+}
+
+static DynItem *
+refreshed(ItemJob *work, const DynItem *item)
+{
+	const Refresh *refresh = work->arg;
+
+	return refresh->copies == NULL
+			   ? entity_rekeyed(refresh->entity, item)
+			   : entity_restored(refresh->entity, copies_shown(refresh->copies, item), item);
 }
 
 /*
@@ -80,7 +105,9 @@ dyn_refresh_entity(PG_FUNCTION_ARGS)
 					.arg = &refresh,
 					.open = find_entity,
 					.wants = is_of_entity,
-					.change = rekeyed};
+					.note = note_item,
+					.look_up = read_owners,
+					.change = refreshed};
 	DynTable *table;
 	Relation rel;
 
