@@ -1494,7 +1494,7 @@ CREATE PROCEDURE dyn_refresh_entity(table_name text, entity text, batch_size big
 		restart boolean DEFAULT false, wait boolean DEFAULT true, from_keys boolean DEFAULT false)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_refresh_entity(text, text, bigint, bigint, boolean, boolean, boolean) IS
-	'give all items of an entity the keys that its templates make now, in many transactions; commits by itself';
+	'give all items of an entity the keys that its templates make now, and the copies that it declares, in many transactions; commits by itself';
 
 CREATE PROCEDURE dyn_regroup(table_name text, max_rate bigint DEFAULT NULL, restart boolean DEFAULT false)
 	AS 'MODULE_PATHNAME' LANGUAGE C;

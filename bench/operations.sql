@@ -133,6 +133,21 @@ SELECT operation AS "call", variant AS "against", round(ours_tps) AS "calls a se
 	round(ours_cpu, 1) AS "server CPU, µs", round(cpu, 1) AS "of theirs", round(cpu_ratio, 2) AS "ratio by CPU"
 FROM medians ORDER BY operation_n, variant_n;
 
+-- What valgrind has counted of a call: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw.
+CREATE TABLE processes (pid int);
+CREATE TABLE counted (operation text, variant text, part text, event int, n numeric);
+CREATE VIEW counts AS
+SELECT operation, variant, sum(n) FILTER (WHERE event = 1) AS instructions, sum(n) FILTER (WHERE event IN (4, 5, 6)) AS small,
+	sum(n) FILTER (WHERE event IN (7, 8, 9)) AS large
+FROM (SELECT operation, variant, event, CASE part WHEN 'calls' THEN n ELSE -n END AS n FROM counted) c GROUP BY operation, variant;
+CREATE VIEW instructions AS
+SELECT o.operation AS "call", v.variant AS "against", round(ours.instructions) AS "instructions", round(c.instructions) AS "of theirs",
+	round(c.instructions / ours.instructions, 2) AS "ratio", round(ours.small) AS "misses, 32 kB", round(c.small) AS "of theirs ",
+	round(ours.large) AS "misses, 1 MB", round(c.large) AS "of theirs  "
+FROM counts ours JOIN operations o USING (operation) JOIN counts c ON c.operation = o.against
+	JOIN variants v ON v.variant = CASE WHEN c.variant = 'ours' AND o.against <> o.operation THEN 'plain indexes' ELSE c.variant END
+WHERE ours.variant = 'ours' ORDER BY o.n, v.n;
+
 -- What our tables did without: of updates, new entries of indexes, and of queries of the second index, rows.
 CREATE TABLE savings (operation text, name regclass, updates bigint, hot bigint, items bigint, skipped bigint);
 CREATE PROCEDURE begin_savings(operation text, name regclass) LANGUAGE plpgsql AS $$

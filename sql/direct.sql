@@ -126,6 +126,11 @@ SELECT count(*), count(DISTINCT i->>'sk') FROM generate_series(0, 2) s, dyn_scan
 ALTER TABLE app SET UNLOGGED;
 SELECT * FROM reads('app');
 
+-- keys that their entries have compressed
+SELECT count(dyn_put('app', jsonb_build_object('pk', repeat('k', 900), 'sk', n))) FROM generate_series(1, 100) n;
+SELECT count(*) FROM generate_series(1, 101) n WHERE dyn_get('app', jsonb_build_object('pk', repeat('k', 900), 'sk', n)) IS NOT NULL;
+SELECT count(dyn_delete('app', jsonb_build_object('pk', repeat('k', 900), 'sk', n), return_values => 'ALL_OLD')) FROM generate_series(1, 101) n;
+
 -- an error in the middle of a read leaves nothing behind, and the next one finds everything
 SELECT count(dyn_put('app', jsonb_build_object('pk', 'large', 'sk', n, 'body', repeat(md5(n::text), 30)))) FROM generate_series(1, 300) n;
 SET work_mem = '64kB';

@@ -39,7 +39,7 @@ SELECT dyn_unfollow_migration('fv');
 -- what a boolean has no format for
 SELECT dyn_create_entity('fvt', 'No', '{"pk": "<Active:upper>#"}', '{"Active": "BOOL"}');
 SELECT dyn_create_entity('fvt', 'No', '{"pk": "<Active:01>#"}', '{"Active": "BOOL"}');
-SELECT dyn_create_entity('fvt', 'No', '{"pk": "<Active>"}', '{"Active": "BOOL"}');
+SELECT dyn_create_entity('fvt', 'No', '{"pk": "<Active>"}', '{"Active": "SS"}');
 -- any JSON: as text, with what no other attribute holds
 CREATE TABLE fv.documents (id int PRIMARY KEY, j jsonb, k json);
 SELECT dyn_create_entity('fvt', 'Document', '{"pk": "DOCUMENT#<Id:02>", "sk": "#"}', '{"Id": "N integer", "J": "S jsonb", "K": "S json"}');

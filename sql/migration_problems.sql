@@ -91,6 +91,22 @@ CREATE VIEW trouble.names AS SELECT left(email, 1) AS id, 1 AS n FROM trouble.us
 SELECT dyn_create_migration('people', 'names', '[{"entity": "Log", "from": "trouble.names"}]');
 SELECT dyn_create_migration('people', 'names', '[{"entity": "Log", "from": "trouble.names", "key": ["id"]}]');
 CALL dyn_migrate('names');
+SELECT step, what, source_row, problem FROM dyn_job_problems WHERE name = 'names';
+-- stops its step alone, until it is one
+DELETE FROM people;
+SELECT dyn_create_migration('people', 'parts', '[{"entity": "Log", "from": "trouble.names", "key": ["id"]}, {"entity": "User", "from": "trouble.admins"},
+	{"name": "Emails", "entity": "Email", "from": "trouble.users", "attributes": {"Email": "id::text"}}]');
+CALL dyn_migrate('parts');
+SELECT pk FROM people ORDER BY 1;
+SELECT step, what, source_row, problem FROM dyn_job_problems WHERE name = 'parts';
+SELECT step, state, rows_done FROM dyn_jobs WHERE name = 'parts' ORDER BY 1;
+SELECT step, source_row, difference FROM dyn_verify_migration('parts');
+CREATE OR REPLACE VIEW trouble.names AS SELECT DISTINCT left(email, 1) AS id, 1 AS n FROM trouble.users WHERE email <> '';
+CALL dyn_migrate('parts');
+SELECT pk FROM people WHERE pk LIKE 'LOG%' ORDER BY 1;
+SELECT step, source_row, difference FROM dyn_verify_migration('parts');
+CREATE OR REPLACE VIEW trouble.names AS SELECT left(email, 1) AS id, 1 AS n FROM trouble.users;
+DELETE FROM people;
 -- a map with a key twice
 SELECT dyn_create_entity('people', 'Group', '{"pk": "GROUP#<Id>", "sk": "#"}', '{"Id": {"type": "N integer"}, "Members": {"type": "M jsonb"}}');
 SELECT dyn_create_migration('people', 'groups', '[{"entity": "Group", "from": "trouble.logs", "where": "n = 1", "attributes": {"Id": "n"},

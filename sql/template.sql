@@ -51,7 +51,13 @@ SELECT dyn_render('<At:day>', jsonb '{"At": -62135596801}');
 SELECT dyn_render('<At:day>', jsonb '{"At": 1e20}');
 SELECT dyn_render('<At:day>', jsonb '{"At": true}');
 
--- a part may not hold what divides it from others
+-- a part may not hold what divides it from others, but for a "-" before the last one
+SELECT dyn_render('QUOTA-<Quarter>', jsonb '{"Quarter": "2024-Q1"}'), dyn_render('QUOTA-<Quarter:upper>', jsonb '{"Quarter": "-q1-"}'),
+	dyn_render('BALANCE-<N>', jsonb '{"N": -5}'), dyn_render('<Year>-<Rest>', jsonb '{"Year": 2024, "Rest": "05-01"}');
+SELECT dyn_render('<Year>-<Rest>', jsonb '{"Year": "2024-05", "Rest": "01"}');
+SELECT dyn_render('QUOTA-<Quarter>-', jsonb '{"Quarter": "2024-Q1"}');
+-- the text of a number
+SELECT dyn_render('<N:text>', jsonb '{"N": 5}'), dyn_render('<N:text>', jsonb '{"N": true}'), dyn_render('<N:text>', jsonb '{"N": "a-#"}');
 SELECT dyn_render('ORG#<OrgId>', jsonb '{"OrgId": "1#PRO#2"}');
 SELECT dyn_render('<State>#<City>#<Zip>', jsonb '{"State": "NE", "City": "A#B", "Zip": "1"}');
 SELECT dyn_render('<City>#', jsonb '{"City": "A#B"}');
@@ -117,3 +123,23 @@ SELECT count(*), count(*) FILTER (WHERE dyn_entity_attributes('forms', jsonb_bui
 		AND length(x) < 6;
 DROP TABLE forms, rendered, strings;
 DROP FUNCTION try_render;
+
+-- a key that is a string, of a number or a boolean alone
+SELECT dyn_create_table('shards', 'pk S', 'sk N', global_indexes => '{"GSI1": {"partition_key": "g S", "sort_key": "sk N"}}');
+SELECT dyn_create_entity('shards', 'Order', '{"pk": "<Paid>", "sk": "<Id>", "g": "<Bucket>"}',
+	'{"Id": "N integer", "Bucket": "N integer", "Paid": "BOOL"}'::jsonb);
+SELECT keys FROM dyn_entities('shards');
+SELECT dyn_create_entity('shards', 'Order', '{"pk": "<Paid>", "sk": "<Id>", "g": "<Bucket>"}',
+	'{"Id": "N integer", "Bucket": "N integer", "Paid": "BOOL"}'::jsonb,
+	if_not_exists => true);
+SELECT count(dyn_put_entity('shards', 'Order', jsonb_build_object('Id', i, 'Bucket', i % 10, 'Paid', i % 2 = 0))) FROM generate_series(1, 25) i;
+SELECT item FROM shards WHERE pk = 'true' AND sk = 14;
+SELECT string_agg(i ->> 'Id', ' ') FROM dyn_query('shards', 'g = :g', 'GSI1', vals => '{":g": {"S": "4"}}') i;
+SELECT dyn_create_entity_view('shards', 'Order');
+SELECT * FROM "Order" WHERE "Paid" AND "Id" = 14;
+SELECT count(*) FROM "Order" WHERE "Bucket" > 4;
+SELECT dyn_enforce_entities('shards');
+UPDATE "Order" SET "Bucket" = 11 WHERE "Id" = 14;
+SELECT item ->> 'g' FROM shards WHERE sk = 14;
+SELECT dyn_put('shards', '{"pk": "true", "sk": 50, "Id": 50, "Paid": true, "Bucket": 1, "g": "2", "Type": "Order"}'::jsonb);
+DROP TABLE shards CASCADE;

@@ -51,24 +51,49 @@ check_distinct(const BatchWriteRequest *request, int n)
 	distinct_check(items, n, "the batch", BATCH_TWICE_WORDS);
 }
 
-/* Check what needs no table, and count the writes, whose number and size are limited. */
-static int
-check_writes(const BatchWriteRequest *request)
+static Size
+bound(const DynItem *item)
 {
-	int64 n = 0;
+	return item_size_bound(item);
+}
+
+static Size
+exact(const DynItem *item)
+{
+	return item_size(item_root(item));
+}
+
+/* Returns the size of all items of a batch together. */
+static Size
+batch_size(const BatchWriteRequest *request, Size (*size_of)(const DynItem *item))
+{
 	Size size = 0;
 
 	for (int i = 0; i < request->ntables; i++)
 	{
 		const BatchWriteTable *table = &request->tables[i];
 
-		n += (int64) table->nputs + table->ndeletes;
 		for (int k = 0; k < table->nputs; k++)
-			size += item_size(item_root(table->puts[k]));
+			size += size_of(table->puts[k]);
 		for (int k = 0; k < table->ndeletes; k++)
-			size += item_size(item_root(table->deletes[k]));
+			size += size_of(table->deletes[k]);
 	}
+	return size;
+}
+
+/* Check what needs no table, and count the writes, whose number and size are limited. */
+static int
+check_writes(const BatchWriteRequest *request)
+{
+	int64 n = 0;
+	Size size;
+
+	for (int i = 0; i < request->ntables; i++)
+		n += (int64) request->tables[i].nputs + request->tables[i].ndeletes;
 	batch_check_writes(n);
+	size = batch_size(request, bound);
+	if (size > (Size) dyn_max_batch_size)
+		size = batch_size(request, exact);
 	if (size > (Size) dyn_max_batch_size)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("a batch must not exceed %d bytes", dyn_max_batch_size),

@@ -10,6 +10,9 @@
 #include "postgres.h"
 
 #include "access/nbtree.h"
+#include "catalog/pg_collation.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/rel.h"
 
 #include "am/neighbour.h"
@@ -17,6 +20,40 @@
 
 /* This many entries to either side of the place count. */
 #define WINDOW 64
+
+/* Returns the bytes of a text and their number, or NULL if it is compressed or out of line. */
+static inline const char *
+text_bytes(Datum text, int *length)
+{
+	const char *p = DatumGetPointer(text);
+
+	if (VARATT_IS_1B(p) && !VARATT_IS_1B_E(p))
+	{
+		*length = VARSIZE_1B(p) - VARHDRSZ_SHORT;
+		return VARDATA_1B(p);
+	}
+	*length = (int) VARSIZE_4B(p) - VARHDRSZ;
+	return VARATT_IS_4B_U(p) ? VARDATA_4B(p) : NULL;
+}
+
+/*
+ * Compares keys of collation "C" as bttextcmp() does, which looks at the collation for each pair.  A
+ * descent calls it some twenty times.
+ */
+static Datum
+compare_text(PG_FUNCTION_ARGS)
+{
+	int na;
+	int nb;
+	const char *a = text_bytes(PG_GETARG_DATUM(0), &na);
+	const char *b = text_bytes(PG_GETARG_DATUM(1), &nb);
+	int order;
+
+	if (a == NULL || b == NULL)
+		return bttextcmp(fcinfo);
+	order = memcmp(a, b, Min(na, nb));
+	PG_RETURN_INT32(order != 0 ? order : na - nb);
+}
 
 /* nbtree's struct ends with keys for as many columns as any index can have. */
 static void
@@ -26,10 +63,16 @@ make_search_key(Relation index, const Datum *key, BTScanInsert search)
 	_bt_metaversion(index, &search->heapkeyspace, &search->allequalimage);
 	search->keysz = IndexRelationGetNumberOfKeyAttributes(index);
 	for (int i = 0; i < search->keysz; i++)
+	{
+		ScanKey scankey = &search->scankeys[i];
+
 		ScanKeyEntryInitializeWithInfo(
-			&search->scankeys[i], index->rd_indoption[i] << SK_BT_INDOPTION_SHIFT,
-			(AttrNumber) (i + 1), InvalidStrategy, InvalidOid, index->rd_indcollation[i],
+			scankey, index->rd_indoption[i] << SK_BT_INDOPTION_SHIFT, (AttrNumber) (i + 1),
+			InvalidStrategy, InvalidOid, index->rd_indcollation[i],
 			index_getprocinfo(index, (AttrNumber) (i + 1), BTORDER_PROC), key[i]);
+		if (scankey->sk_func.fn_oid == F_BTTEXTCMP && scankey->sk_collation == C_COLLATION_OID)
+			scankey->sk_func.fn_addr = compare_text;
+	}
 }
 
 /* Returns the first entry that is not below the key, or the place behind the last one. */
@@ -142,7 +185,7 @@ note_block(DynNeighbours *found, int max_blocks, BlockNumber block)
 	found->blocks[i] = block;
 }
 
-static BlockNumber
+static inline BlockNumber
 entry_block(Page page, OffsetNumber offset)
 {
 	/* of versions of one row, the last one */
@@ -157,15 +200,23 @@ note_entries(Page page, OffsetNumber place, OffsetNumber first, OffsetNumber end
 			 DynNeighbours *found)
 {
 	int newest = max_blocks > DYN_NEIGHBOUR_BLOCKS ? max_blocks : 1;
+	BlockNumber top = 0;
 	BlockNumber block;
+	int count = 0;
 
 	for (OffsetNumber offset = first; offset < end; offset++)
 	{
 		if (ItemIdIsDead(PageGetItemId(page, offset)))
 			continue;
-		found->count++;
-		note_block(found, newest, entry_block(page, offset));
+		count++;
+		block = entry_block(page, offset);
+		if (newest > 1)
+			note_block(found, newest, block);
+		top = Max(top, block);
 	}
+	if (newest == 1 && count > 0)
+		note_block(found, 1, top);
+	found->count += count;
 	if (newest > 1)
 		return;
 	for (int i = 0; i < 2; i++)

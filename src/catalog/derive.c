@@ -289,11 +289,11 @@ dyn_size_with_copies(const DynTable *table, const DynItem *item, ItemSizeRule ru
 	return size;
 }
 
-/* Returns whether an item is far from the limit: it and a copy have at most twice its encoding. */
+/* Returns whether an item and its copies are far from the limit. */
 static inline bool
 is_small(const DynTable *table, const DynItem *item)
 {
-	return VARSIZE_ANY(item) < ITEM_MAX_SIZE / (2 * (1 + table->nindexes));
+	return item_size_bound(item) < ITEM_MAX_SIZE / (1 + table->nindexes);
 }
 
 /* Checks the limit of an item and its copies in local indexes together (docs/semantics.md, L14). */

@@ -227,6 +227,7 @@ static void
 read_trigger(const Trigger *trigger, DynExtras *extras)
 {
 	extras->triggers = true;
+	extras->delete_triggers |= TRIGGER_FOR_DELETE(trigger->tgtype) != 0;
 	if (!TRIGGER_FOR_ROW(trigger->tgtype) || !TRIGGER_FOR_BEFORE(trigger->tgtype))
 		return;
 	extras->before_insert |= TRIGGER_FOR_INSERT(trigger->tgtype) != 0;

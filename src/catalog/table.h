@@ -102,6 +102,7 @@ typedef struct DynExtras
 {
 	bool any; /* of these, but for columns that are just there */
 	bool triggers; /* for whatever they fire; foreign keys are triggers */
+	bool delete_triggers; /* for deletions */
 	bool before_insert; /* FOR EACH ROW */
 	bool before_update;
 	bool before_delete;

@@ -276,6 +276,14 @@ typedef enum ItemSizeRule
 extern Size item_size(ItemSpan root);
 extern Size item_size_by(ItemSpan root, ItemSizeRule rule);
 extern Size item_value_size_by(ItemSpan value, ItemSizeRule rule);
+
+/* Returns what the size of an item does not exceed by any rule, which is twice its encoding. */
+static inline Size
+item_size_bound(const DynItem *item)
+{
+	return 2 * (Size) VARSIZE_ANY(item);
+}
+
 #define ITEM_SIZE_WORDS "Item size has exceeded the maximum allowed size"
 #define ITEM_SIZE_WORDS_UPDATED "Item size to update has exceeded the maximum allowed size"
 extern void item_check_size(ItemSpan root);

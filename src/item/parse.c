@@ -924,6 +924,8 @@ finish_item(ItemParser *p)
 	if (p->broken)
 		return blank_item(p->syntax);
 	item = item_build_finish(&p->b);
+	if (item_size_bound(item) <= ITEM_MAX_SIZE)
+		return item;
 	size = item_size_by(item_root(item), p->of_call ? ITEM_SIZE_NOW : ITEM_SIZE_STORED);
 	if (size <= ITEM_MAX_SIZE || is_values(p) || fail_size(p, size))
 		return item;

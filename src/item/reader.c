@@ -430,13 +430,73 @@ json_skip(JsonReader *reader)
 	reader_advance(reader);
 }
 
-/* Reads any value as it is written, in the text that is read. */
+/* Returns the end of a string whose first character this is, or NULL if it has none. */
+static const char *
+end_of_string(const char *first, const char *end)
+{
+	const char *quote = memchr(first, '"', end - first);
+
+	while (quote != NULL)
+	{
+		const char *p = quote;
+
+		while (p > first && p[-1] == '\\')
+			p--;
+		if ((quote - p) % 2 == 0)
+			return quote + 1;
+		quote = memchr(quote + 1, '"', end - quote - 1);
+	}
+	return NULL;
+}
+
+/* Returns the end of the object or array that begins at a place of JSON, or NULL if it has none. */
+static const char *
+end_of_nested(const char *p, const char *end)
+{
+	int depth = 0;
+
+	while (p != NULL && p < end)
+	{
+		switch (*p++)
+		{
+			case '{':
+			case '[':
+				depth++;
+				break;
+			case '}':
+			case ']':
+				if (--depth == 0)
+					return p;
+				break;
+			case '"':
+				p = end_of_string(p, end);
+				break;
+		}
+	}
+	return NULL;
+}
+
+/*
+ * Reads any value as it is written, in the text that is read, which has been found to be JSON before:
+ * what is in an object or array is not looked at.
+ */
 ItemSpan
 json_read_raw(JsonReader *reader)
 {
-	const char *start = reader->lex->token_start;
+	JsonLexContext *lex = reader->lex;
+	const char *start = lex->token_start;
+	const char *end;
 
-	json_skip(reader);
+	if (!at(reader, JSON_TOKEN_OBJECT_START) && !at(reader, JSON_TOKEN_ARRAY_START))
+		json_skip(reader);
+	else
+	{
+		end = end_of_nested(start, lex->input + lex->input_length);
+		if (end == NULL)
+			reader_fail(reader, "malformed JSON");
+		lex->token_terminator = unconstify(char *, end);
+		reader_advance(reader);
+	}
 	return json_read_since(reader, start);
 }
 

@@ -163,8 +163,13 @@ item_nesting(ItemSpan value)
 	{
 		ItemSpan child = item_child(&c, i);
 		ItemSpan name;
-		int nesting = item_nesting(type == ITEM_M ? item_entry(child, &name) : child);
+		int nesting;
 
+		if (type == ITEM_M)
+			child = item_entry(child, &name);
+		if (item_type(child) != ITEM_M && item_type(child) != ITEM_L)
+			continue;
+		nesting = item_nesting(child);
 		deepest = Max(deepest, nesting);
 	}
 	return deepest + 1;

@@ -306,7 +306,7 @@ direct_delete(Writer *w, const DynKeyValues *key, bool want_old)
 
 	if (!delete_once(w, key, returned))
 	{
-		if (!w->at.table->extras.triggers || direct_lock(w, key, STORE_LOCK_DELETE) == NULL)
+		if (!w->at.table->extras.delete_triggers || direct_lock(w, key, STORE_LOCK_DELETE) == NULL)
 			return NULL;
 		store_require_writes(w->at.table, delete_once(w, key, returned), 1);
 	}

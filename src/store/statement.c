@@ -59,7 +59,7 @@ struct StoreStatement
 bool
 statement_needed(const DynTable *table, CmdType operation)
 {
-	return operation == CMD_DELETE ? table->extras.triggers : table->extras.any;
+	return operation == CMD_DELETE ? table->extras.delete_triggers : table->extras.any;
 }
 
 /*

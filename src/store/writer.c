@@ -39,17 +39,6 @@ writer_open(Writer *w, Relation rel, const DynTable *table)
 	/* btree looks at nothing in it */
 	w->index_info = makeNode(IndexInfo);
 	w->at.row = table_slot_create(rel, NULL);
-	w->proposed = MakeSingleTupleTableSlot(RelationGetDescr(rel), &TTSOpsVirtual);
-	w->changed = w->proposed;
-	if (!table->extras.any)
-		return;
-	/*
-	 * Code of users may run within statements.  An index that is open cannot be dropped meanwhile.  What
-	 * triggers have made of a row to insert is part of the one that replaces another.
-	 */
-	for (int i = 0; i < table->nbtrees; i++)
-		w->btrees[i] = index_open(table->btrees[i]->relid, RowExclusiveLock);
-	w->changed = MakeSingleTupleTableSlot(RelationGetDescr(rel), &TTSOpsVirtual);
 }
 
 /* Locks stay until the transaction ends. */
@@ -58,7 +47,8 @@ writer_close(Writer *w)
 {
 	if (w->changed != w->proposed)
 		ExecDropSingleTupleTableSlot(w->changed);
-	ExecDropSingleTupleTableSlot(w->proposed);
+	if (w->proposed != NULL)
+		ExecDropSingleTupleTableSlot(w->proposed);
 	ExecDropSingleTupleTableSlot(w->at.row);
 	for (int i = 0; i < w->at.table->nbtrees; i++)
 	{
@@ -66,6 +56,28 @@ writer_close(Writer *w)
 			index_close(w->btrees[i], NoLock);
 	}
 	index_close(w->at.primary, NoLock);
+}
+
+/*
+ * Opens what statements need that write new rows.  Where code of users may run within them, all btrees are
+ * opened, since an index that is open cannot be dropped meanwhile, and what triggers have made of a row to
+ * insert is part of the one that replaces another.
+ */
+static void
+prepare_rows(Writer *w)
+{
+	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(w));
+	TupleDesc desc = RelationGetDescr(w->at.rel);
+
+	w->proposed = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+	w->changed = w->proposed;
+	if (w->at.table->extras.any)
+	{
+		for (int i = 0; i < w->at.table->nbtrees; i++)
+			w->btrees[i] = index_open(w->at.table->btrees[i]->relid, RowExclusiveLock);
+		w->changed = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+	}
+	MemoryContextSwitchTo(old);
 }
 
 /*
@@ -85,6 +97,8 @@ writer_begin(Writer *w, CmdType operation, const char *name)
 	CommandCounterIncrement();
 	PushActiveSnapshot(GetTransactionSnapshot());
 	w->command = GetCurrentCommandId(true);
+	if ((operation == CMD_INSERT || operation == CMD_UPDATE) && w->proposed == NULL)
+		prepare_rows(w);
 	if (operation != CMD_SELECT && statement_needed(w->at.table, operation))
 	{
 		/*
@@ -103,8 +117,11 @@ void
 writer_end(Writer *w)
 {
 	ExecClearTuple(w->at.row);
-	ExecClearTuple(w->proposed);
-	ExecClearTuple(w->changed);
+	if (w->proposed != NULL)
+	{
+		ExecClearTuple(w->proposed);
+		ExecClearTuple(w->changed);
+	}
 	if (w->statement != NULL)
 		statement_end(w->statement);
 	w->statement = NULL;

@@ -21,7 +21,8 @@ typedef struct Writer
 	CommandId command; /* of the statement that has begun */
 	StoreStatement *statement; /* NULL: it has nothing to obey that is not the table's own */
 	bool locks_first; /* a row has to be locked before it is replaced or deleted */
-	TupleTableSlot *proposed; /* the row that is to be inserted */
+	TupleTableSlot
+		*proposed; /* the row that is to be inserted; NULL: nothing has written one yet */
 	TupleTableSlot *changed; /* the row that replaces another one; it may be the same slot */
 	TupleTableSlot *new; /* the one of them that is written */
 	bool kept[DYN_MAX_COLUMNS]; /* columns of it that are as they were, by the table's keys */

@@ -201,23 +201,42 @@ label_init(void)
 List *
 label_read(Oid relid)
 {
-	ObjectAddress object = {RelationRelationId, relid, 0};
-	char *label = GetSecurityLabel(&object, LABEL_PROVIDER);
+	char *label = label_text(relid);
 
 	return label == NULL ? NIL : read_members(label, ERRCODE_INVALID_TABLE_DEFINITION);
 }
 
-/* Returns the texts of an array's elements.  Raises an error if it is no array. */
+/* Returns the newest label of a table, or NULL. */
+char *
+label_text(Oid relid)
+{
+	ObjectAddress object = {RelationRelationId, relid, 0};
+
+	return GetSecurityLabel(&object, LABEL_PROVIDER);
+}
+
+/*
+ * Returns the texts of the elements of an object's member, in a label or a part of one.  NIL: it is not
+ * there.  Raises an error if it is no array.  There may be hundreds of declarations, so what is not asked
+ * for is passed over once.
+ */
 List *
-label_elements(const char *json)
+label_elements(const char *json, const char *name)
 {
 	List *elements = NIL;
 	JsonReader reader;
+	ItemSpan member;
 
 	json_reader_begin(&reader, json, (int) strlen(json), "security label",
 					  ERRCODE_INVALID_TABLE_DEFINITION);
-	for (json_read_array(&reader); json_read_element(&reader);)
-		elements = lappend(elements, (void *) copy_raw(&reader));
+	for (json_read_object(&reader); json_read_member(&reader, &member); json_read_raw(&reader))
+	{
+		if (!item_span_is(member, name))
+			continue;
+		for (json_read_array(&reader); json_read_element(&reader);)
+			elements = lappend(elements, (void *) copy_raw(&reader));
+		break;
+	}
 	return elements;
 }
 

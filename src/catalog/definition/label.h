@@ -42,7 +42,8 @@ extern void label_init(void);
 
 /* These results are copied into the current memory context. */
 extern List *label_read(Oid relid); /* of LabelMember */
-extern List *label_elements(const char *json); /* of char *: those of an array */
+extern char *label_text(Oid relid);
+extern List *label_elements(const char *json, const char *name); /* of char * */
 extern const char *label_member(List *members, const char *name); /* NULL: it is not there */
 
 /* The caller still holds the lock under which it has read what it changes. */

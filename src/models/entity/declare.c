@@ -55,18 +55,13 @@ warn_same_key(const DynTable *table, const Entity *entity, const Entity *other)
 			 errhint("Begin keys of each with a prefix of its own.")));
 }
 
-/*
- * Returns another index that has the attribute as a key, or NULL; *of_table: the table's key has
- * it.
- */
+/* Returns the first index before one that has the attribute as a key, or NULL. */
 static const DynIndex *
-other_user(const DynTable *table, const DynIndex *index, int place)
+earlier_user(const DynTable *table, const DynIndex *index, int place)
 {
-	for (int i = 0; i < table->nindexes; i++)
+	for (const DynIndex *other = table->indexes; other < index; other++)
 	{
-		const DynIndex *other = &table->indexes[i];
-
-		for (int k = 0; k < other->nkeys && other != index; k++)
+		for (int k = 0; k < other->nkeys; k++)
 		{
 			if (other->columns[k] == place)
 				return other;
@@ -76,12 +71,12 @@ other_user(const DynTable *table, const DynIndex *index, int place)
 }
 
 /*
- * Warns of an attribute that is in two keys: it cannot be changed in one alone (docs/semantics.md,
- * M11, I26).  No warning is given for an index that has the table's own keys in another order, nor
- * for the partition key of a local index, which is the table's.
+ * Appends lines on the attributes of an index that are in another key as well: one cannot be changed in
+ * one alone (docs/semantics.md, M11, I26).  Nothing is said of an index that has the table's own keys
+ * in another order, nor of the partition key of a local index, which is the table's.
  */
 static void
-warn_shared_attribute(const DynTable *table, const DynIndex *index)
+list_shared(const DynTable *table, const DynIndex *index, StringInfo lines)
 {
 	bool own = false;
 
@@ -90,37 +85,40 @@ warn_shared_attribute(const DynTable *table, const DynIndex *index)
 	for (int i = index->local ? 1 : 0; i < index->nkeys && own; i++)
 	{
 		const char *attribute = item_quoted(dyn_index_key(table, index, i)->attribute);
-		const DynIndex *other = other_user(table, index, index->columns[i]);
+		const DynIndex *other = earlier_user(table, index, index->columns[i]);
 
+		if (index->columns[i] >= table->nkeys && (other == NULL || other->local))
+			continue;
+		appendStringInfo(lines, "%sIndex \"%s\" shares attribute \"%s\" with ",
+						 lines->len > 0 ? "\n" : "", item_quoted(index->name), attribute);
 		if (index->columns[i] < table->nkeys)
-			ereport(WARNING,
-					(errmsg("index \"%s\" shares attribute \"%s\" with the table's key",
-							item_quoted(index->name), attribute),
-					 errhint("An index with attributes of its own can be changed alone.")));
-		else if (other != NULL && !other->local)
-			ereport(WARNING,
-					(errmsg("index \"%s\" shares attribute \"%s\" with index \"%s\"",
-							item_quoted(index->name), attribute, item_quoted(other->name)),
-					 errhint("An index with attributes of its own can be changed alone.")));
+			appendStringInfoString(lines, "the table's key.");
+		else
+			appendStringInfo(lines, "index \"%s\".", item_quoted(other->name));
 	}
 }
 
-static void
-warn_shared_attributes(const DynTable *table, const Entity *entity)
+/* Lists those of all indexes; uses: of which an entity has a key. */
+static char *
+shared_attributes(const DynTable *table, const Entity *uses)
 {
+	StringInfoData lines;
+
+	initStringInfo(&lines);
 	for (int i = 0; i < table->nindexes; i++)
 	{
 		const DynIndex *index = &table->indexes[i];
-		bool used = false;
+		bool used = uses == NULL;
 
-		for (int k = 0; k < entity->nkeys; k++)
+		for (int k = 0; !used && k < uses->nkeys; k++)
 		{
 			for (int c = 0; c < index->nkeys; c++)
-				used |= !entity->keys[k].of_table && entity->keys[k].place == index->columns[c];
+				used |= !uses->keys[k].of_table && uses->keys[k].place == index->columns[c];
 		}
 		if (used)
-			warn_shared_attribute(table, index);
+			list_shared(table, index, &lines);
 	}
+	return lines.data;
 }
 
 static bool
@@ -190,17 +188,27 @@ warn_sorting(const DynTable *table, const Entity *entity)
 static void
 declare_warn(Relation rel, const DynTable *table, const Entity *entity)
 {
+	bool shares = *shared_attributes(table, entity) != '\0';
 	ListCell *cell;
 
 	foreach (cell, model_declarations(rel, MODEL_ENTITY))
 	{
 		const ModelDeclaration *declaration = lfirst(cell);
+		const Entity *other;
 
 		/* the replaced declaration need not be valid any more */
-		if (item_compare_bytes(declaration->name, entity->name) != 0)
-			warn_same_key(table, entity, entity_find(rel, table, declaration->name));
+		if (item_compare_bytes(declaration->name, entity->name) == 0)
+			continue;
+		other = entity_find(rel, table, declaration->name);
+		warn_same_key(table, entity, other);
+		shares = shares && *shared_attributes(table, other) == '\0';
 	}
-	warn_shared_attributes(table, entity);
+	/* once for a table, with its first entity that is concerned */
+	if (shares)
+		ereport(WARNING, (errmsg("keys of table \"%s\" and its indexes share attributes",
+								 RelationGetRelationName(rel)),
+						  errdetail("%s", shared_attributes(table, NULL)),
+						  errhint("An index with attributes of its own can be changed alone.")));
 	warn_sorting(table, entity);
 }
 

@@ -95,6 +95,43 @@ print_stored(JsonWriter *json, const Field *field, const void *target)
 		json_write_span(json, field->name, attribute->stored);
 }
 
+static const Field copy_fields[] = {
+	{"entity", FIELD_NAME, FIELD_AT(EntityCopy, entity), .required = true},
+	{"attribute", FIELD_NAME, FIELD_AT(EntityCopy, attribute), .required = true},
+	{"by", FIELD_OBJECT, FIELD_AT(EntityCopy, by), .required = true},
+	{NULL}};
+
+static void
+read_copy(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
+{
+	EntityCopy *copy = palloc0(sizeof(EntityCopy));
+	FieldReader members = *reader;
+	ItemChildren by;
+
+	if (item_type(value) != ITEM_M)
+		field_fail(reader, field->name, "a JSON object");
+	members.of = psprintf("\"copy\" of %s", reader->of);
+	fields_read(&members, copy_fields, copy, value);
+	by = item_children(copy->by);
+	for (uint32 i = 0; i < by.count; i++)
+	{
+		ItemSpan name;
+
+		if (item_type(item_entry(item_child(&by, i), &name)) != ITEM_S)
+			field_fail(&members, "by", "a JSON object with names of attributes");
+	}
+	((EntityAttribute *) target)->copy = copy;
+}
+
+static void
+print_copy(JsonWriter *json, const Field *field, const void *target)
+{
+	const EntityAttribute *attribute = target;
+
+	if (attribute->copy != NULL)
+		fields_print_object(json, field->name, copy_fields, attribute->copy);
+}
+
 static const char *const default_names[] = {"", "ksuid", "now", NULL}; /* by EntityDefault */
 
 static const Field attribute_fields[] = {
@@ -103,6 +140,7 @@ static const Field attribute_fields[] = {
 	{"required", FIELD_BOOL, FIELD_AT(EntityAttribute, required)},
 	{"stored", FIELD_NAME, FIELD_AT(EntityAttribute, stored), .print = print_stored},
 	{"default", FIELD_CHOICE, FIELD_AT(EntityAttribute, missing), .choices = default_names},
+	{"copy", FIELD_OWN, .read = read_copy, .print = print_copy},
 	{NULL}};
 
 /* Reads an attribute: a type, or an object. */
@@ -357,6 +395,20 @@ entity_print_choice(JsonWriter *json, const EntityTemplate *choice)
 	fields_print_object(json, NULL, choice_fields, choice);
 }
 
+/* A key of type S takes a number or a boolean that is all of it as it takes one beside a literal. */
+static void
+take_text(const Entity *entity, const EntityKey *key, EntityTemplate *choice)
+{
+	const EntityAttribute *whole = entity_whole(entity, choice->template);
+	const char *text;
+
+	if (whole == NULL || key->place < 0 || key->type != ITEM_S ||
+		(whole->type.type != ITEM_N && whole->type.type != ITEM_BOOL))
+		return;
+	text = psprintf("<%s:text>", span_string(choice->template->parts[0].source));
+	choice->template = template_parse(item_span(text));
+}
+
 static void
 parse_templates(const Entity *entity, EntityKey *key, ItemSpan value)
 {
@@ -382,7 +434,10 @@ parse_templates(const Entity *entity, EntityKey *key, ItemSpan value)
 	else
 		fail_key(entity, key, "must be a template or a list of objects with one each");
 	for (int i = 0; i < key->ntemplates; i++)
+	{
+		take_text(entity, key, &key->templates[i]);
 		check_template(entity, key, key->templates[i].template);
+	}
 }
 
 static int
@@ -579,6 +634,32 @@ static const Field entity_fields[] = {
 	 .print = print_attributes},
 	{NULL}};
 
+/* Checks that copies have what they are found by. */
+static void
+check_copies(const Entity *entity)
+{
+	for (int i = 0; i < entity->nattributes; i++)
+	{
+		const EntityAttribute *attribute = &entity->attributes[i];
+		ItemChildren by;
+
+		if (attribute->copy == NULL)
+			continue;
+		by = item_children(attribute->copy->by);
+		for (uint32 k = 0; k < by.count; k++)
+		{
+			ItemSpan name;
+			ItemSpan value = item_payload(item_entry(item_child(&by, k), &name));
+
+			if (entity_attribute(entity, value) == NULL)
+				entity_fail(entity,
+							psprintf("attribute \"%s\" is copied by attribute \"%s\", which is not "
+									 "declared",
+									 item_quoted(attribute->name), item_quoted(value)));
+		}
+	}
+}
+
 /*
  * Returns the entity that a declaration describes, in the current memory context, or raises
  * ERRCODE_DYN_VALIDATION.  is_new: its keys must be keys of the table or of its indexes now.  Types
@@ -613,6 +694,7 @@ entity_parse(const DynTable *table, const DynItem *declaration, bool is_new)
 	}
 	parse_keys(entity, table, is_new);
 	check_names(entity);
+	check_copies(entity);
 	return entity;
 }
 

@@ -11,7 +11,9 @@
  *		 "attributes": {"OrgId": {"type": "S text", "required": true},
  *						"ProjectId": {"type": "N integer"}, "Kind": {"type": "S text"},
  *						"Id": {"type": "S text", "default": "ksuid"},
- *						"Description": {"type": "S text", "stored": "d"}}}
+ *						"Description": {"type": "S text", "stored": "d"},
+ *						"OrgName": {"type": "S text", "copy": {"entity": "Org", "attribute": "Name",
+ *									"by": {"OrgId": "OrgId"}}}}}
  *
  * "keys" has the table's key attributes, all of which are required, and key attributes of its
  * indexes.  A list of templates is tried in order: the first one whose "when" holds, attributes
@@ -39,6 +41,8 @@
  *		cache.c		the declarations of tables in use, kept parsed
  *		enforce.c	enforcement: items must fit one of the entities
  *		refresh.c	dyn_refresh_entity(): keys made again, by the current templates
+ *		copy.h		attributes that are copies of other items', made again by a refresh
+ *		copy.c		these copies: which items they are of, and what they are now
  *		key_chart.c	dyn_entity_chart(): the keys of all entities
  */
 #ifndef DYNAMO_TABLE_MODELS_ENTITY_ENTITY_H
@@ -58,6 +62,14 @@ typedef enum EntityDefault
 	ENTITY_NOW /* timestamps and dates */
 } EntityDefault;
 
+/* Says what an attribute is a copy of: one of another item of the table, its owner. */
+typedef struct EntityCopy
+{
+	ItemSpan entity; /* the owner's */
+	ItemSpan attribute; /* of that entity */
+	ItemSpan by; /* an M: attributes of the owner's key, and the names of those that they equal */
+} EntityCopy;
+
 typedef struct EntityAttribute
 {
 	ItemSpan name;
@@ -65,6 +77,7 @@ typedef struct EntityAttribute
 	ValueType type;
 	bool required; /* declared as required, or needed for the table's key */
 	EntityDefault missing;
+	const EntityCopy *copy; /* NULL: it is none */
 	ValueReader *reader; /* NULL: the type of DynamoDB's says all */
 } EntityAttribute;
 

@@ -61,20 +61,6 @@ read_declaration(ModelKind kind, const char *json)
 			 errhint("Correct the label with SECURITY LABEL, or restore it from a dump.")));
 }
 
-static List *
-read_kind(List *members, ModelKind kind)
-{
-	const char *array = label_member(members, member_names[kind]);
-	List *declarations = NIL;
-	ListCell *cell;
-
-	if (array == NULL)
-		return NIL;
-	foreach (cell, label_elements(array))
-		declarations = lappend(declarations, read_declaration(kind, lfirst(cell)));
-	return declarations;
-}
-
 /*
  * Returns the declarations of one kind in the label of a table itself (ModelDeclaration), in the
  * order declared, copied into the current memory context.  Raises an error if one of them is no
@@ -83,7 +69,15 @@ read_kind(List *members, ModelKind kind)
 List *
 model_label_declarations(Oid relid, ModelKind kind)
 {
-	return read_kind(label_read(relid), kind);
+	const char *label = label_text(relid);
+	List *declarations = NIL;
+	ListCell *cell;
+
+	if (label == NULL)
+		return NIL;
+	foreach (cell, label_elements(label, member_names[kind]))
+		declarations = lappend(declarations, read_declaration(kind, lfirst(cell)));
+	return declarations;
 }
 
 /* Returns the table that has the label, which is the partitioned table of a partition. */

@@ -1,6 +1,7 @@
 /*
  * refresh.c
- *	  dyn_refresh_entity(): the keys that the templates of an entity make now, for items that are there.
+ *	  dyn_refresh_entity(): the keys that the templates of an entity make now, and the copies that it has,
+ *	  for items that are there.
  */
 #include "postgres.h"
 
@@ -10,7 +11,7 @@
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 
-#include "models/entity/entity.h"
+#include "models/entity/copy.h"
 #include "server/arguments.h"
 #include "server/work/procedure.h"
 #include "services/job/items.h"
@@ -21,6 +22,7 @@ typedef struct Refresh
 	bool from_keys; /* attributes that items lack are made of their keys */
 	const Entity *entity; /* of the transaction, as are all of the table */
 	List *entities;
+	EntityCopies *copies; /* NULL: it has none; of the transaction as well */
 } Refresh;
 
 /* Returns what the work is known by: the declaration, and what is made. */
@@ -47,6 +49,7 @@ find_entity(ItemJob *work, Relation rel, DynTable *table)
 						errmsg("entity \"%s\" of table \"%s\" was declared again meanwhile",
 							   work->name, work->table),
 						errhint("Call dyn_refresh_entity again.")));
+	refresh->copies = copies_open(rel, table, refresh->entity);
 }
 
 static bool
@@ -58,14 +61,40 @@ is_of_entity(ItemJob *work, const DynItem *item)
 		   (refresh->from_keys && entity_by_keys(refresh->entities, item) == refresh->entity);
 }
 
-static DynItem *
-rekeyed(ItemJob *work, const DynItem *item)
+/* Returns the item with the attributes that its keys say, if that is asked for. */
+static const DynItem *
+completed(const Refresh *refresh, const DynItem *item)
+{
+	return refresh->from_keys ? entity_completed(refresh->entity, item) : item;
+}
+
+static void
+note_item(ItemJob *work, const DynItem *item)
 {
 	const Refresh *refresh = work->arg;
 
-	if (refresh->from_keys)
-		item = entity_completed(refresh->entity, item);
-	return entity_rekeyed(refresh->entity, item);
+	if (refresh->copies != NULL)
+		copies_note(refresh->copies, completed(refresh, item));
+}
+
+static void
+read_owners(ItemJob *work)
+{
+	EntityCopies *copies = ((Refresh *) work->arg)->copies;
+
+	if (copies != NULL)
+		copies_read(copies);
+}
+
+static DynItem *
+refreshed(ItemJob *work, const DynItem *item)
+{
+	const Refresh *refresh = work->arg;
+
+	item = completed(refresh, item);
+	return refresh->copies == NULL
+			   ? entity_rekeyed(refresh->entity, item)
+			   : entity_restored(refresh->entity, copies_shown(refresh->copies, item), item);
 }
 
 /*
@@ -93,7 +122,9 @@ dyn_refresh_entity(PG_FUNCTION_ARGS)
 					.arg = &refresh,
 					.open = find_entity,
 					.wants = is_of_entity,
-					.change = rekeyed};
+					.note = note_item,
+					.look_up = read_owners,
+					.change = refreshed};
 	DynTable *table;
 	Relation rel;
 

@@ -267,7 +267,7 @@ migration_table(ItemSpan name)
 }
 
 static Migration *
-find_entry(ItemSpan name, Oid relid)
+find_entry(ItemSpan name, Oid relid, Oid of)
 {
 	ListCell *cell;
 
@@ -275,7 +275,8 @@ find_entry(ItemSpan name, Oid relid)
 	{
 		Migration *migration = lfirst(cell);
 
-		if (migration->valid && item_span_is(name, migration->name) && migration->relid == relid)
+		if (migration->valid && item_span_is(name, migration->name) && migration->relid == relid &&
+			migration->of == of)
 			return migration;
 	}
 	return NULL;
@@ -291,8 +292,7 @@ find_followed(ItemSpan name, Oid followed)
 	{
 		Migration *migration = lfirst(cell);
 
-		if (migration->valid && migration->followed && item_span_is(name, migration->name) &&
-			list_member_oid(migration->relids, followed) &&
+		if (migration->valid && migration->of == followed && item_span_is(name, migration->name) &&
 			migration_may_follow(migration->relid, followed))
 			return migration->relid;
 	}
@@ -319,7 +319,7 @@ typedef struct Opening
 	Relation rel;
 	DynTable *table;
 	ItemSpan name;
-	bool followed;
+	Oid followed; /* InvalidOid: it is for the user */
 	Migration *migration;
 } Opening;
 
@@ -337,13 +337,13 @@ open_schema(Opening *opening)
 {
 	char *name = span_string(opening->name);
 
-	if (!opening->followed)
+	if (!OidIsValid(opening->followed))
 		read_schema(opening);
 	else
 		migration_fit(name, true, NULL, read_schema, opening);
 	if (opening->table != NULL)
 		return;
-	if (!opening->followed)
+	if (!OidIsValid(opening->followed))
 		fail_missing(opening->name);
 	migration_fail_misfit(name, true,
 						  psprintf("Table \"%s\" is no table of items any more",
@@ -357,56 +357,16 @@ read_migration(void *arg)
 	const ModelDeclaration *declaration =
 		model_find(model_declarations(opening->rel, MODEL_MIGRATION), opening->name);
 
-	opening->migration = declaration == NULL
-							 ? NULL
-							 : migration_parse(opening->rel, opening->table, declaration->json);
-}
-
-/* Reads a migration and keeps it. */
-static Migration *
-add_entry(Opening *opening)
-{
-	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table migration", ALLOCSET_SMALL_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-	uint64 before = invalidations;
-	Migration *migration;
-	RightsBefore rights;
-	int nest = migration_enter();
-
-	/* to analyse SQL can run code: input of types, checks of domains */
-	rights_take(opening->rel->rd_rel->relowner, 0, &rights);
-	migration_fit(span_string(opening->name), opening->followed, NULL, read_migration, opening);
-	rights_give_back(&rights);
-	migration_leave(nest);
-	migration = opening->migration;
-	if (migration == NULL)
-		fail_missing(opening->name);
-	migration->context = context;
-	list_relids(migration);
-	migration->valid = invalidations == before;
-	MemoryContextSwitchTo(cache_context);
-	entries = lappend(entries, migration);
-	MemoryContextSetParent(context, cache_context);
-	MemoryContextSwitchTo(old);
-	return migration;
-}
-
-/* Opens the table of a migration that may not be valid any more, without reading the migration. */
-Relation
-migration_open_table(ItemSpan name, LOCKMODE lockmode, DynTable **table)
-{
-	Oid relid = migration_table(name);
-	Relation rel = OidIsValid(relid) ? rights_open(relid, lockmode) : NULL;
-
-	*table = rel == NULL ? NULL : dyn_schema(rel);
-	if (*table == NULL)
-		fail_missing(name);
-	return rel;
+	if (declaration == NULL)
+		return;
+	opening->migration =
+		OidIsValid(opening->followed)
+			? migration_parse_of(opening->rel, opening->table, declaration, opening->followed)
+			: migration_parse(opening->rel, opening->table, declaration->json);
 }
 
 /*
- * Raises an error unless all tables that the migration reads have its triggers.  One that was
+ * Raises an error unless all tables that the steps read have triggers of the migration.  One that was
  * renamed may have got a successor of its name, whose rows nobody follows.
  */
 static void
@@ -432,8 +392,57 @@ check_followed(const Migration *migration)
 	}
 }
 
+/* Reads a migration and keeps it. */
+static Migration *
+add_entry(Opening *opening)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table migration", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	static uint64 serial = 0;
+	uint64 before = invalidations;
+	Migration *migration;
+	RightsBefore rights;
+	int nest = migration_enter();
+
+	/* to analyse SQL can run code: input of types, checks of domains */
+	rights_take(opening->rel->rd_rel->relowner, 0, &rights);
+	migration_fit(span_string(opening->name), OidIsValid(opening->followed), NULL, read_migration,
+				  opening);
+	rights_give_back(&rights);
+	migration_leave(nest);
+	migration = opening->migration;
+	if (migration == NULL)
+		fail_missing(opening->name);
+	migration->context = context;
+	migration->of = opening->followed;
+	migration->serial = ++serial;
+	list_relids(migration);
+	if (OidIsValid(opening->followed))
+		check_followed(migration);
+	migration->valid = invalidations == before;
+	MemoryContextSwitchTo(cache_context);
+	entries = lappend(entries, migration);
+	MemoryContextSetParent(context, cache_context);
+	MemoryContextSwitchTo(old);
+	return migration;
+}
+
+/* Opens the table of a migration that may not be valid any more, without reading the migration. */
+Relation
+migration_open_table(ItemSpan name, LOCKMODE lockmode, DynTable **table)
+{
+	Oid relid = migration_table(name);
+	Relation rel = OidIsValid(relid) ? rights_open(relid, lockmode) : NULL;
+
+	*table = rel == NULL ? NULL : dyn_schema(rel);
+	if (*table == NULL)
+		fail_missing(name);
+	return rel;
+}
+
 static Relation
-open_migration(ItemSpan name, Oid relid, bool followed, LOCKMODE lockmode, DynTable **table,
+open_migration(ItemSpan name, Oid relid, Oid followed, LOCKMODE lockmode, DynTable **table,
 			   Migration **migration)
 {
 	Opening opening = {.name = name, .followed = followed};
@@ -441,19 +450,15 @@ open_migration(ItemSpan name, Oid relid, bool followed, LOCKMODE lockmode, DynTa
 	if (cache_context == NULL)
 		create_cache();
 	/* a trigger needs no privilege of the user for the lock, as triggers of foreign keys do not */
-	opening.rel = followed ? try_relation_open(relid, lockmode) : rights_open(relid, lockmode);
+	opening.rel =
+		OidIsValid(followed) ? try_relation_open(relid, lockmode) : rights_open(relid, lockmode);
 	if (opening.rel == NULL)
 		fail_missing(name);
 	open_schema(&opening);
 	*table = opening.table;
-	*migration = find_entry(name, relid);
+	*migration = find_entry(name, relid, followed);
 	if (*migration == NULL)
 		*migration = add_entry(&opening);
-	if (followed && !(*migration)->followed)
-	{
-		check_followed(*migration);
-		(*migration)->followed = true;
-	}
 	return opening.rel;
 }
 
@@ -468,7 +473,15 @@ migration_open(ItemSpan name, LOCKMODE lockmode, DynTable **table, Migration **m
 
 	if (!OidIsValid(relid))
 		fail_missing(name);
-	return open_migration(name, relid, false, lockmode, table, migration);
+	return open_migration(name, relid, InvalidOid, lockmode, table, migration);
+}
+
+static Relation
+to_run(Relation rel, LOCKMODE lockmode, RightsBefore *before)
+{
+	rights_require_owner(rel);
+	rights_take_for_rows(rel, lockmode != AccessShareLock, before);
+	return rel;
 }
 
 /*
@@ -479,11 +492,16 @@ Relation
 migration_open_to_run(ItemSpan name, LOCKMODE lockmode, DynTable **table, Migration **migration,
 					  RightsBefore *before)
 {
-	Relation rel = migration_open(name, lockmode, table, migration);
+	return to_run(migration_open(name, lockmode, table, migration), lockmode, before);
+}
 
-	rights_require_owner(rel);
-	rights_take_for_rows(rel, lockmode != AccessShareLock, before);
-	return rel;
+/* Opens it so once more, in the same call, which has found the table that has it. */
+Relation
+migration_open_again(ItemSpan name, Oid relid, LOCKMODE lockmode, DynTable **table,
+					 Migration **migration, RightsBefore *before)
+{
+	return to_run(open_migration(name, relid, InvalidOid, lockmode, table, migration), lockmode,
+				  before);
 }
 
 /* Closes what migration_open_to_run() has opened; locks are kept. */
@@ -504,8 +522,9 @@ migration_open_followed(ItemSpan name, Oid followed, DynTable **table, Migration
 {
 	Oid relid = find_followed(name, followed);
 
-	return OidIsValid(relid) ? open_migration(name, relid, true, RowExclusiveLock, table, migration)
-							 : NULL;
+	return OidIsValid(relid)
+			   ? open_migration(name, relid, followed, RowExclusiveLock, table, migration)
+			   : NULL;
 }
 
 /* Returns the step of a migration that has this name, or raises ERRCODE_UNDEFINED_OBJECT. */

@@ -198,11 +198,14 @@ typedef struct Migration
 	const char *json; /* as it is kept */
 	List *relids; /* of the table and all relations of steps */
 	bool valid;
-	bool followed; /* a trigger has opened it */
+	Oid of; /* for triggers of this table: it has their steps alone; or InvalidOid */
+	uint64 serial; /* another one each time that it is read */
 } Migration;
 
 /* parse.c: connected to SPI */
 extern Migration *migration_parse(Relation rel, const DynTable *table, const char *json);
+extern Migration *migration_parse_of(Relation rel, const DynTable *table,
+									 const ModelDeclaration *declaration, Oid relid);
 extern char *migration_print(const Migration *migration);
 
 /* resolve.c */
@@ -233,6 +236,8 @@ extern Relation migration_open(ItemSpan name, LOCKMODE lockmode, DynTable **tabl
 							   Migration **migration);
 extern Relation migration_open_to_run(ItemSpan name, LOCKMODE lockmode, DynTable **table,
 									  Migration **migration, RightsBefore *before);
+extern Relation migration_open_again(ItemSpan name, Oid relid, LOCKMODE lockmode, DynTable **table,
+									 Migration **migration, RightsBefore *before);
 extern void migration_close(Relation rel, const RightsBefore *before);
 extern Relation migration_open_table(ItemSpan name, LOCKMODE lockmode, DynTable **table);
 extern Relation migration_open_followed(ItemSpan name, Oid followed, DynTable **table,
@@ -336,7 +341,7 @@ extern ErrorData *row_try(void (*step)(void *arg), void *arg);
 extern int step_read(MigrationStep *step, Relation rel, DynTable *table, ArrayType *lower,
 					 ArrayType *upper, int64 limit, MigrationRow **rows, bool *more);
 extern ArrayType *step_cut(MigrationStep *step, ArrayType *lower, int64 rows);
-extern void step_check_key(MigrationStep *step);
+extern bool step_key_is_broken(MigrationStep *step, MigrationRow *row);
 
 /*
  * Called for each row of a step, in order; what it gets lives as long as the call.  False: that is

@@ -9,7 +9,9 @@
  */
 #include "postgres.h"
 
+#include "catalog/definition/label.h"
 #include "models/migrate/parts.h"
+#include "server/catalogs.h"
 #include "server/errors.h"
 
 /*
@@ -226,24 +228,28 @@ read_step(Reading *reading, ItemSpan value)
 }
 
 static void
+add_step(const Reading *context, Migration *migration, int number, ItemSpan value)
+{
+	Reading reading = *context;
+
+	reading.step = &migration->steps[migration->nsteps++];
+	reading.step->migration = migration;
+	reading.step->number = number;
+	read_step(&reading, value);
+}
+
+static void
 read_steps(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
-	Reading reading = *(const Reading *) reader->context;
 	Migration *migration = target;
 	ItemChildren elements;
 
 	if (item_type(value) != ITEM_L || item_children(value).count == 0)
 		field_fail(reader, field->name, "an array of steps");
 	elements = item_children(value);
-	migration->nsteps = (int) elements.count;
-	migration->steps = palloc0(migration->nsteps * sizeof(MigrationStep));
-	for (int i = 0; i < migration->nsteps; i++)
-	{
-		reading.step = &migration->steps[i];
-		reading.step->migration = migration;
-		reading.step->number = i + 1;
-		read_step(&reading, item_child(&elements, i));
-	}
+	migration->steps = palloc0(elements.count * sizeof(MigrationStep));
+	for (uint32 i = 0; i < elements.count; i++)
+		add_step(reader->context, migration, (int) i + 1, item_child(&elements, i));
 }
 
 static void
@@ -264,20 +270,73 @@ static const Field migration_fields[] = {
 	{"steps", FIELD_OWN, .required = true, .read = read_steps, .print = print_steps},
 	{NULL}};
 
-/* Returns the object of a declaration, "migration" being its name. */
-Migration *
-migration_parse(Relation rel, const DynTable *table, const char *json)
+static Migration *
+new_migration(Relation rel, const char *json)
 {
 	Migration *migration = palloc0(sizeof(Migration));
-	DynItem *item = item_parse(json, (int) strlen(json), ITEM_SYNTAX_PLAIN_ITEM, NULL);
-	Reading reading = {.rel = rel, .table = table};
-	FieldReader reader = part_reader(&reading);
 
 	migration->json = pstrdup(json);
 	migration->relid = RelationGetRelid(rel);
 	migration->table = pstrdup(RelationGetRelationName(rel));
-	fields_read(&reader, migration_fields, migration, item_root(item));
 	return migration;
+}
+
+static DynItem *
+parse_json(const char *json)
+{
+	return item_parse(json, (int) strlen(json), ITEM_SYNTAX_PLAIN_ITEM, NULL);
+}
+
+/* Returns the object of a declaration, "migration" being its name. */
+Migration *
+migration_parse(Relation rel, const DynTable *table, const char *json)
+{
+	Migration *migration = new_migration(rel, json);
+	Reading reading = {.rel = rel, .table = table};
+	FieldReader reader = part_reader(&reading);
+
+	fields_read(&reader, migration_fields, migration, item_root(parse_json(json)));
+	return migration;
+}
+
+/* Returns the name of a relation as a string of a declaration that migration_print() has made. */
+static const char *
+printed_name(Oid relid)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	item_print_string(&text, item_span(catalogs_qualified(relid)));
+	return text.data;
+}
+
+/*
+ * Returns the object of a declaration that is kept, with the steps alone that name a table.  The other
+ * steps, of which there may be hundreds, are not read, nor are their tables.  Where no step names it,
+ * as after a RENAME, all are read, which tells what does not fit.
+ */
+Migration *
+migration_parse_of(Relation rel, const DynTable *table, const ModelDeclaration *declaration,
+				   Oid relid)
+{
+	const char *json = declaration->json;
+	const char *name = printed_name(relid);
+	Migration *migration = new_migration(rel, json);
+	Reading reading = {.rel = rel, .table = table};
+	List *steps = label_elements(json, "steps");
+	ListCell *cell;
+
+	migration->name = span_string(declaration->name);
+	migration->steps = palloc0(list_length(steps) * sizeof(MigrationStep));
+	foreach (cell, steps)
+	{
+		const char *step = lfirst(cell);
+
+		if (strstr(step, name) != NULL)
+			add_step(&reading, migration, foreach_current_index(cell) + 1,
+					 item_root(parse_json(step)));
+	}
+	return migration->nsteps == 0 ? migration_parse(rel, table, json) : migration;
 }
 
 /*

@@ -202,7 +202,7 @@ step_plan(MigrationStep *step, const SelectOptions *options)
 	const Migration *migration = step->migration;
 	Planning planning = {step, options, NULL};
 
-	migration_fit(migration->name, migration->followed, step->name, find_plan, &planning);
+	migration_fit(migration->name, OidIsValid(migration->of), step->name, find_plan, &planning);
 	return planning.plan;
 }
 

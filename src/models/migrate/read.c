@@ -229,9 +229,11 @@ step_read_all(MigrationStep *step, Relation rel, DynTable *table, RowCallback ca
 	MemoryContext old = MemoryContextSwitchTo(context);
 	ArrayType *position = NULL;
 	int nest = migration_enter();
-	bool more = true;
+	MigrationRow broken;
+	bool more = !step_key_is_broken(step, &broken);
 
-	step_check_key(step);
+	if (!more)
+		(void) callback(&broken, arg);
 	while (more)
 	{
 		MigrationRow *rows;
@@ -287,24 +289,32 @@ step_cut(MigrationStep *step, ArrayType *lower, int64 rows)
 	return cut;
 }
 
-/* Checks a key that no constraint guards: if it were not unique, ranges would leave out rows. */
-void
-step_check_key(MigrationStep *step)
+/*
+ * Returns whether a key that no constraint guards is not unique, or NULL: then ranges would leave out
+ * rows, so no row of the step is read.  *row: one whose fault it is, as a problem.
+ */
+bool
+step_key_is_broken(MigrationStep *step, MigrationRow *row)
 {
 	MemoryContext context = CurrentMemoryContext;
+	bool broken;
 	int nest;
 
 	if (!step->key_is_given)
-		return;
+		return false;
 	nest = migration_enter();
 	if (SPI_execute(step_select_twice(step), true, 1) < 0)
 		elog(ERROR, "the key of step \"%s\" cannot be read", step->name);
 	MemoryContextSwitchTo(context);
-	if (SPI_processed > 0)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("the key of step \"%s\" is not unique, or NULL", step->name),
-						errdetail("There is %s.",
-								  row_name(step, SPI_tuptable->vals[0], SPI_tuptable->tupdesc))));
+	broken = SPI_processed > 0;
+	if (broken)
+		*row = (MigrationRow){
+			.step = step,
+			.tuple = heap_copytuple(SPI_tuptable->vals[0]),
+			.desc = CreateTupleDescCopy(SPI_tuptable->tupdesc),
+			.problem = ROW_ERROR,
+			.message = "the key of the step is not unique, or NULL, so no row of it is migrated"};
 	SPI_freetuptable(SPI_tuptable);
 	migration_leave(nest);
+	return broken;
 }

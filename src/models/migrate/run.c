@@ -37,13 +37,24 @@ typedef struct MigrationJob
 {
 	Job *job;
 	ItemSpan name;
+	Oid relid; /* of the table of items; InvalidOid: not found yet */
 	const char *declared; /* all that decides what rows become */
+	uint64 serial; /* of the migration when it was last found to be declared so */
 	int batch_size; /* 0: the default of the source */
 	bool wait; /* for other sessions that are at work on the rest */
 	HTAB *collisions;
+	List *broken; /* of BrokenStep */
 	const char *step_name;
 	int polite; /* batches that are still to yield to writers */
 } MigrationJob;
+
+/* This is a step that no rows are read of, with the row whose fault that is. */
+typedef struct BrokenStep
+{
+	int number;
+	const char *row;
+	const char *message;
+} BrokenStep;
 
 /* This is the migration as it is open in one transaction. */
 typedef struct OpenMigration
@@ -100,15 +111,22 @@ run_fingerprint(const Migration *migration, const char *declared)
 
 /* Called under an active snapshot, which the analysis of SQL needs. */
 static void
-open_migration(const MigrationJob *work, OpenMigration *open)
+open_migration(MigrationJob *work, OpenMigration *open)
 {
-	open->rel = migration_open_to_run(work->name, RowExclusiveLock, &open->table, &open->migration,
-									  &open->before);
-	if (work->declared != NULL && strcmp(work->declared, declared(open)) != 0)
+	open->rel = OidIsValid(work->relid)
+					? migration_open_again(work->name, work->relid, RowExclusiveLock, &open->table,
+										   &open->migration, &open->before)
+					: migration_open_to_run(work->name, RowExclusiveLock, &open->table,
+											&open->migration, &open->before);
+	/* whatever changes the label, where all is declared, has the migration read again */
+	if (work->declared != NULL && work->serial != open->migration->serial &&
+		strcmp(work->declared, declared(open)) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("migration \"%s\" was declared again meanwhile", open->migration->name),
 				 errhint("Call dyn_migrate() again.")));
+	work->relid = open->migration->relid;
+	work->serial = open->migration->serial;
 	open->step = work->step_name == NULL
 					 ? NULL
 					 : migration_step(open->migration, item_span(work->step_name));
@@ -132,6 +150,22 @@ batch_rows(const MigrationJob *work, const MigrationStep *step)
  * Chunks
  */
 
+/* Returns what is wrong with a step as a whole, or NULL. */
+static const BrokenStep *
+broken_step(const MigrationJob *work, int number)
+{
+	ListCell *cell;
+
+	foreach (cell, work->broken)
+	{
+		const BrokenStep *broken = lfirst(cell);
+
+		if (broken->number == number)
+			return broken;
+	}
+	return NULL;
+}
+
 static ArrayType *
 cut_chunk(int number, ArrayType *lower, void *arg)
 {
@@ -140,6 +174,8 @@ cut_chunk(int number, ArrayType *lower, void *arg)
 	int64 rows;
 	ArrayType *cut;
 
+	if (broken_step(work, number) != NULL)
+		return NULL;
 	open_migration(work, &open);
 	rows = batch_rows(work, open.step);
 	if (!open.step->key_is_given)
@@ -192,7 +228,7 @@ run_yield(MigrationJob *work, TimestampTz began, bool writers)
 
 /* Opens the migration with the lock of a batch.  Returns since when writers are kept out. */
 static TimestampTz
-lock_migration(const MigrationJob *work, OpenMigration *open)
+lock_migration(MigrationJob *work, OpenMigration *open)
 {
 	TimestampTz began;
 
@@ -249,10 +285,26 @@ run_batch(MigrationJob *work, JobChunk *chunk)
 }
 
 static void
+note_broken(MigrationJob *work, const BrokenStep *broken)
+{
+	PushActiveSnapshot(GetTransactionSnapshot());
+	job_problem(work->job, broken->number, row_problem_names[ROW_ERROR], broken->row,
+				broken->message);
+	PopActiveSnapshot();
+}
+
+static void
 run_chunk(MigrationJob *work, JobChunk *chunk)
 {
-	while (run_batch(work, chunk))
-		;
+	const BrokenStep *broken = broken_step(work, chunk->step);
+
+	if (broken != NULL)
+		note_broken(work, broken);
+	else
+	{
+		while (run_batch(work, chunk))
+			;
+	}
 	job_complete(chunk);
 }
 
@@ -279,6 +331,25 @@ finish_step(MigrationJob *work, int number)
  * The whole
  */
 
+/* Notes a step whose key is broken, and goes on: the others have nothing to do with it. */
+static void
+check_key(MigrationJob *work, MigrationStep *step)
+{
+	MemoryContext old;
+	MigrationRow row;
+	BrokenStep *broken;
+	char *name;
+
+	if (!step_key_is_broken(step, &row))
+		return;
+	name = row_name(step, row.tuple, row.desc);
+	old = MemoryContextSwitchTo(work->job->context);
+	broken = palloc(sizeof(BrokenStep));
+	*broken = (BrokenStep){step->number, pstrdup(name), row.message};
+	work->broken = lappend(work->broken, broken);
+	MemoryContextSwitchTo(old);
+}
+
 /* Checks keys, counts rows and finds collisions in the job's first transaction. */
 static void
 run_prepare(MigrationJob *work, const List *steps)
@@ -295,7 +366,7 @@ run_prepare(MigrationJob *work, const List *steps)
 		MigrationStep *step = migration_step(open.migration, item_span(lfirst(cell)));
 		int64 rows = (int64) step_expected_rows(step);
 
-		step_check_key(step);
+		check_key(work, step);
 		if (rows >= 0)
 			job_expect(work->job, step->number, rows);
 	}
@@ -376,19 +447,17 @@ run_migrate(MigrationJob *work, const text *step, bool restart)
 	List *steps;
 	ListCell *cell;
 	List *all;
-	Oid relid;
 	bool finished;
 	const char *began;
 
 	open_migration(work, &open);
 	steps = chosen_steps(&open, step);
 	all = chosen_steps(&open, NULL);
-	relid = open.migration->relid;
 	work->declared = declared(&open);
 	began = run_fingerprint(open.migration, work->declared);
 	close_migration(&open);
 	migration_await_batches(open.migration);
-	work->job = job_begin("migration", relid, span_string(work->name), began, all, restart);
+	work->job = job_begin("migration", work->relid, span_string(work->name), began, all, restart);
 	run_prepare(work, steps);
 	foreach (cell, steps)
 		run_step(work, step_number(work, lfirst(cell)));

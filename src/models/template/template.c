@@ -99,6 +99,8 @@ parse_width(Template *t, TemplatePart *part, ItemSpan format)
 static void
 parse_format(Template *t, TemplatePart *part, ItemSpan format)
 {
+	if (item_span_is(format, "text"))
+		return;
 	part->upper = item_span_is(format, "upper");
 	part->lower = item_span_is(format, "lower");
 	for (int unit = TEMPLATE_YEAR; unit <= TEMPLATE_SECOND; unit++)
@@ -155,7 +157,10 @@ parse_placeholder(Template *t, const char *p, const char *end)
 	return close + 1;
 }
 
-/* Tells each placeholder what stands beside it. */
+/*
+ * Tells each placeholder what stands beside it.  A "-" before the last one is no delimiter of what ends
+ * with the key: dates and the like have it in them.
+ */
 static void
 link_parts(Template *t)
 {
@@ -170,7 +175,8 @@ link_parts(Template *t)
 		if (after != NULL && is_placeholder(after))
 			fail_template(t->text, psprintf("nothing stands between <%s> and <%s>",
 											item_quoted(part->source), item_quoted(after->source)));
-		if (before != NULL && is_punctuation(before->literal.data[before->literal.len - 1]))
+		if (before != NULL && is_punctuation(before->literal.data[before->literal.len - 1]) &&
+			(after != NULL || before->literal.data[before->literal.len - 1] != '-'))
 			part->before = before->literal.data[before->literal.len - 1];
 		if (after != NULL && is_punctuation(after->literal.data[0]))
 			part->after = after->literal.data[0];

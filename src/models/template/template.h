@@ -10,6 +10,7 @@
  *		05			N			integer, padded with zeros to 5 digits
  *		-05			N			99999 - n, padded: ascending order of keys is descending order of n
  *		upper lower S			the letters changed, by the database's collation
+ *		text		S, N, BOOL	what none gives, also where it is the whole template
  *		year month day hour minute second
  *					S, N		of a timestamp (ISO 8601 in UTC, or seconds since 1970): its
  *								beginning, "2024", "2024-05", … "2024-05-01T10:20:30"
@@ -17,12 +18,12 @@
  * A rendered key can be read back in one way only.  So there must be a literal between two
  * placeholders, and a string value may not contain the punctuation next to its placeholder, nor
  * anything else that could be mistaken for the next literal; numbers that do not fit their width
- * are refused, as are empty strings.  "ORG#<OrgId>" with OrgId = "1#PRO#2" would be a key in the
+ * are refused, as are empty strings.  Only a "-" before the last placeholder may be in its value.  "ORG#<OrgId>" with OrgId = "1#PRO#2" would be a key in the
  * collection of another entity.  Punctuation is what ASCII has beside letters and digits.
  *
  * N without a format is printed as DynamoDB prints it, and BOOL is true or false.  Other types cannot
  * be in a template, but for one that is a placeholder and nothing else: the key is the attribute
- * itself, with its type, S, N or B.
+ * itself, with its type, S, N or B.  Entities add ":text" to it where the key is S and the attribute is not.
  *
  *		template.c	templates: parsed, rendered, and compared by the form of what they render
  *		ksuid.c		KSUIDs: unique strings that sort by the second in which they were made

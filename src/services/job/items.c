@@ -277,7 +277,11 @@ look_at(Batch *batch, DynItem *item)
 		key.values[i] = datumCopy(key.values[i], false, -1);
 	batch->last = key;
 	if (work->wants(work, item))
+	{
 		batch->keys[batch->nkeys++] = key;
+		if (work->note != NULL)
+			work->note(work, item);
+	}
 	batch->full =
 		batch->nkeys == batch->max_keys || batch->read == (int64) batch->max_keys * LOOK_AT;
 	return !batch->full;
@@ -476,6 +480,8 @@ do_batch(ItemJob *work, JobChunk *chunk, int64 *changed)
 	rights_take_for_rows(batch.rel, true, &before);
 	PushActiveSnapshot(GetTransactionSnapshot());
 	read_batch(&batch);
+	if (work->look_up != NULL)
+		work->look_up(work);
 	PopActiveSnapshot();
 	change_batch(&batch);
 	rights_give_back(&before);

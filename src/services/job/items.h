@@ -39,6 +39,13 @@ typedef struct ItemJob
 	 */
 	bool (*wants)(struct ItemJob *work, const DynItem *item);
 
+	/*
+	 * are told of each item of a batch that is to be changed, in the batch's memory context; and that
+	 * it is all, under the snapshot that they were read under.  Or NULL.
+	 */
+	void (*note)(struct ItemJob *work, const DynItem *item);
+	void (*look_up)(struct ItemJob *work);
+
 	/* returns what the locked version becomes, or raises ERRCODE_DYN_VALIDATION */
 	DynItem *(*change)(struct ItemJob *work, const DynItem *item);
 } ItemJob;
