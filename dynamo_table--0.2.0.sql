@@ -1418,7 +1418,7 @@ CREATE VIEW dynamo_internal.job_steps WITH (security_barrier) AS
 			ON p.job = j.job AND p.step = s.number
 	WHERE pg_catalog.pg_has_role(j.role, 'USAGE') OR pg_catalog.pg_has_role(c.relowner, 'USAGE')
 		OR pg_catalog.pg_has_role('pg_monitor', 'USAGE');
-COMMENT ON VIEW dynamo_internal.job_steps IS 'backfills, refreshes and migrations that were begun';
+COMMENT ON VIEW dynamo_internal.job_steps IS 'backfills, refreshes, regroupings and migrations that were begun';
 GRANT SELECT ON dynamo_internal.job_steps TO PUBLIC;
 
 CREATE FUNCTION dynamo_internal.migration_steps() RETURNS TABLE (relation regclass, name text, number integer, step text, followed boolean)
@@ -1446,7 +1446,7 @@ CREATE VIEW dyn_jobs AS
 	WHERE s.param1 = 4479310 AND d.datname = pg_catalog.current_database()
 	ORDER BY 1, 4, 5;
 COMMENT ON VIEW dyn_jobs IS
-	'backfills, refreshes, migrations, and the creation and removal of indexes and of time to live: how far they are';
+	'backfills, refreshes, regroupings, migrations, and the creation and removal of indexes and of time to live: how far they are';
 GRANT SELECT ON dyn_jobs TO PUBLIC;
 
 CREATE VIEW dyn_job_problems WITH (security_barrier) AS
