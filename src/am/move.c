@@ -116,7 +116,7 @@ static void
 insert_filler(DynMover *mover, Size len)
 {
 	StdRdOptions *options = (StdRdOptions *) mover->rel->rd_options;
-	int fillfactor = options == NULL ? 0 : options->fillfactor;
+	volatile int fillfactor = options == NULL ? 0 : options->fillfactor;
 
 	mover->filler->t_len = len;
 	HeapTupleHeaderSetSpeculativeToken(mover->filler->t_data, 1);

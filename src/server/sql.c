@@ -20,6 +20,7 @@
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/tuplestore.h"
 
 #include "server/arguments.h"
 #include "server/compat.h"

@@ -367,6 +367,7 @@ CLUSTER ~t USING ~t_pkey;
 REINDEX TABLE ~t;
 CALL dyn_backfill('~t', 'SET c = :c', 'attribute_exists(a)', vals => '{":c": {"S": "c"}}');
 CALL dyn_refresh_entity('~t', 'Thing', restart => true);
+CALL dyn_regroup('~t');
 # time to live
 CALL dyn_enable_ttl('~t', 'never');
 CALL dyn_disable_ttl('~t');
