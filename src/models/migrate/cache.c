@@ -350,19 +350,24 @@ open_schema(Opening *opening)
 								   RelationGetRelationName(opening->rel)));
 }
 
+/* Reads the migration; the texts of all that the label has are freed, and may be long. */
 static void
 read_migration(void *arg)
 {
 	Opening *opening = arg;
+	MemoryContext label =
+		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table label", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(label);
 	const ModelDeclaration *declaration =
 		model_find(model_declarations(opening->rel, MODEL_MIGRATION), opening->name);
 
-	if (declaration == NULL)
-		return;
-	opening->migration =
-		OidIsValid(opening->followed)
-			? migration_parse_of(opening->rel, opening->table, declaration, opening->followed)
-			: migration_parse(opening->rel, opening->table, declaration->json);
+	MemoryContextSwitchTo(old);
+	if (declaration != NULL)
+		opening->migration =
+			OidIsValid(opening->followed)
+				? migration_parse_of(opening->rel, opening->table, declaration, opening->followed)
+				: migration_parse(opening->rel, opening->table, declaration->json);
+	MemoryContextDelete(label);
 }
 
 /*

@@ -195,7 +195,7 @@ typedef struct Migration
 	int nsteps;
 	MigrationStep *steps;
 	MemoryContext context; /* of all of it */
-	const char *json; /* as it is kept */
+	const char *json; /* as it is kept; of all steps */
 	List *relids; /* of the table and all relations of steps */
 	bool valid;
 	Oid of; /* for triggers of this table: it has their steps alone; or InvalidOid */

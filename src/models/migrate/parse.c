@@ -9,6 +9,8 @@
  */
 #include "postgres.h"
 
+#include "utils/memutils.h"
+
 #include "catalog/definition/label.h"
 #include "models/migrate/parts.h"
 #include "server/catalogs.h"
@@ -271,11 +273,10 @@ static const Field migration_fields[] = {
 	{NULL}};
 
 static Migration *
-new_migration(Relation rel, const char *json)
+new_migration(Relation rel)
 {
 	Migration *migration = palloc0(sizeof(Migration));
 
-	migration->json = pstrdup(json);
 	migration->relid = RelationGetRelid(rel);
 	migration->table = pstrdup(RelationGetRelationName(rel));
 	return migration;
@@ -291,10 +292,11 @@ parse_json(const char *json)
 Migration *
 migration_parse(Relation rel, const DynTable *table, const char *json)
 {
-	Migration *migration = new_migration(rel, json);
+	Migration *migration = new_migration(rel);
 	Reading reading = {.rel = rel, .table = table};
 	FieldReader reader = part_reader(&reading);
 
+	migration->json = pstrdup(json);
 	fields_read(&reader, migration_fields, migration, item_root(parse_json(json)));
 	return migration;
 }
@@ -313,21 +315,27 @@ printed_name(Oid relid)
 /*
  * Returns the object of a declaration that is kept, with the steps alone that name a table.  The other
  * steps, of which there may be hundreds, are not read, nor are their tables.  Where no step names it,
- * as after a RENAME, all are read, which tells what does not fit.
+ * as after a RENAME, all are read, which tells what does not fit.  The texts of the steps are where the
+ * declaration is.
  */
 Migration *
 migration_parse_of(Relation rel, const DynTable *table, const ModelDeclaration *declaration,
 				   Oid relid)
 {
-	const char *json = declaration->json;
 	const char *name = printed_name(relid);
-	Migration *migration = new_migration(rel, json);
+	Migration *migration = new_migration(rel);
 	Reading reading = {.rel = rel, .table = table};
-	List *steps = label_elements(json, "steps");
+	MemoryContext old =
+		MemoryContextSwitchTo(GetMemoryChunkContext(unconstify(ModelDeclaration *, declaration)));
+	List *steps = label_elements(declaration->json, "steps");
 	ListCell *cell;
+	int n = 0;
 
+	MemoryContextSwitchTo(old);
 	migration->name = span_string(declaration->name);
-	migration->steps = palloc0(list_length(steps) * sizeof(MigrationStep));
+	foreach (cell, steps)
+		n += strstr(lfirst(cell), name) != NULL;
+	migration->steps = palloc0(n * sizeof(MigrationStep));
 	foreach (cell, steps)
 	{
 		const char *step = lfirst(cell);
@@ -336,7 +344,7 @@ migration_parse_of(Relation rel, const DynTable *table, const ModelDeclaration *
 			add_step(&reading, migration, foreach_current_index(cell) + 1,
 					 item_root(parse_json(step)));
 	}
-	return migration->nsteps == 0 ? migration_parse(rel, table, json) : migration;
+	return n == 0 ? migration_parse(rel, table, declaration->json) : migration;
 }
 
 /*
