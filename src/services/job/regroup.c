@@ -199,13 +199,13 @@ try_part(Regroup *r, void (*part)(Regroup *))
 	return done;
 }
 
-/* Waits as long as the work took, or as the rate demands; nothing is locked meanwhile. */
+/* Waits three times as long as the work took, or as the rate demands; nothing is locked meanwhile. */
 static void
 regroup_pause(const Regroup *r, TimestampTz begin)
 {
 	long took = TimestampDifferenceMilliseconds(begin, GetCurrentTimestamp());
 
-	work_sleep(r->max_rate > 0 ? (long) (r->moves * 1000 / r->max_rate) - took : Max(took, 1));
+	work_sleep(r->max_rate > 0 ? (long) (r->moves * 1000 / r->max_rate) - took : Max(3 * took, 1));
 }
 
 /*
