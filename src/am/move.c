@@ -8,8 +8,9 @@
  * them to wait for, and they leave a line pointer each until the next VACUUM.  The update is heap's
  * own, so that whoever waits for the row follows it to its new version.
  *
- * No trigger fires.  Logical decoding skips fillers; it skips the update if the session has the
- * origin DoNotReplicateId, and from PostgreSQL 19 on in any case.
+ * No trigger fires.  Logical decoding skips fillers.  The update has the origin DoNotReplicateId, so
+ * that whoever decodes what is local skips it too, and from PostgreSQL 19 on everybody does.  What
+ * expressions of indexes may write has the session's origin, and so has the commit.
  */
 #include "postgres.h"
 
@@ -20,6 +21,7 @@
 #include "access/xact.h"
 #include "executor/executor.h"
 #include "parser/parse_relation.h"
+#include "replication/origin.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -181,16 +183,36 @@ take_row(DynMover *mover, ItemPointer tid)
 	return true;
 }
 
-/* Updates the row, which is locked, to a version that is the same, and makes its index entries. */
+/* Updates the row, which is locked, to a version that is the same. */
+static TM_Result
+replace_version(DynMover *mover, ItemPointer tid, UpdateIndexes *indexes)
+{
+	OriginId origin = session_origin;
+	TM_FailureData failure;
+	LockTupleMode mode;
+	TM_Result result;
+
+	session_origin = DoNotReplicateId;
+	PG_TRY();
+	{
+		result = heap_move_version(mover->rel, tid, mover->slot, mover->command,
+								   GetActiveSnapshot(), &failure, &mode, indexes);
+	}
+	PG_FINALLY();
+	{
+		session_origin = origin;
+	}
+	PG_END_TRY();
+	return result;
+}
+
+/* Does so, and makes the index entries of the new version. */
 static bool
 replace_row(DynMover *mover, ItemPointer tid)
 {
-	TM_FailureData failure;
-	LockTupleMode mode;
 	UpdateIndexes indexes;
 
-	if (heap_move_version(mover->rel, tid, mover->slot, mover->command, GetActiveSnapshot(),
-						  &failure, &mode, &indexes) != TM_Ok)
+	if (replace_version(mover, tid, &indexes) != TM_Ok)
 		return false;
 	if (indexes != NO_INDEXES_TO_UPDATE)
 	{

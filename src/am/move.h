@@ -58,13 +58,9 @@ extern BlockNumber dyn_page_with_room(Relation rel, Size size);
 /* Returns a new page. */
 extern BlockNumber dyn_new_page(Relation rel);
 
-/*
- * Keeps a page from being found by those who look for room; or tells them of its room, which they
- * find for sure after the last one.
- */
+/* Keeps a page from being found by those who look for room; or tells them of its room. */
 extern void dyn_hide_page(Relation rel, BlockNumber block);
 extern void dyn_tell_room(Relation rel, BlockNumber block);
-extern void dyn_room_is_told(Relation rel);
 
 /*
  * Returns whether rows are with the others: those on a page fill so much of it, and all of their

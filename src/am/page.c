@@ -395,11 +395,5 @@ void
 dyn_tell_room(Relation rel, BlockNumber block)
 {
 	RecordPageWithFreeSpace(rel, block, dyn_page_pruned(rel, block));
-}
-
-/* Has what was told of pages be found, in a search that begins at the top of the free space map. */
-void
-dyn_room_is_told(Relation rel)
-{
-	FreeSpaceMapVacuumRange(rel, 0, RelationGetNumberOfBlocks(rel));
+	FreeSpaceMapVacuumRange(rel, block, block + 1);
 }

@@ -60,6 +60,20 @@ is(value(q{SELECT count(*) FROM pg_logical_slot_get_changes('decoded', NULL, NUL
 value('CALL dyn_collect_streams()');
 is(value(q{SELECT count(*) FROM dyn_read_stream('quiet')}), '0', 'the stream has no record');
 
+# What a function of an index writes is decoded as ever.
+value(q{CREATE TABLE written (p text);
+	CREATE FUNCTION written_length(text) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN INSERT INTO public.written VALUES ($1); RETURN length($1); END $$;
+	CREATE FUNCTION constant_length(text) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN public.written_length($1); END $$});
+scattered('writing', 10, 60);
+value('CREATE INDEX ON writing (constant_length(p))');
+value(q{TRUNCATE written; SELECT count(*) FROM pg_logical_slot_get_changes('decoded', NULL, NULL)});
+value("CALL dyn_regroup('writing')");
+cmp_ok(value('SELECT count(*) FROM written'), '>', 500, 'a function of an index writes');
+is(value(q{SELECT count(*) FROM pg_logical_slot_get_changes('decoded', NULL, NULL, 'only-local', 'on') WHERE data LIKE 'table public.written: INSERT%'}),
+	value('SELECT count(*) FROM written'), 'all of which is decoded');
+is(value(q{SELECT count(*) FROM pg_logical_slot_get_changes('decoded', NULL, NULL, 'only-local', 'on') WHERE data LIKE 'table public.writing:%'}), '0',
+	'but not the moves');
+
 # A snapshot from before keeps what has left in its place: the job waits, says so, and goes on.
 scattered('waiting', 40, 60);
 my $reader = $node->background_psql('postgres');
@@ -75,6 +89,14 @@ $reader->query_safe('COMMIT');
 $reader->quit;
 ok($job->finish, 'the job ends') or diag $err;
 cmp_ok(ratio('waiting'), '<=', 1.2, 'and has moved all');
+
+# A plan that was made of a file that the table no longer has is dropped: VACUUM FULL has put collections together.
+scattered('rewritten', 60, 60);
+$job = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', "CALL dyn_regroup('rewritten', max_rate => 500)" ], '>', \$out, '2>', \$err);
+wait_for($node, q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'CALL dyn_regroup%' AND wait_event = 'PgSleep'});
+value('VACUUM FULL rewritten');
+ok($job->finish, 'the job ends') or diag $err;
+cmp_ok(ratio('rewritten'), '<=', 1.2, 'and leaves what VACUUM FULL has put together');
 
 # Beside writers.  Each notes what it has done in the same transaction, while it has the item locked.
 scattered('busy', 500, 60);

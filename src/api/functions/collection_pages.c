@@ -88,7 +88,7 @@ write_query(Relation rel, const DynTable *table)
 		quote_literal_cstr(span_string(table->keys[0].attribute)));
 	append_row_size(&sql, rel);
 	appendStringInfo(
-		&sql, ")::pg_catalog.float8 AS bytes FROM %s WHERE %s OPERATOR(pg_catalog.=) k.key) c",
+		&sql, ")::pg_catalog.float8 AS bytes FROM %s t WHERE %s OPERATOR(pg_catalog.=) k.key) c",
 		table->qualified, key);
 	return sql.data;
 }

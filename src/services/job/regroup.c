@@ -19,7 +19,6 @@
 #include "access/xact.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
-#include "replication/origin.h"
 #include "storage/lmgr.h"
 #include "storage/procarray.h"
 #include "utils/memutils.h"
@@ -32,6 +31,7 @@
 #include "catalog/rights.h"
 #include "catalog/size.h"
 #include "server/arguments.h"
+#include "server/attempt.h"
 #include "server/catalogs.h"
 #include "server/compat.h"
 #include "server/errors.h"
@@ -118,6 +118,13 @@ require_regroupable(Relation rel, const DynTable *table)
 	require_active(table);
 }
 
+pg_noreturn static void
+fail_dropped(const Regroup *r)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+					errmsg("table \"%s\" was dropped meanwhile", r->procedure.table)));
+}
+
 /* Opens the table in a new transaction, under a snapshot. */
 static void
 regroup_open(Regroup *r)
@@ -127,8 +134,7 @@ regroup_open(Regroup *r)
 	r->rel = try_relation_open(r->procedure.relid, NoLock);
 	r->table = r->rel == NULL ? NULL : dyn_schema(r->rel);
 	if (r->table == NULL)
-		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
-						errmsg("table \"%s\" was dropped meanwhile", r->procedure.table)));
+		fail_dropped(r);
 	require_regroupable(r->rel, r->table);
 	r->index = index_open(r->table->primary.relid, RowExclusiveLock);
 	PushActiveSnapshot(GetTransactionSnapshot());
@@ -146,21 +152,63 @@ regroup_close(Regroup *r)
  * Transactions
  */
 
-/* Does a part of the work with the owner's rights, and commits. */
+/* Begins to read the rest of the table, of whose pages nothing is known. */
 static void
-run_part(Regroup *r, void (*part)(Regroup *))
+forget_pages(Regroup *r)
 {
+	r->plan.position = NULL;
+	r->plan.npieces = 0;
+	r->plan.end = r->lacks_room = false;
+	r->page = r->shared = r->opened = r->hole = InvalidBlockNumber;
+	r->cursor = 0;
+	r->left.n = r->emptied.n = r->empty.n = r->empty.next = r->nfollowed = 0;
+	bms_free(r->ours);
+	r->ours = NULL;
+}
+
+/* A Part is a part of the work, that a transaction does. */
+typedef struct Part
+{
+	Regroup *r;
+	void (*run)(Regroup *r);
+} Part;
+
+/* Does a part of the work with the owner's rights. */
+static void
+run_with_rights(void *arg)
+{
+	const Part *part = arg;
+	Regroup *r = part->r;
 	RightsBefore before;
+
+	if (GetUserId() != r->rel->rd_rel->relowner)
+		rights_check_temporary(r->rel);
+	rights_take(r->rel->rd_rel->relowner, SECURITY_RESTRICTED_OPERATION, &before);
+	part->run(r);
+	rights_give_back(&before);
+}
+
+/*
+ * Does a part of the work in a subtransaction, and commits.  Its abort ends what functions of indexes
+ * have begun in SPI, and the snapshot is popped, without which SPI_rollback() fails.  If the table
+ * has another file than the plan was made of, a new plan is made instead.
+ */
+static void
+run_part(Part *part)
+{
+	Regroup *r = part->r;
+	ErrorData *error = NULL;
 
 	job_commit(r->chunk.job);
 	XactIsoLevel = XACT_SERIALIZABLE;
 	regroup_open(r);
-	if (GetUserId() != r->rel->rd_rel->relowner)
-		rights_check_temporary(r->rel);
-	rights_take(r->rel->rd_rel->relowner, SECURITY_RESTRICTED_OPERATION, &before);
-	part(r);
-	rights_give_back(&before);
+	if (r->rel->rd_rel->relfilenode == r->file)
+		error = attempt(run_with_rights, part);
+	else
+		forget_pages(r);
 	regroup_close(r);
+	if (error != NULL)
+		ReThrowError(error);
 	job_commit(r->chunk.job);
 }
 
@@ -174,38 +222,34 @@ is_conflict(int code)
 
 /* Returns false if other transactions made it fail; then it is rolled back. */
 static bool
-try_part(Regroup *r, void (*part)(Regroup *))
+try_part(Part *part)
 {
-	OriginId origin = session_origin;
 	volatile bool done = false;
 
 	PG_TRY();
 	{
-		session_origin = DoNotReplicateId;
-		run_part(r, part);
+		run_part(part);
 		done = true;
 	}
 	PG_CATCH();
 	{
-		session_origin = origin;
 		if (!is_conflict(geterrcode()))
 			PG_RE_THROW();
-		MemoryContextSwitchTo(r->procedure.context);
+		MemoryContextSwitchTo(part->r->procedure.context);
 		FlushErrorState();
 		SPI_rollback();
 	}
 	PG_END_TRY();
-	session_origin = origin;
 	return done;
 }
 
-/* Waits three times as long as the work took, or as the rate demands; nothing is locked meanwhile. */
+/* Waits as long as the work took, or as the rate demands; nothing is locked meanwhile. */
 static void
 regroup_pause(const Regroup *r, TimestampTz begin)
 {
 	long took = TimestampDifferenceMilliseconds(begin, GetCurrentTimestamp());
 
-	work_sleep(r->max_rate > 0 ? (long) (r->moves * 1000 / r->max_rate) - took : Max(3 * took, 1));
+	work_sleep(r->max_rate > 0 ? (long) (r->moves * 1000 / r->max_rate) - took : Max(took, 1));
 }
 
 /*
@@ -213,20 +257,21 @@ regroup_pause(const Regroup *r, TimestampTz begin)
  * again and again is left for the next time.
  */
 static void
-do_part(Regroup *r, void (*part)(Regroup *))
+do_part(Regroup *r, void (*run)(Regroup *))
 {
+	Part part = {r, run};
 	const Regroup before = *r;
 	TimestampTz begin = GetCurrentTimestamp();
 
 	r->moves = 0;
-	for (int attempt = 1; !try_part(r, part); attempt++)
+	for (int attempt = 1; !try_part(&part); attempt++)
 	{
 		r->piece = before.piece;
 		r->row = before.row;
 		r->own = before.own;
 		r->filling = -1;
 		r->moved = before.moved;
-		r->moves = 0;
+		r->moves = r->nfollowed = 0;
 		work_sleep(ATTEMPT_PAUSE * attempt);
 		if (attempt < ATTEMPTS)
 			continue;
@@ -269,11 +314,14 @@ await_horizon(Regroup *r)
 static void
 run_vacuum(Regroup *r)
 {
+	char *name;
 	char *sql;
 
 	job_commit(r->chunk.job);
-	sql = psprintf("VACUUM (TRUNCATE false) %s", catalogs_qualified(r->procedure.relid));
-	sql = MemoryContextStrdup(r->plan_context, sql);
+	name = catalogs_qualified(r->procedure.relid);
+	if (name == NULL)
+		fail_dropped(r);
+	sql = MemoryContextStrdup(r->plan_context, psprintf("VACUUM (TRUNCATE false) %s", name));
 	job_commit(r->chunk.job);
 	statement_run(&r->procedure, &r->place, sql);
 	r->dead = 0;
@@ -292,6 +340,9 @@ plan_next(Regroup *r)
 	regroup_open(r);
 	if (r->plan.position != NULL)
 		job_advance(&r->chunk, r->plan.position, r->moved, r->plan.read - r->moved);
+	if (r->rel->rd_rel->relfilenode != r->file)
+		forget_pages(r);
+	r->file = r->rel->rd_rel->relfilenode;
 	regroup_choose(r);
 	r->expected = Max(r->rel->rd_rel->reltuples, 0);
 	regroup_close(r);
@@ -319,9 +370,7 @@ carry_out(Regroup *r)
 static void
 regroup_chunk(Regroup *r)
 {
-	r->plan.position = NULL;
-	r->page = r->shared = r->opened = r->hole = InvalidBlockNumber;
-	r->cursor = 0;
+	forget_pages(r);
 	do
 	{
 		plan_next(r);

@@ -14,12 +14,17 @@
 #ifndef DYNAMO_TABLE_SERVICES_JOB_REGROUP_H
 #define DYNAMO_TABLE_SERVICES_JOB_REGROUP_H
 
+#include "access/htup_details.h"
+
 #include "am/move.h"
 #include "catalog/key.h"
 #include "nodes/bitmapset.h"
 #include "server/work/job.h"
 #include "server/work/statement.h"
 #include "utils/hsearch.h"
+
+/* A transaction moves no more rows than these, or the rows of one page more that make room. */
+#define ROWS_OF_TRANSACTION 128
 
 /* A RegroupPiece is what is to be moved of a collection, in the order of the keys. */
 typedef struct RegroupPiece
@@ -84,6 +89,8 @@ typedef struct Regroup
 	BlockNumber cursor; /* the next page that may have to make room */
 	bool lacks_room; /* until rows have made some */
 	bool has_to_end; /* the transaction */
+	int nfollowed; /* of the plan's rows, that it has had make room */
+	PlacedRow followed[ROWS_OF_TRANSACTION + MaxHeapTuplesPerPage]; /* where they are then */
 	int left_before; /* it: so many pages were left */
 	RegroupPages left; /* pages that rows have left */
 	RegroupPages emptied; /* the same, to make room */
@@ -93,6 +100,7 @@ typedef struct Regroup
 	int64 moves; /* in this transaction */
 	int64 dead; /* versions that VACUUM has to remove */
 	double expected; /* rows of the table */
+	Oid file; /* of the table, when the plan was made */
 
 	/* of the transaction */
 	Relation rel;

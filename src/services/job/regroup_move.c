@@ -22,11 +22,7 @@
 
 #include "services/job/regroup.h"
 
-/*
- * A transaction moves no more rows than these.  It has no more pages make room than these, and looks
- * at no more.
- */
-#define ROWS_OF_TRANSACTION 128
+/* A transaction has no more pages make room than these, and looks at no more. */
 #define PAGES_OF_TRANSACTION 4
 #define PAGES_TO_TRY 256
 
@@ -229,20 +225,32 @@ regroup_move(Regroup *r)
  * Making room
  */
 
-/* Tells the plan where one of its rows is now. */
+/* Notes where a row will be when the transaction has committed, if it is one of the plan's. */
 static void
-follow_row(RegroupPlan *plan, const ItemPointerData *before, const ItemPointerData *now)
+follow_row(Regroup *r, const ItemPointerData *before, const ItemPointerData *now)
 {
-	PlacedRow *entry = hash_search(plan->places, before, HASH_FIND, NULL);
-	int row;
+	const PlacedRow *entry = hash_search(r->plan.places, before, HASH_FIND, NULL);
 
-	if (entry == NULL)
-		return;
-	row = entry->row;
-	plan->rows[row].tid = *now;
-	(void) hash_search(plan->places, before, HASH_REMOVE, NULL);
-	entry = hash_search(plan->places, now, HASH_ENTER, NULL);
-	entry->row = row;
+	if (entry != NULL)
+		r->followed[r->nfollowed++] = (PlacedRow){*now, entry->row};
+}
+
+/* Tells the plan where those rows are now. */
+static void
+find_followed(Regroup *r)
+{
+	for (int i = 0; i < r->nfollowed; i++)
+	{
+		const PlacedRow *followed = &r->followed[i];
+		DynRowPlace *row = &r->plan.rows[followed->row];
+		PlacedRow *entry;
+
+		(void) hash_search(r->plan.places, &row->tid, HASH_REMOVE, NULL);
+		row->tid = followed->tid;
+		entry = hash_search(r->plan.places, &row->tid, HASH_ENTER, NULL);
+		entry->row = followed->row;
+	}
+	r->nfollowed = 0;
 }
 
 /* Moves a row to any other page that has room for it. */
@@ -267,7 +275,7 @@ make_way(Regroup *r, DynMover *mover, const DynRowPlace *row)
 	if (moved == DYN_LEFT)
 		return;
 	note_move(r, ItemPointerGetBlockNumber(&row->tid));
-	follow_row(&r->plan, &row->tid, &tid);
+	follow_row(r, &row->tid, &tid);
 }
 
 /* Has the rows of a page make room; returns false if they are together. */
@@ -299,7 +307,8 @@ regroup_make_room(Regroup *r)
 	BlockNumber end = RelationGetNumberOfBlocks(r->rel);
 	float wanted = rest_of_rows(r, r->plan.nrows, PAGES_OF_TRANSACTION);
 
-	for (int i = 0; i < PAGES_TO_TRY && wanted > 0 && r->cursor < end; i++)
+	for (int i = 0;
+		 i < PAGES_TO_TRY && wanted > 0 && r->moves < ROWS_OF_TRANSACTION && r->cursor < end; i++)
 	{
 		BlockNumber block = r->cursor++;
 
@@ -317,10 +326,10 @@ regroup_make_room(Regroup *r)
 void
 regroup_look_at_left(Regroup *r)
 {
+	find_followed(r);
 	for (int i = 0; i < r->left.n; i++)
 		if (!is_ours(r, r->left.blocks[i]) && is_there(r, r->left.blocks[i]))
 			dyn_tell_room(r->rel, r->left.blocks[i]);
-	dyn_room_is_told(r->rel);
 	if (r->empty.next == r->empty.n)
 		r->empty.next = r->empty.n = 0;
 	for (int i = 0; i < r->emptied.n; i++)
