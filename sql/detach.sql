@@ -264,7 +264,7 @@ SELECT dyn_put_entity('written', 'Customer', '{"Id": "1", "Name": "Ada", "Tags":
 SELECT dyn_put_entity('written', 'Customer', '{"Id": "2", "Name": "Bo"}'::jsonb);
 SELECT dyn_create_entity_view('written', 'Customer');
 -- 16 and later print columns without the table's alias where there is one table
-SELECT regexp_replace(substring(pg_get_viewdef('"Customer"'::regclass) FROM 'WHERE (.*);'), '([(]|, )(t[.])?(item|pk|sk)([,)])', '\1t.\3\4', 'g')
+SELECT regexp_replace(substring(pg_get_viewdef('"Customer"'::regclass) FROM 'WHERE (.*);'), '([(]|, )(t[.])?(item|pk|sk|g)([,)])', '\1t.\3\4', 'g')
 	AS is_customer,
 	$$dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS "Id"$$ AS id,
 	$$unnest(dynamo_internal.attribute(t.item, 'Tags', 'L', NULL::text[])) WITH ORDINALITY u (element, "position")$$ AS tags \gset

@@ -281,6 +281,9 @@ add_line(Chart *chart, const AskedQuery *asked, const char *name)
 		append_text(&cells[4], "", one_line(asked->problem));
 	foreach (cell, asked->notes)
 		append_text(&cells[4], "; ", lfirst(cell));
+	/* columns are as wide as what is shown in them */
+	for (int i = 0; i < lengthof(cells); i++)
+		cells[i] = propose_shown(cells[i]);
 	chart_add(chart, cells);
 	return patterns;
 }

@@ -21,19 +21,27 @@ control_length(const char *p)
 	return (unsigned char) *p < ' ' || *p == 0x7f;
 }
 
-/* Appends a line; what controls a terminal or ends a line becomes a "?". */
-static void
-append_line(StringInfo out, const char *begin, const char *text)
+/* Returns a text as comments show it: what controls a terminal or ends a line becomes a "?". */
+char *
+propose_shown(const char *text)
 {
-	appendStringInfoString(out, begin);
+	StringInfoData shown;
+
+	initStringInfo(&shown);
 	while (*text != '\0')
 	{
 		int control = control_length(text);
 
-		appendStringInfoChar(out, control > 0 ? '?' : *text);
+		appendStringInfoChar(&shown, control > 0 ? '?' : *text);
 		text += Max(control, 1);
 	}
-	appendStringInfoChar(out, '\n');
+	return shown.data;
+}
+
+static void
+append_line(StringInfo out, const char *begin, const char *text)
+{
+	appendStringInfo(out, "%s%s\n", begin, propose_shown(text));
 }
 
 /* Appends a line that begins with "-- ". */

@@ -308,6 +308,7 @@ extern void propose_size(Proposal *proposal);
 extern void propose_cautions(Proposal *proposal);
 
 /* comment.c */
+extern char *propose_shown(const char *text);
 extern void propose_remark_text(List **remarks, bool question, char *text);
 extern void propose_comment_text(StringInfo out, const char *text);
 #define propose_remark(remarks, question, ...) \

@@ -31,6 +31,7 @@
 #include "utils/typcache.h"
 
 #include "models/view/member_plan.h"
+#include "server/compat.h"
 
 static set_rel_pathlist_hook_type next_hook;
 
@@ -270,6 +271,9 @@ condition_of(const Planned *plan, Expr *condition)
 
 	info->clause_relids = plan->rel->relids;
 	info->right_relids = NULL;
+#if PG16_GE
+	info->num_base_rels = 1;
+#endif
 	return info;
 }
 
