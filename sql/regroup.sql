@@ -83,6 +83,13 @@ CALL dyn_regroup('small');
 \set VERBOSITY default
 SELECT sum(pages) <= 1.1 * sum(ideal_pages) AS ideal FROM dyn_collection_pages('small', 1000);
 
+-- rows of which no two fit on a page are where they can be
+SELECT dyn_create_table('halves', 'pk S', 'sk N');
+ALTER TABLE halves ALTER item SET STORAGE PLAIN;
+INSERT INTO halves (item) SELECT jsonb_build_object('pk', 'p' || p, 'sk', s, 'text', repeat('x', 3850))::dyn_item
+	FROM generate_series(1, 5) s, generate_series(1, 20) p ORDER BY s, p;
+CALL dyn_regroup('halves');
+
 -- an interrupted job goes on
 SELECT dyn_create_table('slow', 'pk S', 'sk S');
 SET dynamo_table.placement = off;
@@ -122,6 +129,6 @@ ALTER TABLE small ADD EXCLUDE USING btree (pk WITH =, sk WITH =);
 CALL dyn_regroup('small');
 RESET ROLE;
 DROP TABLE before_it;
-SELECT dyn_drop_table(t) FROM unnest(ARRAY['scattered', 'small', 'slow', 'one_key', 'as_heap']) t;
+SELECT dyn_drop_table(t) FROM unnest(ARRAY['scattered', 'small', 'slow', 'halves', 'one_key', 'as_heap']) t;
 DROP OWNED BY regress_regroup_owner;
 DROP ROLE regress_regroup_owner, regress_regroup_other;

@@ -76,6 +76,15 @@ by_part(const void *a, const void *b)
 	return one->part > other->part ? -1 : one->part < other->part;
 }
 
+/* Returns the part of a page that a row fills: all of it if no two such rows fit there. */
+static float
+part_of_page(Relation rel, Size size)
+{
+	float part = dyn_page_share(rel, 1, size);
+
+	return part > 0.5f ? 1 : part;
+}
+
 /* Returns what a collection has of each page, in the order of the pages. */
 static PagePart *
 parts_of_pages(Relation rel, const DynRowPlace *rows, int nrows, int *n)
@@ -84,8 +93,8 @@ parts_of_pages(Relation rel, const DynRowPlace *rows, int nrows, int *n)
 	int last = 0;
 
 	for (int i = 0; i < nrows; i++)
-		parts[i] = (PagePart){ItemPointerGetBlockNumber(&rows[i].tid),
-							  dyn_page_share(rel, 1, rows[i].size)};
+		parts[i] =
+			(PagePart){ItemPointerGetBlockNumber(&rows[i].tid), part_of_page(rel, rows[i].size)};
 	qsort(parts, nrows, sizeof(PagePart), by_block);
 	for (int i = 1; i < nrows; i++)
 	{
@@ -169,7 +178,7 @@ end_collection(Regroup *r, int first)
 	if (plan->nrows == first)
 		return;
 	for (int i = first; i < plan->nrows; i++)
-		all += dyn_page_share(r->rel, 1, plan->rows[i].size);
+		all += part_of_page(r->rel, plan->rows[i].size);
 	parts = parts_of_pages(r->rel, &plan->rows[first], plan->nrows - first, &n);
 	if (n <= GOOD_ENOUGH * ceilf(all))
 		plan->nrows = first;
