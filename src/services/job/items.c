@@ -428,13 +428,12 @@ try_to_change(Batch *batch, int from, int to)
 	return attempt(try_some, &some);
 }
 
-/* Returns whether another attempt, with fewer items, may succeed. */
-static bool
-is_conflict(const ErrorData *error)
+/* Returns whether an error is of other transactions' making, so that another attempt may succeed. */
+bool
+item_job_is_conflict(int code)
 {
-	return error->sqlerrcode == ERRCODE_DYN_TRANSACTION_CONFLICT ||
-		   error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
-		   ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_TRANSACTION_ROLLBACK;
+	return code == ERRCODE_DYN_TRANSACTION_CONFLICT || code == ERRCODE_LOCK_NOT_AVAILABLE ||
+		   ERRCODE_TO_CATEGORY(code) == ERRCODE_TRANSACTION_ROLLBACK;
 }
 
 static void
@@ -444,7 +443,8 @@ change_batch(Batch *batch)
 
 	if (error == NULL)
 		return;
-	if (!item_is_to_blame(error, batch->table->row_security) && !is_conflict(error))
+	if (!item_is_to_blame(error, batch->table->row_security) &&
+		!item_job_is_conflict(error->sqlerrcode))
 		ReThrowError(error);
 	for (int i = 0; i < batch->nkeys; i++)
 	{

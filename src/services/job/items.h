@@ -63,6 +63,9 @@ extern Relation item_job_open(ItemJob *work, DynTable **table);
 extern ArrayType *item_job_position(const DynTable *table, const DynKeyValues *key);
 extern void item_job_key(const DynTable *table, ArrayType *position, DynKeyValues *key);
 
+/* Returns whether an error is of other transactions' making, so that another attempt may succeed. */
+extern bool item_job_is_conflict(int code);
+
 /* Runs the job to its end.  Connected to SPI.  Commits. */
 extern void item_job_run(ItemJob *work);
 

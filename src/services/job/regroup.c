@@ -38,6 +38,7 @@
 #include "server/extension.h"
 #include "server/progress.h"
 #include "server/work/brief_lock.h"
+#include "services/job/items.h"
 #include "services/job/regroup.h"
 
 /* A transaction that others make fail is tried so often, so many milliseconds apart and more. */
@@ -212,14 +213,6 @@ run_part(Part *part)
 	job_commit(r->chunk.job);
 }
 
-/* Returns whether another attempt may succeed. */
-static bool
-is_conflict(int code)
-{
-	return ERRCODE_TO_CATEGORY(code) == ERRCODE_TRANSACTION_ROLLBACK ||
-		   code == ERRCODE_LOCK_NOT_AVAILABLE;
-}
-
 /* Returns false if other transactions made it fail; then it is rolled back. */
 static bool
 try_part(Part *part)
@@ -233,7 +226,7 @@ try_part(Part *part)
 	}
 	PG_CATCH();
 	{
-		if (!is_conflict(geterrcode()))
+		if (!item_job_is_conflict(geterrcode()))
 			PG_RE_THROW();
 		MemoryContextSwitchTo(part->r->procedure.context);
 		FlushErrorState();
