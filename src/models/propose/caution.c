@@ -4,10 +4,8 @@
  */
 #include "postgres.h"
 
-#include "catalog/dependency.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
-#include "commands/extension.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
@@ -15,15 +13,6 @@
 
 /* A value of so many bytes may make an item too large. */
 #define LARGE_VALUE (300 * 1024)
-
-/* Returns whether a type is citext, in whatever schema it is, and whatever the search_path. */
-static bool
-is_citext(Oid type)
-{
-	Oid extension = get_extension_oid("citext", true);
-
-	return OidIsValid(extension) && getExtensionOfObject(TypeRelationId, type) == extension;
-}
 
 /* Returns whether values that SQL holds for equal may differ as text. */
 static bool
@@ -36,7 +25,7 @@ has_loose_equality(const ProposeColumn *column)
 	/* 1.0 and 1.00, as text */
 	if (value_item_type(base) == ITEM_N && column->value.type == ITEM_S)
 		return true;
-	return base == INTERVALOID || base == TIMETZOID || is_citext(base);
+	return base == INTERVALOID || base == TIMETZOID || value_is_citext(base);
 }
 
 static void

@@ -6,8 +6,10 @@
 
 #include "access/htup_details.h"
 #include "access/transam.h"
+#include "catalog/dependency.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
+#include "commands/extension.h"
 #include "datatype/timestamp.h"
 #include "nodes/parsenodes.h"
 #include "parser/parse_type.h"
@@ -102,6 +104,17 @@ static Oid
 base_of(Oid sql, int32 *typmod)
 {
 	return sql < FirstGenbkiObjectId ? sql : getBaseTypeAndTypmod(sql, typmod);
+}
+
+/* Returns whether a type is that of the extension citext, whose values are equal in any case. */
+bool
+value_is_citext(Oid sql)
+{
+	Oid extension =
+		sql < FirstNormalObjectId ? InvalidOid : getExtensionOfObject(TypeRelationId, sql);
+	const char *name = OidIsValid(extension) ? get_extension_name(extension) : NULL;
+
+	return name != NULL && strcmp(name, "citext") == 0;
 }
 
 /*

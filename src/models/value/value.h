@@ -58,6 +58,9 @@ extern char *value_type_sql(const ValueType *type); /* the type of SQL alone */
 /* Returns how a type of SQL is stored by default: N, S, B, BOOL, L, M. */
 extern ItemType value_item_type(Oid sql);
 
+/* Returns whether a type is that of the extension citext, whose values are equal in any case. */
+extern bool value_is_citext(Oid sql);
+
 /* Returns whether all values of the type of DynamoDB's are of it, but for strings with U+0000. */
 extern bool value_type_is_open(const ValueType *type);
 

@@ -16,11 +16,9 @@
 #include "access/transam.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
-#include "commands/extension.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
-#include "catalog/dependency.h"
 #include "models/view/member.h"
 
 /* Returns a type without its domains. */
@@ -31,17 +29,6 @@ member_base_type(const ValueType *type)
 
 	base.sql = getBaseTypeAndTypmod(type->sql, &base.typmod);
 	return base;
-}
-
-/* Returns whether a type is that of the extension citext, whose values are equal in any case. */
-static bool
-is_citext(Oid sql)
-{
-	Oid extension =
-		sql < FirstNormalObjectId ? InvalidOid : getExtensionOfObject(TypeRelationId, sql);
-	const char *name = OidIsValid(extension) ? get_extension_name(extension) : NULL;
-
-	return name != NULL && strcmp(name, "citext") == 0;
 }
 
 /* Returns whether each value of a type without domains is read in one form only. */
@@ -67,7 +54,7 @@ has_one_form(const ValueType *type)
 			return type->type == ITEM_B;
 		default:
 			return type->type == ITEM_S &&
-				   (get_typtype(type->sql) == TYPTYPE_ENUM || is_citext(type->sql));
+				   (get_typtype(type->sql) == TYPTYPE_ENUM || value_is_citext(type->sql));
 	}
 }
 
@@ -128,5 +115,5 @@ member_is_determined(const ValueType *type)
 bool
 member_makes_one(const ValueType *type, const TemplatePart *part, Oid compared)
 {
-	return member_is_determined(type) && (part->lower || !is_citext(getBaseType(compared)));
+	return member_is_determined(type) && (part->lower || !value_is_citext(getBaseType(compared)));
 }
