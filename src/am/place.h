@@ -63,8 +63,9 @@ typedef struct DynPlaceState
 	DynSharedPage half; /* for what does not fit there */
 	DynSharedPage moved; /* for what has outgrown its page */
 
-	/* The share of first rows among the rows of late. */
+	/* The share of first rows among the rows of late, and how many of the last ones are first rows. */
 	float newcomer_share;
+	uint32 newcomers_in_a_row;
 	uint32 rows;
 
 	/*

@@ -64,6 +64,9 @@
 /* One of the first rows, which tell little, may change the share by one in so many at most. */
 #define ROWS_TO_LEARN 16
 
+/* So many first rows in succession are other collections than those that came before. */
+#define NEWCOMERS_IN_A_ROW 256
+
 bool dyn_placement_enabled = true;
 
 /* This is what was offered for the next insert; of no relation: nothing. */
@@ -280,12 +283,20 @@ page_of_neighbours(Relation rel, const DynNeighbours *neighbours, Size needed, b
 	return InvalidBlockNumber;
 }
 
+/*
+ * Takes note of whether a row is the first one of its collection.  A table of several entities may
+ * be filled one after the other, so a long succession of first rows ends what was before it.
+ */
 static void
 count_row(DynPlaceState *state, bool newcomer)
 {
 	state->rows++;
-	state->newcomer_share += ((newcomer ? 1 : 0) - state->newcomer_share) /
-							 Max(Min(state->rows, DYN_ROWS_THAT_COUNT), ROWS_TO_LEARN);
+	state->newcomers_in_a_row = newcomer ? state->newcomers_in_a_row + 1 : 0;
+	if (state->newcomers_in_a_row >= NEWCOMERS_IN_A_ROW)
+		state->newcomer_share = 1;
+	else
+		state->newcomer_share += ((newcomer ? 1 : 0) - state->newcomer_share) /
+								 Max(Min(state->rows, DYN_ROWS_THAT_COUNT), ROWS_TO_LEARN);
 }
 
 /*
@@ -322,6 +333,17 @@ collections_are_settled(const DynPlaceState *state)
 
 	return state->pairs >= ROWS_TO_LEARN / 2 &&
 		   state->newcomer_share * rows > Max(0.6f, 0.995f - 0.1f * (rows - 1));
+}
+
+/*
+ * Returns how many rows a new collection will have if collections do not grow: as many as others
+ * have, or fewer if fewer come of late for each first row.
+ */
+static float
+expected_rows(const DynPlaceState *state)
+{
+	return state->collection_rows * state->newcomer_share > 1 ? 1 / state->newcomer_share
+															  : state->collection_rows;
 }
 
 /*
@@ -362,7 +384,7 @@ choose_page(Relation rel, DynPlaceState *state, int count, Size size)
 {
 	Size needed = dyn_needed_space(rel, size);
 	float part = dyn_page_share(rel, count, size);
-	float rest = state->collection_rows - count;
+	float rest = expected_rows(state) - count;
 	int meet = collections_in_page(rel, size, rest);
 	int newcomers = rows_in_part(rel, size, NEWCOMERS);
 
