@@ -1267,11 +1267,11 @@ CREATE FUNCTION dynamo_internal.is_entity_support(internal) RETURNS internal
 COMMENT ON FUNCTION dynamo_internal.is_entity_support(internal) IS 'what the planner is told of dynamo_internal.is_entity()';
 
 CREATE FUNCTION dynamo_internal.is_entity(item dyn_item, definition text, key "any") RETURNS boolean
-	AS 'MODULE_PATHNAME', 'dyn_is_entity' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20 SUPPORT dynamo_internal.is_entity_support;
+	AS 'MODULE_PATHNAME', 'dyn_is_entity' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 8 SUPPORT dynamo_internal.is_entity_support;
 COMMENT ON FUNCTION dynamo_internal.is_entity(dyn_item, text, "any") IS 'whether an item is one of an entity''s; in views that dyn_create_entity_view() makes';
 
 CREATE FUNCTION dynamo_internal.is_entity_in_index(item dyn_item, definition text, key "any") RETURNS boolean
-	AS 'MODULE_PATHNAME', 'dyn_is_entity' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20 SUPPORT dynamo_internal.is_entity_support;
+	AS 'MODULE_PATHNAME', 'dyn_is_entity' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 8 SUPPORT dynamo_internal.is_entity_support;
 COMMENT ON FUNCTION dynamo_internal.is_entity_in_index(dyn_item, text, "any") IS 'whether an item is in an index if it has the attributes of its keys; in views that dyn_create_entity_view() makes';
 
 -- What plans have of the definition: the planner's support function puts it there, so that EXPLAIN shows the entity's name.
@@ -1286,11 +1286,11 @@ CREATE TYPE dynamo_internal.entity (INPUT = dynamo_internal.entity_in, OUTPUT = 
 COMMENT ON TYPE dynamo_internal.entity IS 'definition of an entity''s items as a constant in plans, shown by the entity''s name';
 
 CREATE FUNCTION dynamo_internal.is_entity(item dyn_item, definition dynamo_internal.entity, key "any") RETURNS boolean
-	AS 'MODULE_PATHNAME', 'dyn_is_entity' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20 SUPPORT dynamo_internal.is_entity_support;
+	AS 'MODULE_PATHNAME', 'dyn_is_entity' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 8 SUPPORT dynamo_internal.is_entity_support;
 COMMENT ON FUNCTION dynamo_internal.is_entity(dyn_item, dynamo_internal.entity, "any") IS 'whether an item is one of an entity''s; in plans';
 
 CREATE FUNCTION dynamo_internal.is_entity_in_index(item dyn_item, definition dynamo_internal.entity, key "any") RETURNS boolean
-	AS 'MODULE_PATHNAME', 'dyn_is_entity' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20 SUPPORT dynamo_internal.is_entity_support;
+	AS 'MODULE_PATHNAME', 'dyn_is_entity' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 8 SUPPORT dynamo_internal.is_entity_support;
 COMMENT ON FUNCTION dynamo_internal.is_entity_in_index(dyn_item, dynamo_internal.entity, "any") IS 'whether an item is in an index if it has the attributes of its keys; in plans';
 
 CREATE FUNCTION dynamo_internal.entity_key(sample anyelement, definition dynamo_internal.entity, parts integer, upper boolean, VARIADIC "values" "any") RETURNS anyelement

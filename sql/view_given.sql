@@ -38,9 +38,11 @@ SELECT conditions('SELECT o.* FROM (VALUES (77), (78)) v (x) JOIN orders o ON o.
 SELECT conditions('SELECT * FROM (VALUES (77), (78)) v (x) LEFT JOIN orders o ON o.customer = v.x');
 -- a join requires it of all rows that find partners
 SET enable_nestloop = off;
+SET enable_seqscan = off;
 SELECT conditions('SELECT * FROM orders o JOIN generate_series(1, 1000) x ON o.shipper = x WHERE o.customer < 5');
 SELECT conditions('SELECT * FROM orders o LEFT JOIN generate_series(1, 1000) x ON o.shipper = x WHERE o.customer < 5');
 RESET enable_nestloop;
+RESET enable_seqscan;
 -- only where all attributes are required: an order with a shipper and no customer is not in the index
 SELECT conditions('SELECT * FROM orders WHERE shipper = 3');
 SELECT conditions('SELECT * FROM orders WHERE shipper = 3 AND customer = 3');

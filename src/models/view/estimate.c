@@ -9,44 +9,182 @@
  */
 #include "postgres.h"
 
+#include <float.h>
+
 #include "access/htup_details.h"
 #include "catalog/pg_statistic.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/index_selfuncs.h"
+#include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 #include "utils/typcache.h"
 
 #include "models/view/member_plan.h"
 
-/*
- * The planner interpolates between strings by their bytes, which says nothing of a range that is a
- * part of a histogram's bin.
- */
+/* So large is a range at least of which statistics list nothing. */
 #define LEAST_RANGE 0.002
+
+/* Tells how many different keys there are of a kind, and which part of the items has them. */
+typedef struct KeyCount
+{
+	double keys;
+	Selectivity part;
+} KeyCount;
+
+static List *
+key_clauses(const MemberCall *call, const KnownValues *known)
+{
+	KeyOperators operators = {
+		lookup_type_cache(call->column->vartype, TYPECACHE_BTREE_OPFAMILY)->btree_opf,
+		call->column->varcollid};
+
+	return member_key_clauses(call, known, &operators);
+}
 
 /* Returns which part of the items has a key that is made of what is known of its values. */
 static Selectivity
 key_part(PlannerInfo *root, const MemberCall *call, const KnownValues *known)
 {
-	KeyOperators operators = {
-		lookup_type_cache(call->column->vartype, TYPECACHE_BTREE_OPFAMILY)->btree_opf,
-		call->column->varcollid};
-	List *clauses = member_key_clauses(call, known, &operators);
+	List *clauses = key_clauses(call, known);
 
 	if (clauses == NIL)
 		return nulltestsel(root, IS_NOT_NULL, (Node *) call->column, 0, JOIN_INNER, NULL);
 	return clauselist_selectivity(root, clauses, (int) call->column->varno, JOIN_INNER, NULL);
 }
 
-/* Returns which part has a key that begins with the template's literals. */
+/* Returns whether a value fulfils clauses that compare a column with constants. */
+static bool
+fulfils(Datum value, List *clauses)
+{
+	ListCell *cell;
+
+	foreach (cell, clauses)
+	{
+		OpExpr *clause = lfirst_node(OpExpr, cell);
+		Const *other = lsecond_node(Const, clause->args);
+
+		if (!DatumGetBool(OidFunctionCall2Coll(clause->opfuncid, clause->inputcollid, value,
+											   other->constvalue)))
+			return false;
+	}
+	return true;
+}
+
+/* Returns whether the statistics of a column may be compared by these clauses, with constants. */
+static bool
+may_be_compared(VariableStatData *column, List *clauses)
+{
+	ListCell *cell;
+
+	foreach (cell, clauses)
+	{
+		OpExpr *clause = lfirst(cell);
+
+		if (!IsA(clause, OpExpr) || !IsA(lsecond(clause->args), Const))
+			return false;
+		set_opfuncid(clause);
+		if (!statistic_proc_security_check(column, clause->opfuncid))
+			return false;
+	}
+	return clauses != NIL && HeapTupleIsValid(column->statsTuple);
+}
+
+/*
+ * Looks up in statistics which part of a column's values begins with the template's literals, and
+ * how many different ones that are.  An entity whose collections are large has few keys: those that
+ * are listed as the most common ones are counted, and the others are supposed to have as many rows
+ * each.  The part is the share of the histogram's bounds that is among them, since the planner
+ * interpolates between strings by their bytes.
+ */
+static bool
+look_up(VariableStatData *column, List *clauses, double distinct, KeyCount *count)
+{
+	AttStatsSlot slot;
+	Selectivity rest;
+	Selectivity share = 0;
+
+	if (!may_be_compared(column, clauses))
+		return false;
+	*count = (KeyCount){0};
+	rest = 1 - ((Form_pg_statistic) GETSTRUCT(column->statsTuple))->stanullfrac;
+	if (get_attstatsslot(&slot, column->statsTuple, STATISTIC_KIND_MCV, InvalidOid,
+						 ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS))
+	{
+		for (int i = 0; i < slot.nvalues; i++)
+		{
+			rest -= slot.numbers[i];
+			if (!fulfils(slot.values[i], clauses))
+				continue;
+			count->keys++;
+			count->part += slot.numbers[i];
+		}
+		distinct -= slot.nvalues;
+		free_attstatsslot(&slot);
+	}
+	if (get_attstatsslot(&slot, column->statsTuple, STATISTIC_KIND_HISTOGRAM, InvalidOid,
+						 ATTSTATSSLOT_VALUES))
+	{
+		for (int i = 0; i < slot.nvalues; i++)
+			share += fulfils(slot.values[i], clauses) ? 1.0 / slot.nvalues : 0;
+		free_attstatsslot(&slot);
+	}
+	count->keys += share * Max(distinct, 0);
+	count->part += share * Max(rest, 0);
+	return true;
+}
+
+/* Counts the keys that begin with the template's literals, in the column of a call. */
+static KeyCount
+count_keys(PlannerInfo *root, const MemberCall *call)
+{
+	VariableStatData column;
+	KnownValues known;
+	KeyCount count;
+	double distinct;
+	bool unknown;
+
+	member_find_literals(call, &known);
+	examine_variable(root, (Node *) call->column, 0, &column);
+	distinct = get_variable_numdistinct(&column, &unknown);
+	if (member_is_whole(call, &known) ||
+		!look_up(&column, key_clauses(call, &known), distinct, &count))
+	{
+		count.part = key_part(root, call, &known);
+		count.keys = distinct * count.part;
+	}
+	if (!member_is_whole(call, &known))
+		count.part = Max(count.part, LEAST_RANGE);
+	count.keys = unknown ? 0 : clamp_row_est(count.keys);
+	ReleaseVariableStats(column);
+	return count;
+}
+
+/*
+ * Returns which part of the items has a key that begins with the template's literals.  The planner
+ * asks for it for each path, so it is kept in the field for outer joins, of which a restriction of a
+ * table is no clause.
+ */
 static Selectivity
 literal_part(PlannerInfo *root, const MemberCall *call)
 {
-	KnownValues known;
-	Selectivity part;
+	RestrictInfo *clause = call->clause;
+	Selectivity part = clause != NULL && clause->outer_selec >= 0 ? clause->outer_selec
+																  : count_keys(root, call).part;
 
-	member_find_literals(call, &known);
-	part = key_part(root, call, &known);
-	return member_is_whole(call, &known) ? part : Max(part, LEAST_RANGE);
+	if (clause != NULL)
+		clause->outer_selec = part;
+	return part;
+}
+
+/*
+ * Returns how many different keys begin with the literals, in the column of a call.  0: nothing is
+ * known of it.
+ */
+double
+member_keys(PlannerInfo *root, const MemberCall *call)
+{
+	return count_keys(root, call).keys;
 }
 
 /* Returns which part of the items a call leaves without any values: all, if it is about some alone. */
@@ -75,23 +213,56 @@ member_items(PlannerInfo *root, const RelOptInfo *rel, List *calls)
 }
 
 /*
- * Returns how many different keys begin with the literals, in the column of a call: of all that
- * there are its part, as if all had as many items.  0: nothing is known of it.
+ * Returns which part of the items an index scan fetches by keys.  The planner takes all conditions
+ * for independent, but the literals of an item's keys go together.
  */
-double
-member_keys(PlannerInfo *root, const MemberCall *call)
+static Selectivity
+fetched_part(PlannerInfo *root, const IndexPath *path)
 {
-	VariableStatData column;
-	double keys;
-	bool unknown;
+	Selectivity all = 1.0;
+	Selectivity part = 1.0;
+	ListCell *cell;
 
-	examine_variable(root, (Node *) call->column, 0, &column);
-	keys = get_variable_numdistinct(&column, &unknown) * literal_part(root, call);
-	if (HeapTupleIsValid(column.statsTuple))
-		keys /=
-			Max(1 - ((Form_pg_statistic) GETSTRUCT(column.statsTuple))->stanullfrac, LEAST_RANGE);
-	ReleaseVariableStats(column);
-	return unknown ? 0 : clamp_row_est(keys);
+	foreach (cell, path->indexclauses)
+	{
+		const IndexClause *clause = lfirst_node(IndexClause, cell);
+		int relid = (int) path->indexinfo->rel->relid;
+		MemberCall call;
+		Selectivity literals;
+
+		if (!member_read_call((Node *) clause->rinfo->clause, &call))
+			continue;
+		call.clause = clause->rinfo;
+		literals = literal_part(root, &call);
+		all = Min(all, literals);
+		part *= Min(1.0, clauselist_selectivity(root, clause->indexquals, relid, JOIN_INNER, NULL) /
+							 Max(literals, DBL_MIN));
+	}
+	return all * part;
+}
+
+/*
+ * Estimates an index scan by keys.  It fetches what it returns at least, of which the planner knows
+ * something if it does not depend on values of joins.
+ */
+static void
+index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total,
+		   Selectivity *selectivity, double *correlation, double *pages)
+{
+	Selectivity least = fetched_part(root, path);
+
+	btcostestimate(root, path, loop_count, startup, total, selectivity, correlation, pages);
+	if (path->path.param_info == NULL)
+		least = Max(least, path->path.rows / Max(path->indexinfo->rel->tuples, 1));
+	*selectivity = Max(*selectivity, least);
+	CLAMP_PROBABILITY(*selectivity);
+}
+
+/* Has scans of a btree estimated as those by keys of entities. */
+void
+member_estimate_index(IndexOptInfo *index)
+{
+	index->amcostestimate = (__typeof__(index->amcostestimate)) index_cost;
 }
 
 static bool

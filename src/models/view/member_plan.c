@@ -833,6 +833,7 @@ index_condition(const SupportRequestIndexCondition *request)
 	/* the planner would take the scan for one in the order of the index */
 	if (known.list != NULL && request->indexcol > 0)
 		drop_list(&known);
+	member_estimate_index(request->index);
 	return member_key_clauses(&call, &known, &operators);
 }
 

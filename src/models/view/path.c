@@ -359,6 +359,7 @@ add_scan(const Planned *plan, const KeyScan *scan, Relids required_outer)
 	IndexPath *path;
 	Path *bitmap;
 
+	member_estimate_index(scan->index);
 	path = create_index_path(plan->root, scan->index, scan->clauses, NIL, NIL, NIL,
 							 ForwardScanDirection, false, required_outer, loops, false);
 	bitmap = scan->unique || !scan->index->amhasgetbitmap
