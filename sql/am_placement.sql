@@ -47,6 +47,13 @@ BEGIN
 END$$;
 SELECT n, s.per_collection < 1.7 AS together, s.used < h.used * 1.25 AS bounded FROM settled_pages s, pages('large_heaped') h ORDER BY n;
 
+-- a table that is filled with large collections, and then with those of one row, keeps no room for more rows of these
+TRUNCATE large;
+INSERT INTO large SELECT i / 1000, i, substr(repeat(md5(i::text), 8), 1, 240) FROM generate_series(0, 7999) i;
+CREATE TABLE before AS SELECT used FROM pages('large');
+INSERT INTO large SELECT i, 0, substr(repeat(md5(i::text), 8), 1, 240) FROM generate_series(10000, 12999) i;
+SELECT (p.used - b.used) * 8192 < 1.35 * 3000 * 288 AS bounded FROM pages('large') p, before b;
+
 -- pages that updates and VACUUM have emptied are found again, and the size stays
 TRUNCATE large;
 INSERT INTO large SELECT * FROM wide WHERE pk < 100 ORDER BY pk, sk;
