@@ -1,6 +1,5 @@
 -- Reports over the views of a migrated schema, and the same over its own tables.  In a query, {track} is the table track or the view
--- track_item; {track.GSI1} is, in a second version, track_item_GSI1, the view of the index, where the text of the proposal makes one: the
--- view of the entity uses an index in which all of its items are.
+-- track_item.
 \set QUIET on
 \pset pager off
 CREATE SCHEMA bench;
@@ -15,35 +14,35 @@ INSERT INTO bench.reports (schema, kind, report, query) VALUES
 	('chinook', 'read', 'a track by its key',
 		'SELECT t.track_id, t.name, t.composer, t.milliseconds, t.unit_price FROM {track} t WHERE t.track_id = 1234'),
 	('chinook', 'read', 'the tracks of an album',
-		'SELECT t.track_id, t.name, t.composer, t.milliseconds FROM {track.GSI1} t WHERE t.album_id = 141'),
+		'SELECT t.track_id, t.name, t.composer, t.milliseconds FROM {track} t WHERE t.album_id = 141'),
 	('chinook', 'read', 'an artist with its albums',
-		'SELECT ar.name, al.album_id, al.title FROM {artist} ar JOIN {album.GSI1} al USING (artist_id) WHERE ar.artist_id = 90'),
+		'SELECT ar.name, al.album_id, al.title FROM {artist} ar JOIN {album} al USING (artist_id) WHERE ar.artist_id = 90'),
 	('chinook', 'read', 'the tracks in a playlist',
 		'SELECT pt.track_id FROM {playlist_track} pt WHERE pt.playlist_id = 12'),
 	('chinook', 'read', 'the playlists with a track',
-		'SELECT pt.playlist_id FROM {playlist_track.GSI2} pt WHERE pt.track_id = 1234'),
+		'SELECT pt.playlist_id FROM {playlist_track} pt WHERE pt.track_id = 1234'),
 	('chinook', 'read', 'a range of the tracks in a playlist',
 		'SELECT pt.track_id FROM {playlist_track} pt WHERE pt.playlist_id = 1 AND pt.track_id BETWEEN 1000 AND 1100'),
 	('chinook', 'read', 'the last three invoices of a customer',
-		'SELECT i.invoice_id, i.invoice_date, i.total FROM {invoice.GSI1} i WHERE i.customer_id = 23 ORDER BY i.invoice_id DESC LIMIT 3'),
+		'SELECT i.invoice_id, i.invoice_date, i.total FROM {invoice} i WHERE i.customer_id = 23 ORDER BY i.invoice_id DESC LIMIT 3'),
 	('chinook', 'join', 'an artist with albums with tracks',
-		'SELECT ar.name AS artist, al.title, t.name FROM {artist} ar JOIN {album.GSI1} al USING (artist_id) JOIN {track.GSI1} t USING (album_id)
+		'SELECT ar.name AS artist, al.title, t.name FROM {artist} ar JOIN {album} al USING (artist_id) JOIN {track} t USING (album_id)
 			WHERE ar.artist_id = 90'),
 	('chinook', 'join', 'a playlist with tracks, many-to-many',
 		'SELECT p.name AS playlist, t.name FROM {playlist} p JOIN {playlist_track} pt USING (playlist_id) JOIN {track} t USING (track_id)
 			WHERE p.name = ''Grunge'''),
 	('chinook', 'join', 'playlists with tracks of an album, many-to-many',
-		'SELECT t.name AS track, p.name FROM {track.GSI1} t JOIN {playlist_track.GSI2} pt USING (track_id) JOIN {playlist} p USING (playlist_id)
+		'SELECT t.name AS track, p.name FROM {track} t JOIN {playlist_track} pt USING (track_id) JOIN {playlist} p USING (playlist_id)
 			WHERE t.album_id = 141'),
 	('chinook', 'join', 'the lines of an invoice with track, album and artist',
-		'SELECT l.quantity, t.name AS track, al.title, ar.name AS artist FROM {invoice_line.GSI1} l JOIN {track} t USING (track_id)
+		'SELECT l.quantity, t.name AS track, al.title, ar.name AS artist FROM {invoice_line} l JOIN {track} t USING (track_id)
 			JOIN {album} al USING (album_id) JOIN {artist} ar USING (artist_id) WHERE l.invoice_id = 300'),
 	('chinook', 'join', 'employees with their managers, left join',
 		'SELECT e.last_name, e.title, m.last_name AS manager FROM {employee} e LEFT JOIN {employee} m ON m.employee_id = e.reports_to'),
 	('chinook', 'join', 'tracks that nobody bought, anti-join',
-		'SELECT t.track_id, t.name FROM {track} t WHERE NOT EXISTS (SELECT FROM {invoice_line.GSI2} l WHERE l.track_id = t.track_id)'),
+		'SELECT t.track_id, t.name FROM {track} t WHERE NOT EXISTS (SELECT FROM {invoice_line} l WHERE l.track_id = t.track_id)'),
 	('chinook', 'join', 'customers who bought jazz, semi-join',
-		'SELECT c.customer_id, c.last_name FROM {customer} c WHERE EXISTS (SELECT FROM {invoice.GSI1} i JOIN {invoice_line.GSI1} l USING (invoice_id)
+		'SELECT c.customer_id, c.last_name FROM {customer} c WHERE EXISTS (SELECT FROM {invoice} i JOIN {invoice_line} l USING (invoice_id)
 			JOIN {track} t USING (track_id) WHERE i.customer_id = c.customer_id AND t.genre_id = 2)'),
 	('chinook', 'join', 'all tracks with all albums',
 		'SELECT t.name, al.title FROM {track} t JOIN {album} al USING (album_id)'),
@@ -62,20 +61,20 @@ INSERT INTO bench.reports (schema, kind, report, query) VALUES
 		'SELECT o.order_date, o.ship_city, d.product_id, d.quantity, d.unit_price FROM {orders} o JOIN {order_details} d USING (order_id)
 			WHERE o.order_id = 10250'),
 	('northwind', 'read', 'the orders of a customer',
-		'SELECT o.order_id, o.order_date, o.freight FROM {orders.GSI1} o WHERE o.customer_id = ''SAVEA'''),
+		'SELECT o.order_id, o.order_date, o.freight FROM {orders} o WHERE o.customer_id = ''SAVEA'''),
 	('northwind', 'read', 'a range of the orders of a product',
-		'SELECT d.order_id, d.quantity FROM {order_details.GSI1} d WHERE d.product_id = 11 AND d.order_id BETWEEN 10300 AND 10600'),
+		'SELECT d.order_id, d.quantity FROM {order_details} d WHERE d.product_id = 11 AND d.order_id BETWEEN 10300 AND 10600'),
 	('northwind', 'read', 'the last five orders of an employee',
-		'SELECT o.order_id, o.order_date, o.ship_city FROM {orders.GSI2} o WHERE o.employee_id = 4 ORDER BY o.order_id DESC LIMIT 5'),
+		'SELECT o.order_id, o.order_date, o.ship_city FROM {orders} o WHERE o.employee_id = 4 ORDER BY o.order_id DESC LIMIT 5'),
 	('northwind', 'join', 'the orders of a customer with employee, lines and products',
-		'SELECT o.order_id, e.last_name, p.product_name, d.quantity FROM {orders.GSI1} o JOIN {employees} e USING (employee_id)
+		'SELECT o.order_id, e.last_name, p.product_name, d.quantity FROM {orders} o JOIN {employees} e USING (employee_id)
 			JOIN {order_details} d USING (order_id) JOIN {products} p USING (product_id) WHERE o.customer_id = ''SAVEA'''),
 	('northwind', 'join', 'employees with their managers, self-join',
 		'SELECT e.last_name, m.last_name AS manager FROM {employees} e JOIN {employees} m ON m.employee_id = e.reports_to'),
 	('northwind', 'join', 'customers without orders, anti-join',
-		'SELECT c.customer_id, c.company_name FROM {customers} c WHERE NOT EXISTS (SELECT FROM {orders.GSI1} o WHERE o.customer_id = c.customer_id)'),
+		'SELECT c.customer_id, c.company_name FROM {customers} c WHERE NOT EXISTS (SELECT FROM {orders} o WHERE o.customer_id = c.customer_id)'),
 	('northwind', 'join', 'products sold at a discount, semi-join',
-		'SELECT p.product_id, p.product_name FROM {products} p WHERE EXISTS (SELECT FROM {order_details.GSI1} d WHERE d.product_id = p.product_id
+		'SELECT p.product_id, p.product_name FROM {products} p WHERE EXISTS (SELECT FROM {order_details} d WHERE d.product_id = p.product_id
 			AND d.discount >= 0.25)'),
 	('northwind', 'join', 'employees with territories and regions, left join',
 		'SELECT e.last_name, t.territory_description, r.region_description FROM {employees} e LEFT JOIN {employee_territories} et USING (employee_id)
@@ -95,29 +94,29 @@ INSERT INTO bench.reports (schema, kind, report, query) VALUES
 	('pagila', 'read', 'a film by its key',
 		'SELECT f.film_id, f.title, f.description, f.length, f.rating FROM {film} f WHERE f.film_id = 508'),
 	('pagila', 'read', 'the copies of a film',
-		'SELECT i.inventory_id, i.store_id FROM {inventory.GSI1} i WHERE i.film_id = 508'),
+		'SELECT i.inventory_id, i.store_id FROM {inventory} i WHERE i.film_id = 508'),
 	('pagila', 'read', 'the rentals of a customer',
-		'SELECT r.rental_id, r.inventory_id, r.rental_period FROM {rental.GSI1} r WHERE r.customer_id = 148'),
+		'SELECT r.rental_id, r.inventory_id, r.rental_period FROM {rental} r WHERE r.customer_id = 148'),
 	('pagila', 'read', 'the last five rentals of a copy',
-		'SELECT r.rental_id, r.customer_id, r.rental_period FROM {rental.GSI2} r WHERE r.inventory_id = 2346 ORDER BY r.rental_id DESC LIMIT 5'),
+		'SELECT r.rental_id, r.customer_id, r.rental_period FROM {rental} r WHERE r.inventory_id = 2346 ORDER BY r.rental_id DESC LIMIT 5'),
 	('pagila', 'read', 'an actor with the numbers of films',
 		'SELECT a.first_name, a.last_name, fa.film_id FROM {actor} a JOIN {film_actor} fa USING (actor_id) WHERE a.actor_id = 107'),
 	('pagila', 'read', 'the numbers of the actors of a film',
-		'SELECT fa.actor_id FROM {film_actor.GSI1} fa WHERE fa.film_id = 508'),
+		'SELECT fa.actor_id FROM {film_actor} fa WHERE fa.film_id = 508'),
 	('pagila', 'join', 'an actor with films, many-to-many',
 		'SELECT a.last_name, f.title, f.length FROM {actor} a JOIN {film_actor} fa USING (actor_id) JOIN {film} f USING (film_id)
 			WHERE a.actor_id = 107'),
 	('pagila', 'join', 'the rentals of a customer with copy, film and language',
-		'SELECT r.rental_id, i.store_id, f.title, l.name FROM {rental.GSI1} r JOIN {inventory} i USING (inventory_id) JOIN {film} f USING (film_id)
+		'SELECT r.rental_id, i.store_id, f.title, l.name FROM {rental} r JOIN {inventory} i USING (inventory_id) JOIN {film} f USING (film_id)
 			JOIN {language} l USING (language_id) WHERE r.customer_id = 148'),
 	('pagila', 'join', 'all customers with address, city and country',
 		'SELECT c.last_name, a.address, y.city, o.country FROM {customer} c JOIN {address} a USING (address_id) JOIN {city} y USING (city_id)
 			JOIN {country} o USING (country_id)'),
 	('pagila', 'join', 'films without copies, anti-join',
-		'SELECT f.film_id, f.title FROM {film} f WHERE NOT EXISTS (SELECT FROM {inventory.GSI1} i WHERE i.film_id = f.film_id)'),
+		'SELECT f.film_id, f.title FROM {film} f WHERE NOT EXISTS (SELECT FROM {inventory} i WHERE i.film_id = f.film_id)'),
 	('pagila', 'join', 'customers who rented a film, semi-join',
-		'SELECT c.customer_id, c.last_name FROM {customer} c WHERE c.customer_id IN (SELECT r.customer_id FROM {inventory.GSI1} i
-			JOIN {rental.GSI2} r USING (inventory_id) WHERE i.film_id = 508)'),
+		'SELECT c.customer_id, c.last_name FROM {customer} c WHERE c.customer_id IN (SELECT r.customer_id FROM {inventory} i
+			JOIN {rental} r USING (inventory_id) WHERE i.film_id = 508)'),
 	('pagila', 'join', 'all rentals with all copies',
 		'SELECT r.rental_id, r.customer_id, i.film_id, i.store_id FROM {rental} r JOIN {inventory} i USING (inventory_id)'),
 	('pagila', 'aggregate', 'copies of each film, left join',
@@ -133,22 +132,9 @@ INSERT INTO bench.reports (schema, kind, report, query) VALUES
 DELETE FROM bench.reports WHERE schema <> :'schema';
 INSERT INTO bench.reports (schema, kind, report, query) SELECT schema, 'whole, enforced', report, query FROM bench.reports WHERE kind = 'whole' ORDER BY n;
 
-CREATE FUNCTION bench.over_views(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	m text[];
-BEGIN
-	FOR m IN SELECT regexp_matches(query, '{(\w+)\.(\w+)}', 'g') LOOP
-		query := replace(query, format('{%s.%s}', m[1], m[2]), coalesce(to_regclass(quote_ident(m[1] || '_item_' || m[2]))::text, m[1] || '_item'));
-	END LOOP;
-	RETURN regexp_replace(query, '{(\w+)}', '\1_item', 'g');
-END $$;
-
--- What runs: side 0 is the own tables, 1 the views of the entities, 2 those of indexes where there are any.  The last one is judged.
-CREATE TABLE bench.sides AS SELECT n, 0 AS side, 'own tables' AS reads, regexp_replace(query, '{(\w+)(\.\w+)?}', '\1', 'g') AS query FROM bench.reports
-	UNION ALL SELECT n, 1, 'entities', regexp_replace(query, '{(\w+)(\.\w+)?}', '\1_item', 'g') FROM bench.reports;
-INSERT INTO bench.sides SELECT n, 2, (SELECT string_agg(DISTINCT m[2] || ' of ' || m[1], ', ') FROM regexp_matches(r.query, '{(\w+)\.(\w+)}', 'g') AS m
-	WHERE to_regclass(quote_ident(m[1] || '_item_' || m[2])) IS NOT NULL), bench.over_views(r.query) FROM bench.reports r JOIN bench.sides s USING (n)
-		WHERE s.side = 1 AND bench.over_views(r.query) <> s.query;
+-- What runs: side 0 is the own tables, 1 the views of the entities.
+CREATE TABLE bench.sides AS SELECT n, 0 AS side, regexp_replace(query, '{(\w+)}', '\1', 'g') AS query FROM bench.reports
+	UNION ALL SELECT n, 1, regexp_replace(query, '{(\w+)}', '\1_item', 'g') FROM bench.reports;
 CREATE TABLE bench.results (n int, side int, ms float8, planned_ms float8, planning_ms float8, pages bigint);
 
 -- One function for each, so that its plan is kept.
@@ -191,19 +177,16 @@ END $$;
 -- A report has rows, and the same ones on each side.
 CREATE PROCEDURE bench.compare() LANGUAGE plpgsql AS $$
 DECLARE
-	o bench.sides;
-	s bench.sides;
+	q record;
 	rows bigint;
 	differ bigint;
 BEGIN
-	FOR o IN SELECT * FROM bench.sides WHERE side = 0 ORDER BY n LOOP
-		FOR s IN SELECT * FROM bench.sides WHERE n = o.n AND side > 0 ORDER BY side LOOP
-			EXECUTE format('SELECT (SELECT count(*) FROM (%1$s) AS a), (SELECT count(*) FROM (((%1$s) EXCEPT ALL (%2$s)) UNION ALL ((%2$s) EXCEPT ALL (%1$s))) AS b)',
-				o.query, s.query) INTO rows, differ;
-			IF rows = 0 OR differ > 0 THEN
-				RAISE EXCEPTION 'report % of %: % rows, % of them not the same over %', o.n, current_database(), rows, differ, s.reads USING DETAIL = s.query;
-			END IF;
-		END LOOP;
+	FOR q IN SELECT n, o.query AS own, v.query AS over FROM bench.sides o JOIN bench.sides v USING (n) WHERE o.side = 0 AND v.side = 1 ORDER BY n LOOP
+		EXECUTE format('SELECT (SELECT count(*) FROM (%1$s) AS a), (SELECT count(*) FROM (((%1$s) EXCEPT ALL (%2$s)) UNION ALL ((%2$s) EXCEPT ALL (%1$s))) AS b)',
+			q.own, q.over) INTO rows, differ;
+		IF rows = 0 OR differ > 0 THEN
+			RAISE EXCEPTION 'report % of %: % rows, % of them not the same over views', q.n, current_database(), rows, differ USING DETAIL = q.over;
+		END IF;
 	END LOOP;
 END $$;
 
@@ -245,22 +228,22 @@ CREATE VIEW bench.medians AS SELECT n, side, percentile_cont(0.5) WITHIN GROUP (
 	percentile_cont(0.5) WITHIN GROUP (ORDER BY planned_ms) AS planned_ms,
 	percentile_cont(0.5) WITHIN GROUP (ORDER BY planning_ms) AS planning_ms, percentile_cont(0.5) WITHIN GROUP (ORDER BY pages) AS pages
 	FROM bench.results GROUP BY n, side;
-CREATE VIEW bench.judged AS SELECT n, side, kind, report, reads, v.ms, o.ms AS own_ms, v.ms / o.ms AS times, v.pages, o.pages AS own_pages,
+CREATE VIEW bench.judged AS SELECT n, kind, report, v.ms, o.ms AS own_ms, v.ms / o.ms AS times, v.pages, o.pages AS own_pages,
 	v.pages / o.pages AS pages_times,
-	v.planning_ms, o.planning_ms AS own_planning_ms, v.planned_ms / o.planned_ms AS planned_times, side = max(side) OVER (PARTITION BY n) AS is_judged,
+	v.planning_ms, o.planning_ms AS own_planning_ms, v.planned_ms / o.planned_ms AS planned_times,
 	concat_ws(', ', CASE WHEN v.ms / o.ms > t.times THEN 'time' END, CASE WHEN v.pages / o.pages > t.pages THEN 'pages' END,
 		CASE WHEN v.planning_ms > 3 AND (SELECT count(*) FROM regexp_matches(r.query, '{', 'g')) <= 4 THEN 'planning' END) AS misses
-	FROM bench.reports r JOIN bench.targets t USING (kind) JOIN bench.sides s USING (n) JOIN bench.medians v USING (n, side)
+	FROM bench.reports r JOIN bench.targets t USING (kind) JOIN bench.medians v USING (n)
 		JOIN (SELECT n, ms, planned_ms, planning_ms, pages FROM bench.medians WHERE side = 0) o USING (n)
-	WHERE side > 0;
-CREATE VIEW bench.printed AS SELECT kind, report, reads AS "views of", round(ms::numeric, 3) AS ms, round(own_ms::numeric, 3) AS "own ms",
+	WHERE v.side = 1;
+CREATE VIEW bench.printed AS SELECT kind, report, round(ms::numeric, 3) AS ms, round(own_ms::numeric, 3) AS "own ms",
 	round(times::numeric, 1) AS "times",
 	pages, own_pages AS "own pages", round(pages_times::numeric, 1) AS "times the pages",
 	round(planning_ms::numeric, 2) AS "planning, ms", round(own_planning_ms::numeric, 2) AS "own planning",
 	round(planned_times::numeric, 1) AS "times, with planning",
-	CASE WHEN NOT is_judged THEN '' WHEN misses = '' THEN 'no' ELSE misses END AS misses FROM bench.judged ORDER BY n, side;
+	CASE WHEN misses = '' THEN 'no' ELSE misses END AS misses FROM bench.judged ORDER BY n;
 CREATE VIEW bench.summary AS SELECT kind, count(*) AS reports, count(*) FILTER (WHERE misses = '') AS "within target",
 	round(percentile_cont(0.5) WITHIN GROUP (ORDER BY times)::numeric, 1) AS "median of times",
 	round(max(times)::numeric, 1) AS "at most", round(percentile_cont(0.5) WITHIN GROUP (ORDER BY planned_times)::numeric, 1) AS "with planning",
 	round(max(planned_times)::numeric, 1) AS "planned, at most", round(max(pages_times)::numeric, 1) AS "times the pages, at most"
-	FROM bench.judged WHERE is_judged GROUP BY kind ORDER BY min(n);
+	FROM bench.judged GROUP BY kind ORDER BY min(n);

@@ -483,11 +483,3 @@ propose_is_required(const ProposeTable *table, const ProposeKey *key)
 		continue;
 	return i < 0;
 }
-
-/* Returns whether all items of an entity are in an index, in which some are. */
-bool
-propose_place_has_all(const ProposeEntity *entity, int i)
-{
-	return propose_is_required(entity->table, entity->places[i]->partition) &&
-		   propose_is_required(entity->table, entity->places[i]->sort);
-}

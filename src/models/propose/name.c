@@ -114,19 +114,6 @@ name_entity(Proposal *proposal, ProposeTable *table)
  * Views
  */
 
-static bool
-is_view_of(const ProposeEntity *entity, const char *name)
-{
-	if (entity->view != NULL && strcmp(entity->view, name) == 0)
-		return true;
-	for (int i = 0; i < PROPOSE_MAX_INDEXES; i++)
-	{
-		if (entity->index_views[i] != NULL && strcmp(entity->index_views[i], name) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Returns whether a relation or a type of that name is in the schema, or will be. */
 static bool
 is_view(const Proposal *proposal, const char *name)
@@ -140,13 +127,15 @@ is_view(const Proposal *proposal, const char *name)
 		return true;
 	foreach (cell, proposal->entities)
 	{
-		if (is_view_of(lfirst(cell), name))
+		const char *view = ((const ProposeEntity *) lfirst(cell))->view;
+
+		if (view != NULL && strcmp(view, name) == 0)
 			return true;
 	}
 	return false;
 }
 
-/* Names the views: of entities by these, if there is no such relation, and of places in indexes. */
+/* Names the views by the entities, if there is no such relation. */
 void
 propose_view_names(Proposal *proposal)
 {
@@ -159,19 +148,6 @@ propose_view_names(Proposal *proposal)
 		entity->view = is_view(proposal, entity->name)
 						   ? free_name(proposal, clipped(entity->name, "_item"), is_view)
 						   : entity->name;
-	}
-	foreach (cell, proposal->entities)
-	{
-		ProposeEntity *entity = lfirst(cell);
-
-		for (int i = 0; i < proposal->nindexes; i++)
-		{
-			if (entity->places[i] != NULL)
-				entity->index_views[i] = free_name(
-					proposal,
-					clipped(entity->view, psprintf("_%s", propose_index_name(proposal, i))),
-					is_view);
-		}
 	}
 }
 

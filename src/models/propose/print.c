@@ -299,19 +299,6 @@ print_view(const Proposal *proposal, const ProposeEntity *entity)
 	return out.data;
 }
 
-static char *
-print_index_view(const Proposal *proposal, const ProposeEntity *entity, int i)
-{
-	StringInfoData out;
-
-	initStringInfo(&out);
-	propose_call(&out, proposal, "dyn_create_entity_view");
-	appendStringInfo(&out, ", %s, %s, index_name => %s);", quote_literal_cstr(entity->name),
-					 quote_literal_cstr(entity->index_views[i]),
-					 quote_literal_cstr(propose_index_name(proposal, i)));
-	return out.data;
-}
-
 static List *
 print_views(const Proposal *proposal, List *texts)
 {
@@ -319,22 +306,11 @@ print_views(const Proposal *proposal, List *texts)
 	ListCell *cell;
 
 	initStringInfo(&out);
-	propose_comment(&out,
-					"Views, for reports: one of each entity, whose items joins find by the table's "
-					"key and by each index in which all of them are; and one for each index in "
-					"which some are.");
+	propose_comment(&out, "Views, for reports: one of each entity, whose items joins find by the "
+						  "table's key and by all indexes.");
 	texts = lappend(texts, out.data);
 	foreach (cell, proposal->entities)
-	{
-		const ProposeEntity *entity = lfirst(cell);
-
-		texts = lappend(texts, print_view(proposal, entity));
-		for (int i = 0; i < proposal->nindexes; i++)
-		{
-			if (entity->places[i] != NULL && !propose_place_has_all(entity, i))
-				texts = lappend(texts, print_index_view(proposal, entity, i));
-		}
-	}
+		texts = lappend(texts, print_view(proposal, lfirst(cell)));
 	return texts;
 }
 

@@ -200,7 +200,6 @@ typedef struct ProposeEntity
 	const char *name;
 	const char *prefix; /* of its keys, in templates */
 	const char *view;
-	const char *index_views[PROPOSE_MAX_INDEXES]; /* by the index, as places */
 	const ProposeForeignKey *owner; /* NULL: it has a collection of its own */
 	ProposeKey *partition;
 	ProposeKey *sort;
@@ -285,7 +284,6 @@ extern Bitmapset *propose_key_columns(const ProposeKey *key);
 extern bool propose_is_required(const ProposeTable *table, const ProposeKey *key);
 extern const char *propose_first_literal(const ProposeKey *key);
 extern bool propose_can_be_key(const ProposeColumn *column);
-extern bool propose_place_has_all(const ProposeEntity *entity, int i);
 
 /* place.c */
 extern void propose_places(Proposal *proposal);
