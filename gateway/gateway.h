@@ -54,6 +54,7 @@
  *		answer.c		what a request is answered
  *
  *		metrics.c		what is counted, for Prometheus
+ *		trace.c			the trace that a request belongs to
  *		log.c			one line an event
  *		text.c			text that grows
  *		utf8.c			characters of UTF-8

@@ -434,6 +434,7 @@ read_header(Exchange *exchange, const char *path, const char *method, const char
 	exchange->chunked = protocol_header(message, "transfer-encoding") != NULL;
 	exchange->header_size += strlen(method) + strlen(exchange->target);
 	exchange->wants_continue = protocol_header(message, "expect") != NULL;
+	trace_read(protocol_header(message, "traceparent"), exchange->request.trace);
 	if (exchange->header_size > MAX_HEADER_SIZE)
 	{
 		refuse_framing(exchange, ERROR_HEADER_TOO_LARGE);
@@ -541,6 +542,7 @@ log_request(const Request *request, int64_t duration)
 		return;
 	log_begin(&line, level, is_slow ? "slow_request" : "request");
 	log_text(&line, "id", request->id);
+	log_text(&line, "traceparent", *request->trace == '\0' ? NULL : request->trace);
 	if (*request->caller.key_id != '\0')
 		log_text(&line, "key", request->caller.key_id);
 	if (*request->caller.role_name != '\0')

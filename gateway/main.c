@@ -8,6 +8,7 @@
 #include "config.h"
 #include "create_key.h"
 #include "embedded.h"
+#include "metrics.h"
 #include "serve.h"
 #include "setup.h"
 #include "user.h"
@@ -78,6 +79,7 @@ main(int argc, char **argv)
 		!become_user(config->user))
 		return 1;
 	config_set(config);
+	metrics_start(VERSION);
 	serve_block_signals();
 	return main_run(&command, config, &arguments);
 }

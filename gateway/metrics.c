@@ -4,11 +4,16 @@
  */
 #include "metrics.h"
 
+#include <dirent.h>
 #include <inttypes.h>
+#include <libpq-fe.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "connections.h"
 #include "late.h"
@@ -47,6 +52,10 @@ static Counter standby_reads[2]; /* the first: that the primary had to answer */
 static Counter throttled;
 static _Atomic int in_flight;
 
+/* These are of the program: its version, and when it was started. */
+static const char *version;
+static time_t started;
+
 /* These are the connections to a server, and the requests that wait for one. */
 static struct
 {
@@ -82,6 +91,14 @@ metrics_observe(Histogram *histogram, int64_t microseconds)
 		i++;
 	metrics_add(&histogram->buckets[i], 1);
 	metrics_add(&histogram->sum, (uint64_t) microseconds);
+}
+
+/* Notes what the program is, when it starts. */
+void
+metrics_start(const char *of_version)
+{
+	version = of_version;
+	started = time(NULL);
 }
 
 /* Counts a request that was answered. */
@@ -370,7 +387,72 @@ write_connections(Text *text)
 	write_line(text, "dynamo_body_memory_bytes %" PRId64, counts.memory);
 }
 
-/* Writes all that was counted. */
+static double
+seconds(struct timeval time)
+{
+	return (double) time.tv_sec + (double) time.tv_usec / 1e6;
+}
+
+/* Returns how many files are open; 0: that is not known. */
+static int
+open_files(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	int n = 0;
+
+	if (folder == NULL)
+		return 0;
+	while (readdir(folder) != NULL)
+		n++;
+	closedir(folder);
+	/* "." and "..", and the folder itself */
+	return n - 3;
+}
+
+/* Writes one figure of the process, under a name that Prometheus' own libraries use. */
+static void
+write_process_figure(Text *text, const char *name, const char *type, const char *help, double value)
+{
+	write_family(text, name, type, help);
+	write_line(text, "%s %.15g", name, value);
+}
+
+static void
+write_process(Text *text)
+{
+	unsigned long size = 0;
+	unsigned long resident = 0;
+	struct rusage used = {0};
+	struct rlimit files = {0};
+	FILE *memory = fopen("/proc/self/statm", "re");
+
+	if (memory != NULL && fscanf(memory, "%lu %lu", &size, &resident) != 2)
+		size = resident = 0;
+	if (memory != NULL)
+		fclose(memory);
+	getrusage(RUSAGE_SELF, &used);
+	getrlimit(RLIMIT_NOFILE, &files);
+	write_process_figure(text, "process_cpu_seconds_total", "counter",
+						 "CPU time of the program, the kernel's part included.",
+						 seconds(used.ru_utime) + seconds(used.ru_stime));
+	write_process_figure(text, "process_resident_memory_bytes", "gauge",
+						 "Memory of the program that is in use.",
+						 (double) resident * (double) sysconf(_SC_PAGESIZE));
+	write_process_figure(text, "process_virtual_memory_bytes", "gauge",
+						 "Address space of the program.",
+						 (double) size * (double) sysconf(_SC_PAGESIZE));
+	write_process_figure(text, "process_open_fds", "gauge", "Files and sockets that are open.",
+						 open_files());
+	write_process_figure(text, "process_max_fds", "gauge",
+						 "How many files and sockets may be open.", (double) files.rlim_cur);
+	write_process_figure(text, "process_start_time_seconds", "gauge",
+						 "When the program was started, in seconds since 1970.", (double) started);
+	write_family(text, "dynamo_build_info", "gauge", "Versions, in labels; the value is 1.");
+	write_line(text, "dynamo_build_info{version=\"%s\",libpq=\"%d.%d\"} 1", version,
+			   PQlibVersion() / 10000, PQlibVersion() % 10000);
+}
+
+/* Writes all that was counted, and what the process takes. */
 void
 metrics_write(Text *text)
 {
@@ -393,4 +475,5 @@ metrics_write(Text *text)
 	write_line(text, "dynamo_unknown_outcomes_total %" PRIu64, metrics_get(&unknown_outcomes));
 	write_family(text, "dynamo_sql_retries_total", "counter", "Statements that were sent again.");
 	write_line(text, "dynamo_sql_retries_total %" PRIu64, metrics_get(&repeated));
+	write_process(text);
 }

@@ -30,6 +30,7 @@ typedef enum PoolState
 	POOL_STATES
 } PoolState;
 
+extern void metrics_start(const char *version);
 extern void metrics_request(const Measured *measured);
 extern void metrics_in_flight(int change);
 extern void metrics_waited(int64_t microseconds);

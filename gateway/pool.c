@@ -388,6 +388,7 @@ log_failure(const Pool *pool, const Session *session, const Request *request,
 
 	log_begin(&line, LEVEL_WARNING, "statement_failed");
 	log_text(&line, "id", request->id);
+	log_text(&line, "traceparent", *request->trace == '\0' ? NULL : request->trace);
 	log_text(&line, "operation", request->operation == NULL ? NULL : request->operation->name);
 	if (is_standby(pool))
 		log_text(&line, "server", "standby");

@@ -16,6 +16,7 @@
 #include "body.h"
 #include "keys.h"
 #include "operation.h"
+#include "trace.h"
 
 #define REQUEST_ID_SIZE 53 /* with the NUL */
 
@@ -41,6 +42,7 @@ typedef struct Request
 	size_t received; /* bytes of the body as received */
 	bool counted; /* among those of its key */
 	const char *reason; /* why it is refused, as a word for the log; or NULL */
+	char trace[TRACE_SIZE]; /* that it belongs to; empty: none */
 
 	/* in the pool */
 	struct Request *next;

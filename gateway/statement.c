@@ -257,15 +257,25 @@ send_sync(PGconn *connection)
 #endif
 }
 
+/* Writes the statement with the trace as a comment, as sqlcommenter does: so the server's log has it. */
+static void
+write_traced(const char *trace, char *out, size_t size)
+{
+	snprintf(out, size, STATEMENT " /*traceparent='%s'*/", trace);
+}
+
 /*
  * Send the statement of a request, as far as the server reads: by its name, if the connection has
- * prepared it.  False if it is not sent, and the connection of no more use.
+ * prepared it and the request's trace is not recorded.  False if it is not sent, and the connection
+ * of no more use.
  */
 bool
 statement_send(PGconn *connection, bool prepared, const Request *request)
 {
 	char role[2 * ROLE_NAME_SIZE + 4];
+	char traced[sizeof(STATEMENT) + TRACE_SIZE + 32] = STATEMENT;
 	const char *values[] = {role, NULL, NULL, request->region};
+	bool sampled = trace_is_sampled(request->trace);
 	int sent;
 
 	/* whether the server answers, and nothing else */
@@ -276,12 +286,14 @@ statement_send(PGconn *connection, bool prepared, const Request *request)
 		write_role(&request->caller, role, sizeof(role));
 		values[1] = request->operation->name;
 		values[2] = request->body.data;
-		if (prepared)
+		if (sampled)
+			write_traced(request->trace, traced, sizeof(traced));
+		if (prepared && !sampled)
 			sent = PQsendQueryPrepared(connection, STATEMENT_NAME, PARAMETER_COUNT, values, NULL,
 									   NULL, 0);
 		else
-			sent = PQsendQueryParams(connection, STATEMENT, PARAMETER_COUNT, NULL, values, NULL,
-									 NULL, 0);
+			sent =
+				PQsendQueryParams(connection, traced, PARAMETER_COUNT, NULL, values, NULL, NULL, 0);
 	}
 	return sent == 1 && send_sync(connection);
 }
