@@ -288,10 +288,11 @@ is_of_others(const DynKeyGrant *grant)
 static bool
 is_same(const Declaration *d, const DynKeyGrant *grant)
 {
-	const char *keys = grant_keys_literal(grant);
+	const char *keys;
 
 	if (grant->all || !is_of_role(d, grant) || item_compare_bytes(grant->index, d->index) != 0)
 		return false;
+	keys = grant_keys_literal(grant);
 	return keys == NULL || d->keys == NULL ? keys == d->keys : strcmp(keys, d->keys) == 0;
 }
 
