@@ -72,16 +72,24 @@ $(PARTIQL_GRAMMAR_USERS:=.o): src/api/partiql/gram.h
 COMMANDS = $(addprefix '$(DESTDIR)$(bindir)'/,$(notdir $(SCRIPTS)))
 MANUALS = $(addprefix '$(DESTDIR)$(mandir)/man1'/,$(notdir $(SCRIPTS:=.1)))
 
-install: install-manuals
+# The command finds its modules beside itself, or where they are installed.
+MODULES = bin/policy.py
+MODULE_FOLDER = '$(DESTDIR)$(bindir)'/../share/dynamo_table
+
+install: install-manuals install-modules
 uninstall: uninstall-commands
 
-.PHONY: install-manuals uninstall-commands
+.PHONY: install-manuals install-modules uninstall-commands
+install-modules:
+	$(MKDIR_P) $(MODULE_FOLDER)
+	$(INSTALL_DATA) $(MODULES) $(MODULE_FOLDER)/
+
 install-manuals:
 	$(MKDIR_P) '$(DESTDIR)$(mandir)/man1'
 	$(INSTALL_DATA) $(SCRIPTS:=.1) '$(DESTDIR)$(mandir)/man1/'
 
 uninstall-commands:
-	rm -f $(COMMANDS) $(MANUALS)
+	rm -f $(COMMANDS) $(MANUALS) $(addprefix $(MODULE_FOLDER)/,$(notdir $(MODULES)))
 
 # The archive for PGXN, of what is committed: make dist [MAINTAINER=…] [HOMEPAGE=…] [BUGTRACKER=…] [REPOSITORY=…]
 # It is a release, so the long tests have passed on what it has.

@@ -511,6 +511,30 @@ CREATE VIEW dyn_tables AS
 COMMENT ON VIEW dyn_tables IS 'tables of items that the caller may read, or all for pg_monitor: keys, indexes, size and settings; null while another session has locked a table';
 GRANT SELECT ON dyn_tables TO PUBLIC;
 
+CREATE FUNCTION dynamo_internal.key_granted(key "any", actions text, index text, leading_keys text[]) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_key_granted' LANGUAGE C STABLE PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION dynamo_internal.key_granted("any", text, text, text[]) IS 'whether a partition key is one of the leading keys; in policies that dyn_grant_keys() makes';
+
+CREATE FUNCTION dyn_grant_keys(table_name text, role regrole, actions text[], leading_keys text[] DEFAULT NULL, index_name text DEFAULT NULL) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_grant_keys(text, regrole, text[], text[], text) IS 'let a role act on the items of leading keys only, of a table or an index';
+
+CREATE FUNCTION dyn_revoke_keys(table_name text, role regrole, actions text[] DEFAULT NULL, leading_keys text[] DEFAULT NULL, index_name text DEFAULT NULL) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_revoke_keys(text, regrole, text[], text[], text) IS 'take back what dyn_grant_keys() has granted: actions on those keys, or all';
+
+CREATE FUNCTION dynamo_internal.key_grants()
+	RETURNS TABLE (relation regclass, role regrole, index_name text, leading_keys text[], actions text)
+	AS 'MODULE_PATHNAME', 'dyn_list_key_grants' LANGUAGE C STABLE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dynamo_internal.key_grants() IS 'grants by leading keys of tables that the caller may read';
+
+CREATE VIEW dyn_key_grants AS
+	SELECT g.relation, g.role, g.index_name, g.leading_keys, pg_catalog.array_agg(a.action ORDER BY a.action COLLATE pg_catalog."C") AS actions
+	FROM dynamo_internal.key_grants() g, LATERAL pg_catalog.string_to_table(g.actions, ',') a (action)
+	GROUP BY g.relation, g.role, g.index_name, g.leading_keys;
+COMMENT ON VIEW dyn_key_grants IS 'what roles may do with items of leading keys, of tables that the caller may read';
+GRANT SELECT ON dyn_key_grants TO PUBLIC;
+
 CREATE FUNCTION dyn_collection_pages(table_name text, samples bigint DEFAULT 100)
 	RETURNS TABLE (partition_key dyn_value, items bigint, pages bigint, ideal_pages bigint)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
@@ -1675,14 +1699,14 @@ GRANT SELECT ON dyn_access_keys TO PUBLIC;
 -- asks nobody's privileges then.
 REVOKE ALL ON ALL ROUTINES IN SCHEMA dynamo_internal FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
-	-- constraints and triggers
-	dynamo_internal.keys_match, dynamo_internal.shard_takes, dynamo_internal.derive_keys, dynamo_internal.model_check,
+	-- constraints, triggers and policies
+	dynamo_internal.key_granted, dynamo_internal.keys_match, dynamo_internal.shard_takes, dynamo_internal.derive_keys, dynamo_internal.model_check,
 	dynamo_internal.entity_view_change, dynamo_internal.migration_changed, dynamo_internal.migration_truncated,
 	-- views
 	dynamo_internal.attribute, dynamo_internal.domain_attribute, dynamo_internal.is_entity(dyn_item, text, "any"), dynamo_internal.is_entity(dyn_item, dynamo_internal.entity, "any"),
 	dynamo_internal.is_entity_in_index(dyn_item, text, "any"), dynamo_internal.is_entity_in_index(dyn_item, dynamo_internal.entity, "any"),
 	dynamo_internal.entity_key(anyelement, text, integer, boolean, "any"), dynamo_internal.entity_key(anyelement, dynamo_internal.entity, integer, boolean, "any"),
-	dynamo_internal.tables, dynamo_internal.ttl_tables,
+	dynamo_internal.tables, dynamo_internal.key_grants, dynamo_internal.ttl_tables,
 	dynamo_internal.ttl_due, dynamo_internal.operations, dynamo_internal.stream_tables, dynamo_internal.stream_progress, dynamo_internal.stream_node_shards,
 	dynamo_internal.stream_node_records, dynamo_internal.migration_steps,
 	-- statements

@@ -20,7 +20,8 @@ SELECT object FROM objects
 SELECT p.oid::regprocedure, l.lanname, p.provolatile, p.proparallel, p.prosecdef, p.proconfig
   FROM objects JOIN pg_proc p ON classid = 'pg_proc'::regclass AND objid = p.oid JOIN pg_language l ON l.oid = p.prolang
  WHERE l.lanname <> 'c' AND p.prosqlbody IS NULL OR p.prosecdef OR p.proconfig IS NOT NULL
- 	OR (p.proparallel = 'u') <> (p.provolatile = 'v' AND p.proname <> 'dyn_ksuid' OR p.proname IN ('dyn_check_entities', 'dyn_check_table', 'tables')) ORDER BY 1;
+ 	OR (p.proparallel = 'u') <> (p.provolatile = 'v' AND p.proname <> 'dyn_ksuid'
+ 		OR p.proname IN ('dyn_check_entities', 'dyn_check_table', 'tables', 'key_grants')) ORDER BY 1;
 
 -- the item layer is pure
 SELECT count(*) > 30 AS some, bool_and(provolatile = 'i' AND proparallel = 's') AS pure

@@ -23,7 +23,7 @@ INSERT INTO bare SELECT unnest('{put,get,update,delete,query,query_page,scan,sca
 	execute_page,explain,matches,project,apply,render,
 	migrate,import,export,backfill,regroup,detach}'::text[]);
 CREATE TEMP TABLE verbs (verb text PRIMARY KEY);
-INSERT INTO verbs SELECT unnest('{create,alter,drop,describe,put,get,update,delete,enable,disable,enforce,sweep,setup,reset,teardown,collect,read,check,
+INSERT INTO verbs SELECT unnest('{create,alter,drop,grant,revoke,describe,put,get,update,delete,enable,disable,enforce,sweep,setup,reset,teardown,collect,read,check,
 	preview,propose,verify,follow,unfollow,refresh,
 	run,import,export,explain,distribute,undistribute}'::text[]);
 -- other words for these, and what is no name of a function at all
@@ -59,11 +59,12 @@ SELECT routine FROM ours WHERE (proname ~ '_chart$') <> (prorettype = 'text'::re
 CREATE TEMP TABLE words (place int, name text PRIMARY KEY, types text[]);
 INSERT INTO words (place, name, types) VALUES
 	(0, 'table_name', '{text}'), (0, 'target', '{text}'),
-	(1, 'access_pattern', '{text}'), (1, 'actions', '{text,json,jsonb}'), (1, 'attribute', '{text}'), (1, 'attributes', '{dyn_item,text,json,jsonb}'),
+	(1, 'access_pattern', '{text}'), (1, 'actions', '{text,json,jsonb,text[]}'), (1, 'attribute', '{text}'), (1, 'attributes', '{dyn_item,text,json,jsonb}'),
 	(1, 'column_name', '{text}'), (1, 'deletes', '{dyn_item[],text}'),
 	(1, 'encrypted_secret', '{bytea}'), (1, 'entities', '{jsonb,text}'), (1, 'entity', '{text}'), (1, 'gets', '{text,json,jsonb}'),
 	(1, 'global_indexes', '{jsonb}'), (1, 'index_name', '{text}'), (1, 'item', '{dyn_item}'), (1, 'key', '{dyn_item}'),
-	(1, 'key_condition', '{text}'), (1, 'key_id', '{text}'), (1, 'keys', '{dyn_item[],text,jsonb}'), (1, 'lines', '{text}'), (1, 'local_indexes', '{jsonb}'),
+	(1, 'key_condition', '{text}'), (1, 'key_id', '{text}'), (1, 'keys', '{dyn_item[],text,jsonb}'), (1, 'leading_keys', '{text[]}'), (1, 'lines', '{text}'),
+	(1, 'local_indexes', '{jsonb}'),
 	(1, 'migration', '{text}'),
 	(1, 'operation', '{text}'), (1, 'owners', '{jsonb}'), (1, 'parameters', '{dyn_item,text,dyn_value[]}'), (1, 'partition_key', '{text,text[]}'),
 	(1, 'puts', '{dyn_item[],text}'), (1, 'queries', '{text[]}'), (1, 'role', '{regrole}'), (1, 'request', '{text,json,jsonb}'),
@@ -127,7 +128,7 @@ SELECT a.routine, b.routine FROM public_functions a JOIN public_functions b ON a
 -- Volatility: what changes something is volatile, what reads a table is stable, what needs its arguments alone is immutable, or stable where
 -- it depends on settings or types.  Waiting for records, and what reads others' tables by their SQL, is volatile as well.
 SELECT routine, provolatile FROM public_functions WHERE prokind = 'f' AND provolatile <> CASE
-	WHEN proname ~ '^dyn_(create|alter|drop|put|update|delete|enable|disable|detach|distribute|undistribute|enforce|follow|unfollow|'
+	WHEN proname ~ '^dyn_(create|alter|drop|grant|revoke|put|update|delete|enable|disable|detach|distribute|undistribute|enforce|follow|unfollow|'
 		'run|import|export_access_keys|read|preview|propose|reset|verify|batch_write|transact$|transact_returning|'
 		'request|execute|migration_|ksuid$|entity_item|stream_position)' THEN 'v'
 	WHEN 'table_name' = ANY (proargnames[:pronargs]) OR proname IN ('dyn_transact_get', 'dyn_render', 'dyn_to_value', 'dyn_explain_statement') THEN 's'

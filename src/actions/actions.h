@@ -7,6 +7,7 @@
  *
  *		operation.h			calls that are counted when they end
  *		counters.c			the counters, in shared memory
+ *		authorize.h			whether grants by leading keys cover a request
  *		table.c				the table of a request, which the front end may have open
  *		item.c				GetItem, PutItem, UpdateItem, DeleteItem
  *		write.h				the one way by which items are written
@@ -97,6 +98,7 @@ typedef struct FrontCall
 {
 	Relation rel; /* the table, which the front end has opened and locked, and will close */
 	DynTable *table; /* the same */
+	bool statement; /* it is one of PartiQL */
 	const Node *site; /* where the SQL function is called: the store asks whether that is all */
 	ItemMeasure *measure; /* of a call for one item */
 	const ReadMeter *meter; /* of a Query or Scan */

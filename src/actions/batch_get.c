@@ -7,7 +7,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "actions/several.h"
+#include "actions/authorize.h"
 #include "catalog/definition/settings.h"
 #include "catalog/expiry.h"
 #include "server/errors.h"
@@ -115,7 +115,7 @@ get_item(BatchGet *get, int table, const ItemTarget *target)
 	ErrorContextCallback callback;
 	DynItem *item;
 
-	store_begin(&callback);
+	store_begin_cleared(&callback, &target->writer->clearance);
 	item = store_read(get->reader, target->table, &target->write.key);
 	store_end(&callback);
 	if (item != NULL && get->request->max_bytes > 0)
@@ -159,7 +159,8 @@ run_batch_get(Operation *operation, void *arg)
 		AllocSetContextCreate(CurrentMemoryContext, "batch get", ALLOCSET_DEFAULT_SIZES);
 
 	*rest = (BatchGetRest){0};
-	(void) target_sort(targets, n, "the batch", BATCH_TWICE_WORDS);
+	authorize_batch(target_sort(targets, n, "the batch", BATCH_TWICE_WORDS), n,
+					ACTION_BATCH_GET_ITEM);
 	for (int i = 0; i < request->ntables && !rest->any; i++)
 	{
 		for (int k = 0; k < request->tables[i].nkeys && !rest->any; k++, targets++)

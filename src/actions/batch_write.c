@@ -9,7 +9,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "actions/several.h"
+#include "actions/authorize.h"
 #include "catalog/definition/settings.h"
 #include "server/errors.h"
 
@@ -225,6 +225,7 @@ run_batch_write(Operation *operation, void *arg)
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "batch write", ALLOCSET_DEFAULT_SIZES);
 
+	authorize_batch(order, n, ACTION_BATCH_WRITE_ITEM);
 	/* puts and deletes take turns where their keys do: the order is that of all calls */
 	for (int first = 0, next; first < n; first = next)
 	{

@@ -7,8 +7,7 @@
 #include "access/relation.h"
 #include "utils/rel.h"
 
-#include "actions/operation.h"
-#include "actions/write.h"
+#include "actions/authorize.h"
 #include "catalog/expiry.h"
 #include "server/errors.h"
 
@@ -47,6 +46,7 @@ run_get(Operation *operation, void *arg)
 	const Expr *projection = action_projection(request);
 	FrontCall call;
 	DynKeyValues key;
+	StoreClearance clearance = {0};
 	DynItem *item;
 
 	expr_request_done(request->expressions);
@@ -56,7 +56,10 @@ run_get(Operation *operation, void *arg)
 		action_check_consistent(&call.table->primary);
 	dyn_key_exact(call.table, &call.table->primary, request->item, DYN_KEY_OF_REQUEST, &key);
 	action_check_paths(call.table, projection);
-	store_begin(&callback);
+	authorize(call.table, &call.table->primary,
+			  call.statement ? ACTION_PARTIQL_SELECT : ACTION_GET_ITEM,
+			  call.table->primary.npartition, key.values, &clearance);
+	store_begin_cleared(&callback, &clearance);
 	item = store_get(call.table, &key, call.site);
 	store_end(&callback);
 	relation_close(call.rel, NoLock);
@@ -84,6 +87,12 @@ action_get(const ItemRequest *request)
 /*
  * Writes
  */
+
+static bool
+is_statement(const ItemRequest *request)
+{
+	return request->call != NULL && request->call->statement;
+}
 
 /* Opens the table of a write, and what it takes to write to it. */
 static void
@@ -137,6 +146,8 @@ run_put(Operation *operation, void *arg)
 	differs = returns == RETURN_ALL_NEW && write_may_differ(&writer);
 	write_prepare_put(&writer, request->item, &write);
 	action_check_paths(writer.table, put->condition);
+	authorize_write(&writer, is_statement(request) ? ACTION_PARTIQL_INSERT : ACTION_PUT_ITEM,
+					&write);
 	if (request->insert || (put->condition != NULL && expr_matches(put->condition, NULL)))
 		write_change(&writer, &write, EXPECT_INSERT, put_item, put);
 	else if (put->condition != NULL || returns == RETURN_ALL_OLD || writer.measure != NULL)
@@ -211,6 +222,8 @@ run_update(Operation *operation, void *arg)
 	write.update = u->update;
 	action_check_update(request, writer.table, u->update);
 	action_check_paths(writer.table, u->condition);
+	authorize_write(&writer, is_statement(request) ? ACTION_PARTIQL_UPDATE : ACTION_UPDATE_ITEM,
+					&write);
 	/* without an expression an item that is there stays as it is */
 	write_change(&writer, &write, u->update == NULL ? EXPECT_KEEP : EXPECT_REPLACE, change_item, u);
 	if (differs)
@@ -259,6 +272,8 @@ run_delete(Operation *operation, void *arg)
 	open_write(request, operation, &writer);
 	write_prepare_key(&writer, request->item, &write);
 	action_check_paths(writer.table, deletion->condition);
+	authorize_write(&writer, is_statement(request) ? ACTION_PARTIQL_DELETE : ACTION_DELETE_ITEM,
+					&write);
 	write_delete(&writer, &write, want_old || writer.measure != NULL,
 				 judged ? judge_deletion : NULL, deletion);
 	close_write(&writer, &write, operation);

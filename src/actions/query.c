@@ -278,6 +278,7 @@ run_query(Operation *operation, void *arg)
 	Read read;
 
 	open_query(&read, arg, &operation->table, &range);
+	read_authorize(&read, ACTION_QUERY, 1, &range);
 	read_start(&read, &range);
 	read_range(&read, &range);
 	read_tell_meter(&read);

@@ -53,6 +53,7 @@ run_ranges(Operation *operation, void *arg)
 	read_check(&request->read);
 	read_begin(&read, &request->read, call, &operation->table);
 	read_open(&read);
+	read_authorize(&read, ACTION_PARTIQL_SELECT, request->nranges, request->ranges);
 	for (; i < request->nranges; i++)
 	{
 		StoreRange range = stretch(&read, request, i);

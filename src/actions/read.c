@@ -437,6 +437,26 @@ read_tell_meter(Read *read)
 	read->told = read->result->bytes;
 }
 
+/* Raises an error unless the caller may read all of the ranges, by the partition keys that they have. */
+void
+read_authorize(Read *read, DynAction action, int n, const StoreRange *ranges)
+{
+	int npartition = read->index->npartition;
+	Datum *values;
+	int nvalues = 0;
+
+	if (!read->table->grants->any)
+		return;
+	values = palloc((Size) Max(n, 1) * npartition * sizeof(Datum));
+	for (int i = 0; i < n; i++)
+	{
+		for (int k = 0; k < npartition && ranges[i].nequal >= npartition; k++)
+			values[nvalues++] = ranges[i].equal[k];
+	}
+	authorize(read->table, read->index, action, nvalues, values, &read->clearance);
+	pfree(values);
+}
+
 /* Read all items of a range, or as many as are wanted. */
 void
 read_range(Read *read, const StoreRange *range)
@@ -444,7 +464,7 @@ read_range(Read *read, const StoreRange *range)
 	ErrorContextCallback callback;
 	StoreExplanation *explanation = read->request->explanation;
 
-	store_begin(&callback);
+	store_begin_cleared(&callback, &read->clearance);
 	if (explanation != NULL)
 		store_explain_range(read->table, range, receive_row, read, explanation);
 	else

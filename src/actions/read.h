@@ -5,8 +5,7 @@
 #ifndef DYNAMO_TABLE_ACTIONS_READ_H
 #define DYNAMO_TABLE_ACTIONS_READ_H
 
-#include "actions/actions.h"
-#include "actions/operation.h"
+#include "actions/authorize.h"
 
 /* This is a Query or Scan on its way. */
 typedef struct Read
@@ -18,6 +17,7 @@ typedef struct Read
 	const Expr *projection;
 	DynTable *table;
 	const DynIndex *index;
+	StoreClearance clearance;
 	bool whole; /* items are returned as the table has them */
 	bool sized; /* the bytes that are read matter */
 	bool fetches; /* a local index's entries do not suffice, and capacity is counted */
@@ -52,6 +52,7 @@ extern void read_check_paths(const Read *read);
 extern bool read_item(Read *read, const StoreRow *row);
 extern StoreWant read_want(const Read *read);
 extern int64 read_likely(const Read *read);
+extern void read_authorize(Read *read, DynAction action, int n, const StoreRange *ranges);
 extern void read_range(Read *read, const StoreRange *range);
 extern void read_tell_meter(Read *read);
 extern void read_close(Read *read);

@@ -193,7 +193,7 @@ read_segment(Segment *segment, StoreRange *range)
 	MemoryContext old = MemoryContextSwitchTo(context);
 	bool moved = false;
 
-	store_begin(&callback);
+	store_begin_cleared(&callback, &read->clearance);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -232,6 +232,7 @@ run_scan(Operation *operation, void *arg)
 	read_begin(&read, &request->read, call, &operation->table);
 	read_open(&read);
 	read_check_paths(&read);
+	read_authorize(&read, ACTION_SCAN, 0, NULL);
 	range.index = read.index;
 	range.want = read_want(&read);
 	range.forward = true;

@@ -218,7 +218,7 @@ target_measure_collections(const ItemMeter *meter, ItemTarget *const *sorted, in
 
 		if (dyn_local_indexes(table) == 0 || (i > 0 && same_collection(sorted[i - 1], sorted[i])))
 			continue;
-		store_begin(&callback);
+		store_begin_cleared(&callback, &sorted[i]->writer->clearance);
 		measure.collection_key = collection_key(table, &sorted[i]->write.key);
 		measure.collection_size = collection_size(table, &sorted[i]->write.key);
 		store_end(&callback);

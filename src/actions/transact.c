@@ -15,7 +15,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "actions/several.h"
+#include "actions/authorize.h"
 #include "store/token.h"
 
 typedef struct Transact Transact;
@@ -445,7 +445,7 @@ check_collections(Transact *t)
 		if (!step->grows)
 			continue;
 		target_begin(t->tables, step->target);
-		store_begin(&callback);
+		store_begin_cleared(&callback, &step->target->writer->clearance);
 		if (collection_is_full(step->target->table, &step->write->key, &size))
 			transact_fail_step(step, (CancelReason){.code = "ItemCollectionSizeLimitExceeded",
 													.message = COLLECTION_IS_FULL,
@@ -562,7 +562,7 @@ size_now(StoreReader *reader, const ItemTarget *target)
 	ErrorContextCallback callback;
 	Size size;
 
-	store_begin(&callback);
+	store_begin_cleared(&callback, &target->writer->clearance);
 	size = size_of(store_read(reader, target->table, &target->write.key));
 	store_end(&callback);
 	return size;
@@ -625,6 +625,39 @@ count_written(const Transact *t)
 	}
 }
 
+/* Returns what has to be granted for an action of the transaction. */
+static DynAction
+wanted_action(const Step *step)
+{
+	bool statement = step->transact->request->statements;
+
+	switch (step->action->kind)
+	{
+		case TRANSACT_PUT:
+			return statement ? ACTION_PARTIQL_INSERT : ACTION_PUT_ITEM;
+		case TRANSACT_UPDATE:
+			return statement ? ACTION_PARTIQL_UPDATE : ACTION_UPDATE_ITEM;
+		case TRANSACT_DELETE:
+			return statement ? ACTION_PARTIQL_DELETE : ACTION_DELETE_ITEM;
+		case TRANSACT_CHECK:
+			return statement ? ACTION_PARTIQL_SELECT : ACTION_CONDITION_CHECK_ITEM;
+		case TRANSACT_GET:
+			break;
+	}
+	return statement ? ACTION_PARTIQL_SELECT : ACTION_GET_ITEM;
+}
+
+/* Each action is authorized by itself, before the token tells whether all was done before. */
+static void
+authorize_all(const Transact *t)
+{
+	for (int i = 0; i < t->request->nactions; i++)
+	{
+		target_begin(t->tables, &t->targets[i]);
+		authorize_write(t->targets[i].writer, wanted_action(&t->steps[i]), &t->targets[i].write);
+	}
+}
+
 typedef struct TransactCall
 {
 	const TransactRequest *request;
@@ -644,6 +677,7 @@ run_transact(Operation *operation, void *arg)
 	transact_check_request(request);
 	t = transact_prepare(request, operation);
 	action_examine(request, check_target, refuse_target, t);
+	authorize_all(t);
 	order = target_sort(t->targets, request->nactions, "the transaction", TRANSACT_TWICE_WORDS);
 	target_begin_several(t->tables, &t->targets[0]);
 	token.shared = target_any_distributed(t->targets, request->nactions);

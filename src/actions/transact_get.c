@@ -15,7 +15,7 @@
 #include "utils/acl.h"
 #include "utils/memutils.h"
 
-#include "actions/several.h"
+#include "actions/authorize.h"
 #include "catalog/definition/settings.h"
 #include "catalog/expiry.h"
 #include "catalog/rights.h"
@@ -85,7 +85,7 @@ get_item(StoreReader *reader, const ItemTarget *target)
 	ErrorContextCallback callback;
 	DynItem *item;
 
-	store_begin(&callback);
+	store_begin_cleared(&callback, &target->writer->clearance);
 	item = store_read(reader, target->table, &target->write.key);
 	store_end(&callback);
 	return item;
@@ -235,6 +235,13 @@ run_transact_get(Operation *operation, void *arg)
 	transact_check_request(request);
 	projections = parse_projections(request);
 	targets = find_targets(request, projections, tables);
+	for (int i = 0; i < request->nactions; i++)
+	{
+		target_begin(tables, &targets[i]);
+		authorize_write(targets[i].writer,
+						request->statements ? ACTION_PARTIQL_SELECT : ACTION_GET_ITEM,
+						&targets[i].write);
+	}
 	order = target_sort(targets, request->nactions, "the transaction", TRANSACT_TWICE_WORDS);
 	locked = lock_items(request, tables, targets, order);
 	for (int i = 0; i < request->nactions; i++)

@@ -39,17 +39,12 @@ write_close(ItemWriter *writer)
 
 /* Calls of the store are between these two. */
 static void
-write_begin(const ItemWriter *writer, ErrorContextCallback *callback)
+write_begin(ItemWriter *writer, ErrorContextCallback *callback)
 {
-	if (!writer->plain_conflicts)
-		store_begin(callback);
-}
-
-static void
-write_end(const ItemWriter *writer, const ErrorContextCallback *callback)
-{
-	if (!writer->plain_conflicts)
-		store_end(callback);
+	if (writer->plain_conflicts)
+		store_begin_plain(callback);
+	else
+		store_begin_cleared(callback, &writer->clearance);
 }
 
 /*
@@ -184,7 +179,7 @@ write_put(ItemWriter *writer, ItemWrite *write)
 	}
 	write_begin(writer, &callback);
 	store_put(writer->store, write->row);
-	write_end(writer, &callback);
+	store_end(&callback);
 }
 
 /*
@@ -200,7 +195,7 @@ write_insert(ItemWriter *writer, ItemWrite *write)
 	(void) write_looks(writer, write);
 	write_begin(writer, &callback);
 	inserted = store_insert(writer->store, write->row);
-	write_end(writer, &callback);
+	store_end(&callback);
 	return inserted;
 }
 
@@ -277,7 +272,7 @@ write_change_present(ItemWriter *writer, ItemWrite *write, ItemChange change, vo
 	(void) write_looks(writer, write);
 	write_begin(writer, &callback);
 	done = store_change(writer->store, &write->key, changed_row, &c);
-	write_end(writer, &callback);
+	store_end(&callback);
 	return done;
 }
 
@@ -301,7 +296,7 @@ write_change(ItemWriter *writer, ItemWrite *write, WriteExpectation expectation,
 		done = store_insert(writer->store, write->row);
 	if (!done)
 		change_locked(writer, &c);
-	write_end(writer, &callback);
+	store_end(&callback);
 }
 
 /* Locks the item of the write's key, and returns it as write->old; NULL if there is none. */
@@ -312,7 +307,7 @@ write_lock(ItemWriter *writer, ItemWrite *write, StoreLock lock)
 
 	write_begin(writer, &callback);
 	write->old = store_lock(writer->store, &write->key, lock);
-	write_end(writer, &callback);
+	store_end(&callback);
 	return write->old;
 }
 
@@ -325,7 +320,7 @@ write_replace(ItemWriter *writer, ItemWrite *write)
 	(void) write_looks(writer, write);
 	write_begin(writer, &callback);
 	store_replace(writer->store, write->row);
-	write_end(writer, &callback);
+	store_end(&callback);
 }
 
 /* Deletes an item that write_lock() has found. */
@@ -337,7 +332,7 @@ write_delete_locked(ItemWriter *writer, ItemWrite *write)
 	write_begin(writer, &callback);
 	(void) store_delete(writer->store, &write->key, false);
 	write->new = NULL;
-	write_end(writer, &callback);
+	store_end(&callback);
 }
 
 /*
@@ -352,7 +347,7 @@ write_hold_absent(ItemWriter *writer, const ItemWrite *write, const DynItem *key
 
 	write_begin(writer, &callback);
 	absent = store_hold_absent(writer->rel, &write->key, key);
-	write_end(writer, &callback);
+	store_end(&callback);
 	return absent;
 }
 
@@ -387,7 +382,7 @@ write_read_back(ItemWriter *writer, ItemWrite *write)
 	item = store_lock(writer->store, &write->key, STORE_LOCK_REPLACE);
 	if (item != NULL)
 		write->new = item;
-	write_end(writer, &callback);
+	store_end(&callback);
 }
 
 /*
@@ -411,7 +406,7 @@ write_delete(ItemWriter *writer, ItemWrite *write, bool want_old, ItemJudge judg
 			(void) store_delete(writer->store, &write->key, false);
 	}
 	write->new = NULL;
-	write_end(writer, &callback);
+	store_end(&callback);
 }
 
 /*
@@ -448,7 +443,7 @@ write_done(ItemWriter *writer, ItemWrite *write)
 		writer->measure->new = write->new;
 		measure_collection(writer, write);
 	}
-	write_end(writer, &callback);
+	store_end(&callback);
 }
 
 /*
@@ -497,7 +492,7 @@ write_put_many(ItemWriter *writer, int n, ItemWrite *const *writes)
 	rows = rows_of(writes, n);
 	write_begin(writer, &callback);
 	store_put_many(writer->store, n, rows);
-	write_end(writer, &callback);
+	store_end(&callback);
 	for (int i = 0; i < n; i++)
 		write_done(writer, writes[i]);
 	pfree(rows);
@@ -514,7 +509,7 @@ write_insert_many(ItemWriter *writer, int n, ItemWrite *const *writes, bool *ins
 		(void) write_looks(writer, writes[i]);
 	write_begin(writer, &callback);
 	store_insert_many(writer->store, n, rows, inserted);
-	write_end(writer, &callback);
+	store_end(&callback);
 	for (int i = 0; i < n; i++)
 	{
 		if (inserted[i])
@@ -534,6 +529,6 @@ write_delete_many(ItemWriter *writer, int n, ItemWrite *const *writes)
 		keys[i] = &writes[i]->key;
 	write_begin(writer, &callback);
 	store_delete_many(writer->store, n, keys);
-	write_end(writer, &callback);
+	store_end(&callback);
 	pfree(keys);
 }

@@ -23,6 +23,7 @@ typedef struct ItemWriter
 	DynTable *table;
 	StoreWriter *store;
 	ItemMeasure *measure; /* of the call, or NULL */
+	StoreClearance clearance; /* if what it writes is authorized */
 	bool plain_conflicts; /* deadlocks keep PostgreSQL's error code */
 } ItemWriter;
 

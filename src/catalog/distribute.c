@@ -28,6 +28,7 @@
 #include "catalog/distribute.h"
 #include "catalog/follower.h"
 #include "catalog/key.h"
+#include "catalog/key_grant.h"
 #include "catalog/lookup.h"
 #include "catalog/resource.h"
 #include "catalog/rights.h"
@@ -418,6 +419,20 @@ dyn_distribution_read(FunctionCallInfo fcinfo, int first)
 	return how;
 }
 
+/* Nodes are sent calls that the coordinator has not asked grants by leading keys for. */
+static void
+refuse_grants(Oid relid)
+{
+	Relation rel = relation_open(relid, NoLock);
+
+	if (dyn_schema(rel)->grants->any)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("table \"%s\" with grants by leading keys cannot be distributed",
+							   RelationGetRelationName(rel)),
+						errhint("Revoke them with dyn_revoke_keys().")));
+	relation_close(rel, NoLock);
+}
+
 /* dyn_distribute_table(table_name, colocate_with, shard_count) */
 PG_FUNCTION_INFO_V1(dyn_distribute_table);
 Datum
@@ -429,7 +444,8 @@ dyn_distribute_table(PG_FUNCTION_ARGS)
 
 	if (citus_kind(relid) == CITUS_NONE)
 		(void) return_trigger(relid);
-	(void) is_distributed(relid);
+	if (!is_distributed(relid))
+		refuse_grants(relid);
 	dyn_distribute(relid, &how);
 	PG_RETURN_VOID();
 }

@@ -15,6 +15,7 @@
 
 #include "am/am.h"
 #include "catalog/extras.h"
+#include "catalog/key_grant.h"
 #include "catalog/table.h"
 
 /* Returns what speaks against reads, or NULL. */
@@ -31,7 +32,8 @@ refuse_reads(Relation rel, const DynTable *table)
 		return "it has another access method";
 	if (RELATION_IS_OTHER_TEMP(rel))
 		return "it is a temporary table of another session";
-	if (rel->rd_rel->relrowsecurity)
+	/* what dyn_grant_keys() grants is asked for by each call, see direct.c */
+	if (rel->rd_rel->relrowsecurity && (!table->grants->any || table->grants->restricted))
 		return "row-level security is enabled";
 	return NULL;
 }

@@ -29,6 +29,7 @@
 #include "catalog/derive.h"
 #include "catalog/extras.h"
 #include "catalog/key.h"
+#include "catalog/key_grant.h"
 #include "catalog/lookup.h"
 #include "catalog/shape.h"
 #include "server/citus.h"
@@ -420,6 +421,7 @@ read_schema(Relation rel)
 	table->shard = !table->distributed && dyn_trigger_find(rel, DYN_TRIGGER_DERIVE) == NULL;
 	table->unsupported = dyn_unsupported(rel) != NULL;
 	table->enforced = dyn_trigger_find(rel, DYN_TRIGGER_ENFORCE) != NULL;
+	table->grants = dyn_read_key_grants(rel);
 	dyn_read_plainness(rel, table);
 	table->valid = before == invalidations;
 	MemoryContextSwitchTo(old);

@@ -21,10 +21,10 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/rls.h"
 #include "utils/snapmgr.h"
 #include "utils/varlena.h"
 
+#include "catalog/key_grant.h"
 #include "catalog/listing.h"
 #include "catalog/rights.h"
 #include "catalog/size.h"
@@ -110,7 +110,7 @@ static bool
 may_count(Oid relid)
 {
 	return pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK &&
-		   check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED;
+		   !dyn_policies_hide(relid);
 }
 
 static bool

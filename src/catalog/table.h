@@ -35,6 +35,8 @@
  *		distribute.c	dyn_distribute_table() and dyn_undistribute_table()
  *		share_tokens.c	the table of tokens, distributed with the first table of items
  *		routed.c		distributing the functions by which calls are sent to other nodes
+ *		key_grant.c		what policies grant by leading keys
+ *		key_grant_declare.c	dyn_grant_keys() and dyn_revoke_keys()
  *		follower.c		triggers of other tables that write to one
  */
 #ifndef DYNAMO_TABLE_CATALOG_TABLE_H
@@ -136,6 +138,7 @@ typedef struct DynTable
 	bool unsupported; /* it cannot be used, see unsupported.c */
 	const char *read_refusal; /* why it cannot be read without the executor, or NULL; see plain.c */
 	const char *write_refusal; /* why it cannot be written so, or NULL */
+	const struct DynKeyGrants *grants; /* see key_grant.h */
 	DynExtras extras; /* if it can be read so */
 	int nkeys; /* 1: partition key only */
 	int nattributes; /* key attributes: the table's, then those of indexes only */

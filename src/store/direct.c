@@ -36,6 +36,8 @@ direct_call_refusal(const DynTable *table, AclMode privileges)
 {
 	if (!enabled)
 		return "\"dynamo_table.direct_store\" is off";
+	if (table->row_security && !store_is_cleared(table))
+		return "row-level security is enabled";
 	if (ExecutorCheckPerms_hook != NULL)
 		return "a module checks permissions";
 	return refuse_role(table, privileges);

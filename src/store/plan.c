@@ -17,18 +17,25 @@
 #include "postgres.h"
 
 #include "catalog/partition.h"
+#include "catalog/pg_type.h"
 #include "jit/jit.h"
+#include "nodes/makefuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
+#include "rewrite/rowsecurity.h"
+#include "utils/acl.h"
+#include "utils/array.h"
 #include "utils/lsyscache.h"
 #include "utils/plancache.h"
 #include "utils/resowner.h"
 
+#include "catalog/key_grant.h"
 #include "server/compat.h"
 #include "server/sql.h"
 #include "store/plan.h"
+#include "store/store.h"
 
 /* Connects to SPI.  The caller's memory context stays the current one. */
 void
@@ -42,15 +49,77 @@ store_connect(void)
 }
 
 /*
+ * Policies
+ *
+ * Row-level security is part of the plan.  A request that the actions have cleared has a plan of its
+ * own, for which a policy is added that shows all rows: permissive policies are alternatives, and
+ * restrictive ones, which are other people's, still hold.
+ */
+
+typedef struct ClearedBefore
+{
+	row_security_policy_hook_type hook;
+	Oid relid;
+} ClearedBefore;
+
+static row_security_policy_hook_type next_policy_hook = NULL;
+static Oid cleared_relation = InvalidOid;
+
+static bool
+is_cleared(const DynTable *table)
+{
+	return table->grants->any && store_is_cleared(table);
+}
+
+static List *
+add_policy(CmdType command, Relation rel)
+{
+	List *policies = next_policy_hook == NULL ? NIL : next_policy_hook(command, rel);
+	RowSecurityPolicy *policy;
+	Datum everybody = ObjectIdGetDatum(ACL_ID_PUBLIC);
+
+	if (RelationGetRelid(rel) != cleared_relation)
+		return policies;
+	policy = palloc0(sizeof(RowSecurityPolicy));
+	policy->policy_name = "dynamo_table";
+	policy->polcmd = '*';
+	policy->roles = construct_array(&everybody, 1, OIDOID, sizeof(Oid), true, TYPALIGN_INT);
+	policy->permissive = true;
+	policy->qual = (Expr *) makeBoolConst(true, false);
+	return lappend(policies, policy);
+}
+
+/* Has plans of the relation made without its permissive policies; InvalidOid: with all of them. */
+static void
+clear_policies(Oid relid, ClearedBefore *before)
+{
+	*before = (ClearedBefore){row_security_policy_hook_permissive, cleared_relation};
+	cleared_relation = relid;
+	if (!OidIsValid(relid) || before->hook == add_policy)
+		return;
+	next_policy_hook = before->hook;
+	row_security_policy_hook_permissive = add_policy;
+}
+
+static void
+restore_policies(const ClearedBefore *before)
+{
+	row_security_policy_hook_permissive = before->hook;
+	cleared_relation = before->relid;
+}
+
+/*
  * Returns the kept plan of a statement on a table, or NULL if it has not been prepared.  shape
  * identifies the statement among those on that table.
  */
 StorePlan *
 store_find_plan(DynTable *table, int shape)
 {
+	bool cleared = is_cleared(table);
+
 	for (StorePlan *plan = table->plans; plan != NULL; plan = plan->next)
 	{
-		if (plan->shape == shape)
+		if (plan->shape == shape && plan->cleared == cleared)
 			return plan;
 	}
 	return NULL;
@@ -69,11 +138,23 @@ plan_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs, 
 {
 	MemoryContext context = CurrentMemoryContext;
 	StorePlan *plan = MemoryContextAlloc(table->context, sizeof(StorePlan));
+	ClearedBefore before;
 
 	plan->shape = shape;
+	plan->relid = table->relid;
 	plan->index = index;
 	plan->custom = (options & CURSOR_OPT_CUSTOM_PLAN) != 0;
-	plan->plan = SPI_prepare_cursor(sql_on(table->relid, sql), nargs, types, options);
+	plan->cleared = is_cleared(table);
+	clear_policies(plan->cleared ? table->relid : InvalidOid, &before);
+	PG_TRY();
+	{
+		plan->plan = SPI_prepare_cursor(sql_on(table->relid, sql), nargs, types, options);
+	}
+	PG_FINALLY();
+	{
+		restore_policies(&before);
+	}
+	PG_END_TRY();
 	if (plan->plan == NULL)
 		elog(ERROR, "SPI_prepare_cursor failed: %s", SPI_result_code_string(SPI_result));
 	SPI_keepplan(plan->plan);
@@ -186,8 +267,10 @@ ensure_plan(StorePlan *plan)
 	bool jit = jit_enabled;
 	relation_hook_type hook = relation_hook;
 	Oid index = planned_index;
+	ClearedBefore before;
 	CachedPlan *generic;
 
+	clear_policies(plan->cleared ? plan->relid : InvalidOid, &before);
 	PG_TRY();
 	{
 		/* planning may call functions that plan */
@@ -202,6 +285,7 @@ ensure_plan(StorePlan *plan)
 	}
 	PG_FINALLY();
 	{
+		restore_policies(&before);
 		relation_hook = hook;
 		planned_index = index;
 		enable_seqscan = seqscan;

@@ -15,7 +15,9 @@ typedef struct StorePlan
 {
 	struct StorePlan *next;
 	int shape;
+	Oid relid;
 	Oid index; /* that it is to use; invalid: other nodes plan */
+	bool cleared; /* permissive policies have been put aside */
 	bool custom; /* it is planned for each execution */
 	SPIPlanPtr plan;
 	MemoryContextCallback freed; /* when the schema is */

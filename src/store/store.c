@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "miscadmin.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
 
@@ -48,6 +49,47 @@ store_begin(ErrorContextCallback *callback)
 {
 	*callback = (ErrorContextCallback){error_context_stack, name_conflict, NULL};
 	error_context_stack = callback;
+}
+
+/*
+ * Does so for a request that may be cleared; the clearance outlives store_end().  It is known by the
+ * error context, so errors take it back, and calls of triggers have one of their own, or none.
+ */
+void
+store_begin_cleared(ErrorContextCallback *callback, StoreClearance *clearance)
+{
+	*callback = (ErrorContextCallback){error_context_stack, name_conflict, clearance};
+	error_context_stack = callback;
+}
+
+static void
+name_nothing(void *arg)
+{
+}
+
+/* Begins something that is not cleared, whose conflicts keep PostgreSQL's error code. */
+void
+store_begin_plain(ErrorContextCallback *callback)
+{
+	*callback = (ErrorContextCallback){error_context_stack, name_nothing, NULL};
+	error_context_stack = callback;
+}
+
+/* Returns whether what the store does just now is cleared for the table, and the current user. */
+bool
+store_is_cleared(const DynTable *table)
+{
+	for (const ErrorContextCallback *c = error_context_stack; c != NULL; c = c->previous)
+	{
+		if (c->callback == name_conflict || c->callback == name_nothing)
+		{
+			const StoreClearance *clearance = c->arg;
+
+			return clearance != NULL && clearance->relid == table->relid &&
+				   clearance->user == GetUserId();
+		}
+	}
+	return false;
 }
 
 /* Takes back the error context callback of store_begin(). */
@@ -331,7 +373,7 @@ store_lock(StoreWriter *writer, const DynKeyValues *key, StoreLock lock)
 static bool
 may_suppress(const DynTable *table)
 {
-	return table->write_refusal != NULL || table->extras.before_insert;
+	return table->write_refusal != NULL || table->row_security || table->extras.before_insert;
 }
 
 /*

@@ -123,6 +123,16 @@ typedef enum StoreLock
 	STORE_LOCK_CHECK
 } StoreLock;
 
+/*
+ * Says that the actions have found a request on a table covered by what is granted to the user by
+ * leading keys, so that permissive policies need not show its rows.
+ */
+typedef struct StoreClearance
+{
+	Oid relid; /* InvalidOid: policies decide */
+	Oid user;
+} StoreClearance;
+
 /* Writes to one table, and keeps open in between what the last write has written to. */
 typedef struct StoreWriter StoreWriter;
 
@@ -133,7 +143,12 @@ typedef struct StoreWriter StoreWriter;
 typedef const DynRow *(*StoreChange)(DynItem *old, void *arg);
 
 extern void store_begin(ErrorContextCallback *callback);
+extern void store_begin_cleared(ErrorContextCallback *callback, StoreClearance *clearance);
+extern void store_begin_plain(ErrorContextCallback *callback);
 extern void store_end(const ErrorContextCallback *callback);
+
+/* Returns whether what the store does just now is cleared for the table. */
+extern bool store_is_cleared(const DynTable *table);
 
 /* Called once by _PG_init. */
 extern void store_init(void);

@@ -341,6 +341,8 @@ SELECT dyn_enforce_entities('~t', false);
 # what is declared and built
 SELECT dyn_alter_table('~t', '{"placement": false}');
 SELECT dyn_alter_table('~t', '{"placement": true}');
+SELECT dyn_grant_keys('~t', 'keyed', '{Query}', '{P}');
+SELECT dyn_revoke_keys('~t', 'keyed');
 SELECT dyn_create_entity('~t', 'Other1', '{"pk": "O#<Id>", "sk": "S"}', '{"Id": "S"}'::text);
 SELECT dyn_create_entity('~t', 'Other2', '{"pk": "O#<Id>", "sk": "S"}', '{"Id": "S"}'::json);
 SELECT dyn_create_entity('~t', 'Other3', '{"pk": "O#<Id>", "sk": "S"}', '{"Id": "S"}'::jsonb);

@@ -107,7 +107,8 @@ run_statement(void *arg)
 {
 	Run *run = arg;
 	PartiqlPart *part = run->part;
-	PartiqlCall call = {.bound = part->bound, .front = {.measure = &run->measure}};
+	PartiqlCall call = {.bound = part->bound,
+						.front = {.measure = &run->measure, .statement = true}};
 	ItemRequest request;
 
 	if (kind_of(run) != PARTIQL_SELECT)

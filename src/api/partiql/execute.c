@@ -324,16 +324,18 @@ DynItem *
 partiql_write(const PartiqlCall *call)
 {
 	const PartiqlBound *bound = call->bound;
+	FrontCall front = call->front;
 	ItemRequest request;
 	FrontCall open;
 	DynItem *item;
 
 	partiql_begin_request(bound, &request);
-	request.call = &call->front;
+	front.statement = true;
+	request.call = &front;
 	request.old_on_failure = call->old_on_failure;
 	if (request.insert)
 		return action_put(&request);
-	action_open(&call->front, request.table, RowExclusiveLock, &open);
+	action_open(&front, request.table, RowExclusiveLock, &open);
 	request.call = &open;
 	set_key(bound, &request);
 	if (bound->compiled->statement->kind == PARTIQL_UPDATE)

@@ -9,7 +9,7 @@
 #include "access/relation.h"
 #include "utils/builtins.h"
 
-#include "actions/several.h"
+#include "actions/authorize.h"
 #include "api/partiql/compile.h"
 #include "api/partiql/plan.h"
 #include "catalog/lookup.h"
@@ -81,6 +81,7 @@ typedef struct WriteKind
 {
 	TransactKind kind;
 	AclMode privileges; /* that its write needs */
+	DynAction granted; /* or what has to be granted by leading key */
 } WriteKind;
 
 static WriteKind
@@ -89,11 +90,11 @@ write_kind(PartiqlKind kind)
 	switch (kind)
 	{
 		case PARTIQL_INSERT:
-			return (WriteKind){TRANSACT_PUT, ACL_INSERT | ACL_UPDATE};
+			return (WriteKind){TRANSACT_PUT, ACL_INSERT | ACL_UPDATE, ACTION_PARTIQL_INSERT};
 		case PARTIQL_UPDATE:
-			return (WriteKind){TRANSACT_UPDATE, ACL_UPDATE};
+			return (WriteKind){TRANSACT_UPDATE, ACL_UPDATE, ACTION_PARTIQL_UPDATE};
 		case PARTIQL_DELETE:
-			return (WriteKind){TRANSACT_DELETE, ACL_DELETE};
+			return (WriteKind){TRANSACT_DELETE, ACL_DELETE, ACTION_PARTIQL_DELETE};
 		case PARTIQL_SELECT:
 		case PARTIQL_EXISTS:
 			break;
@@ -107,6 +108,8 @@ explain_write(const PartiqlBound *bound, PartiqlAccess *access)
 	WriteKind kind = write_kind(access->kind);
 	ItemRequest request;
 	DynKeyValues values;
+	StoreClearance clearance = {0};
+	ErrorContextCallback callback;
 	FrontCall open;
 
 	partiql_begin_request(bound, &request);
@@ -122,7 +125,11 @@ explain_write(const PartiqlBound *bound, PartiqlAccess *access)
 	}
 	action_check(kind.kind, &request);
 	dyn_key_of_item(open.table, request.item, &values);
+	authorize(open.table, &open.table->primary, kind.granted, open.table->primary.npartition,
+			  values.values, &clearance);
+	store_begin_cleared(&callback, &clearance);
 	store_explain_write(open.table, &values, kind.privileges, &access->store);
+	store_end(&callback);
 	relation_close(open.rel, NoLock);
 }
 

@@ -11,9 +11,9 @@
 #include "common/hashfn.h"
 #include "miscadmin.h"
 #include "utils/hsearch.h"
-#include "utils/rls.h"
 
 #include "actions/several.h"
+#include "catalog/key_grant.h"
 #include "models/entity/copy.h"
 #include "server/errors.h"
 #include "store/store.h"
@@ -98,7 +98,7 @@ copies_open(Relation rel, DynTable *table, const Entity *entity)
 	}
 	if (copies == NULL)
 		return NULL;
-	if (check_enable_rls(table->relid, InvalidOid, true) == RLS_ENABLED)
+	if (dyn_policies_hide(table->relid))
 		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 						errmsg("row-level security may hide items of table \"%s\" that entity "
 							   "\"%s\" has copies of",

@@ -12,9 +12,9 @@
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/rel.h"
-#include "utils/rls.h"
 #include "utils/timestamp.h"
 
+#include "catalog/key_grant.h"
 #include "server/errors.h"
 #include "services/stream/read.h"
 
@@ -30,7 +30,7 @@ stream_is_kept(const DynStream *stream)
 
 /*
  * Raises an error unless the current user may read all of an open table: SELECT on the table, and
- * no row-level security that applies.
+ * no row-level security that may hide rows.
  */
 void
 stream_check_reader(Relation rel)
@@ -40,7 +40,7 @@ stream_check_reader(Relation rel)
 
 	if (result != ACLCHECK_OK)
 		aclcheck_error(result, OBJECT_TABLE, RelationGetRelationName(rel));
-	if (check_enable_rls(relid, InvalidOid, true) == RLS_ENABLED)
+	if (dyn_policies_hide(relid))
 		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 						errmsg("streams of table \"%s\" cannot be read under row-level security",
 							   RelationGetRelationName(rel)),
@@ -54,7 +54,7 @@ stream_may_read(Oid relid)
 	bool missing = false;
 
 	return pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) == ACLCHECK_OK &&
-		   check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED;
+		   !dyn_policies_hide(relid);
 }
 
 /* Returns the stream with a label, the latest one for 0; NULL if there is none that is kept. */

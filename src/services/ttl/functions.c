@@ -14,8 +14,10 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
+#include "catalog/key_grant.h"
 #include "catalog/listing.h"
 #include "catalog/lookup.h"
+#include "catalog/rights.h"
 #include "server/arguments.h"
 #include "server/catalogs.h"
 #include "server/citus.h"
@@ -26,8 +28,8 @@
 #include "services/ttl/ttl.h"
 
 /*
- * Returns whether the role may sweep: one that may delete items may remove the expired ones.  No
- * other privilege is needed, since the owner's rights are used.
+ * Returns whether the role may sweep: one that may delete items, and from which policies hide none, may
+ * remove the expired ones.  No other privilege is needed, since the owner's rights are used.
  */
 static bool
 may_sweep(Oid relid)
@@ -35,7 +37,8 @@ may_sweep(Oid relid)
 	/* it may have gone since the tables were listed */
 	bool missing = false;
 
-	return pg_class_aclcheck_ext(relid, GetUserId(), ACL_DELETE, &missing) == ACLCHECK_OK;
+	return pg_class_aclcheck_ext(relid, GetUserId(), ACL_DELETE, &missing) == ACLCHECK_OK &&
+		   (rights_owns(relid, GetUserId()) || !dyn_policies_hide(relid));
 }
 
 static Oid

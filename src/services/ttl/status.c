@@ -10,10 +10,10 @@
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/rel.h"
-#include "utils/rls.h"
 #include "utils/timestamp.h"
 
 #include "catalog/describe.h"
+#include "catalog/key_grant.h"
 #include "catalog/listing.h"
 #include "catalog/rights.h"
 #include "server/arguments.h"
@@ -92,8 +92,7 @@ dyn_ttl_list(PG_FUNCTION_ARGS)
 static bool
 may_count(Relation rel)
 {
-	return rights_of_monitor() ||
-		   check_enable_rls(RelationGetRelid(rel), InvalidOid, true) != RLS_ENABLED;
+	return rights_of_monitor() || !dyn_policies_hide(RelationGetRelid(rel));
 }
 
 /* Counts how many are due, since when the first is, and how many never will be. */
