@@ -294,17 +294,24 @@ citus_ends_deadlock(void)
 }
 
 /*
- * Makes this transaction one of Citus'.  Whoever writes to a shard past Citus calls it first: Citus
- * takes all other sessions of a node for one transaction when it looks for deadlocks, so that two of
- * them that wait for each other's rows would be a deadlock to it.
+ * Makes this transaction one of Citus', which commits in two phases what it writes on other nodes.
+ * Whoever writes to a shard past Citus calls it first.  Citus does not know of such writes, and would
+ * commit a single node's before them.  And it takes all other sessions of a node for one transaction
+ * when it looks for deadlocks, so that two of them that wait for each other's rows would be a deadlock
+ * to it.  Returns false if Citus cannot be told, so that nothing must be written past it.
  */
-void
+bool
 citus_join_transaction(void)
 {
 	/* this one also makes a background worker ready for Citus, which a session is from its start */
 	bool (*ready)(void) = (bool (*)(void)) dlsym(RTLD_DEFAULT, "CitusHasBeenLoaded");
 	void (*join)(void) = (void (*)(void)) dlsym(RTLD_DEFAULT, "UseCoordinatedTransaction");
+	void (*two_phases)(void) =
+		(void (*)(void)) dlsym(RTLD_DEFAULT, "Use2PCForCoordinatedTransaction");
 
-	if (ready != NULL && join != NULL && ready())
-		join();
+	if (ready == NULL || join == NULL || two_phases == NULL || !ready())
+		return false;
+	join();
+	two_phases();
+	return true;
 }
