@@ -18,6 +18,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/regproc.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
@@ -291,6 +292,28 @@ citus_ends_deadlock(void)
 		(bool (*)(bool)) dlsym(RTLD_DEFAULT, "MyBackendGotCancelledDueToDeadlock");
 
 	return cancelled != NULL && cancelled(true);
+}
+
+/*
+ * Returns whether the error that is being raised is the one by which Citus says that its catalogs have a
+ * shard, or its place, no longer.  It has no code of its own, also when another node has raised it.
+ */
+bool
+citus_misses_shard(void)
+{
+	static const char words[] = "could not find valid entry for shard";
+	MemoryContext old;
+	ErrorData *error;
+	bool misses;
+
+	if (geterrcode() != ERRCODE_INTERNAL_ERROR)
+		return false;
+	old = MemoryContextSwitchTo(CurTransactionContext);
+	error = CopyErrorData();
+	misses = error->message != NULL && strncmp(error->message, words, strlen(words)) == 0;
+	FreeErrorData(error);
+	MemoryContextSwitchTo(old);
+	return misses;
 }
 
 /*

@@ -29,11 +29,17 @@ statements(const DynTable *table)
 /*
  * Names a deadlock.  Two calls in transactions of their own lock in one order.  Several calls in
  * one transaction may meet others in a deadlock; then the caller begins its transaction again, as
- * after any conflict.
+ * after any conflict.  So it does where a shard was moved or split between two steps of a statement.
  */
 static void
 name_conflict(void *arg)
 {
+	if (citus_misses_shard())
+	{
+		errcode(ERRCODE_T_R_SERIALIZATION_FAILURE);
+		errmsg("could not serialize access due to a move or split of a shard");
+		return;
+	}
 	if (geterrcode() != ERRCODE_T_R_DEADLOCK_DETECTED &&
 		!(geterrcode() == ERRCODE_QUERY_CANCELED && citus_ends_deadlock()))
 		return;
