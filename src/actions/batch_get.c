@@ -116,7 +116,7 @@ get_item(BatchGet *get, int table, const ItemTarget *target)
 	DynItem *item;
 
 	store_begin_cleared(&callback, &target->writer->clearance);
-	item = store_read(get->reader, target->table, &target->write.key);
+	item = store_read(get->reader, target->table, &target->write.key, get->request->site);
 	store_end(&callback);
 	if (item != NULL && get->request->max_bytes > 0)
 	{
@@ -153,7 +153,7 @@ run_batch_get(Operation *operation, void *arg)
 	int n = check_keys(request);
 	BatchGet get = {request,       parse_projections(request), call->callback, call->arg, 0,
 					store_reader()};
-	TargetTables *tables = target_tables(AccessShareLock, request->part, operation);
+	TargetTables *tables = target_tables(AccessShareLock, request->part, request->site, operation);
 	ItemTarget *targets = find_targets(request, get.projections, tables, n);
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "batch get", ALLOCSET_DEFAULT_SIZES);

@@ -219,7 +219,7 @@ run_batch_write(Operation *operation, void *arg)
 {
 	const BatchWriteRequest *request = arg;
 	int n = check_writes(request);
-	TargetTables *tables = target_tables(RowExclusiveLock, request->part, operation);
+	TargetTables *tables = target_tables(RowExclusiveLock, request->part, request->site, operation);
 	ItemTarget **order;
 	BatchWrite **sorted = sort_writes(find_writes(request, tables, n), n, &order);
 	MemoryContext context =

@@ -27,6 +27,7 @@ stretch(const Read *read, const RangesRequest *request, int i)
 	range.index = read->index;
 	range.want = read_want(read);
 	range.likely = read_likely(read);
+	range.site = read->call.site;
 	return range;
 }
 

@@ -51,6 +51,7 @@ typedef struct BatchGetRequest
 	Size max_bytes; /* of items, after which keys are left; 0: all are read */
 	const ItemMeter *meter; /* or NULL */
 	PartUnderWay *part; /* set to the one that is under way; or NULL */
+	const Node *site; /* as of FrontCall */
 } BatchGetRequest;
 
 /* Tells the first key that was left, if any was; all after it were. */
@@ -80,6 +81,7 @@ typedef struct BatchWriteRequest
 	BatchWriteTable *tables;
 	const ItemMeter *meter; /* or NULL */
 	PartUnderWay *part; /* as of BatchGetRequest */
+	const Node *site; /* as of FrontCall */
 } BatchWriteRequest;
 
 /* batch_get.c, batch_write.c */
@@ -138,6 +140,7 @@ typedef struct TransactRequest
 	DynItem **returned; /* set for each action that asks for its new item; or NULL */
 	const ItemMeter *meter; /* or NULL */
 	PartUnderWay *part; /* as of BatchGetRequest */
+	const Node *site; /* as of FrontCall */
 	bool in_words; /* reasons have DynamoDB's messages */
 	bool statements; /* of PartiQL: they have tokens of their own, and all are examined */
 } TransactRequest;
@@ -213,7 +216,8 @@ extern bytea *transact_request_hash(const TransactRequest *request, const ItemTa
 extern void target_measure(const ItemMeter *meter, const ItemTarget *target, const DynItem *old,
 						   const DynItem *new);
 extern void target_measure_collections(const ItemMeter *meter, ItemTarget *const *sorted, int n);
-extern TargetTables *target_tables(LOCKMODE lockmode, PartUnderWay *part, Operation *operation);
+extern TargetTables *target_tables(LOCKMODE lockmode, PartUnderWay *part, const Node *site,
+								   Operation *operation);
 extern void target_open(TargetTables *tables, text *name, ItemTarget *target);
 extern void target_begin(const TargetTables *tables, const ItemTarget *target);
 extern void target_begin_several(const TargetTables *tables, const ItemTarget *first);

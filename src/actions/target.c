@@ -23,23 +23,40 @@ struct TargetTables
 {
 	LOCKMODE lockmode;
 	PartUnderWay *part; /* of the request, see BatchGetRequest */
+	const Node *site; /* the same */
 	Operation *operation;
 	List *tables; /* of TargetTable */
+	bool others; /* some are not distributed */
 };
 
 /*
  * Returns an empty set of tables, to be opened by target_open() under lockmode.  It is allocated in
- * the current memory context.  part is the request's, or NULL; the operation counts for all tables.
+ * the current memory context.  part and site are the request's, or NULL; the operation counts for all
+ * tables.
  */
 TargetTables *
-target_tables(LOCKMODE lockmode, PartUnderWay *part, Operation *operation)
+target_tables(LOCKMODE lockmode, PartUnderWay *part, const Node *site, Operation *operation)
 {
 	TargetTables *tables = palloc0(sizeof(TargetTables));
 
 	tables->lockmode = lockmode;
 	tables->part = part;
+	tables->site = site;
 	tables->operation = operation;
 	return tables;
+}
+
+/*
+ * Other tables have triggers, which may write to the same shards by statements: then the whole call
+ * does so.
+ */
+static void
+leave_shards_to_statements(const TargetTables *tables)
+{
+	ListCell *cell;
+
+	foreach (cell, tables->tables)
+		store_writer_by_statements(((TargetTable *) lfirst(cell))->writer.store);
 }
 
 static TargetTable *
@@ -55,12 +72,15 @@ open_table(TargetTables *tables, text *name)
 		if (item_compare_bytes(text_span(opened->name), text_span(name)) == 0)
 			return opened;
 	}
-	action_open(NULL, name, tables->lockmode, &call);
+	action_open(&(FrontCall){.site = tables->site}, name, tables->lockmode, &call);
 	opened = palloc(sizeof(TargetTable));
 	opened->name = name;
 	opened->counted = operation_table(tables->operation, call.rel);
 	write_open(&opened->writer, &call);
 	tables->tables = lappend(tables->tables, opened);
+	tables->others |= !call.table->distributed;
+	if (tables->others)
+		leave_shards_to_statements(tables);
 	return opened;
 }
 

@@ -107,6 +107,18 @@ refuse_target(const TransactRequest *request, int number, void *arg)
 	transact_forbid_empty_keys(&request->actions[number], step->target->table, step->update);
 }
 
+/* Returns whether an action has a form, which calls functions of types, and those may do anything. */
+static bool
+has_forms(const TransactRequest *request)
+{
+	for (int i = 0; i < request->nactions; i++)
+	{
+		if (request->actions[i].request.form != NULL)
+			return true;
+	}
+	return false;
+}
+
 static Transact *
 transact_prepare(const TransactRequest *request, Operation *operation)
 {
@@ -121,7 +133,8 @@ transact_prepare(const TransactRequest *request, Operation *operation)
 	t->reasons = palloc0(n * sizeof(CancelReason));
 	if (request->meter != NULL)
 		t->sizes = palloc0(n * sizeof(uint32));
-	t->tables = target_tables(RowExclusiveLock, request->part, operation);
+	t->tables = target_tables(RowExclusiveLock, request->part,
+							  has_forms(request) ? NULL : request->site, operation);
 	t->operation = operation;
 	t->context = CurrentMemoryContext;
 	error_context_stack = &callback;
@@ -563,7 +576,7 @@ size_now(StoreReader *reader, const ItemTarget *target)
 	Size size;
 
 	store_begin_cleared(&callback, &target->writer->clearance);
-	size = size_of(store_read(reader, target->table, &target->write.key));
+	size = size_of(store_read(reader, target->table, &target->write.key, NULL));
 	store_end(&callback);
 	return size;
 }

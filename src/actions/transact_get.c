@@ -80,13 +80,13 @@ parse_projections(const TransactRequest *request)
 }
 
 static DynItem *
-get_item(StoreReader *reader, const ItemTarget *target)
+get_item(StoreReader *reader, const ItemTarget *target, const Node *site)
 {
 	ErrorContextCallback callback;
 	DynItem *item;
 
 	store_begin_cleared(&callback, &target->writer->clearance);
-	item = store_read(reader, target->table, &target->write.key);
+	item = store_read(reader, target->table, &target->write.key, site);
 	store_end(&callback);
 	return item;
 }
@@ -222,7 +222,7 @@ run_transact_get(Operation *operation, void *arg)
 {
 	const TransactGetCall *call = arg;
 	const TransactRequest *request = call->request;
-	TargetTables *tables = target_tables(AccessShareLock, request->part, operation);
+	TargetTables *tables = target_tables(AccessShareLock, request->part, request->site, operation);
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "transaction get", ALLOCSET_DEFAULT_SIZES);
 	StoreReader *reader = store_reader();
@@ -251,7 +251,7 @@ run_transact_get(Operation *operation, void *arg)
 
 		CHECK_FOR_INTERRUPTS();
 		target_begin(tables, &targets[i]);
-		item = locked != NULL ? locked[i] : get_item(reader, &targets[i]);
+		item = locked != NULL ? locked[i] : get_item(reader, &targets[i], request->site);
 		add_bytes(&bytes, item);
 		target_measure(request->meter, &targets[i], item, item);
 		targets[i].counted->read += item != NULL;

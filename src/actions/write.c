@@ -346,7 +346,7 @@ write_hold_absent(ItemWriter *writer, const ItemWrite *write, const DynItem *key
 	bool absent;
 
 	write_begin(writer, &callback);
-	absent = store_hold_absent(writer->rel, &write->key, key);
+	absent = store_hold_absent(writer->store, &write->key, key);
 	store_end(&callback);
 	return absent;
 }

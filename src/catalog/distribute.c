@@ -259,6 +259,24 @@ call_distribute(Oid relid, const char *column, bool rows, const char *colocate_w
 	AtEOXact_GUC(true, nest);
 }
 
+/* Citus makes so many shards at the same time, by a connection for each, and more by one for each node. */
+#define SHARDS_AT_ONCE 64
+
+/*
+ * Has Citus go from shard to shard where a connection for each of them would be more than nodes allow,
+ * for all that a transaction does: it refuses to mix both ways.  Returns a level of settings to end.
+ */
+static int
+begin_distributing(int32 shard_count)
+{
+	int nest = NewGUCNestLevel();
+
+	if (shard_count > SHARDS_AT_ONCE)
+		(void) set_config_option("citus.multi_shard_modify_mode", "sequential", PGC_USERSET,
+								 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	return nest;
+}
+
 /*
  * Distributes a table of items that the caller has locked so that nobody uses it, and not open.
  * Everything is one transaction, on all nodes.
@@ -273,6 +291,7 @@ dyn_distribute(Oid relid, const DynDistribution *how)
 	char *qualified;
 	char *column;
 	Oid type;
+	int nest;
 
 	refuse_table(rel, table);
 	if (how->colocate_with != NULL && how->owner != rel->rd_rel->relowner)
@@ -285,6 +304,7 @@ dyn_distribute(Oid relid, const DynDistribution *how)
 	column = pstrdup(table->keys[0].column);
 	type = dyn_key_column_type(table->keys[0].type);
 	relation_close(rel, NoLock);
+	nest = begin_distributing(how->shard_count);
 	dyn_share_tokens();
 	SPI_connect();
 	dyn_execute(psprintf("ALTER TABLE %s %s", qualified, definition_sql(arguments)));
@@ -296,6 +316,7 @@ dyn_distribute(Oid relid, const DynDistribution *how)
 					how->shard_count);
 	dyn_distribute_routed(qualified, type);
 	SPI_finish();
+	AtEOXact_GUC(true, nest);
 	dyn_warn_owners(relid);
 }
 

@@ -48,6 +48,7 @@ typedef struct JsonReader
 	struct RequestProblems *problems; /* of src/api/request/members.c; NULL: of no request */
 	bool strict; /* in a request members that are not known are errors */
 	struct Denial *denial; /* of src/api/request/denied.c; NULL: nobody asks */
+	const struct Node *site; /* where the request is given to an SQL function; or NULL */
 } JsonReader;
 
 extern void json_reader_begin(JsonReader *reader, const char *json, int len, const char *what,

@@ -18,6 +18,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/regproc.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
@@ -294,17 +295,46 @@ citus_ends_deadlock(void)
 }
 
 /*
- * Makes this transaction one of Citus'.  Whoever writes to a shard past Citus calls it first: Citus
- * takes all other sessions of a node for one transaction when it looks for deadlocks, so that two of
- * them that wait for each other's rows would be a deadlock to it.
+ * Returns whether the error that is being raised is the one by which Citus says that its catalogs have a
+ * shard, or its place, no longer.  It has no code of its own, also when another node has raised it.
  */
-void
+bool
+citus_misses_shard(void)
+{
+	static const char words[] = "could not find valid entry for shard";
+	MemoryContext old;
+	ErrorData *error;
+	bool misses;
+
+	if (geterrcode() != ERRCODE_INTERNAL_ERROR)
+		return false;
+	old = MemoryContextSwitchTo(CurTransactionContext);
+	error = CopyErrorData();
+	misses = error->message != NULL && strncmp(error->message, words, strlen(words)) == 0;
+	FreeErrorData(error);
+	MemoryContextSwitchTo(old);
+	return misses;
+}
+
+/*
+ * Makes this transaction one of Citus', which commits in two phases what it writes on other nodes.
+ * Whoever writes to a shard past Citus calls it first.  Citus does not know of such writes, and would
+ * commit a single node's before them.  And it takes all other sessions of a node for one transaction
+ * when it looks for deadlocks, so that two of them that wait for each other's rows would be a deadlock
+ * to it.  Returns false if Citus cannot be told, so that nothing must be written past it.
+ */
+bool
 citus_join_transaction(void)
 {
 	/* this one also makes a background worker ready for Citus, which a session is from its start */
 	bool (*ready)(void) = (bool (*)(void)) dlsym(RTLD_DEFAULT, "CitusHasBeenLoaded");
 	void (*join)(void) = (void (*)(void)) dlsym(RTLD_DEFAULT, "UseCoordinatedTransaction");
+	void (*two_phases)(void) =
+		(void (*)(void)) dlsym(RTLD_DEFAULT, "Use2PCForCoordinatedTransaction");
 
-	if (ready != NULL && join != NULL && ready())
-		join();
+	if (ready == NULL || join == NULL || two_phases == NULL || !ready())
+		return false;
+	join();
+	two_phases();
+	return true;
 }

@@ -56,7 +56,8 @@ extern bool citus_shard_is_here(int64 shard);
 extern Oid citus_shard_of(Relation rel);
 extern Oid citus_shard_relation(Oid table, const char *name);
 extern bool citus_ends_deadlock(void);
-extern void citus_join_transaction(void);
+extern bool citus_misses_shard(void);
+extern bool citus_join_transaction(void);
 extern bool citus_name_is(Relation rel, const char *name, const char *base);
 
 #endif

@@ -59,7 +59,7 @@ fill_slot(TupleTableSlot *slot, const DynTable *table, const DynKeyValues *key, 
 static void
 insert_and_delete(Relation rel, const DynKeyValues *key, const DynItem *item)
 {
-	const DynTable *table = dyn_schema(rel);
+	const DynTable *table = dyn_schema_any(rel);
 	Relation index = index_open(table->primary.relid, RowExclusiveLock);
 	TupleTableSlot *slot = table_slot_create(rel, NULL);
 	bool nulls[DYN_MAX_INDEX_COLUMNS] = {false};

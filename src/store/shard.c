@@ -3,10 +3,10 @@
  *	  Where the shards of a distributed table are, and those of this node as tables.
  *
  * A shard of this node is a table of items that the direct store can serve.  Citus does not know of
- * what is written so: it would commit a transaction that has written to other nodes, too, in one
- * phase.  So only a call that is a transaction by itself opens a shard; all others are statements,
- * which Citus sends to the shard.  Such a call has no writes before it, either, which may have gone
- * by a connection of Citus and would not be seen here.
+ * what is written so, and is told to commit in two phases what the same call writes on other nodes.
+ * Only a call that is a transaction by itself opens a shard; all others are statements, which Citus
+ * sends to the shard.  Such a call has no writes before it, which may have gone by a connection of
+ * Citus and would not be seen here, and runs no code of users that may write so.
  */
 #include "postgres.h"
 
@@ -121,6 +121,15 @@ hash_of(const DynTable *table, Datum partition)
 						  table->keys[0].type == ITEM_S ? C_COLLATION_OID : InvalidOid, partition));
 }
 
+static int
+compare_hash(const void *key, const void *element)
+{
+	int32 hash = *(const int32 *) key;
+	const Shard *shard = element;
+
+	return hash < shard->from ? -1 : hash > shard->to;
+}
+
 /* Returns the shard of a partition key, or NULL. */
 static const Shard *
 find_shard(DynTable *table, Datum partition)
@@ -129,14 +138,16 @@ find_shard(DynTable *table, Datum partition)
 
 	if (table->shards == NULL)
 		table->shards = read_shards(table);
-	for (int i = 0; i < table->shards->n; i++)
-	{
-		const Shard *shard = &table->shards->shards[i];
+	return bsearch(&hash, table->shards->shards, table->shards->n, sizeof(Shard), compare_hash);
+}
 
-		if (hash >= shard->from && hash <= shard->to)
-			return shard;
-	}
-	return NULL;
+/* Returns the number of the shard of a partition key; 0 if the table has none that is known here. */
+int64
+store_shard_number(DynTable *table, Datum partition)
+{
+	const Shard *shard = find_shard(table, partition);
+
+	return shard == NULL ? 0 : shard->id;
 }
 
 static int
@@ -213,20 +224,18 @@ executes_locally(void)
 }
 
 /*
- * Opens and locks the shard of a partition key for a call, if that is a transaction by itself, the
- * shard is on this node, and the direct store may serve the call; otherwise NULL.  A call that needs
+ * Opens and locks the shard of a partition key for a call that is a transaction by itself, if the
+ * shard is on this node and the direct store may serve the call; otherwise NULL.  A call that needs
  * no privileges but SELECT reads.  The caller has the distributed table open and locked, closes the
  * shard, and keeps the locks.  A snapshot that is older may not show what has been moved here.
  */
 Relation
-store_shard_open(DynTable *table, Datum partition, const Node *site, AclMode privileges,
-				 DynTable **shard)
+store_shard_open(DynTable *table, Datum partition, AclMode privileges, DynTable **shard)
 {
 	const Shard *found;
 	Relation rel;
 
-	if (!store_call_is_alone(site) || IsolationUsesXactSnapshot() || table->row_security ||
-		table->rules || table->unsupported ||
+	if (IsolationUsesXactSnapshot() || table->row_security || table->rules || table->unsupported ||
 		direct_call_refusal(table, privileges | ACL_SELECT) != NULL || !executes_locally())
 		return NULL;
 	found = find_shard(table, partition);
@@ -235,8 +244,8 @@ store_shard_open(DynTable *table, Datum partition, const Node *site, AclMode pri
 	found = keep_shard(table, partition);
 	if (found == NULL || !OidIsValid(found->relid))
 		return NULL;
-	if (privileges != 0)
-		citus_join_transaction();
+	if (privileges != 0 && !citus_join_transaction())
+		return NULL;
 	rel = try_relation_open(found->relid, privileges != 0 ? RowExclusiveLock : AccessShareLock);
 	if (rel == NULL)
 		return NULL;

@@ -14,8 +14,9 @@ extern bool store_is_routed(DynTable *table);
 extern bool store_is_routed_away(DynTable *table, Datum partition);
 extern const char *store_shards_words(DynTable *table, const Datum *partition);
 extern void store_shard_keep(DynTable *table, Datum partition);
-extern Relation store_shard_open(DynTable *table, Datum partition, const Node *site,
-								 AclMode privileges, DynTable **shard);
+extern int64 store_shard_number(DynTable *table, Datum partition);
+extern Relation store_shard_open(DynTable *table, Datum partition, AclMode privileges,
+								 DynTable **shard);
 
 /* alone.c */
 extern bool store_transaction_is_fresh(void);

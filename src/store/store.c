@@ -29,11 +29,17 @@ statements(const DynTable *table)
 /*
  * Names a deadlock.  Two calls in transactions of their own lock in one order.  Several calls in
  * one transaction may meet others in a deadlock; then the caller begins its transaction again, as
- * after any conflict.
+ * after any conflict.  So it does where a shard was moved or split between two steps of a statement.
  */
 static void
 name_conflict(void *arg)
 {
+	if (citus_misses_shard())
+	{
+		errcode(ERRCODE_T_R_SERIALIZATION_FAILURE);
+		errmsg("could not serialize access due to a move or split of a shard");
+		return;
+	}
 	if (geterrcode() != ERRCODE_T_R_DEADLOCK_DETECTED &&
 		!(geterrcode() == ERRCODE_QUERY_CANCELED && citus_ends_deadlock()))
 		return;
@@ -103,7 +109,9 @@ store_end(const ErrorContextCallback *callback)
 static Relation
 open_shard(DynTable *table, Datum partition, const Node *site, DynTable **shard)
 {
-	Relation rel = table->distributed ? store_shard_open(table, partition, site, 0, shard) : NULL;
+	Relation rel = table->distributed && store_call_is_alone(site)
+					   ? store_shard_open(table, partition, 0, shard)
+					   : NULL;
 
 	if (rel != NULL)
 		PushActiveSnapshot(GetLatestSnapshot());
@@ -147,10 +155,12 @@ store_reader(void)
 
 /* Reads as store_get() does. */
 DynItem *
-store_read(StoreReader *reader, DynTable *table, const DynKeyValues *key)
+store_read(StoreReader *reader, DynTable *table, const DynKeyValues *key, const Node *site)
 {
 	DynItem *item;
 
+	if (table->distributed)
+		return store_get(table, key, site);
 	return direct_read(reader, table, key, &item) ? item : spi_get(table, key);
 }
 
@@ -235,24 +245,40 @@ struct StoreWriter
 	Relation rel;
 	MemoryContext context;
 	struct Writer *direct; /* NULL: it has not been needed */
-	struct StoreWriter *shard; /* of the item, if that is written there directly */
+	bool alone; /* the call may write to shards of a distributed table itself */
+	List *shards; /* of ShardWriter: those that it has come to */
 	bool after_read;
-	const Node *site; /* of the call, as of store_get(); NULL: it has written something */
 };
+
+/* This is a shard, and what writes to it: what has begun by statements goes on so. */
+typedef struct ShardWriter
+{
+	int64 number;
+	StoreWriter *writer; /* NULL: statements */
+} ShardWriter;
 
 /*
  * Returns a writer for the table, in the current memory context.  The caller has the relation open
- * and locked, and closes the writer before it with store_writer_close().  With the site of a call, as
- * of store_get(), it is for one item.
+ * and locked, and closes the writer before it with store_writer_close().  The site is as of
+ * store_get(): the call has not written anything.
  */
 StoreWriter *
 store_writer(Relation rel, DynTable *table, const Node *site)
 {
 	StoreWriter *writer = palloc(sizeof(StoreWriter));
 
-	*writer =
-		(StoreWriter){.table = table, .rel = rel, .context = CurrentMemoryContext, .site = site};
+	*writer = (StoreWriter){.table = table,
+							.rel = rel,
+							.context = CurrentMemoryContext,
+							.alone = table->distributed && store_call_is_alone(site)};
 	return writer;
+}
+
+/* Says that the call also does what may write by statements: it does not write to shards itself. */
+void
+store_writer_by_statements(StoreWriter *writer)
+{
+	writer->alone = false;
 }
 
 /*
@@ -269,37 +295,63 @@ store_writer_after_read(StoreWriter *writer)
 void
 store_writer_close(StoreWriter *writer)
 {
+	ListCell *cell;
+
 	if (writer->direct != NULL)
 		direct_writer_close(writer->direct);
 	writer->direct = NULL;
-	if (writer->shard != NULL)
+	foreach (cell, writer->shards)
 	{
-		store_writer_close(writer->shard);
-		relation_close(writer->shard->rel, NoLock);
-		writer->shard = NULL;
+		StoreWriter *shard = ((ShardWriter *) lfirst(cell))->writer;
+
+		if (shard == NULL)
+			continue;
+		store_writer_close(shard);
+		relation_close(shard->rel, NoLock);
 	}
+	writer->shards = NIL;
+}
+
+/* Opens the shard of a key for a call that comes to it. */
+static ShardWriter *
+come_to_shard(StoreWriter *writer, int64 number, Datum partition, AclMode privileges)
+{
+	MemoryContext old = MemoryContextSwitchTo(writer->context);
+	ShardWriter *shard = palloc(sizeof(ShardWriter));
+	DynTable *table;
+	Relation rel = store_shard_open(writer->table, partition, privileges, &table);
+
+	*shard = (ShardWriter){number, NULL};
+	if (rel != NULL)
+	{
+		shard->writer = store_writer(rel, table, NULL);
+		shard->writer->after_read = writer->after_read;
+	}
+	writer->shards = lappend(writer->shards, shard);
+	MemoryContextSwitchTo(old);
+	return shard;
 }
 
 /* Returns the writer of the key's shard, or NULL if the call does not write to that itself. */
 static StoreWriter *
 shard_writer(StoreWriter *writer, const DynKeyValues *key, AclMode privileges)
 {
-	MemoryContext old;
-	DynTable *table;
-	Relation rel;
+	ShardWriter *shard = NULL;
+	ListCell *cell;
+	int64 number;
 
-	if (writer->shard != NULL)
-		return direct_call_refusal(writer->table, privileges) == NULL ? writer->shard : NULL;
-	rel = store_shard_open(writer->table, key->values[0], writer->site, privileges, &table);
-	/* what has begun by statements goes on so */
-	writer->site = NULL;
-	if (rel == NULL)
+	if (!writer->alone)
 		return NULL;
-	old = MemoryContextSwitchTo(writer->context);
-	writer->shard = store_writer(rel, table, NULL);
-	writer->shard->after_read = writer->after_read;
-	MemoryContextSwitchTo(old);
-	return writer->shard;
+	number = store_shard_number(writer->table, key->values[0]);
+	foreach (cell, writer->shards)
+	{
+		shard = lfirst(cell);
+		if (shard->number == number)
+			return shard->writer != NULL && direct_call_refusal(writer->table, privileges) == NULL
+					   ? shard->writer
+					   : NULL;
+	}
+	return come_to_shard(writer, number, key->values[0], privileges)->writer;
 }
 
 /* Returns the direct store's part of a writer, or NULL if statements serve the write. */
@@ -433,6 +485,17 @@ store_delete(StoreWriter *writer, const DynKeyValues *key, bool want_old)
 	return w != NULL ? direct_delete(w, key, want_old) : spi_delete(writer->table, key, want_old);
 }
 
+/* Does puts in the order of their keys, each directly or by a statement. */
+static void
+put_one_by_one(StoreWriter *writer, int n, const DynRow *const *rows)
+{
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		store_put(writer, rows[i]);
+	}
+}
+
 /*
  * Inserts items, or replaces those of their keys.  As for all writes of several items, the keys are
  * distinct and in the order of the primary key, so that concurrent calls do not deadlock.
@@ -444,6 +507,8 @@ store_put_many(StoreWriter *writer, int n, const DynRow *const *rows)
 
 	if (w != NULL)
 		direct_put_many(w, n, rows);
+	else if (writer->alone)
+		put_one_by_one(writer, n, rows);
 	else
 		statements(writer->table)->put_many(writer->table, n, rows);
 }
@@ -480,12 +545,15 @@ store_delete_many(StoreWriter *writer, int n, const DynKeyValues *const *keys)
 
 /*
  * Keeps the item of a key absent until the transaction ends; item has its key attributes.  Returns
- * false if by now there is one.
+ * false if by now there is one.  In a shard that takes the privileges of the remote store.
  */
 bool
-store_hold_absent(Relation rel, const DynKeyValues *key, const DynItem *item)
+store_hold_absent(StoreWriter *writer, const DynKeyValues *key, const DynItem *item)
 {
-	return statements(dyn_schema(rel))->hold_absent(rel, key, item);
+	StoreWriter *shard = shard_writer(writer, key, ACL_INSERT | ACL_DELETE);
+
+	return shard != NULL ? placeholder_hold(shard->rel, key, item)
+						 : statements(writer->table)->hold_absent(writer->rel, key, item);
 }
 
 /* Defines the settings of the stores.  Called once by _PG_init(). */

@@ -156,7 +156,8 @@ extern void store_init(void);
 /* These read under the caller's snapshot. */
 extern DynItem *store_get(DynTable *table, const DynKeyValues *key, const Node *site);
 extern StoreReader *store_reader(void);
-extern DynItem *store_read(StoreReader *reader, DynTable *table, const DynKeyValues *key);
+extern DynItem *store_read(StoreReader *reader, DynTable *table, const DynKeyValues *key,
+						   const Node *site);
 extern void store_reader_close(StoreReader *reader);
 extern void store_range(DynTable *table, const StoreRange *range, StoreRowCallback callback,
 						void *arg);
@@ -172,6 +173,7 @@ extern int store_key_compare(const DynTable *table, const DynKeyValues *a, const
 /* These write. */
 extern StoreWriter *store_writer(Relation rel, DynTable *table, const Node *site);
 extern void store_writer_close(StoreWriter *writer);
+extern void store_writer_by_statements(StoreWriter *writer);
 extern void store_writer_after_read(StoreWriter *writer);
 extern void store_put(StoreWriter *writer, const DynRow *row);
 extern bool store_change(StoreWriter *writer, const DynKeyValues *key, StoreChange change,
@@ -186,6 +188,6 @@ extern void store_put_many(StoreWriter *writer, int n, const DynRow *const *rows
 extern void store_insert_many(StoreWriter *writer, int n, const DynRow *const *rows,
 							  bool *inserted);
 extern void store_delete_many(StoreWriter *writer, int n, const DynKeyValues *const *keys);
-extern bool store_hold_absent(Relation rel, const DynKeyValues *key, const DynItem *item);
+extern bool store_hold_absent(StoreWriter *writer, const DynKeyValues *key, const DynItem *item);
 
 #endif

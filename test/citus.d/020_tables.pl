@@ -189,4 +189,10 @@ is(everywhere(q{SELECT count(*) FROM dyn_scan('apps.renamed')}), '58', 'it can b
 $citus->sql(0, q{SELECT dyn_drop_table('apps.renamed')});
 is(everywhere(q{SELECT dyn_request('ListTables', '{}')}), '{"TableNames":["beside","few","grown"]}', 'and dropped on all nodes');
 
+# More shards than a node has connections, which allows 100.
+$citus->sql(0, q{SELECT dyn_create_table('many', 'pk S'); SELECT dyn_distribute_table('many', shard_count => 300)});
+$citus->sql(1, q{SELECT count(dyn_put('many', jsonb_build_object('pk', i::text)::dyn_item)) FROM generate_series(1, 20) i});
+is(everywhere(q{SELECT count(*) FROM dyn_batch_get('many',
+	(SELECT array_agg(jsonb_build_object('pk', i::text)::dyn_item) FROM generate_series(1, 20) i))}), '20', 'a table of 300 shards');
+
 done_testing();

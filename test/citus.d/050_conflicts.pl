@@ -75,4 +75,18 @@ is(scalar(@$done), 360, 'batches and transactions are answered');
 is($citus->sql(0, q{SELECT sum((i ->> 'n')::int) FROM dyn_scan('app', filter => 'sk = :t', vals => '{":t": {"S": "t"}}') i}), 180 * 4,
 	'transactions are whole');
 
+# A shard that Citus has moved or split between two steps of a statement is a conflict, too.  A policy says what Citus says then, on the shard.
+$citus->sql(0, q{CREATE ROLE reader LOGIN; GRANT SELECT ON app TO reader;
+	CREATE FUNCTION misses() RETURNS boolean LANGUAGE plpgsql AS
+		$$BEGIN RAISE 'could not find valid entry for shard placement 1' USING ERRCODE = 'internal_error'; END$$;
+	ALTER TABLE app ENABLE ROW LEVEL SECURITY; CREATE POLICY misses ON app TO reader USING (misses())});
+for my $n (0 .. 2)
+{
+	for my $call (qq{dyn_get('app', '${\key('i0')}')}, qq{dyn_request('GetItem', '{"TableName":"app","Key":${\key('i0')}}')})
+	{
+		my (undef, undef, $error) = $citus->node($n)->psql('postgres', "\\set VERBOSITY verbose\nSET ROLE reader;\nSELECT $call;");
+		like($error, qr/ERROR:  40001: /, "node $n: a shard that is gone is a conflict: $call");
+	}
+}
+
 done_testing();

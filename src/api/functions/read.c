@@ -196,11 +196,13 @@ PG_FUNCTION_INFO_V1(dyn_query_page);
 Datum
 dyn_query_page(PG_FUNCTION_ARGS)
 {
+	FrontCall call = {.site = fcinfo->flinfo->fn_expr};
 	QueryRequest request;
 	ReadResult result;
 	ResultPage page;
 
 	get_query(fcinfo, true, &request);
+	request.read.call = &call;
 	page_begin(fcinfo, &page);
 	action_query(&request, page_add, &page, &result);
 	return make_page(&request.read, &result, &page);

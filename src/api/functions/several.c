@@ -46,7 +46,7 @@ Datum
 dyn_batch_get(PG_FUNCTION_ARGS)
 {
 	BatchGetTable table = {0};
-	BatchGetRequest request = {1, &table, 0};
+	BatchGetRequest request = {1, &table, .site = fcinfo->flinfo->fn_expr};
 	BatchGetRest rest;
 
 	argument_require(fcinfo, 0, "table_name");
@@ -66,7 +66,9 @@ static Datum
 batch_write(FunctionCallInfo fcinfo, const text *entities)
 {
 	BatchWriteTable table = {0};
-	BatchWriteRequest request = {1, &table};
+	/* entities call functions of types, which may do anything */
+	BatchWriteRequest request = {1, &table,
+								 .site = entities == NULL ? fcinfo->flinfo->fn_expr : NULL};
 
 	argument_require(fcinfo, 0, "table_name");
 	table.table = PG_GETARG_TEXT_PP(0);
@@ -126,6 +128,7 @@ several_transact(FunctionCallInfo fcinfo, bool returns, TransactRequest *request
 	transact_check_arguments(request);
 	if (returns)
 		request->returned = palloc0(request->nactions * sizeof(DynItem *));
+	request->site = fcinfo->flinfo->fn_expr;
 	transact_others->resolve(request);
 	return action_transact(request);
 }
@@ -172,7 +175,7 @@ PG_FUNCTION_INFO_V1(dyn_transact_get);
 Datum
 dyn_transact_get(PG_FUNCTION_ARGS)
 {
-	TransactRequest request = {0};
+	TransactRequest request = {.site = fcinfo->flinfo->fn_expr};
 	JsonReader reader;
 
 	begin_reading(fcinfo, "gets", &reader);

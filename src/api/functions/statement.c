@@ -112,7 +112,8 @@ set_limit(FunctionCallInfo fcinfo, int i, bool paged, PartiqlCall *call)
 static void
 get_call(FunctionCallInfo fcinfo, bool array, bool paged, PartiqlCall *call)
 {
-	*call = (PartiqlCall){.bound = bind_arguments(fcinfo, array)};
+	*call = (PartiqlCall){.bound = bind_arguments(fcinfo, array),
+						  .front.site = fcinfo->flinfo->fn_expr};
 	call->old_on_failure = argument_choice(fcinfo, 2, "return_values_on_condition_check_failure",
 										   RETURN_NONE, option_return_old) == RETURN_ALL_OLD;
 	set_limit(fcinfo, 3, paged, call);

@@ -286,7 +286,7 @@ dyn_request_as(PG_FUNCTION_ARGS)
 	PG_TRY();
 	{
 		dyn_arn_set_request_region(text_to_cstring(PG_GETARG_TEXT_PP(3)));
-		response = request_carry_out(PG_GETARG_TEXT_PP(1), PG_GETARG_TEXT_PP(2), true);
+		response = request_carry_out(fcinfo, PG_GETARG_TEXT_PP(1), PG_GETARG_TEXT_PP(2), true);
 		check_left_behind();
 	}
 	PG_CATCH();

@@ -292,6 +292,7 @@ prepare_get(const JsonReader *reader, const BatchGetCall *call, BatchGetRequest 
 																		 : CAPACITY_READ};
 	}
 	request->part = request_names_parts(reader, meter->parts, n);
+	request->site = reader->site;
 	request->meter = meter_wanted(meter);
 }
 
@@ -468,6 +469,7 @@ prepare_write(const JsonReader *reader, const BatchWriteCall *call, BatchWriteRe
 		meter->parts[i] = (MeterPart){table->name, CAPACITY_WRITE};
 	}
 	request->part = request_names_parts(reader, meter->parts, n);
+	request->site = reader->site;
 	request->meter = meter_wanted(meter);
 }
 

@@ -121,6 +121,7 @@ read_call(JsonReader *reader, TransactKind kind, const RequestMember *members, i
 {
 	memset(call, 0, sizeof(*call));
 	call->kind = kind;
+	call->front.site = reader->site;
 	request_read(reader, members, n, call, check_call);
 	request_names(reader, text_span(call->table));
 	legacy_build_item(&call->legacy, &call->request);

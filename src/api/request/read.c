@@ -124,6 +124,7 @@ read_call(JsonReader *reader, const RequestMember *members, int n, RequestCheck 
 	memset(call, 0, sizeof(*call));
 	call->query.forward = true;
 	call->select = -1;
+	call->front.site = reader->site;
 	request_read(reader, members, n, call, check);
 	request_names(reader, text_span(call->table));
 	legacy_build_read(&call->legacy, &call->read);

@@ -64,11 +64,12 @@ find_operation(const char *name)
 /*
  * Run an operation, and write its response.  A NULL response, with which the request
  * is only checked, is allowed only for operations that an access pattern can have.  The denial, or
- * NULL, learns what the request names.  An unknown name is ERRCODE_DYN_UNKNOWN_OPERATION.
+ * NULL, learns what the request names.  The site is where the SQL function is called that carries out
+ * this one request, or NULL.  An unknown name is ERRCODE_DYN_UNKNOWN_OPERATION.
  */
 void
-request_run(const char *operation, const char *request, int len, JsonWriter *response,
-			Denial *denial)
+request_run(const char *operation, const char *request, int len, const Node *site,
+			JsonWriter *response, Denial *denial)
 {
 	RequestOperation run;
 	JsonReader reader;
@@ -77,6 +78,7 @@ request_run(const char *operation, const char *request, int len, JsonWriter *res
 	/* who declares a request is told of what would be ignored */
 	reader.strict = response == NULL;
 	reader.denial = denial;
+	reader.site = site;
 	reader.complaint.layer = layer_of_values(operation);
 	run = find_operation(operation);
 	if (response == NULL)
@@ -90,11 +92,11 @@ request_run(const char *operation, const char *request, int len, JsonWriter *res
 }
 
 /*
- * Carries out a request as dyn_request() does: errors are told as DynamoDB's clients expect them.
- * Returns the response.  It is alone if it is the whole of a transaction.
+ * Carries out the request of a call as dyn_request() does: errors are told as DynamoDB's clients
+ * expect them.  Returns the response.  It is alone if it is the whole of a transaction.
  */
 text *
-request_carry_out(text *operation, text *request, bool alone)
+request_carry_out(FunctionCallInfo fcinfo, text *operation, text *request, bool alone)
 {
 	MemoryContext context = CurrentMemoryContext;
 	JsonWriter response = json_writer(JSON_COMPACT);
@@ -103,8 +105,8 @@ request_carry_out(text *operation, text *request, bool alone)
 	denial_begin(&denial, text_to_cstring(operation), alone);
 	PG_TRY();
 	{
-		request_run(denial.operation, VARDATA_ANY(request), VARSIZE_ANY_EXHDR(request), &response,
-					&denial);
+		request_run(denial.operation, VARDATA_ANY(request), VARSIZE_ANY_EXHDR(request),
+					fcinfo->flinfo->fn_expr, &response, &denial);
 	}
 	PG_CATCH();
 	{
@@ -120,5 +122,5 @@ PG_FUNCTION_INFO_V1(dyn_request);
 Datum
 dyn_request(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_TEXT_P(request_carry_out(PG_GETARG_TEXT_PP(0), PG_GETARG_TEXT_PP(1), false));
+	PG_RETURN_TEXT_P(request_carry_out(fcinfo, PG_GETARG_TEXT_PP(0), PG_GETARG_TEXT_PP(1), false));
 }

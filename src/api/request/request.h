@@ -43,9 +43,9 @@
 typedef void (*RequestOperation)(JsonReader *reader, JsonWriter *response);
 
 /* request.c: an operation by its name; errors are the extension's own */
-extern void request_run(const char *operation, const char *request, int len, JsonWriter *response,
-						Denial *denial);
-extern text *request_carry_out(text *operation, text *request, bool alone);
+extern void request_run(const char *operation, const char *request, int len, const Node *site,
+						JsonWriter *response, Denial *denial);
+extern text *request_carry_out(FunctionCallInfo fcinfo, text *operation, text *request, bool alone);
 
 /* failure.c: in PG_CATCH(), in the memory context that the request is carried out in */
 typedef void (*FailurePrinter)(JsonWriter *detail, void *arg); /* members */

@@ -145,7 +145,7 @@ void
 request_execute_statement(JsonReader *reader, JsonWriter *response)
 {
 	StatementCall call = {0};
-	PartiqlCall partiql = {0};
+	PartiqlCall partiql = {.front.site = reader->site};
 	MeterPart *part = palloc0(sizeof(MeterPart)); /* it outlives an error */
 	PartiqlKind kind;
 

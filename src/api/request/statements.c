@@ -217,7 +217,7 @@ void
 request_execute_transaction(JsonReader *reader, JsonWriter *response)
 {
 	StatementsCall call = {0};
-	TransactRequest request = {.in_words = true, .statements = true};
+	TransactRequest request = {.site = reader->site, .in_words = true, .statements = true};
 	RequestMeter meter;
 	ListCell *cell;
 	bool reads;

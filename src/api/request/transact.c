@@ -368,6 +368,7 @@ read_call(JsonReader *reader, const RequestMember *members, int n, TransactCall 
 	}
 	call->request.part = request_names_parts(reader, meter->parts, call->request.nactions);
 	call->request.meter = meter_wanted(meter);
+	call->request.site = reader->site;
 	call->request.in_words = true;
 }
 

@@ -191,7 +191,7 @@ copies_read(EntityCopies *copies)
 		if (owner->error != NULL)
 			continue;
 		dyn_key_of_item(copies->table, owner->key, &key);
-		item = store_read(reader, copies->table, &key);
+		item = store_read(reader, copies->table, &key, NULL);
 		if (item != NULL && entity_has(owner->entity, item))
 			owner->attributes = entity_logical(owner->entity, item);
 		if (item != NULL)

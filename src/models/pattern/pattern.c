@@ -201,7 +201,7 @@ check_request(Pattern *pattern, const char *table)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("request must be a JSON object")));
 	pattern_begin_context(pattern, &callback);
 	request = pattern_request(pattern, table, NULL, NULL);
-	request_run(pattern->operation, request, (int) strlen(request), NULL, NULL);
+	request_run(pattern->operation, request, (int) strlen(request), NULL, NULL, NULL);
 	error_context_stack = callback.previous;
 }
 

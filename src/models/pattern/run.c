@@ -85,7 +85,7 @@ run_page(Run *run)
 	JsonWriter response = json_writer(JSON_COMPACT);
 	JsonReader reader;
 
-	request_run(run->pattern->operation, request, (int) strlen(request), &response, NULL);
+	request_run(run->pattern->operation, request, (int) strlen(request), NULL, &response, NULL);
 	run->last_key = NULL;
 	json_reader_init(&reader, response.text->data, response.text->len);
 	reader.stored = true;
