@@ -98,11 +98,6 @@ def run(options):
     refused = Refused(options.refused or re.sub('[^A-Za-z0-9_.-]', '_', options.table) + '.refused.json')
     writer = Writer(options.table, refused)
     if options.command == 'copy':
-        if options.restart:
-            connection = database.connect()
-            if book.find(connection):
-                with connection.transaction():
-                    book.forget(connection)
         return Copy(options, database, book, source, writer).run()
     return follow(options, database, book, source, refused, writer)
 

@@ -79,8 +79,8 @@ class Copy:
         self.description = describe(self.source, options.source_table)
         self.keys = key_names(self.description)
         found = self.book.find(connection)
-        if found is None:
-            self.begin(connection)
+        if found is None or options.restart:
+            self.begin(connection, found)
         elif (found['source'], found['source_table']) != (self.source.name, options.source_table):
             raise Failure(f'table "{options.table}" is a copy of table "{found["source_table"]}" of {found["source"]}')
         elif found['copied']:
@@ -91,14 +91,16 @@ class Copy:
                 connection.execute(self.book.q('UPDATE {schema}.follows SET copied_at = pg_catalog.now() WHERE id = %s'), self.book.id)
             say('now import the export, which must not be older than this, and then follow')
             return 0
-        self.scan(connection)
+        connection.close()
+        self.scan()
+        connection = self.connect()
         with connection.transaction():
             connection.execute('SET LOCAL synchronous_commit = on')
             connection.execute(self.book.q('UPDATE {schema}.follows SET copied_at = pg_catalog.now() WHERE id = %s'), self.book.id)
         return self.refused.result()
 
-    def begin(self, connection):
-        """The position in the stream is noted before the scan begins."""
+    def begin(self, connection, found):
+        """The position in the stream is noted before the scan begins.  What was begun before is forgotten then."""
         options = self.options
         stream = None
         if not options.no_stream:
@@ -106,6 +108,9 @@ class Copy:
         shards = list(shards_to_begin(self.source, stream)) if stream else []
         with connection.transaction():
             self.create(connection)
+            if found:
+                self.book.lock(connection)
+                self.book.forget(connection)
             self.book.begin(connection, self.source.name, options.source_table, stream, shards, 0 if options.export else options.segments)
 
     def create(self, connection):
@@ -145,11 +150,23 @@ class Copy:
     def request(connection, operation, request):
         connection.call('dyn_request(%s::pg_catalog.text, %s::pg_catalog.text)', operation, json.dumps(request))
 
-    def scan(self, connection):
+    def connect(self):
+        """Also to a server that comes up."""
+        while True:
+            try:
+                return self.database.connect()
+            except psycopg.Error as error:
+                if not self.database.passes(error):
+                    raise
+                time.sleep(0.5)
+
+    def scan(self):
+        connection = self.connect()
         self.segments, self.done, self.before = self.book.copied(connection)
         todo = queue.SimpleQueue()
         for segment, last_key in self.book.undone(connection):
             todo.put((segment, last_key))
+        connection.close()
         self.size = max(self.description.get('TableSizeBytes') or 0, 1) / max(self.description.get('ItemCount') or 0, 1)
         threads = [threading.Thread(target=self.work, args=(todo,), daemon=True) for _ in range(self.options.jobs)]
         progress, began = Progress(self.options.quiet), time.monotonic()
@@ -186,7 +203,7 @@ class Copy:
                 while not self.problem:
                     page = self.read(segment, last_key)
                     try:
-                        connection = connection or self.database.connect()
+                        connection = connection or self.connect()
                         next_key = json.dumps(page['LastEvaluatedKey'], sort_keys=True) if page.get('LastEvaluatedKey') else None
                         self.write(connection, segment, last_key, next_key, page['Items'])
                     except psycopg.Error as error:
@@ -211,16 +228,15 @@ class Copy:
     def resume(self, segment):
         """Where the segment is, after the server went away and nobody knows what it had committed."""
         while True:
+            connection = self.connect()
             try:
-                connection = self.database.connect()
-                for number, last_key in self.book.undone(connection):
-                    if number == segment:
-                        return last_key, False
-                return None, True
+                undone = dict(self.book.undone(connection))
+                return undone.get(segment), segment not in undone
             except psycopg.Error as error:
                 if not self.database.passes(error):
                     raise
-                time.sleep(0.5)
+            finally:
+                connection.close()
 
     def read(self, segment, last_key):
         parameters = {'ExclusiveStartKey': self.source.native(json.loads(last_key))} if last_key else {}
