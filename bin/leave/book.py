@@ -186,10 +186,12 @@ class Book:
             list(numbers), list(numbers.values())).fetchall()
         return {row[0] for row in rows}
 
-    def heartbeat(self, connection, lag):
-        """Tells others how far it is, and returns whether they want it to stop."""
+    def heartbeat(self, connection, caught_up):
+        """Tells others how far it is, and returns whether they want it to stop.  The server's clock is asked first, so that no pause makes the lag smaller."""
+        now = connection.execute('SELECT pg_catalog.clock_timestamp()').fetchone()[0]
+        lag = min(time.monotonic() - caught_up(), 1e6)
         return connection.execute(self.q("""UPDATE {schema}.follows SET seen_at = pg_catalog.clock_timestamp(),
-            caught_up_at = pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => %s) WHERE id = %s RETURNING stop"""), lag, self.id).fetchone()[0]
+            caught_up_at = %s - pg_catalog.make_interval(secs => %s) WHERE id = %s RETURNING stop"""), now, lag, self.id).fetchone()[0]
 
     # segments
 
@@ -224,8 +226,7 @@ class Writer:
         if not lines:
             return
         errors = self.import_lines(connection, lines)
-        self.refused.add([{'Metadata': {'code': e['code'], 'message': e['message'], 'detail': e.get('detail'), 'time': int(time.time())}, **lines[e['line'] - 1]}
-                          for e in errors])
+        self.refused.add([{**lines[e['line'] - 1], 'Metadata': {name: e[name] for name in ('code', 'message', 'detail') if name in e}} for e in errors])
 
     def import_lines(self, connection, lines):
         with connection.transaction() as savepoint:

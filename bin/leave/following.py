@@ -19,14 +19,14 @@ LOST = 'changes have been lost: the table has to be copied again (copy --restart
 class Shard:
     """A shard that is not yet read to its end, in this program."""
 
-    def __init__(self, row):
+    def __init__(self, row, tip):
         self.name, self.parent, self.start, self.position = row['shard'], row['parent'], row['start'], row['position']
         self.iterator = None
         self.due = 0.0
         self.reading = False
         self.empty = 0
         # the time of which all changes have been applied
-        self.tip = 0.0
+        self.tip = tip
 
     def forget(self, position):
         self.position, self.iterator, self.empty = position, None, 0
@@ -105,8 +105,11 @@ class Follow:
         self.options, self.database, self.book = options, database, book
         self.source, self.applier, self.stream = source, applier, stream
         self.local = threading.local()
-        self.shards, self.finished = {}, set()
+        self.shards = {}
         self.listed = None
+        # the times of shards that have been read to their end: that of their children, which have later changes only, and
+        # of what is not listed yet
+        self.tips, self.unlisted = {}, {}
         self.records = 0
         self.ended = threading.Event()
 
@@ -126,11 +129,10 @@ class Follow:
                         main = self.database.connect()
                         self.book.lock(main)
                     now = time.monotonic()
-                    if self.listed is None or now - self.listed > LISTED * options.poll:
+                    if self.listed is None or self.unlisted or now - self.listed > LISTED * options.poll:
                         self.discover(main)
                     if now - beaten > 1:
-                        lag = time.monotonic() - self.caught_up()
-                        if self.book.heartbeat(main, min(lag, 1e6)):
+                        if self.book.heartbeat(main, self.caught_up):
                             say('stopped: the table is being switched')
                             break
                         beaten = now
@@ -165,7 +167,7 @@ class Follow:
             progress.end()
         if main is not None:
             if options.until_drained and self.caught_up() > began:
-                self.book.heartbeat(main, time.monotonic() - self.caught_up())
+                self.book.heartbeat(main, self.caught_up)
             # what was committed without waiting is on disk
             main.execute('SET synchronous_commit = on')
             main.execute(self.book.q('UPDATE {schema}.follows SET seen_at = NULL WHERE id = %s'), self.book.id)
@@ -178,7 +180,7 @@ class Follow:
         if self.listed is None:
             return 0.0
         # each shard that is known, and also those that wait for their parents
-        return min([self.listed] + [s.tip for s in list(self.shards.values())])
+        return min([self.listed, *[s.tip for s in list(self.shards.values())], *list(self.unlisted.values())])
 
     def lag(self):
         caught_up = self.caught_up()
@@ -186,7 +188,7 @@ class Follow:
 
     def discover(self, connection):
         """The shards of the stream that are new."""
-        began = time.monotonic()
+        began, ended = time.monotonic(), list(self.unlisted)
         if not isinstance(self.source, Own):
             now = stream_of(self.source, self.options.source_table, describe(self.source, self.options.source_table))
             if now != self.stream:
@@ -203,14 +205,15 @@ class Follow:
             if parent is not None and parent not in known and parent not in listed:
                 raise Failure(f'shard {name} has the parent {parent}, which is gone: {LOST}')
             self.book.add_shard(connection, name, parent, shard['SequenceNumberRange']['StartingSequenceNumber'])
-        self.finished = {name for name, row in known.items() if row['done']}
         for name, row in self.book.shards(connection).items():
             if row['done'] or name in self.shards:
                 continue
             if name not in listed:
                 raise Failure(f'shard {name} is gone, and was not read to its end: {LOST}')
-            self.shards[name] = Shard(row)
+            self.shards[name] = Shard(row, self.tips.get(row['parent'], 0.0))
         self.listed = began
+        for name in ended:
+            del self.unlisted[name]
 
     def visit(self, shard):
         """Read a page of a shard, and apply it."""
@@ -232,15 +235,13 @@ class Follow:
                 created = max(float(record['dynamodb'].get('ApproximateCreationDateTime') or 0) for record in records)
                 shard.tip = max(shard.tip, began - max(time.time() - created, 0) - 1)
                 shard.empty = 0
-            else:
+            elif following:
                 shard.empty += 1
                 if shard.empty >= EMPTY:
                     shard.tip = began
                 shard.due = time.monotonic() + (self.options.poll if shard.empty >= EMPTY else min(self.options.poll, 0.2))
             if not following:
-                # its children may be read, once they are known
-                self.listed = None
-                del self.shards[shard.name]
+                self.end(shard)
         except Stale:
             raise Failure(f'another program follows table "{self.options.table}"')
         except psycopg.Error as error:
@@ -249,6 +250,11 @@ class Follow:
             self.again(shard)
         finally:
             shard.reading = False
+
+    def end(self, shard):
+        """Its children may be read, once they are known."""
+        self.tips[shard.name] = self.unlisted[shard.name] = shard.tip
+        del self.shards[shard.name]
 
     def again(self, shard):
         """The server went away, and nobody knows what it had committed: the book does."""
@@ -261,8 +267,7 @@ class Follow:
                 row = self.book.shards(self.local.connection)[shard.name]
                 shard.forget(row['position'])
                 if row['done']:
-                    self.listed = None
-                    del self.shards[shard.name]
+                    self.end(shard)
                 return
             except psycopg.Error as error:
                 if not self.database.passes(error):

@@ -63,8 +63,9 @@ class Switch:
         """Wait for what was done before a time of ours."""
         end = time.monotonic() + patience
         while True:
+            passed = time.monotonic() - began
             found = self.found()
-            if found['lag'] is not None and found['lag'] <= time.monotonic() - began:
+            if found['lag'] is not None and found['lag'] <= passed:
                 return
             if time.monotonic() > end:
                 raise Failure(f'follow has not caught up after {patience} s; its lag is {found["lag"] or 0:.0f} s')

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A source for the tests of copy, follow, compare and switch: a DynamoDB endpoint that behaves as the service may.
 
-It has one table.  Shards are split and closed, and listed in no order and in pages; those that are trimmed are gone.  Iterators expire.  Requests are throttled,
-answered by 500, or not at all; records come late, again, and after pages that have none.  Sequence numbers begin elsewhere in each lineage, and get longer.
-What was written is in a log, so it can be killed and started again.
+It has one table.  Shards are split and closed, and listed in no order and in pages; those that are trimmed are gone.
+Iterators expire.  Requests are throttled, answered by 500, or not at all; records come late, again, and after pages that have
+none.  Sequence numbers begin elsewhere in each lineage, and get longer.  What was written is in a log, so it can be killed and started again.
 
     source.py PORT LOG [--items N] [--rate N] [--writes N] [--calm]
 
@@ -114,15 +114,16 @@ class Table:
         where = int(at[0], 16)
         shard = next(s for s in self.shards.values() if s.end is None and s.low <= where < s.high)
         shard.next += change['step']
-        record = {'SequenceNumber': str(shard.next), 'Keys': key, 'StreamViewType': self.view, 'SizeBytes': 100, 'ApproximateCreationDateTime': int(change['time'])}
+        record = {'SequenceNumber': str(shard.next), 'Keys': key, 'StreamViewType': self.view, 'SizeBytes': 100,
+                  'ApproximateCreationDateTime': int(change['time'])}
         record.update({'NewImage': item} if item else {})
         record.update({'OldImage': old} if old else {})
         visible = change['time'] + (0 if options.calm else random.Random(shard.next).choice((0, 0, 0, 0.3)))
         # a record is not seen before those that are in front of it
         visible = max(visible, shard.records[-1][1] if shard.records else 0)
         shard.records.append((shard.next, visible, {
-            'eventID': str(shard.next), 'eventName': 'REMOVE' if item is None else 'MODIFY' if old else 'INSERT', 'eventVersion': '1.1', 'eventSource': 'aws:dynamodb',
-            'awsRegion': 'us-east-1', 'dynamodb': record}))
+            'eventID': str(shard.next), 'eventName': 'REMOVE' if item is None else 'MODIFY' if old else 'INSERT', 'eventVersion': '1.1',
+            'eventSource': 'aws:dynamodb', 'awsRegion': 'us-east-1', 'dynamodb': record}))
         self.written += 1
 
     def write(self, key, item):
