@@ -48,6 +48,8 @@ class Compare:
         self.units = Units(options.read_units)
         self.local, self.lock = threading.local(), threading.Lock()
         self.compared = 0
+        # items that were written all the time
+        self.busy = 0
 
     def run(self, out=print):
         """The number of differences, each of which is told."""
@@ -189,6 +191,7 @@ class Compare:
                 else:
                     left[d] = look
             suspects = self.without_expired(left)
+        self.busy = len(suspects)
         if suspects:
             say(f'{len(suspects)} items were written all the time, and are not compared')
         return self.without_expired(certain)

@@ -29,7 +29,7 @@ class Switch:
             ('source and table are compared while both are in use', self.compare),
             (f'writers of the source are stopped: {options.stop_writers or "you are asked to do so"}', self.stop_writers),
             ('the rest of the stream is applied', self.drain),
-            ('source and table are compared', self.compare),
+            ('source and table are compared', self.compare_stopped),
             ('follow is stopped, and the way back begins here', self.finish),
             (f'writers write here: {options.start_writers or "you are asked to let them"}', self.start_writers)]
         if options.no_way_back:
@@ -87,9 +87,16 @@ class Switch:
         return self.connection.call('dyn_request(%s::pg_catalog.text, %s::pg_catalog.text)', operation, json.dumps(request))[0]
 
     def compare(self):
-        differences = Compare(self.options, self.database, self.book, self.source).run()
+        comparison = Compare(self.options, self.database, self.book, self.source)
+        differences = comparison.run()
         if differences:
             raise Failure(f'{differences} items differ')
+        return comparison
+
+    def compare_stopped(self):
+        busy = self.compare().busy
+        if busy:
+            raise Failure(f'{busy} items are still written')
 
     def hook(self, command, prompt):
         if command:

@@ -137,13 +137,15 @@ def write_items():
     """Some items again and again, others now and then, and new ones."""
     due, count = time.monotonic(), 0
     while True:
-        if options.rate == 0 or options.writes == 0:
+        if options.rate == 0 or options.writes <= 0:
             time.sleep(0.01)
             due = time.monotonic()
             continue
         due += 1 / options.rate
         time.sleep(max(due - time.monotonic(), 0))
         with lock:
+            if options.writes <= 0:
+                continue
             kind = chance.random()
             n = chance.randrange(20) if kind < 0.4 else chance.randrange(max(options.items, 1)) if kind < 0.8 else options.items + chance.randrange(2000)
             key = {'pk': {'S': f'p{n // 20}'}, 'sk': {'N': str(n % 20)}}
