@@ -262,7 +262,7 @@ ok(status == 1 and 'has items' in err, 'what is there is not copied over', err)
 
 
 # what differs: a difference of each kind, and none that is on its way
-source.control(rate=20, writes=10 ** 9)
+source.control(rate=5, writes=10 ** 9)
 following = begin('follow', source.url, '--table', 'app', '--poll', '0.1', '--settle', '0', '--refused', f'{WORK}/refused')
 until(lambda: query("""SELECT coalesce(clock_timestamp() - caught_up_at < '10 s' AND seen_at > now() - interval '10 s', false)
     FROM dynamo_leave.follows""")[0][0], 'following')
