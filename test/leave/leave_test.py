@@ -366,4 +366,19 @@ status, out, err = call('follow', os.environ['GATEWAY_URL'], '--table', 'arrived
 ok(status == 0, 'and followed, while its shards are split', err)
 there, here = items_here('origin'), items_here('arrived')
 ok(there == here and len(here) == 900, f'{len(here)} items are the same', differences(there, here), err)
+
+# items from an export, and a copy without a stream
+arguments = ['--source-table', 'origin', '--table', 'exported']
+status, out, err = call('copy', os.environ['GATEWAY_URL'], *arguments, '--export', own=True)
+ok(status == 0 and query('SELECT count(*) FROM exported') == [(0,)], 'the table for an export', err)
+query('INSERT INTO exported (item) SELECT item FROM origin')
+query('DELETE FROM origin WHERE sk <= 200')
+status, out, err = call('follow', os.environ['GATEWAY_URL'], *arguments, '--until-drained', '--poll', '0.1', '--settle', '1', own=True)
+there, here = items_here('origin'), items_here('exported')
+ok(status == 0 and there == here and len(here) == 800, 'what changed since', err, differences(there, here))
+arguments = ['--source-table', 'origin', '--table', 'bare']
+status, out, err = call('copy', os.environ['GATEWAY_URL'], *arguments, '--no-stream', own=True)
+ok(status == 0 and items_here('bare') == there, 'a copy without a stream', err)
+status, out, err = call('follow', os.environ['GATEWAY_URL'], *arguments, own=True)
+ok(status == 1 and 'copied without a stream' in err, 'which cannot be followed', err)
 print('done')
