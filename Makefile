@@ -23,6 +23,7 @@ MODULE_big = dynamo_table
 # the install script of the first version, and a script to each one after it
 DATA = $(sort $(wildcard $(EXTENSION)--*.sql))
 SCRIPTS = bin/dynamo_table
+MODULES_OF_COMMAND = $(sort $(wildcard bin/leave/*.py))
 # The wildcard finds what flex and bison made only after the first build.
 GRAMMARS = src/expr src/api/partiql
 GENERATED = $(foreach folder,$(GRAMMARS),$(folder)/gram.c $(folder)/scan.c)
@@ -72,24 +73,25 @@ $(PARTIQL_GRAMMAR_USERS:=.o): src/api/partiql/gram.h
 COMMANDS = $(addprefix '$(DESTDIR)$(bindir)'/,$(notdir $(SCRIPTS)))
 MANUALS = $(addprefix '$(DESTDIR)$(mandir)/man1'/,$(notdir $(SCRIPTS:=.1)))
 
-# The command finds its modules beside itself, or where they are installed.
-MODULES = bin/policy.py
-MODULE_FOLDER = '$(DESTDIR)$(bindir)'/../share/dynamo_table
+# The command finds its modules from where it is itself.
+PACKAGE_OF_COMMAND = '$(DESTDIR)$(bindir)/../share/dynamo_table'
 
 install: install-manuals install-modules
 uninstall: uninstall-commands
 
 .PHONY: install-manuals install-modules uninstall-commands
-install-modules:
-	$(MKDIR_P) $(MODULE_FOLDER)
-	$(INSTALL_DATA) $(MODULES) $(MODULE_FOLDER)/
-
 install-manuals:
 	$(MKDIR_P) '$(DESTDIR)$(mandir)/man1'
 	$(INSTALL_DATA) $(SCRIPTS:=.1) '$(DESTDIR)$(mandir)/man1/'
 
+install-modules:
+	$(MKDIR_P) $(PACKAGE_OF_COMMAND)/leave
+	$(INSTALL_DATA) bin/policy.py $(PACKAGE_OF_COMMAND)/
+	$(INSTALL_DATA) $(MODULES_OF_COMMAND) $(PACKAGE_OF_COMMAND)/leave/
+
 uninstall-commands:
-	rm -f $(COMMANDS) $(MANUALS) $(addprefix $(MODULE_FOLDER)/,$(notdir $(MODULES)))
+	rm -f $(COMMANDS) $(MANUALS)
+	rm -rf $(PACKAGE_OF_COMMAND)
 
 # The archive for PGXN, of what is committed: make dist [MAINTAINER=…] [HOMEPAGE=…] [BUGTRACKER=…] [REPOSITORY=…]
 # It is a release, so the long tests have passed on what it has.

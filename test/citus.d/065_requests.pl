@@ -222,7 +222,7 @@ my $mover = $citus->start(0, map { sprintf "SELECT citus_move_shard_placement(%s
 	([ $citus->address(1), $citus->address(2) ], [ $citus->address(2), $citus->address(1) ]));
 my @counts = map { DynamoTable::finish_load($_) } @loads;
 my (undef, $moved) = $citus->finish($mover);
-is(join("\n", @$moved), '', 'a shard is moved to and fro meanwhile');
+is(join("\n", @$moved), '', 'a shard is moved there and back meanwhile');
 diag($_->{err}) for grep { $_->{err} =~ /ERROR|abort/ } @loads;
 is(scalar(grep { defined } @counts), 3, 'transactions from three nodes have no errors');
 is($citus->sql(0, q{SELECT sum((i ->> 'n')::int) FROM dyn_scan('app', filter => 'begins_with(pk, :t)', vals => '{":t":{"S":"t"}}') i}), 0, 'and are atomic');
