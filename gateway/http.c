@@ -23,6 +23,8 @@
 #include "auth.h"
 #include "clock.h"
 #include "connections.h"
+#include "console.h"
+#include "file.h"
 #include "front.h"
 #include "helper.h"
 #include "host.h"
@@ -370,7 +372,6 @@ answer_cbor(Request *request)
 				 "This endpoint speaks application/x-amz-json-1.0 only.", NULL);
 }
 
-/* It may be a page of a site whose name leads to this machine. */
 static void
 answer_foreign(Request *request)
 {
@@ -381,6 +382,30 @@ answer_foreign(Request *request)
 				 NULL);
 }
 
+/* Returns whether it may be a page of a site whose name leads to this machine that asks. */
+static bool
+is_foreign(const Exchange *exchange)
+{
+	return exchange->server->open &&
+		   !host_is_ours(protocol_header(&exchange->message, "host"), config_now()->hosts);
+}
+
+/* Returns whether it answers what a browser asks for to show the console. */
+static bool
+answer_console(Exchange *exchange)
+{
+	Request *request = &exchange->request;
+
+	if (exchange->server->role == SERVER_HEALTH ||
+		!console_answer(exchange->message.method, exchange->message.path, &request->answer))
+		return false;
+	if (!is_foreign(exchange))
+		return true;
+	answer_foreign(request);
+	request->answer.content_type = "text/plain"; /* browsers show it */
+	return true;
+}
+
 /* Answers unless the method is one that has the operations' path. */
 static void
 answer_by_method(Exchange *exchange)
@@ -388,6 +413,8 @@ answer_by_method(Exchange *exchange)
 	Request *request = &exchange->request;
 	const SignedRequest *message = &exchange->message;
 
+	if (answer_console(exchange))
+		return;
 	if (exchange->get)
 		answer_get(exchange);
 	else if (strcmp(message->method, "OPTIONS") == 0 && let_in(exchange) != NULL)
@@ -398,8 +425,7 @@ answer_by_method(Exchange *exchange)
 		answer_cbor(request);
 	else if (strcmp(message->path, "/") != 0)
 		answer_not_found(&request->answer);
-	else if (exchange->server->open &&
-			 !host_is_ours(protocol_header(message, "host"), config_now()->hosts))
+	else if (is_foreign(exchange))
 		answer_foreign(request);
 }
 
@@ -505,6 +531,8 @@ add_headers(struct MHD_Response *response, const Exchange *exchange)
 	add_header(response, "x-amzn-RequestId", exchange->request.id);
 	add_header(response, "x-amz-crc32", crc);
 	add_header(response, "Content-Type", type);
+	for (const char *const *field = answer->fields; field != NULL && *field != NULL; field += 2)
+		add_header(response, field[0], field[1]);
 	if (answer->compressed)
 		add_header(response, "Content-Encoding", "gzip");
 	if (answer->close || exchange->old_version || exchange->chunked || exchange->server->draining)
@@ -1006,25 +1034,13 @@ log_library(void *cls, const char *format, va_list args)
 	log_message(LEVEL_DEBUG, "libmicrohttpd: %s", text);
 }
 
-/* Reads the whole of a file, with a NUL at its end; NULL, and a line in the log, if that fails. */
+/* Reads a file of PEM; NULL, and a line in the log, if that fails. */
 static char *
-read_file(const char *path)
+read_pem(const char *path)
 {
-	FILE *file = fopen(path, "r");
 	Text text = {0};
-	char piece[4096];
-	size_t n;
 
-	while (file != NULL && (n = fread(piece, 1, sizeof(piece), file)) > 0)
-		text_add(&text, piece, n);
-	if (file == NULL || ferror(file))
-	{
-		log_message(LEVEL_ERROR, "could not read \"%s\": %m", path);
-		text_free(&text);
-	}
-	if (file != NULL)
-		fclose(file);
-	return file == NULL ? NULL : text_take(&text);
+	return file_read(path, &text) ? text_take(&text) : NULL;
 }
 
 static bool
@@ -1038,8 +1054,8 @@ load_tls(Server *server, const Config *config)
 		log_message(LEVEL_ERROR, "libmicrohttpd was built without TLS");
 		return false;
 	}
-	server->certificate = read_file(config->tls_certificate);
-	server->key = read_file(config->tls_key);
+	server->certificate = read_pem(config->tls_certificate);
+	server->key = read_pem(config->tls_key);
 	return server->certificate != NULL && server->key != NULL;
 }
 
