@@ -54,7 +54,7 @@ uninstall-gateway:
 clean-gateway:
 	rm -rf $(GATEWAY_BUILD) $(CONSOLE)
 
-CONSOLE = $(GATEWAY_BUILD)/../share/dynamo_gateway/console
+CONSOLE = $(dir $(GATEWAY_BUILD))share/dynamo_gateway/console
 CONSOLE_SOURCES = $(foreach type,html css js svg,$(wildcard gateway/console/*.$(type)))
 CONSOLE_INSTALLED = '$(DESTDIR)$(PREFIX)/share/dynamo_gateway/console'
 AWS4FETCH ?= $(GATEWAY_BUILD)/console/node_modules/aws4fetch
