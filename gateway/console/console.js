@@ -30,10 +30,14 @@ async function show() {
   await draw(view, new URLSearchParams(rest));
 }
 
-// Show it when the address changes, once there is a key or none is needed.
-async function enter() {
-  window.onhashchange = doing(show);
-  await show();
+// Show what the address names by then, when what is shown now is there.
+let shown = Promise.resolve();
+const showNext = () => { shown = shown.then(doing(show)); };
+
+// There is a key, or none is needed.
+function enter() {
+  window.onhashchange = showNext;
+  showNext();
 }
 
 function askForKey() {
@@ -59,7 +63,7 @@ function askForKey() {
         await useKey(null);
         throw error;
       }
-      await enter();
+      enter();
     }) }, field('Access key id', id), field('Secret access key', secret), field('Region', region), h('button', {}, 'Use this key')));
   id.focus();
 }
@@ -70,12 +74,10 @@ doing(async () => {
   try {
     await isLetIn();
   } catch (error) {
-    // a key that may not list tables may do other things
-    if (error.type !== 'AccessDeniedException' || !isSigning()) {
-      askForKey();
-      if (error.type !== 'MissingAuthenticationTokenException') tell(error.message, true);
-      return;
-    }
+    askForKey();
+    // a key was kept, or the gateway is away
+    if (error.type !== 'MissingAuthenticationTokenException') tell(error.message, true);
+    return;
   }
-  await enter();
+  enter();
 })();

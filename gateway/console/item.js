@@ -61,6 +61,7 @@ const written = item => JSON.stringify(item, null, 2);
 // Open the item that a page shows, which may have a part of its attributes; again() reads the page once more.
 export async function openItem(table, shown, again) {
   const key = Object.fromEntries(table.KeySchema.map(({ AttributeName: name }) => [name, shown[name]]));
+  tell('');
   let { Item: opened } = await call('GetItem', { TableName: table.TableName, Key: key, ConsistentRead: true });
   if (opened === undefined) {
     await again();
