@@ -113,7 +113,7 @@ async function showPage(place, output, typed, starts) {
       }) })),
       h('button', { type: 'button', disabled: starts.length === 1, onclick: to(starts.slice(0, -1)) }, 'Previous page'),
       h('button', { type: 'button', disabled: page.LastEvaluatedKey === undefined, onclick: to([...starts, page.LastEvaluatedKey]) }, 'Next page'),
-      h('span', {}, `${page.Items.length} items by ${operation}, capacity ${page.ConsumedCapacity?.CapacityUnits ?? '?'}`)),
+      h('span', {}, `Items: ${page.Items.length}, by ${operation}, capacity ${page.ConsumedCapacity?.CapacityUnits ?? '?'}`)),
     page.Items.length === 0 ? h('p', {}, 'There are no items here.') : null,
     blocksOf(page.Items, place.partition).map(block => blockElement(place, block, again)));
 }

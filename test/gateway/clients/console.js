@@ -222,6 +222,7 @@ async function main(browser) {
     await push('Next page');
     await until(blocks, found => found[0][0] === 'pk 3' && found[0][1][0].startsWith('sk 10') && found.flatMap(block => block[1]).length === 50);
     await push('Previous page');
+    await until(blocks, found => found[0][0] === 'pk 1');
     await push('Previous page');
     await until(blocks, found => found[0][0] === 'pk 0' && found[0][1].length === 30);
     await fill('input[name=key-pk]', '33333');
@@ -324,7 +325,9 @@ async function main(browser) {
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'dark' }]);
     await goTo('#collections?table=Projects');
     await there('.item');
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'it is as wide as the screen');
+    const isNarrow = () => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth
+      && [...document.querySelectorAll('dialog')].every(dialog => dialog.getBoundingClientRect().right <= innerWidth));
+    assert.ok(await isNarrow(), 'it is as wide as the screen');
     const [r] = await page.evaluate(() => getComputedStyle(document.documentElement, null).colorScheme.includes('dark')
       && [Number(/\d+/.exec(getComputedStyle(document.querySelector('dialog, select')).color)[0])]);
     assert.ok(r > 128, 'letters are light');
@@ -333,6 +336,8 @@ async function main(browser) {
     for (let n = 0; n < 40 && !await page.evaluate(() => document.activeElement.classList.contains('item')); n++) await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await there('dialog textarea');
+    assert.ok(await isNarrow(), 'so is the editor');
+    await picture('narrow-item');
     await page.keyboard.press('Escape');
     await gone('dialog');
     assert.ok(await page.evaluate(() => document.activeElement.classList.contains('item')), 'the focus is where it was');
