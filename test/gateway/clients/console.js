@@ -296,6 +296,24 @@ async function main(browser) {
     assert.equal(await get('Projects', key), undefined);
     await push('Cancel', 'dialog');
   });
+  await test('an item with more attributes than a condition may have', async () => {
+    const item = { PK: S('ORG#wide'), SK: S('#META'), ...Object.fromEntries([...Array(400).keys()].map(n => [`a${n}`, S(`${n}`)])) };
+    const key = { PK: item.PK, SK: item.SK };
+    await put('Projects', item);
+    await goTo('#collections?table=Projects&wide');
+    await openItem('#META\na0');
+    await write({ ...item, a399: S('mine') });
+    await push('Save', 'dialog');
+    await told('The item is saved.');
+    assert.deepEqual(await get('Projects', key), { ...item, a399: S('mine') });
+    await openItem('#META\na0');
+    await put('Projects', { ...item, a399: S('theirs') });
+    await write({ ...item, a399: S('again') });
+    await push('Save', 'dialog');
+    await sees('somebody has changed the item since you opened it');
+    await push('Cancel', 'dialog');
+    await db.deleteItem({ TableName: 'Projects', Key: key });
+  });
   await test('what wants to be a script is text', async () => {
     await db.createTable({ TableName: 'Hostile', BillingMode: 'PAY_PER_REQUEST',
       KeySchema: [{ AttributeName: HOSTILE, KeyType: 'HASH' }, { AttributeName: `s${HOSTILE}`, KeyType: 'RANGE' }],
