@@ -21,6 +21,7 @@ typedef struct Answer
 	void (*release)(void *owner);
 	bool compressed;
 	bool close; /* the connection ends with it */
+	const char *const *fields; /* more of its header: names and values, up to NULL; or NULL */
 } Answer;
 
 extern void answer_constant(Answer *answer, int status, const char *content_type, const char *data);

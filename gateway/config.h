@@ -33,6 +33,8 @@ typedef struct Config
 	bool insecure_http;
 	const char *origins;
 	const char *hosts;
+	bool console;
+	const char *console_files;
 
 	/* Postgres */
 	const char *database;

@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "console.h"
 #include "create_key.h"
 #include "postgres.h"
 
@@ -278,15 +279,15 @@ show_keys(const Paths *paths)
 		fclose(file);
 }
 
-/* Serve with the settings that lead to this Postgres, and without the limit of those who are known.
- * Those of the command line win. */
+/* Serve with the settings that lead to this Postgres, without the limit of those who are known, and with
+ * the console if it is installed.  Those of the command line win. */
 static int
 serve_folder(const Paths *paths, const Arguments *arguments)
 {
 	char database[PATH_MAX + 64];
 	char key_file[PATH_MAX + 64];
-	char **values = calloc((size_t) arguments->count + 4, sizeof(char *));
-	Arguments ours = {arguments->count + 3, values, embedded_tell};
+	char **values = calloc((size_t) arguments->count + 5, sizeof(char *));
+	Arguments ours = {arguments->count + 4, values, embedded_tell};
 	Config *config = config_new();
 	char problem[1024];
 	Command command;
@@ -301,7 +302,8 @@ serve_folder(const Paths *paths, const Arguments *arguments)
 	values[1] = database;
 	values[2] = key_file;
 	values[3] = "--connections-per-address=0";
-	memcpy(values + 4, arguments->values + 1, (size_t) (arguments->count - 1) * sizeof(char *));
+	values[4] = console_is_installed(config_now()) ? "--console=on" : "--console=off";
+	memcpy(values + 5, arguments->values + 1, (size_t) (arguments->count - 1) * sizeof(char *));
 	if (config_load(ours.count, values, config, &command, problem, sizeof(problem)))
 	{
 		config_set(config);

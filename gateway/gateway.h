@@ -15,6 +15,7 @@
  *		embedded.c		a gateway with a Postgres of its own
  *		postgres.c		a Postgres that lives as long as the program
  *		user.c			the user of the system that the program is
+ *		file.c			files that are read as a whole
  *		check.c			whether a gateway answers, for those who watch over it
  *
  *		http.c			libmicrohttpd: framing, paths, the header of every answer
@@ -23,6 +24,7 @@
  *		helper.c		a thread for what may block
  *		connections.c	connections and memory of each address, and how long clients may take
  *		host.c			the name that a client calls the gateway by
+ *		console.c		static files, which a browser shows
  *		protocol.c		AWS JSON 1.0: a message becomes an operation, a caller and a JSON text
  *		operation.c		the operations that there are
  *		body.c			bodies: collected up to a limit, and inflated
@@ -53,6 +55,7 @@
  *		errors.c		what becomes of SQLSTATEs
  *		answer.c		what a request is answered
  *
+ *		account.c		a request that has its answer is counted and logged
  *		metrics.c		what is counted, for Prometheus
  *		trace.c			the trace that a request belongs to
  *		log.c			one line an event

@@ -4,6 +4,10 @@
 #	make install-gateway [PREFIX=…]   into $(PREFIX), below $(DESTDIR): the program, its manual page, systemd's unit,
 #	                                  and a sample of its settings
 #	make uninstall-gateway            removes these, with the same PREFIX and DESTDIR
+#	make console-gateway              the console's files, in build/share/dynamo_gateway/console, where the program of
+#	                                  build/gateway finds them; npm fetches the library that signs
+#	make install-console-gateway      the same into $(PREFIX); AWS4FETCH is a folder that has the library already
+#	make uninstall-console-gateway    removes them
 #
 # GATEWAY_BUILD is the folder that it is built in, CC and CFLAGS are the compiler and its options.
 
@@ -48,6 +52,32 @@ uninstall-gateway:
 	rmdir '$(DESTDIR)$(PREFIX)/share/dynamo_gateway' 2>/dev/null || true
 
 clean-gateway:
-	rm -rf $(GATEWAY_BUILD)
+	rm -rf $(GATEWAY_BUILD) $(CONSOLE)
+
+CONSOLE = $(dir $(GATEWAY_BUILD))share/dynamo_gateway/console
+CONSOLE_SOURCES = $(foreach type,html css js svg,$(wildcard gateway/console/*.$(type)))
+CONSOLE_INSTALLED = '$(DESTDIR)$(PREFIX)/share/dynamo_gateway/console'
+AWS4FETCH ?= $(GATEWAY_BUILD)/console/node_modules/aws4fetch
+
+.PHONY: console-gateway install-console-gateway uninstall-console-gateway
+
+console-gateway: $(AWS4FETCH)/dist/aws4fetch.esm.js
+	install -d $(CONSOLE)
+	install -m 644 $(CONSOLE_SOURCES) $(CONSOLE)
+	install -m 644 $< $(CONSOLE)/aws4fetch.js
+
+$(GATEWAY_BUILD)/console/node_modules/aws4fetch/dist/aws4fetch.esm.js: gateway/console/package-lock.json
+	mkdir -p $(GATEWAY_BUILD)/console
+	cp gateway/console/package.json $< $(GATEWAY_BUILD)/console
+	cd $(GATEWAY_BUILD)/console && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	touch $@
+
+install-console-gateway: console-gateway
+	install -d $(CONSOLE_INSTALLED)
+	install -m 644 $(CONSOLE)/* $(CONSOLE_INSTALLED)
+
+uninstall-console-gateway:
+	rm -rf $(CONSOLE_INSTALLED)
+	rmdir '$(DESTDIR)$(PREFIX)/share/dynamo_gateway' 2>/dev/null || true
 
 -include $(GATEWAY_OBJECTS:.o=.d)

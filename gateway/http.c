@@ -20,15 +20,17 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "account.h"
 #include "auth.h"
 #include "clock.h"
 #include "connections.h"
+#include "console.h"
+#include "file.h"
 #include "front.h"
 #include "helper.h"
 #include "host.h"
 #include "log.h"
 #include "loop.h"
-#include "member.h"
 #include "metrics.h"
 #include "pool.h"
 #include "protocol.h"
@@ -370,7 +372,6 @@ answer_cbor(Request *request)
 				 "This endpoint speaks application/x-amz-json-1.0 only.", NULL);
 }
 
-/* It may be a page of a site whose name leads to this machine. */
 static void
 answer_foreign(Request *request)
 {
@@ -381,6 +382,30 @@ answer_foreign(Request *request)
 				 NULL);
 }
 
+/* Returns whether it may be a page of a site whose name leads to this machine that asks. */
+static bool
+is_foreign(const Exchange *exchange)
+{
+	return exchange->server->open &&
+		   !host_is_ours(protocol_header(&exchange->message, "host"), config_now()->hosts);
+}
+
+/* Returns whether it answers what a browser asks for to show the console. */
+static bool
+answer_console(Exchange *exchange)
+{
+	Request *request = &exchange->request;
+
+	if (exchange->server->role == SERVER_HEALTH ||
+		!console_answer(exchange->message.method, exchange->message.path, &request->answer))
+		return false;
+	if (!is_foreign(exchange))
+		return true;
+	answer_foreign(request);
+	request->answer.content_type = "text/plain"; /* browsers show it */
+	return true;
+}
+
 /* Answers unless the method is one that has the operations' path. */
 static void
 answer_by_method(Exchange *exchange)
@@ -388,6 +413,8 @@ answer_by_method(Exchange *exchange)
 	Request *request = &exchange->request;
 	const SignedRequest *message = &exchange->message;
 
+	if (answer_console(exchange))
+		return;
 	if (exchange->get)
 		answer_get(exchange);
 	else if (strcmp(message->method, "OPTIONS") == 0 && let_in(exchange) != NULL)
@@ -398,8 +425,7 @@ answer_by_method(Exchange *exchange)
 		answer_cbor(request);
 	else if (strcmp(message->path, "/") != 0)
 		answer_not_found(&request->answer);
-	else if (exchange->server->open &&
-			 !host_is_ours(protocol_header(message, "host"), config_now()->hosts))
+	else if (is_foreign(exchange))
 		answer_foreign(request);
 }
 
@@ -506,6 +532,8 @@ add_headers(struct MHD_Response *response, const Exchange *exchange)
 	add_header(response, "x-amzn-RequestId", exchange->request.id);
 	add_header(response, "x-amz-crc32", crc);
 	add_header(response, "Content-Type", type);
+	for (const char *const *field = answer->fields; field != NULL && *field != NULL; field += 2)
+		add_header(response, field[0], field[1]);
 	if (answer->compressed)
 		add_header(response, "Content-Encoding", "gzip");
 	if (answer->close || exchange->old_version || exchange->chunked || exchange->server->draining)
@@ -513,74 +541,13 @@ add_headers(struct MHD_Response *response, const Exchange *exchange)
 	add_origin(response, exchange);
 }
 
-/* Logs the table that a request names. */
-static void
-log_table(LogLine *line, const Request *request)
-{
-	char name[256 + 1];
-	Member table;
-
-	if (request->operation == NULL || request->body.size == 0)
-		return;
-	table = member_find(request->body.data, request->body.size, "TableName");
-	if (table.length < 3 || table.length > sizeof(name) || table.text[0] != '"')
-		return;
-	memcpy(name, table.text + 1, table.length - 2);
-	name[table.length - 2] = '\0';
-	log_text(line, "table", name);
-}
-
-static void
-log_request(const Request *request, int64_t duration)
-{
-	int64_t slow = config_now()->slow_request;
-	bool is_slow = slow > 0 && duration > clock_of_ms(slow);
-	LogLevel level = request->answer.status >= 500 || is_slow ? LEVEL_WARNING : LEVEL_INFO;
-	LogLine line;
-
-	if (!log_wants(level))
-		return;
-	log_begin(&line, level, is_slow ? "slow_request" : "request");
-	log_text(&line, "id", request->id);
-	log_text(&line, "traceparent", *request->trace == '\0' ? NULL : request->trace);
-	if (*request->caller.key_id != '\0')
-		log_text(&line, "key", request->caller.key_id);
-	if (*request->caller.role_name != '\0')
-		log_text(&line, "role", request->caller.role_name);
-	log_text(&line, "operation", request->operation == NULL ? NULL : request->operation->name);
-	/* what strangers write is not logged */
-	if (*request->caller.role_name != '\0')
-		log_table(&line, request);
-	if (request->from_standby)
-		log_text(&line, "server", "standby");
-	log_integer(&line, "status", request->answer.status);
-	if (request->answer.error != ERROR_NONE)
-		log_text(&line, "error", error_name(request->answer.error));
-	log_text(&line, "reason", request->reason);
-	log_milliseconds(&line, "ms", duration);
-	log_integer(&line, "received", (int64_t) request->received);
-	log_integer(&line, "sent", (int64_t) request->answer.length);
-	log_end(&line);
-}
-
-/* Count and log a request that has its answer. */
+/* Counts and logs a request that has its answer. */
 static void
 account(Exchange *exchange)
 {
-	Request *request = &exchange->request;
-	Measured measured = {
-		.operation = request->operation,
-		.error = request->answer.error,
-		.duration = clock_now() - request->begun,
-		.received = request->received,
-		.sent = request->answer.length,
-	};
-
 	/* probes come often, and tell nobody anything */
-	if (exchange->get && request->answer.status == 200)
-		return;
-	metrics_request(&measured);
-	log_request(request, measured.duration);
+	if (!exchange->get || exchange->request.answer.status != 200)
+		account_request(&exchange->request);
 }
 
 static void
@@ -1008,25 +975,13 @@ log_library(void *cls, const char *format, va_list args)
 	log_message(LEVEL_DEBUG, "libmicrohttpd: %s", text);
 }
 
-/* Reads the whole of a file, with a NUL at its end; NULL, and a line in the log, if that fails. */
+/* Reads a file of PEM; NULL, and a line in the log, if that fails. */
 static char *
-read_file(const char *path)
+read_pem(const char *path)
 {
-	FILE *file = fopen(path, "r");
 	Text text = {0};
-	char piece[4096];
-	size_t n;
 
-	while (file != NULL && (n = fread(piece, 1, sizeof(piece), file)) > 0)
-		text_add(&text, piece, n);
-	if (file == NULL || ferror(file))
-	{
-		log_message(LEVEL_ERROR, "could not read \"%s\": %m", path);
-		text_free(&text);
-	}
-	if (file != NULL)
-		fclose(file);
-	return file == NULL ? NULL : text_take(&text);
+	return file_read(path, &text) ? text_take(&text) : NULL;
 }
 
 static bool
@@ -1040,8 +995,8 @@ load_tls(Server *server, const Config *config)
 		log_message(LEVEL_ERROR, "libmicrohttpd was built without TLS");
 		return false;
 	}
-	server->certificate = read_file(config->tls_certificate);
-	server->key = read_file(config->tls_key);
+	server->certificate = read_pem(config->tls_certificate);
+	server->key = read_pem(config->tls_key);
 	return server->certificate != NULL && server->key != NULL;
 }
 

@@ -19,6 +19,7 @@
 #include "certificate.h"
 #include "clock.h"
 #include "connections.h"
+#include "console.h"
 #include "http.h"
 #include "late.h"
 #include "listen.h"
@@ -190,6 +191,8 @@ tell_address(const Program *program, const Config *config)
 	log_text(&line, "tls", *config->tls_certificate == '\0' ? "off" : "on");
 	if (program->health != NULL)
 		log_text(&line, "health_address", program->health_listener.name);
+	if (config->console)
+		log_text(&line, "console", "/console/");
 	log_end(&line);
 	log_flush();
 }
@@ -210,7 +213,7 @@ static bool
 serve_start(Program *program, const Config *config)
 {
 	raise_limits();
-	if (!open_listeners(program, config) || !auth_start(config))
+	if (!open_listeners(program, config) || !console_start(config) || !auth_start(config))
 		return false;
 	if (!start_pools(config) || !start_servers(program, config))
 		return false;

@@ -62,7 +62,9 @@ class Embedded(Gateway):
 
 try:
     path = prepared('new')
-    with Embedded(path) as g:
+    console = [f'--console-files={folder}/console']
+    with Embedded(path, *console) as g:
+        is_(g.send(head(['GET /console/ HTTP/1.1', 'Host: localhost'])).status, 404, 'the console is off where it is not installed')
         is_(sorted(g.lines), ['AWS_ACCESS_KEY_ID', 'AWS_DEFAULT_REGION', 'AWS_ENDPOINT_URL', 'AWS_REGION', 'AWS_SECRET_ACCESS_KEY', 'DYNAMO_GATEWAY_PID'],
             'what a client needs is shown')
         is_(g.lines['AWS_ENDPOINT_URL'], 'http://' + g.address, 'the endpoint')
@@ -89,7 +91,11 @@ try:
         is_(g.call('GetItem', {'TableName': 'Music', 'Key': {'pk': {'S': 'a'}}}).status, 200, 'the first goes on')
     ok(g.is_over(), 'Postgres ends with the gateway')
     ok(os.stat(path).st_mode & 0o777 == 0o700 and os.stat(path + '/keys').st_mode & 0o777 == 0o600, 'the folder is its owner\'s alone')
-    with Embedded(path) as g:
+    os.mkdir(folder + '/console')
+    with open(folder + '/console/index.html', 'w') as file:
+        file.write('the page')
+    with Embedded(path, *console) as g:
+        is_(g.send(head(['GET /console/ HTTP/1.1', 'Host: localhost'])).text, 'the page', 'and on where it is')
         is_({n: g.lines[n] for n in g.lines if 'KEY' in n}, {n: first[n] for n in first if 'KEY' in n}, 'the second time the key is the same')
         until(lambda: g.call('ListTables', {}).status == 200, 'keys')
         is_(g.call('GetItem', {'TableName': 'Music', 'Key': {'pk': {'S': 'a'}}}).json, {'Item': {'pk': {'S': 'a'}}}, 'and the item is there')
