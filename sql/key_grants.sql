@@ -191,6 +191,17 @@ SET ROLE regress_keys_b;
 SELECT try('SELECT count(*) > 0 FROM dyn_scan(''app'')'), try($$SELECT dyn_get('app', '{"pk":{"S":"A"},"sk":{"S":"i1"}}')$$),
 	try('SELECT count(*) > 0 FROM app');
 SET ROLE regress_keys_owner;
+-- another function of that name, and patterns that take hours
+RESET ROLE;
+CREATE FUNCTION dynamo_internal.key_granted(key text, actions int, index int, leading_keys int) RETURNS boolean LANGUAGE sql AS 'SELECT false';
+CREATE POLICY h5 ON app TO regress_keys_late USING (dynamo_internal.key_granted(pk, 1, 2, 3));
+SELECT count(*) FROM dyn_key_grants WHERE role = 'regress_keys_late'::regrole;
+DROP POLICY h5 ON app;
+DROP FUNCTION dynamo_internal.key_granted(text, int, int, int);
+SET statement_timeout = '200ms';
+SELECT dynamo_internal.key_granted(repeat('a', 8000000), '', NULL, ARRAY['*' || repeat('a', 4000000) || 'b']);
+RESET statement_timeout;
+SET ROLE regress_keys_owner;
 DROP POLICY h1 ON app; DROP POLICY h2 ON app; DROP POLICY h3 ON app; DROP POLICY h4 ON app;
 
 -- requests without a key, of which the call warns; a value is whole, numbers and bytes are as IAM has them, and * and ? stand for others
