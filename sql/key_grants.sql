@@ -163,6 +163,20 @@ SELECT dyn_get('app', '{"pk":{"S":"A"},"sk":{"S":"i1"}}') ->> 'sk', dyn_get('app
 SELECT try($$SELECT dyn_put('app', '{"pk":{"S":"A"},"sk":{"S":"i2"}}')$$);
 SET ROLE regress_keys_owner;
 DROP POLICY no_i2 ON app;
+-- what planning a call runs is plain SQL, too
+CREATE FUNCTION peek() RETURNS text STABLE LANGUAGE plpgsql AS $$BEGIN
+  IF current_setting('keys.peek', true) = 'on' THEN
+    PERFORM set_config('keys.peek', 'off', false);
+    PERFORM set_config('keys.peek', (SELECT string_agg(DISTINCT pk, ',') FROM keys.app), false);
+  END IF;
+  RETURN 'none'; END$$;
+CREATE POLICY peeks ON app AS RESTRICTIVE TO regress_keys_a USING (sk <> keys.peek());
+SET ROLE regress_keys_a;
+SET keys.peek = on;
+SELECT string_agg(q ->> 'sk', ' ') FROM dyn_query('app', 'pk = :p', vals => '{":p":{"S":"A"}}') q;
+SHOW keys.peek;
+SET ROLE regress_keys_owner;
+DROP POLICY peeks ON app;
 
 -- streams, counts and what reads the whole table
 SET ROLE regress_keys_a;
