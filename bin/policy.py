@@ -26,6 +26,9 @@ def listed(value):
     values = value if isinstance(value, list) else [value]
     if not all(isinstance(v, str) for v in values):
         raise WrongPolicy(f'{json.dumps(value)} is no string, and no list of strings')
+    # psql drops them, with the quote at the end of the text
+    if any('\0' in v for v in values):
+        raise WrongPolicy(f'{json.dumps(value)} has a character U+0000')
     return values
 
 
@@ -43,7 +46,8 @@ def is_pattern(text):
 
 
 def quoted(text):
-    return "'" + text.replace("'", "''") + "'"
+    """A literal of SQL, whatever standard_conforming_strings is."""
+    return ('E' if '\\' in text else '') + "'" + text.replace('\\', '\\\\').replace("'", "''") + "'"
 
 
 def array(texts):
@@ -79,18 +83,24 @@ class Statement:
         return found
 
     def resources(self, member):
-        """Patterns of what follows the account in ARNs: table/NAME or table/NAME/index/NAME."""
+        """Patterns of what follows the account in ARNs: table/NAME or table/NAME/index/NAME.
+
+        What a Deny names in another way is taken for everything."""
         found = []
+        denied = ['*'] if self.members['Effect'] == 'Deny' else []
         for arn in listed(self.members[member]):
             parts = arn.split(':', 5)
             if arn == '*':
                 found.append('*')
             elif len(parts) < 6 or parts[0] != 'arn' or not matches(parts[2], 'dynamodb'):
                 self.say(f'{arn} is no resource of DynamoDB')
+                found += denied if is_pattern(arn) else []
             elif re.search(r'/(stream|backup|export|import)/', parts[5]) or not re.match(r'table/|\*', parts[5]):
                 self.say(f'{arn} is no table and no index')
+                found += denied if is_pattern(parts[5].partition('/')[0]) else []
             elif VARIABLE.search(parts[5]) and self.variables:
                 self.say(f'{arn} has a variable')
+                found += denied
             else:
                 found.append(parts[5])
         return found
@@ -116,15 +126,19 @@ class Statement:
 
     def leading_keys(self):
         """None: all keys."""
-        conditions = [(operator, key, values) for operator, keys in (self.members.get('Condition') or {}).items() for key, values in keys.items()]
-        if not conditions:
+        if 'Condition' not in self.members:
             return None
+        conditions = [(operator, key, values) for operator, keys in self.members['Condition'].items() for key, values in keys.items()]
+        if not conditions:
+            raise Unsayable('a condition of nothing cannot be said')
         for operator, key, _ in conditions:
             if operator not in OPERATORS or key.lower() != 'dynamodb:leadingkeys':
                 raise Unsayable(f'the condition {operator} of {key} cannot be said')
         if len(conditions) > 1:
             raise Unsayable('two conditions on leading keys cannot be said')
         operator, _, values = conditions[0]
+        if not values:
+            raise Unsayable('a list of no leading keys cannot be said')
         return sorted({self.leading_key(v, OPERATORS[operator]) for v in listed(values)})
 
     def check(self):

@@ -163,6 +163,20 @@ SELECT dyn_get('app', '{"pk":{"S":"A"},"sk":{"S":"i1"}}') ->> 'sk', dyn_get('app
 SELECT try($$SELECT dyn_put('app', '{"pk":{"S":"A"},"sk":{"S":"i2"}}')$$);
 SET ROLE regress_keys_owner;
 DROP POLICY no_i2 ON app;
+-- what planning a call runs is plain SQL, too
+CREATE FUNCTION peek() RETURNS text STABLE LANGUAGE plpgsql AS $$BEGIN
+  IF current_setting('keys.peek', true) = 'on' THEN
+    PERFORM set_config('keys.peek', 'off', false);
+    PERFORM set_config('keys.peek', (SELECT string_agg(DISTINCT pk, ',') FROM keys.app), false);
+  END IF;
+  RETURN 'none'; END$$;
+CREATE POLICY peeks ON app AS RESTRICTIVE TO regress_keys_a USING (sk <> keys.peek());
+SET ROLE regress_keys_a;
+SET keys.peek = on;
+SELECT string_agg(q ->> 'sk', ' ') FROM dyn_query('app', 'pk = :p', vals => '{":p":{"S":"A"}}') q;
+SHOW keys.peek;
+SET ROLE regress_keys_owner;
+DROP POLICY peeks ON app;
 
 -- streams, counts and what reads the whole table
 SET ROLE regress_keys_a;
@@ -190,6 +204,17 @@ SELECT role, index_name, leading_keys, actions FROM dyn_key_grants WHERE role::t
 SET ROLE regress_keys_b;
 SELECT try('SELECT count(*) > 0 FROM dyn_scan(''app'')'), try($$SELECT dyn_get('app', '{"pk":{"S":"A"},"sk":{"S":"i1"}}')$$),
 	try('SELECT count(*) > 0 FROM app');
+SET ROLE regress_keys_owner;
+-- another function of that name, and patterns that take hours
+RESET ROLE;
+CREATE FUNCTION dynamo_internal.key_granted(key text, actions int, index int, leading_keys int) RETURNS boolean LANGUAGE sql AS 'SELECT false';
+CREATE POLICY h5 ON app TO regress_keys_late USING (dynamo_internal.key_granted(pk, 1, 2, 3));
+SELECT count(*) FROM dyn_key_grants WHERE role = 'regress_keys_late'::regrole;
+DROP POLICY h5 ON app;
+DROP FUNCTION dynamo_internal.key_granted(text, int, int, int);
+SET statement_timeout = '200ms';
+SELECT dynamo_internal.key_granted(repeat('a', 8000000), '', NULL, ARRAY['*' || repeat('a', 4000000) || 'b']);
+RESET statement_timeout;
 SET ROLE regress_keys_owner;
 DROP POLICY h1 ON app; DROP POLICY h2 ON app; DROP POLICY h3 ON app; DROP POLICY h4 ON app;
 

@@ -105,16 +105,17 @@ read_keys(ArrayType *array, int *n)
 static bool
 read_call(Node *condition, DynKeyGrant *grant)
 {
-	const Const *arguments[3];
+	static const Oid types[] = {TEXTOID, TEXTOID, TEXTARRAYOID};
+	const Const *arguments[lengthof(types)];
 	const FuncExpr *call = (const FuncExpr *) condition;
 
 	if (condition == NULL || !IsA(condition, FuncExpr) || !is_key_granted(call->funcid) ||
-		list_length(call->args) != 4)
+		list_length(call->args) != lengthof(types) + 1)
 		return false;
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < lengthof(types); i++)
 	{
 		arguments[i] = list_nth(call->args, i + 1);
-		if (!IsA(arguments[i], Const))
+		if (!IsA(arguments[i], Const) || arguments[i]->consttype != types[i])
 			return false;
 	}
 	if (!arguments[0]->constisnull)
@@ -250,7 +251,10 @@ expand(ItemSpan text, const char *role)
 	return pattern;
 }
 
-/* Matches as LIKE does: a * takes more only where what follows it does not match. */
+/*
+ * Matches as LIKE does: a * takes more only where what follows it does not match.  That takes the
+ * product of both lengths, which are those that a caller or a table's owner likes.
+ */
 static bool
 matches(const Pattern *pattern, ItemSpan value)
 {
@@ -263,6 +267,7 @@ matches(const Pattern *pattern, ItemSpan value)
 	{
 		bool wild = i < pattern->len && pattern->wild[i];
 
+		CHECK_FOR_INTERRUPTS();
 		if (wild && pattern->bytes[i] == '*')
 		{
 			star = i++;

@@ -54,21 +54,39 @@ store_connect(void)
  * Row-level security is part of the plan.  A request that the actions have cleared has a plan of its
  * own, for which a policy is added that shows all rows: permissive policies are alternatives, and
  * restrictive ones, which are other people's, still hold.
+ *
+ * Planning runs functions of others, such as stable ones in restrictive policies.  Their statements
+ * are not cleared: these are rewritten in error contexts of their own.
  */
 
 typedef struct ClearedBefore
 {
 	row_security_policy_hook_type hook;
 	Oid relid;
+	const ErrorContextCallback *context;
+	int depth;
 } ClearedBefore;
 
 static row_security_policy_hook_type next_policy_hook = NULL;
 static Oid cleared_relation = InvalidOid;
+static const ErrorContextCallback *cleared_context;
+static int cleared_depth; /* error contexts above that one where the statement is rewritten */
 
 static bool
 is_cleared(const DynTable *table)
 {
 	return table->grants->any && store_is_cleared(table);
+}
+
+/* Returns whether the statement that is being rewritten is the one that is cleared. */
+static bool
+is_cleared_statement(void)
+{
+	const ErrorContextCallback *context = error_context_stack;
+
+	for (int i = 0; i < cleared_depth && context != NULL; i++)
+		context = context->previous;
+	return context == cleared_context;
 }
 
 static List *
@@ -78,7 +96,7 @@ add_policy(CmdType command, Relation rel)
 	RowSecurityPolicy *policy;
 	Datum everybody = ObjectIdGetDatum(ACL_ID_PUBLIC);
 
-	if (RelationGetRelid(rel) != cleared_relation)
+	if (RelationGetRelid(rel) != cleared_relation || !is_cleared_statement())
 		return policies;
 	policy = palloc0(sizeof(RowSecurityPolicy));
 	policy->policy_name = "dynamo_table";
@@ -89,12 +107,18 @@ add_policy(CmdType command, Relation rel)
 	return lappend(policies, policy);
 }
 
-/* Has plans of the relation made without its permissive policies; InvalidOid: with all of them. */
+/*
+ * Has a statement on the relation rewritten without its permissive policies; InvalidOid: with all of
+ * them.  That is done with so many more error contexts.
+ */
 static void
-clear_policies(Oid relid, ClearedBefore *before)
+clear_policies(Oid relid, int depth, ClearedBefore *before)
 {
-	*before = (ClearedBefore){row_security_policy_hook_permissive, cleared_relation};
+	*before = (ClearedBefore){row_security_policy_hook_permissive, cleared_relation,
+							  cleared_context, cleared_depth};
 	cleared_relation = relid;
+	cleared_context = error_context_stack;
+	cleared_depth = depth;
 	if (!OidIsValid(relid) || before->hook == add_policy)
 		return;
 	next_policy_hook = before->hook;
@@ -106,6 +130,8 @@ restore_policies(const ClearedBefore *before)
 {
 	row_security_policy_hook_permissive = before->hook;
 	cleared_relation = before->relid;
+	cleared_context = before->context;
+	cleared_depth = before->depth;
 }
 
 /*
@@ -145,7 +171,8 @@ plan_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs, 
 	plan->index = index;
 	plan->custom = (options & CURSOR_OPT_CUSTOM_PLAN) != 0;
 	plan->cleared = is_cleared(table);
-	clear_policies(plan->cleared ? table->relid : InvalidOid, &before);
+	/* the SPI has an error context of its own */
+	clear_policies(plan->cleared ? table->relid : InvalidOid, 1, &before);
 	PG_TRY();
 	{
 		plan->plan = SPI_prepare_cursor(sql_on(table->relid, sql), nargs, types, options);
@@ -270,7 +297,7 @@ ensure_plan(StorePlan *plan)
 	ClearedBefore before;
 	CachedPlan *generic;
 
-	clear_policies(plan->cleared ? plan->relid : InvalidOid, &before);
+	clear_policies(plan->cleared ? plan->relid : InvalidOid, 0, &before);
 	PG_TRY();
 	{
 		/* planning may call functions that plan */

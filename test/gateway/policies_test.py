@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 
 from gateway import PROGRAM, WAIT, Gateway, done, is_, ok, psql, sign, until
-from policy_documents import DOCUMENTS, TABLE
+from policy_documents import DOCUMENTS, TABLE, allow, leading
 
 REQUESTS = int(os.environ.get('POLICY_REQUESTS', '3000'))
 SEED = int(os.environ.get('POLICY_SEED', '47'))
@@ -211,6 +211,30 @@ for name, (document, told) in DOCUMENTS.items():
                   re.search(r'(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/])', made.stdout).group(0))
 for arguments, status in ((['--role', 'r'], 2), (['x'], 2), (['--role', 'r', '/nowhere'], 1), (['--role', 'r', '/etc/hostname'], 1)):
     is_(subprocess.run([COMMAND, 'policy', *arguments], capture_output=True, timeout=WAIT).returncode, status, f'policy {arguments}')
+
+
+
+def policy_of(*statements):
+    text = json.dumps({'Version': '2012-10-17', 'Statement': statements})
+    return subprocess.run([COMMAND, 'policy', '--role', 'r0', '-'], input=text, capture_output=True, text=True, timeout=WAIT)
+
+
+# Hostile documents: texts stay texts for psql and whatever standard_conforming_strings is, and a Deny is not lost
+nothing = '-- nothing is granted\n'
+for texts in (['a\0'], ["\\'); CREATE TABLE pwned(); --"], ["\n\\! false\n'"]):
+    run = policy_of(allow('dynamodb:GetItem', TABLE + 'Nowhere', leading('ForAllValues:StringEquals', *texts)),
+                    allow('dynamodb:GetItem', TABLE + ']); CREATE TABLE pwned(); --'))
+    is_(run.returncode, 1 if '\0' in texts[0] else 0, f'policy with {texts!r}')
+    for setting in ('on', 'off'):
+        subprocess.run([os.environ['PG_BIN'] + '/psql', '-XqAt', ADMINISTRATOR], input=f'SET standard_conforming_strings = {setting};\n{run.stdout}',
+                       capture_output=True, text=True, timeout=WAIT, check=True)
+is_(psql("SELECT to_regclass('pwned')"), '', 'nothing else is done')
+for resource in (TABLE.replace('table/', 'tabl?/') + 'Books', TABLE + '${aws:username}', 'arn:aws:dynamodb:*'):
+    run = policy_of(allow('dynamodb:GetItem', TABLE + 'Books'), {'Effect': 'Deny', 'Action': 'dynamodb:*', 'Resource': resource})
+    is_(run.stdout, nothing, f'Deny of {resource}')
+for condition in ([], {}, '', {'ForAllValues:StringEquals': {}}, leading('ForAllValues:StringEquals')):
+    run = policy_of({**allow('dynamodb:GetItem', TABLE + 'Books'), 'Condition': condition})
+    ok(run.stdout in ('', nothing), f'condition {condition!r}', run)
 
 # Requests.  Of these documents what is granted is exactly what is allowed.
 EXACT = {'own items', 'cognito', 'table', 'read only', 'index', 'tenant', 'old', 'prefix'}
