@@ -26,9 +26,9 @@ def listed(value):
     values = value if isinstance(value, list) else [value]
     if not all(isinstance(v, str) for v in values):
         raise WrongPolicy(f'{json.dumps(value)} is no string, and no list of strings')
-    # psql drops them, with the quote at the end of the text
-    if any('\0' in v for v in values):
-        raise WrongPolicy(f'{json.dumps(value)} has a character U+0000')
+    # psql drops U+0000, with the quote at the end of the text; a half of a surrogate pair is no text
+    if any(re.search('[\0\ud800-\udfff]', v) for v in values):
+        raise WrongPolicy(f'{json.dumps(value)} has a character that no text has')
     return values
 
 
@@ -62,7 +62,7 @@ class Statement:
     def __init__(self, number, members, variables, tell):
         self.members = members
         self.variables = variables
-        self.name = f'statement {number}' + (f' ("{members["Sid"]}")' if members.get('Sid') else '')
+        self.name = f'statement {number}' + (f' ({json.dumps(members["Sid"])})' if members.get('Sid') else '')
         self.say = lambda text: tell(f'{self.name}: {text}')
 
     def named_actions(self, member):
@@ -203,9 +203,17 @@ def calls(resource, denied, actions, role, rest):
             yield f'SELECT dyn_grant_keys({table}, {role_literal(role)}, {array(wanted)}{rest or ", NULL"}{more}) FROM {source} WHERE {condition};'
 
 
+def members_once(pairs):
+    """An object of JSON; of two members of one name it is not known which one counts."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise WrongPolicy(f'a member is there twice: {", ".join(json.dumps(name) for name, _ in pairs)}')
+    return members
+
+
 def document(text):
     """The policy of a file, which may be the output of aws iam get-policy-version or get-role-policy."""
-    policy = json.loads(text)
+    policy = json.loads(text, object_pairs_hook=members_once)
     for name in ('PolicyVersion', 'Document', 'PolicyDocument'):
         if isinstance(policy, dict) and name in policy:
             policy = policy[name]

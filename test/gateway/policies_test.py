@@ -232,6 +232,13 @@ is_(psql("SELECT to_regclass('pwned')"), '', 'nothing else is done')
 for resource in (TABLE.replace('table/', 'tabl?/') + 'Books', TABLE + '${aws:username}', 'arn:aws:dynamodb:*'):
     run = policy_of(allow('dynamodb:GetItem', TABLE + 'Books'), {'Effect': 'Deny', 'Action': 'dynamodb:*', 'Resource': resource})
     is_(run.stdout, nothing, f'Deny of {resource}')
+run = subprocess.run([COMMAND, 'policy', '--role', 'r0', '-'], capture_output=True, text=True, timeout=WAIT,
+                     input=json.dumps({'Statement': allow('dynamodb:GetItem', TABLE + 'Books')}).replace('{"Effect"', '{"Effect": "Deny", "Effect"'))
+ok(run.returncode == 1 and run.stdout == '' and 'twice' in run.stderr, 'two members of one name', run)
+run = policy_of({**allow('dynamodb:GetItem', TABLE + '\ud800'), 'Sid': '\x1b[2J'})
+ok(run.returncode == 1 and run.stdout == '' and 'Traceback' not in run.stderr, 'half a surrogate pair', run)
+run = policy_of({**allow('dynamodb:DescribeTable', TABLE + 'Books'), 'Sid': '\x1b[2J'})
+ok('Traceback' not in run.stderr and '\x1b' not in run.stderr + run.stdout, 'no name moves the cursor', run)
 for condition in ([], {}, '', {'ForAllValues:StringEquals': {}}, leading('ForAllValues:StringEquals')):
     run = policy_of({**allow('dynamodb:GetItem', TABLE + 'Books'), 'Condition': condition})
     ok(run.stdout in ('', nothing), f'condition {condition!r}', run)

@@ -111,7 +111,7 @@ look_up(VariableStatData *column, List *clauses, double distinct, KeyCount *coun
 	if (get_attstatsslot(&slot, column->statsTuple, STATISTIC_KIND_MCV, InvalidOid,
 						 ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS))
 	{
-		for (int i = 0; i < slot.nvalues; i++)
+		for (int i = 0; i < Min(slot.nvalues, slot.nnumbers); i++)
 		{
 			rest -= slot.numbers[i];
 			if (!fulfils(slot.values[i], clauses))
