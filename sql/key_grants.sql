@@ -303,9 +303,11 @@ SELECT try($$SELECT dyn_get('app', '{"pk":{"S":"A"},"sk":{"S":"i1"}}') ->> 'sk'$
 	vals => '{":p":{"S":"A"}}')$$), (SELECT count(*) FROM app);
 SET ROLE regress_keys_owner;
 SELECT dyn_revoke_keys('app', 'regress_keys_a'), dyn_revoke_keys('app', 'regress_keys_b'), dyn_revoke_keys('app', 'regress_keys_group');
-SELECT relrowsecurity, replace(relacl::text, 'Dxtm', 'Dxt') AS relacl, (SELECT count(*) FROM pg_policy WHERE polrelid = c.oid) FROM pg_class c WHERE oid = 'app'::regclass;
+SELECT relrowsecurity, replace(relacl::text, 'Dxtm', 'Dxt') AS relacl, (SELECT count(*) FROM pg_policy WHERE polrelid = c.oid)
+	FROM pg_class c WHERE oid = 'app'::regclass;
 SELECT dyn_revoke_keys('open', 'regress_keys_member'), dyn_revoke_keys('open', 'regress_keys_group');
-SELECT relrowsecurity, replace(relacl::text, 'Dxtm', 'Dxt') AS relacl, (SELECT count(*) FROM pg_policy WHERE polrelid = c.oid) FROM pg_class c WHERE oid = 'open'::regclass;
+SELECT relrowsecurity, replace(relacl::text, 'Dxtm', 'Dxt') AS relacl, (SELECT count(*) FROM pg_policy WHERE polrelid = c.oid)
+	FROM pg_class c WHERE oid = 'open'::regclass;
 
 -- roles that are dropped, with what they own; the grants of others stay, and so does the table's protection
 SELECT dyn_grant_keys('open', 'regress_keys_b', '{Query}', '{B}'), dyn_grant_keys('open', 'regress_keys_a', '{Query}', '{A}');
