@@ -135,7 +135,7 @@ table = Table()
 
 def write_items():
     """Some items again and again, others now and then, and new ones."""
-    due, count = time.monotonic(), 0
+    due = time.monotonic()
     while True:
         if options.rate == 0 or options.writes <= 0:
             time.sleep(0.01)
@@ -155,8 +155,7 @@ def write_items():
             else:
                 table.write(key, {**key, 'n': {'N': str(table.written + 1)}, 'text': {'S': 'y' * chance.randrange(10, 200)}})
             options.writes -= 1
-            count += 1
-            if count % options.split_every == 0:
+            if table.written % options.split_every == 0:
                 split()
 
 
