@@ -273,7 +273,8 @@ bool
 statement_send(PGconn *connection, bool prepared, const Request *request)
 {
 	char role[2 * ROLE_NAME_SIZE + 4];
-	char traced[sizeof(STATEMENT) + TRACE_SIZE + 32] = STATEMENT;
+	char traced[sizeof(STATEMENT) + TRACE_SIZE + 32];
+	const char *text = STATEMENT;
 	const char *values[] = {role, NULL, NULL, request->region};
 	bool sampled = trace_is_sampled(request->trace);
 	int sent;
@@ -287,13 +288,16 @@ statement_send(PGconn *connection, bool prepared, const Request *request)
 		values[1] = request->operation->name;
 		values[2] = request->body.data;
 		if (sampled)
+		{
 			write_traced(request->trace, traced, sizeof(traced));
+			text = traced;
+		}
 		if (prepared && !sampled)
 			sent = PQsendQueryPrepared(connection, STATEMENT_NAME, PARAMETER_COUNT, values, NULL,
 									   NULL, 0);
 		else
 			sent =
-				PQsendQueryParams(connection, traced, PARAMETER_COUNT, NULL, values, NULL, NULL, 0);
+				PQsendQueryParams(connection, text, PARAMETER_COUNT, NULL, values, NULL, NULL, 0);
 	}
 	return sent == 1 && send_sync(connection);
 }
