@@ -42,7 +42,7 @@ RESET enable_mergejoin;
 RESET enable_material;
 RESET enable_memoize;
 RESET enable_bitmapscan;
--- any key counts, and a column that is null is not in the view, whatever the item says
+-- any key counts, as its column has it: one that is null is not in the view, whatever the item says
 BEGIN;
 UPDATE plain SET b = NULL WHERE b = 'B#7';
 SELECT count(*) FROM v;

@@ -242,7 +242,7 @@ check_visible(const ViewCall *call, const DynItem *item)
 	bool visible = true;
 
 	for (int i = 0; i < call->writer->nchecked && visible; i++)
-		visible = member_matches(call->writer->checked[i], item_root(item),
+		visible = member_matches(call->writer->checked[i], item_root(item), NULL,
 								 member_memory(call->writer->checked[i]));
 	if (!visible)
 		ereport(ERROR, (errcode(ERRCODE_WITH_CHECK_OPTION_VIOLATION),

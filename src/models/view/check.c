@@ -75,7 +75,7 @@ is_shown(List *members, const DynItem *item)
 
 	foreach (cell, members)
 	{
-		if (!member_matches(lfirst(cell), item_root(item), member_memory(lfirst(cell))))
+		if (!member_matches(lfirst(cell), item_root(item), NULL, member_memory(lfirst(cell))))
 			return false;
 	}
 	return true;

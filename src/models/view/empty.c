@@ -43,7 +43,7 @@ is_shown(const Entity *entity, List *keys, const DynItem *item)
 	{
 		const Member *member = member_parse(item_span(member_definition(entity, lfirst(cell))));
 
-		if (!member_matches(member, item_root(item), member_memory(member)))
+		if (!member_matches(member, item_root(item), NULL, member_memory(member)))
 			return false;
 	}
 	return true;

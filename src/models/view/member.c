@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "utils/memutils.h"
 
 #include "models/view/member.h"
@@ -348,23 +349,26 @@ is_rendered(const Template *t, ItemSpan key, ItemSpan root, const ItemChildren *
 	return key.len == 0;
 }
 
+/* column: the key, where a column has it; or NULL. */
 static bool
 key_matches(const Member *member, ItemSpan root, const ItemChildren *attributes,
-			MemberMemory *memory)
+			const ItemSpan *column, MemberMemory *memory)
 {
 	const EntityKey *key = member->key;
 	const Template *t = NULL;
 	ItemSpan value;
 	ItemSpan whole;
 
-	if (!item_find_near(attributes, key->attribute, &memory->key, &value))
-		return false;
 	for (int i = 0; i < key->ntemplates && t == NULL; i++)
 	{
 		if (when_holds(member->entity, key->templates[i].when, attributes))
 			t = key->templates[i].template;
 	}
 	if (t == NULL)
+		return false;
+	if (column != NULL && !t->whole)
+		return is_rendered(t, *column, root, attributes, &memory->out, memory->parts);
+	if (!item_find_near(attributes, key->attribute, &memory->key, &value))
 		return false;
 	if (t->whole)
 		return find_part(t->parts, root, attributes, &memory->parts[0], &whole) &&
@@ -417,11 +421,11 @@ member_applies(const Member *member, ItemSpan root, MemberMemory *memory)
 /*
  * Returns whether a stored item is of the member's entity: by its type attribute, and by the
  * member's key, which must be what its templates make of the item's attributes; or whether the
- * member says nothing of it.  root is the item's root value, and memory is kept by the caller for the
- * next item.
+ * member says nothing of it.  root is the item's root value, column is the key if a column of type text
+ * has it, or NULL, and memory is kept by the caller for the next item.
  */
 bool
-member_matches(const Member *member, ItemSpan root, MemberMemory *memory)
+member_matches(const Member *member, ItemSpan root, const ItemSpan *column, MemberMemory *memory)
 {
 	ItemChildren attributes = item_children(root);
 
@@ -429,7 +433,7 @@ member_matches(const Member *member, ItemSpan root, MemberMemory *memory)
 		return true;
 	/* beside one of an index a view has those of the table */
 	if ((!member->entity->required && !has_type(member->entity, &attributes, memory)) ||
-		!key_matches(member, root, &attributes, memory))
+		!key_matches(member, root, &attributes, column, memory))
 		return false;
 	for (int i = 0; i < member->nexact; i++)
 	{
@@ -448,6 +452,7 @@ typedef struct MemberState
 	const text *definition; /* a copy; NULL: the argument is a constant, as it is in views */
 	const Member *member;
 	MemberMemory *memory;
+	bool text_column;
 	MemoryContext context; /* all of it, unless it is a constant */
 } MemberState;
 
@@ -467,6 +472,7 @@ make_state(FunctionCallInfo fcinfo)
 		state->definition = PG_GETARG_TEXT_P_COPY(MEMBER_DEFINITION_ARGUMENT);
 	state->member = member_parse(text_span(PG_GETARG_TEXT_PP(MEMBER_DEFINITION_ARGUMENT)));
 	state->memory = member_memory(state->member);
+	state->text_column = get_fn_expr_argtype(fcinfo->flinfo, MEMBER_COLUMN_ARGUMENT) == TEXTOID;
 	MemoryContextSwitchTo(old);
 	return state;
 }
@@ -501,6 +507,7 @@ dyn_is_entity(PG_FUNCTION_ARGS)
 {
 	const MemberState *state;
 	ItemSpan root;
+	ItemSpan column;
 
 	if (PG_ARGISNULL(MEMBER_ITEM_ARGUMENT) || PG_ARGISNULL(MEMBER_DEFINITION_ARGUMENT))
 		PG_RETURN_NULL();
@@ -508,5 +515,8 @@ dyn_is_entity(PG_FUNCTION_ARGS)
 	root = item_root(PG_GETARG_DYN_ITEM(MEMBER_ITEM_ARGUMENT));
 	if (PG_ARGISNULL(MEMBER_COLUMN_ARGUMENT))
 		PG_RETURN_BOOL(!member_applies(state->member, root, state->memory));
-	PG_RETURN_BOOL(member_matches(state->member, root, state->memory));
+	if (state->text_column)
+		column = text_span(PG_GETARG_TEXT_PP(MEMBER_COLUMN_ARGUMENT));
+	PG_RETURN_BOOL(
+		member_matches(state->member, root, state->text_column ? &column : NULL, state->memory));
 }

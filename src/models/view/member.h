@@ -84,7 +84,8 @@ typedef struct MemberMemory
 /* member.c */
 extern const Member *member_parse(ItemSpan definition);
 extern MemberMemory *member_memory(const Member *member);
-extern bool member_matches(const Member *member, ItemSpan root, MemberMemory *memory);
+extern bool member_matches(const Member *member, ItemSpan root, const ItemSpan *column,
+						   MemberMemory *memory);
 extern char *member_definition(const Entity *entity, const MemberKey *key);
 
 /* member_type.c */
