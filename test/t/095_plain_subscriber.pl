@@ -59,6 +59,46 @@ $publisher->safe_psql('postgres', q{CALL dyn_sweep_ttl('app')});
 is($publisher->safe_psql('postgres', q{SELECT count(*) FROM app WHERE pk = 'old'}), 0, 'it is removed');
 agree('what time to live removes is removed');
 
+# What Debezium reads: the messages of pgoutput.
+$publisher->safe_psql('postgres', q{SELECT pg_create_logical_replication_slot('messages', 'pgoutput');
+	SELECT dyn_put('app', '{"pk":{"S":"read"},"n":{"N":"1"},"s":{"S":"ü"}}');
+	SELECT dyn_update('app', '{"pk":{"S":"read"},"n":{"N":"1"}}', 'SET s = :s', vals => '{":s":{"S":"v"}}');
+	SELECT dyn_delete('app', '{"pk":{"S":"read"},"n":{"N":"1"}}')});
+
+# Returns the columns of a row in a message, and what is behind it.
+sub tuple
+{
+	my ($rest) = @_;
+	my @values;
+	(my $n, $rest) = unpack('n a*', $rest);
+	for (1 .. $n)
+	{
+		(my $kind, $rest) = unpack('a a*', $rest);
+		(my $value, $rest) = $kind eq 't' ? unpack('N/a a*', $rest) : ($kind, $rest);
+		push @values, $value;
+	}
+	return (join(' ', @values), $rest);
+}
+my @changes;
+for my $line (split /\n/, $publisher->safe_psql('postgres',
+	q{SELECT encode(data, 'hex') FROM pg_logical_slot_get_binary_changes('messages', NULL, NULL, 'proto_version', '1', 'publication_names', 'items')}))
+{
+	my ($kind, $relation, $rest) = unpack('a N a*', pack('H*', $line));
+	next unless $kind =~ /[IUD]/;
+	my $text = $kind;
+	while ($rest ne '')
+	{
+		(my $of, $rest) = unpack('a a*', $rest);
+		(my $values, $rest) = tuple($rest);
+		$text .= " $of $values";
+	}
+	push @changes, $text;
+}
+is_deeply(\@changes,
+	['I N {"n":{"N":"1"},"pk":{"S":"read"},"s":{"S":"ü"}} read 1', 'U N {"n":{"N":"1"},"pk":{"S":"read"},"s":{"S":"v"}} read 1', 'D K n read 1'],
+	'pgoutput has items as text, and the keys of deletes');
+$publisher->safe_psql('postgres', q{SELECT pg_drop_replication_slot('messages')});
+
 # U+0000 is no text of jsonb, which stops there.
 my $offset = -s $plain->logfile;
 $publisher->safe_psql('postgres', q{SELECT dyn_put('app', '{"pk":{"S":"zero"},"n":{"N":"1"},"s":{"S":"\u0000"}}')});

@@ -1,8 +1,10 @@
 """boto3: the client with waiters and paginators, the resource with its tables, batch_writer and conditions."""
 
+import json
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -43,6 +45,11 @@ def failure(call, **arguments):
     except ClientError as e:
         return e
     raise AssertionError("no error, but %s" % answer)
+
+
+def psql(*statements):
+    subprocess.run([os.environ["PSQL"], "-qXAt", "-U", "postgres", "-d", "postgres"] + [a for s in statements for a in ("-c", s)], check=True,
+                   stdout=subprocess.DEVNULL)
 
 
 def equal(got, expected):
@@ -202,8 +209,7 @@ def _():
 @test("point-in-time recovery, where it is taken and where it is not")
 def _():
     def sql(statement):
-        subprocess.run([os.environ["PSQL"], "-qXAt", "-U", "postgres", "-d", "postgres", "-c", statement, "-c", "SELECT pg_reload_conf()"], check=True,
-            stdout=subprocess.DEVNULL)
+        psql(statement, "SELECT pg_reload_conf()")
 
     def status():
         told = client.describe_continuous_backups(TableName="boto_table")["ContinuousBackupsDescription"]
@@ -263,6 +269,49 @@ def _():
             found += page["Records"]
             iterators[n] = page["NextShardIterator"]
     equal([(r["eventName"], r["dynamodb"]["NewImage"]["data"]["B"]) for r in found], [("INSERT", b"\x01")])
+
+
+HANDLER = """
+import json, os
+def handle(event, context):
+    first = not os.path.exists("failed")
+    with open("failed" if first else "handled", "a") as out:
+        for record in event["Records"]:
+            print(json.dumps(record), file=out)
+    if first:
+        raise ValueError("once")
+"""
+
+
+@test("examples/python/stream_handler.py calls a handler for each record, in order, while it is killed and shards are split")
+def _():
+    client.create_table(TableName="handler", BillingMode="PAY_PER_REQUEST", AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+                        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}], StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"})
+    program = os.path.join(os.path.dirname(__file__), "../../../examples/python/stream_handler.py")
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "code.py"), "w") as out:
+            out.write(HANDLER)
+        # what has been handled when it is killed, but not noted, comes again
+        for part in range(3):
+            process = subprocess.Popen([sys.executable, "-B", program, ENDPOINT, "handler", "code:handle"], cwd=folder)
+            try:
+                for n in range(60):
+                    client.put_item(TableName="handler", Item={"pk": {"S": "k%d" % (n % 4)}, "n": {"N": str(part * 60 + n)}, "b": {"B": b"\x01"}})
+                if part == 1:
+                    psql("SELECT dyn_alter_stream('handler', 8)")
+                found, end = [], time.time() + 300
+                while time.time() < end and len({r["dynamodb"]["NewImage"]["n"]["N"] for r in found}) < (part + 1) * 60:
+                    time.sleep(0.3)
+                    if os.path.exists(os.path.join(folder, "handled")):
+                        found = [json.loads(line) for line in open(os.path.join(folder, "handled"))]
+            finally:
+                process.kill()
+                process.wait()
+        for key in range(4):
+            numbers = [int(r["dynamodb"]["NewImage"]["n"]["N"]) for r in found if r["dynamodb"]["Keys"]["pk"]["S"] == "k%d" % key]
+            equal(list(dict.fromkeys(numbers)), [n for n in range(180) if n % 4 == key])
+        equal(found[0]["dynamodb"]["NewImage"]["b"], {"B": "AQ=="})
+        equal({len(open(os.path.join(folder, "failed")).readlines()) > 0, len({r["eventSourceARN"] for r in found}) == 1}, {True})
 
 
 @test("no key")
