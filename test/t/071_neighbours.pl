@@ -59,6 +59,7 @@ my $join = q{
 	SET enable_mergejoin = off;
 	SET enable_material = off;
 	SET enable_seqscan = off;
+	SET enable_bitmapscan = off;
 	EXPLAIN (COSTS OFF) SELECT * FROM generate_series(1, 3) i LEFT JOIN "Row" r ON r."Id" = i};
 sub make_view
 {
