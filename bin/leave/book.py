@@ -156,8 +156,8 @@ class Book:
     def lock(self, connection):
         """The lock of the one program that may follow, kept by the session."""
         name = f'{self.schema}.follows {self.id}'
-        # the session of one that was killed ends a moment later
-        for _ in range(100):
+        # the session of one that was killed ends after its statement
+        for _ in range(600):
             if connection.execute('SELECT pg_catalog.pg_try_advisory_lock(pg_catalog.hashtextextended(%s, 47))', name).fetchone()[0]:
                 return
             time.sleep(0.1)

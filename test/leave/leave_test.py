@@ -1,5 +1,6 @@
 """Leaving a source: the copy, the records, what differs, the switch, and the way back, while each part is killed again and again."""
 import atexit
+import http.client
 import json
 import os
 import random
@@ -87,7 +88,7 @@ class Source:
         def attempt():
             try:
                 return [self.request('PutItem', {'TableName': 'app', 'Item': item})]
-            except OSError:
+            except (OSError, http.client.IncompleteRead):
                 return None
         return until(attempt, 'a write')
 

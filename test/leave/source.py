@@ -2,7 +2,7 @@
 """A source for the tests of copy, follow, compare and switch: a DynamoDB endpoint that behaves as the service may.
 
 It has one table.  Shards are split and closed, and listed in no order and in pages; those that are trimmed are gone.
-Iterators expire.  Requests are throttled, answered by 500, or not at all; records come late, again, and after pages that have
+Iterators expire.  Requests are throttled, answered by 500, in part, or not at all; records come late, again, and after pages that have
 none.  Sequence numbers begin elsewhere in each lineage, and get longer.  What was written is in a log, so it can be killed and started again.
 
     source.py PORT LOG [--items N] [--rate N] [--writes N] [--calm]
@@ -346,15 +346,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if operation != 'Control' and maybe(0.01):
             self.close_connection = True
             return
-        self.answer(status, answer)
+        self.answer(status, answer, whole=operation == 'Control' or not maybe(0.01))
 
-    def answer(self, status, body):
+    def answer(self, status, body, whole=True):
         data = json.dumps(body).encode()
         self.send_response(status)
         self.send_header('Content-Type', 'application/x-amz-json-1.0')
         self.send_header('Content-Length', str(len(data)))
         self.end_headers()
-        self.wfile.write(data)
+        self.close_connection |= not whole
+        if whole:
+            self.wfile.write(data)
 
     def log_message(self, *_):
         pass
@@ -364,6 +366,9 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
     daemon_threads = True
     allow_reuse_address = True
     request_queue_size = 100
+
+    def handle_error(self, request, client_address):
+        """Clients are killed, which is no error of the source."""
 
 
 threading.Thread(target=write_items, daemon=True).start()
