@@ -41,7 +41,7 @@
 /*
  * Where collections are alike and grow, one that fills so much of a page gets room in proportion:
  * it meets one other, or three others, or else as many as bring it this part of a page each.
- * bench/placement has what other values do.
+ * docs/benchmarks.md, Placement, has what other values do.
  */
 #define EARLY_OWNER 0.5f
 #define MEETS_ONE 0.28f
