@@ -88,6 +88,8 @@ other_language(const ExprParse *parse, ItemSpan token)
 		{"!", "Write <> for \"not equal\"."},
 	};
 
+	if (token.data[0] == '=' && parse->token > 0 && token.data[-1] == '=')
+		return "Write = for \"equal\".";
 	for (int i = 0; i < lengthof(words); i++)
 	{
 		if (token.len == strlen(words[i].word) &&
@@ -112,7 +114,10 @@ syntax_hint(const ExprParse *parse, ItemSpan token)
 		return other;
 	if (first == '_' || IS_HIGHBIT_SET(first) || (in_name && strchr("-$", first) != NULL))
 		return "Names with such a character at this place need a placeholder, such as #n.";
-	if (strchr("'\"?$0123456789", first) != NULL)
+	if (first == '"')
+		return "Names and values have no quotes here: they are passed by placeholders, such as #n "
+			   "and :v.";
+	if (strchr("'?$0123456789", first) != NULL)
 		return "Values are passed by placeholder, such as :v.";
 	if (expr_is_reserved(token))
 		return "An attribute with the name of a reserved word needs a placeholder, such as #n.";
