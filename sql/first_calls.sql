@@ -125,6 +125,11 @@ SELECT dyn_put('Words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}', 'not_exists(pk)'
 SELECT dyn_update('Words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}', 'SET n = coalesce(n, n)');
 SELECT dyn_put('Words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}', 'pk == sk');
 SELECT dyn_put('Words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}', '"pk" = sk');
+SELECT dyn_put('Words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}', 'n = null');
+SELECT dyn_update('Words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}', 'SET n = TRUE');
+SELECT dyn_update('Words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}', 'SET n += :n', vals => '{":n": {"N": "1"}}');
+SELECT dyn_update('Words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}', 'SET n = :n, SET m = :n', vals => '{":n": {"N": "1"}}');
+SELECT dyn_query('Words', 'pk = :p, sk = :p', vals => '{":p": {"S": "a"}}');
 SELECT dyn_execute('INSERT INTO Words VALUES (1, 2)');
 SELECT dyn_execute('SELECT pk FROM Words GROUP BY pk');
 SELECT dyn_create_access_pattern('Words', 'all', 'scan', '{}');
