@@ -118,6 +118,7 @@ SELECT dyn_get('Words', '{"pk": {"S": "a"}, "sk": {"N": 1}}');
 SELECT dyn_batch_write('Words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}');
 SELECT dyn_batch_get('Words', ' { " {\"pk\": {\"S\": \"none\"}, \"sk\": {\"S\": \"b\"}}"}');
 SELECT count(*) FROM "Words" WHERE item -> 'pk' = 'a';
+SELECT count(*) FROM "Words" WHERE item -> 'pk' > '30';
 SELECT dyn_transact('[{"put": {"TableName": "Words"}}]');
 SELECT dyn_request('putItem', '{}');
 -- words of SQL, and of other languages

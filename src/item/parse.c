@@ -44,11 +44,14 @@ typedef struct ItemParser
 static bool parse_typed(ItemParser *p);
 static bool parse_plain(ItemParser *p);
 
-/* Requests and files take no plain JSON, whatever type they have. */
+/* Requests and files take no plain JSON, whatever type they have.  No cast makes one value of it. */
 static const char *
 typed_hint(const ItemParser *p)
 {
-	return p->castable ? TYPED_HINT "; cast plain JSON to jsonb first." : TYPED_HINT ".";
+	if (!p->castable)
+		return TYPED_HINT ".";
+	return p->syntax == ITEM_SYNTAX_VALUE ? TYPED_HINT ", or compare the text that ->> returns."
+										  : TYPED_HINT "; cast plain JSON to jsonb first.";
 }
 
 /* Returns whether one value is read. */
@@ -176,8 +179,7 @@ fail_at(ItemParser *p, Trouble trouble, const char *at, int depth, const char *m
 static const char *
 begin_hint(const ItemParser *p)
 {
-	return is_value(p) ? TYPED_HINT ", or compare the text that ->> returns."
-					   : "Write an item like {\"pk\": {\"S\": \"text\"}}.";
+	return is_value(p) ? typed_hint(p) : "Write an item like {\"pk\": {\"S\": \"text\"}}.";
 }
 
 /* Fails since the text is no JSON; the lexer has the message. */
