@@ -28,15 +28,19 @@ CREATE TYPE dyn_item;
 CREATE TYPE dyn_value;
 CREATE FUNCTION dynamo_internal.item_in(cstring) RETURNS dyn_item
 	AS 'MODULE_PATHNAME', 'dyn_item_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.item_in(cstring) IS 'I/O';
 
 CREATE FUNCTION dynamo_internal.item_out(dyn_item) RETURNS cstring
 	AS 'MODULE_PATHNAME', 'dyn_item_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.item_out(dyn_item) IS 'I/O';
 
 CREATE FUNCTION dynamo_internal.item_recv(internal) RETURNS dyn_item
 	AS 'MODULE_PATHNAME', 'dyn_item_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.item_recv(internal) IS 'I/O';
 
 CREATE FUNCTION dynamo_internal.item_send(dyn_item) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'dyn_value_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.item_send(dyn_item) IS 'I/O';
 
 CREATE TYPE dyn_item (
 	INPUT = dynamo_internal.item_in,
@@ -50,15 +54,19 @@ CREATE TYPE dyn_item (
 
 CREATE FUNCTION dynamo_internal.value_in(cstring) RETURNS dyn_value
 	AS 'MODULE_PATHNAME', 'dyn_value_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.value_in(cstring) IS 'I/O';
 
 CREATE FUNCTION dynamo_internal.value_out(dyn_value) RETURNS cstring
 	AS 'MODULE_PATHNAME', 'dyn_value_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.value_out(dyn_value) IS 'I/O';
 
 CREATE FUNCTION dynamo_internal.value_recv(internal) RETURNS dyn_value
 	AS 'MODULE_PATHNAME', 'dyn_value_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.value_recv(internal) IS 'I/O';
 
 CREATE FUNCTION dynamo_internal.value_send(dyn_value) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'dyn_value_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.value_send(dyn_value) IS 'I/O';
 
 CREATE TYPE dyn_value (
 	INPUT = dynamo_internal.value_in,
@@ -532,7 +540,7 @@ CREATE VIEW dyn_key_grants AS
 	SELECT g.relation, g.role, g.index_name, g.leading_keys, pg_catalog.array_agg(a.action ORDER BY a.action COLLATE pg_catalog."C") AS actions
 	FROM dynamo_internal.key_grants() g, LATERAL pg_catalog.string_to_table(g.actions, ',') a (action)
 	GROUP BY g.relation, g.role, g.index_name, g.leading_keys;
-COMMENT ON VIEW dyn_key_grants IS 'what roles may do with items of leading keys, of tables that the caller may read';
+COMMENT ON VIEW dyn_key_grants IS 'what roles may do with items of leading keys, of tables that the caller may read, or of all for pg_monitor';
 GRANT SELECT ON dyn_key_grants TO PUBLIC;
 
 CREATE FUNCTION dyn_collection_pages(table_name text, samples bigint DEFAULT 100)
@@ -1533,7 +1541,7 @@ COMMENT ON FUNCTION dyn_create_migration(text, text, jsonb) IS 'declare how rows
 
 CREATE FUNCTION dyn_drop_migration(migration text) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_drop_migration(text) IS 'declare a migration no longer';
+COMMENT ON FUNCTION dyn_drop_migration(text) IS 'remove the declaration of a migration; its items stay';
 
 CREATE PROCEDURE dyn_migrate(migration text, step text DEFAULT NULL, batch_size bigint DEFAULT NULL, restart boolean DEFAULT false,
 		wait boolean DEFAULT true)
@@ -1570,7 +1578,7 @@ COMMENT ON FUNCTION dyn_follow_migration(text) IS 'keep items in step with the t
 
 CREATE FUNCTION dyn_unfollow_migration(migration text) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_unfollow_migration(text) IS 'remove these triggers';
+COMMENT ON FUNCTION dyn_unfollow_migration(text) IS 'remove the triggers of dyn_follow_migration()';
 
 CREATE FUNCTION dynamo_internal.migration_changed() RETURNS trigger
 	AS 'MODULE_PATHNAME', 'dyn_migration_changed' LANGUAGE C VOLATILE PARALLEL UNSAFE;

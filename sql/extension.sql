@@ -4,7 +4,7 @@ SELECT classid, objid, pg_describe_object(classid, objid, 0) AS object FROM pg_d
  WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
    AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'dynamo_table');
 
--- a comment: types, tables, operators, access methods, and the functions that a user calls by name
+-- a comment: types, tables, operators, access methods and functions
 SELECT object FROM objects
  WHERE classid = 'pg_operator'::regclass AND obj_description(objid, 'pg_operator') IS NULL
     OR classid = 'pg_type'::regclass AND obj_description(objid, 'pg_type') IS NULL
@@ -12,7 +12,6 @@ SELECT object FROM objects
     OR classid = 'pg_class'::regclass AND obj_description(objid, 'pg_class') IS NULL
     OR classid = 'pg_am'::regclass AND obj_description(objid, 'pg_am') IS NULL
     OR classid = 'pg_proc'::regclass AND obj_description(objid, 'pg_proc') IS NULL
-       AND NOT EXISTS (SELECT FROM pg_type t WHERE objid IN (t.typinput, t.typoutput, t.typreceive, t.typsend))
  ORDER BY 1;
 
 -- C functions, or calls of these that were parsed when they were made (but for the one that catches errors), with labels that go

@@ -103,6 +103,38 @@ SELECT dyn_get('words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}');
 SET ROLE first_calls_reader;
 SELECT dyn_get('words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}');
 RESET ROLE;
+SELECT dyn_get('"Words"', '{"pk": {"S": "a"}, "sk": {"S": "b"}}');
+SET search_path = public;
+SELECT dyn_get('words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}');
+SELECT dyn_get('"first_calls"."Words"', '{"pk": {"S": "a"}, "sk": {"S": "b"}}');
+SELECT dyn_execute($$SELECT * FROM first_calls.Words$$);
+SET search_path = first_calls, public;
+CREATE VIEW of_words AS SELECT item FROM "Words";
+SELECT dyn_get('of_words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}');
+DROP VIEW of_words;
+-- arguments in another order, and JSON of another kind
+SELECT dyn_get('{"pk": {"S": "a"}, "sk": {"S": "b"}}', 'Words');
+SELECT dyn_get('Words', '{"pk": {"S": "a"}, "sk": {"N": 1}}');
+SELECT dyn_batch_write('Words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}');
+SELECT dyn_batch_get('Words', ' { " {\"pk\": {\"S\": \"none\"}, \"sk\": {\"S\": \"b\"}}"}');
+SELECT count(*) FROM "Words" WHERE item -> 'pk' = 'a';
+SELECT count(*) FROM "Words" WHERE item -> 'pk' > '30';
+SELECT dyn_transact('[{"put": {"TableName": "Words"}}]');
+SELECT dyn_request('putItem', '{}');
+-- words of SQL, and of other languages
+SELECT dyn_put('Words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}', 'not_exists(pk)');
+SELECT dyn_update('Words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}', 'SET n = coalesce(n, n)');
+SELECT dyn_put('Words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}', 'pk == sk');
+SELECT dyn_put('Words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}', '"pk" = sk');
+SELECT dyn_put('Words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}', 'n = null');
+SELECT dyn_update('Words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}', 'SET n = TRUE');
+SELECT dyn_update('Words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}', 'SET n += :n', vals => '{":n": {"N": "1"}}');
+SELECT dyn_update('Words', '{"pk": {"S": "a"}, "sk": {"S": "b"}}', 'SET n = :n, SET m = :n', vals => '{":n": {"N": "1"}}');
+SELECT dyn_query('Words', 'pk = :p, sk = :p', vals => '{":p": {"S": "a"}}');
+SELECT dyn_execute('INSERT INTO Words VALUES (1, 2)');
+SELECT dyn_execute('SELECT pk FROM Words GROUP BY pk');
+SELECT dyn_create_access_pattern('Words', 'all', 'scan', '{}');
+SELECT dyn_grant_keys('Words', 'first_calls_reader', '{SELECT}');
 -- ItemCount: a small table is counted with its indexes, for those who may count
 SELECT dyn_create_table('counted', 'pk S', global_indexes => '{"G": {"partition_key": "g S"}}');
 ALTER TABLE counted SET (autovacuum_enabled = false);

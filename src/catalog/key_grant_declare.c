@@ -77,7 +77,7 @@ typedef struct Declaration
 } Declaration;
 
 static char *
-action_list(uint32 actions)
+action_list(uint32 actions, const char *between)
 {
 	StringInfoData list;
 
@@ -85,7 +85,7 @@ action_list(uint32 actions)
 	for (int i = 0; i < DYN_NACTIONS; i++)
 	{
 		if ((actions & ACTION_BIT(i)) != 0)
-			appendStringInfo(&list, "%s%s", list.len > 0 ? "," : "", dyn_action_names[i]);
+			appendStringInfo(&list, "%s%s", list.len > 0 ? between : "", dyn_action_names[i]);
 	}
 	return list.data;
 }
@@ -107,11 +107,11 @@ read_actions(ArrayType *array)
 		uint32 named = dyn_actions_of(pattern);
 
 		if (named == 0)
-			ereport(
-				ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION),
-				 errmsg("action \"%.*s\" cannot be granted", (int) pattern.len, pattern.data),
-				 errdetail("Actions on items are %s.", action_list(ACTION_BIT(DYN_NACTIONS) - 1))));
+			ereport(ERROR,
+					(errcode(ERRCODE_DYN_VALIDATION),
+					 errmsg("action \"%.*s\" cannot be granted", (int) pattern.len, pattern.data),
+					 errdetail("Actions on items are %s.",
+							   action_list(ACTION_BIT(DYN_NACTIONS) - 1, ", "))));
 		actions |= named;
 	}
 	if (actions == 0)
@@ -245,7 +245,7 @@ create_policy(const Declaration *d, const char *command, uint32 actions, ItemSpa
 	condition = psprintf(
 		DYN_INTERNAL ".key_granted(%s, %s::pg_catalog.text, %s::pg_catalog.text, %s)",
 		command == NULL ? "NULL::pg_catalog.text" : quote_identifier(d->table->keys[0].column),
-		quote_literal_cstr(action_list(actions)),
+		quote_literal_cstr(action_list(actions, ",")),
 		index.len == 0 ? "NULL" : quote_literal_cstr(span_string(index)),
 		keys == NULL ? "NULL::pg_catalog.text[]" : keys);
 	run(psprintf(
@@ -418,8 +418,8 @@ check_index(const Declaration *d)
 						  "Requested resource not found");
 	if (others != 0)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("indexes have no action %s", action_list(others)),
-						errdetail("Actions on indexes are %s.", action_list(INDEX_ACTIONS))));
+						errmsg("indexes have no action %s", action_list(others, ", ")),
+						errdetail("Actions on indexes are %s.", action_list(INDEX_ACTIONS, ", "))));
 }
 
 /* ForAllValues is true where there are no values. */
@@ -432,7 +432,7 @@ warn_of_keyless(const Declaration *d)
 		ereport(WARNING,
 				(errmsg("leading keys do not limit requests without a key"),
 				 errdetail("By a call of %s role \"%s\" can read all items of %s \"%s\".",
-						   action_list(keyless), GetUserNameFromId(d->role, false),
+						   action_list(keyless, ", "), GetUserNameFromId(d->role, false),
 						   d->index.len > 0 ? "index" : "table",
 						   d->index.len > 0 ? span_string(d->index) : d->table->name),
 				 errhint("Grant Query without Scan and PartiQLSelect to keep items of other keys "
@@ -570,7 +570,7 @@ put_grants(ReturnSetInfo *result, const DynListed *listed, void *arg)
 							   SQL_VALUE(REGROLEOID, ObjectIdGetDatum(grant->roles[k])),
 							   grant->index.len == 0 ? SQL_TEXT(NULL) : sql_span(grant->index),
 							   SQL_POINTER(TEXTARRAYOID, keys),
-							   SQL_TEXT(action_list(grant->actions))));
+							   SQL_TEXT(action_list(grant->actions, ","))));
 	}
 }
 

@@ -231,34 +231,79 @@ dyn_table_find_state(ItemSpan name, DynTable **table)
 	return find_table(name, (RightsWanted){.mode = AccessShareLock, .state = true}, table);
 }
 
-/* Returns a visible table of items whose name differs in case alone, or NULL if there is none. */
-static const char *
-name_in_other_case(ItemSpan name)
+static char *
+without_quotes(ItemSpan name)
 {
+	char *plain = palloc(name.len + 1);
+	char *end = plain;
+
+	for (uint32 i = 0; i < name.len; i++)
+	{
+		if (name.data[i] != '"')
+			*end++ = name.data[i];
+	}
+	*end = '\0';
+	return plain;
+}
+
+/*
+ * Returns what may be meant by a name that there is not: a table of items whose name differs in case,
+ * quotes or the schema alone, or a schema.  NULL if there is none.
+ */
+static const char *
+missing_hint(ItemSpan name)
+{
+	char *plain = without_quotes(name);
 	ListCell *cell;
 
 	foreach (cell, dyn_listed_tables(NULL))
 	{
-		char *other = get_rel_name(lfirst_oid(cell));
+		Oid relid = lfirst_oid(cell);
+		Oid namespace = get_rel_namespace(relid);
+		char *relation = get_rel_name(relid);
+		char *schema = get_namespace_name(namespace);
+		char *qualified;
 
-		if (other != NULL && strlen(other) == name.len &&
-			pg_strncasecmp(other, name.data, name.len) == 0 &&
-			dyn_is_named_alone(lfirst_oid(cell)) && rights_to_see(lfirst_oid(cell)))
-			return other;
+		if (relation == NULL || schema == NULL || isAnyTempNamespace(namespace))
+			continue;
+		qualified = psprintf("%s.%s", schema, relation);
+		if ((pg_strcasecmp(plain, relation) == 0 || pg_strcasecmp(plain, qualified) == 0) &&
+			rights_to_see(relid))
+			return psprintf("There is a table \"%s\".",
+							dyn_is_named_alone(relid) ? relation : qualified);
 	}
+	if (OidIsValid(get_namespace_oid(plain, true)))
+		return psprintf("A table in schema \"%s\" has the name \"%s.table\".", plain, plain);
 	return NULL;
 }
 
 pg_noreturn static void
 fail_missing(text *name, ItemSpan span)
 {
-	const char *other = name_in_other_case(span);
+	const char *hint = missing_hint(span);
 
 	ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
 					errmsg("table \"%s\" does not exist", text_to_cstring(name)),
-					other == NULL ? 0 : errhint("There is a table \"%s\".", other),
+					hint == NULL ? 0 : errhint("%s", hint),
 					err_generic_string(PG_DIAG_TABLE_NAME, span_string(span)),
 					errwords(DYN_NOT_FOUND_WORDS)));
+}
+
+pg_noreturn static void
+fail_other_relation(Relation rel)
+{
+	char kind = rel->rd_rel->relkind;
+	bool table = kind == RELKIND_RELATION || kind == RELKIND_PARTITIONED_TABLE;
+
+	ereport(ERROR,
+			(errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+			 errmsg("\"%s\" is not a table of items", RelationGetRelationName(rel)),
+			 table ? errdetail("It has no trigger \"%s\".", DYN_DERIVE_TRIGGER)
+				   : errdetail_relkind_not_supported(kind),
+			 errhint("%s", definition_exists(rel)
+							   ? DYN_UNDISTRIBUTED_HINT
+							   : "Give the name of a table that dyn_create_table() has made."),
+			 errwords(DYN_NOT_FOUND_WORDS)));
 }
 
 static Relation
@@ -273,11 +318,7 @@ open_table(text *name, RightsWanted wanted, DynTable **table)
 	rel = relation_open(relid, NoLock);
 	*table = dyn_schema(rel);
 	if (*table == NULL)
-		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
-						errmsg("\"%s\" is not a table of items", RelationGetRelationName(rel)),
-						errdetail("It has no trigger \"%s\".", DYN_DERIVE_TRIGGER),
-						definition_exists(rel) ? errhint(DYN_UNDISTRIBUTED_HINT) : 0,
-						errwords(DYN_NOT_FOUND_WORDS)));
+		fail_other_relation(rel);
 	return rel;
 }
 

@@ -58,11 +58,28 @@ expr_raise_item(const ExprCompiled *compiled, int location, const char *words, c
 	fail_at(compiled, location, WORDS_OTHER, words, message, hint);
 }
 
+/* Returns a value as placeholders have it if the name is that of one in SQL, or NULL. */
+static const char *
+value_of_name(ItemSpan name)
+{
+	static const char *const values[][2] = {
+		{"true", "{\"BOOL\": true}"}, {"false", "{\"BOOL\": false}"}, {"null", "{\"NULL\": true}"}};
+
+	for (int i = 0; i < lengthof(values); i++)
+	{
+		if (name.len == strlen(values[i][0]) &&
+			pg_strncasecmp(name.data, values[i][0], name.len) == 0)
+			return values[i][1];
+	}
+	return NULL;
+}
+
 /* Raises the error of a name that DynamoDB reserves, with the placeholder to take instead. */
 void
 expr_fail_reserved(const ExprCompiled *compiled, int location, ItemSpan name)
 {
 	const char *quoted = item_quoted(name);
+	const char *value = value_of_name(name);
 
 	if (compiled->parsing)
 		expr_check_syntax(compiled);
@@ -71,31 +88,47 @@ expr_fail_reserved(const ExprCompiled *compiled, int location, ItemSpan name)
 		expr_words(compiled, "Attribute name is a reserved keyword; reserved keyword: %s",
 				   item_quoted_words(name)),
 		psprintf("attribute name \"%s\" is a reserved word and needs a placeholder", quoted),
-		psprintf("Write #%s, and define it in names: {\"#%s\": \"%s\"}.", quoted, quoted, quoted));
+		value != NULL
+			? psprintf("If it is a value, write :v, and define it in vals: {\":v\": %s}.", value)
+			: psprintf("Write #%s, and define it in names: {\"#%s\": \"%s\"}.", quoted, quoted,
+					   quoted));
 }
 
 /* Returns a hint if the token is of another language: what is written here instead. */
 static const char *
 other_language(const ExprParse *parse, ItemSpan token)
 {
+	static const char clauses[] = "Each clause occurs once, and no comma is before it.";
 	static const struct
 	{
 		const char *word;
+		bool of_update; /* and not of a condition */
 		const char *hint;
 	} words[] = {
-		{"like", "Write begins_with(path, :v) or contains(path, :v)."},
-		{"is", "Write attribute_exists(path) or attribute_not_exists(path)."},
-		{"!", "Write <> for \"not equal\"."},
+		{"like", false, "Write begins_with(path, :v) or contains(path, :v)."},
+		{"is", false, "Write attribute_exists(path) or attribute_not_exists(path)."},
+		{"!", false, "Write <> for \"not equal\"."},
+		{",", false, "Conditions are joined by AND."},
+		{"+", true, "Write SET path = path + :v, or ADD path :v."},
+		{"set", true, clauses},
+		{"remove", true, clauses},
+		{"add", true, clauses},
+		{"delete", true, clauses},
 	};
+	bool update = parse->compiled->kind == EXPR_UPDATE;
 
+	if (parse->compiled->kind == EXPR_PROJECTION)
+		return NULL;
+	if (token.len > 0 && token.data[0] == '=' && parse->token > 0 && token.data[-1] == '=')
+		return "Write = for \"equal\".";
+	if (update && parse->token == 0)
+		return "An update has clauses that begin with SET, REMOVE, ADD or DELETE.";
 	for (int i = 0; i < lengthof(words); i++)
 	{
-		if (token.len == strlen(words[i].word) &&
+		if (words[i].of_update == update && token.len == strlen(words[i].word) &&
 			pg_strncasecmp(token.data, words[i].word, token.len) == 0)
 			return words[i].hint;
 	}
-	if (parse->compiled->kind == EXPR_UPDATE && parse->token == 0)
-		return "An update has clauses that begin with SET, REMOVE, ADD or DELETE.";
 	return NULL;
 }
 
@@ -112,7 +145,10 @@ syntax_hint(const ExprParse *parse, ItemSpan token)
 		return other;
 	if (first == '_' || IS_HIGHBIT_SET(first) || (in_name && strchr("-$", first) != NULL))
 		return "Names with such a character at this place need a placeholder, such as #n.";
-	if (strchr("'\"?$0123456789", first) != NULL)
+	if (first == '"')
+		return "Names and values have no quotes here: they are passed by placeholders, such as #n "
+			   "and :v.";
+	if (strchr("'?$0123456789", first) != NULL)
 		return "Values are passed by placeholder, such as :v.";
 	if (expr_is_reserved(token))
 		return "An attribute with the name of a reserved word needs a placeholder, such as #n.";

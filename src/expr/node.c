@@ -114,6 +114,22 @@ expr_make_node(ExprParse *parse, ExprNodeType type, int location, List *args)
 	return node;
 }
 
+static const char *
+function_hint(const ExprCompiled *c)
+{
+	StringInfoData names;
+
+	initStringInfo(&names);
+	for (int i = 0; i < EXPR_NODE_TYPES; i++)
+	{
+		const ExprRule *rule = &expr_rules[i];
+
+		if (expr_is_function(rule) && rule->in_update == (c->kind == EXPR_UPDATE))
+			appendStringInfo(&names, "%s%s", names.len > 0 ? ", " : "", rule->name);
+	}
+	return psprintf("Functions are %s.", names.data);
+}
+
 /* Finds a function that this kind of expression knows. */
 static ExprNodeType
 find_function(ExprParse *parse, ItemSpan name, int location)
@@ -133,9 +149,9 @@ find_function(ExprParse *parse, ItemSpan name, int location)
 					  "function \"%s\" is not allowed here", rule->name);
 		return (ExprNodeType) i;
 	}
-	expr_fail(c, location,
-			  expr_words(c, "Invalid function name; function: %s", item_quoted_words(name)),
-			  "unknown function \"%s\"", item_quoted(name));
+	expr_fail_hint(c, location,
+				   expr_words(c, "Invalid function name; function: %s", item_quoted_words(name)),
+				   function_hint(c), psprintf("unknown function \"%s\"", item_quoted(name)));
 }
 
 /* There is one level of nesting: if_not_exists() in either function of updates. */

@@ -15,6 +15,8 @@
 #define ITEMS "array of items"
 #define VALUES "array of values"
 
+#define JSON_SPACE " \t\n\r"
+
 /* The array type is what the function returns: the extension may be in any schema. */
 static Datum
 read_array(FunctionCallInfo fcinfo, const text *json, const char *what, ItemSyntax syntax)
@@ -80,6 +82,17 @@ dyn_values_from_jsonb(PG_FUNCTION_ARGS)
 	return read_array(fcinfo, jsonb_text(PG_GETARG_JSONB_P(0)), VALUES, ITEM_SYNTAX_PLAIN_VALUE);
 }
 
+/* The elements of an array are items, in double quotes; a member of a JSON object begins with its name. */
+static bool
+is_json(const char *text)
+{
+	text += strspn(text, JSON_SPACE);
+	if (*text != '{')
+		return *text == '[';
+	text += 1 + strspn(text + 1, JSON_SPACE);
+	return *text == '"' && text[1 + strspn(text + 1, JSON_SPACE)] != '{';
+}
+
 /*
  * Reads a JSON array of DynamoDB JSON, or what the type of arrays of items reads: drivers that send
  * parameters without a type send arrays in that form.
@@ -93,7 +106,7 @@ dyn_items_from_text(PG_FUNCTION_ARGS)
 	Oid input;
 	Oid element;
 
-	if (array[strspn(array, " \t\n\r")] == '[')
+	if (is_json(array))
 		return read_array(fcinfo, items, ITEMS, ITEM_SYNTAX_ITEM);
 	getTypeInputInfo(get_func_rettype(fcinfo->flinfo->fn_oid), &input, &element);
 	return OidInputFunctionCall(input, array, element, -1);

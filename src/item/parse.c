@@ -44,11 +44,14 @@ typedef struct ItemParser
 static bool parse_typed(ItemParser *p);
 static bool parse_plain(ItemParser *p);
 
-/* Requests and files take no plain JSON, whatever type they have. */
+/* Requests and files take no plain JSON, whatever type they have.  No cast makes one value of it. */
 static const char *
 typed_hint(const ItemParser *p)
 {
-	return p->castable ? TYPED_HINT "; cast plain JSON to jsonb first." : TYPED_HINT ".";
+	if (!p->castable)
+		return TYPED_HINT ".";
+	return p->syntax == ITEM_SYNTAX_VALUE ? TYPED_HINT ", or compare the text that ->> returns."
+										  : TYPED_HINT "; cast plain JSON to jsonb first.";
 }
 
 /* Returns whether one value is read. */
@@ -172,6 +175,13 @@ fail_at(ItemParser *p, Trouble trouble, const char *at, int depth, const char *m
 	return parse_report(p, trouble, &c);
 }
 
+/* Tells what an argument of SQL is that does not even begin as JSON. */
+static const char *
+begin_hint(const ItemParser *p)
+{
+	return is_value(p) ? typed_hint(p) : "Write an item like {\"pk\": {\"S\": \"text\"}}.";
+}
+
 /* Fails since the text is no JSON; the lexer has the message. */
 static bool
 fail_syntax(ItemParser *p, JsonParseErrorType error)
@@ -187,7 +197,8 @@ fail_syntax(ItemParser *p, JsonParseErrorType error)
 		p, TROUBLE_JSON,
 		&(ItemComplaint){is_value(p) ? "invalid value: malformed JSON"
 									 : "invalid item: malformed JSON",
-						 psprintf("At character %d: %s", character_at(p, at), detail)});
+						 psprintf("At character %d: %s", character_at(p, at), detail),
+						 at == p->lex->input && p->castable ? begin_hint(p) : NULL});
 }
 
 /* Fails since the value at the current token is wrong, unless the input just ends here. */
@@ -689,6 +700,11 @@ parse_payload(ItemParser *p, ItemType type)
 		case ITEM_S:
 		case ITEM_N:
 		case ITEM_B:
+			if (type == ITEM_N && at_token(p, JSON_TOKEN_NUMBER))
+				return fail_at(p, TROUBLE_JSON, token_start(p), p->b.depth,
+							   "the value of N must be a JSON string",
+							   "Write numbers as strings, like {\"N\": \"1\"}.",
+							   token_words(p->lex, TOKEN_STRING));
 			if (!at_token(p, JSON_TOKEN_STRING))
 				return fail_type(
 					p, type == ITEM_B ? TOKEN_BLOB : TOKEN_STRING,

@@ -77,8 +77,8 @@ quiet_init(void)
 	DefineCustomBoolVariable(
 		"dynamo_table.log_answers",
 		"Sets whether the server's log has errors that are answers to callers.",
-		"These are conditions that are not met, and transactions that are "
-		"cancelled.",
+		"These are conditions that are not met, transactions that are cancelled, and items that "
+		"exist already.",
 		&log_answers, false, PGC_SUSET, 0, NULL, NULL, NULL);
 	next_hook = emit_log_hook;
 	emit_log_hook = leave_out;

@@ -163,7 +163,7 @@ prefetch_init(void)
 #endif
 	DefineCustomIntVariable(
 		"dynamo_table.prefetch",
-		"Pages that reads of items ask the operating system for before they read them.",
+		"Sets how many pages reads of items ask the operating system for before they read them.",
 		"effective_io_concurrency counts if it is larger.  0: none.", &setting, 16, 0,
 		MAX_IO_CONCURRENCY, PGC_USERSET, 0, NULL, NULL, NULL);
 }

@@ -93,7 +93,7 @@ change_index(DynDescription *description, const DynShape *shape, ItemSpan name, 
 
 	if (spec == NULL || spec->local)
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
-						errmsg("table %s has no global index \"%s\"", shape->qualified,
+						errmsg("table \"%s\" has no global index \"%s\"", shape->qualified,
 							   item_quoted(name))));
 	fields_read(&reader, index_fields, &changed.provisioned, units);
 	description_set_index_units(description, name, &changed);

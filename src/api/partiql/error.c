@@ -227,6 +227,22 @@ syntax_words(const PartiqlParse *parse)
 	return "Unexpected token after expression";
 }
 
+/* Returns a hint about a keyword that cannot stand where it is. */
+static const char *
+word_hint(ItemSpan word)
+{
+	static const char *const of_sql[] = {"group", "having", "join", "union"};
+
+	if (word.len == 6 && pg_strncasecmp(word.data, "values", 6) == 0)
+		return "Write INSERT INTO table VALUE {'name': 'value'}.";
+	for (int i = 0; i < lengthof(of_sql); i++)
+	{
+		if (word.len == strlen(of_sql[i]) && pg_strncasecmp(word.data, of_sql[i], word.len) == 0)
+			return "PartiQL of DynamoDB has no joins, groups and unions.";
+	}
+	return "A name that is a keyword has to stand in double quotes.";
+}
+
 /* Raises ERRCODE_DYN_VALIDATION: the parser's stack is full. */
 void
 partiql_fail_nesting(const PartiqlParse *parse)
@@ -255,5 +271,5 @@ partiql_fail_syntax(const PartiqlParse *parse)
 		where = psprintf("at or near \"%s\"", item_quoted(place_text(statement, parse->place)));
 	error_fail(statement, parse->place, psprintf("%s%s", MALFORMED, words),
 			   psprintf("syntax error %s", where),
-			   is_word(parse) ? "A name that is a keyword has to stand in double quotes." : NULL);
+			   is_word(parse) ? word_hint(place_text(statement, parse->place)) : NULL);
 }

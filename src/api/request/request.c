@@ -52,13 +52,18 @@ static const struct
 static RequestOperation
 find_operation(const char *name)
 {
+	const char *other = NULL;
+
 	for (int i = 0; i < lengthof(operations); i++)
 	{
 		if (strcmp(operations[i].name, name) == 0)
 			return operations[i].run;
+		if (pg_strcasecmp(operations[i].name, name) == 0)
+			other = operations[i].name;
 	}
 	ereport(ERROR, (errcode(ERRCODE_DYN_UNKNOWN_OPERATION),
-					errmsg("unknown operation \"%s\"", item_quoted(item_span(name)))));
+					errmsg("unknown operation \"%s\"", item_quoted(item_span(name))),
+					other == NULL ? 0 : errhint("There is an operation \"%s\".", other)));
 }
 
 /*

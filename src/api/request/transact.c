@@ -174,13 +174,27 @@ find_kind(ItemSpan name, const ActionKinds *may_be, FoundKind *found)
 	return false;
 }
 
+static const char *
+kind_names(const ActionKinds *may_be)
+{
+	StringInfoData names;
+
+	initStringInfo(&names);
+	for (int kind = may_be->first; kind <= (int) may_be->last; kind++)
+		appendStringInfo(&names, "%s%s", names.len > 0 ? ", " : "", kinds[kind].name);
+	for (int i = 0; may_be->others != NULL && may_be->others->names[i] != NULL; i++)
+		appendStringInfo(&names, ", %s", may_be->others->names[i]);
+	return names.data;
+}
+
 /* Skips a member that is no action: DynamoDB ignores it. */
 static void
-skip_member(JsonReader *reader, ItemSpan name)
+skip_member(JsonReader *reader, ItemSpan name, const ActionKinds *may_be)
 {
 	if (request_is_strict(reader))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("invalid request: there is no action \"%s\"", item_quoted(name))));
+						errmsg("invalid request: there is no action \"%s\"", item_quoted(name)),
+						errhint("Actions are %s.", kind_names(may_be))));
 	json_skip(reader);
 }
 
@@ -211,7 +225,7 @@ read_element(JsonReader *reader, const ActionKinds *may_be, TransactAction *acti
 		FoundKind found;
 
 		if (!find_kind(name, may_be, &found))
-			skip_member(reader, name);
+			skip_member(reader, name, may_be);
 		else if (!json_read_null(reader))
 		{
 			if (found.other < 0)

@@ -148,7 +148,7 @@ tell_error(Transfer *transfer, const TransferEntry *entry, ErrorData *error)
 	if (!transfer->skip)
 	{
 		error->message = psprintf("%s: %s", place_of(transfer, entry), error->message);
-		if (error->hint == NULL)
+		if (transfer->hint != NULL)
 			error->hint = unconstify(char *, transfer->hint);
 		ReThrowError(error);
 	}

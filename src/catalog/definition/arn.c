@@ -38,13 +38,19 @@ is_part(const char *text)
 static bool
 check_region(char **value, void **extra, GucSource source)
 {
-	return is_part(*value);
+	if (is_part(*value))
+		return true;
+	GUC_check_errdetail("It has lower-case letters, digits and \"-\" only.");
+	return false;
 }
 
 static bool
 check_account(char **value, void **extra, GucSource source)
 {
-	return **value != '\0' && is_part(*value);
+	if (**value != '\0')
+		return check_region(value, extra, source);
+	GUC_check_errdetail("It must not be empty.");
+	return false;
 }
 
 /*
@@ -54,12 +60,12 @@ check_account(char **value, void **extra, GucSource source)
 void
 dyn_arn_init(void)
 {
-	DefineCustomStringVariable("dynamo_table.arn_region", "The region in ARNs of tables.",
+	DefineCustomStringVariable("dynamo_table.arn_region", "Sets the region in ARNs of tables.",
 							   "Empty: the one that a request is signed for.", &arn_region, "",
 							   PGC_USERSET, 0, check_region, NULL, NULL);
-	DefineCustomStringVariable("dynamo_table.arn_account", "The account in ARNs of tables.", NULL,
-							   &arn_account, "000000000000", PGC_USERSET, 0, check_account, NULL,
-							   NULL);
+	DefineCustomStringVariable("dynamo_table.arn_account", "Sets the account in ARNs of tables.",
+							   NULL, &arn_account, "000000000000", PGC_USERSET, 0, check_account,
+							   NULL, NULL);
 }
 
 /*

@@ -474,7 +474,7 @@ dyn_migrate(PG_FUNCTION_ARGS)
 	MigrationJob work = {0};
 	int64 batch_size = argument_positive(fcinfo, 2, "batch_size");
 
-	procedure_connect(fcinfo, "dyn_migrate()");
+	procedure_connect(fcinfo, "dyn_migrate");
 	argument_require(fcinfo, 0, "migration");
 	if (batch_size > LARGEST_BATCH)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),

@@ -48,7 +48,8 @@ find_operation(const char *name)
 		ERROR,
 		(errcode(ERRCODE_DYN_VALIDATION),
 		 errmsg("an access pattern cannot be operation \"%s\"", name),
-		 errhint("Use an operation that reads or writes items, or a transaction of such ones.")));
+		 errhint("Use GetItem, Query, Scan, PutItem, UpdateItem, DeleteItem, TransactGetItems or "
+				 "TransactWriteItems.")));
 }
 
 /* Returns whether the pattern is a transaction: its request then is a list of actions. */

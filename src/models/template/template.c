@@ -90,7 +90,12 @@ parse_width(Template *t, TemplatePart *part, ItemSpan format)
 	digits += part->reversed;
 	len -= part->reversed;
 	if (len < 2 || len > 3 || digits[0] != '0' || strspn(digits, "0123456789") < len)
-		fail_template(t->text, psprintf("unknown format \"%s\"", item_quoted(format)));
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("invalid key template \"%s\": unknown format \"%s\"", item_quoted(t->text),
+						item_quoted(format)),
+				 errhint("Formats are text, upper, lower, year, month, day, hour, minute, second, "
+						 "and a number of digits that begins with 0, such as 05 or -05.")));
 	part->width = atoi(digits);
 	if (part->width < 1 || part->width > MAX_WIDTH)
 		fail_template(t->text, psprintf("numbers are padded to 1 to %d digits", MAX_WIDTH));

@@ -69,8 +69,8 @@ get_budget(Interval *interval)
 					 interval->time / (double) USECS_PER_SEC;
 
 	if (seconds <= 0)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("\"time_budget\" must be more than nothing")));
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION), errmsg("time_budget must be greater than zero")));
 	return (int) Min(Max(seconds * 1000, 1), PG_INT32_MAX);
 }
 
