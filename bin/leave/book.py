@@ -79,8 +79,8 @@ class Database:
             '57P01', '57P02', '57P03', '55P03', '55006', 'YD004', 'YD009')
 
 
-class Stale(Exception):
-    """Another program has gone on where this one wanted to."""
+class Stale(psycopg.OperationalError):
+    """Another session has gone on where this one wanted to, such as that of a program that was killed.  What is in the book holds."""
 
 
 class Book:

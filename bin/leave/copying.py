@@ -6,7 +6,7 @@ import time
 
 import psycopg
 
-from .book import Stale, digest
+from .book import digest
 from .common import Failure, Progress, clock, say
 from .endpoint import Refusal, Units
 
@@ -226,7 +226,7 @@ class Copy:
             self.problem = error
 
     def resume(self, segment):
-        """Where the segment is, after the server went away and nobody knows what it had committed."""
+        """Where the segment is, after the server went away, or another session went on, and nobody knows what was committed."""
         while True:
             connection = self.connect()
             try:
@@ -257,10 +257,7 @@ class Copy:
         digests = {digest(item, self.keys): item for item in items}
         with connection.transaction():
             connection.execute(self.book.q('LOCK TABLE {gate} IN SHARE MODE'))
-            try:
-                self.book.advance_segment(connection, segment, last_key, next_key, next_key is None, len(items))
-            except Stale:
-                raise Failure(f'another program copies table "{self.options.table}"')
+            self.book.advance_segment(connection, segment, last_key, next_key, next_key is None, len(items))
             left = self.book.untouched(connection, list(digests))
             self.writer.write(connection, [{'Item': digests[d]} for d in left])
         with self.lock:

@@ -107,7 +107,7 @@ class Endpoint:
                 # no credentials, for instance
                 raise Failure(f'{self.name}: {error}')
             tries += 1
-            if not self.answered and tries >= 5:
+            if not self.answered and tries >= 8:
                 raise Failure(f'{self.name} does not answer: {problem}')
             if tries % 10 == 0:
                 say(f'{self.name}: {problem}; {operation} is tried again')

@@ -6,7 +6,7 @@ import time
 
 import psycopg
 
-from .book import Stale, digest
+from .book import digest
 from .common import Failure, Progress, say
 from .copying import describe, list_shards, stream_of
 from .endpoint import Own, Refusal
@@ -242,8 +242,6 @@ class Follow:
                 shard.due = time.monotonic() + (self.options.poll if shard.empty >= EMPTY else min(self.options.poll, 0.2))
             if not following:
                 self.end(shard)
-        except Stale:
-            raise Failure(f'another program follows table "{self.options.table}"')
         except psycopg.Error as error:
             if not self.database.passes(error):
                 raise
@@ -257,7 +255,7 @@ class Follow:
         del self.shards[shard.name]
 
     def again(self, shard):
-        """The server went away, and nobody knows what it had committed: the book does."""
+        """The server went away, or another session went on, and nobody knows what was committed: the book does."""
         shard.due = time.monotonic() + 0.5
         while not self.ended.is_set():
             try:

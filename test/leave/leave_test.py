@@ -219,7 +219,7 @@ def run_both():
 pauses = (0.8, 1.6) if ITEMS < 10000 else (5, 15)
 until(lambda: (run_both(), query("SELECT count(*) FROM pg_namespace WHERE nspname = 'dynamo_leave'")[0][0])[1], 'the book')
 turn = 0
-while source.control()['writes'] > 0 or copying.poll() is None:
+while source.control()['writes'] > 0 or copying.poll() is None or not all(kills.values()):
     run_both()
     time.sleep(chance.uniform(*pauses))
     what = ('copy', 'follow', 'source', 'server', 'follow')[turn % 5]
@@ -269,8 +269,14 @@ source.control(rate=5, writes=10 ** 9)
 following = begin('follow', source.url, '--table', 'app', '--poll', '0.1', '--settle', '0', '--refused', f'{WORK}/refused')
 until(lambda: query("""SELECT coalesce(clock_timestamp() - caught_up_at < '10 s' AND seen_at > now() - interval '10 s', false)
     FROM dynamo_leave.follows""")[0][0], 'following')
+# as a session of a program that was killed may: it ends its statement
+POSITIONS = 'SELECT shard, position FROM dynamo_leave.shards WHERE NOT done AND position IS NOT NULL'
+before = dict(query(POSITIONS))
+moved = until(lambda: [shard for shard, position in query(POSITIONS) if before.get(shard, position) != position], 'a record')[0]
+query(f"UPDATE dynamo_leave.shards SET position = '{before[moved]}' WHERE shard = '{moved}' AND NOT done")
 status, out, err = call('compare', source.url, '--table', 'app', '--settle', '0.5')
 is_((status, out), (0, ''), 'while it is written, what is on its way is no difference')
+ok(following.poll() is None, 'a position that another session has written is taken')
 source.put({'pk': {'S': 'planted'}, 'sk': {'N': '1'}, 'n': {'N': '1'}})
 source.put({'pk': {'S': 'planted'}, 'sk': {'N': '2'}, 'n': {'N': '1'}})
 until(lambda: query("SELECT count(*) FROM app WHERE pk = 'planted'")[0][0] == 2, 'the planted items')
