@@ -14,22 +14,21 @@ const LONGEST = 1000;
 
 // A row for each attribute: what it was, what it is, and a mark where these differ.
 function recordElement({ eventName, userIdentity, dynamodb: { ApproximateCreationDateTime: at, Keys: keys, OldImage: before, NewImage: after } }) {
-  const images = { before, after };
-  const names = [...new Set([keys, before ?? {}, after ?? {}].flatMap(item => [...Object.keys(item)].sort()))];
-  const has = (item, name) => item !== undefined && Object.hasOwn(item, name);
+  const images = [before, after].filter(image => image !== undefined);
+  const names = [...new Set([keys, ...images].flatMap(item => [...Object.keys(item)].sort()))];
   const markOf = name => {
-    if (before === undefined || after === undefined) return '';
-    if (!has(before, name)) return 'added';
-    if (!has(after, name)) return 'removed';
+    if (images.length < 2) return '';
+    if (!Object.hasOwn(before, name)) return 'added';
+    if (!Object.hasOwn(after, name)) return 'removed';
     return same(before[name], after[name]) ? '' : 'changed';
   };
   return h('li', { className: 'record' },
     h('div', { className: 'partition' }, h('strong', {}, eventName), ` ${new Date(at * 1000).toLocaleString()}${userIdentity ? ', by time to live' : ''} `,
       Object.entries(keys).map(([name, value]) => h('span', {}, h('span', { className: 'name' }, name), valueText(value)))),
-    before === undefined && after === undefined ? null : h('div', { className: 'scroll' }, h('table', {},
+    images.length === 0 ? null : h('div', { className: 'scroll' }, h('table', {},
       h('thead', {}, h('tr', {}, ['Attribute', ...(before ? ['Old'] : []), ...(after ? ['New'] : []), ''].map(text => h('th', { scope: 'col' }, text)))),
       h('tbody', {}, names.map(name => h('tr', { className: markOf(name) }, h('th', { scope: 'row' }, name),
-        Object.values(images).filter(image => image !== undefined).map(image => h('td', {}, has(image, name) ? valueText(image[name], LONGEST) : '')),
+        images.map(image => h('td', {}, Object.hasOwn(image, name) ? valueText(image[name], LONGEST) : '')),
         h('td', {}, markOf(name))))))));
 }
 

@@ -44,7 +44,7 @@ const told = wanted => until(message, found => found.includes(wanted));
 const there = selector => until(() => page.$(selector), found => found !== null);
 const gone = selector => until(() => page.$(selector), found => found === null);
 const rows = () => page.$$eval('tbody tr', all => all.map(row => [...row.cells].map(cell => cell.innerText.trim())));
-const blocks = () => page.$$eval('.collection', all => all.map(block => [block.querySelector('.partition').innerText.replace(/\s+/g, ' '),
+const collections = () => page.$$eval('.collection', all => all.map(block => [block.querySelector('.partition').innerText.replace(/\s+/g, ' '),
   [...block.querySelectorAll('.item')].map(item => [...item.children].map(cell => cell.innerText.replace(/\s+/g, ' ')).join(' | '))]));
 
 async function push(label, within = 'body') {
@@ -258,8 +258,8 @@ async function main(browser) {
   });
   await test('collections are blocks, in order of their keys, coloured by kind', async () => {
     await goTo('#collections?table=Projects');
-    await until(blocks, found => found.length === 2);
-    assert.deepEqual(await blocks(), [
+    await until(collections, found => found.length === 2);
+    assert.deepEqual(await collections(), [
       ['PK ORG#a', ['SK #META | Type Org | Name A & Co', 'SK USER#1 | Type User | GSI1PK u1@a.example', 'SK USER#2 | Type User | GSI1PK u2@a.example']],
       ['PK ORG#b', ['SK #META | Type Org | Name B']]]);
     const colours = await page.$$eval('.item', all => all.map(item => getComputedStyle(item).borderLeftColor));
@@ -270,7 +270,7 @@ async function main(browser) {
   });
   await test('an index, and the item that it leads to', async () => {
     await fill('select[name=index]', 'ByMail');
-    await until(blocks, found => found.length === 2 && found[0][0].startsWith('GSI1PK'));
+    await until(collections, found => found.length === 2 && found[0][0].startsWith('GSI1PK'));
     await openItem('USER#1');
     assert.deepEqual(await editor(), await get('Projects', { PK: S('ORG#a'), SK: S('USER#1') }));
     await page.keyboard.press('Escape');
@@ -284,13 +284,13 @@ async function main(browser) {
   });
   await test('jump to a key', async () => {
     await goTo('#collections?table=Projects');
-    await until(blocks, found => found.length === 2 && found[0][0].startsWith('PK'));
+    await until(collections, found => found.length === 2 && found[0][0].startsWith('PK'));
     await fill('input[name=key-PK]', 'ORG#a');
     await fill('input[name=from]', 'USER#2');
     await push('Jump');
-    await until(blocks, found => found.length === 1 && found[0][1].length === 1);
+    await until(collections, found => found.length === 1 && found[0][1].length === 1);
     await push('All collections');
-    await until(blocks, found => found.length === 2);
+    await until(collections, found => found.length === 2);
   });
   await test('pages of a table with a million items', async () => {
     sql("SET ROLE shop; SELECT dyn_create_table('Many', 'pk N', 'sk N')");
@@ -298,18 +298,18 @@ async function main(browser) {
     await goTo('#tables');
     await until(rows, found => found.some(cells => cells[0] === 'Many'));
     await goTo('#collections?table=Many');
-    await until(blocks, found => found.length === 2 && found[1][1].length === 20);
+    await until(collections, found => found.length === 2 && found[1][1].length === 20);
     await push('Next page');
-    await until(blocks, found => found[0][1].length === 10 && found[0][1][0].startsWith('sk 20'));
+    await until(collections, found => found[0][1].length === 10 && found[0][1][0].startsWith('sk 20'));
     await push('Next page');
-    await until(blocks, found => found[0][0] === 'pk 3' && found[0][1][0].startsWith('sk 10') && found.flatMap(block => block[1]).length === 50);
+    await until(collections, found => found[0][0] === 'pk 3' && found[0][1][0].startsWith('sk 10') && found.flatMap(block => block[1]).length === 50);
     await push('Previous page');
-    await until(blocks, found => found[0][0] === 'pk 1');
+    await until(collections, found => found[0][0] === 'pk 1');
     await push('Previous page');
-    await until(blocks, found => found[0][0] === 'pk 0' && found[0][1].length === 30);
+    await until(collections, found => found[0][0] === 'pk 0' && found[0][1].length === 30);
     await fill('input[name=key-pk]', '33333');
     await push('Jump');
-    await until(blocks, found => found.length === 1 && found[0][0] === 'pk 33333' && found[0][1].length === 10);
+    await until(collections, found => found.length === 1 && found[0][0] === 'pk 33333' && found[0][1].length === 10);
     await fill('input[name=key-pk]', 'three');
     await push('Jump');
     await told('ValidationException');
@@ -686,6 +686,26 @@ async function main(browser) {
     const answer = await open(browser, `http://plain.test:${port}/console/`);
     assert.equal(answer.status(), 400);
     assert.ok((await text()).includes('AccessDeniedException'));
+  });
+  await test('the table of docs/modelling.md, whose pictures the documents have', async () => {
+    const blocks = fs.readFileSync(path.join(folder, '../../docs/modelling.md'), 'utf8').matchAll(/^```sql\n(.*?)^```$/gms);
+    execFileSync(process.env.PSQL, ['-qX', '-v', 'ON_ERROR_STOP=1'], { input: ['SET ROLE shop; SET client_min_messages = warning;\n',
+      ...[...blocks].map(block => block[1])].join('') });
+    const draw = name => page.screenshot({ path: path.join(process.env.PICTURES || folder, `console-${name}.png`), fullPage: true });
+    await open(browser, `${endpoint}/console/#collections?table=app`);
+    await enter(shop);
+    await until(collections, found => found.length === 3);
+    await page.setViewport({ width: 1200, height: 500 });
+    const kinds = await page.$$eval('.kind-name', all => all.map(cell => cell.innerText.split('\n').at(-1)));
+    assert.deepEqual([...new Set(kinds)].sort(), ['Email', 'Org', 'Project', 'User']);
+    await draw('organization');
+    await visit('#run?table=app');
+    await fillRun([{ value: 'ORG#lumen' }, { operator: 'begins_with', value: 'USER#' }], { projection: 'SK, Email, Born' });
+    assert.equal((await run()).Items.length, 2);
+    await page.$$eval('summary', all => all.find(one => one.innerText === 'SQL').click());
+    await isRight();
+    await page.mouse.click(1, 1);
+    await draw('query');
   });
   await test('no report of the policy, no error, no request to another host', async () => {
     // pages of errors have no icon
