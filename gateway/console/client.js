@@ -1,7 +1,7 @@
 // Requests to the gateway that the page comes from.  A key is kept for as long as the tab is open.
 
 const KEPT = 'dynamo_table key';
-const ENDPOINT = new URL('/', location.href).href;
+export const ENDPOINT = new URL('/', location.href).href;
 let signer = null;
 
 export class Refused extends Error {
@@ -37,10 +37,13 @@ export async function useKey(key) {
 
 export const isSigning = () => signer !== null;
 
+const OF_STREAMS = ['ListStreams', 'DescribeStream', 'GetShardIterator', 'GetRecords'];
+
 // The answer to an operation.
 export async function call(operation, request) {
+  const service = OF_STREAMS.includes(operation) ? 'DynamoDBStreams' : 'DynamoDB';
   const init = { method: 'POST', body: JSON.stringify(request),
-    headers: { 'Content-Type': 'application/x-amz-json-1.0', 'X-Amz-Target': `DynamoDB_20120810.${operation}` } };
+    headers: { 'Content-Type': 'application/x-amz-json-1.0', 'X-Amz-Target': `${service}_20120810.${operation}` } };
   let response;
   try {
     response = await fetch(signer === null ? new Request(ENDPOINT, init) : await signer.sign(ENDPOINT, init));

@@ -2,9 +2,12 @@
 import { call, isSigning, keptKey, useKey, whyNoSignature } from './client.js';
 import { doing, field, h, tell } from './dom.js';
 import { showCollections } from './collections.js';
+import { addressOf } from './place.js';
+import { showRun } from './run.js';
+import { showStream } from './stream.js';
 import { showTables } from './tables.js';
 
-const views = { tables: ['Tables', showTables], collections: ['Collections', showCollections] };
+const views = { tables: ['Tables', showTables], collections: ['Collections', showCollections], run: ['Run', showRun], stream: ['Stream', showStream] };
 const view = document.getElementById('view');
 
 function showWho() {
@@ -23,11 +26,19 @@ const isLetIn = () => call('ListTables', { Limit: 1 });
 async function show() {
   const [name, rest = ''] = location.hash.slice(1).split('?');
   const [, draw] = Object.hasOwn(views, name) ? views[name] : views.tables;
+  const parameters = new URLSearchParams(rest);
+  // the other views are of the same table
+  const table = { table: parameters.get('table') ?? '', index: parameters.get('index') ?? '' };
   document.querySelector('nav').replaceChildren(...Object.entries(views).map(([to, [text]]) =>
-    h('a', { href: `#${to}`, ...(views[to][1] === draw ? { 'aria-current': 'page' } : {}) }, text)));
+    h('a', { href: addressOf(to, to === 'tables' ? {} : table), ...(views[to][1] === draw ? { 'aria-current': 'page' } : {}) }, text)));
   showWho();
   tell('');
-  await draw(view, new URLSearchParams(rest));
+  try {
+    await draw(view, parameters);
+  } catch (error) {
+    view.replaceChildren();
+    throw error;
+  }
 }
 
 // Show what the address names by then, when what is shown now is there.

@@ -16,6 +16,12 @@ export function show(element, ...children) {
   element.replaceChildren(...children.flat(Infinity).filter(child => child !== null));
 }
 
+// A text with escapes for what is not seen in it, or turns the direction of what is.
+export function visible(text) {
+  return text.replace(/[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, c =>
+    `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
 export function field(label, input) {
   return h('label', {}, label, input);
 }
@@ -46,6 +52,20 @@ export function doing(work) {
       busy = false;
     }
   };
+}
+
+// Buttons to the page before, and to the next one, if there is where it begins.
+export const pager = (starts, next, to) => [
+  h('button', { type: 'button', disabled: starts.length === 1, onclick: doing(() => to(starts.slice(0, -1))) }, 'Previous page'),
+  h('button', { type: 'button', disabled: next === undefined, onclick: doing(() => to([...starts, next])) }, 'Next page')];
+
+// A text of one line or more: Enter sends the form, and with Shift it begins a line.
+export function area(properties) {
+  return h('textarea', { rows: 1, autocomplete: 'off', spellcheck: false, ...properties, onkeydown: event => {
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    event.target.form.requestSubmit();
+  } });
 }
 
 // A dialog that is gone when it is closed.

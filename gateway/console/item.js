@@ -1,6 +1,7 @@
 // An item: shown as DynamoDB JSON, edited with its types, and saved on condition that it is what was opened.
 import { call } from './client.js';
 import { dialog, doing, h, show, tell } from './dom.js';
+import { placeholders } from './expression.js';
 
 // A condition has so many attributes at most: expressions are limited to 300 operators.
 const MOST_CONDITIONS = 140;
@@ -23,35 +24,28 @@ export function updateOf(table, before, after) {
   const changed = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(name =>
     !has(before, name) || !has(after, name) || !same(before[name], after[name]));
   if (changed.length === 0) return null;
-  const names = {};
-  const values = {};
-  const nameOf = name => {
-    const known = Object.keys(names).find(alias => names[alias] === name) ?? `#n${Object.keys(names).length}`;
-    names[known] = name;
-    return known;
-  };
-  const valueOf = value => {
-    const alias = `:v${Object.keys(values).length}`;
-    values[alias] = value;
-    return alias;
-  };
+  const placed = placeholders();
+  const { nameOf, valueOf } = placed;
   const sets = changed.filter(name => has(after, name)).map(name => `${nameOf(name)} = ${valueOf(after[name])}`);
   const removes = changed.filter(name => !has(after, name)).map(nameOf);
   const conditions = [...new Set([...keys, ...changed, ...Object.keys(before)])].slice(0, MOST_CONDITIONS).map(name =>
     has(before, name) ? `${nameOf(name)} = ${valueOf(before[name])}` : `attribute_not_exists(${nameOf(name)})`);
   return { TableName: table.TableName, Key: Object.fromEntries(keys.map(name => [name, before[name]])),
     UpdateExpression: [sets.length ? `SET ${sets.join(', ')}` : '', removes.length ? `REMOVE ${removes.join(', ')}` : ''].join(' ').trim(),
-    ConditionExpression: conditions.join(' AND '), ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+    ConditionExpression: conditions.join(' AND '), ...placed.members(),
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD' };
 }
 
-function parse(text) {
-  let item;
+export function parse(text) {
   try {
-    item = JSON.parse(text);
+    return JSON.parse(text);
   } catch (error) {
     throw new Error(`This is no JSON: ${error.message}`);
   }
+}
+
+function parseItem(text) {
+  const item = parse(text);
   if (typeof item !== 'object' || item === null || Array.isArray(item)) throw new Error('An item is an object of attributes.');
   return item;
 }
@@ -83,7 +77,7 @@ export async function openItem(table, shown, again) {
   const save = doing(async () => {
     refuse();
     try {
-      const request = updateOf(table, opened, parse(text.value));
+      const request = updateOf(table, opened, parseItem(text.value));
       if (request !== null) await call('UpdateItem', request);
     } catch (error) {
       if (error.type === 'ConditionalCheckFailedException') lost(error.item);

@@ -1,17 +1,10 @@
 // The view Tables: what there is, with its keys and sizes; a table is created, and deleted when its name is typed.
 import { call } from './client.js';
-import { choice, dialog, doing, field, h, show, tell } from './dom.js';
+import { choice, dialog, doing, field, h, pager, show, tell } from './dom.js';
+import { addressOf, indexesOf, keyText } from './place.js';
 
 const PAGE = 25;
 const TYPES = [['S', 'string'], ['N', 'number'], ['B', 'binary']];
-
-// Names of key attributes with their types, partition key first.
-export function keyText(keys, definitions) {
-  return keys.map(({ AttributeName: name }) => `${name} (${definitions.find(d => d.AttributeName === name)?.AttributeType ?? '?'})`).join(', ');
-}
-
-// An address of the view Collections.
-export const collectionsOf = (table, index = '') => `#collections?${new URLSearchParams(index === '' ? { table } : { table, index })}`;
 
 async function describe(name) {
   const [{ Table: table }, { TimeToLiveDescription: ttl }] = await Promise.all([
@@ -21,12 +14,12 @@ async function describe(name) {
 }
 
 function row(table, again) {
-  const indexes = [...table.GlobalSecondaryIndexes ?? [], ...table.LocalSecondaryIndexes ?? []];
   const name = table.TableName;
+  const collectionsOf = (index = '') => addressOf('collections', { table: name, index });
   return h('tr', {},
-    h('td', {}, h('a', { href: collectionsOf(name) }, name)),
+    h('td', {}, h('a', { href: collectionsOf() }, name)),
     h('td', {}, keyText(table.KeySchema, table.AttributeDefinitions)),
-    h('td', {}, indexes.map(index => h('div', {}, h('a', { href: collectionsOf(name, index.IndexName) }, index.IndexName),
+    h('td', {}, indexesOf(table).map(index => h('div', {}, h('a', { href: collectionsOf(index.IndexName) }, index.IndexName),
       `: ${keyText(index.KeySchema, table.AttributeDefinitions)}`))),
     h('td', { className: 'number' }, (table.ItemCount ?? 0).toLocaleString()),
     h('td', { className: 'number' }, (table.TableSizeBytes ?? 0).toLocaleString()),
@@ -74,7 +67,6 @@ function creation(again) {
 export async function showTables(view, parameters, starts = [undefined]) {
   const start = starts.at(-1);
   const again = () => showTables(view, parameters, starts);
-  const to = next => doing(() => showTables(view, parameters, next));
   const { TableNames: names, LastEvaluatedTableName: last } = await call('ListTables', { Limit: PAGE, ...(start ? { ExclusiveStartTableName: start } : {}) });
   // one of them may be gone by now, or be another role's
   const tables = await Promise.all(names.map(name => describe(name).catch(error => ({ TableName: name, error }))));
@@ -85,8 +77,6 @@ export async function showTables(view, parameters, starts = [undefined]) {
       h('tbody', {}, tables.map(table => table.error
         ? h('tr', {}, h('td', {}, table.TableName), h('td', { colSpan: 7 }, table.error.message)) : row(table, again))))),
     names.length === 0 ? h('p', {}, 'There is no table.') : null,
-    h('div', { className: 'bar' },
-      h('button', { type: 'button', disabled: starts.length === 1, onclick: to(starts.slice(0, -1)) }, 'Previous page'),
-      h('button', { type: 'button', disabled: last === undefined, onclick: to([...starts, last]) }, 'Next page')),
+    h('div', { className: 'bar' }, pager(starts, last, next => showTables(view, parameters, next))),
     h('h2', {}, 'Create a table'), creation(again));
 }

@@ -34,10 +34,10 @@ make_grammars()
 	done
 }
 
-# grep in those of the folders that are there, but for what is built, and samples, which break rules
+# grep in the texts of those of the folders that are there, but for what is built, and samples, which break rules
 search()
 {
-	grep -rs --exclude-dir={rules,build,results,node_modules,.git} "$@"
+	grep -rsI --exclude-dir={rules,build,results,node_modules,.git} "$@"
 }
 
 # without FILE < NAMES: those of the names that are not in the file's lines

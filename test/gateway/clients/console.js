@@ -2,6 +2,7 @@
 // without; with items that want to become scripts; with edits that others are faster than.  argv: a folder for screenshots.
 const assert = require('node:assert/strict');
 const { execFileSync, spawn } = require('node:child_process');
+const fs = require('node:fs');
 const path = require('node:path');
 const { DynamoDB } = require('@aws-sdk/client-dynamodb');
 const puppeteer = require('puppeteer-core');
@@ -43,7 +44,7 @@ const told = wanted => until(message, found => found.includes(wanted));
 const there = selector => until(() => page.$(selector), found => found !== null);
 const gone = selector => until(() => page.$(selector), found => found === null);
 const rows = () => page.$$eval('tbody tr', all => all.map(row => [...row.cells].map(cell => cell.innerText.trim())));
-const blocks = () => page.$$eval('.collection', all => all.map(block => [block.querySelector('.partition').innerText.replace(/\s+/g, ' '),
+const collections = () => page.$$eval('.collection', all => all.map(block => [block.querySelector('.partition').innerText.replace(/\s+/g, ' '),
   [...block.querySelectorAll('.item')].map(item => [...item.children].map(cell => cell.innerText.replace(/\s+/g, ' ')).join(' | '))]));
 
 async function push(label, within = 'body') {
@@ -75,6 +76,12 @@ async function open(browser, url) {
   page.on('dialog', dialog => { problems.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
   page.on('pageerror', error => problems.push(`error: ${error.message}`));
   page.on('console', line => { if (!/the server responded with a status of 4/.test(line.text())) problems.push(`console: ${line.text()}`); });
+  asked = [];
+  page.on('request', request => asked.push(request.headers()['x-amz-target']?.split('.')[1]));
+  page.on('response', async response => {
+    if (!/\.(Query|Scan|ExecuteStatement)$/.test(response.request().headers()['x-amz-target'])) return;
+    last = { request: JSON.parse(response.request().postData()), answer: await response.json() };
+  });
   page.on('request', request => { if (new URL(request.url()).origin !== origin) problems.push(`request: ${request.url()}`); });
   await page.evaluateOnNewDocument(() =>
     document.addEventListener('securitypolicyviolation', event => console.log(`policy: ${event.violatedDirective} ${event.blockedURI}`)));
@@ -96,6 +103,81 @@ const get = async (table, key) => (await db.getItem({ TableName: table, Key: key
 const editor = () => page.$eval('dialog textarea', area => JSON.parse(area.value));
 const write = item => fill('dialog textarea', JSON.stringify(item));
 const goTo = async hash => { await page.evaluate(to => { location.hash = to; }, hash); };
+
+// Go there, also if it is where the page is, and wait until what was shown before is gone.
+let visits = 0;
+async function visit(hash) {
+  await page.evaluate(to => {
+    document.getElementById('view').firstElementChild.dataset.before = '';
+    location.hash = to;
+  }, `${hash}&visit=${++visits}`);
+  await gone('[data-before]');
+}
+
+// What has been asked for since the page was opened: operations, and the last request with its answer.
+let asked = [];
+let last;
+
+// The code that is shown, by language.
+const codes = () => page.$$eval('.code details', all => Object.fromEntries(all.map(one => [one.firstChild.textContent, one.lastChild.textContent])));
+const bytes = value => (value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value);
+
+const runPython = input => execFileSync('/usr/bin/python3', ['-'], { encoding: 'utf8', input });
+
+function runJavaScript(code) {
+  const file = path.join(folder, 'console-code.mjs');
+  fs.writeFileSync(file, code);
+  return execFileSync('node', [file], { encoding: 'utf8' });
+}
+
+// Each form of the request that is shown does what the page has done: the items are the same, and the page after them.
+async function isRight() {
+  const { request, answer } = last;
+  const code = await codes();
+  assert.deepEqual(JSON.parse(code.JSON), request);
+  const wanted = [answer.Items, answer.LastEvaluatedKey ?? null];
+  const python = runPython(`${code.boto3}
+import base64, json
+print(json.dumps([answer["Items"], answer.get("LastEvaluatedKey")], default=lambda value: base64.b64encode(value).decode()))`);
+  assert.deepEqual(JSON.parse(python.trimEnd().split('\n').at(-1)), wanted, 'boto3');
+  const javascript = runJavaScript(`${code.JavaScript}
+const bytes = ${bytes};
+console.log(JSON.stringify([answer.Items, answer.LastEvaluatedKey ?? null], (name, value) => bytes(value)));`);
+  assert.deepEqual(JSON.parse(javascript.trimEnd().split('\n').at(-1)), wanted, 'JavaScript');
+  const key = request.Statement ? 'NULL' : 'last_evaluated_key';
+  const rows = sql(`SET ROLE shop; WITH answer AS (${code.SQL.replace(/;\n$/, '')}) SELECT json_build_array(items::text[], ${key}::text) FROM answer`);
+  const [items, next] = JSON.parse(rows);
+  assert.deepEqual([items.map(JSON.parse), JSON.parse(next)], wanted, 'SQL');
+}
+
+// The records that are shown: what has happened, the key, and rows of attributes.
+const records = () => page.$$eval('.record', all => all.map(one => [one.querySelector('strong').innerText, one.querySelector('.partition span').innerText,
+  [...one.querySelectorAll('tbody tr')].map(row => [...row.cells].map(cell => cell.innerText))]));
+const counted = n => sees(`Records: ${n}`);
+
+// The conditions of Run by their place; each is an object of fields.
+async function fillRun(conditions, more = {}) {
+  for (const [n, fields] of conditions.entries()) {
+    if (await page.$$eval('.condition', (all, at) => all.length <= at, n)) await push('Add a filter');
+    for (const [name, value] of Object.entries(fields)) {
+      await page.$$eval('.condition', (all, at, field, typed) => {
+        const input = all[at].querySelector(`[name=${field}]`);
+        input.value = typed;
+        input.dispatchEvent(new Event('change', { bubbles: true }));
+      }, n, name, value);
+    }
+  }
+  for (const [name, value] of Object.entries(more)) await fill(`[name=${name}]`, value);
+}
+
+// Run it, and wait for its answer.
+async function run(button = 'Run') {
+  last = undefined;
+  await push(button);
+  await until(() => last, found => found !== undefined);
+  await until(() => page.$('#results .bar'), found => found !== null);
+  return last.answer;
+}
 
 async function openItem(part) {
   await until(() => page.evaluate(wanted => {
@@ -176,8 +258,8 @@ async function main(browser) {
   });
   await test('collections are blocks, in order of their keys, coloured by kind', async () => {
     await goTo('#collections?table=Projects');
-    await until(blocks, found => found.length === 2);
-    assert.deepEqual(await blocks(), [
+    await until(collections, found => found.length === 2);
+    assert.deepEqual(await collections(), [
       ['PK ORG#a', ['SK #META | Type Org | Name A & Co', 'SK USER#1 | Type User | GSI1PK u1@a.example', 'SK USER#2 | Type User | GSI1PK u2@a.example']],
       ['PK ORG#b', ['SK #META | Type Org | Name B']]]);
     const colours = await page.$$eval('.item', all => all.map(item => getComputedStyle(item).borderLeftColor));
@@ -188,7 +270,7 @@ async function main(browser) {
   });
   await test('an index, and the item that it leads to', async () => {
     await fill('select[name=index]', 'ByMail');
-    await until(blocks, found => found.length === 2 && found[0][0].startsWith('GSI1PK'));
+    await until(collections, found => found.length === 2 && found[0][0].startsWith('GSI1PK'));
     await openItem('USER#1');
     assert.deepEqual(await editor(), await get('Projects', { PK: S('ORG#a'), SK: S('USER#1') }));
     await page.keyboard.press('Escape');
@@ -202,13 +284,13 @@ async function main(browser) {
   });
   await test('jump to a key', async () => {
     await goTo('#collections?table=Projects');
-    await until(blocks, found => found.length === 2 && found[0][0].startsWith('PK'));
+    await until(collections, found => found.length === 2 && found[0][0].startsWith('PK'));
     await fill('input[name=key-PK]', 'ORG#a');
     await fill('input[name=from]', 'USER#2');
     await push('Jump');
-    await until(blocks, found => found.length === 1 && found[0][1].length === 1);
+    await until(collections, found => found.length === 1 && found[0][1].length === 1);
     await push('All collections');
-    await until(blocks, found => found.length === 2);
+    await until(collections, found => found.length === 2);
   });
   await test('pages of a table with a million items', async () => {
     sql("SET ROLE shop; SELECT dyn_create_table('Many', 'pk N', 'sk N')");
@@ -216,18 +298,18 @@ async function main(browser) {
     await goTo('#tables');
     await until(rows, found => found.some(cells => cells[0] === 'Many'));
     await goTo('#collections?table=Many');
-    await until(blocks, found => found.length === 2 && found[1][1].length === 20);
+    await until(collections, found => found.length === 2 && found[1][1].length === 20);
     await push('Next page');
-    await until(blocks, found => found[0][1].length === 10 && found[0][1][0].startsWith('sk 20'));
+    await until(collections, found => found[0][1].length === 10 && found[0][1][0].startsWith('sk 20'));
     await push('Next page');
-    await until(blocks, found => found[0][0] === 'pk 3' && found[0][1][0].startsWith('sk 10') && found.flatMap(block => block[1]).length === 50);
+    await until(collections, found => found[0][0] === 'pk 3' && found[0][1][0].startsWith('sk 10') && found.flatMap(block => block[1]).length === 50);
     await push('Previous page');
-    await until(blocks, found => found[0][0] === 'pk 1');
+    await until(collections, found => found[0][0] === 'pk 1');
     await push('Previous page');
-    await until(blocks, found => found[0][0] === 'pk 0' && found[0][1].length === 30);
+    await until(collections, found => found[0][0] === 'pk 0' && found[0][1].length === 30);
     await fill('input[name=key-pk]', '33333');
     await push('Jump');
-    await until(blocks, found => found.length === 1 && found[0][0] === 'pk 33333' && found[0][1].length === 10);
+    await until(collections, found => found.length === 1 && found[0][0] === 'pk 33333' && found[0][1].length === 10);
     await fill('input[name=key-pk]', 'three');
     await push('Jump');
     await told('ValidationException');
@@ -338,6 +420,193 @@ async function main(browser) {
     assert.deepEqual(await page.evaluate(() => [typeof hacked, document.querySelectorAll('script, img').length]), ['undefined', 1]);
     await db.deleteTable({ TableName: 'Hostile' });
   });
+  // names and values with all that ends a literal somewhere
+  const NAME = `it's "a\\b"\n</script>$q$'''`;
+  const VALUE = `${HOSTILE}\\'\\"\n\t\u0001\u202e$q$ $$ \${x} %s :v0 \u{1F600}`;
+  await test('a query by the form is the same as JSON, boto3, JavaScript and SQL', async () => {
+    await db.createTable({ TableName: 'Asked', BillingMode: 'PAY_PER_REQUEST',
+      KeySchema: [{ AttributeName: NAME, KeyType: 'HASH' }, { AttributeName: 'sk', KeyType: 'RANGE' }],
+      AttributeDefinitions: [[NAME, 'S'], ['sk', 'S'], ['gk', 'B'], ['gs', 'N']].map(([name, type]) => ({ AttributeName: name, AttributeType: type })),
+      GlobalSecondaryIndexes: [{ IndexName: 'By-bytes', Projection: { ProjectionType: 'ALL' },
+        KeySchema: [{ AttributeName: 'gk', KeyType: 'HASH' }, { AttributeName: 'gs', KeyType: 'RANGE' }] }] });
+    for (let n = 0; n < 5; n++) {
+      await put('Asked', { [NAME]: S(VALUE), sk: S(`${VALUE}${n}`), gk: { B: new Uint8Array([0, 255, 39, 92]) }, gs: { N: `${n}` },
+        Type: S(n % 2 ? 'odd' : VALUE), [`f${NAME}`]: S(VALUE), flag: { BOOL: n < 3 }, none: { NULL: true }, set: { SS: [VALUE, 'a'] },
+        bytes: { BS: [new Uint8Array([1, 2])] }, map: { M: { B: S('no bytes'), [NAME]: { L: [{ B: new Uint8Array([n]) }, S(VALUE)] } } } });
+    }
+    await visit('#run?table=Asked');
+    const names = JSON.stringify([NAME, 'sk', `f${NAME}`, 'map']).slice(1, -1);
+    await fillRun([{ value: VALUE }, { operator: 'begins_with', value: VALUE }, { attribute: JSON.stringify(`f${NAME}`), operator: 'contains', value: VALUE },
+      { attribute: 'map', operator: '<>', type: 'JSON',
+        value: JSON.stringify({ M: { B: S(`\r\n${VALUE}\0`), x: { L: [{ B: 'AP8=' }, { BS: ['AQI='] }] } } }) },
+      { attribute: 'flag', type: 'BOOL', value: 'true' }, { attribute: 'none', type: 'NULL' },
+      { attribute: 'bytes', type: 'JSON', value: '{"BS": ["AQI="]}' }],
+    { projection: names, direction: 'backward' });
+    const answer = await run();
+    assert.deepEqual(answer.Items.map(item => [Object.keys(item).length, item.sk.S]), [2, 1, 0].map(n => [4, `${VALUE}${n}`]));
+    assert.ok((await text()).includes(`Items: 3 of 5 read, capacity ${answer.ConsumedCapacity.CapacityUnits}`));
+    await isRight();
+    await picture('run');
+  });
+  await test('pages, and each page as code', async () => {
+    await fillRun([{ value: VALUE }, { operator: 'BETWEEN', value: `${VALUE}1`, value2: `${VALUE}3` }], { limit: '2', projection: '' });
+    for (let n = 0; n < 5; n++) await push('Remove');
+    assert.deepEqual((await run()).Items.map(item => item.sk.S.at(-1)), ['3', '2']);
+    await isRight();
+    assert.deepEqual((await run('Next page')).Items.map(item => item.sk.S.at(-1)), ['1']);
+    await isRight();
+    assert.deepEqual((await run('Previous page')).Items.map(item => item.sk.S.at(-1)), ['3', '2']);
+    await openItem(`${VALUE}3`.slice(0, 30));
+    assert.equal((await editor()).sk.S, `${VALUE}3`);
+    await page.keyboard.press('Escape');
+    await gone('dialog');
+  });
+  await test('a query and a scan of an index with keys of bytes and numbers', async () => {
+    await fill('select[name=index]', 'By-bytes');
+    await until(() => page.$$eval('.condition', all => all[0].innerText), found => found.includes('gk (B)'));
+    await fillRun([{ value: 'AP8nXA==' }, { operator: '>=', value: '1' }], { limit: '2' });
+    assert.deepEqual((await run()).Items.map(item => item.gs.N), ['1', '2']);
+    assert.deepEqual((await run('Next page')).Items.map(item => item.gs.N), ['3', '4']);
+    await isRight();
+    await fill('select[name=by]', 'Scan');
+    await until(() => page.$('.condition'), found => found === null);
+    await fillRun([{ attribute: 'gs', operator: 'BETWEEN', type: 'N', value: '1', value2: '3' }, { attribute: 'no', operator: 'attribute_not_exists' }],
+      { limit: '3', projection: 'sk, gs' });
+    assert.deepEqual((await run()).Items.map(item => item.gs.N), ['1', '2']);
+    await isRight();
+    assert.deepEqual((await run('Next page')).Items.map(item => item.gs.N), ['3']);
+    await isRight();
+  });
+  await test('a statement in PartiQL with values, page by page', async () => {
+    await fill('select[name=by]', 'ExecuteStatement');
+    const quoted = `"${NAME.replaceAll('"', '""')}"`;
+    await fill('[name=statement]', `SELECT *\nFROM "Asked"\nWHERE ${quoted} = '${VALUE.replaceAll("'", "''")}' AND gk = ?`);
+    await fill('[name=parameters]', '[{"B": "AP8nXA=="}]');
+    await fill('[name=limit]', '2');
+    assert.deepEqual((await run()).Items.map(item => item.gs.N), ['0', '1']);
+    await isRight();
+    assert.deepEqual((await run('Next page')).Items.map(item => item.gs.N), ['2', '3']);
+    await isRight();
+    await fill('[name=statement]', 'SELECT sk FROM Nowhere WHERE a = ?');
+    await push('Run');
+    await told('ResourceNotFoundException');
+    await fill('[name=parameters]', '');
+    await fill('[name=statement]', `UPDATE "Asked" SET flag = true WHERE ${quoted} = 'x'`);
+    await push('Run');
+    await told('ValidationException');
+  });
+  await test('a name that jsonb cannot have', async () => {
+    await visit('#run?table=Asked&by=Scan');
+    await fillRun([{ attribute: '"zero\\u0000"', operator: 'attribute_not_exists' }], { projection: '"sk", "zero\\u0000"' });
+    const { Items: items } = await run();
+    assert.equal(items.length, 5);
+    assert.deepEqual(JSON.parse(sql(`SET ROLE shop; ${(await codes()).SQL}`)).Items, items);
+  });
+  await test('what is no value is refused', async () => {
+    await visit('#run?table=Asked&by=Scan');
+    await fillRun([{ attribute: 'flag', type: 'BOOL', value: 'yes' }]);
+    await push('Run');
+    await told('A value of type BOOL is true or false.');
+    await fillRun([{ type: 'JSON', value: '{' }]);
+    await push('Run');
+    await told('This is no JSON');
+    await fillRun([{ type: 'N', value: 'one' }]);
+    await push('Run');
+    await told('ValidationException');
+  });
+  await test('a scan of a million items reads a page', async () => {
+    await visit('#run?table=Many&by=Scan');
+    await fillRun([{ attribute: 'pk', type: 'N', value: '-1' }]);
+    assert.deepEqual([(await run()).Count, (await run('Next page')).ScannedCount], [0, 50]);
+    await push('Remove');
+    assert.equal((await run()).Items.length, 50);
+    await isRight();
+    assert.equal((await run('Next page')).Items.length, 50);
+    await isRight();
+  });
+  await test('a table without a stream says how it is enabled, by code that works', async () => {
+    const stop = () => db.updateTable({ TableName: 'Asked', StreamSpecification: { StreamEnabled: false } });
+    await visit('#stream?table=Asked');
+    await sees('The table Asked has no stream.');
+    const code = await codes();
+    for (const enable of [() => runPython(code.boto3), () => runJavaScript(code.JavaScript), () => sql(`SET ROLE shop; ${code.SQL}`),
+      () => db.updateTable(JSON.parse(code.JSON))]) {
+      enable();
+      await until(async () => (await db.describeTable({ TableName: 'Asked' })).Table.StreamSpecification?.StreamViewType,
+        found => found === 'NEW_AND_OLD_IMAGES');
+      await stop();
+    }
+    await visit('#stream?table=Asked');
+    await told('This stream is disabled');
+    assert.equal(await page.$$eval('[name=stream] option', all => all.length), 4);
+    sql(`SET ROLE shop; ${code.SQL}`);
+  });
+  await test('records come, and what has changed is marked', async () => {
+    await visit('#stream?table=Asked');
+    await until(() => page.$$eval('[name=stream] option', all => all.length), found => found === 5);
+    await until(() => asked.at(-1), found => found === 'GetRecords');
+    const key = { [NAME]: S(HOSTILE), sk: S('r') };
+    await put('Asked', { ...key, [HOSTILE]: S(HOSTILE), same: { M: { a: S('x'), b: { N: '1' } } }, old: S('o'), n: { N: '1' } });
+    await counted(1);
+    await put('Asked', { ...key, [HOSTILE]: S(`${HOSTILE}!`), same: { M: { b: { N: '1' }, a: S('x') } }, n: { N: '1.00' }, young: { NULL: true } });
+    await db.deleteItem({ TableName: 'Asked', Key: key });
+    await counted(3);
+    const [removed, modified, inserted] = await records();
+    const shown = text => text.replace(/\s+/g, ' ');
+    assert.deepEqual([removed[0], modified[0], inserted[0]], ['REMOVE', 'MODIFY', 'INSERT']);
+    assert.ok(shown(removed[1]).includes(HOSTILE));
+    const same = '{"a":{"S":"x"},"b":{"N":"1"}}';
+    assert.deepEqual(modified[2].map(cells => cells.map(shown)), [[shown(NAME), HOSTILE, HOSTILE, ''], ['sk', 'r', 'r', ''],
+      [HOSTILE, HOSTILE, `${HOSTILE}!`, 'changed'], ['n', '1', '1', ''], ['old', 'o', '', 'removed'], ['same', same, same, ''],
+      ['young', '', 'null', 'added']]);
+    assert.deepEqual([removed, inserted].map(record => [record[2].length, new Set(record[2].map(cells => cells.at(-1)))]),
+      [[6, new Set([''])], [6, new Set([''])]]);
+    await picture('stream');
+  });
+  await test('shards are split and closed while it is read, and the last 200 records are shown', async () => {
+    await push('Pause');
+    const write = (from, to) => sql(`SET ROLE shop; INSERT INTO "Asked" (item) SELECT jsonb_build_object($z$${NAME}$z$, 'p' || i % 7, 'sk', 's' || i)::dyn_item
+      FROM generate_series(${from}, ${to - 1}) i`);
+    write(0, 150);
+    sql('SET ROLE shop; SELECT dyn_alter_stream(\'Asked\', 8)');
+    write(150, 300);
+    sql('SET ROLE shop; SELECT dyn_alter_stream(\'Asked\', 16)');
+    write(300, 400);
+    await push('Go on');
+    await counted(403);
+    assert.equal((await records()).length, 200);
+    await fill('select[name=from]', 'TRIM_HORIZON');
+    await until(text, found => !found.includes('Records: 403'));
+    await counted(403);
+    assert.equal(await message(), '');
+  });
+  await test('what happens to an item is shown in its order, across shards', async () => {
+    await visit('#stream?table=Asked');
+    await counted(0);
+    await until(() => asked.at(-1), found => found === 'GetRecords');
+    for (let n = 0; n < 3; n++) {
+      if (n) sql(`SET ROLE shop; SELECT dyn_alter_stream('Asked', ${16 * 2 ** n})`);
+      await put('Asked', { [NAME]: S('order'), sk: S('o'), n: { N: `${n}` } });
+    }
+    await counted(3);
+    assert.deepEqual((await records()).map(record => record[2].find(cells => cells[0] === 'n').slice(1)),
+      [['1', '2', 'changed'], ['0', '1', 'changed'], ['0', '']]);
+  });
+  await test('nothing is asked for when the view is left, and after the end of the stream', async () => {
+    const isRead = async () => {
+      const before = asked.length;
+      await new Promise(resolve => setTimeout(resolve, 2000));
+      return asked.slice(before).includes('GetRecords');
+    };
+    assert.equal(await isRead(), true);
+    await visit('#tables?');
+    assert.equal(await isRead(), false);
+    await visit('#stream?table=Asked');
+    await until(() => asked.at(-1), found => found === 'GetRecords');
+    await db.updateTable({ TableName: 'Asked', StreamSpecification: { StreamEnabled: false } });
+    await told('This stream is disabled: it has no more records.');
+    assert.equal(await isRead(), false);
+  });
   await test('by the keyboard, in the dark, on a narrow screen', async () => {
     await page.setViewport({ width: 360, height: 640 });
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'dark' }]);
@@ -359,6 +628,17 @@ async function main(browser) {
     await page.keyboard.press('Escape');
     await gone('dialog');
     assert.ok(await page.evaluate(() => document.activeElement.classList.contains('item')), 'the focus is where it was');
+    await visit('#run?table=Projects');
+    await page.focus('[name=value]');
+    await page.keyboard.type('ORG#a');
+    await page.keyboard.press('Enter');
+    await there('#results .item');
+    assert.ok(await isNarrow(), 'so is Run');
+    await picture('narrow-run');
+    await visit('#stream?table=Projects&from=TRIM_HORIZON');
+    await there('.record');
+    assert.ok(await isNarrow(), 'so is Stream');
+    await picture('narrow-stream');
   });
   await test('a key that may only read', async () => {
     sql('GRANT SELECT ON "Projects" TO guest');
@@ -370,6 +650,18 @@ async function main(browser) {
     await push('Save', 'dialog');
     await sees('AccessDeniedException');
     assert.deepEqual(await get('Projects', { PK: S('ORG#a'), SK: S('#META') }), item);
+    await push('Cancel', 'dialog');
+    await visit('#run?table=Projects&by=ExecuteStatement');
+    await fill('[name=statement]', 'SELECT * FROM Projects WHERE PK = \'ORG#a\'');
+    assert.equal((await run()).Items.length, 3);
+    await fill('[name=statement]', 'UPDATE Projects SET a = 1 WHERE PK = \'ORG#a\' AND SK = \'#META\'');
+    await push('Run');
+    await told('AccessDeniedException');
+    await visit('#stream?table=Projects&from=TRIM_HORIZON');
+    await until(records, found => found.some(([name, key]) => name === 'INSERT' && key.includes('ORG#a')));
+    await visit('#stream?table=Asked');
+    await told('AccessDeniedException');
+    assert.equal(await page.$('#records'), null);
   });
   await test('over plain http from another host it says that the cryptography is missing', async () => {
     await open(browser, `http://plain.test:${new URL(endpoint).port}/console/`);
@@ -394,6 +686,26 @@ async function main(browser) {
     const answer = await open(browser, `http://plain.test:${port}/console/`);
     assert.equal(answer.status(), 400);
     assert.ok((await text()).includes('AccessDeniedException'));
+  });
+  await test('the table of docs/modelling.md, whose pictures the documents have', async () => {
+    const blocks = fs.readFileSync(path.join(folder, '../../docs/modelling.md'), 'utf8').matchAll(/^```sql\n(.*?)^```$/gms);
+    execFileSync(process.env.PSQL, ['-qX', '-v', 'ON_ERROR_STOP=1'], { input: ['SET ROLE shop; SET client_min_messages = warning;\n',
+      ...[...blocks].map(block => block[1])].join('') });
+    const draw = name => page.screenshot({ path: path.join(process.env.PICTURES || folder, `console-${name}.png`), fullPage: true });
+    await open(browser, `${endpoint}/console/#collections?table=app`);
+    await enter(shop);
+    await until(collections, found => found.length === 3);
+    await page.setViewport({ width: 1200, height: 500 });
+    const kinds = await page.$$eval('.kind-name', all => all.map(cell => cell.innerText.split('\n').at(-1)));
+    assert.deepEqual([...new Set(kinds)].sort(), ['Email', 'Org', 'Project', 'User']);
+    await draw('organization');
+    await visit('#run?table=app');
+    await fillRun([{ value: 'ORG#lumen' }, { operator: 'begins_with', value: 'USER#' }], { projection: 'SK, Email, Born' });
+    assert.equal((await run()).Items.length, 2);
+    await page.$$eval('summary', all => all.find(one => one.innerText === 'SQL').click());
+    await isRight();
+    await page.mouse.click(1, 1);
+    await draw('query');
   });
   await test('no report of the policy, no error, no request to another host', async () => {
     // pages of errors have no icon
