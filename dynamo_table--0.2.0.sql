@@ -861,6 +861,12 @@ CREATE FUNCTION dynamo_internal.shard_sizes(shards text[], sizes integer) RETURN
 COMMENT ON FUNCTION dynamo_internal.shard_sizes(text[], integer) IS
 	'items and bytes of shards of a distributed table, and of each of its indexes';
 
+CREATE FUNCTION dynamo_internal.scan_shard(table_name text, shard bigint, from_hash integer, to_hash integer, index_name text, start_key dyn_item, want integer,
+		max_items bigint, max_bytes bigint) RETURNS dyn_item[]
+	AS 'MODULE_PATHNAME', 'dyn_scan_shard' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dynamo_internal.scan_shard(text, bigint, integer, integer, text, dyn_item, integer, bigint, bigint) IS
+	'entries of a shard of a distributed table, for a scan at any node';
+
 CREATE FUNCTION dynamo_internal.fill_shard(shard regclass, index_name text, filenode oid, from_block bigint, to_block bigint, one boolean) RETURNS text
 	AS 'MODULE_PATHNAME', 'dyn_fill_shard' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dynamo_internal.fill_shard(regclass, text, oid, bigint, bigint, boolean) IS
@@ -1710,7 +1716,8 @@ GRANT EXECUTE ON FUNCTION
 	dynamo_internal.ttl_due, dynamo_internal.operations, dynamo_internal.stream_tables, dynamo_internal.stream_progress, dynamo_internal.stream_node_shards,
 	dynamo_internal.stream_node_records, dynamo_internal.migration_steps,
 	-- statements
-	dynamo_internal.to_value, dynamo_internal.store_change, dynamo_internal.keys_missing, dynamo_internal.fill_shard, dynamo_internal.shard_sizes, dynamo_internal.migration_key,
+	dynamo_internal.to_value, dynamo_internal.store_change, dynamo_internal.keys_missing, dynamo_internal.fill_shard, dynamo_internal.scan_shard, dynamo_internal.shard_sizes,
+	dynamo_internal.migration_key,
 	-- types, casts, operators and what sorts and hashes by them
 	dynamo_internal.item_in, dynamo_internal.item_out, dynamo_internal.item_recv, dynamo_internal.item_send,
 	dynamo_internal.value_in, dynamo_internal.value_out, dynamo_internal.value_recv, dynamo_internal.value_send,
