@@ -31,13 +31,15 @@ $citus->sql($_, $pages) for 0 .. 2;
 my $item = q{format('{"pk":{"%s":%s},"sk":{"N":"%s"},"e":{"N":"5"},"g":{"S":"g%s"},"d":{"S":"%s"}}'};
 $citus->sql(0, qq{
 	SELECT dyn_create_table('s', 'pk S', 'sk N', global_indexes => '{"G":{"partition_key":"g S","projection":"KEYS_ONLY"},
-		"C":{"partition_key":"g S","sort_key":"sk N","projection":"INCLUDE","non_key_attributes":["e"],"covering":true}}', local_indexes => '{"L":{"sort_key":"d S"}}');
+		"C":{"partition_key":"g S","sort_key":"sk N","projection":"INCLUDE","non_key_attributes":["e"],"covering":true}}',
+			local_indexes => '{"L":{"sort_key":"d S"}}');
 	SELECT dyn_distribute_table('s', shard_count => 16);
 	SELECT dyn_batch_write('s', array_agg($item, 'S', '"k' || p || '"', i, i % 7, repeat('x', 400))::dyn_item))
 		FROM generate_series(1, 600) p, generate_series(1, 10) i GROUP BY p;
 	SELECT dyn_create_table('n', 'pk N', 'sk N');
 	SELECT dyn_distribute_table('n', shard_count => 4);
-	SELECT dyn_batch_write('n', array_agg($item, 'N', '"' || p || '"', i, i, 'x')::dyn_item)) FROM generate_series(1, 200) p, generate_series(1, 3) i GROUP BY p;
+	SELECT dyn_batch_write('n', array_agg($item, 'N', '"' || p || '"', i, i, 'x')::dyn_item)) FROM generate_series(1, 200) p, generate_series(1, 3) i
+		GROUP BY p;
 	SELECT dyn_create_table('b', 'pk B', 'sk N');
 	SELECT dyn_distribute_table('b', shard_count => 4);
 	SELECT dyn_batch_write('b', array_agg($item, 'B', '"' || encode(int4send(p), 'base64') || '"', i, i, 'x')::dyn_item))
@@ -48,8 +50,8 @@ my %items = (s => 6000, n => 600, b => 600);
 sub rows_read
 {
 	my ($table) = @_;
-	return $citus->sql(0, qq{SELECT sum(result::bigint) FROM run_command_on_placements('$table', \$\$SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)
-		FROM pg_stat_all_tables WHERE relid = '%s'::regclass\$\$)});
+	return $citus->sql(0, qq{SELECT sum(result::bigint) FROM run_command_on_placements('$table',
+		\$\$SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM pg_stat_all_tables WHERE relid = '%s'::regclass\$\$)});
 }
 
 # All segments, each page by page, at a node: the items that they return, the different ones, and the rows that are read.
@@ -95,14 +97,16 @@ is(statements(q{SELECT count(*) FROM dyn_scan('s')}), 16, 'a scan of small shard
 my $whole = $citus->sql(0, q{SELECT md5(string_agg(item::text, ',' ORDER BY pk, sk)) FROM s});
 for my $n (0 .. 2)
 {
-	is($citus->sql($n, q{SELECT md5(string_agg(i::text, ',' ORDER BY i ->> 'pk' COLLATE "C", (i ->> 'sk')::int)) FROM dyn_scan('s') i}), $whole, "node $n reads all items");
+	is($citus->sql($n, q{SELECT md5(string_agg(i::text, ',' ORDER BY i ->> 'pk' COLLATE "C", (i ->> 'sk')::int)) FROM dyn_scan('s') i}), $whole,
+		"node $n reads all items");
 	my %attributes = (G => '0|0', C => '6000|0', L => '6000|6000');
 	for my $index (sort keys %attributes)
 	{
-		is($citus->sql($n, qq{SELECT count(*), count(DISTINCT (i ->> 'pk', i ->> 'sk')), count(i -> 'e'), count(i -> 'd') FROM pages('s', '$index', size => 333) i}),
+		is($citus->sql($n, qq{SELECT count(*), count(DISTINCT (i ->> 'pk', i ->> 'sk')), count(i -> 'e'), count(i -> 'd')
+			FROM pages('s', '$index', size => 333) i}),
 			"6000|6000|$attributes{$index}", "node $n: pages of index $index");
-		is($citus->sql($n, qq{SELECT count(*), count(DISTINCT (i ->> 'pk', i ->> 'sk')) FROM generate_series(0, 4) p, pages('s', '$index', p, 5, 400) i}), '6000|6000',
-			'and segments');
+		is($citus->sql($n, qq{SELECT count(*), count(DISTINCT (i ->> 'pk', i ->> 'sk')) FROM generate_series(0, 4) p,
+			pages('s', '$index', p, 5, 400) i}), '6000|6000', 'and segments');
 	}
 	is($citus->sql($n, q{SELECT count(*) FROM dyn_scan('s', filter => 'sk = :n', vals => '{":n":{"N":"3"}}', max_items => 250)}), 250, 'as many as are wanted');
 	is($citus->sql($n, q{SELECT count(*) FROM dyn_scan('s', filter => 'sk = :n', vals => '{":n":{"N":"3"}}')}), 600, 'a filter');
@@ -111,7 +115,8 @@ for my $n (0 .. 2)
 	is($citus->sql($n, q{SELECT count(*), count(DISTINCT i::text) FROM dyn_execute('SELECT * FROM n') i}), '600|600', 'a statement of PartiQL');
 }
 is($citus->sql(0, q{WITH RECURSIVE p AS (SELECT items, next_token FROM dyn_execute_page('SELECT pk, sk FROM n', page_size => 70)
-	UNION ALL SELECT q.items, q.next_token FROM p, dyn_execute_page('SELECT pk, sk FROM n', page_size => 70, next_token => p.next_token) q WHERE p.next_token IS NOT NULL)
+	UNION ALL SELECT q.items, q.next_token FROM p, dyn_execute_page('SELECT pk, sk FROM n', page_size => 70, next_token => p.next_token) q
+		WHERE p.next_token IS NOT NULL)
 	SELECT count(*), count(DISTINCT i::text) FROM p, unnest(items) i}), '600|600', 'which goes on by its tokens');
 
 # a position is a key, which need not be there, and lies in one segment
@@ -125,7 +130,8 @@ sub refused
 	return $err =~ /Exclusive start key must lie within the segment/;
 }
 is(scalar(@refused), 15, 'a start key of another segment is refused');
-is($citus->sql(1, q{SELECT count(*) FROM dyn_scan('s', start_key => (SELECT last_evaluated_key FROM dyn_scan_page('s', page_size => 1000)))}), 5000, 'a scan goes on behind a key');
+is($citus->sql(1, q{SELECT count(*) FROM dyn_scan('s', start_key => (SELECT last_evaluated_key FROM dyn_scan_page('s', page_size => 1000)))}), 5000,
+	'a scan goes on behind a key');
 
 # a transaction sees what it has written
 is($citus->sql(2, q{BEGIN; SELECT dyn_put('n', jsonb_build_object('pk', 1000 + i, 'sk', 1)::dyn_item) FROM generate_series(1, 20) i; DELETE FROM n WHERE sk = 2;
@@ -133,10 +139,12 @@ is($citus->sql(2, q{BEGIN; SELECT dyn_put('n', jsonb_build_object('pk', 1000 + i
 is($citus->sql(2, q{BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM dyn_scan('n'); ROLLBACK}), 600, 'and at REPEATABLE READ');
 
 # roles
-$citus->sql(0, q{CREATE ROLE reader LOGIN; CREATE ROLE nobody LOGIN; GRANT SELECT ON n TO reader; GRANT SELECT ON b TO reader; ALTER TABLE b ENABLE ROW LEVEL SECURITY;
+$citus->sql(0, q{CREATE ROLE reader LOGIN; CREATE ROLE nobody LOGIN; GRANT SELECT ON n TO reader; GRANT SELECT ON b TO reader;
+	ALTER TABLE b ENABLE ROW LEVEL SECURITY;
 	CREATE POLICY seen ON b TO reader USING (sk = 2)});
 is($citus->sql($_, q{SET ROLE reader; SELECT count(*) FROM dyn_scan('n')}), 600, "node $_: a role that may read") for 0 .. 2;
-is($citus->sql($_, q{SET ROLE reader; SELECT count(*) FROM generate_series(0, 2) s, pages('b', segment => s, total => 3, size => 50)}), 200, 'and what policies show') for 0 .. 2;
+is($citus->sql($_, q{SET ROLE reader; SELECT count(*) FROM generate_series(0, 2) s, pages('b', segment => s, total => 3, size => 50)}), 200,
+	'and what policies show') for 0 .. 2;
 my ($out, $err);
 $citus->node(1)->psql('postgres', q{SET ROLE nobody; SELECT count(*) FROM dyn_scan('n')}, stderr => \$err);
 like($err, qr/permission denied for table n\b/, 'a role that may not');
@@ -163,7 +171,8 @@ sub split_shard
 sub page
 {
 	my ($n, $table, $start) = @_;
-	my @page = split /\|/, $citus->sql($n, "SELECT array_to_string(ARRAY(SELECT concat(i ->> 'pk', '/', i ->> 'sk') FROM unnest(items) i), ' '), last_evaluated_key
+	my @page = split /\|/, $citus->sql($n, "SELECT array_to_string(ARRAY(SELECT concat(i ->> 'pk', '/', i ->> 'sk') FROM unnest(items) i), ' '),
+		last_evaluated_key
 		FROM dyn_scan_page('$table', page_size => 37, start_key => " . ($start ? "'$start'" : 'NULL') . ')');
 	return ([ split / /, $page[0] // '' ], $page[1]);
 }

@@ -7,12 +7,15 @@
  */
 #include "postgres.h"
 
+#include "access/xlog.h"
 #include "executor/spi.h"
+#include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 #include "catalog/definition/arn.h"
 #include "server/catalogs.h"
+#include "server/citus.h"
 #include "server/compat.h"
 #include "server/errors.h"
 #include "server/extension.h"
@@ -261,6 +264,40 @@ stream_nodes_read(const StreamTarget *target, const StreamPlacement *placement, 
 }
 
 /*
+ * Slots
+ */
+
+/*
+ * stream_slots_of_nodes(): node and slot, as JSON, of each other node of Citus, for dyn_stream_slots.  One that
+ * does not answer has a state too.
+ */
+PG_FUNCTION_INFO_V1(dyn_stream_slots_of_nodes);
+Datum
+dyn_stream_slots_of_nodes(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	uint64 nodes;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (citus_local_group() < 0 || RecoveryInProgress())
+		PG_RETURN_NULL();
+	SPI_connect();
+	nodes = nodes_execute(
+		"SELECT pg_catalog.concat(n.nodename, ':', n.nodeport), CASE WHEN r.success THEN r.result"
+		" ELSE pg_catalog.json_build_object('state', 'unreachable', 'last_error', r.result)"
+		"::pg_catalog.text END"
+		" FROM pg_catalog.pg_dist_node n JOIN pg_catalog.run_command_on_all_nodes($1) r"
+		" ON r.nodeid OPERATOR(pg_catalog.=) n.nodeid"
+		" WHERE n.groupid OPERATOR(pg_catalog.<>) $2 ORDER BY n.groupid",
+		SQL_VALUES(SQL_TEXT("SELECT pg_catalog.row_to_json(s) FROM " STREAM_SLOT_VIEW " s"),
+				   SQL_INT4(citus_local_group())));
+	for (uint64 i = 0; i < nodes; i++)
+		sql_put(result, SQL_VALUES(SQL_TEXT(field(i, 1)), SQL_TEXT(field(i, 2))));
+	SPI_finish();
+	PG_RETURN_NULL();
+}
+
+/*
  * Enabling
  */
 
@@ -293,8 +330,7 @@ stream_nodes_require(Oid relid)
 				 " WHEN state OPERATOR(pg_catalog.<>) ALL (ARRAY['ready', '" STREAM_WAITS
 				 "', '" STREAM_FAILS "']) THEN 'change streams are: ' "
 				 "OPERATOR(pg_catalog.||) state"
-				 " ELSE 'ready' END FROM %s.dyn_stream_slots",
-				 extension_schema()));
+				 " ELSE 'ready' END FROM " STREAM_SLOT_VIEW));
 	for (uint64 i = 0; i < nodes; i++)
 	{
 		const char *answer = field_or_null(i, 3);
