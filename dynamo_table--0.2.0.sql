@@ -861,6 +861,10 @@ CREATE FUNCTION dynamo_internal.shard_sizes(shards text[], sizes integer) RETURN
 COMMENT ON FUNCTION dynamo_internal.shard_sizes(text[], integer) IS
 	'items and bytes of shards of a distributed table, and of each of its indexes';
 
+CREATE FUNCTION dynamo_internal.coordinator_request(operation text, request text, search_path text, region text) RETURNS text
+	AS 'MODULE_PATHNAME', 'dyn_coordinator_request' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dynamo_internal.coordinator_request(text, text, text, text) IS 'a request for a table that a worker of Citus has the coordinator carry out';
+
 CREATE FUNCTION dynamo_internal.scan_shard(table_name text, shard bigint, from_hash integer, to_hash integer, index_name text, start_key dyn_item, want integer,
 		max_items bigint, max_bytes bigint) RETURNS dyn_item[]
 	AS 'MODULE_PATHNAME', 'dyn_scan_shard' LANGUAGE C VOLATILE PARALLEL UNSAFE;
@@ -1731,6 +1735,7 @@ GRANT EXECUTE ON FUNCTION
 	dynamo_internal.stream_node_records, dynamo_internal.migration_steps,
 	-- statements
 	dynamo_internal.to_value, dynamo_internal.store_change, dynamo_internal.keys_missing, dynamo_internal.fill_shard, dynamo_internal.scan_shard, dynamo_internal.shard_sizes, dynamo_internal.wake_sweepers,
+	dynamo_internal.coordinator_request,
 	dynamo_internal.migration_key,
 	-- types, casts, operators and what sorts and hashes by them
 	dynamo_internal.item_in, dynamo_internal.item_out, dynamo_internal.item_recv, dynamo_internal.item_send,

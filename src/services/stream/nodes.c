@@ -69,9 +69,9 @@ fail_node(const char *node, const char *message)
 					errdetail_internal("%s", message == NULL ? "" : message)));
 }
 
-/* Raises the error that a node has answered. */
-static void
-check_answer(const char *answer)
+/* Raises the error that a node has answered, if that is one; connected to SPI. */
+void
+stream_nodes_check(const char *answer)
 {
 	const char *state;
 	const char *detail;
@@ -115,7 +115,7 @@ take_answer(const char *answer, StreamNodeShard **shards, int *n)
 {
 	uint64 rows;
 
-	check_answer(answer);
+	stream_nodes_check(answer);
 	rows = execute_with_text(
 		"SELECT node, shard, relation, lower, upper, began, ended, first, last"
 		" FROM pg_catalog.json_to_recordset($1::pg_catalog.json OPERATOR(pg_catalog.->) 'shards')"
@@ -253,7 +253,7 @@ stream_nodes_read(const StreamTarget *target, const StreamPlacement *placement, 
 								placement->relid, quote_literal_cstr(span_string(position)),
 								max_records, quote_literal_cstr(span_string(target->table)),
 								quote_literal_cstr(dyn_arn_region())));
-	check_answer(answer);
+	stream_nodes_check(answer);
 	execute_with_text("SELECT a.j OPERATOR(pg_catalog.->>) 'records', a.j OPERATOR(pg_catalog.->>) "
 					  "'position', a.j OPERATOR(pg_catalog.->>) 'ended'"
 					  " FROM (SELECT $1::pg_catalog.json) a(j)",
