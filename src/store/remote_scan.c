@@ -369,6 +369,17 @@ store_segment(DynTable *table, const StoreRange *range, int64 total_segments)
 	return segment_of(cells, store_cell(table, position_partition(range)), total_segments);
 }
 
+/* Returns how many times all of a table is as much as the first of so many segments, roughly. */
+double
+store_segment_times(DynTable *table, int64 total_segments)
+{
+	int cells = store_cells(table);
+
+	if (cells == 0)
+		return (double) total_segments;
+	return (double) cells / (double) ((cells + total_segments - 1) / total_segments);
+}
+
 /* Calls back for each entry, in a memory context that is reset after each call. */
 void
 remote_scan(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)

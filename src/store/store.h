@@ -176,6 +176,7 @@ extern void store_explain_unread(DynTable *table, const StoreRange *range,
 extern void store_explain_write(const DynTable *table, const DynKeyValues *key, AclMode privileges,
 								StoreExplanation *explanation);
 extern int64 store_segment(DynTable *table, const StoreRange *range, int64 total_segments);
+extern double store_segment_times(DynTable *table, int64 total_segments);
 extern int store_column_compare(ItemType type, Datum a, Datum b);
 extern int store_key_compare(const DynTable *table, const DynKeyValues *a, const DynKeyValues *b);
 
