@@ -869,6 +869,16 @@ CREATE FUNCTION dynamo_internal.shard_sizes(shards text[], sizes integer) RETURN
 COMMENT ON FUNCTION dynamo_internal.shard_sizes(text[], integer) IS
 	'items and bytes of shards of a distributed table, and of each of its indexes';
 
+CREATE FUNCTION dynamo_internal.coordinator_request(operation text, request text, search_path text, region text) RETURNS text
+	AS 'MODULE_PATHNAME', 'dyn_coordinator_request' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dynamo_internal.coordinator_request(text, text, text, text) IS 'a request for a table that a worker of Citus has the coordinator carry out';
+
+CREATE FUNCTION dynamo_internal.scan_shard(table_name text, shard bigint, from_hash integer, to_hash integer, index_name text, start_key dyn_item, want integer,
+		max_items bigint, max_bytes bigint) RETURNS dyn_item[]
+	AS 'MODULE_PATHNAME', 'dyn_scan_shard' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dynamo_internal.scan_shard(text, bigint, integer, integer, text, dyn_item, integer, bigint, bigint) IS
+	'entries of a shard of a distributed table, for a scan at any node';
+
 CREATE FUNCTION dynamo_internal.fill_shard(shard regclass, index_name text, filenode oid, from_block bigint, to_block bigint, one boolean) RETURNS text
 	AS 'MODULE_PATHNAME', 'dyn_fill_shard' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dynamo_internal.fill_shard(regclass, text, oid, bigint, bigint, boolean) IS
@@ -912,6 +922,10 @@ CREATE PROCEDURE dynamo_internal.sweep_shards(relation regclass, batch_size inte
 	AS 'MODULE_PATHNAME', 'dyn_ttl_sweep_shards' LANGUAGE C;
 COMMENT ON PROCEDURE dynamo_internal.sweep_shards(regclass, integer, integer, boolean, bigint) IS
 	'remove expired items from the shards of a distributed table on this node, for dyn_sweep_ttl on any node; commits by itself';
+
+CREATE FUNCTION dynamo_internal.wake_sweepers() RETURNS void
+	AS 'MODULE_PATHNAME', 'dyn_wake_sweepers' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dynamo_internal.wake_sweepers() IS 'has background workers of this node look at once for tables with time to live';
 
 -- How far sweeps came, and what they did.  The functions reach it with the rights of its owner; no other role has any,
 -- whatever default privileges are set.  It is not dumped: relations get other OIDs, and the first sweep begins at the start.
@@ -1106,7 +1120,7 @@ CREATE FUNCTION dynamo_internal.stream_progress(OUT reached pg_lsn, OUT reached_
 	AS 'MODULE_PATHNAME', 'dyn_stream_progress' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dynamo_internal.stream_progress() IS 'up to where the collector at work in this database has read the WAL, and what keeps it from its work';
 
-CREATE VIEW dyn_stream_slots WITH (security_barrier) AS
+CREATE VIEW dynamo_internal.stream_slot WITH (security_barrier) AS
 	SELECT d.slot_name,
 		CASE WHEN pg_catalog.current_setting('wal_level') = 'minimal' OR pg_catalog.current_setting('wal_level') = 'replica'
 				AND pg_catalog.current_setting('server_version_num')::int < 190000 THEN 'wal_level too low'
@@ -1136,7 +1150,16 @@ CREATE VIEW dyn_stream_slots WITH (security_barrier) AS
 		LEFT JOIN dynamo_internal.stream_state s ON s.database = d.database
 		LEFT JOIN dynamo_internal.stream_progress() p ON s.database IS NOT NULL
 		LEFT JOIN pg_catalog.pg_replication_slots r ON r.slot_name = d.slot_name AND r.plugin = 'dynamo_table' AND r.database = d.datname;
-COMMENT ON VIEW dyn_stream_slots IS 'whether changes of items are collected in this database, and how far';
+COMMENT ON VIEW dynamo_internal.stream_slot IS 'the row of dyn_stream_slots of this node';
+GRANT SELECT ON dynamo_internal.stream_slot TO PUBLIC;
+CREATE FUNCTION dynamo_internal.stream_slots_of_nodes() RETURNS TABLE (node text, slot text)
+	AS 'MODULE_PATHNAME', 'dyn_stream_slots_of_nodes' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dynamo_internal.stream_slots_of_nodes() IS 'rows of dyn_stream_slots of the other nodes of Citus, as JSON';
+CREATE VIEW dyn_stream_slots WITH (security_barrier) AS
+	SELECT s.*, NULL::text AS node FROM dynamo_internal.stream_slot s
+	UNION ALL SELECT s.*, n.node FROM dynamo_internal.stream_slots_of_nodes() n,
+		pg_catalog.json_populate_record(NULL::dynamo_internal.stream_slot, n.slot::json) s;
+COMMENT ON VIEW dyn_stream_slots IS 'whether changes of items are collected in this database, and how far, also of other nodes of Citus';
 GRANT SELECT ON dyn_stream_slots TO PUBLIC;
 
 CREATE FUNCTION dynamo_internal.stream_tables() RETURNS TABLE (relation regclass, stream_arn text, label text, view_type text, shards integer, status text,
@@ -1715,10 +1738,13 @@ GRANT EXECUTE ON FUNCTION
 	dynamo_internal.is_entity_in_index(dyn_item, text, "any"), dynamo_internal.is_entity_in_index(dyn_item, dynamo_internal.entity, "any"),
 	dynamo_internal.entity_key(anyelement, text, integer, boolean, "any"), dynamo_internal.entity_key(anyelement, dynamo_internal.entity, integer, boolean, "any"),
 	dynamo_internal.tables, dynamo_internal.key_grants, dynamo_internal.ttl_tables,
-	dynamo_internal.ttl_due, dynamo_internal.operations, dynamo_internal.stream_tables, dynamo_internal.stream_progress, dynamo_internal.stream_node_shards,
+	dynamo_internal.ttl_due, dynamo_internal.operations, dynamo_internal.stream_tables, dynamo_internal.stream_progress, dynamo_internal.stream_slots_of_nodes,
+	dynamo_internal.stream_node_shards,
 	dynamo_internal.stream_node_records, dynamo_internal.migration_steps,
 	-- statements
-	dynamo_internal.to_value, dynamo_internal.store_change, dynamo_internal.keys_missing, dynamo_internal.fill_shard, dynamo_internal.shard_sizes, dynamo_internal.migration_key,
+	dynamo_internal.to_value, dynamo_internal.store_change, dynamo_internal.keys_missing, dynamo_internal.fill_shard, dynamo_internal.scan_shard, dynamo_internal.shard_sizes, dynamo_internal.wake_sweepers,
+	dynamo_internal.coordinator_request,
+	dynamo_internal.migration_key,
 	-- types, casts, operators and what sorts and hashes by them
 	dynamo_internal.item_in, dynamo_internal.item_out, dynamo_internal.item_recv, dynamo_internal.item_send,
 	dynamo_internal.value_in, dynamo_internal.value_out, dynamo_internal.value_recv, dynamo_internal.value_send,

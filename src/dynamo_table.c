@@ -82,6 +82,7 @@ _PG_init(void)
 		service_register(&ttl_service);
 		service_register(&stream_service);
 		service_register(&index_build_service);
+		visit_add_look(stream_tell_slot);
 		shared_add(ttl_turns_size, ttl_turns_start);
 		shared_add(stream_progress_size, stream_progress_start);
 		launcher_init();

@@ -245,11 +245,8 @@ open_query(Read *read, const ReadCall *call, OperationTable *counted, StoreRange
 	 * Equality on the whole partition key, and then on sort key attributes from the first on; the one
 	 * after them may have another condition.  Everything else is no stretch of an index.
 	 */
-	*range = (StoreRange){.index = index,
-						  .want = read_want(read),
-						  .forward = request->forward,
-						  .likely = read_likely(read),
-						  .site = read->call.site};
+	*range = (StoreRange){.index = index, .forward = request->forward};
+	read_set_range(read, range);
 	for (int i = 0; i < index->nkeys && terms[i] != NULL && terms[i]->op == EXPR_KEY_EQ; i++)
 		range->equal[range->nequal++] = dyn_key_datum(dyn_index_key(read->table, index, i)->type,
 													  item_payload(terms[i]->value[0]));

@@ -25,9 +25,8 @@ stretch(const Read *read, const RangesRequest *request, int i)
 	StoreRange range = request->ranges[i];
 
 	range.index = read->index;
-	range.want = read_want(read);
-	range.likely = read_likely(read);
-	range.site = read->call.site;
+	range.scan = range.nequal == 0;
+	read_set_range(read, &range);
 	return range;
 }
 

@@ -241,13 +241,6 @@ part_suffices(const Read *read)
 		   (read->filters_part || find_unprojected(read, read->filter) == NULL);
 }
 
-/* Returns what a range of the read gives of its entries. */
-StoreWant
-read_want(const Read *read)
-{
-	return read->keys_only ? STORE_WANT_KEYS : read->part ? STORE_WANT_PART : STORE_WANT_ITEM;
-}
-
 /*
  * Begin a read: parse its filter and its projection.  Those of a query come after the text of its key
  * condition, and before what is no condition of a key (docs/semantics.md, SV28).  counted is NULL if
@@ -416,13 +409,23 @@ receive_row(const StoreRow *row, void *arg)
 }
 
 /*
- * Returns how many entries a read will take, as far as its limits tell, and 0 if it will take all.
- * A filter may have it take more.
+ * Sets what a range gives of its entries, and how many of them the read will take, as far as its
+ * limits tell.  A filter may have it take more.
  */
-int64
-read_likely(const Read *read)
+void
+read_set_range(const Read *read, StoreRange *range)
 {
-	return read->request->paged ? read->request->page_size : read->request->max_items;
+	const ReadRequest *request = read->request;
+
+	range->want = read->keys_only ? STORE_WANT_KEYS
+				  : read->part    ? STORE_WANT_PART
+								  : STORE_WANT_ITEM;
+	range->site = read->call.site;
+	range->likely = request->paged ? request->page_size : request->max_items;
+	if (!request->paged)
+		return;
+	range->likely_bytes = dyn_max_page_size;
+	range->bytes = &read->result->bytes;
 }
 
 /* Tell the meter what was read since it was told last. */

@@ -2,12 +2,12 @@
  * scan.c
  *	  Scan: all of a table or an index, or one segment of it.
  *
- * Collections are divided between segments by a hash of the partition key.  (By blocks, an item
- * that an update moves would be read twice or never.)  A segment is read by going through all
- * collections in the order of the index.  Few entries of other segments between collections of our
- * own are read and dropped.  Where many follow each other, only partition keys are read, from the
- * index, until one of our own comes; and a larger collection is left out by beginning again
- * behind it.
+ * Collections are divided between segments by a hash of the partition key; shards of a distributed
+ * table are divided by the store.  (By blocks, an item that an update moves would be read twice or
+ * never.)  A segment is read by going through all collections in the order of the index.  Few entries
+ * of other segments between collections of our own are read and dropped.  Where many follow each
+ * other, only partition keys are read, from the index, until one of our own comes; and a larger
+ * collection is left out by beginning again behind it.
  */
 #include "postgres.h"
 
@@ -217,6 +217,29 @@ read_segment(Segment *segment, StoreRange *range)
 	MemoryContextDelete(context);
 }
 
+/* Reads a segment; shards of a table are divided by the store. */
+static void
+scan_segment(Segment *segment, StoreRange *range)
+{
+	Read *read = segment->read;
+	int64 of_shards = store_segment(read->table, range, segment->total);
+	bool own = of_shards < 0 ? range->nposition == 0 || is_own(segment, range->position)
+							 : range->nposition == 0 || of_shards == segment->number;
+
+	/* a start key lies in its segment (docs/semantics.md, S07) */
+	if (!own)
+		fail_segment("the start key lies in another segment",
+					 "Exclusive start key must lie within the segment");
+	if (of_shards < 0)
+	{
+		read_segment(segment, range);
+		return;
+	}
+	range->segment = segment->number;
+	range->total_segments = segment->total;
+	read_range(read, range);
+}
+
 static void
 run_scan(Operation *operation, void *arg)
 {
@@ -234,20 +257,14 @@ run_scan(Operation *operation, void *arg)
 	read_check_paths(&read);
 	read_authorize(&read, ACTION_SCAN, 0, NULL);
 	range.index = read.index;
-	range.want = read_want(&read);
 	range.forward = true;
-	range.likely = read_likely(&read);
+	range.scan = true;
+	read_set_range(&read, &range);
 	read_start(&read, &range);
-	if (!request->segmented || request->total_segments == 1)
-		read_range(&read, &range);
+	if (request->segmented && request->total_segments > 1)
+		scan_segment(&segment, &range);
 	else
-	{
-		/* a start key lies in its segment (docs/semantics.md, S07) */
-		if (range.nposition > 0 && !is_own(&segment, range.position))
-			fail_segment("the start key lies in another segment",
-						 "Exclusive start key must lie within the segment");
-		read_segment(&segment, &range);
-	}
+		read_range(&read, &range);
 	read_tell_meter(&read);
 	read_close(&read);
 }

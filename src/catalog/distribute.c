@@ -150,10 +150,6 @@ refuse_unfinished(Relation rel, const DynTable *table)
 static void
 refuse_table(Relation rel, const DynTable *table)
 {
-	if (table->distributed)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_RESOURCE_IN_USE),
-				 errmsg("table \"%s\" is distributed already", RelationGetRelationName(rel))));
 	refuse_relation(rel, table);
 	refuse_triggers(rel);
 	refuse_stream(rel, table);
@@ -415,13 +411,20 @@ read_colocated(ItemSpan name)
 	return how;
 }
 
+/* Leaves all to be chosen.  Raises an error where no table can be distributed. */
+DynDistribution
+dyn_distribution_default(void)
+{
+	require_coordinator();
+	return (DynDistribution){NULL, InvalidOid, 0};
+}
+
 /* Reads colocate_with and shard_count.  Raises an error where no table can be distributed. */
 DynDistribution
 dyn_distribution_read(FunctionCallInfo fcinfo, int first)
 {
-	DynDistribution how = {NULL, InvalidOid, 0};
+	DynDistribution how = dyn_distribution_default();
 
-	require_coordinator();
 	if (!PG_ARGISNULL(first) && !PG_ARGISNULL(first + 1))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("colocate_with and shard_count cannot be given together"),
@@ -465,8 +468,10 @@ dyn_distribute_table(PG_FUNCTION_ARGS)
 
 	if (citus_kind(relid) == CITUS_NONE)
 		(void) return_trigger(relid);
-	if (!is_distributed(relid))
-		refuse_grants(relid);
+	if (is_distributed(relid))
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+						errmsg("table \"%s\" is distributed already", get_rel_name(relid))));
+	refuse_grants(relid);
 	dyn_distribute(relid, &how);
 	PG_RETURN_VOID();
 }

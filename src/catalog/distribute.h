@@ -23,6 +23,7 @@ typedef struct DynDistribution
 	int32 shard_count; /* 0: Citus chooses */
 } DynDistribution;
 
+extern DynDistribution dyn_distribution_default(void);
 extern DynDistribution dyn_distribution_read(FunctionCallInfo fcinfo, int first);
 extern void dyn_distribute(Oid relid, const DynDistribution *how);
 extern void dyn_warn_owners(Oid relid);

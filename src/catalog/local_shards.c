@@ -190,6 +190,16 @@ dyn_oldest_shard(Oid table)
  * Locks
  */
 
+static LOCKTAG
+shard_tag(int32 colocation, int place)
+{
+	LOCKTAG tag;
+
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, (uint32) place, (uint32) colocation,
+						 COLOCATED_SHARDS_LOCK);
+	return tag;
+}
+
 /*
  * Takes the lock that keeps shards of a colocation group where they are until the transaction ends:
  * those that have this place, from 0 on, in the order of the ranges of hashes.  It comes before any
@@ -198,11 +208,18 @@ dyn_oldest_shard(Oid table)
 bool
 dyn_shard_lock(int32 colocation, int place, bool wait)
 {
-	LOCKTAG tag;
+	LOCKTAG tag = shard_tag(colocation, place);
 
-	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, (uint32) place, (uint32) colocation,
-						 COLOCATED_SHARDS_LOCK);
 	return LockAcquire(&tag, ShareLock, false, !wait) != LOCKACQUIRE_NOT_AVAIL;
+}
+
+/* Gives it back, as often as it was taken, before the transaction ends. */
+void
+dyn_shard_unlock(int32 colocation, int place)
+{
+	LOCKTAG tag = shard_tag(colocation, place);
+
+	(void) LockRelease(&tag, ShareLock, false);
 }
 
 /*

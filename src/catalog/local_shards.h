@@ -28,5 +28,6 @@ typedef enum DynShardState
 extern DynShardState dyn_local_shard_keep(const DynLocalShard *shard, bool wait);
 extern int64 dyn_oldest_shard(Oid table);
 extern bool dyn_shard_lock(int32 colocation, int place, bool wait);
+extern void dyn_shard_unlock(int32 colocation, int place);
 
 #endif

@@ -13,4 +13,8 @@ extern const StatementStore remote_store;
 extern void remote_range(DynTable *table, const StoreRange *range, StoreRowCallback callback,
 						 void *arg);
 
+/* remote_scan.c: likewise, of all of an index */
+extern void remote_scan(DynTable *table, const StoreRange *range, StoreRowCallback callback,
+						void *arg);
+
 #endif

@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 
 #include "store/remote.h"
+#include "store/shard.h"
 
 /* The first chunk and the largest one have so many rows; bytes are worth more. */
 #define FIRST_CHUNK 100
@@ -49,6 +50,11 @@ remote_range(DynTable *table, const StoreRange *range, StoreRowCallback callback
 	RangeChunk chunk = {.limit = first_limit(range)};
 	MemoryContext position = NULL; /* of the entry that the chunk begins after */
 
+	if (range->scan && store_cells(table) > 0)
+	{
+		remote_scan(table, range, callback, arg);
+		return;
+	}
 	for (;;)
 	{
 		MemoryContext context =

@@ -39,12 +39,14 @@ typedef struct Shard
 	int32 to;
 	int64 id;
 	Oid relid; /* InvalidOid: another node has it */
+	Datum key; /* that is in its range, by which statements reach it; 0: not looked for yet */
 } Shard;
 
 struct StoreShards
 {
 	bool routed; /* calls of this table can be sent to the nodes of their shards */
 	int32 colocation;
+	int32 cells; /* see store_cells() */
 	int n;
 	Shard shards[FLEXIBLE_ARRAY_MEMBER]; /* in the order of hashes */
 };
@@ -77,8 +79,10 @@ read_shards(DynTable *table)
 		" '" DYN_INTERNAL "'::pg_catalog.regnamespace"
 		" AND f.proname OPERATOR(pg_catalog.=) '" DYN_ROUTED_PREFIX "get'"
 		" AND f.proargtypes[f.pronargs OPERATOR(pg_catalog.-) 1] OPERATOR(pg_catalog.=) $2"
-		" AND o.colocationid OPERATOR(pg_catalog.=) d.colocationid), d.colocationid"
+		" AND o.colocationid OPERATOR(pg_catalog.=) d.colocationid), d.colocationid, c.shardcount"
 		" FROM pg_catalog.pg_dist_partition d"
+		" JOIN pg_catalog.pg_dist_colocation c"
+		" ON c.colocationid OPERATOR(pg_catalog.=) d.colocationid"
 		" JOIN pg_catalog.pg_dist_shard s ON s.logicalrelid OPERATOR(pg_catalog.=) d.logicalrelid"
 		" JOIN pg_catalog.pg_dist_placement p ON p.shardid OPERATOR(pg_catalog.=) s.shardid"
 		" AND p.shardstate OPERATOR(pg_catalog.=) 1, pg_catalog.pg_dist_local_group l"
@@ -93,6 +97,7 @@ read_shards(DynTable *table)
 	shards->n = (int) SPI_processed;
 	shards->routed = shards->n > 0 && DatumGetBool(shard_column(0, 5));
 	shards->colocation = shards->n > 0 ? DatumGetInt32(shard_column(0, 6)) : 0;
+	shards->cells = shards->n > 0 ? DatumGetInt32(shard_column(0, 7)) : 0;
 	for (int i = 0; i < shards->n; i++)
 	{
 		bool away;
@@ -100,7 +105,7 @@ read_shards(DynTable *table)
 
 		shards->shards[i] =
 			(Shard){DatumGetInt32(shard_column(i, 1)), DatumGetInt32(shard_column(i, 2)),
-					DatumGetInt64(shard_column(i, 3)), InvalidOid};
+					DatumGetInt64(shard_column(i, 3)), InvalidOid, (Datum) 0};
 		/* it is on another node, or its table was dropped meanwhile */
 		if (!away)
 			shards->shards[i].relid = citus_shard_relation(table->relid, TextDatumGetCString(name));
@@ -110,8 +115,9 @@ read_shards(DynTable *table)
 	return shards;
 }
 
-static int32
-hash_of(const DynTable *table, Datum partition)
+/* Returns the hash of a partition key by which Citus finds its shard. */
+int32
+store_hash(const DynTable *table, Datum partition)
 {
 	TypeCacheEntry *entry =
 		lookup_type_cache(dyn_key_column_type(table->keys[0].type), TYPECACHE_HASH_PROC_FINFO);
@@ -119,6 +125,14 @@ hash_of(const DynTable *table, Datum partition)
 	return DatumGetInt32(
 		FunctionCall1Coll(&entry->hash_proc_finfo,
 						  table->keys[0].type == ITEM_S ? C_COLLATION_OID : InvalidOid, partition));
+}
+
+static struct StoreShards *
+get_shards(DynTable *table)
+{
+	if (table->shards == NULL)
+		table->shards = read_shards(table);
+	return table->shards;
 }
 
 static int
@@ -134,11 +148,10 @@ compare_hash(const void *key, const void *element)
 static const Shard *
 find_shard(DynTable *table, Datum partition)
 {
-	int32 hash = hash_of(table, partition);
+	int32 hash = store_hash(table, partition);
+	struct StoreShards *shards = get_shards(table);
 
-	if (table->shards == NULL)
-		table->shards = read_shards(table);
-	return bsearch(&hash, table->shards->shards, table->shards->n, sizeof(Shard), compare_hash);
+	return bsearch(&hash, shards->shards, shards->n, sizeof(Shard), compare_hash);
 }
 
 /* Returns the number of the shard of a partition key; 0 if the table has none that is known here. */
@@ -262,9 +275,7 @@ store_is_routed(DynTable *table)
 {
 	if (!table->distributed || !direct_is_enabled())
 		return false;
-	if (table->shards == NULL)
-		table->shards = read_shards(table);
-	return table->shards->routed;
+	return get_shards(table)->routed;
 }
 
 /* Returns whether a call can be sent so, and its partition key's shard is on another node. */
@@ -274,6 +285,150 @@ store_is_routed_away(DynTable *table, Datum partition)
 	const Shard *shard = store_is_routed(table) ? find_shard(table, partition) : NULL;
 
 	return shard != NULL && !OidIsValid(shard->relid);
+}
+
+/*
+ * Scans
+ */
+
+/*
+ * Returns in how many cells scans read a table, one after the other; 0 if it has no shards that are
+ * known here.  A cell is a range of hashes: those of one shard when the table was distributed.  Shards
+ * are split and never joined, so cells stay what they are.
+ */
+int
+store_cells(DynTable *table)
+{
+	return table->distributed ? get_shards(table)->cells : 0;
+}
+
+/* Returns the hashes of a cell, as Citus divides them. */
+static CitusRange
+cell_range(const struct StoreShards *shards, int cell)
+{
+	uint32 width = (uint32) ((UINT64CONST(1) << 32) / (uint64) shards->cells);
+	int32 from = (int32) (PG_INT32_MIN + (int64) cell * width);
+
+	return (CitusRange){from,
+						cell == shards->cells - 1 ? PG_INT32_MAX : from + (int32) (width - 1)};
+}
+
+/* Returns the cell of a partition key. */
+int
+store_cell(DynTable *table, Datum partition)
+{
+	int cells = get_shards(table)->cells;
+	int64 width = (INT64CONST(1) << 32) / cells;
+
+	return (int) Min(((int64) store_hash(table, partition) - PG_INT32_MIN) / width, cells - 1);
+}
+
+/*
+ * Sets the hashes of a cell, and lists the numbers of the shards that have some of them, in the
+ * current memory context.
+ */
+int
+store_cell_shards(DynTable *table, int cell, CitusRange *range, int64 **numbers)
+{
+	const struct StoreShards *shards = get_shards(table);
+	int n = 0;
+
+	*range = cell_range(shards, cell);
+	*numbers = palloc(shards->n * sizeof(int64));
+	for (int i = 0; i < shards->n; i++)
+	{
+		if (shards->shards[i].from <= range->to && shards->shards[i].to >= range->from)
+			(*numbers)[n++] = shards->shards[i].id;
+	}
+	return n;
+}
+
+static Shard *
+find_number(DynTable *table, int64 number)
+{
+	struct StoreShards *shards = get_shards(table);
+
+	for (int i = 0; i < shards->n; i++)
+	{
+		if (shards->shards[i].id == number)
+			return &shards->shards[i];
+	}
+	return NULL;
+}
+
+/*
+ * Opens and locks a shard of this node for a read, and sets the hashes that it has; NULL if there is
+ * no such shard here.
+ */
+Relation
+store_shard_find(DynTable *table, int64 number, CitusRange *range, DynTable **shard)
+{
+	const Shard *found = find_number(table, number);
+	Relation rel = found == NULL || !OidIsValid(found->relid)
+					   ? NULL
+					   : try_relation_open(found->relid, AccessShareLock);
+
+	if (rel == NULL)
+		return NULL;
+	*range = (CitusRange){found->from, found->to};
+	*shard = dyn_schema_shard(rel);
+	if (*shard != NULL)
+		return rel;
+	relation_close(rel, AccessShareLock);
+	return NULL;
+}
+
+/* Has the shards be read from Citus' catalogs again, where they are not what these have said. */
+void
+store_shards_forget(DynTable *table)
+{
+	AcceptInvalidationMessages();
+	table->shards = NULL;
+}
+
+/*
+ * Keeps a shard where it is until store_shard_unpin(), unless it is being moved, which reads do not
+ * wait for; and sets a partition key that would be in it.  False if the table has no such shard.
+ */
+bool
+store_shard_pin(DynTable *table, int64 number, StorePin *pin)
+{
+	Shard *shard;
+
+	while ((shard = find_number(table, number)) != NULL)
+	{
+		*pin = (StorePin){.colocation = table->shards->colocation,
+						  .place = place_of(table, shard),
+						  .key = shard->key};
+		pin->locked = dyn_shard_lock(pin->colocation, pin->place, false);
+		AcceptInvalidationMessages();
+		/* an invalid one stays so, and is read each time */
+		if (!table->valid)
+			table->shards = NULL;
+		if (table->valid ||
+			((shard = find_number(table, number)) != NULL && place_of(table, shard) == pin->place))
+			break;
+		store_shard_unpin(pin);
+	}
+	if (shard == NULL)
+		return false;
+	if (shard->key == (Datum) 0)
+	{
+		MemoryContext old = MemoryContextSwitchTo(table->context);
+
+		shard->key = store_hash_key(table, shard->from, shard->to);
+		MemoryContextSwitchTo(old);
+	}
+	pin->key = shard->key;
+	return true;
+}
+
+/* Lets a shard be moved again. */
+void
+store_shard_unpin(const StorePin *pin)
+{
+	if (pin->locked)
+		dyn_shard_unlock(pin->colocation, pin->place);
 }
 
 /*

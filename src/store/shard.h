@@ -9,7 +9,18 @@
 #include "utils/relcache.h"
 
 #include "catalog/table.h"
+#include "server/citus.h"
 
+/* This is a shard that is kept where it is while a statement reads it. */
+typedef struct StorePin
+{
+	int32 colocation;
+	int place;
+	bool locked;
+	Datum key; /* a partition key that would be in it */
+} StorePin;
+
+extern int32 store_hash(const DynTable *table, Datum partition);
 extern bool store_is_routed(DynTable *table);
 extern bool store_is_routed_away(DynTable *table, Datum partition);
 extern const char *store_shards_words(DynTable *table, const Datum *partition);
@@ -17,6 +28,19 @@ extern void store_shard_keep(DynTable *table, Datum partition);
 extern int64 store_shard_number(DynTable *table, Datum partition);
 extern Relation store_shard_open(DynTable *table, Datum partition, AclMode privileges,
 								 DynTable **shard);
+
+/* for scans */
+extern int store_cells(DynTable *table);
+extern int store_cell(DynTable *table, Datum partition);
+extern int store_cell_shards(DynTable *table, int cell, CitusRange *range, int64 **numbers);
+extern Relation store_shard_find(DynTable *table, int64 number, CitusRange *range,
+								 DynTable **shard);
+extern void store_shards_forget(DynTable *table);
+extern bool store_shard_pin(DynTable *table, int64 number, StorePin *pin);
+extern void store_shard_unpin(const StorePin *pin);
+
+/* hash_key.c */
+extern Datum store_hash_key(const DynTable *table, int32 from, int32 to);
 
 /* alone.c */
 extern bool store_transaction_is_fresh(void);

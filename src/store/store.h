@@ -28,7 +28,10 @@
  *		spi_range.c		its ranges
  *		remote.c		the remote store: writes to shards, which other nodes may have
  *		remote_range.c	its ranges, chunk by chunk
- *		shard.c			the shards that this node has
+ *		remote_scan.c	scans of all shards, one after the other
+ *		scan_shard.c	what they ask the nodes of the shards
+ *		shard.c			where shards are, and those that this node has
+ *		hash_key.c		keys by which statements reach a shard
  *		alone.c			calls that may work on these themselves
  *		plan.c			kept plans of both, which stay ordered index scans
  *		range.c			what the stores share of ranges
@@ -80,6 +83,11 @@ typedef struct StoreRange
 	int nposition; /* columns of the position: all to continue after an entry, 0 without one */
 	Datum position[DYN_MAX_INDEX_COLUMNS];
 	int64 likely; /* how many entries will be taken, as far as that is known; 0: all */
+	int64 likely_bytes; /* how many bytes these will have when it ends */
+	const int64 *bytes; /* how many they have, by dyn_index_entry_size(); NULL: no matter */
+	bool scan; /* it is all of the index, in any order that lasts */
+	int64 segment; /* of which it is this part */
+	int64 total_segments; /* of so many; 0: it is all */
 	const Node *site; /* of the call, as of store_get() */
 	int64 *skipped; /* counts rows that are not looked at, as the index alone does; or NULL */
 } StoreRange;
@@ -167,6 +175,8 @@ extern void store_explain_unread(DynTable *table, const StoreRange *range,
 								 StoreExplanation *explanation);
 extern void store_explain_write(const DynTable *table, const DynKeyValues *key, AclMode privileges,
 								StoreExplanation *explanation);
+extern int64 store_segment(DynTable *table, const StoreRange *range, int64 total_segments);
+extern double store_segment_times(DynTable *table, int64 total_segments);
 extern int store_column_compare(ItemType type, Datum a, Datum b);
 extern int store_key_compare(const DynTable *table, const DynKeyValues *a, const DynKeyValues *b);
 

@@ -74,6 +74,8 @@ for my $n (0 .. 2)
 		"entity|Org|200\nentity|Person|1000\nindex|G|1000\nindex|L|1000\ntable|app|1200", "node $n counts items by entity and index");
 	is($citus->sql($n, q{SELECT bytes = (SELECT sum(dyn_size(item)) FROM app), disk_bytes = (dyn_describe_table('app') ->> 'TableSizeBytes')::bigint
 		FROM dyn_table_statistics('app', 0) WHERE kind = 'table'}), 't|t', 'with all bytes');
+	is($citus->sql($n, q{SELECT bool_and(items BETWEEN 600 AND 2400) FROM unnest(ARRAY[3, 100]) t, dyn_table_statistics('app', 0, t) WHERE kind = 'table'}), 't',
+		'or nearly, by a sample');
 	is($citus->sql($n, q{SELECT count(*), count(DISTINCT partition_key::text), min(items), max(items), sum(bytes) = (SELECT sum(dyn_size(item)) FROM app)
 		FROM dyn_table_statistics('app', 1000) WHERE kind = 'collection'}), '200|200|6|6|t', 'and each collection once');
 }

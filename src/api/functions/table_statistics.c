@@ -8,6 +8,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/relation.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
@@ -27,6 +29,7 @@
 #include "catalog/size.h"
 #include "server/arguments.h"
 #include "server/sql.h"
+#include "store/store.h"
 
 #define MAX_COLLECTIONS 10000
 #define COLLECTIONS_TO_SAMPLE 100
@@ -48,6 +51,7 @@ typedef struct Statistics
 	const DynTable *table;
 	const List *entities;
 	int64 total_segments;
+	double times; /* so much more is in all of them */
 	Amount all;
 	Amount *of_entities; /* in their order, and then of those that are none */
 	Amount *of_indexes;
@@ -259,12 +263,13 @@ typedef struct Row
 
 /* Puts a row of what was counted in a sample, which is times larger in all. */
 static void
-put_row(ReturnSetInfo *result, const Row *row, const Amount *amount, int64 times)
+put_row(ReturnSetInfo *result, const Row *row, const Amount *amount, double times)
 {
-	sql_put(result, SQL_VALUES(SQL_TEXT(row->kind), row->name, SQL_POINTER(InvalidOid, row->key),
-							   SQL_INT8(amount->items * times), SQL_INT8(amount->bytes * times),
-							   row->disk_bytes, row->index_scans, row->hot_share, row->spread.pages,
-							   row->spread.ideal));
+	sql_put(result,
+			SQL_VALUES(SQL_TEXT(row->kind), row->name, SQL_POINTER(InvalidOid, row->key),
+					   SQL_INT8((int64) rint((double) amount->items * times)),
+					   SQL_INT8((int64) rint((double) amount->bytes * times)), row->disk_bytes,
+					   row->index_scans, row->hot_share, row->spread.pages, row->spread.ideal));
 }
 
 static void
@@ -279,7 +284,7 @@ return_table(ReturnSetInfo *result, const Statistics *s, const DynSize *sizes, S
 			   .spread = spread};
 
 	row.disk_bytes = SQL_INT8(sizes != NULL ? sizes[0].bytes : sum_of(table->relid, pg_table_size));
-	put_row(result, &row, &s->all, s->total_segments);
+	put_row(result, &row, &s->all, s->times);
 }
 
 static void
@@ -295,7 +300,7 @@ return_indexes(ReturnSetInfo *result, const Statistics *s, const DynSize *sizes)
 			row.disk_bytes = SQL_INT8(sizes[1 + i].bytes);
 		else if (OidIsValid(index->relid))
 			row.disk_bytes = SQL_INT8(sum_of(index->relid, pg_total_relation_size));
-		put_row(result, &row, &s->of_indexes[i], s->total_segments);
+		put_row(result, &row, &s->of_indexes[i], s->times);
 	}
 }
 
@@ -313,7 +318,7 @@ return_entities(ReturnSetInfo *result, const Statistics *s)
 			row.name = sql_span(item_kinds->name(list_nth(s->entities, i)));
 		else if (s->of_entities[i].items == 0)
 			break;
-		put_row(result, &row, &s->of_entities[i], s->total_segments);
+		put_row(result, &row, &s->of_entities[i], s->times);
 	}
 }
 
@@ -342,6 +347,7 @@ dyn_table_statistics(PG_FUNCTION_ARGS)
 	s.total_segments = argument_between(fcinfo, 2, "total_segments", 1, DYN_MAX_SEGMENTS);
 	action_open(NULL, argument_required_text(fcinfo, 0, "table_name"), AccessShareLock, &call);
 	s.table = call.table;
+	s.times = store_segment_times(call.table, s.total_segments);
 	s.entities = item_kinds->of_table(call.rel, call.table);
 	if (call.table->distributed)
 		dyn_warn_owners(call.table->relid);

@@ -6,6 +6,7 @@
 
 #include "utils/builtins.h"
 
+#include "api/request/coordinator.h"
 #include "api/request/layers.h"
 #include "api/request/request.h"
 #include "server/errors.h"
@@ -105,13 +106,16 @@ request_carry_out(FunctionCallInfo fcinfo, text *operation, text *request, bool 
 {
 	MemoryContext context = CurrentMemoryContext;
 	JsonWriter response = json_writer(JSON_COMPACT);
+	volatile bool elsewhere = false;
 	Denial denial;
 
 	denial_begin(&denial, text_to_cstring(operation), alone);
 	PG_TRY();
 	{
-		request_run(denial.operation, VARDATA_ANY(request), VARSIZE_ANY_EXHDR(request),
-					fcinfo->flinfo->fn_expr, &response, &denial);
+		elsewhere = coordinator_is_for(denial.operation, request);
+		if (!elsewhere)
+			request_run(denial.operation, VARDATA_ANY(request), VARSIZE_ANY_EXHDR(request),
+						fcinfo->flinfo->fn_expr, &response, &denial);
 	}
 	PG_CATCH();
 	{
@@ -119,6 +123,8 @@ request_carry_out(FunctionCallInfo fcinfo, text *operation, text *request, bool 
 	}
 	PG_END_TRY();
 	denial_end(&denial);
+	if (elsewhere)
+		return coordinator_request(denial.operation, request);
 	return cstring_to_text_with_len(response.text->data, response.text->len);
 }
 

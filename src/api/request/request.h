@@ -26,6 +26,7 @@
  *		ttl.c			UpdateTimeToLive, DescribeTimeToLive
  *		streams.c		ListStreams, DescribeStream, GetShardIterator, GetRecords
  *		iterator.c		ids of shards, and iterators
+ *		coordinator.c	what a worker of Citus has the coordinator carry out
  *		node_shards.c	shards of distributed tables, which any node reads
  *		limits.c		DescribeLimits, DescribeEndpoints
  */

@@ -13,6 +13,7 @@
 #include "catalog/create.h"
 #include "catalog/definition/settings.h"
 #include "catalog/describe.h"
+#include "catalog/distribute.h"
 #include "catalog/resource.h"
 #include "catalog/shape.h"
 #include "server/errors.h"
@@ -103,6 +104,14 @@ add_indexes(DynShape *shape, DynDescription *description, List *definitions, int
 																	description, attributes));
 }
 
+static void
+distribute(Oid relid)
+{
+	DynDistribution how = dyn_distribution_default();
+
+	dyn_distribute(relid, &how);
+}
+
 /* Run CreateTable.  The table can be used at once, so the response describes it as ACTIVE. */
 void
 request_create_table(JsonReader *reader, JsonWriter *response)
@@ -126,6 +135,8 @@ request_create_table(JsonReader *reader, JsonWriter *response)
 	add_indexes(&shape, &description, create.local, dyn_max_local_indexes, create.attributes);
 	request_check_attributes(&shape, create.attributes);
 	dyn_create(&shape, create.name, DYN_DEFAULT_FILLFACTOR);
+	if (dyn_distribute_new_tables)
+		distribute(shape.relid);
 	description_write(shape.relid, &description);
 	if (create.stream != NULL && create.stream->enabled)
 		stream_enable(create.name, (DynStreamView) create.stream->view, 0, false);

@@ -29,6 +29,7 @@ int dyn_max_global_indexes;
 int dyn_max_projected_attributes;
 int dyn_covering_entry_limit;
 bool dyn_covering_indexes;
+bool dyn_distribute_new_tables = false;
 int dyn_item_collection_size_limit;
 int dyn_continuous_backups = DYN_BACKUPS_ARCHIVE; /* servers with asserts want the default here */
 
@@ -83,6 +84,11 @@ init_table_limits(void)
 							 "Sets whether indexes that requests create are covering.",
 							 "CreateTable and UpdateTable have no parameter for it.",
 							 &dyn_covering_indexes, false, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable(
+		"dynamo_table.distribute_new_tables",
+		"Sets whether tables that CreateTable creates are distributed by Citus.",
+		"A worker of Citus has the coordinator create them.", &dyn_distribute_new_tables, false,
+		PGC_SUSET, 0, NULL, NULL, NULL);
 	limit("dynamo_table.item_collection_size_limit",
 		  "Sets the size that an item collection can have in a table with local indexes.",
 		  "It is the size of its items and of their copies in these indexes.",

@@ -33,6 +33,9 @@ extern int dyn_covering_entry_limit;
 /* dynamo_table.covering_indexes says whether indexes that requests create are covering. */
 extern bool dyn_covering_indexes;
 
+/* dynamo_table.distribute_new_tables says whether CreateTable distributes the table by Citus. */
+extern bool dyn_distribute_new_tables;
+
 /* dynamo_table.item_collection_size_limit is that of a table with local indexes, in kB. */
 extern int dyn_item_collection_size_limit;
 

@@ -124,6 +124,8 @@ extern void launcher_wake(void);
 extern void visit_publish(const Visit *visit);
 extern void visit_begin_work(Visit *visit, Oid relid);
 extern void visit_end_work(Visit *visit);
+extern void visit_add_look(void (*look)(void));
+extern void visit_look(void);
 extern PGDLLEXPORT void dyn_visit_main(Datum number);
 
 #endif

@@ -42,6 +42,31 @@ visit_end_work(Visit *visit)
 	visit_begin_work(visit, InvalidOid);
 }
 
+/*
+ * What is looked at in each database now and then, for services of which there may be no visit.
+ */
+
+#define MAX_LOOKS 4
+
+static void (*looks[MAX_LOOKS])(void);
+static int nlooks = 0;
+
+/* Adds something to look at.  It is called outside of a transaction, and raises no errors. */
+void
+visit_add_look(void (*look)(void))
+{
+	Assert(nlooks < MAX_LOOKS);
+	looks[nlooks++] = look;
+}
+
+/* Looks at all of it, in a visit of a service that comes to each database. */
+void
+visit_look(void)
+{
+	for (int i = 0; i < nlooks; i++)
+		looks[i]();
+}
+
 static Visit current;
 
 /* Clears the trace, whatever ends the worker but a crash. */

@@ -20,6 +20,8 @@
 
 #include "server/arguments.h"
 #include "server/errors.h"
+#include "server/extension.h"
+#include "server/sql.h"
 #include "services/index/index.h"
 
 /*
@@ -204,6 +206,19 @@ fill_columns(IndexBuild *work)
 	filled = MemoryContextStrdup(TopMemoryContext, work->procedure.what);
 }
 
+/*
+ * Has the other nodes of a distributed table sweep it, too; the caller's transaction has just begun, so
+ * that they see time to live.  One that cannot be told finds it by itself.
+ */
+static void
+wake_nodes(const IndexBuild *work)
+{
+	if (work->ttl && work->distributed)
+		sql_execute("SELECT FROM pg_catalog.run_command_on_all_nodes("
+					"'SELECT " DYN_INTERNAL ".wake_sweepers()')",
+					false, 0, 0, NULL);
+}
+
 /* Does the rest for an index that is declared. */
 void
 index_build_make(IndexBuild *work)
@@ -215,6 +230,7 @@ index_build_make(IndexBuild *work)
 	if (work->ttl)
 		launcher_wake();
 	procedure_next_transaction(&work->procedure);
+	wake_nodes(work);
 	ereport(NOTICE,
 			(errmsg("%s of table \"%s\" is active", work->procedure.what, work->procedure.table),
 			 errdetail("Items filled in: %lld. Items with key attributes that are left out: %lld.",

@@ -222,6 +222,7 @@ index_build_start_waiting(void)
 static VisitAnswer
 queue_visit(Visit *visit)
 {
+	visit_look();
 	/* default_transaction_read_only stops the worker, but not for long */
 	return DefaultXactReadOnly || index_build_start_waiting() ? VISIT_DONE : VISIT_NOTHING;
 }

@@ -7,12 +7,15 @@
  */
 #include "postgres.h"
 
+#include "access/xlog.h"
 #include "executor/spi.h"
+#include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 #include "catalog/definition/arn.h"
 #include "server/catalogs.h"
+#include "server/citus.h"
 #include "server/compat.h"
 #include "server/errors.h"
 #include "server/extension.h"
@@ -66,9 +69,9 @@ fail_node(const char *node, const char *message)
 					errdetail_internal("%s", message == NULL ? "" : message)));
 }
 
-/* Raises the error that a node has answered. */
-static void
-check_answer(const char *answer)
+/* Raises the error that a node has answered, if that is one; connected to SPI. */
+void
+stream_nodes_check(const char *answer)
 {
 	const char *state;
 	const char *detail;
@@ -112,7 +115,7 @@ take_answer(const char *answer, StreamNodeShard **shards, int *n)
 {
 	uint64 rows;
 
-	check_answer(answer);
+	stream_nodes_check(answer);
 	rows = execute_with_text(
 		"SELECT node, shard, relation, lower, upper, began, ended, first, last"
 		" FROM pg_catalog.json_to_recordset($1::pg_catalog.json OPERATOR(pg_catalog.->) 'shards')"
@@ -250,7 +253,7 @@ stream_nodes_read(const StreamTarget *target, const StreamPlacement *placement, 
 								placement->relid, quote_literal_cstr(span_string(position)),
 								max_records, quote_literal_cstr(span_string(target->table)),
 								quote_literal_cstr(dyn_arn_region())));
-	check_answer(answer);
+	stream_nodes_check(answer);
 	execute_with_text("SELECT a.j OPERATOR(pg_catalog.->>) 'records', a.j OPERATOR(pg_catalog.->>) "
 					  "'position', a.j OPERATOR(pg_catalog.->>) 'ended'"
 					  " FROM (SELECT $1::pg_catalog.json) a(j)",
@@ -258,6 +261,40 @@ stream_nodes_read(const StreamTarget *target, const StreamPlacement *placement, 
 	*page = (StreamNodePage){MemoryContextStrdup(context, field(0, 1)),
 							 MemoryContextStrdup(context, field(0, 2)), is_true(0, 3)};
 	SPI_finish();
+}
+
+/*
+ * Slots
+ */
+
+/*
+ * stream_slots_of_nodes(): node and slot, as JSON, of each other node of Citus, for dyn_stream_slots.  One that
+ * does not answer has a state too.
+ */
+PG_FUNCTION_INFO_V1(dyn_stream_slots_of_nodes);
+Datum
+dyn_stream_slots_of_nodes(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	uint64 nodes;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (citus_local_group() < 0 || RecoveryInProgress())
+		PG_RETURN_NULL();
+	SPI_connect();
+	nodes = nodes_execute(
+		"SELECT pg_catalog.concat(n.nodename, ':', n.nodeport), CASE WHEN r.success THEN r.result"
+		" ELSE pg_catalog.json_build_object('state', 'unreachable', 'last_error', r.result)"
+		"::pg_catalog.text END"
+		" FROM pg_catalog.pg_dist_node n JOIN pg_catalog.run_command_on_all_nodes($1) r"
+		" ON r.nodeid OPERATOR(pg_catalog.=) n.nodeid"
+		" WHERE n.groupid OPERATOR(pg_catalog.<>) $2 ORDER BY n.groupid",
+		SQL_VALUES(SQL_TEXT("SELECT pg_catalog.row_to_json(s) FROM " STREAM_SLOT_VIEW " s"),
+				   SQL_INT4(citus_local_group())));
+	for (uint64 i = 0; i < nodes; i++)
+		sql_put(result, SQL_VALUES(SQL_TEXT(field(i, 1)), SQL_TEXT(field(i, 2))));
+	SPI_finish();
+	PG_RETURN_NULL();
 }
 
 /*
@@ -293,8 +330,7 @@ stream_nodes_require(Oid relid)
 				 " WHEN state OPERATOR(pg_catalog.<>) ALL (ARRAY['ready', '" STREAM_WAITS
 				 "', '" STREAM_FAILS "']) THEN 'change streams are: ' "
 				 "OPERATOR(pg_catalog.||) state"
-				 " ELSE 'ready' END FROM %s.dyn_stream_slots",
-				 extension_schema()));
+				 " ELSE 'ready' END FROM " STREAM_SLOT_VIEW));
 	for (uint64 i = 0; i < nodes; i++)
 	{
 		const char *answer = field_or_null(i, 3);

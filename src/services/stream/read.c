@@ -5,7 +5,8 @@
  * Changes that were not collected, or were dropped since, are never skipped silently: a reader
  * whose position is before them gets ERRCODE_DYN_TRIMMED_DATA_ACCESS, which says where to go on.
  * Only a reader that begins at TRIM_HORIZON asks for whatever is left: it begins behind everything
- * that is older than the retention.  A younger gap stops it as well.
+ * that is older than the retention.  A younger gap stops it as well.  So does the end of what was
+ * collected where the slot is gone, for what comes then is not collected.
  */
 #include "postgres.h"
 
@@ -233,6 +234,8 @@ read_log(const StreamLog *log, const StreamTarget *target, ReadProgress *progres
 	if (gap != NULL && progress->count == 0)
 		fail_incomplete("changes after the position were not collected",
 						(StreamPlace){gap->before, 0});
+	if (progress->count == 0 && gap == NULL && !span.ended)
+		stream_require_collecting(stream_log_collected(log));
 	result->count = progress->count;
 	/* a reader of all records is at the place up to which all was collected */
 	if (!progress->full && gap == NULL)

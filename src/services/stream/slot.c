@@ -6,15 +6,22 @@
  */
 #include "postgres.h"
 
+#include "access/xlog.h"
 #include "commands/dbcommands.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "replication/slot.h"
+#include "storage/lwlock.h"
+#include "storage/spin.h"
 #include "utils/lsyscache.h"
 #include "utils/pg_lsn.h"
 
+#include "server/attempt.h"
 #include "server/compat.h"
 #include "server/errors.h"
+#include "server/extension.h"
 #include "server/sql.h"
+#include "server/work/background.h"
 #include "server/work/owned.h"
 #include "services/stream/stream.h"
 
@@ -55,20 +62,18 @@ state_of_name(const char *name)
 	return STREAM_READY;
 }
 
-/* Sets *slot to what the view dyn_stream_slots says.  The caller is connected to SPI. */
+/* Sets *slot to what dyn_stream_slots says of this node.  The caller is connected to SPI. */
 void
 stream_look(StreamSlot *slot)
 {
-	owned_execute(
-		STREAM_STATE_TABLE,
-		psprintf("SELECT s.state, s.collected_lsn, s.confirmed_lsn, s.failover, EXISTS (SELECT"
-				 " FROM pg_catalog.pg_replication_slots r"
-				 " WHERE r.slot_name OPERATOR(pg_catalog.=) s.slot_name"
-				 " AND r.plugin OPERATOR(pg_catalog.=) '" STREAM_PLUGIN "'"
-				 " AND r.database OPERATOR(pg_catalog.=) pg_catalog.current_database())"
-				 " FROM %s.dyn_stream_slots s",
-				 extension_schema()),
-		0, NULL);
+	owned_execute(STREAM_STATE_TABLE,
+				  "SELECT s.state, s.collected_lsn, s.confirmed_lsn, s.failover, EXISTS (SELECT"
+				  " FROM pg_catalog.pg_replication_slots r"
+				  " WHERE r.slot_name OPERATOR(pg_catalog.=) s.slot_name"
+				  " AND r.plugin OPERATOR(pg_catalog.=) '" STREAM_PLUGIN "'"
+				  " AND r.database OPERATOR(pg_catalog.=) pg_catalog.current_database())"
+				  " FROM " STREAM_SLOT_VIEW " s",
+				  0, NULL);
 	*slot = (StreamSlot){.state = state_of_name(sql_text(SPI_tuptable, 0, 1)),
 						 .collected = DatumGetLSN(owned_value(2)),
 						 .confirmed = DatumGetLSN(owned_value(3)),
@@ -150,4 +155,89 @@ stream_require_slot_to_enable(void)
 	problem = describe_problem(slot.state);
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 					errmsg("a stream cannot be enabled: %s. %s", problem.message, problem.hint)));
+}
+
+/*
+ * The end of collecting
+ */
+
+/* Returns whether nothing is collected any more until somebody acts; the slot is behind what is not. */
+static bool
+is_broken(const StreamSlot *slot)
+{
+	return slot->state >= STREAM_SLOT_MISSING && slot->state < STREAM_READY;
+}
+
+/* Looks whether that may be, at what costs little. */
+static bool
+may_be_broken(XLogRecPtr collected)
+{
+	ReplicationSlot *slot;
+	bool broken = true;
+
+	LWLockAcquire(ReplicationSlotControlLock, LW_SHARED);
+	slot = SearchNamedReplicationSlot(stream_slot_name(), false);
+	if (slot != NULL)
+	{
+		SpinLockAcquire(&slot->mutex);
+		broken = slot_is_invalid(slot) ||
+				 (!slot_is_used(slot) && slot->data.confirmed_flush > collected);
+		SpinLockRelease(&slot->mutex);
+	}
+	LWLockRelease(ReplicationSlotControlLock);
+	return broken;
+}
+
+/*
+ * Raises an error for a reader who has read all that was collected, up to this place, where nothing
+ * more will be: a slot that is made now will not have the changes since, so that there will be a gap.
+ */
+void
+stream_require_collecting(XLogRecPtr collected)
+{
+	StreamSlot slot;
+	SlotProblem problem;
+
+	if (RecoveryInProgress() || XLogRecPtrIsInvalid(collected) || !may_be_broken(collected))
+		return;
+	SPI_connect();
+	stream_look(&slot);
+	SPI_finish();
+	if (!is_broken(&slot))
+		return;
+	problem = describe_problem(slot.state);
+	ereport(ERROR,
+			(errcode(ERRCODE_DYN_TRIMMED_DATA_ACCESS),
+			 errmsg("changes after the position are not collected: %s", state_names[slot.state]),
+			 errhint("%s", problem.hint)));
+}
+
+static void
+tell_slot(void *arg)
+{
+	StreamSlot slot;
+
+	SPI_connect();
+	stream_look(&slot);
+	SPI_finish();
+	if (is_broken(&slot))
+	{
+		SlotProblem problem = describe_problem(slot.state);
+
+		ereport(WARNING, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						  errmsg_internal("%s", problem.message), errhint("%s", problem.hint)));
+	}
+}
+
+/*
+ * Tells the server's log where changes are not collected any more.  Called now and then in a background
+ * worker, outside of a transaction: a database without a slot has no collector that could.
+ */
+void
+stream_tell_slot(void)
+{
+	background_begin();
+	if (extension_installed())
+		(void) attempt(tell_slot, NULL);
+	background_commit();
 }

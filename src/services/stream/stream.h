@@ -45,7 +45,11 @@
 #include "utils/relcache.h"
 
 #include "catalog/table.h"
+#include "server/extension.h"
 #include "services/stream/record.h"
+
+/* What dyn_stream_slots shows of this node. */
+#define STREAM_SLOT_VIEW DYN_INTERNAL ".stream_slot"
 
 /* The output plugin's name is the library's; the one slot of a database has the database's OID. */
 #define STREAM_PLUGIN "dynamo_table"
@@ -129,6 +133,8 @@ typedef struct StreamSlot
 	XLogRecPtr confirmed;
 } StreamSlot;
 
+extern void stream_require_collecting(XLogRecPtr collected);
+extern void stream_tell_slot(void);
 extern char *stream_slot_name(void);
 extern void stream_require_replication(const char *procedure);
 extern void stream_look(StreamSlot *slot);

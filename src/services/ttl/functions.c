@@ -14,6 +14,7 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
+#include "catalog/describe.h"
 #include "catalog/key_grant.h"
 #include "catalog/listing.h"
 #include "catalog/lookup.h"
@@ -24,8 +25,14 @@
 #include "server/errors.h"
 #include "server/extension.h"
 #include "server/sql.h"
+#include "server/work/brief_lock.h"
 #include "server/work/procedure.h"
+#include "server/work/service.h"
 #include "services/ttl/ttl.h"
+
+/* A node may be so many milliseconds behind another one that has enabled time to live. */
+#define ENABLING_PATIENCE 10000
+#define ENABLING_PAUSE 100
 
 /*
  * Returns whether the role may sweep: one that may delete items, and from which policies hide none, may
@@ -51,7 +58,10 @@ named_table(text *name)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, table->name);
 	if (table->ttl == NULL || table->ttl->status != DYN_INDEX_ACTIVE)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("time to live of table \"%s\" is not enabled", table->name)));
+						errmsg("time to live of table \"%s\" is not enabled", table->name),
+						table->ttl == NULL ? 0
+										   : errdetail("Its status is %s.",
+													   dyn_ttl_status_names[table->ttl->status])));
 	if (!table->distributed && !ttl_has_items(rel, table))
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("partitioned table \"%s\" cannot be swept", table->name),
@@ -107,6 +117,17 @@ tell_locked(const TtlSweep *sweep)
 
 	ereport(WARNING, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
 					  errmsg("expired items of table \"%s\" were left: it is locked",
+							 name == NULL ? "?" : name)));
+}
+
+static void
+tell_enabling(Oid relid)
+{
+	char *name = get_rel_name(relid);
+
+	ereport(WARNING, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					  errmsg("expired items of table \"%s\" were left: its time to live is not "
+							 "enabled yet",
 							 name == NULL ? "?" : name)));
 }
 
@@ -203,7 +224,22 @@ sweep_target(const TtlTarget *target, TtlLimits limits, bool alone)
 		tell_error(&sweep);
 	else if (sweep.locked)
 		tell_locked(&sweep);
+	else if (sweep.enabling)
+		tell_enabling(target->relid);
 	return sweep.deleted;
+}
+
+/* Returns whether time to live of a table is in the making. */
+static bool
+is_enabling(Oid relid)
+{
+	Relation rel = rights_open(relid, AccessShareLock);
+	DynTable *table = rel == NULL ? NULL : dyn_schema(rel);
+	bool enabling = table != NULL && table->ttl != NULL && table->ttl->status == DYN_INDEX_CREATING;
+
+	if (rel != NULL)
+		relation_close(rel, AccessShareLock);
+	return enabling;
 }
 
 static int64
@@ -211,8 +247,12 @@ sweep_table(Oid relid, TtlLimits limits, bool alone)
 {
 	TtlTarget target = {relid, NULL};
 
-	return citus_kind(relid) == CITUS_DISTRIBUTED ? sweep_distributed(relid, limits, alone)
-												  : sweep_target(&target, limits, alone);
+	if (citus_kind(relid) != CITUS_DISTRIBUTED)
+		return sweep_target(&target, limits, alone);
+	if (!is_enabling(relid))
+		return sweep_distributed(relid, limits, alone);
+	tell_enabling(relid);
+	return 0;
 }
 
 /* The budget is for all tables together. */
@@ -258,6 +298,26 @@ dyn_sweep_ttl(PG_FUNCTION_ARGS)
 	return sql_row(fcinfo, SQL_VALUES(SQL_INT8(deleted)));
 }
 
+/*
+ * Sweeps a shard.  Where its table was found to be enabled on another node, this one is just about to
+ * commit the same.
+ */
+static void
+sweep_shard(TtlSweep *sweep)
+{
+	for (int waited = 0;; waited += ENABLING_PAUSE)
+	{
+		ttl_run(sweep);
+		if (!sweep->enabling || waited >= ENABLING_PATIENCE)
+			break;
+		work_sleep(ENABLING_PAUSE);
+	}
+	if (sweep->enabling)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("time to live of table \"%s\" is not enabled yet",
+							   get_rel_name(sweep->shard->table))));
+}
+
 /* Sweep the shards on this node of a table, by the same rules; an error is raised at the end. */
 static int64
 sweep_shards(Oid relid, TtlLimits limits)
@@ -280,7 +340,7 @@ sweep_shards(Oid relid, TtlLimits limits)
 		if (rest.budget < 0)
 			break;
 		sweep.limits = rest;
-		ttl_run(&sweep);
+		sweep_shard(&sweep);
 		MemoryContextSwitchTo(context);
 		deleted += sweep.deleted;
 		if (error == NULL)
@@ -323,4 +383,13 @@ dyn_ttl_sweep_shards(PG_FUNCTION_ARGS)
 	deleted = sweep_shards(relid, limits);
 	SPI_finish();
 	return sql_row(fcinfo, SQL_VALUES(SQL_INT8(deleted)));
+}
+
+/* wake_sweepers(): background workers of this node look at this database at once */
+PG_FUNCTION_INFO_V1(dyn_wake_sweepers);
+Datum
+dyn_wake_sweepers(PG_FUNCTION_ARGS)
+{
+	launcher_wake();
+	PG_RETURN_VOID();
 }

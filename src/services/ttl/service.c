@@ -32,6 +32,7 @@
 
 #include "catalog/listing.h"
 #include "catalog/rights.h"
+#include "server/citus.h"
 #include "server/extension.h"
 #include "server/work/background.h"
 #include "services/ttl/service.h"
@@ -63,7 +64,7 @@ typedef struct Worker
 	MemoryContext context; /* outlives transactions */
 	Visit *visit;
 	bool installed; /* the extension is, in this database */
-	bool found; /* tables with time to live, even if no shard of theirs is here */
+	bool found; /* tables with time to live, even if no shard of theirs is here; or they may come */
 	List *targets; /* what to sweep, of TtlTarget */
 	Turn *turns; /* in the order of owners, and of the times at which they were due */
 	int nturns;
@@ -82,7 +83,8 @@ look_around(Worker *worker)
 	if (worker->installed)
 		tables = dyn_listed_tables("ttl_attribute");
 	worker->targets = ttl_targets(tables);
-	worker->found = tables != NIL;
+	/* other nodes may distribute tables to a worker of Citus, and move shards */
+	worker->found = tables != NIL || (worker->installed && citus_local_group() > 0);
 	SPI_finish();
 	background_commit();
 }

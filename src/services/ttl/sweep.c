@@ -79,6 +79,7 @@ ttl_open(TtlSweep *sweep, LOCKMODE mode, DynTable **table)
 	List *indexes;
 
 	*table = NULL;
+	sweep->enabling = false;
 	sweep->locked = sweep->absent = !extension_lock(wait);
 	if (sweep->locked)
 		return NULL;
@@ -95,6 +96,8 @@ ttl_open(TtlSweep *sweep, LOCKMODE mode, DynTable **table)
 					(*table)->ttl->status != DYN_INDEX_ACTIVE || RELATION_IS_OTHER_TEMP(rel);
 	if (!sweep->absent)
 		return rel;
+	sweep->enabling =
+		*table != NULL && (*table)->ttl != NULL && (*table)->ttl->status == DYN_INDEX_CREATING;
 	if (rel != NULL)
 		relation_close(rel, mode);
 	return NULL;

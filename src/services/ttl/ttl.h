@@ -64,6 +64,7 @@ typedef struct TtlSweep
 	/* what comes out */
 	bool locked; /* the table was skipped, since another session has locked it */
 	bool absent; /* it is no table with time to live, or that is in the making, or it was left */
+	bool enabling; /* that is in the making */
 	int64 deleted;
 	int64 next; /* second that the next sweep can begin with */
 	int64 dead; /* entries, roughly, that the next sweep meets in vain before that */
