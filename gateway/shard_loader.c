@@ -43,9 +43,12 @@
 
 #define HOME_QUERY \
 	"SELECT pg_catalog.pg_backend_pid(), pg_catalog.current_setting('search_path')," \
-	" pg_catalog.hashtext('" SAMPLE "'), pg_catalog.to_regclass('pg_catalog.pg_dist_node')," \
-	" pg_catalog.set_config('search_path', 'pg_catalog', false)"
-#define GROUP_QUERY "SELECT groupid FROM pg_catalog.pg_dist_local_group"
+	" pg_catalog.hashtext('" SAMPLE "'), pg_catalog.to_regclass('pg_catalog.pg_dist_node')"
+
+/* A session of a pooler would have the setting for others, too. */
+#define GROUP_QUERY \
+	"SELECT groupid, pg_catalog.set_config('search_path', 'pg_catalog', false)" \
+	" FROM pg_catalog.pg_dist_local_group"
 
 /* From here on names are those of pg_catalog alone. */
 #define CHANGES_QUERY "SELECT dynamo_internal.gateway_changes()"
@@ -256,7 +259,7 @@ look_at_server(void)
 {
 	PGresult *result = ask(HOME_QUERY, 0, NULL);
 	const char *why = NULL;
-	PGresult *group;
+	PGresult *group = NULL;
 
 	if (result == NULL)
 		return NULL;
@@ -266,13 +269,13 @@ look_at_server(void)
 		why = "a pooler is in front of Postgres";
 	else if ((uint32_t) number(result, 0, 2) != hash_of_bytes(SAMPLE, strlen(SAMPLE)))
 		why = "the server has other hashes";
-	else if (!loader.foreign && (group = ask(GROUP_QUERY, 0, NULL)) != NULL)
+	else if ((group = ask(GROUP_QUERY, 0, NULL)) != NULL && !loader.foreign)
 	{
 		loader.home = PQntuples(group) == 1 ? number(group, 0, 0) : -1;
-		PQclear(group);
 		free(loader.search_path);
 		loader.search_path = strdup(PQgetvalue(result, 0, 1));
 	}
+	PQclear(group);
 	PQclear(result);
 	return why;
 }

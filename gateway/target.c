@@ -40,13 +40,14 @@ static Target primary = {.name = "Postgres", .lock = PTHREAD_MUTEX_INITIALIZER};
 static Target standby = {.name = "the standby", .lock = PTHREAD_MUTEX_INITIALIZER};
 static _Atomic(Target *) nodes; /* all that there ever were */
 
-/* $1 is the search_path of the gateway's sessions in the database of the primary. */
+/* What a node is asked, and then set: $1 is the search_path of sessions in the database of the primary. */
 #define NODE_QUERY \
-	"SELECT pg_catalog.set_config('search_path', $1, false), system_identifier," \
+	"SELECT pg_catalog.pg_backend_pid(), system_identifier," \
 	" pg_catalog.pg_is_in_recovery(), pg_catalog.has_function_privilege(" \
 	"'dynamo_internal.request_as(pg_catalog.regrole,pg_catalog.text,pg_catalog.text," \
 	"pg_catalog.text,pg_catalog.text[])', 'EXECUTE')" \
 	" FROM pg_catalog.pg_control_system()"
+#define PATH_QUERY "SELECT pg_catalog.set_config('search_path', $1, false)"
 
 /*
  * This is the cluster and database of the primary.  Roles are told to the standby by their OIDs,
@@ -354,16 +355,25 @@ check_node(Target *node, PGconn *connection)
 	path = node->search_path == NULL ? NULL : strdup(node->search_path);
 	pthread_mutex_unlock(&node->lock);
 	values[0] = path;
-	result = statement_ask(connection, NODE_QUERY, 1, values);
-	free(path);
+	result = statement_ask(connection, NODE_QUERY, 0, NULL);
 	if (PQresultStatus(result) != PGRES_TUPLES_OK)
 		problem = statement_problem(connection, result);
+	else if (atoi(PQgetvalue(result, 0, 0)) != PQbackendPID(connection))
+		problem = strdup("a pooler is in front of it");
 	else if (strcmp(PQgetvalue(result, 0, 1), expected) != 0)
 		problem = strdup("another server has that address here");
 	else if (*PQgetvalue(result, 0, 2) == 't')
 		problem = strdup("it is a standby");
 	else if (*PQgetvalue(result, 0, 3) != 't')
 		problem = strdup("the login role may not execute dynamo_internal.request_as there");
+	else
+	{
+		PQclear(result);
+		result = statement_ask(connection, PATH_QUERY, 1, values);
+		if (PQresultStatus(result) != PGRES_TUPLES_OK)
+			problem = statement_problem(connection, result);
+	}
+	free(path);
 	PQclear(result);
 	return problem;
 }
