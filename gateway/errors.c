@@ -202,7 +202,9 @@ remedy_of(const Failure *failure)
 static bool
 is_for_primary(const Failure *failure, const Remedy *remedy)
 {
-	if (remedy->error == ERROR_RESOURCE_NOT_FOUND || remedy->error == ERROR_ACCESS_DENIED)
+	/* a name that no table has may be one that none can have, too */
+	if (remedy->error == ERROR_RESOURCE_NOT_FOUND || remedy->error == ERROR_ACCESS_DENIED ||
+		remedy->error == ERROR_VALIDATION)
 		return true;
 	if (failure->late || remedy->pause || remedy->unprepared || remedy->untouched)
 		return false;

@@ -527,7 +527,7 @@ pool_settle(SessionOwner *owner, Session *session, Request *request, Outcome *ou
 	session->untouched |= remedy.untouched && !outcome->over;
 	if (remedy.elsewhere)
 	{
-		if (is_node(pool))
+		if (is_node(pool) && remedy.error == ERROR_RESOURCE_NOT_FOUND)
 			shards_reload(false);
 		pass_on(pool, request);
 	}

@@ -26,7 +26,7 @@ CREATE FUNCTION put(role regrole, item text DEFAULT '{"pk":{"S":"a"}}') RETURNS 
 	AS $$ SELECT dynamo_internal.request_as(role, 'PutItem', format('{"TableName":"app","Item":%s}', item)) $$;
 
 -- a right that has to be granted
-SELECT has_function_privilege('regress_gateway', 'dynamo_internal.request_as(regrole, text, text, text)', 'EXECUTE');
+SELECT has_function_privilege('regress_gateway', 'dynamo_internal.request_as(regrole, text, text, text, text[])', 'EXECUTE');
 SET SESSION AUTHORIZATION regress_gateway;
 SELECT dynamo_internal.request_as('regress_tenant', 'ListTables', '{}');
 RESET SESSION AUTHORIZATION;
@@ -141,7 +141,6 @@ SELECT dynamo_internal.request_as('regress_tenant', 'GetItem', '{"TableName":"ap
 
 -- whether something has changed
 SELECT dynamo_internal.gateway_changes() AS before \gset
-SELECT dynamo_internal.gateway_changes() = :before AS nothing;
 CREATE TABLE changed ();
 SELECT dynamo_internal.gateway_changes() > :before AS a_table;
 SELECT dynamo_internal.gateway_changes() AS before \gset
