@@ -416,8 +416,10 @@ is(put($wrong, $on[1][0])->{status}, 200, '… and requests are answered');
 is($citus->sql(0, q{SELECT count(*) FROM dyn_check_table('s')}), 0, 'the table is sound');
 for (@gateways)
 {
-	$_->{run}->kill_kill;
-	unlike(slurp_file($_->{log}), qr/ERROR|Sanitizer/, 'nothing is wrong with a gateway');
+	$_->{run}->signal('TERM');
+	$_->{run}->finish;
+	is($_->{run}->result(0), 0, 'a gateway ends');
+	unlike(slurp_file($_->{log}), qr/runtime error|Sanitizer/, 'nothing is wrong with a gateway');
 }
 
 done_testing();
