@@ -261,6 +261,27 @@ member_string(Member value, char *out, size_t size, size_t *length)
 	return true;
 }
 
+/* Reads the next element of an array, which is scanned as an object is.  False if there is none. */
+bool
+member_next_element(MemberScan *scan, Member *value)
+{
+	if (!scan->begun ? !scan_enter(scan, '[') : !scan_next(scan))
+	{
+		scan->whole = scan->begun && scan->at < scan->end && *scan->at == ']';
+		return false;
+	}
+	scan->begun = true;
+	if (at_end(scan, ']'))
+	{
+		scan->whole = scan->at < scan->end;
+		return false;
+	}
+	value->text = scan->at;
+	skip_value(scan);
+	value->length = (size_t) (scan->at - value->text);
+	return true;
+}
+
 /* Returns how many elements an array has; 0 if the value is none. */
 size_t
 member_elements(Member array)

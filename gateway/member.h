@@ -33,6 +33,7 @@ extern Member member_of(Member object, Member name);
 extern Member member_first(const char *text, size_t length);
 extern bool member_string(Member value, char *out, size_t size, size_t *length);
 extern Member member_find(const char *json, size_t length, const char *name);
+extern bool member_next_element(MemberScan *scan, Member *value);
 extern size_t member_elements(Member array);
 
 #endif

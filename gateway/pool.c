@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "batch.h"
 #include "clock.h"
 #include "late.h"
 #include "log.h"
@@ -867,6 +868,22 @@ pool_of_shard(Pools *of, Request *request)
 	return pool;
 }
 
+/* Has the parts of a batch sent.  It may be gone with the last one. */
+static void
+submit_parts(Pools *of, Batch *batch)
+{
+	int count = batch->count;
+	BatchPart *parts = batch->parts;
+
+	for (int i = 0; i < count; i++)
+	{
+		Target *target = parts[i].target;
+		Pool *pool = target == NULL ? NULL : pool_of_node(of, target);
+
+		pool_submit(pool == NULL ? &of->primary : pool, &parts[i].request);
+	}
+}
+
 /*
  * Have the request's statement sent: to the node that has what it is about, or to the standby, if it is connected and the answer may be stale.
  * When the request has an answer, or has waited too long, it is done(), maybe before this returns.
@@ -877,10 +894,17 @@ pools_submit(Loop *loop, Request *request, bool stale)
 {
 	Pools *of = loop_owner(loop);
 	Pool *pool = pool_of_shard(of, request);
+	Batch *batch;
 
 	if (pool != NULL)
 	{
 		pool_submit(pool, request);
+		return;
+	}
+	batch = batch_split(request);
+	if (batch != NULL)
+	{
+		submit_parts(of, batch);
 		return;
 	}
 	stale = stale && is_connected(&of->standby);

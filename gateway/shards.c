@@ -275,9 +275,9 @@ find_node(const ShardMap *map, int row, uint32_t hash)
 }
 
 static bool
-find_place(const ShardMap *map, const Request *request, const Subject *subject, Place *place)
+find_place(const ShardMap *map, const Caller *caller, const Subject *subject, Place *place)
 {
-	int row = find_table(map, subject->table, request->caller.role_name);
+	int row = find_table(map, subject->table, caller->role_name);
 	char buffer[512];
 	KeyAttribute attribute;
 	const MapNode *node;
@@ -289,12 +289,26 @@ find_place(const ShardMap *map, const Request *request, const Subject *subject, 
 		!partition_hash(subject, &attribute, &hash))
 		return false;
 	node = find_node(map, row, hash);
-	if (node == NULL || !find_role(node, &request->caller, &place->role))
+	if (node == NULL || !find_role(node, caller, &place->role))
 		return false;
 	place->target = node->target;
 	if (node->target != NULL)
 		place->tables = write_table(map, row);
 	return node->target == NULL || place->tables != NULL;
+}
+
+static bool
+find_subject(const Caller *caller, const Subject *subject, Place *place)
+{
+	const ShardMap *map;
+	bool found = false;
+
+	pthread_rwlock_rdlock(&shards.lock);
+	map = atomic_load(&shards.map);
+	if (map != NULL)
+		found = find_place(map, caller, subject, place);
+	pthread_rwlock_unlock(&shards.lock);
+	return found;
 }
 
 /* Finds the node of the shard that a request is about.  False if it is about no single shard that is
@@ -303,19 +317,25 @@ bool
 shards_find(const Request *request, Place *place)
 {
 	Subject subject;
-	const ShardMap *map;
-	bool found = false;
 
 	*place = (Place){0};
-	if (atomic_load_explicit(&shards.map, memory_order_relaxed) == NULL ||
-		request->operation == NULL ||
-		!partition_subject(request->operation, (Member){request->body.data, request->body.size},
-						   &subject))
-		return false;
-	pthread_rwlock_rdlock(&shards.lock);
-	map = atomic_load(&shards.map);
-	if (map != NULL)
-		found = find_place(map, request, &subject, place);
-	pthread_rwlock_unlock(&shards.lock);
-	return found;
+	return shards_are_known() && request->operation != NULL &&
+		   partition_subject(request->operation, (Member){request->body.data, request->body.size},
+							 &subject) &&
+		   find_subject(&request->caller, &subject, place);
+}
+
+/* Finds the node that has the item of a key, which may be the item itself.  False as above. */
+bool
+shards_find_item(const Caller *caller, Member table, Member key, Place *place)
+{
+	*place = (Place){0};
+	return find_subject(caller, &(Subject){.table = table, .key = key}, place);
+}
+
+/* Returns whether there is a map. */
+bool
+shards_are_known(void)
+{
+	return atomic_load_explicit(&shards.map, memory_order_relaxed) != NULL;
 }

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "member.h"
 #include "request.h"
 #include "target.h"
 
@@ -69,8 +70,10 @@ typedef struct Place
 } Place;
 
 extern bool shards_find(const Request *request, Place *place);
+extern bool shards_find_item(const Caller *caller, Member table, Member key, Place *place);
 extern void shards_replace(ShardMap *map);
 extern void shards_free(ShardMap *map);
+extern bool shards_are_known(void);
 extern int shards_count(void);
 
 /* The thread that loads it */

@@ -198,6 +198,41 @@ my @on = (undef, map { [ map { $_->[0] } keys_of($_) ] } 1, 2);
 sub put { return call($_[0], PutItem => { TableName => $_[3] // 's', Item => { pk => { S => $_[1] }, sk => { S => '1' } } }, $_[2]) }
 sub get { return call($_[0], GetItem => { TableName => $_[3] // 's', Key => { pk => { S => $_[1] }, sk => { S => '1' } } }, $_[2]) }
 
+# Batches go to the nodes in parts.
+my @batch = map { { pk => { S => $_ }, sk => { S => 'batch "1"' } } } @{ $on[1] }[ 0 .. 8 ], @{ $on[2] }[ 0 .. 8 ];
+counted($_, 's') for qw(BatchWriteItem BatchGetItem);
+is_deeply(call($gateway, BatchWriteItem => { RequestItems => {
+		s => [ map { { PutRequest => { Item => { %$_, a => { S => 'a' }, b => { S => ']}' } } } } } @batch ] } }),
+	{ status => 200, body => { UnprocessedItems => {} } }, 'a batch is written');
+is(counted('BatchWriteItem', 's'), '0 1 1', '… by each node its part');
+my $keys = { Keys => [ @batch, { pk => { S => $on[1][0] }, sk => { S => 'none' } } ] };
+my $said = call($gateway, BatchGetItem => { RequestItems => {
+	s => { %$keys, ConsistentRead => JSON::PP::true, ProjectionExpression => '#a, pk', ExpressionAttributeNames => { '#a' => 'a' } },
+	plain0 => { Keys => [ { pk => { S => 'a' } } ] } } });
+is(counted('BatchGetItem', 's'), '0 1 1', '… and read, with one of another table');
+is_deeply([ sort { $a->{pk}{S} cmp $b->{pk}{S} } @{ $said->{body}{Responses}{s} } ],
+	[ map { { pk => $_->{pk}, a => { S => 'a' } } } sort { $a->{pk}{S} cmp $b->{pk}{S} } @batch ], '… as it asks for');
+is_deeply([ $said->{body}{Responses}{plain0}, $said->{body}{UnprocessedKeys} ], [ [ { pk => { S => 'a' } } ], {} ], '… and nothing is left');
+is_deeply(call($gateway, BatchWriteItem => { RequestItems => { s => [ map { { DeleteRequest => { Key => $_ } } } @batch[ 0 .. 3 ] ],
+	plain0 => [ { PutRequest => { Item => { pk => { S => 'b' } } } } ] } })->{body}, { UnprocessedItems => {} }, 'deletes, and another table');
+is(counted('BatchWriteItem', 's'), '0 1 0', '… of one node');
+is(@{ call($gateway, BatchGetItem => { RequestItems => { s => $keys } })->{body}{Responses}{s} }, @batch - 4, '… which are gone');
+counted('BatchGetItem', 's');
+is(call($gateway, BatchGetItem => { RequestItems => { s => $keys }, ReturnConsumedCapacity => 'TOTAL' })->{body}{ConsumedCapacity}[0]{TableName}, 's',
+	'a batch that asks for its capacity');
+is(counted('BatchGetItem', 's'), '1 0 0', '… goes as a whole');
+for my $wrong ([ BatchGetItem => { s => { Keys => [ @batch, $batch[0] ] } }, qr/duplicates/ ],
+	[ BatchGetItem => { s => { Keys => [ map { { pk => { S => "p$_" }, sk => { S => '1' } } } 1 .. 101 ] } }, qr/less than or equal to 100/ ],
+	[ BatchWriteItem => { s => [ map { { PutRequest => { Item => { pk => { S => "p$_" }, sk => { S => '1' } } } } } 1 .. 26 ] }, qr/less than or equal to 25/ ],
+	[ BatchGetItem => { s => { Keys => [ @batch, { pk => { S => 'a' } } ] } }, qr/does not match the schema/ ],
+	[ BatchGetItem => { s => { Keys => [ @batch[ 0, 10 ] ] }, nowhere => { Keys => [ $batch[0] ] } }, qr/not found/ ],
+	[ BatchGetItem => { s => [ @batch ] }, qr/./ ])
+{
+	$said = call($gateway, $wrong->[0], { RequestItems => $wrong->[1] });
+	ok($said->{status} == 400 && ($said->{body}{message} // $said->{body}{Message}) =~ $wrong->[2], "what is wrong with a batch is told: $wrong->[2]")
+		or diag(explain($said));
+}
+
 # Access keys stand for roles by OIDs, which are others on the nodes.
 my $superuser = 'user=postgres dbname=postgres host=' . $citus->node(0)->host . ' port=' . $citus->node(0)->port;
 system($program, '--create-key-file', "$folder/key") == 0 or die;
@@ -366,8 +401,14 @@ cmp_ok(time - $begun, '<', 20, '… without waiting');
 my %lost;
 $lost{ put($gateway, $_)->{status} }++ for (@{ $on[2] }[ 0 .. 4 ]) x 2;
 is(join(' ', grep { !/^50[03]$/ } keys %lost), '', 'its own fail in a way that SDKs repeat') or diag(explain(\%lost));
+$said = call($gateway, BatchGetItem => { RequestItems => { s => $keys } });
+is($said->{status}, 200, 'a batch is read as far as nodes are up');
+is(@{ $said->{body}{UnprocessedKeys}{s}{Keys} // [] }, grep({ my $key = $_; grep { $key->{pk}{S} eq $_ } @{ $on[2] } } @{ $keys->{Keys} }),
+	'… and the rest is left to be asked again');
 $citus->crash(2);
 wait_for_nodes($gateway);
+my $rest = call($gateway, BatchGetItem => { RequestItems => $said->{body}{UnprocessedKeys} });
+is_deeply($rest->{body}{UnprocessedKeys}, {}, '… as it is when the node is up');
 $count = finish_clients($clients);
 note explain $count;
 is(join(' ', grep { !/^(200|500|503)$/ } keys %$count), '', 'so do those of clients');
