@@ -38,6 +38,8 @@ add_tail(uint32_t n[3], const unsigned char *bytes, size_t left)
 	n[2] += left > 8 ? read_bytes(bytes + 8, left - 8) << 8 : 0;
 }
 
+/* Returns what hashtext() of a collation such as "C", and hashvarlena() of bytea, return on a machine
+ * that is little-endian. */
 uint32_t
 hash_of_bytes(const void *data, size_t length)
 {
@@ -135,6 +137,8 @@ read_number(const char *text, size_t length, Number *number)
 	return any && (text == end || *text == 'e' || *text == 'E');
 }
 
+/* Computes what hash_numeric() returns of a number as JSON has it.  False if the text is none, or a
+ * very long one. */
 bool
 hash_of_number(const char *text, size_t length, uint32_t *hash)
 {

@@ -176,8 +176,8 @@ hash_of_value(Member value, char type, uint32_t *hash)
 }
 
 /* Computes the hash of the partition key that a key or an item has.  False if it has none. */
-bool
-partition_hash_of_key(Member key, const KeyAttribute *attribute, uint32_t *hash)
+static bool
+hash_of_key(Member key, const KeyAttribute *attribute, uint32_t *hash)
 {
 	return key.text != NULL &&
 		   hash_of_value(member_of(key, attribute->name), attribute->type, hash);
@@ -188,7 +188,7 @@ bool
 partition_hash(const Subject *subject, const KeyAttribute *attribute, uint32_t *hash)
 {
 	if (subject->key.text != NULL)
-		return partition_hash_of_key(subject->key, attribute, hash);
+		return hash_of_key(subject->key, attribute, hash);
 	if (subject->expression.text != NULL && subject->values.text != NULL)
 		return hash_of_value(find_equal(subject, attribute), attribute->type, hash);
 	return subject->conditions.text != NULL &&

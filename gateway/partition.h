@@ -34,6 +34,5 @@ typedef struct KeyAttribute
 
 extern bool partition_subject(const Operation *operation, Member request, Subject *subject);
 extern bool partition_hash(const Subject *subject, const KeyAttribute *attribute, uint32_t *hash);
-extern bool partition_hash_of_key(Member key, const KeyAttribute *attribute, uint32_t *hash);
 
 #endif

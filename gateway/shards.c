@@ -35,6 +35,7 @@ shards_replace(ShardMap *map)
 	shards_free(before);
 }
 
+/* Free a map, or none. */
 void
 shards_free(ShardMap *map)
 {

@@ -123,6 +123,7 @@ target_first_node(void)
 	return nodes;
 }
 
+/* Returns the next one, or NULL. */
 Target *
 target_next_node(const Target *node)
 {
@@ -136,7 +137,7 @@ target_name(const Target *target)
 	return target->name;
 }
 
-bool
+static bool
 target_is_node(const Target *target)
 {
 	return target->host != NULL;

@@ -51,7 +51,6 @@ extern Target *target_node(const char *host, const char *port, int size);
 extern Target *target_first_node(void);
 extern Target *target_next_node(const Target *node);
 extern const char *target_name(const Target *target);
-extern bool target_is_node(const Target *target);
 extern bool target_is_wanted(const Target *node);
 extern bool target_is_known(Target *node);
 extern void target_want(Target *node, const char *search_path);

@@ -239,7 +239,8 @@ check_expected(Relation rel, const DynTable *table)
 	if (expected_tables != NULL && !is_expected(rel, table))
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
-				 errmsg("\"%s\" is another table on this node", RelationGetRelationName(rel))));
+				 errmsg("\"%s\" is another table on this node", RelationGetRelationName(rel)),
+				 errwords(DYN_NOT_FOUND_WORDS)));
 }
 
 static Relation

@@ -24,7 +24,7 @@ $citus->sql(1, 'SET citus.enable_ddl_propagation = off; ' . join(';', map { "CRE
 $citus->sql(0, q{CREATE ROLE gateway LOGIN NOINHERIT; CREATE ROLE shop LOGIN; CREATE ROLE "te'n ant" LOGIN; GRANT CREATE ON SCHEMA public TO shop;
 	GRANT shop, "te'n ant" TO gateway});
 $citus->sql($_, q{GRANT EXECUTE ON FUNCTION dynamo_internal.request_as, dynamo_internal.gateway_keys TO gateway}) for 0 .. 2;
-isnt($citus->sql(0, q{SELECT 'shop'::regrole::oid}), $citus->sql(1, q{SELECT 'shop'::regrole::oid}), 'a role has other OIDs on other nodes');
+ok($citus->sql(0, q{SELECT 'shop'::regrole::oid}) != $citus->sql(1, q{SELECT 'shop'::regrole::oid}), 'a role has other OIDs on other nodes');
 
 # Tables of all types of keys, by SQL literals of the keys of items
 my %key = (
@@ -262,7 +262,7 @@ for my $home (1, 2)
 	is(get($signed, $on[$home][0], $tenant)->{status}, 400, '… and revoked');
 }
 $citus->sql(0, q{DROP ROLE "te'n ant"; CREATE ROLE "te'n ant" LOGIN; GRANT "te'n ant" TO gateway; GRANT SELECT ON s TO "te'n ant"});
-isnt(get($signed, $on[$_][0], $tenant)->{status}, 200, "a role that has the name of one that was dropped is another, node $_") for 1, 2;
+ok(get($signed, $on[$_][0], $tenant)->{status} != 200, "a role that has the name of one that was dropped is another, node $_") for 1, 2;
 
 # What a name means is what it means at the gateway's own node.
 $citus->sql(0, q{CREATE SCHEMA shop AUTHORIZATION shop; SET citus.enable_ddl_propagation = off; SET ROLE shop;

@@ -87,8 +87,8 @@ FAKE(bool, statement_has_waited, (const Outcome *outcome), return false)
 FAKE(uint64_t, statement_position, (const Outcome *outcome), return 0)
 FAKE(int, shards_count, (void), return -1)
 FAKE(bool, shards_are_known, (void), return false)
-FAKE(bool, shards_find_item,
-	 (const Caller *caller, Member table, Member key, Place *place), return false)
+FAKE(bool, shards_find_item, (const Caller *caller, Member table, Member key, Place *place),
+	 return false)
 FAKE(void, shards_reload, (bool forget), )
 FAKE(int, PQsocket, (const PGconn *connection), return ((const End *) connection)->file)
 FAKE(ConnStatusType, PQstatus, (const PGconn *connection),
