@@ -1634,10 +1634,17 @@ COMMENT ON FUNCTION dyn_request(text, jsonb) IS 'an operation of DynamoDB''s low
 
 -- A request of a gateway is one statement: SELECT dynamo_internal.request_as($1, $2, $3, $4).  A role becomes a gateway's login by
 -- GRANT EXECUTE ON FUNCTION dynamo_internal.request_as, dynamo_internal.gateway_keys TO ...
-CREATE FUNCTION dynamo_internal.request_as(key_role regrole, operation text, request text, region text DEFAULT '') RETURNS json
+CREATE FUNCTION dynamo_internal.request_as(key_role regrole, operation text, request text, region text DEFAULT '',
+		tables text[] DEFAULT '{}') RETURNS json
 	AS 'MODULE_PATHNAME', 'dyn_request_as' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION dynamo_internal.request_as(regrole, text, text, text) IS
+COMMENT ON FUNCTION dynamo_internal.request_as(regrole, text, text, text, text[]) IS
 	'dyn_request with the rights of a role that the session user may set, for gateways; leaves nothing of the role in the session';
+
+-- What a gateway asks whether it has to read Citus' catalogs again: a count of this session's.
+CREATE FUNCTION dynamo_internal.gateway_changes() RETURNS bigint
+	AS 'MODULE_PATHNAME', 'dyn_gateway_changes' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dynamo_internal.gateway_changes() IS
+	'number of changes of relations, schemas and roles that this session has been told of since its first call';
 
 -- access keys of gateways
 
@@ -1765,7 +1772,9 @@ GRANT EXECUTE ON FUNCTION
 	dynamo_internal.value_eq_numeric, dynamo_internal.value_ne_numeric, dynamo_internal.value_lt_numeric, dynamo_internal.value_le_numeric,
 	dynamo_internal.value_gt_numeric, dynamo_internal.value_ge_numeric,
 	-- gateways' own programs, by those who could grant the key's role
-	dynamo_internal.create_access_key
+	dynamo_internal.create_access_key,
+	-- gateways
+	dynamo_internal.gateway_changes
 	TO PUBLIC;
 GRANT EXECUTE ON PROCEDURE dynamo_internal.resume_index, dynamo_internal.resume_ttl, dynamo_internal.sweep_shards TO PUBLIC;
 

@@ -77,6 +77,11 @@ static const Setting settings[] = {
 	 "connections to the standby; 0: as many as to the primary", NULL},
 	{"prepared", TYPE_SWITCH, AT(prepared), "on", 0, 0, false,
 	 "prepare the statement; off for poolers that lose it", NULL},
+	{"nodes", TYPE_TEXT, AT(nodes), "on", 0, 0, false,
+	 "on: requests go to the node of Citus that has the shard; name:port=host:port where a node "
+	 "has "
+	 "another address, with blanks between; off",
+	 NULL},
 	{"queue_time", TYPE_TIME, AT(queue_time), "1s", 1, 600000, false,
 	 "how long a request waits for a connection to Postgres", NULL},
 	{"request_time", TYPE_TIME, AT(request_time), "60s", 1, 3600000, false,

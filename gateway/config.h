@@ -42,6 +42,7 @@ typedef struct Config
 	const char *read_database;
 	int read_pool_size;
 	bool prepared;
+	const char *nodes;
 	int64_t queue_time;
 	int64_t request_time;
 

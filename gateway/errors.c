@@ -106,6 +106,9 @@ static const char *const canceled[] = {"57014", NULL};
 /* This is invalid_sql_statement_name: a pooler in between lost the prepared statement. */
 static const char *const lost_statement[] = {"26000", NULL};
 
+/* This is the class of names that are not there, or may not be used. */
+static const char *const unknown_names[] = {"42", NULL};
+
 static Remedy
 conflict_remedy(const Failure *failure)
 {
@@ -195,16 +198,34 @@ remedy_of(const Failure *failure)
 	return (Remedy){.error = ERROR_INTERNAL};
 }
 
+/* Returns whether the primary has to say what it is that a node does not know, or has not done. */
+static bool
+is_for_primary(const Failure *failure, const Remedy *remedy)
+{
+	/* a name that no table has may be one that none can have, too */
+	if (remedy->error == ERROR_RESOURCE_NOT_FOUND || remedy->error == ERROR_ACCESS_DENIED ||
+		remedy->error == ERROR_VALIDATION)
+		return true;
+	if (failure->late || remedy->pause || remedy->unprepared || remedy->untouched)
+		return false;
+	if (!failure->sent || (remedy->reconnect && remedy->repeat))
+		return true;
+	return failure->outside && !failure->ended && failure->sqlstate != NULL &&
+		   is(failure->sqlstate, unknown_names);
+}
+
 /*
  * Returns what is done about a statement that failed (GW60 to GW68).  What a standby refuses may be
- * right at the primary by now: tables and privileges reach it later, too.
+ * right at the primary by now: tables and privileges reach it later, too.  So may what a node of Citus
+ * refuses, where names may mean other tables and there may be other roles.
  */
 Remedy
 error_remedy(const Failure *failure)
 {
 	Remedy remedy = remedy_of(failure);
 
-	if (failure->standby && (failure->sqlstate == NULL || !is(failure->sqlstate, canceled)))
+	if ((failure->standby && (failure->sqlstate == NULL || !is(failure->sqlstate, canceled))) ||
+		(failure->node && is_for_primary(failure, &remedy)))
 	{
 		remedy.elsewhere = true;
 		remedy.repeat = remedy.pause = false;

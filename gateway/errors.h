@@ -73,6 +73,7 @@ typedef struct Failure
 	bool read_only; /* the session takes no writes */
 	bool late; /* no answer has come in time */
 	bool standby; /* the server is asked for reads that the primary can do, too */
+	bool node; /* the server has been chosen by what it has, and the primary reaches it, too */
 	OperationKind kind;
 } Failure;
 

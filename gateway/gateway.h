@@ -46,6 +46,11 @@
  *
  *		stale.c			whether a standby may answer
  *		position.c		how far it has to be
+ *		shards.c		which node of Citus has what a request is about
+ *		shard_loader.c	the thread that loads the map of that
+ *		partition.c		the partition key of a request
+ *		batch.c			batches whose items are on several nodes
+ *		hash.c			hashes of keys as PostgreSQL has them
  *		pool.c			connections to Postgres, and requests that wait for them
  *		session.c		one of them: its state, and the requests that are under way on it
  *		target.c		the servers, and how to connect to them

@@ -22,6 +22,7 @@ typedef struct Late
 	struct Late *next;
 	PGconn *connection;
 	const void *owner; /* whose it was */
+	const void *target; /* the server */
 	char key_id[KEY_ID_SIZE];
 } Late;
 
@@ -34,7 +35,7 @@ static struct
 /* Give up a connection of an owner, which is ours from now on.  The request may be answered: its key
  * counts it until the session has ended. */
 void
-late_add(PGconn *connection, const void *owner, const char *key_id)
+late_add(PGconn *connection, const void *owner, const void *target, const char *key_id)
 {
 	Late *new = calloc(1, sizeof(*new));
 
@@ -46,6 +47,7 @@ late_add(PGconn *connection, const void *owner, const char *key_id)
 	shutdown(PQsocket(connection), SHUT_WR);
 	new->connection = connection;
 	new->owner = owner;
+	new->target = target;
 	limit_stay(key_id);
 	strcpy(new->key_id, key_id);
 	pthread_mutex_lock(&late.lock);
@@ -88,15 +90,15 @@ late_check(void)
 	pthread_mutex_unlock(&late.lock);
 }
 
-/* Returns how many have not ended yet. */
+/* Returns how many of a server have not ended yet; NULL: of all. */
 int
-late_count(void)
+late_count(const void *target)
 {
 	int n = 0;
 
 	pthread_mutex_lock(&late.lock);
 	for (const Late *one = late.first; one != NULL; one = one->next)
-		n++;
+		n += target == NULL || one->target == target;
 	pthread_mutex_unlock(&late.lock);
 	return n;
 }

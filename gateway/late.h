@@ -7,9 +7,9 @@
 
 #include <libpq-fe.h>
 
-extern void late_add(PGconn *connection, const void *owner, const char *key_id);
+extern void late_add(PGconn *connection, const void *owner, const void *target, const char *key_id);
 extern void late_check(void);
-extern int late_count(void);
+extern int late_count(const void *target);
 extern int late_count_of(const void *owner, const char *key_id);
 
 #endif

@@ -4,6 +4,8 @@
  */
 #include "member.h"
 
+#include <ctype.h>
+#include <stdint.h>
 #include <string.h>
 
 typedef MemberScan Scan;
@@ -129,20 +131,155 @@ member_is(Member member, const char *text)
 	return member.length == strlen(text) && memcmp(member.text, text, member.length) == 0;
 }
 
-/* Returns the value of a member of the object in the text; does not find a name with escapes. */
+/* Returns the value of a member of an object; does not find a name with escapes. */
 Member
-member_find(const char *json, size_t length, const char *name)
+member_of(Member object, Member name)
 {
-	MemberScan scan = member_scan((Member){json, length});
+	MemberScan scan = member_scan(object);
 	Member found;
 	Member value;
 
 	while (member_next(&scan, &found, &value))
 	{
-		if (member_is(found, name))
+		if (found.length == name.length && memcmp(found.text, name.text, name.length) == 0)
 			return value;
 	}
 	return (Member){NULL, 0};
+}
+
+/* Does so for the object in a text. */
+Member
+member_find(const char *json, size_t length, const char *name)
+{
+	return member_of((Member){json, length}, (Member){name, strlen(name)});
+}
+
+/* Returns the value with which a text begins. */
+Member
+member_first(const char *text, size_t length)
+{
+	Scan scan = member_scan((Member){text, length});
+	const char *begin;
+
+	skip_blanks(&scan);
+	begin = scan.at;
+	skip_value(&scan);
+	return (Member){begin, (size_t) (scan.at - begin)};
+}
+
+/* Reads four hexadecimal digits. */
+static bool
+read_unit(const char *text, const char *end, uint32_t *unit)
+{
+	*unit = 0;
+	if (end - text < 4)
+		return false;
+	for (int i = 0; i < 4; i++)
+	{
+		const char *digits = "0123456789abcdef";
+		const char *digit = strchr(digits, tolower((unsigned char) text[i]));
+
+		if (text[i] == '\0' || digit == NULL)
+			return false;
+		*unit = *unit << 4 | (uint32_t) (digit - digits);
+	}
+	return true;
+}
+
+/* Writes a character as UTF-8, and returns how many bytes it has. */
+static size_t
+write_character(uint32_t c, char *out)
+{
+	size_t n = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+
+	for (size_t i = n; i > 0; i--, c >>= 6)
+		out[i] = (char) (0x80 | (c & 0x3f));
+	out[0] = (char) (n == 0 ? c : (0xff00 >> (n + 1) | c) & 0xff);
+	return n + 1;
+}
+
+/* Reads what is behind a backslash, and returns what follows; NULL: it is no character. */
+static const char *
+read_escape(const char *at, const char *end, uint32_t *c)
+{
+	static const char escapes[] = "\"\\/bfnrt";
+	static const char characters[] = "\"\\/\b\f\n\r\t";
+	const char *escape;
+	uint32_t low;
+
+	if (at == end || *at == '\0')
+		return NULL;
+	escape = strchr(escapes, *at);
+	if (escape != NULL)
+	{
+		*c = (unsigned char) characters[escape - escapes];
+		return at + 1;
+	}
+	if (*at != 'u' || !read_unit(at + 1, end, c))
+		return NULL;
+	at += 5;
+	if (*c < 0xd800 || *c > 0xdfff)
+		return at;
+	if (*c > 0xdbff || end - at < 6 || at[0] != '\\' || at[1] != 'u' ||
+		!read_unit(at + 2, end, &low) || low < 0xdc00 || low > 0xdfff)
+		return NULL;
+	*c = 0x10000 + ((*c - 0xd800) << 10) + (low - 0xdc00);
+	return at + 6;
+}
+
+/* Reads a value that is a string, into so many bytes, with a NUL behind.  False if it is none, or has
+ * more bytes. */
+bool
+member_string(Member value, char *out, size_t size, size_t *length)
+{
+	const char *at;
+	const char *end;
+
+	*length = 0;
+	if (value.length < 2 || *value.text != '"' || value.text[value.length - 1] != '"')
+		return false;
+	end = value.text + value.length - 1;
+	at = value.text + 1;
+	while (at < end)
+	{
+		uint32_t c;
+
+		/* a character, and the NUL */
+		if (*length + 5 > size)
+			return false;
+		if (*at != '\\')
+		{
+			out[(*length)++] = *at++;
+			continue;
+		}
+		at = read_escape(at + 1, end, &c);
+		if (at == NULL)
+			return false;
+		*length += write_character(c, out + *length);
+	}
+	out[*length] = '\0';
+	return true;
+}
+
+/* Reads the next element of an array, which is scanned as an object is.  False if there is none. */
+bool
+member_next_element(MemberScan *scan, Member *value)
+{
+	if (!scan->begun ? !scan_enter(scan, '[') : !scan_next(scan))
+	{
+		scan->whole = scan->begun && scan->at < scan->end && *scan->at == ']';
+		return false;
+	}
+	scan->begun = true;
+	if (at_end(scan, ']'))
+	{
+		scan->whole = scan->at < scan->end;
+		return false;
+	}
+	value->text = scan->at;
+	skip_value(scan);
+	value->length = (size_t) (scan->at - value->text);
+	return true;
 }
 
 /* Returns how many elements an array has; 0 if the value is none. */

@@ -17,6 +17,8 @@
 
 #include "connections.h"
 #include "late.h"
+#include "shards.h"
+#include "target.h"
 
 #define MAX_OPERATIONS 128
 #define MAX_REASONS 32
@@ -48,20 +50,12 @@ static Totals totals[MAX_OPERATIONS]; /* the first: of requests that named no op
 static Histogram waited;
 static Counter repeated;
 static Counter unknown_outcomes;
-static Counter standby_reads[2]; /* the first: that the primary had to answer */
 static Counter throttled;
 static _Atomic int in_flight;
 
 /* These are of the program: its version, and when it was started. */
 static const char *version;
 static time_t started;
-
-/* These are the connections to a server, and the requests that wait for one. */
-static struct
-{
-	_Atomic int in[POOL_STATES];
-	_Atomic int waiting;
-} servers[2]; /* the primary, and a standby */
 
 /* Reasons are constant texts; one that is set stays. */
 static struct
@@ -147,27 +141,6 @@ void
 metrics_unknown_outcome(void)
 {
 	metrics_add(&unknown_outcomes, 1);
-}
-
-/* Notes that more or fewer connections to a server are in a state. */
-void
-metrics_pool(bool standby, PoolState state, int change)
-{
-	atomic_fetch_add_explicit(&servers[standby].in[state], change, memory_order_relaxed);
-}
-
-/* Notes that more or fewer requests wait for one of them. */
-void
-metrics_pool_waiting(bool standby, int change)
-{
-	atomic_fetch_add_explicit(&servers[standby].waiting, change, memory_order_relaxed);
-}
-
-/* Counts a read that went to the standby, which has answered it, or has not. */
-void
-metrics_standby_read(bool answered)
-{
-	metrics_add(&standby_reads[answered], 1);
 }
 
 /* Counts a request that was refused because its key has too many. */
@@ -316,54 +289,112 @@ write_auth_failures(Text *text)
 	}
 }
 
+static const char *const state_labels[TARGET_STATES] =
+	{[TARGET_DOWN] = "down", [TARGET_IDLE] = "idle", [TARGET_BUSY] = "busy"};
+
 static bool
-has_pool(bool standby)
+has_pool(Target *target)
 {
-	return servers[standby].in[POOL_DOWN] + servers[standby].in[POOL_IDLE] +
-			   servers[standby].in[POOL_BUSY] >
-		   0;
+	TargetFigures *figures = target_figures(target);
+
+	return figures->in[TARGET_DOWN] + figures->in[TARGET_IDLE] + figures->in[TARGET_BUSY] > 0;
 }
 
 /* The name is that of the pool. */
 static void
-write_pool_state(Text *text, const char *name, const char *server, bool standby)
+write_pool_state(Text *text, const char *name, const char *server, Target *target)
 {
-	static const char *const labels[POOL_STATES] = {
-		[POOL_DOWN] = "down", [POOL_IDLE] = "idle", [POOL_BUSY] = "busy"};
+	TargetFigures *figures = target_figures(target);
 	char family[64];
 	char help[64];
 
 	snprintf(family, sizeof(family), "dynamo_%s_connections", name);
 	snprintf(help, sizeof(help), "Connections to %s.", server);
 	write_family(text, family, "gauge", help);
-	for (PoolState state = 0; state < POOL_STATES; state++)
-		write_line(text, "%s{state=\"%s\"} %d", family, labels[state], servers[standby].in[state]);
+	for (TargetState state = 0; state < TARGET_STATES; state++)
+		write_line(text, "%s{state=\"%s\"} %d", family, state_labels[state], figures->in[state]);
 	snprintf(family, sizeof(family), "dynamo_%s_waiting", name);
 	snprintf(help, sizeof(help), "Requests that wait for a connection to %s.", server);
 	write_family(text, family, "gauge", help);
-	write_line(text, "%s %d", family, servers[standby].waiting);
+	write_line(text, "%s %d", family, figures->waiting);
 }
 
 static void
 write_standby(Text *text)
 {
-	write_pool_state(text, "read_pool", "the standby", true);
+	TargetFigures *figures = target_figures(target_standby());
+
+	write_pool_state(text, "read_pool", "the standby", target_standby());
 	write_family(text, "dynamo_standby_reads_total", "counter", "Reads that went to the standby.");
 	write_line(text, "dynamo_standby_reads_total{answered_by=\"standby\"} %" PRIu64,
-			   metrics_get(&standby_reads[true]));
+			   metrics_get(&figures->answered));
 	write_line(text, "dynamo_standby_reads_total{answered_by=\"primary\"} %" PRIu64,
-			   metrics_get(&standby_reads[false]));
+			   metrics_get(&figures->elsewhere));
+}
+
+/* Writes a label of a node, whose name an administrator of the cluster has chosen. */
+static void
+write_node(Text *text, const char *family, const Target *node, const char *more, uint64_t value)
+{
+	char rest[128];
+
+	text_add_strings(text, family, "{node=\"", NULL);
+	for (const char *c = target_name(node); *c != '\0'; c++)
+	{
+		if (*c == '"' || *c == '\\')
+			text_add_char(text, '\\');
+		text_add_char(text, (unsigned char) *c < ' ' ? ' ' : *c);
+	}
+	snprintf(rest, sizeof(rest), "\"%s} %" PRIu64 "\n", more, value);
+	text_add_strings(text, rest, NULL);
+}
+
+/* Writes what is counted of the nodes that have shards. */
+static void
+write_nodes(Text *text)
+{
+	write_family(text, "dynamo_shard_map_tables", "gauge",
+				 "Distributed tables whose shards are known; -1: no map of shards is loaded.");
+	write_line(text, "dynamo_shard_map_tables %d", shards_count());
+	write_family(text, "dynamo_node_connections", "gauge", "Connections to a node with shards.");
+	for (Target *node = target_first_node(); node != NULL; node = target_next_node(node))
+	{
+		for (TargetState state = 0; state < TARGET_STATES; state++)
+		{
+			char more[32];
+
+			snprintf(more, sizeof(more), ",state=\"%s\"", state_labels[state]);
+			write_node(text, "dynamo_node_connections", node, more,
+					   (uint64_t) target_figures(node)->in[state]);
+		}
+	}
+	write_family(text, "dynamo_node_waiting", "gauge",
+				 "Requests that wait for a connection to a node.");
+	for (Target *node = target_first_node(); node != NULL; node = target_next_node(node))
+		write_node(text, "dynamo_node_waiting", node, "", (uint64_t) target_figures(node)->waiting);
+	write_family(
+		text, "dynamo_node_requests_total", "counter",
+		"Requests whose shard is on a node: sent there, or to the server of \"database\".");
+	for (Target *node = target_first_node(); node != NULL; node = target_next_node(node))
+	{
+		write_node(text, "dynamo_node_requests_total", node, ",sent_to=\"node\"",
+				   metrics_get(&target_figures(node)->answered));
+		write_node(text, "dynamo_node_requests_total", node, ",sent_to=\"database\"",
+				   metrics_get(&target_figures(node)->elsewhere));
+	}
 }
 
 static void
 write_pool(Text *text)
 {
-	write_pool_state(text, "pool", "Postgres", false);
-	if (has_pool(true))
+	write_pool_state(text, "pool", "Postgres", target_primary());
+	if (has_pool(target_standby()))
 		write_standby(text);
+	if (target_first_node() != NULL)
+		write_nodes(text);
 	write_family(text, "dynamo_late_sessions", "gauge",
 				 "Sessions of Postgres that go on though nobody waits for them.");
-	write_line(text, "dynamo_late_sessions %d", late_count());
+	write_line(text, "dynamo_late_sessions %d", late_count(NULL));
 	write_family(text, "dynamo_pool_wait_seconds", "histogram",
 				 "How long requests waited for a connection.");
 	write_histogram(text, "dynamo_pool_wait_seconds", "", &waited);

@@ -2,16 +2,19 @@
  * pool.c
  *	  The loops that serve clients, each with its connections to Postgres, and what waits for them.
  *
- * All of a loop's is done by its own thread.  Each loop has two pools: of the primary, and of a
- * standby, if there is one to read from.  A standby gives answers, and nothing else: a request that
- * it cannot answer, for whatever reason, is the primary's, at once.
+ * All of a loop's is done by its own thread.  Each loop has a pool of the primary, one of a standby,
+ * if there is one to read from, and one of each node of Citus that has been sent requests.  A standby
+ * gives answers, and nothing else: a request that it cannot answer, for whatever reason, is the
+ * primary's, at once.  So is one that a node does not know, or did not get.
  */
 #include "pool.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "batch.h"
 #include "clock.h"
 #include "late.h"
 #include "log.h"
@@ -19,6 +22,7 @@
 #include "outcome.h"
 #include "position.h"
 #include "session.h"
+#include "shards.h"
 
 /* A statement is sent again so often, with these pauses, in milliseconds. */
 #define MAX_REPEATS 3
@@ -39,6 +43,9 @@
 /* Nor does anything share a connection with a larger request, in bytes: to send it takes its time, and
  * libpq keeps a buffer for all that is sent at once. */
 #define MAX_SHORT_BODY 65536
+
+/* Of the primary's connections this part, rounded up, does what is for a node that is down. */
+#define DETOUR_SHARE 4
 
 /* What has had its time is looked for so often, in milliseconds. */
 #define LOOK_MS 50
@@ -62,6 +69,9 @@ typedef struct Pool
 {
 	SessionOwner owner; /* the first member */
 	struct Pool *fallback; /* answers what this one cannot; NULL: then the client is told so */
+	struct Pool *next; /* of nodes */
+	bool reached; /* a node that there has been a connection to */
+	int detours; /* requests for a node that the primary does, since there is none any more */
 	Tenant *tenants;
 	Tenant *first; /* those with requests that wait, in the order of their turns */
 	Tenant **last;
@@ -83,6 +93,7 @@ typedef struct Pools
 	unsigned seed;
 	Pool primary;
 	Pool standby;
+	Pool *nodes;
 } Pools;
 
 static struct
@@ -94,7 +105,31 @@ static struct
 static bool
 is_standby(const Pool *pool)
 {
-	return pool->fallback != NULL;
+	return pool->owner.target == target_standby();
+}
+
+static bool
+is_node(const Pool *pool)
+{
+	return pool->fallback != NULL && !is_standby(pool);
+}
+
+static TargetFigures *
+pool_figures(const Pool *pool)
+{
+	return target_figures(pool->owner.target);
+}
+
+static void
+count_waiting(const Pool *pool, int change)
+{
+	atomic_fetch_add_explicit(&pool_figures(pool)->waiting, change, memory_order_relaxed);
+}
+
+static void
+count(_Atomic uint64_t *counter)
+{
+	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
 static bool
@@ -173,18 +208,51 @@ take_request(const Pool *pool, Tenant *tenant)
 	tenant->first = request->next;
 	if (tenant->first == NULL)
 		tenant->last = &tenant->first;
-	metrics_pool_waiting(is_standby(pool), -1);
+	count_waiting(pool, -1);
 	return request;
 }
 
 static void pool_submit(Pool *pool, Request *request);
 
-/* Have the primary answer. */
+/* The request has its answer. */
+static void
+pool_finish(Request *request)
+{
+	if (request->detours != NULL)
+		(*request->detours)--;
+	request->detours = NULL;
+	free(request->node_tables);
+	request->node_tables = NULL;
+	request->done(request);
+}
+
+/* Tells the client to try again. */
+static void
+refuse(Request *request)
+{
+	answer_error(&request->answer, ERROR_UNAVAILABLE, NULL, NULL);
+	pool_finish(request);
+}
+
+/* Have the primary answer.  It asks a node that is down, too: requests for that one may not take all
+ * connections from others. */
 static void
 pass_on(Pool *pool, Request *request)
 {
-	metrics_standby_read(false);
+	bool lost = is_node(pool) && pool->reached && !is_connected(pool);
+
+	count(&pool_figures(pool)->elsewhere);
 	request->attempts = 0;
+	if (lost && pool->detours >= (pool->fallback->size + DETOUR_SHARE - 1) / DETOUR_SHARE)
+	{
+		refuse(request);
+		return;
+	}
+	if (lost)
+	{
+		pool->detours++;
+		request->detours = &pool->detours;
+	}
 	pool_submit(pool->fallback, request);
 }
 
@@ -192,14 +260,13 @@ pass_on(Pool *pool, Request *request)
 static void
 pool_refuse(Pool *pool, Request *request)
 {
-	if (is_standby(pool))
+	if (is_standby(pool) || (is_node(pool) && !is_connected(pool)))
 	{
 		pass_on(pool, request);
 		return;
 	}
 	metrics_waited(clock_now() - request->queued);
-	answer_error(&request->answer, ERROR_UNAVAILABLE, NULL, NULL);
-	request->done(request);
+	refuse(request);
 }
 
 /* Lets the request wait behind the others of its key. */
@@ -219,7 +286,7 @@ pool_append(Pool *pool, Request *request)
 	request->next = NULL;
 	*tenant->last = request;
 	tenant->last = &request->next;
-	metrics_pool_waiting(is_standby(pool), 1);
+	count_waiting(pool, 1);
 }
 
 /* Returns whether the request may share a connection: it takes a moment, as far as one can tell. */
@@ -298,6 +365,8 @@ extra_of(const Pool *pool, const Session *session, const Request *request)
 {
 	const Pools *of = loop_owner(pool->owner.loop);
 
+	if (is_node(pool))
+		return EXTRA_NONE;
 	if (is_standby(pool))
 		return session_is_behind(session, request->position) ? EXTRA_WAIT : EXTRA_NONE;
 	return of->standby.size > 0 && request->operation != NULL &&
@@ -350,9 +419,9 @@ pool_dispatch(Pool *pool)
 static void
 pool_submit(Pool *pool, Request *request)
 {
-	if (is_standby(pool) && !is_connected(pool))
+	if (pool->fallback != NULL && !is_connected(pool))
 	{
-		pool_refuse(pool, request);
+		pass_on(pool, request);
 		return;
 	}
 	pool_append(pool, request);
@@ -390,8 +459,8 @@ log_failure(const Pool *pool, const Session *session, const Request *request,
 	log_text(&line, "id", request->id);
 	log_text(&line, "traceparent", *request->trace == '\0' ? NULL : request->trace);
 	log_text(&line, "operation", request->operation == NULL ? NULL : request->operation->name);
-	if (is_standby(pool))
-		log_text(&line, "server", "standby");
+	if (pool->fallback != NULL)
+		log_text(&line, "server", is_standby(pool) ? "standby" : target_name(pool->owner.target));
 	log_text(&line, "sqlstate", PQresultErrorField(outcome->result, PG_DIAG_SQLSTATE));
 	log_text(&line, "message", problem);
 	log_end(&line);
@@ -404,6 +473,7 @@ remedy_of(const Pool *pool, const Session *session, const Request *request, cons
 	Failure failure = statement_failure(session->link.connection, outcome);
 
 	failure.standby = is_standby(pool);
+	failure.node = is_node(pool);
 	failure.kind = request->operation == NULL ? OPERATION_READ : request->operation->kind;
 	return error_remedy(&failure);
 }
@@ -413,10 +483,13 @@ static void
 settle_result(const Pool *pool, Request *request, const Outcome *outcome)
 {
 	request->from_standby = is_standby(pool);
-	if (request->from_standby)
-		metrics_standby_read(true);
+	if (pool->fallback != NULL)
+		count(&pool_figures(pool)->answered);
 	outcome_result(request, outcome->result);
-	request->done(request);
+	/* names may mean other tables by now */
+	if (request->operation != NULL && request->operation->kind == OPERATION_DEFINITION)
+		shards_reload(true);
+	pool_finish(request);
 }
 
 /* Answer a request, whose statement has come to its end, or have it sent again. */
@@ -454,25 +527,36 @@ pool_settle(SessionOwner *owner, Session *session, Request *request, Outcome *ou
 	session->retires |= remedy.reconnect;
 	session->untouched |= remedy.untouched && !outcome->over;
 	if (remedy.elsewhere)
+	{
+		if (is_node(pool) && remedy.error == ERROR_RESOURCE_NOT_FOUND)
+			shards_reload(false);
 		pass_on(pool, request);
+	}
 	else if (again)
 		pool_repeat(pool, request, remedy.pause);
 	else
-		request->done(request);
+	{
+		if (pool->fallback != NULL)
+			count(&pool_figures(pool)->answered);
+		pool_finish(request);
+	}
 }
 
 /* Counts what a session does now. */
 static void
 pool_moved(SessionOwner *owner, Session *session, SessionState from)
 {
-	static const PoolState states[SESSION_STATES] = {
-		[SESSION_IDLE] = POOL_IDLE, [SESSION_BUSY] = POOL_BUSY, [SESSION_CONNECTING] = POOL_DOWN};
+	static const TargetState states[SESSION_STATES] = {[SESSION_IDLE] = TARGET_IDLE,
+													   [SESSION_BUSY] = TARGET_BUSY,
+													   [SESSION_CONNECTING] = TARGET_DOWN};
 	Pool *pool = (Pool *) owner;
+	TargetFigures *figures = pool_figures(pool);
 
 	pool->sessions_in[from]--;
 	pool->sessions_in[session->state]++;
-	metrics_pool(is_standby(pool), states[from], -1);
-	metrics_pool(is_standby(pool), states[session->state], 1);
+	atomic_fetch_sub_explicit(&figures->in[states[from]], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&figures->in[states[session->state]], 1, memory_order_relaxed);
+	pool->reached |= session->state == SESSION_IDLE;
 	if (session->state == SESSION_BUSY)
 		session->tenant->sessions++;
 	else if (from == SESSION_BUSY)
@@ -494,7 +578,7 @@ pool_settled(SessionOwner *owner)
 static void
 pool_expire(Pool *pool, int64_t now)
 {
-	bool all = is_standby(pool) && !is_connected(pool);
+	bool all = pool->fallback != NULL && !is_connected(pool);
 	int64_t limit = all ? now + 1 : now - clock_of_ms(config_now()->queue_time);
 	Tenant **link = &pool->first;
 
@@ -554,6 +638,12 @@ pools_look(Turn *turn)
 	Pools *of = (Pools *) ((char *) turn - offsetof(Pools, turn));
 	int64_t now = clock_now();
 
+	for (Pool *node = of->nodes; node != NULL; node = node->next)
+	{
+		/* a node that comes back to the cluster may be another server */
+		node->reached = node->reached && target_is_wanted(node->owner.target);
+		pool_look(node, now);
+	}
 	pool_look(&of->standby, now);
 	pool_look(&of->primary, now);
 }
@@ -571,10 +661,17 @@ static int
 pools_patience(Turn *turn)
 {
 	const Pools *of = (Pools *) ((char *) turn - offsetof(Pools, turn));
-	int primary = pool_patience(&of->primary);
+	int patience = pool_patience(&of->primary);
 	int standby = pool_patience(&of->standby);
 
-	return primary < standby ? primary : standby;
+	patience = standby < patience ? standby : patience;
+	for (const Pool *node = of->nodes; node != NULL; node = node->next)
+	{
+		int ms = pool_patience(node);
+
+		patience = ms < patience ? ms : patience;
+	}
+	return patience;
 }
 
 /* Gives a pool, which had none, connections.  False without memory. */
@@ -596,7 +693,7 @@ pool_open(Pool *pool, Loop *loop, Target *target, int size)
 	for (int i = 0; i < size; i++)
 		session_init(&pool->sessions[i], &pool->owner);
 	pool->size = pool->sessions_in[SESSION_DOWN] = size;
-	metrics_pool(is_standby(pool), POOL_DOWN, size);
+	atomic_fetch_add(&pool_figures(pool)->in[TARGET_DOWN], size);
 	return true;
 }
 
@@ -645,6 +742,8 @@ start_loop(Pools *of)
 	of->seed = (unsigned) clock_now();
 	of->turn = (Turn){.run = pools_look, .patience = pools_patience};
 	of->standby.fallback = &of->primary;
+	of->primary.owner.target = target_primary();
+	of->standby.owner.target = target_standby();
 	of->primary.last = &of->primary.first;
 	of->standby.last = &of->standby.first;
 	if (of->loop == NULL)
@@ -705,6 +804,13 @@ pools_start(const Config *config)
 		   open_all(true, read_pool_size(config));
 }
 
+/* Returns how many connections there are to a server. */
+int
+pools_size(void)
+{
+	return pool_size(config_now());
+}
+
 /* Returns how many loops there are. */
 int
 pools_count(void)
@@ -719,8 +825,67 @@ pools_loop(int number)
 	return pools.of[number].loop;
 }
 
+/* Returns the pool of a node; NULL without memory. */
+static Pool *
+pool_of_node(Pools *of, Target *target)
+{
+	Pool *pool = of->nodes;
+	int size = pool_size(config_now()) / pools.count;
+
+	while (pool != NULL && pool->owner.target != target)
+		pool = pool->next;
+	if (pool != NULL)
+		return pool;
+	pool = calloc(1, sizeof(*pool));
+	if (pool == NULL || !pool_open(pool, of->loop, target, size > 1 ? size : 1))
+	{
+		free(pool);
+		return NULL;
+	}
+	pool->fallback = &of->primary;
+	pool->next = of->nodes;
+	of->nodes = pool;
+	return pool;
+}
+
+/* Returns the pool for a request that is about a shard; NULL: any server may have what it is about. */
+static Pool *
+pool_of_shard(Pools *of, Request *request)
+{
+	Pool *pool;
+	Place place;
+
+	if (!shards_find(request, &place))
+		return NULL;
+	pool = place.target == NULL ? &of->primary : pool_of_node(of, place.target);
+	if (pool == NULL)
+		free(place.tables);
+	else
+	{
+		request->node_role = place.role;
+		request->node_tables = place.tables;
+	}
+	return pool;
+}
+
+/* Has the parts of a batch sent.  It may be gone with the last one. */
+static void
+submit_parts(Pools *of, Batch *batch)
+{
+	int count = batch->count;
+	BatchPart *parts = batch->parts;
+
+	for (int i = 0; i < count; i++)
+	{
+		Target *target = parts[i].target;
+		Pool *pool = target == NULL ? NULL : pool_of_node(of, target);
+
+		pool_submit(pool == NULL ? &of->primary : pool, &parts[i].request);
+	}
+}
+
 /*
- * Have the request's statement sent: to the standby, if it is connected and the answer may be stale.
+ * Have the request's statement sent: to the node that has what it is about, or to the standby, if it is connected and the answer may be stale.
  * When the request has an answer, or has waited too long, it is done(), maybe before this returns.
  * The loop's own thread says so.
  */
@@ -728,7 +893,20 @@ void
 pools_submit(Loop *loop, Request *request, bool stale)
 {
 	Pools *of = loop_owner(loop);
+	Pool *pool = pool_of_shard(of, request);
+	Batch *batch;
 
+	if (pool != NULL)
+	{
+		pool_submit(pool, request);
+		return;
+	}
+	batch = batch_split(request);
+	if (batch != NULL)
+	{
+		submit_parts(of, batch);
+		return;
+	}
 	stale = stale && is_connected(&of->standby);
 	if (stale)
 		request->position = position_of(request->caller.key_id);
@@ -748,6 +926,8 @@ pools_reconnect(void)
 {
 	target_reconnect(target_primary());
 	target_reconnect(target_standby());
+	for (Target *node = target_first_node(); node != NULL; node = target_next_node(node))
+		target_reconnect(node);
 	for (int i = 0; i < pools.count; i++)
 		loop_call(pools.of[i].loop, look_now, &pools.of[i]);
 }
@@ -770,8 +950,17 @@ rest_here(void *arg)
 static void
 close_here(void *arg)
 {
-	pool_close(&((Pools *) arg)->standby);
-	pool_close(&((Pools *) arg)->primary);
+	Pools *of = arg;
+	Pool *node;
+
+	while ((node = of->nodes) != NULL)
+	{
+		of->nodes = node->next;
+		pool_close(node);
+		free(node);
+	}
+	pool_close(&of->standby);
+	pool_close(&of->primary);
 }
 
 /* End the connections and the loops.  No request runs. */
@@ -780,6 +969,8 @@ pools_stop(void)
 {
 	for (int i = 0; i < pools.count; i++)
 		loop_call(pools.of[i].loop, rest_here, &pools.of[i]);
+	for (Target *node = target_first_node(); node != NULL; node = target_next_node(node))
+		target_stop(node);
 	target_stop(target_standby());
 	target_stop(target_primary());
 	for (int i = 0; i < pools.count; i++)

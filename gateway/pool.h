@@ -19,6 +19,7 @@
 
 extern bool pools_start(const Config *config);
 extern int pools_count(void);
+extern int pools_size(void);
 extern Loop *pools_loop(int number);
 extern void pools_submit(Loop *loop, Request *request, bool stale);
 extern void pools_reconnect(void);

@@ -51,6 +51,10 @@ typedef struct Request
 	bool unsent; /* though it was tried */
 	uint64_t position; /* where a standby has to be; 0: anywhere */
 	Extra extra; /* what is sent together with its statement */
+	uint32_t
+		node_role; /* what the caller's role is on the node of a shard; 0: it is known by its name */
+	char *node_tables; /* what it names there; NULL: it goes to no node */
+	int *detours; /* counts it, while another server does what a node cannot */
 	int attempts; /* how often the statement failed */
 	bool from_standby; /* the answer */
 	void (*done)(struct Request *request); /* the pool has the answer */

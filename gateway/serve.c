@@ -27,6 +27,7 @@
 #include "metrics.h"
 #include "notify.h"
 #include "pool.h"
+#include "shards.h"
 
 /* The program looks so often at what has had its time. */
 #define TICK_MS 50
@@ -215,7 +216,7 @@ serve_start(Program *program, const Config *config)
 	raise_limits();
 	if (!open_listeners(program, config) || !console_start(config) || !auth_start(config))
 		return false;
-	if (!start_pools(config) || !start_servers(program, config))
+	if (!start_pools(config) || !shards_start() || !start_servers(program, config))
 		return false;
 	tell_address(program, config);
 	if (program->arguments->started != NULL)
@@ -285,6 +286,7 @@ serve_apply(Program *program, const Config *now)
 		strcmp(before->read_database, now->read_database) != 0)
 		pools_reconnect();
 	start_pools(now);
+	shards_reload(false);
 	if (needs_server(before, now))
 		replace_server(program, now);
 	log_message(LEVEL_INFO, "the settings have been read again");
@@ -371,6 +373,7 @@ serve_stop(Program *program)
 		server_stop(program->health);
 		listen_close(&program->health_listener);
 	}
+	shards_stop();
 	pools_stop();
 	auth_stop();
 	log_message(LEVEL_INFO, "stopped");

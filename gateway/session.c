@@ -248,7 +248,7 @@ session_be_late(Session *session)
 	session->outcome.late = true;
 	settle_all(session);
 	loop_unwatch(session->owner->loop, PQsocket(session->link.connection));
-	late_add(session->link.connection, session->owner, key_id);
+	late_add(session->link.connection, session->owner, session->owner->target, key_id);
 	session->link.connection = NULL;
 	session_move(session, SESSION_DOWN);
 }
@@ -275,7 +275,7 @@ send_statements(Session *session, const Request *request)
 
 	if (request->extra == EXTRA_WAIT && !statement_send_extra(connection, request))
 		return false;
-	if (!statement_send(connection, session->link.prepared, request))
+	if (!statement_send(connection, session->link.node, session->link.prepared, request))
 		return false;
 	/* what is sent is not sent again, even if nothing can be sent behind it */
 	session->broken =

@@ -46,7 +46,7 @@ static const char missing[] =
 	" (6, NOT EXISTS (SELECT FROM pg_catalog.unnest(ARRAY["
 	"   "
 	"'dynamo_internal.request_as(pg_catalog.regrole,pg_catalog.text,pg_catalog.text,pg_catalog."
-	"text)',"
+	"text,pg_catalog.text[])',"
 	"   'dynamo_internal.gateway_keys()']) AS f"
 	"   HAVING pg_catalog.bool_and(coalesce(pg_catalog.has_function_privilege("
 	"    login_oid, pg_catalog.to_regprocedure(f)::pg_catalog.oid, 'EXECUTE'), false))),"

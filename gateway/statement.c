@@ -19,7 +19,8 @@
 
 #define STATEMENT_NAME "dynamo_gateway_request"
 #define STATEMENT "SELECT dynamo_internal.request_as($1, $2, $3, $4)"
-#define PARAMETER_COUNT 4
+#define NODE_STATEMENT "SELECT dynamo_internal.request_as($1, $2, $3, $4, $5)"
+#define MAX_PARAMETERS 5
 
 /* Nothing larger is sent by the extension in the course of things.  Code of a table's owner may send
  * up to 1 GB, and libpq keeps a buffer as large as the largest message for as long as it is connected. */
@@ -78,19 +79,70 @@ ignore_notice(void *outcome, const PGresult *result)
 		((Outcome *) outcome)->swollen = true;
 }
 
-/*
- * Connect by a connection string.  Returns NULL and the problem, to be freed.  What the connection
- * string says wins over what is said here.
- */
-PGconn *
-statement_connect(const char *database, char **problem)
+/* An empty string is a connection string, too. */
+static PGconn *
+connect_to_database(const char *database)
 {
 	const char *names[] = {"fallback_application_name", "connect_timeout", "tcp_user_timeout",
 						   "client_encoding",           "dbname",          NULL};
 	const char *values[] = {"dynamo_gateway", "5", "30000", "UTF8", database, NULL};
-	PGconn *connection = PQconnectdbParams(names, values, 1);
+
+	return PQconnectdbParams(names, values, 1);
+}
+
+/* Connects as a connection string says, but to another server.  NULL: the string is none. */
+static PGconn *
+connect_to_node(const char *database, const char *host, const char *port)
+{
+	static const char *const others[] = {"host", "hostaddr", "port"};
+	const char *names[64] = {"fallback_application_name",
+							 "connect_timeout",
+							 "tcp_user_timeout",
+							 "client_encoding",
+							 "host",
+							 "port"};
+	const char *values[64] = {"dynamo_gateway", "5", "30000", "UTF8", host, port};
+	bool whole = strchr(database, '=') != NULL || strstr(database, "://") != NULL;
+	PQconninfoOption *options = whole ? PQconninfoParse(database, NULL) : PQconndefaults();
+	PGconn *connection = NULL;
+	int n = 6;
+
+	if (options == NULL)
+		return NULL;
+	for (PQconninfoOption *option = options; option->keyword != NULL && n < 62; option++)
+	{
+		bool other = false;
+
+		for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+			other = other || strcmp(option->keyword, others[i]) == 0;
+		if (option->val == NULL || other)
+			continue;
+		names[n] = option->keyword;
+		values[n++] = option->val;
+	}
+	if (!whole && *database != '\0')
+	{
+		names[n] = "dbname";
+		values[n] = database;
+	}
+	connection = PQconnectdbParams(names, values, 0);
+	PQconninfoFree(options);
+	return connection;
+}
+
+/*
+ * Connect by a connection string, or to a node that is another server with the same settings.  Returns
+ * NULL and the problem, to be freed.  What the connection string says wins over what is said here.
+ */
+PGconn *
+statement_connect(const char *database, const char *host, const char *port, char **problem)
+{
+	PGconn *connection =
+		host == NULL ? connect_to_database(database) : connect_to_node(database, host, port);
 
 	*problem = NULL;
+	if (connection == NULL)
+		return NULL;
 	PQsetNoticeReceiver(connection, ignore_notice, NULL);
 	/* a server that does not read holds nobody for longer than they want to wait */
 	if (PQstatus(connection) == CONNECTION_OK && PQsetnonblocking(connection, 1) == 0)
@@ -180,16 +232,37 @@ result_soon(PGconn *connection, bool sent)
 	return outcome.result;
 }
 
+/* Ask a new connection something.  Returns the result, to be cleared; NULL if none comes in time. */
+PGresult *
+statement_ask(PGconn *connection, const char *text, int n, const char *const *values)
+{
+	return result_soon(connection,
+					   PQsendQueryParams(connection, text, n, NULL, values, NULL, NULL, 0));
+}
+
+static const char *
+statement_text(bool node)
+{
+	return node ? NODE_STATEMENT : STATEMENT;
+}
+
+static int
+parameter_count(bool node)
+{
+	return node ? MAX_PARAMETERS : MAX_PARAMETERS - 1;
+}
+
 /*
  * Prepare the statement, if that can be done.  A pooler in between may have a session that has such a
  * statement already, of another client: then it does not keep ours together with us.  False and the
  * problem, to be freed, if the statement cannot be run at all.
  */
 bool
-statement_prepare(PGconn *connection, bool *prepared, char **problem)
+statement_prepare(PGconn *connection, bool node, bool *prepared, char **problem)
 {
-	PGresult *result = result_soon(
-		connection, PQsendPrepare(connection, STATEMENT_NAME, STATEMENT, PARAMETER_COUNT, NULL));
+	PGresult *result =
+		result_soon(connection, PQsendPrepare(connection, STATEMENT_NAME, statement_text(node),
+											  parameter_count(node), NULL));
 	bool good;
 
 	*prepared = PQresultStatus(result) == PGRES_COMMAND_OK;
@@ -225,13 +298,13 @@ statement_share(PGconn *connection, char **problem)
 
 /* Writes a role as regrole's input has it: an OID, or a name in quotes.  The name is a setting. */
 static void
-write_role(const Caller *caller, char *out, size_t size)
+write_role(const Caller *caller, uint32_t role, char *out, size_t size)
 {
 	size_t length = 0;
 
-	if (caller->role != 0)
+	if (role != 0)
 	{
-		snprintf(out, size, "%u", caller->role);
+		snprintf(out, size, "%u", role);
 		return;
 	}
 	out[length++] = '"';
@@ -259,9 +332,9 @@ send_sync(PGconn *connection)
 
 /* Writes the statement with the trace as a comment, as sqlcommenter does: so the server's log has it. */
 static void
-write_traced(const char *trace, char *out, size_t size)
+write_traced(const char *text, const char *trace, char *out, size_t size)
 {
-	snprintf(out, size, STATEMENT " /*traceparent='%s'*/", trace);
+	snprintf(out, size, "%s /*traceparent='%s'*/", text, trace);
 }
 
 /*
@@ -270,12 +343,12 @@ write_traced(const char *trace, char *out, size_t size)
  * of no more use.
  */
 bool
-statement_send(PGconn *connection, bool prepared, const Request *request)
+statement_send(PGconn *connection, bool node, bool prepared, const Request *request)
 {
 	char role[2 * ROLE_NAME_SIZE + 4];
-	char traced[sizeof(STATEMENT) + TRACE_SIZE + 32];
-	const char *text = STATEMENT;
-	const char *values[] = {role, NULL, NULL, request->region};
+	char traced[sizeof(NODE_STATEMENT) + TRACE_SIZE + 32];
+	const char *text = statement_text(node);
+	const char *values[] = {role, NULL, NULL, request->region, request->node_tables};
 	bool sampled = trace_is_sampled(request->trace);
 	int sent;
 
@@ -284,20 +357,21 @@ statement_send(PGconn *connection, bool prepared, const Request *request)
 		sent = PQsendQueryParams(connection, "", 0, NULL, NULL, NULL, NULL, 0);
 	else
 	{
-		write_role(&request->caller, role, sizeof(role));
+		write_role(&request->caller, node ? request->node_role : request->caller.role, role,
+				   sizeof(role));
 		values[1] = request->operation->name;
 		values[2] = request->body.data;
 		if (sampled)
 		{
-			write_traced(request->trace, traced, sizeof(traced));
+			write_traced(text, request->trace, traced, sizeof(traced));
 			text = traced;
 		}
 		if (prepared && !sampled)
-			sent = PQsendQueryPrepared(connection, STATEMENT_NAME, PARAMETER_COUNT, values, NULL,
-									   NULL, 0);
+			sent = PQsendQueryPrepared(connection, STATEMENT_NAME, parameter_count(node), values,
+									   NULL, NULL, 0);
 		else
-			sent =
-				PQsendQueryParams(connection, text, PARAMETER_COUNT, NULL, values, NULL, NULL, 0);
+			sent = PQsendQueryParams(connection, text, parameter_count(node), NULL, values, NULL,
+									 NULL, 0);
 	}
 	return sent == 1 && send_sync(connection);
 }

@@ -26,14 +26,17 @@ typedef struct Outcome
 	bool swollen; /* the connection, or its session, holds more memory than it should keep */
 } Outcome;
 
-extern PGconn *statement_connect(const char *database, char **problem);
-extern bool statement_prepare(PGconn *connection, bool *prepared, char **problem);
+extern PGconn *statement_connect(const char *database, const char *host, const char *port,
+								 char **problem);
+extern PGresult *statement_ask(PGconn *connection, const char *text, int n,
+							   const char *const *values);
+extern bool statement_prepare(PGconn *connection, bool node, bool *prepared, char **problem);
 extern void statement_identity(PGconn *connection, char *identity);
 extern bool statement_share(PGconn *connection, char **problem);
 extern bool statement_in_recovery(const PGconn *connection);
 extern char *statement_problem(const PGconn *connection, const PGresult *result);
 extern void statement_watch(PGconn *connection, Outcome *outcome);
-extern bool statement_send(PGconn *connection, bool prepared, const Request *request);
+extern bool statement_send(PGconn *connection, bool node, bool prepared, const Request *request);
 extern bool statement_may_wait(const PGconn *connection);
 extern bool statement_send_extra(PGconn *connection, const Request *request);
 extern bool statement_has_waited(const Outcome *outcome);

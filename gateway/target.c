@@ -1,11 +1,13 @@
 /*
  * target.c
- *	  The servers that statements are sent to: the primary, and a standby for reads that may be stale.
+ *	  The servers that statements are sent to: the primary, a standby for reads that may be stale, and
+ *	  nodes of Citus.
  */
 #include "target.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,10 +25,29 @@ struct Target
 	_Atomic unsigned generation; /* links of an earlier one are not used again */
 	pthread_mutex_t lock;
 	bool unreachable; /* the last attempt to connect failed, of this generation */
+	TargetFigures figures;
+
+	/* of a node, which stays until the end */
+	Target *next;
+	char *host;
+	char *port;
+	atomic_bool wanted; /* it is one of the cluster still */
+	char identity[IDENTITY_SIZE]; /* the system identifier of the server; empty: not known yet */
+	char *search_path; /* that names have in the database of the primary */
 };
 
 static Target primary = {.name = "Postgres", .lock = PTHREAD_MUTEX_INITIALIZER};
 static Target standby = {.name = "the standby", .lock = PTHREAD_MUTEX_INITIALIZER};
+static _Atomic(Target *) nodes; /* all that there ever were */
+
+/* What a node is asked, and then set: $1 is the search_path of sessions in the database of the primary. */
+#define NODE_QUERY \
+	"SELECT pg_catalog.pg_backend_pid(), system_identifier," \
+	" pg_catalog.pg_is_in_recovery(), pg_catalog.has_function_privilege(" \
+	"'dynamo_internal.request_as(pg_catalog.regrole,pg_catalog.text,pg_catalog.text," \
+	"pg_catalog.text,pg_catalog.text[])', 'EXECUTE')" \
+	" FROM pg_catalog.pg_control_system()"
+#define PATH_QUERY "SELECT pg_catalog.set_config('search_path', $1, false)"
 
 /*
  * This is the cluster and database of the primary.  Roles are told to the standby by their OIDs,
@@ -61,6 +82,132 @@ target_start(Target *target, int size)
 	target->size = size;
 	target->helper = helper_start();
 	return target->helper != NULL;
+}
+
+/* Returns the node of an address, of which there is one; NULL without memory or if the system refuses.
+ * One thread calls this. */
+Target *
+target_node(const char *host, const char *port, int size)
+{
+	Target *node = nodes;
+	char *name;
+
+	while (node != NULL && (strcmp(node->host, host) != 0 || strcmp(node->port, port) != 0))
+		node = node->next;
+	if (node != NULL)
+		return node;
+	node = calloc(1, sizeof(*node));
+	if (node == NULL)
+		return NULL;
+	node->host = strdup(host);
+	node->port = strdup(port);
+	node->name = asprintf(&name, "%s:%s", host, port) < 0 ? NULL : name;
+	pthread_mutex_init(&node->lock, NULL);
+	if (node->host == NULL || node->port == NULL || node->name == NULL || !target_start(node, size))
+	{
+		free((char *) node->name);
+		free(node->host);
+		free(node->port);
+		free(node);
+		return NULL;
+	}
+	node->next = nodes;
+	nodes = node;
+	return node;
+}
+
+/* Returns one of the nodes, or NULL. */
+Target *
+target_first_node(void)
+{
+	return nodes;
+}
+
+/* Returns the next one, or NULL. */
+Target *
+target_next_node(const Target *node)
+{
+	return node->next;
+}
+
+/* Returns how the log, and metrics, call a server. */
+const char *
+target_name(const Target *target)
+{
+	return target->name;
+}
+
+static bool
+target_is_node(const Target *target)
+{
+	return target->host != NULL;
+}
+
+/* Returns whether a node belongs to the cluster. */
+bool
+target_is_wanted(const Target *node)
+{
+	return node->wanted;
+}
+
+/* Returns whether it is known which server the node is. */
+bool
+target_is_known(Target *node)
+{
+	bool known;
+
+	pthread_mutex_lock(&node->lock);
+	known = *node->identity != '\0';
+	pthread_mutex_unlock(&node->lock);
+	return known;
+}
+
+/* A node belongs to the cluster, and names mean there what they mean with this search_path. */
+void
+target_want(Target *node, const char *search_path)
+{
+	char *copy = strdup(search_path);
+	bool same;
+
+	pthread_mutex_lock(&node->lock);
+	same = copy != NULL && node->search_path != NULL && strcmp(node->search_path, copy) == 0;
+	if (copy != NULL && !same)
+	{
+		free(node->search_path);
+		node->search_path = copy;
+		copy = NULL;
+	}
+	pthread_mutex_unlock(&node->lock);
+	free(copy);
+	if (!same)
+		target_reconnect(node);
+	node->wanted = true;
+}
+
+/* A node does not belong to the cluster any more. */
+void
+target_leave(Target *node)
+{
+	if (!atomic_exchange(&node->wanted, false))
+		return;
+	target_identify(node, "");
+	target_reconnect(node);
+}
+
+/* The server that a node is has this system identifier. */
+void
+target_identify(Target *node, const char *text)
+{
+	pthread_mutex_lock(&node->lock);
+	snprintf(node->identity, IDENTITY_SIZE, "%s", text);
+	pthread_mutex_unlock(&node->lock);
+}
+
+/* Returns what is counted of a server. */
+TargetFigures *
+target_figures(Target *target)
+{
+	return &target->figures;
 }
 
 /* Have the helper do a job, which calls target_connect(). */
@@ -171,7 +318,7 @@ set_up(const Target *target, Link *link, const Config *config, char **problem)
 	const char *wrong = NULL;
 
 	/* nobody asks if there is one server only */
-	if (*config->read_database != '\0')
+	if (*config->read_database != '\0' && !link->node)
 	{
 		statement_identity(link->connection, text);
 		if (target == &primary)
@@ -186,12 +333,65 @@ set_up(const Target *target, Link *link, const Config *config, char **problem)
 		return false;
 	if (config->prepared)
 	{
-		if (!statement_prepare(link->connection, &link->prepared, problem))
+		if (!statement_prepare(link->connection, link->node, &link->prepared, problem))
 			return false;
 		if (!link->prepared)
 			target_forget_prepared(link);
 	}
 	return statement_share(link->connection, problem);
+}
+
+/* Returns what is wrong with a connection to a node, to be freed; NULL: nothing is. */
+static char *
+check_node(Target *node, PGconn *connection)
+{
+	char expected[IDENTITY_SIZE];
+	char *path;
+	const char *values[1];
+	PGresult *result;
+	char *problem = NULL;
+
+	pthread_mutex_lock(&node->lock);
+	strcpy(expected, node->identity);
+	path = node->search_path == NULL ? NULL : strdup(node->search_path);
+	pthread_mutex_unlock(&node->lock);
+	values[0] = path;
+	result = statement_ask(connection, NODE_QUERY, 0, NULL);
+	if (PQresultStatus(result) != PGRES_TUPLES_OK)
+		problem = statement_problem(connection, result);
+	else if (atoi(PQgetvalue(result, 0, 0)) != PQbackendPID(connection))
+		problem = strdup("a pooler is in front of it");
+	else if (strcmp(PQgetvalue(result, 0, 1), expected) != 0)
+		problem = strdup("another server has that address here");
+	else if (*PQgetvalue(result, 0, 2) == 't')
+		problem = strdup("it is a standby");
+	else if (*PQgetvalue(result, 0, 3) != 't')
+		problem = strdup("the login role may not execute dynamo_internal.request_as there");
+	else
+	{
+		PQclear(result);
+		result = statement_ask(connection, PATH_QUERY, 1, values);
+		if (PQresultStatus(result) != PGRES_TUPLES_OK)
+			problem = statement_problem(connection, result);
+	}
+	free(path);
+	PQclear(result);
+	return problem;
+}
+
+/* Connect to a node.  Returns NULL and the problem, to be freed. */
+PGconn *
+target_connect_node(Target *node, char **problem)
+{
+	PGconn *connection = statement_connect(config_now()->database, node->host, node->port, problem);
+
+	if (connection == NULL)
+		return NULL;
+	*problem = check_node(node, connection);
+	if (*problem == NULL)
+		return connection;
+	PQfinish(connection);
+	return NULL;
 }
 
 /* Connect to the server, by the settings as they are now; there is no connection if that fails. */
@@ -208,13 +408,17 @@ target_connect(Target *target, Link *link)
 	database = target == &primary ? config->database : config->read_database;
 	if (target == &standby && (*database == '\0' || !is_identity_asked()))
 		return;
-	if (late_count() > target->size)
+	if (target_is_node(target) && !(target->wanted && target_is_known(target)))
+		return;
+	if (late_count(target) > target->size)
 	{
 		target_report(target, link,
 					  "as many sessions go on though their requests have had their time");
 		return;
 	}
-	link->connection = statement_connect(database, &problem);
+	link->node = target_is_node(target);
+	link->connection = link->node ? target_connect_node(target, &problem)
+								  : statement_connect(database, NULL, NULL, &problem);
 	if (link->connection != NULL && !set_up(target, link, config, &problem))
 	{
 		PQfinish(link->connection);
@@ -230,7 +434,7 @@ bool
 target_is_current(const Target *target, const Link *link)
 {
 	return link->generation == target->generation &&
-		   (target == &primary || link->connection == NULL ||
+		   (target != &standby || link->connection == NULL ||
 			link->in_recovery == statement_in_recovery(link->connection));
 }
 

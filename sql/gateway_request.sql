@@ -26,7 +26,7 @@ CREATE FUNCTION put(role regrole, item text DEFAULT '{"pk":{"S":"a"}}') RETURNS 
 	AS $$ SELECT dynamo_internal.request_as(role, 'PutItem', format('{"TableName":"app","Item":%s}', item)) $$;
 
 -- a right that has to be granted
-SELECT has_function_privilege('regress_gateway', 'dynamo_internal.request_as(regrole, text, text, text)', 'EXECUTE');
+SELECT has_function_privilege('regress_gateway', 'dynamo_internal.request_as(regrole, text, text, text, text[])', 'EXECUTE');
 SET SESSION AUTHORIZATION regress_gateway;
 SELECT dynamo_internal.request_as('regress_tenant', 'ListTables', '{}');
 RESET SESSION AUTHORIZATION;
@@ -132,6 +132,25 @@ SET SESSION AUTHORIZATION regress_gateway;
 SET search_path = gateway, public;
 SELECT put('regress_tenant', '{"pk":{"S":"child"}}');
 RESET SESSION AUTHORIZATION;
+
+-- a request that is meant for certain distributed tables is for no other, and tells no more than that there is none
+SELECT dynamo_internal.request_as('regress_tenant', 'GetItem', '{"TableName":"app","Key":{"pk":{"S":"one"}}}', '', '{gateway,app}');
+SELECT dynamo_internal.request_as('regress_tenant', 'GetItem', '{"TableName":"none","Key":{"pk":{"S":"one"}}}', '', '{gateway,app}');
+SELECT dynamo_internal.request_as('regress_tenant', 'ListTables', '{}', '', '{gateway,app}');
+SELECT dynamo_internal.request_as('regress_tenant', 'GetItem', '{"TableName":"app","Key":{"pk":{"S":"one"}}}', '', '{}') IS NOT NULL AS any;
+
+-- whether something has changed
+SELECT dynamo_internal.gateway_changes() AS before \gset
+CREATE TABLE changed ();
+SELECT dynamo_internal.gateway_changes() > :before AS a_table;
+SELECT dynamo_internal.gateway_changes() AS before \gset
+ALTER ROLE regress_tenant CONNECTION LIMIT 7;
+SELECT dynamo_internal.gateway_changes() > :before AS a_role;
+SELECT dynamo_internal.gateway_changes() AS before \gset
+CREATE SCHEMA changes;
+SELECT dynamo_internal.gateway_changes() > :before AS a_schema;
+DROP SCHEMA changes;
+DROP TABLE changed;
 
 -- row-level security is that of the role
 ALTER TABLE app DROP CONSTRAINT app_pk_fkey;

@@ -8,11 +8,13 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
+#include "catalog/pg_type.h"
 #include "common/hashfn.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "utils/acl.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
 #include "utils/lsyscache.h"
@@ -33,6 +35,9 @@
 
 /* These take some 800 bytes each. */
 #define MAX_MISSING_NAMES 1000
+
+/* See dyn_expect_tables(). */
+static ArrayType *expected_tables = NULL;
 
 static bool
 is_reserved_column(const char *name)
@@ -197,6 +202,47 @@ dyn_table_lookup(ItemSpan name)
 	return lookup_table(name, &wanted);
 }
 
+/*
+ * From now on names have to be those of certain distributed tables: a schema and a relation each, by
+ * turns; none, or NULL: of any table.  Whoever sends a request to the node of a shard knows the table
+ * from another node, where the name may mean another one.
+ */
+void
+dyn_expect_tables(ArrayType *tables)
+{
+	expected_tables = tables != NULL && ARR_NDIM(tables) > 0 ? tables : NULL;
+}
+
+static bool
+is_expected(Relation rel, const DynTable *table)
+{
+	const char *schema = get_namespace_name(RelationGetNamespace(rel));
+	Datum *names;
+	bool *nulls;
+	int n;
+
+	if (table == NULL || !table->distributed || schema == NULL)
+		return false;
+	deconstruct_array(expected_tables, TEXTOID, -1, false, TYPALIGN_INT, &names, &nulls, &n);
+	for (int i = 0; i + 1 < n; i += 2)
+	{
+		if (!nulls[i] && !nulls[i + 1] && strcmp(TextDatumGetCString(names[i]), schema) == 0 &&
+			strcmp(TextDatumGetCString(names[i + 1]), RelationGetRelationName(rel)) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void
+check_expected(Relation rel, const DynTable *table)
+{
+	if (expected_tables != NULL && !is_expected(rel, table))
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+				 errmsg("\"%s\" is another table on this node", RelationGetRelationName(rel)),
+				 errwords(DYN_NOT_FOUND_WORDS)));
+}
+
 static Relation
 find_table(ItemSpan name, RightsWanted wanted, DynTable **table)
 {
@@ -208,6 +254,7 @@ find_table(ItemSpan name, RightsWanted wanted, DynTable **table)
 		return NULL;
 	rel = relation_open(relid, NoLock);
 	*table = dyn_schema(rel);
+	check_expected(rel, *table);
 	if (*table != NULL)
 		return rel;
 	relation_close(rel, wanted.mode);
@@ -317,6 +364,7 @@ open_table(text *name, RightsWanted wanted, DynTable **table)
 		fail_missing(name, span);
 	rel = relation_open(relid, NoLock);
 	*table = dyn_schema(rel);
+	check_expected(rel, *table);
 	if (*table == NULL)
 		fail_other_relation(rel);
 	return rel;

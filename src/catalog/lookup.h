@@ -5,10 +5,13 @@
 #ifndef DYNAMO_TABLE_CATALOG_LOOKUP_H
 #define DYNAMO_TABLE_CATALOG_LOOKUP_H
 
+#include "utils/array.h"
+
 #include "catalog/table.h"
 
 #define DYN_NOT_FOUND_WORDS "Requested resource not found"
 extern void dyn_count_missing(void);
+extern void dyn_expect_tables(ArrayType *tables);
 extern Oid dyn_table_lookup(ItemSpan name);
 extern Relation dyn_table_open(text *name, LOCKMODE lockmode, DynTable **table);
 extern Relation dyn_table_find(ItemSpan name, LOCKMODE lockmode, DynTable **table);

@@ -31,7 +31,9 @@ name_changed(Datum arg, int cacheid, uint32 hashvalue)
 {
 	for (Subscriber *subscriber = subscribers; subscriber != NULL; subscriber = subscriber->next)
 	{
-		if (cacheid == NAMESPACEOID ? subscriber->schemas : subscriber->types)
+		if (cacheid == NAMESPACEOID ? subscriber->schemas
+			: cacheid == TYPEOID    ? subscriber->types
+									: subscriber->roles)
 			subscriber->relation_changed(InvalidOid);
 	}
 }
@@ -51,6 +53,8 @@ invalidation_init(void)
 	CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(NAMESPACEOID, name_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(TYPEOID, name_changed, (Datum) 0);
+	CacheRegisterSyscacheCallback(AUTHOID, name_changed, (Datum) 0);
+	CacheRegisterSyscacheCallback(AUTHMEMROLEMEM, name_changed, (Datum) 0);
 }
 
 /*

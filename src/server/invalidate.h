@@ -18,9 +18,10 @@ typedef struct Subscriber
 	 */
 	void (*relation_changed)(Oid relid);
 
-	/* What else makes any relation count as changed: the name of a schema or type may have. */
+	/* What else makes any relation count as changed: the name of a schema or type may have, or a role. */
 	bool schemas;
 	bool types;
+	bool roles;
 
 	struct Subscriber *next;
 } Subscriber;

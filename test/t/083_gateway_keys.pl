@@ -76,7 +76,7 @@ unlike(slurp_file("$dir/plain.sql"), qr/TENANT|COPY/, 'it has no keys');
 $node->safe_psql('postgres', 'CREATE DATABASE same');
 $node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', "$dir/plain.sql", 'same' ], 'restored beside it');
 is($node->safe_psql('same', $keys), '', 'no keys');
-is($node->safe_psql('same', q{SELECT has_function_privilege('gateway', 'dynamo_internal.request_as(regrole, text, text, text)', 'EXECUTE')
+is($node->safe_psql('same', q{SELECT has_function_privilege('gateway', 'dynamo_internal.request_as(regrole, text, text, text, text[])', 'EXECUTE')
 	AND has_function_privilege('gateway', 'dynamo_internal.gateway_keys()', 'EXECUTE')}),
 	't', 'the login of gateways is one, too');
 

@@ -8,6 +8,7 @@
  *		request_as.c	dynamo_internal.request_as(): operations with the rights of a role
  *		shorten.c		what code of tables' owners tells a gateway
  *		memory.c		what it leaves in a session
+ *		changes.c		dynamo_internal.gateway_changes(): whether a map of shards is old
  *		access_key.c	access keys, each of which stands for a role
  */
 #ifndef DYNAMO_TABLE_API_GATEWAY_GATEWAY_H

@@ -9,7 +9,9 @@
  *
  * $1 is the role (regrole: an OID, or a name), $2 the operation, $3 the JSON (text), $4 the region that
  * the request is signed for, or nothing.  The parameters have no type names in the statement, so that
- * they are looked up on no search_path.
+ * they are looked up on no search_path.  A request that the gateway sends to another node than its
+ * own, because a shard is there, has the tables as $5 (text[], see dyn_expect_tables()).  Where a name
+ * means another one, the request fails as if there was none, and the gateway asks its own node.
  *
  * A request runs code of the owners of tables: triggers, policies, defaults, expressions.  It must
  * not get from one role to another, and must leave nothing behind in the session, whose next request
@@ -47,6 +49,7 @@
 #include "storage/lwlock.h"
 #include "tcop/tcopprot.h"
 #include "utils/acl.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/guc_tables.h"
@@ -55,6 +58,7 @@
 #include "api/gateway/gateway.h"
 #include "api/request/request.h"
 #include "catalog/definition/arn.h"
+#include "catalog/lookup.h"
 #include "server/compat.h"
 #include "server/errors.h"
 
@@ -238,6 +242,7 @@ drop_role_after_error(const Session *before)
 {
 	LWLockReleaseAll();
 	dyn_arn_set_request_region("");
+	dyn_expect_tables(NULL);
 	restrict_settings(PGC_USERSET);
 	if (IsSubTransaction())
 		LockReleaseSession(USER_LOCKMETHOD);
@@ -264,7 +269,7 @@ tell_request(void *role_name)
 	errcontext("request of a gateway with the rights of role \"%s\"", (const char *) role_name);
 }
 
-/* dynamo_internal.request_as(key_role, operation, request, region) */
+/* dynamo_internal.request_as(key_role, operation, request, region, tables) */
 PG_FUNCTION_INFO_V1(dyn_request_as);
 Datum
 dyn_request_as(PG_FUNCTION_ARGS)
@@ -286,6 +291,7 @@ dyn_request_as(PG_FUNCTION_ARGS)
 	PG_TRY();
 	{
 		dyn_arn_set_request_region(text_to_cstring(PG_GETARG_TEXT_PP(3)));
+		dyn_expect_tables(PG_GETARG_ARRAYTYPE_P(4));
 		response = request_carry_out(fcinfo, PG_GETARG_TEXT_PP(1), PG_GETARG_TEXT_PP(2), true);
 		check_left_behind();
 	}
@@ -298,6 +304,7 @@ dyn_request_as(PG_FUNCTION_ARGS)
 	}
 	PG_END_TRY();
 	dyn_arn_set_request_region("");
+	dyn_expect_tables(NULL);
 	drop_role(&before);
 	error_context_stack = teller.previous;
 	tell_large_session();

@@ -160,6 +160,58 @@ test_standby(void)
 	}
 }
 
+/* A request that a node of Citus was asked for.  e: the primary does it */
+static void
+test_node(void)
+{
+	static const struct
+	{
+		const char *sqlstate;
+		From from;
+		OperationKind kind;
+		const char *expected;
+	} requests[] = {
+		{NULL, END, OPERATION_READ, "500 ec"},
+		{NULL, END, OPERATION_WRITE, "500 c"},
+		{NULL, UNSENT, OPERATION_WRITE, "503 ec"},
+		{"57P01", END, OPERATION_READ, "503 ec"},
+		{"57P01", END, OPERATION_WRITE, "503 c"},
+		{"55000", END_OUTSIDE, OPERATION_WRITE, "503 rc"},
+		{"26000", OUTSIDE, OPERATION_WRITE, "503 ru"},
+		{"42501", OUTSIDE, OPERATION_WRITE, "500 e"},
+		{"42704", OUTSIDE, OPERATION_WRITE, "500 e"},
+		{"42704", REQUEST, OPERATION_WRITE, "500 "},
+		{"08006", OUTSIDE, OPERATION_WRITE, "500 "},
+		{"08006", REQUEST, OPERATION_WRITE, "500 "},
+		{"40001", REQUEST, OPERATION_WRITE, "400 rp"},
+		{"57014", REQUEST, OPERATION_WRITE, "500 "},
+		{"YD001", REQUEST, OPERATION_WRITE, "400 et"},
+		{"YD002", REQUEST, OPERATION_WRITE, "400 t"},
+		{"YD008", REQUEST, OPERATION_WRITE, "400 et"},
+		{"YD016", REQUEST, OPERATION_WRITE, "400 et"},
+	};
+
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
+	{
+		Failure failure = {.sqlstate = requests[i].sqlstate,
+						   .sent = requests[i].from != UNSENT,
+						   .ended = requests[i].from >= END,
+						   .outside =
+							   requests[i].from == OUTSIDE || requests[i].from == END_OUTSIDE,
+						   .node = true,
+						   .kind = requests[i].kind};
+		Remedy remedy = error_remedy(&failure);
+		char got[32];
+		char name[96];
+
+		write_remedy(&remedy, got, sizeof(got));
+		snprintf(name, sizeof(name), "%s of a %s by a node%s",
+				 requests[i].sqlstate == NULL ? "no answer" : requests[i].sqlstate,
+				 kinds[requests[i].kind], from_words[requests[i].from]);
+		is(got, requests[i].expected, name);
+	}
+}
+
 static void
 test_types(void)
 {
@@ -179,6 +231,7 @@ main(void)
 {
 	test_remedies();
 	test_standby();
+	test_node();
 	test_types();
 	return failures > 0;
 }

@@ -19,6 +19,7 @@
 #include "log.h"
 #include "metrics.h"
 #include "session.h"
+#include "shards.h"
 #include "test.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -67,13 +68,16 @@ static bool reconnects; /* from now on an answer has the gateway give up all con
 
 /* Machines have a processor for four connections. */
 FAKE(long, __wrap_sysconf, (int name), return config_now()->pool_size / 4)
-FAKE(bool, statement_prepare, (PGconn * connection, bool *prepared, char **problem), return true)
+FAKE(bool, statement_prepare, (PGconn * connection, bool node, bool *prepared, char **problem),
+	 return true)
+FAKE(PGresult *, statement_ask,
+	 (PGconn * connection, const char *text, int n, const char *const *values), return NULL)
 FAKE(void, statement_identity, (PGconn * connection, char *identity), *identity = '\0')
 FAKE(bool, statement_share, (PGconn * connection, char **problem), return true)
 FAKE(bool, statement_in_recovery, (const PGconn *connection), return false)
 FAKE(char *, statement_problem, (const PGconn *connection, const PGresult *result), return NULL)
 FAKE(void, statement_watch, (PGconn * connection, Outcome *outcome), )
-FAKE(bool, statement_send, (PGconn * connection, bool prepared, const Request *request),
+FAKE(bool, statement_send, (PGconn * connection, bool node, bool prepared, const Request *request),
 	 return send(PQsocket(connection), request->id, 1, MSG_NOSIGNAL) == 1)
 FAKE(bool, statement_is_done, (const Outcome *outcome),
 	 return outcome->over && PQresultStatus(outcome->result) == PGRES_TUPLES_OK)
@@ -81,6 +85,11 @@ FAKE(bool, statement_may_wait, (const PGconn *connection), return false)
 FAKE(bool, statement_send_extra, (PGconn * connection, const Request *request), return false)
 FAKE(bool, statement_has_waited, (const Outcome *outcome), return false)
 FAKE(uint64_t, statement_position, (const Outcome *outcome), return 0)
+FAKE(int, shards_count, (void), return -1)
+FAKE(bool, shards_are_known, (void), return false)
+FAKE(bool, shards_find_item, (const Caller *caller, Member table, Member key, Place *place),
+	 return false)
+FAKE(void, shards_reload, (bool forget), )
 FAKE(int, PQsocket, (const PGconn *connection), return ((const End *) connection)->file)
 FAKE(ConnStatusType, PQstatus, (const PGconn *connection),
 	 return ((const End *) connection)->over ? CONNECTION_BAD : CONNECTION_OK)
@@ -103,8 +112,20 @@ __wrap_clock_gettime(clockid_t clock, struct timespec *time)
 	return 0;
 }
 
+/* Of the key "node" all is about shards of a node. */
+bool
+shards_find(const Request *request, Place *place)
+{
+	if (strcmp(request->caller.key_id, "node") != 0)
+		return false;
+	*place = (Place){.target = target_node("node", "1", 4), .tables = strdup("{public,app}")};
+	target_want(place->target, "public");
+	target_identify(place->target, "1");
+	return true;
+}
+
 PGconn *
-statement_connect(const char *database, char **problem)
+statement_connect(const char *database, const char *host, const char *port, char **problem)
 {
 	End *end = calloc(1, sizeof(*end));
 	int pair[2];
@@ -388,7 +409,7 @@ finish(void)
 		go_on();
 	}
 	late_check();
-	ok(unanswered == 0 && late_count() == 0 && metric("\ndynamo_pool_waiting ") == 0 &&
+	ok(unanswered == 0 && late_count(NULL) == 0 && metric("\ndynamo_pool_waiting ") == 0 &&
 		   metric("\ndynamo_pool_connections{state=\"busy\"} ") == 0,
 	   "each request is answered once, and nothing is left");
 	for (const char *c = answered; *c != '\0'; c++)

@@ -1,0 +1,474 @@
+/*
+ * batch.c
+ *	  Batches whose items are on several nodes: a part for each node, and one answer of all.
+ *
+ * A part is a batch, too, of the items that are on its node; those of which no node is known are in the
+ * part of the server of "database".  What a part that failed would have done is left for the client to
+ * send again, as DynamoDB does: UnprocessedKeys and UnprocessedItems are written as RequestItems are.
+ *
+ * A batch goes as a whole where it asks for more than items, is larger than DynamoDB allows, or is
+ * written in a way that this does not take apart.
+ */
+#include "batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "member.h"
+#include "shards.h"
+#include "text.h"
+
+#define MAX_KEYS 100
+#define MAX_WRITES 25
+#define MAX_PARTS 64
+
+/* An Element is a key to read, or a write. */
+typedef struct Element
+{
+	int table; /* number in the batch */
+	int part;
+	Member text;
+} Element;
+
+/* A Split is a batch that is being taken apart. */
+typedef struct Split
+{
+	bool reads;
+	int tables;
+	Member names[MAX_KEYS]; /* in quotes */
+	Member rests[MAX_KEYS]; /* of reads: the object that has the keys */
+	int count;
+	Element elements[MAX_KEYS];
+	int parts;
+	Target *targets[MAX_PARTS];
+	uint32_t roles[MAX_PARTS];
+	Text named[MAX_PARTS]; /* the tables of a part, as an array of SQL without its braces */
+	bool names_table[MAX_PARTS]; /* the table that is looked at is among them */
+} Split;
+
+/* Returns the key or the item of a write, or nothing. */
+static Member
+key_of_write(Member write)
+{
+	Member request = member_find(write.text, write.length, "PutRequest");
+
+	if (request.text != NULL)
+		return member_find(request.text, request.length, "Item");
+	request = member_find(write.text, write.length, "DeleteRequest");
+	return request.text == NULL ? request : member_find(request.text, request.length, "Key");
+}
+
+/* Returns the number of the part of a node; -1: there are too many. */
+static int
+find_part(Split *split, const Place *place)
+{
+	int part = 0;
+
+	while (part < split->parts && split->targets[part] != place->target)
+		part++;
+	if (part == MAX_PARTS)
+		return -1;
+	if (part == split->parts)
+	{
+		split->targets[part] = place->target;
+		split->roles[part] = place->role;
+		split->parts++;
+	}
+	if (place->tables != NULL && !split->names_table[part])
+	{
+		if (split->named[part].length > 0)
+			text_add_char(&split->named[part], ',');
+		text_add(&split->named[part], place->tables + 1, strlen(place->tables) - 2);
+		split->names_table[part] = true;
+	}
+	return part;
+}
+
+/* Takes the elements of a table.  False if the batch goes as a whole. */
+static bool
+take_table(Split *split, const Caller *caller, Member name, Member elements)
+{
+	MemberScan scan = member_scan(elements);
+	Member element;
+
+	memset(split->names_table, 0, sizeof(split->names_table));
+	while (member_next_element(&scan, &element))
+	{
+		Place place;
+		int part;
+
+		if (split->count == (split->reads ? MAX_KEYS : MAX_WRITES))
+			return false;
+		shards_find_item(caller, name, split->reads ? element : key_of_write(element), &place);
+		part = find_part(split, &place);
+		free(place.tables);
+		if (part < 0)
+			return false;
+		split->elements[split->count++] = (Element){split->tables, part, element};
+	}
+	return scan.whole;
+}
+
+static bool
+take_tables(Split *split, const Caller *caller, Member tables)
+{
+	MemberScan scan = member_scan(tables);
+	Member name;
+	Member value;
+
+	while (member_next(&scan, &name, &value))
+	{
+		Member quoted = {name.text - 1, name.length + 2};
+
+		/* ARNs, and names that an answer may write in another way */
+		if (split->tables == MAX_KEYS || memchr(name.text, '\\', name.length) != NULL ||
+			memchr(name.text, ':', name.length) != NULL)
+			return false;
+		for (int i = 0; i < split->tables; i++)
+		{
+			if (split->names[i].length == quoted.length &&
+				memcmp(split->names[i].text, quoted.text, quoted.length) == 0)
+				return false;
+		}
+		split->names[split->tables] = quoted;
+		split->rests[split->tables] = value;
+		if (!take_table(split, caller, quoted,
+						split->reads ? member_find(value.text, value.length, "Keys") : value))
+			return false;
+		split->tables++;
+	}
+	return scan.whole;
+}
+
+/* Begins the elements of a table: of reads the object that has them has other members, too. */
+static void
+begin_table(Text *text, bool reads, Member name, Member object)
+{
+	MemberScan others = member_scan(object);
+	Member other;
+	Member value;
+
+	text_add(text, name.text, name.length);
+	text_add_strings(text, reads ? ":{" : ":[", NULL);
+	while (reads && member_next(&others, &other, &value))
+	{
+		if (member_is(other, "Keys"))
+			continue;
+		text_add(text, other.text - 1, other.length + 2);
+		text_add_char(text, ':');
+		text_add(text, value.text, value.length);
+		text_add_char(text, ',');
+	}
+	if (reads)
+		text_add_strings(text, "\"Keys\":[", NULL);
+}
+
+static void
+end_table(Text *text, bool reads)
+{
+	text_add_strings(text, reads ? "]}" : "]", NULL);
+}
+
+/* Writes the body of a part.  Elements are in the order of tables. */
+static bool
+write_part(const Split *split, int part, Request *request)
+{
+	Text text = {0};
+	int before = -1;
+
+	text_add_strings(&text, "{\"RequestItems\":{", NULL);
+	for (int i = 0; i < split->count; i++)
+	{
+		const Element *element = &split->elements[i];
+
+		if (element->part != part)
+			continue;
+		if (element->table != before)
+		{
+			if (before >= 0)
+			{
+				end_table(&text, split->reads);
+				text_add_char(&text, ',');
+			}
+			before = element->table;
+			begin_table(&text, split->reads, split->names[before], split->rests[before]);
+		}
+		else
+			text_add_char(&text, ',');
+		text_add(&text, element->text.text, element->text.length);
+	}
+	end_table(&text, split->reads);
+	text_add_strings(&text, "}}", NULL);
+	request->body = (Body){.size = text.length};
+	request->body.data = text_take(&text);
+	return request->body.data != NULL;
+}
+
+/* Adds an object of tables, whose elements are those of several such objects. */
+static void
+add_tables(Text *text, bool reads, Member tables, const Member *objects, int n)
+{
+	MemberScan scan = member_scan(tables);
+	Member name;
+	Member ignored;
+	bool any = false;
+
+	text_add_char(text, '{');
+	while (member_next(&scan, &name, &ignored))
+	{
+		bool begun = false;
+		bool filled = false;
+
+		for (int i = 0; i < n; i++)
+		{
+			Member value = member_of(objects[i], name);
+			MemberScan elements = member_scan(reads && value.text != NULL
+												  ? member_find(value.text, value.length, "Keys")
+												  : value);
+			Member element;
+
+			if (value.text == NULL)
+				continue;
+			if (!begun && any)
+				text_add_char(text, ',');
+			if (!begun)
+				begin_table(text, reads, (Member){name.text - 1, name.length + 2}, value);
+			begun = any = true;
+			while (member_next_element(&elements, &element))
+			{
+				if (filled)
+					text_add_char(text, ',');
+				filled = true;
+				text_add(text, element.text, element.length);
+			}
+		}
+		if (begun)
+			end_table(text, reads);
+	}
+	text_add_char(text, '}');
+}
+
+/*
+ * Answers
+ */
+
+static bool
+may_be_sent_again(const Request *part)
+{
+	return part->answer.status >= 500;
+}
+
+/* Takes the answer of a part as that of the whole. */
+static void
+take_answer(Request *whole, Request *part)
+{
+	whole->answer = part->answer;
+	whole->from_standby = part->from_standby;
+	part->answer = (Answer){0};
+}
+
+/* Returns the part whose answer is that of the whole: one that says what is wrong with the request, or
+ * any if all have failed.  NULL: there is something to tell. */
+static Request *
+find_failure(Batch *batch)
+{
+	bool all = true;
+
+	for (int i = 0; i < batch->count; i++)
+	{
+		Request *part = &batch->parts[i].request;
+
+		if (part->answer.status != 200 && !may_be_sent_again(part))
+			return part;
+		all = all && part->answer.status != 200;
+	}
+	return all ? &batch->parts[0].request : NULL;
+}
+
+static Member
+member_of_answer(const Request *part, const char *name)
+{
+	return part->answer.status == 200 ? member_find(part->answer.data, part->answer.length, name)
+									  : (Member){NULL, 0};
+}
+
+/* Writes the answer of the whole. */
+static void
+join_answers(Batch *batch)
+{
+	Request *whole = batch->whole;
+	bool reads = whole->operation->kind == OPERATION_READ;
+	const char *left = reads ? "UnprocessedKeys" : "UnprocessedItems";
+	Member tables = member_find(whole->body.data, whole->body.size, "RequestItems");
+	Member objects[MAX_PARTS];
+	Text text = {0};
+	size_t length;
+	char *data;
+
+	text_add_char(&text, '{');
+	if (reads)
+	{
+		for (int i = 0; i < batch->count; i++)
+			objects[i] = member_of_answer(&batch->parts[i].request, "Responses");
+		text_add_strings(&text, "\"Responses\":", NULL);
+		add_tables(&text, false, tables, objects, batch->count);
+		text_add_char(&text, ',');
+	}
+	for (int i = 0; i < batch->count; i++)
+	{
+		const Request *part = &batch->parts[i].request;
+
+		objects[i] = part->answer.status == 200
+						 ? member_of_answer(part, left)
+						 : member_find(part->body.data, part->body.size, "RequestItems");
+	}
+	text_add_strings(&text, "\"", left, "\":", NULL);
+	add_tables(&text, reads, tables, objects, batch->count);
+	text_add_char(&text, '}');
+	length = text.length;
+	data = text_take(&text);
+	if (data == NULL)
+		answer_error(&whole->answer, ERROR_INTERNAL, NULL, NULL);
+	else
+		answer_owned(&whole->answer, 200, data, length, data, free);
+}
+
+static void
+free_batch(Batch *batch)
+{
+	for (int i = 0; i < batch->count; i++)
+	{
+		answer_release(&batch->parts[i].request.answer);
+		free(batch->parts[i].request.node_tables);
+		body_free(&batch->parts[i].request.body);
+	}
+	free(batch->parts);
+	free(batch);
+}
+
+/* A part has its answer. */
+static void
+part_done(Request *request)
+{
+	Batch *batch = ((BatchPart *) request)->batch;
+	Request *whole = batch->whole;
+	Request *failure;
+
+	if (--batch->unanswered > 0)
+		return;
+	failure = find_failure(batch);
+	if (failure != NULL)
+		take_answer(whole, failure);
+	else
+		join_answers(batch);
+	free_batch(batch);
+	whole->done(whole);
+}
+
+/*
+ * Taking apart
+ */
+
+/* Returns whether a batch is nothing but its items. */
+static bool
+is_plain(Member request, Member *tables)
+{
+	MemberScan scan = member_scan(request);
+	Member name;
+	Member value;
+	bool found = false;
+
+	while (member_next(&scan, &name, &value))
+	{
+		if (member_is(name, "RequestItems") && !found)
+		{
+			*tables = value;
+			found = true;
+		}
+		else if (!(member_is(name, "ReturnConsumedCapacity") ||
+				   member_is(name, "ReturnItemCollectionMetrics")) ||
+				 !member_is(value, "\"NONE\""))
+			return false;
+	}
+	return scan.whole && found;
+}
+
+/* Sets what a part is: the batch itself, if there is no other. */
+static bool
+make_part(Split *split, int number, const Request *whole, BatchPart *part)
+{
+	Text tables = {0};
+
+	part->target = split->targets[number];
+	part->request = *whole;
+	part->request.done = part_done;
+	part->request.body = (Body){0};
+	part->request.node_role = split->roles[number];
+	if (part->target != NULL)
+	{
+		text_add_char(&tables, '{');
+		text_add_strings(&tables, split->named[number].data, "}", NULL);
+		part->request.node_tables = text_take(&tables);
+		if (part->request.node_tables == NULL)
+			return false;
+	}
+	return write_part(split, number, &part->request);
+}
+
+static Batch *
+make_batch(Split *split, Request *request)
+{
+	Batch *batch = calloc(1, sizeof(*batch));
+
+	if (batch == NULL)
+		return NULL;
+	batch->parts = calloc((size_t) split->parts, sizeof(BatchPart));
+	batch->whole = request;
+	for (int i = 0; batch->parts != NULL && i < split->parts; i++)
+	{
+		batch->count = i + 1;
+		batch->parts[i].batch = batch;
+		if (make_part(split, i, request, &batch->parts[i]))
+			continue;
+		free_batch(batch);
+		return NULL;
+	}
+	if (batch->parts != NULL)
+	{
+		batch->unanswered = batch->count;
+		return batch;
+	}
+	free(batch);
+	return NULL;
+}
+
+/*
+ * Take a batch apart, whose parts are to be sent, and whose request is answered then.  NULL if it is no
+ * batch, or goes to the server of "database" as a whole.
+ */
+Batch *
+batch_split(Request *request)
+{
+	Member tables;
+	Batch *batch = NULL;
+	Split *split;
+	bool reads;
+
+	if (!shards_are_known() || request->operation == NULL)
+		return NULL;
+	reads = strcmp(request->operation->name, "BatchGetItem") == 0;
+	if ((!reads && strcmp(request->operation->name, "BatchWriteItem") != 0) ||
+		!is_plain((Member){request->body.data, request->body.size}, &tables))
+		return NULL;
+	split = calloc(1, sizeof(*split));
+	if (split == NULL)
+		return NULL;
+	split->reads = reads;
+	if (take_tables(split, &request->caller, tables) && split->parts > 0 &&
+		(split->parts > 1 || split->targets[0] != NULL))
+		batch = make_batch(split, request);
+	for (int i = 0; i < split->parts; i++)
+		text_free(&split->named[i]);
+	free(split);
+	return batch;
+}

@@ -1,0 +1,34 @@
+/*
+ * changes.c
+ *	  dynamo_internal.gateway_changes(): whether a gateway's map of shards is still that of the catalogs.
+ *
+ * Citus tells of each change of a shard, of where it is, and of nodes as of a change of relations.
+ * To count what a session is told costs nothing, while to compare catalogs would cost more the more
+ * shards there are.
+ */
+#include "postgres.h"
+
+#include "utils/inval.h"
+
+#include "api/gateway/gateway.h"
+#include "server/invalidate.h"
+
+static int64 changes = 0;
+
+static void
+count_change(Oid relid)
+{
+	changes++;
+}
+
+PG_FUNCTION_INFO_V1(dyn_gateway_changes);
+Datum
+dyn_gateway_changes(PG_FUNCTION_ARGS)
+{
+	static Subscriber subscriber = {
+		.relation_changed = count_change, .schemas = true, .roles = true};
+
+	invalidation_subscribe(&subscriber);
+	AcceptInvalidationMessages();
+	PG_RETURN_INT64(changes);
+}

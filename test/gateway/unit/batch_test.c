@@ -1,0 +1,184 @@
+/*
+ * batch_test.c
+ *	  Batches that are taken apart, and answered as a whole: also those that are written oddly.
+ *
+ * A key is on the node whose number is its last digit; that of none is 0.
+ */
+#include "batch.h"
+
+#include <stdlib.h>
+
+#include "json.h"
+#include "shards.h"
+#include "test.h"
+
+#define NODES 3
+
+static char places[NODES + 1]; /* that targets point to */
+static char answered[65536];
+
+bool
+shards_are_known(void)
+{
+	return true;
+}
+
+bool
+shards_find_item(const Caller *caller, Member table, Member key, Place *place)
+{
+	size_t at = key.length;
+	int node = 0;
+
+	(void) caller;
+	(void) table;
+	*place = (Place){0};
+	for (; at > 0 && node == 0; at--)
+		node =
+			key.text[at - 1] >= '1' && key.text[at - 1] <= '0' + NODES ? key.text[at - 1] - '0' : 0;
+	if (node == 0)
+		return false;
+	*place = (Place){.target = (Target *) &places[node],
+					 .role = (uint32_t) node,
+					 .tables = strdup("{\"public\",\"t\"}")};
+	return true;
+}
+
+static void
+done(Request *request)
+{
+	snprintf(answered, sizeof(answered), "%d %.*s", request->answer.status,
+			 (int) request->answer.length, request->answer.data);
+	answer_release(&request->answer);
+}
+
+typedef struct Trial
+{
+	const char *operation;
+	const char *body;
+	const char *parts; /* NULL: it goes as a whole */
+	const char *answers[NODES + 1]; /* of the parts; one that begins with "5" fails */
+	const char *answer;
+} Trial;
+
+static const Trial trials[] = {
+	{"BatchGetItem",
+	 "{\"RequestItems\":{\"t\":{\"Keys\":[1, 2,11],\"ConsistentRead\":true}}}",
+	 "1 {\"public\",\"t\"} {\"RequestItems\":{\"t\":{\"ConsistentRead\":true,\"Keys\":[1,11]}}}\n"
+	 "2 {\"public\",\"t\"} {\"RequestItems\":{\"t\":{\"ConsistentRead\":true,\"Keys\":[2]}}}\n",
+	 {"{\"Responses\":{\"t\":[{\"a\":1},{\"a\":11}]},\"UnprocessedKeys\":{}}",
+	  "{\"Responses\":{\"t\":[{\"a\":2}]},\"UnprocessedKeys\":{}}"},
+	 "200 {\"Responses\":{\"t\":[{\"a\":1},{\"a\":11},{\"a\":2}]},\"UnprocessedKeys\":{}}"},
+	{"BatchGetItem",
+	 "{\"RequestItems\":{\"t\":{\"Keys\":[1,2]},\"u\":{\"Keys\":[2,0]}}}",
+	 "1 {\"public\",\"t\"} {\"RequestItems\":{\"t\":{\"Keys\":[1]}}}\n"
+	 "2 {\"public\",\"t\",\"public\",\"t\"} "
+	 "{\"RequestItems\":{\"t\":{\"Keys\":[2]},\"u\":{\"Keys\":[2]}}}\n"
+	 "0  {\"RequestItems\":{\"u\":{\"Keys\":[0]}}}\n",
+	 {"{\"Responses\":{\"t\":[]},\"UnprocessedKeys\":{}}",
+	  "{\"Responses\":{\"t\":[{\"a\":2}],\"u\":[]},\"UnprocessedKeys\":{\"u\":{\"Keys\":[2]}}}",
+	  "503"},
+	 "200 "
+	 "{\"Responses\":{\"t\":[{\"a\":2}],\"u\":[]},\"UnprocessedKeys\":{\"u\":{\"Keys\":[2,0]}}}"},
+	{"BatchGetItem",
+	 "{\"RequestItems\":{\"t\":{\"Keys\":[1,2]}}}",
+	 "1 {\"public\",\"t\"} {\"RequestItems\":{\"t\":{\"Keys\":[1]}}}\n"
+	 "2 {\"public\",\"t\"} {\"RequestItems\":{\"t\":{\"Keys\":[2]}}}\n",
+	 {"503", "500"},
+	 "503 failed"},
+	{"BatchGetItem",
+	 "{\"RequestItems\":{\"t\":{\"Keys\":[1,2,3]}}}",
+	 "1 {\"public\",\"t\"} {\"RequestItems\":{\"t\":{\"Keys\":[1]}}}\n"
+	 "2 {\"public\",\"t\"} {\"RequestItems\":{\"t\":{\"Keys\":[2]}}}\n"
+	 "3 {\"public\",\"t\"} {\"RequestItems\":{\"t\":{\"Keys\":[3]}}}\n",
+	 {"{\"Responses\":{\"t\":[]},\"UnprocessedKeys\":{}}", "503", "400"},
+	 "400 failed"},
+	{"BatchWriteItem",
+	 "{\"ReturnConsumedCapacity\":\"NONE\",\"RequestItems\":{\"t\":[{\"PutRequest\":{\"Item\":{"
+	 "\"S\":\"]}1\"}}},"
+	 "{\"DeleteRequest\":{\"Key\":2}}]}}",
+	 "1 {\"public\",\"t\"} "
+	 "{\"RequestItems\":{\"t\":[{\"PutRequest\":{\"Item\":{\"S\":\"]}1\"}}}]}}\n"
+	 "2 {\"public\",\"t\"} {\"RequestItems\":{\"t\":[{\"DeleteRequest\":{\"Key\":2}}]}}\n",
+	 {"503", "{\"UnprocessedItems\":{}}"},
+	 "200 {\"UnprocessedItems\":{\"t\":[{\"PutRequest\":{\"Item\":{\"S\":\"]}1\"}}}]}}"},
+	{"BatchWriteItem",
+	 "{\"RequestItems\":{\"t\":[{\"DeleteRequest\":{\"Key\":2}}]}}",
+	 "2 {\"public\",\"t\"} {\"RequestItems\":{\"t\":[{\"DeleteRequest\":{\"Key\":2}}]}}\n",
+	 {"{\"UnprocessedItems\":{}}"},
+	 "200 {\"UnprocessedItems\":{}}"},
+	{"BatchGetItem", "{\"RequestItems\":{\"t\":{\"Keys\":[0]}}}", NULL, {NULL}, NULL},
+	{"BatchGetItem", "{\"RequestItems\":{\"t\":{\"Keys\":[]}}}", NULL, {NULL}, NULL},
+	{"BatchGetItem", "{\"RequestItems\":{}}", NULL, {NULL}, NULL},
+	{"BatchGetItem", "{\"RequestItems\":[]}", NULL, {NULL}, NULL},
+	{"BatchGetItem", "{\"RequestItems\":{\"t\":[1,2]}}", NULL, {NULL}, NULL},
+	{"BatchGetItem", "{\"RequestItems\":{\"t\":{\"Keys\":{\"a\":1}}}}", NULL, {NULL}, NULL},
+	{"BatchGetItem",
+	 "{\"RequestItems\":{\"t\":{\"Keys\":[1]},\"t\":{\"Keys\":[2]}}}",
+	 NULL,
+	 {NULL},
+	 NULL},
+	{"BatchGetItem", "{\"RequestItems\":{\"t\\u0020\":{\"Keys\":[1,2]}}}", NULL, {NULL}, NULL},
+	{"BatchGetItem", "{\"RequestItems\":{\"arn:aws:t\":{\"Keys\":[1,2]}}}", NULL, {NULL}, NULL},
+	{"BatchGetItem",
+	 "{\"RequestItems\":{\"t\":{\"Keys\":[1,2]}},\"ReturnConsumedCapacity\":\"TOTAL\"}",
+	 NULL,
+	 {NULL},
+	 NULL},
+	{"BatchGetItem", "{\"RequestItems\":{\"t\":{\"Keys\":[1,2]}},\"Other\":1}", NULL, {NULL}, NULL},
+	{"BatchGetItem",
+	 "{\"RequestItems\":{\"t\":{\"Keys\":[1,2]}},\"RequestItems\":{\"t\":{\"Keys\":[3]}}}",
+	 NULL,
+	 {NULL},
+	 NULL},
+	{"BatchWriteItem", "{\"RequestItems\":{\"t\":{\"Keys\":[1,2]}}}", NULL, {NULL}, NULL},
+	{"BatchWriteItem", "{\"RequestItems\":{\"t\":[1,2]}}", NULL, {NULL}, NULL},
+	{"GetItem", "{\"RequestItems\":{\"t\":{\"Keys\":[1,2]}}}", NULL, {NULL}, NULL},
+};
+
+/* Answers a part. */
+static void
+answer(Request *part, const char *text)
+{
+	if (text[0] == '{')
+		answer_constant(&part->answer, 200, NULL, text);
+	else
+		answer_constant(&part->answer, atoi(text), NULL, "failed");
+	part->done(part);
+}
+
+static void
+try(const Trial *trial)
+{
+	char target[64];
+	char parts[4096] = "";
+	Request request = {.done = done};
+	Batch *batch;
+
+	snprintf(target, sizeof(target), "DynamoDB_20120810.%s", trial->operation);
+	request.operation = operation_find(target);
+	request.body = (Body){.data = (char *) trial->body, .size = strlen(trial->body)};
+	batch = batch_split(&request);
+	for (int i = 0; batch != NULL && i < batch->count; i++)
+	{
+		const BatchPart *part = &batch->parts[i];
+
+		sprintf(parts + strlen(parts), "%u %s %s\n", part->request.node_role,
+				part->request.node_tables == NULL ? "" : part->request.node_tables,
+				part->request.body.data);
+		ok(json_valid(part->request.body.data, part->request.body.size), "a part is JSON");
+	}
+	is(batch == NULL ? "" : parts, trial->parts == NULL ? "" : trial->parts, trial->body);
+	if (batch == NULL)
+		return;
+	for (int i = 0, n = batch->count; i < n; i++)
+		answer(&batch->parts[i].request, trial->answers[i]);
+	is(answered, trial->answer, "the answer");
+}
+
+int
+main(void)
+{
+	for (size_t i = 0; i < sizeof(trials) / sizeof(trials[0]); i++)
+		try(&trials[i]);
+	return failures > 0;
+}
