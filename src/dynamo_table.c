@@ -63,6 +63,7 @@ _PG_init(void)
 	sql_init();
 	dyn_arn_init();
 	dyn_derive_init();
+	dyn_vector_init();
 	store_init();
 	counters_init();
 	partiql_init();
