@@ -70,7 +70,7 @@ CREATE CONSTRAINT TRIGGER "~dynamo_vector_emb" AFTER INSERT OR UPDATE OR DELETE 
 SELECT attempt(format('SELECT dyn_put(%L, %L)', 'mallory.app', :'item'));
 DROP TRIGGER "~dynamo_vector_emb" ON app;
 CREATE CONSTRAINT TRIGGER "~dynamo_vector_emb" AFTER INSERT OR UPDATE OR DELETE ON app FROM entries FOR EACH ROW
-	EXECUTE FUNCTION dynamo_internal.keep_vectors('{"name": "emb", "attribute": "e", "dimensions": 30000, "distance": "EUCLIDEAN", "method": "exact", "projection": "ALL"}');
+	EXECUTE FUNCTION dynamo_internal.keep_vectors('{"name": "emb", "attribute": "e", "dimensions": 30000, "distance": "EUCLIDEAN", "method": "exact"}');
 SELECT attempt(format('SELECT dyn_put(%L, %L)', 'mallory.app', :'item'));
 DROP TRIGGER "~dynamo_vector_emb" ON app;
 -- entries without items

@@ -96,7 +96,8 @@ SELECT dyn_delete('app', '{"id":{"S":"ends"}}'), dyn_delete('app', '{"id":{"S":"
 -- every way to write
 CREATE VIEW entries AS SELECT partition_key, hash_key, vector, filters FROM app_emb ORDER BY 1;
 SELECT dyn_batch_write('app', puts => ARRAY[doc('b1', '{1,0,0}', '{"tenant": "b"}'), doc('b2', '{0,1,0}')]);
-SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"id":{"S":"t1"}, "tenant":{"S":"b"}, "lang":{"N":"1"}, "e":{"L":[{"N":"0"},{"N":"0"},{"N":"1"}]}}}}]');
+SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"id":{"S":"t1"}, "tenant":{"S":"b"}, "lang":{"N":"1"},
+	"e":{"L":[{"N":"0"},{"N":"0"},{"N":"1"}]}}}}]');
 SELECT * FROM dyn_execute($$INSERT INTO "app" VALUE {'id': 'p1', 'tenant': 'b', 'e': [1, 1, 1]}$$);
 INSERT INTO app(item) SELECT doc('s' || i, ARRAY[i, i, i], '{"tenant": "c"}') FROM generate_series(1, 2) i;
 COPY app(item) FROM STDIN;

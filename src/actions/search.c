@@ -13,6 +13,7 @@
 #include "utils/acl.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/rls.h"
 
 #include "actions/authorize.h"
 #include "actions/search.h"
@@ -22,7 +23,8 @@
 #include "server/errors.h"
 #include "store/vector.h"
 
-/* How many times as many results are asked for where some are hidden. */
+/* How many times as many results are asked for where some may be hidden, and then where they were. */
+#define HIDDEN_FOUND 4
 #define MORE_FOUND 8
 
 typedef struct SearchCall
@@ -38,6 +40,10 @@ typedef struct SearchCall
 	const Expr *projection;
 	StoreClearance clearance;
 	StoreSearch search;
+	MemoryContext context; /* of the results */
+	int taken;
+	DynItem *items[SEARCH_LARGEST_TOP_K];
+	float scores[SEARCH_LARGEST_TOP_K];
 } SearchCall;
 
 #define fail_search(words, ...) \
@@ -208,43 +214,82 @@ returned_item(const SearchCall *s, const DynItem *item)
 	return s->projection == NULL ? part : expr_project(s->projection, part);
 }
 
-/* Takes a result, unless its item is hidden.  Returns whether it is one. */
-static bool
+/* Keeps a result, unless its item is hidden. */
+static void
 take(SearchCall *s, StoreReader *reader, const StoreFound *found)
 {
 	DynTable *table = s->call.table;
 	DynKeyValues key = {table->nkeys};
+	MemoryContext row = CurrentMemoryContext;
 	DynItem *item;
 
 	CHECK_FOR_INTERRUPTS();
 	memcpy(key.values, found->key, table->nkeys * sizeof(Datum));
 	item = store_read(reader, table, &key, NULL);
 	if (item == NULL || (expiry_hides(table) && expiry_has_passed(table, item)))
-		return false;
-	s->callback(PointerGetDatum(returned_item(s, item)), found->score, s->arg);
-	return true;
+		return;
+	MemoryContextSwitchTo(s->context);
+	s->items[s->taken] = returned_item(s, item);
+	s->scores[s->taken++] = found->score;
+	MemoryContextSwitchTo(row);
 }
 
-/* Returns the items of all that was found, from one on, or of as many as are wanted. */
-static int
-take_all(SearchCall *s, const StoreFound *found, int from, int n, int wanted)
+/* Keeps the results of what was found, from one on, as far as they are wanted. */
+static void
+take_all(SearchCall *s, const StoreFound *found, int from, int n)
 {
 	MemoryContext row =
 		AllocSetContextCreate(CurrentMemoryContext, "found item", ALLOCSET_DEFAULT_SIZES);
 	StoreReader *reader = store_reader();
-	int taken = 0;
 
-	for (int i = from; i < n && taken < wanted; i++)
+	for (int i = from; i < n && s->taken < s->request->top_k; i++)
 	{
 		MemoryContext old = MemoryContextSwitchTo(row);
 
-		taken += take(s, reader, &found[i]);
+		take(s, reader, &found[i]);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(row);
 	}
 	store_reader_close(reader);
 	MemoryContextDelete(row);
-	return taken;
+}
+
+/* Returns whether there may be items that the caller does not see. */
+static bool
+hides(const SearchCall *s)
+{
+	const DynTable *table = s->call.table;
+
+	return expiry_hides(table) || (table->row_security && !OidIsValid(s->clearance.relid) &&
+								   check_enable_rls(table->relid, InvalidOid, true) == RLS_ENABLED);
+}
+
+/*
+ * Finds results until there are as many as are wanted, or no more.  What an approximate index has found
+ * is dropped where it was not enough: what comes next is in another order.
+ */
+static int
+find_all(SearchCall *s)
+{
+	int from = 0;
+	int n;
+
+	s->search.most = (int) s->request->top_k * (hides(s) ? HIDDEN_FOUND : 1);
+	for (;;)
+	{
+		StoreFound *found;
+
+		n = store_search(&s->search, &found);
+		take_all(s, found, from, n);
+		if (s->taken == s->request->top_k || n < s->search.most)
+			return n;
+		from = s->search.approximate ? 0 : n;
+		s->taken = s->search.approximate ? 0 : s->taken;
+		s->search.exact = true;
+		s->search.most = (int) Min((int64) n * MORE_FOUND, MaxAllocSize / sizeof(StoreFound));
+		if (s->search.most <= n)
+			return n;
+	}
 }
 
 static void
@@ -252,29 +297,16 @@ run_search(Operation *operation, void *arg)
 {
 	SearchCall *s = arg;
 	ErrorContextCallback callback;
-	int wanted;
-	int from = 0;
-	int n;
 
 	s->counted = &operation->table;
+	s->context = CurrentMemoryContext;
 	search_open(s);
-	wanted = (int) s->request->top_k;
-	s->search.most = wanted;
 	store_begin_cleared(&callback, &s->clearance);
-	do
-	{
-		StoreFound *found;
-
-		n = store_search(&s->search, &found);
-		wanted -= take_all(s, found, from, n, wanted);
-		if (n < s->search.most || wanted == 0)
-			break;
-		from = n;
-		s->search.most = (int) Min((int64) n * MORE_FOUND, MaxAllocSize / sizeof(StoreFound));
-	} while (s->search.most > n);
+	s->counted->read = find_all(s);
 	store_end(&callback);
-	s->counted->read = n;
-	s->counted->returned = s->request->top_k - wanted;
+	s->counted->returned = s->taken;
+	for (int i = 0; i < s->taken; i++)
+		s->callback(PointerGetDatum(s->items[i]), s->scores[i], s->arg);
 	relation_close(s->call.rel, NoLock);
 }
 

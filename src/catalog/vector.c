@@ -14,6 +14,7 @@
 #include "catalog/indexing.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
+#include "catalog/pg_index.h"
 #include "catalog/pg_rewrite.h"
 #include "catalog/pg_trigger.h"
 #include "commands/tablecmds.h"
@@ -27,6 +28,7 @@
 
 #include "catalog/lookup.h"
 #include "catalog/vector.h"
+#include "server/catalogs.h"
 #include "server/errors.h"
 #include "server/object_access.h"
 #include "server/pgvector.h"
@@ -138,6 +140,31 @@ dyn_find_vector(const DynTable *table, ItemSpan name)
 	return NULL;
 }
 
+/* Raises the error for an index whose entries relation is gone. */
+void
+dyn_vector_fail_dropped(const DynTable *table, const DynVector *vector)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+					errmsg("vector index \"%s\" of table \"%s\" was dropped meanwhile",
+						   item_quoted(vector->index.name), table->name)));
+}
+
+/* Adds what the catalog says of a relation. */
+static void
+add_relation(Oid relid, int64 *bytes, int64 *items)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Form_pg_class form;
+
+	if (!HeapTupleIsValid(tuple))
+		return;
+	form = (Form_pg_class) GETSTRUCT(tuple);
+	*bytes += (int64) form->relpages * BLCKSZ;
+	if (items != NULL)
+		*items = (int64) Max(form->reltuples, 0);
+	ReleaseSysCache(tuple);
+}
+
 /* Returns whether all items have their entries. */
 bool
 dyn_vector_is_built(const DynVector *vector)
@@ -151,6 +178,22 @@ dyn_vector_is_built(const DynVector *vector)
 		ReleaseSysCache(tuple);
 	}
 	return populated;
+}
+
+/* Returns the size of the entries and their indexes, as it was found last. */
+DynSize
+dyn_vector_size(const DynVector *vector)
+{
+	List *rows =
+		catalogs_rows(IndexRelationId, IndexIndrelidIndexId, Anum_pg_index_indrelid, vector->relid);
+	DynSize size = {0};
+	ListCell *cell;
+
+	add_relation(vector->relid, &size.bytes, &size.items);
+	foreach (cell, rows)
+		add_relation(((Form_pg_index) GETSTRUCT((HeapTuple) lfirst(cell)))->indexrelid, &size.bytes,
+					 NULL);
+	return size;
 }
 
 /*

@@ -18,6 +18,7 @@
 
 #include "catalog/definition/vector_spec.h"
 #include "catalog/key.h"
+#include "catalog/size.h"
 
 /* These are columns of an entry; those of the item's key follow, and that of the hash key is last. */
 #define DYN_VECTOR_COLUMN 1
@@ -67,6 +68,8 @@ typedef struct DynVectorProblem
 
 extern void dyn_read_vectors(Relation rel, DynTable *table);
 extern DynVector *dyn_find_vector(const DynTable *table, ItemSpan name);
+pg_noreturn extern void dyn_vector_fail_dropped(const DynTable *table, const DynVector *vector);
+extern DynSize dyn_vector_size(const DynVector *vector);
 extern bool dyn_vector_is_built(const DynVector *vector);
 extern bool dyn_vector_problem(const DynVector *vector, const DynItem *item,
 							   DynVectorProblem *problem);

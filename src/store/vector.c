@@ -94,9 +94,7 @@ entries_open(EntryWriter *w, const DynTable *table, DynVector *vector)
 	*w = (EntryWriter){.table = table, .vector = vector};
 	w->rel = try_relation_open(vector->relid, RowExclusiveLock);
 	if (w->rel == NULL)
-		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
-						errmsg("vector index \"%s\" of table \"%s\" was dropped meanwhile",
-							   item_quoted(vector->index.name), table->name)));
+		dyn_vector_fail_dropped(table, vector);
 	dyn_vector_check_fits(table, vector, w->rel);
 	rights_take(w->rel->rd_rel->relowner, 0, &w->before);
 	w->estate = CreateExecutorState();

@@ -28,6 +28,8 @@ typedef struct StoreSearch
 	StoreSearchAccepts accepts; /* NULL: all */
 	void *arg;
 	int most; /* how many are wanted */
+	bool exact; /* whatever the method of the index is */
+	bool approximate; /* set: what was found may not be the nearest */
 } StoreSearch;
 
 typedef struct StoreFound
@@ -38,7 +40,7 @@ typedef struct StoreFound
 } StoreFound;
 
 /* Returns how many were found, which is fewer than most if there are no more; the best first. */
-extern int store_search(const StoreSearch *search, StoreFound **found);
+extern int store_search(StoreSearch *search, StoreFound **found);
 
 /* Tells what has become of rows that are older than an index. */
 typedef struct StoreVectorFill

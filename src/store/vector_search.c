@@ -40,6 +40,14 @@
 #define LARGEST_EXACT_HASH 20000
 
 /*
+ * A search in an index of type hnsw ends with one that looks at each entry after so many entries for
+ * each result that is wanted, and as many at least: what the condition lets through is far away or rare,
+ * and the index would find something, but not the nearest.
+ */
+#define MOST_FOR_EACH 20
+#define LEAST_MOST 200
+
+/*
  * The candidates that a search in an index of type hnsw keeps, at least, and for each result that is
  * wanted: more of them make it slower and more complete.
  */
@@ -225,7 +233,7 @@ static void
 take(Search *s, bool check_hash)
 {
 	MemoryContext old = MemoryContextSwitchTo(s->row);
-	StoreFound found;
+	StoreFound found = {0};
 
 	CHECK_FOR_INTERRUPTS();
 	if ((!check_hash || has_hash(s)) && accepted(s))
@@ -474,6 +482,8 @@ search_by_hnsw(Search *s, Oid relid)
 	Relation index = index_open(relid, AccessShareLock);
 	int nest = NewGUCNestLevel();
 	ScanKeyData key = {.sk_flags = SK_ORDER_BY, .sk_attno = 1};
+	int limit = Max(LEAST_MOST, MOST_FOR_EACH * s->request->most);
+	int seen = 0;
 	IndexScanDesc scan;
 
 	set_hnsw(s->request->most);
@@ -481,7 +491,7 @@ search_by_hnsw(Search *s, Oid relid)
 	scan = begin_ordered_scan(s->entries, index, GetActiveSnapshot());
 	index_rescan(scan, NULL, 0, &key, 1);
 	/* with all that are as near as the last one, of which keys decide */
-	while ((s->nfound < s->request->most || s->last <= s->found[0].rank) &&
+	while ((s->nfound < s->request->most || s->last <= s->found[0].rank) && seen++ < limit &&
 		   index_getnext_slot(scan, ForwardScanDirection, s->slot))
 		take(s, true);
 	index_endscan(scan);
@@ -500,7 +510,7 @@ choose_hnsw(const Search *s)
 	const DynVectorSpec *spec = s->request->vector->spec;
 	Oid index;
 
-	if (spec->method != DYN_SEARCH_HNSW ||
+	if (spec->method != DYN_SEARCH_HNSW || s->request->exact ||
 		(spec->distance == DYN_DISTANCE_COSINE && is_zero(s->request->query)))
 		return InvalidOid;
 	index = find_hnsw(s->entries, spec, true);
@@ -517,8 +527,7 @@ search_begin(Search *s, const StoreSearch *request)
 	*s = (Search){.request = request, .context = CurrentMemoryContext};
 	s->entries = try_relation_open(request->vector->relid, AccessShareLock);
 	if (s->entries == NULL)
-		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
-						errmsg("the index was dropped meanwhile")));
+		dyn_vector_fail_dropped(request->table, request->vector);
 	dyn_vector_check_fits(request->table, request->vector, s->entries);
 	s->slot = table_slot_create(s->entries, NULL);
 	s->distance = pgvector_symbol(distances[request->vector->spec->distance]);
@@ -532,14 +541,15 @@ search_begin(Search *s, const StoreSearch *request)
 
 /* Finds the nearest entries; what is returned is in the current memory context. */
 int
-store_search(const StoreSearch *request, StoreFound **found)
+store_search(StoreSearch *request, StoreFound **found)
 {
 	Search s;
 	Oid index;
 
 	search_begin(&s, request);
 	index = choose_hnsw(&s);
-	if (!OidIsValid(index) || !search_by_hnsw(&s, index))
+	request->approximate = OidIsValid(index) && search_by_hnsw(&s, index);
+	if (!request->approximate)
 	{
 		s.nfound = 0;
 		search_exactly(&s);
