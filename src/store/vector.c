@@ -26,6 +26,7 @@
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
+#include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -70,6 +71,15 @@ is_key_index(const DynTable *table, Relation index)
 			return false;
 	}
 	return heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL);
+}
+
+pg_noreturn static void
+fail_key_index(const DynTable *table, const DynVector *vector)
+{
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("vector index \"%s\" of table \"%s\" has lost the index of its keys",
+						   item_quoted(vector->index.name), table->name),
+					errhint("Drop the vector index and create it again.")));
 }
 
 static void
@@ -117,9 +127,9 @@ entries_close(EntryWriter *w)
 
 /* Sets the slot to the entry of an item's key; returns false if there is none. */
 static bool
-entry_find(const EntryWriter *w, const DynKeyValues *item)
+entry_find(const EntryWriter *w, Snapshot snapshot, const DynKeyValues *item)
 {
-	IndexScanDesc scan = begin_index_scan(w->rel, w->key_index, SnapshotSelf, w->table->nkeys);
+	IndexScanDesc scan = begin_index_scan(w->rel, w->key_index, snapshot, w->table->nkeys);
 	ScanKeyData keys[DYN_MAX_KEYS];
 	bool found;
 
@@ -140,7 +150,7 @@ entry_delete(const EntryWriter *w, const DynItem *item)
 	ItemPointerData tid;
 
 	dyn_key_of_item(w->table, item, &key);
-	if (!entry_find(w, &key))
+	if (!entry_find(w, SnapshotSelf, &key))
 		return;
 	tid = w->slot->tts_tid;
 	ExecClearTuple(w->slot);
@@ -396,7 +406,7 @@ fill_item(const DynItem *item, ItemPointer tid, void *arg)
 		return;
 	}
 	dyn_key_of_item(f->writer.table, item, &key);
-	if (entry_find(&f->writer, &key))
+	if (entry_find(&f->writer, SnapshotSelf, &key))
 		return;
 	result = table_tuple_lock(f->rel, tid, GetActiveSnapshot(), f->locked,
 							  GetCurrentCommandId(false), LockTupleShare, f->wait, 0, &failure);
@@ -410,7 +420,7 @@ fill_item(const DynItem *item, ItemPointer tid, void *arg)
 		f->fill->locked = lappend(f->fill->locked, kept);
 		MemoryContextSwitchTo(old);
 	}
-	if (result != TM_Ok || entry_find(&f->writer, &key))
+	if (result != TM_Ok || entry_find(&f->writer, SnapshotSelf, &key))
 		return;
 	entry_insert(&f->writer, &entry);
 	f->fill->items++;
@@ -456,4 +466,154 @@ store_vector_fill_row(Relation rel, DynTable *table, DynVector *vector, ItemPoin
 					  StoreVectorFill *fill)
 {
 	fill_range(rel, table, vector, tid, tid, LockWaitBlock, fill);
+}
+
+/*
+ * What is wrong with them: steps of dyn_check_table()
+ */
+
+typedef struct EntryCheck
+{
+	EntryWriter at; /* of which entry_find() has need */
+	Snapshot snapshot;
+	int64 expected;
+	int64 missing;
+	int64 wrong;
+} EntryCheck;
+
+static Relation
+open_key_index(const DynTable *table, Relation entries)
+{
+	List *indexes = RelationGetIndexList(entries);
+	ListCell *cell;
+
+	foreach (cell, indexes)
+	{
+		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+
+		if (is_key_index(table, index))
+			return index;
+		index_close(index, AccessShareLock);
+	}
+	return NULL;
+}
+
+/* Returns whether the entry in the slot is this one. */
+static bool
+same_entry(const EntryWriter *w, const DynVectorEntry *entry)
+{
+	TupleDesc desc = RelationGetDescr(w->rel);
+
+	slot_getallattrs(w->slot);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		if (w->slot->tts_isnull[i] != entry->nulls[i] ||
+			(!entry->nulls[i] &&
+			 !datum_image_eq(w->slot->tts_values[i], entry->values[i], false, -1)))
+			return false;
+	}
+	return true;
+}
+
+static void
+check_item(const DynItem *item, ItemPointer tid, void *arg)
+{
+	EntryCheck *check = arg;
+	DynVectorEntry entry;
+	DynKeyValues key;
+
+	if (!dyn_vector_entry(check->at.table, check->at.vector, item, &entry))
+		return;
+	check->expected++;
+	dyn_key_of_item(check->at.table, item, &key);
+	if (!entry_find(&check->at, check->snapshot, &key))
+		check->missing++;
+	else if (!same_entry(&check->at, &entry))
+		check->wrong++;
+	ExecClearTuple(check->at.slot);
+}
+
+static int64
+count_entries(EntryCheck *check)
+{
+	TableScanDesc scan = table_beginscan(check->at.rel, check->snapshot, 0, NULL);
+	int64 n = 0;
+
+	while (table_scan_getnextslot(scan, ForwardScanDirection, check->at.slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		n++;
+	}
+	table_endscan(scan);
+	return n;
+}
+
+/* Compares entries and items as one snapshot shows them. */
+static void
+compare_entries(TableCheck *check, DynVector *vector, Relation entries, Relation key_index)
+{
+	EntryCheck c = {.at = {.table = check->table,
+						   .vector = vector,
+						   .rel = entries,
+						   .key_index = key_index,
+						   .slot = table_slot_create(entries, NULL)},
+					.snapshot = GetActiveSnapshot()};
+	TableScanDesc scan = table_beginscan(check->rel, c.snapshot, 0, NULL);
+	int64 surplus;
+
+	for_items(check->rel, check->table, scan, check_item, &c);
+	table_endscan(scan);
+	surplus = count_entries(&c) - (c.expected - c.missing);
+	ExecDropSingleTupleTableSlot(c.at.slot);
+	if (c.missing > 0 || c.wrong > 0 || surplus > 0)
+		check_report(
+			check, psprintf("vector index \"%s\"", item_quoted(vector->index.name)),
+			psprintf("its entries are not those of the items: " INT64_FORMAT
+					 " are missing, " INT64_FORMAT " wrong, " INT64_FORMAT " of no item",
+					 c.missing, c.wrong, surplus),
+			psprintf("Run REFRESH MATERIALIZED VIEW %s.", catalogs_qualified(vector->relid)));
+}
+
+typedef struct VectorCheck
+{
+	TableCheck *check;
+	DynVector *vector;
+} VectorCheck;
+
+/* Checks one index; an error is a row of the result too. */
+static void
+check_vector(void *arg)
+{
+	const VectorCheck *c = arg;
+	Relation entries = try_relation_open(c->vector->relid, AccessShareLock);
+	Relation key_index;
+
+	if (entries == NULL)
+		dyn_vector_fail_dropped(c->check->table, c->vector);
+	dyn_vector_check_fits(c->check->table, c->vector, entries);
+	key_index = open_key_index(c->check->table, entries);
+	if (key_index == NULL)
+		fail_key_index(c->check->table, c->vector);
+	if (c->check->reads && dyn_vector_is_built(c->vector))
+		compare_entries(c->check, c->vector, entries, key_index);
+	index_close(key_index, AccessShareLock);
+	relation_close(entries, AccessShareLock);
+}
+
+/* Reports what is wrong with the vector indexes of a table. */
+void
+store_vector_check(TableCheck *check)
+{
+	for (int i = 0; check->table != NULL && i < check->table->nvectors; i++)
+	{
+		VectorCheck one = {check, &check->table->vectors[i]};
+		const char *problem = check_try(check_vector, &one);
+		const char *object = psprintf("vector index \"%s\"", item_quoted(one.vector->index.name));
+
+		if (problem != NULL)
+			check_report(check, object, problem, "Drop the index and create it again.");
+		else if (!dyn_vector_is_built(one.vector))
+			check_report(check, object, "it is not built",
+						 "Call dyn_create_vector_index again, with the same arguments.");
+	}
 }

@@ -11,6 +11,7 @@
 
 #include "storage/block.h"
 
+#include "catalog/check/check.h"
 #include "catalog/vector.h"
 #include "server/pgvector.h"
 
@@ -58,6 +59,9 @@ extern void store_vector_fill_row(Relation rel, DynTable *table, DynVector *vect
 
 /* Returns the index of type hnsw by which it is searched, valid or not; InvalidOid: there is none. */
 extern Oid store_vector_hnsw(const DynVector *vector, bool valid);
+/* This is a step of dyn_check_table(). */
+extern void store_vector_check(TableCheck *check);
+
 extern const char *store_vector_operators(const DynVectorSpec *spec);
 
 #endif

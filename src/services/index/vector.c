@@ -179,7 +179,7 @@ make_entries(Relation rel, const DynTable *table, const DynVectorSpec *spec, Oid
 	Oid relid;
 
 	dyn_execute(psprintf(
-		"CREATE MATERIALIZED VIEW %s (%s) WITH (toast_tuple_target = 8160) AS SELECT e.*"
+		"CREATE MATERIALIZED VIEW %s (%s) USING heap WITH (toast_tuple_target = 8160) AS SELECT e.*"
 		" FROM " DYN_INTERNAL ".vector_entries(%s::pg_catalog.regclass, %s::pg_catalog.text)"
 		" AS e(%s) WITH NO DATA",
 		qualified, columns_sql(table, spec, NULL, NULL), quote_literal_cstr(table->qualified),
@@ -355,6 +355,12 @@ fill_entries(IndexBuild *work)
 	}
 }
 
+/*
+ * The candidates that the build keeps: with pgvector's default of 64 a search among vectors in clusters
+ * misses one in ten of the nearest, and with these one in five hundred.  A build takes twice as long.
+ */
+#define HNSW_CONSTRUCTION 200
+
 /* Returns the statement that builds the index of type hnsw, or drops what is left of an attempt. */
 static char *
 hnsw_sql(const DynVector *vector, bool concurrently)
@@ -371,9 +377,9 @@ hnsw_sql(const DynVector *vector, bool concurrently)
 						catalogs_qualified(remains));
 	if (spec->dimensions > PGVECTOR_PLAIN)
 		expression = psprintf("(vector::%s.halfvec(" INT64_FORMAT "))", types, spec->dimensions);
-	return psprintf("CREATE INDEX %sON %s USING hnsw (%s %s.%s)",
+	return psprintf("CREATE INDEX %sON %s USING hnsw (%s %s.%s) WITH (ef_construction = %d)",
 					concurrently ? "CONCURRENTLY " : "", catalogs_qualified(vector->relid),
-					expression, types, store_vector_operators(spec));
+					expression, types, store_vector_operators(spec), HNSW_CONSTRUCTION);
 }
 
 /* Returns that statement, in the memory of the procedure. */
