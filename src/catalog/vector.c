@@ -390,6 +390,18 @@ dyn_vector_same(const DynVector *vector, const DynItem *a, const DynItem *b)
 	return same_attribute(&as, &bs, vector->spec->attribute);
 }
 
+/* Returns whether an item has what an entry is made of, whether that is valid or not. */
+bool
+dyn_vector_has(const DynVector *vector, const DynItem *item)
+{
+	ItemChildren attributes = item_children(item_root(item));
+	ItemSpan value;
+
+	return item_find(&attributes, vector->spec->attribute, &value) &&
+		   (vector->index.hash == NULL ||
+			item_find(&attributes, vector->index.hash->attribute, &value));
+}
+
 /* Returns the attributes that conditions may name, as an item. */
 static DynItem *
 schema_part(const DynVector *vector, const ItemChildren *attributes)
@@ -427,11 +439,9 @@ dyn_vector_entry(const DynTable *table, const DynVector *vector, const DynItem *
 	ItemSpan hash;
 	ItemSpan value;
 
-	if (!item_find(&attributes, vector->spec->attribute, &value) ||
-		(vector->index.hash != NULL &&
-		 !item_find(&attributes, vector->index.hash->attribute, &hash)) ||
-		dyn_vector_problem(vector, item, &problem))
+	if (!dyn_vector_has(vector, item) || dyn_vector_problem(vector, item, &problem))
 		return false;
+	(void) item_find(&attributes, vector->spec->attribute, &value);
 	elements = item_children(value);
 	made = pgvector_new((int) elements.count);
 	for (uint32 i = 0; i < elements.count; i++)
@@ -444,7 +454,7 @@ dyn_vector_entry(const DynTable *table, const DynVector *vector, const DynItem *
 	dyn_key_of_item(table, item, &key);
 	for (int i = 0; i < table->nkeys; i++)
 		entry->values[DYN_ENTRY_KEY_COLUMN - 1 + i] = key.values[i];
-	if (vector->index.hash != NULL)
+	if (vector->index.hash != NULL && item_find(&attributes, vector->index.hash->attribute, &hash))
 		entry->values[dyn_vector_ncolumns(table, vector) - 1] =
 			dyn_key_datum(vector->index.hash->type, item_payload(hash));
 	return true;

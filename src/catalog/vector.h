@@ -74,6 +74,7 @@ extern bool dyn_vector_is_built(const DynVector *vector);
 extern bool dyn_vector_problem(const DynVector *vector, const DynItem *item,
 							   DynVectorProblem *problem);
 extern bool dyn_vector_same(const DynVector *vector, const DynItem *a, const DynItem *b);
+extern bool dyn_vector_has(const DynVector *vector, const DynItem *item);
 extern bool dyn_vector_entry(const DynTable *table, const DynVector *vector, const DynItem *item,
 							 DynVectorEntry *entry);
 extern bool dyn_vector_columns_fit(const DynTable *table, const DynVector *vector, TupleDesc desc);

@@ -174,15 +174,7 @@ index_blocks(const DynTable *table, const DynIndex *index, const DynItem *old, c
 static DynItem *
 vector_part(const DynTable *table, const DynVector *vector, const DynItem *item)
 {
-	ItemChildren attributes;
-	ItemSpan value;
-
-	if (item == NULL)
-		return NULL;
-	attributes = item_children(item_root(item));
-	if (!item_find(&attributes, vector->spec->attribute, &value) ||
-		(vector->index.hash != NULL &&
-		 !item_find(&attributes, vector->index.hash->attribute, &value)))
+	if (item == NULL || !dyn_vector_has(vector, item))
 		return NULL;
 	return dyn_vector_part(table, vector, item, true);
 }
