@@ -102,6 +102,12 @@ struct Node;
 #endif
 
 #if PG19_GE
+#define begin_table_scan(rel, snapshot) table_beginscan((rel), (snapshot), 0, NULL, SO_NONE)
+#else
+#define begin_table_scan(rel, snapshot) table_beginscan((rel), (snapshot), 0, NULL)
+#endif
+
+#if PG19_GE
 #define begin_tid_scan(rel, snapshot, first, last) \
 	table_beginscan_tidrange((rel), (snapshot), (first), (last), SO_NONE)
 #else

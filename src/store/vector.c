@@ -24,7 +24,6 @@
 #include "executor/executor.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
@@ -38,6 +37,7 @@
 #include "server/errors.h"
 #include "server/extension.h"
 #include "server/sql.h"
+#include "server/work/brief_lock.h"
 #include "store/range.h"
 #include "store/vector.h"
 
@@ -272,7 +272,7 @@ dyn_vectors_truncated(PG_FUNCTION_ARGS)
 		const DynVector *vector = &table->vectors[i];
 		bool built = dyn_vector_is_built(vector);
 
-		LockRelationOid(vector->relid, AccessExclusiveLock);
+		brief_lock(vector->relid, AccessExclusiveLock);
 		if (rights_owner(vector->relid) != trigger->tg_relation->rd_rel->relowner)
 			continue;
 		rights_take(trigger->tg_relation->rd_rel->relowner, 0, &before);
@@ -364,7 +364,7 @@ dyn_vector_entries(PG_FUNCTION_ARGS)
 						errmsg("these are not the columns of the entries of index \"%s\"",
 							   item_quoted(name))));
 	PushActiveSnapshot(GetLatestSnapshot());
-	scan = table_beginscan(rel, GetActiveSnapshot(), 0, NULL);
+	scan = begin_table_scan(rel, GetActiveSnapshot());
 	for_items(rel, entries.table, scan, put_entry, &entries);
 	table_endscan(scan);
 	PopActiveSnapshot();
@@ -536,7 +536,7 @@ check_item(const DynItem *item, ItemPointer tid, void *arg)
 static int64
 count_entries(EntryCheck *check)
 {
-	TableScanDesc scan = table_beginscan(check->at.rel, check->snapshot, 0, NULL);
+	TableScanDesc scan = begin_table_scan(check->at.rel, check->snapshot);
 	int64 n = 0;
 
 	while (table_scan_getnextslot(scan, ForwardScanDirection, check->at.slot))
@@ -558,7 +558,7 @@ compare_entries(TableCheck *check, DynVector *vector, Relation entries, Relation
 						   .key_index = key_index,
 						   .slot = table_slot_create(entries, NULL)},
 					.snapshot = GetActiveSnapshot()};
-	TableScanDesc scan = table_beginscan(check->rel, c.snapshot, 0, NULL);
+	TableScanDesc scan = begin_table_scan(check->rel, c.snapshot);
 	int64 surplus;
 
 	for_items(check->rel, check->table, scan, check_item, &c);

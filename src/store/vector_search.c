@@ -259,7 +259,7 @@ take(Search *s, bool check_hash)
 static void
 search_all(Search *s)
 {
-	TableScanDesc scan = table_beginscan(s->entries, GetActiveSnapshot(), 0, NULL);
+	TableScanDesc scan = begin_table_scan(s->entries, GetActiveSnapshot());
 
 	while (table_scan_getnextslot(scan, ForwardScanDirection, s->slot))
 		take(s, true);

@@ -167,7 +167,8 @@ for my $round (1 .. 3)
 value($call) if value(q{SELECT relispopulated FROM pg_class WHERE relname = 'app_built'}) ne 't';
 agrees('after kills', 'built');
 agrees('beside that', 'cos');
-is(value(q{SELECT count(*) FROM pg_index WHERE indrelid = 'app_built'::regclass AND indisvalid AND indexrelid::regclass::text LIKE '%vector%'}), '1', 'hnsw is there');
+is(value(q{SELECT count(*) FROM pg_index WHERE indrelid = 'app_built'::regclass AND indisvalid AND indexrelid::regclass::text LIKE '%vector%'}),
+	'1', 'hnsw is there');
 
 # Dumps.
 my $n = value('SELECT count(*) FROM app_built');

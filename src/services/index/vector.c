@@ -382,6 +382,29 @@ hnsw_sql(const DynVector *vector, bool concurrently)
 					expression, types, store_vector_operators(spec), HNSW_CONSTRUCTION);
 }
 
+/* The entries of the index that is worked on. */
+static Oid entries_to_lock;
+
+static List *
+entries_of(Oid relid)
+{
+	return list_make1_oid(entries_to_lock);
+}
+
+/* Locks the table and these entries in a new transaction, without keeping others waiting. */
+static Relation
+open_with_entries(IndexBuild *work, LOCKMODE mode, DynTable **table)
+{
+	Relation rel;
+
+	work->procedure.also = entries_of;
+	rel = index_build_open_briefly(work, mode, table);
+	work->procedure.also = NULL;
+	if (find_vector(work, *table)->relid != entries_to_lock)
+		index_build_fail_dropped(work);
+	return rel;
+}
+
 /* Returns that statement, in the memory of the procedure. */
 static char *
 next_hnsw_sql(IndexBuild *work)
@@ -391,15 +414,16 @@ next_hnsw_sql(IndexBuild *work)
 	const DynVector *vector = find_vector(work, table);
 	char *sql = vector->spec->method == DYN_SEARCH_HNSW ? hnsw_sql(vector, true) : NULL;
 
+	entries_to_lock = vector->relid;
 	relation_close(rel, NoLock);
 	return sql;
 }
 
-/* Says that all items have their entries. */
+/* Says that all items have their entries, which are locked. */
 static void
 set_built(DynVector *vector)
 {
-	Relation entries = relation_open(vector->relid, ShareUpdateExclusiveLock);
+	Relation entries = relation_open(vector->relid, NoLock);
 
 	SetMatViewPopulatedState(entries, true);
 	relation_close(entries, NoLock);
@@ -426,7 +450,7 @@ index_build_make_vector(IndexBuild *work)
 		ereport(NOTICE, (errmsg("%s: building", work->procedure.what)));
 		index_build_run_statement(work, sql);
 	}
-	rel = index_build_open(work, AccessShareLock, &table);
+	rel = open_with_entries(work, ShareUpdateExclusiveLock, &table);
 	index_build_progress(work, INDEX_BUILD_ACTIVATE);
 	set_built(find_vector(work, table));
 	relation_close(rel, NoLock);
@@ -587,15 +611,6 @@ index_build_forget_vector(Relation rel, const DynTable *table, ItemSpan name, bo
 	PopActiveSnapshot();
 }
 
-/* The entries of the index that is dropped. */
-static Oid entries_to_lock;
-
-static List *
-entries_of(Oid relid)
-{
-	return list_make1_oid(entries_to_lock);
-}
-
 /* Drops a vector index in transactions of their own; closes the relation. */
 void
 index_build_drop_vector(IndexBuild *work, Relation rel, const DynTable *table)
@@ -604,10 +619,7 @@ index_build_drop_vector(IndexBuild *work, Relation rel, const DynTable *table)
 
 	entries_to_lock = find_vector(work, table)->relid;
 	relation_close(rel, NoLock);
-	work->procedure.also = entries_of;
-	rel = index_build_open_briefly(work, AccessExclusiveLock, &again);
-	work->procedure.also = NULL;
+	rel = open_with_entries(work, AccessExclusiveLock, &again);
 	index_build_progress(work, INDEX_BUILD_DROP);
-	(void) find_vector(work, again);
 	index_build_forget_vector(rel, again, work->name, work->cascade);
 }
