@@ -372,7 +372,7 @@ has_vectors(const DynVectorSpec *spec, HeapTuple tuple)
 	if (isnull)
 		return false;
 	cast = linitial(castNode(List, stringToNode(TextDatumGetCString(stored))));
-	if (!IsA(cast, FuncExpr) || !IsA(linitial(cast->args), Var) ||
+	if (!IsA(cast, FuncExpr) || cast->args == NIL || !IsA(linitial(cast->args), Var) ||
 		linitial_node(Var, cast->args)->varattno != DYN_VECTOR_COLUMN)
 		return false;
 	fmgr_info(cast->funcid, &flinfo);
