@@ -147,25 +147,21 @@ columns_sql(const DynTable *table, const DynVectorSpec *spec, const char *types,
 static void
 revoke_from_others(Oid entries)
 {
+	List *roles = NIL;
+	ListCell *cell;
+
 	sql_execute(
-		"SELECT DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC'"
+		"SELECT DISTINCT CASE WHEN a.grantee OPERATOR(pg_catalog.=) 0::pg_catalog.oid THEN 'PUBLIC'"
 		" ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)::pg_catalog.text)"
 		" END FROM pg_catalog.pg_class c, pg_catalog.aclexplode(c.relacl) a"
 		" WHERE c.oid OPERATOR(pg_catalog.=) $1"
 		" AND a.grantee OPERATOR(pg_catalog.<>) c.relowner",
 		false, 0, SQL_VALUES(SQL_OID(entries)));
-	for (SPITupleTable *rows = SPI_tuptable; rows->numvals > 0; rows = NULL)
-	{
-		List *roles = NIL;
-		ListCell *cell;
-
-		for (uint64 i = 0; i < rows->numvals; i++)
-			roles = lappend(roles, sql_text(rows, i, 1));
-		foreach (cell, roles)
-			dyn_execute(psprintf("REVOKE ALL ON %s FROM %s", catalogs_qualified(entries),
-								 (char *) lfirst(cell)));
-		break;
-	}
+	for (uint64 i = 0; i < SPI_processed; i++)
+		roles = lappend(roles, sql_text(SPI_tuptable, i, 1));
+	foreach (cell, roles)
+		dyn_execute(psprintf("REVOKE ALL ON %s FROM %s", catalogs_qualified(entries),
+							 (char *) lfirst(cell)));
 }
 
 static Oid
