@@ -94,6 +94,58 @@ SELECT attempt($$SELECT dyn_search('mallory.app', 'emb', '{1,2}', 1, 'tenant = :
 TRUNCATE mallory.app;
 SELECT dyn_drop_table('mallory.app');
 
+-- relations of others, which a trigger that gets its name later takes past the look at it
+RESET ROLE;
+SET search_path = public;
+SET ROLE regress_vector_victim;
+CREATE TABLE victim.secret AS SELECT 'bait'::text AS a;
+CREATE MATERIALIZED VIEW victim.unfilled AS SELECT 1 AS a WITH NO DATA;
+GRANT TRIGGER ON victim.secret, victim.unfilled TO PUBLIC;
+SET ROLE regress_vector_mallory;
+SELECT dyn_create_table('mallory.app', 'id S');
+CREATE CONSTRAINT TRIGGER plain AFTER INSERT OR UPDATE OR DELETE ON mallory.app FROM victim.secret
+	FOR EACH ROW EXECUTE FUNCTION dynamo_internal.keep_vectors(:'spec');
+ALTER TRIGGER plain ON mallory.app RENAME TO "~dynamo_vector_emb";
+CREATE TRIGGER t AFTER TRUNCATE ON mallory.app EXECUTE FUNCTION dynamo_internal.vectors_truncated();
+BEGIN;
+TRUNCATE mallory.app;
+SELECT mode FROM pg_locks WHERE relation = 'victim.secret'::regclass AND pid = pg_backend_pid();
+COMMIT;
+CALL dyn_drop_index('mallory.app', 'emb');
+SELECT tgname FROM pg_trigger WHERE tgrelid = 'mallory.app'::regclass;
+CREATE CONSTRAINT TRIGGER plain AFTER INSERT OR UPDATE OR DELETE ON mallory.app FROM victim.unfilled
+	FOR EACH ROW EXECUTE FUNCTION dynamo_internal.keep_vectors(:'spec');
+ALTER TRIGGER plain ON mallory.app RENAME TO "~dynamo_vector_emb";
+CALL dyn_create_vector_index('mallory.app', 'emb', 'e', 2, 'EUCLIDEAN', hash_key => 'tenant S');
+CALL dyn_drop_index('mallory.app', 'emb');
+SELECT to_regclass('victim.secret'), relispopulated FROM pg_class WHERE oid = 'victim.unfilled'::regclass;
+-- what a view depends on is kept, and a view is not given away with the table
+ALTER TABLE mallory.app ADD COLUMN extra text;
+CREATE VIEW mallory.view AS SELECT extra AS a FROM mallory.app;
+CREATE MATERIALIZED VIEW mallory.stored AS SELECT e.* FROM
+	dynamo_internal.vector_entries('mallory.app', 'emb') AS e(vector vector(2), filters dyn_item, a text COLLATE "C", h text COLLATE "C")
+	WHERE mallory.whoami(a) <> '' WITH NO DATA;
+CREATE CONSTRAINT TRIGGER "~dynamo_vector_emb" AFTER INSERT OR UPDATE OR DELETE ON mallory.app FROM mallory.view
+	FOR EACH ROW EXECUTE FUNCTION dynamo_internal.keep_vectors(:'spec');
+CREATE CONSTRAINT TRIGGER "~dynamo_vector_x" AFTER INSERT OR UPDATE OR DELETE ON mallory.app FROM mallory.stored
+	FOR EACH ROW EXECUTE FUNCTION dynamo_internal.keep_vectors(:'spec');
+ALTER TABLE mallory.app ALTER COLUMN extra TYPE int USING 1;
+RESET ROLE;
+ALTER TABLE mallory.app OWNER TO regress_vector_victim;
+SELECT oid::regclass, relowner::regrole FROM pg_class WHERE oid IN ('mallory.view'::regclass, 'mallory.stored'::regclass) ORDER BY 1;
+DROP TABLE mallory.app CASCADE;
+-- an index of type hnsw by a function without arguments, which has failed
+SET ROLE regress_vector_mallory;
+SELECT dyn_create_table('mallory.app', 'id S');
+CALL dyn_create_vector_index('mallory.app', 'long', 'e', 2500, 'EUCLIDEAN', 'hnsw');
+CREATE FUNCTION mallory.half() RETURNS halfvec IMMUTABLE LANGUAGE plpgsql AS $$BEGIN RETURN '[1]'; END $$;
+REFRESH MATERIALIZED VIEW mallory.app_long WITH NO DATA;
+DROP INDEX mallory.app_long_vector_idx;
+CREATE INDEX CONCURRENTLY ON mallory.app_long USING hnsw ((mallory.half()) halfvec_l2_ops);
+CALL dyn_create_vector_index('mallory.app', 'long', 'e', 2500, 'EUCLIDEAN', 'hnsw');
+SELECT dyn_drop_table('mallory.app');
+RESET ROLE;
+
 -- names that are planted before those of pgvector
 SET ROLE regress_vector_mallory;
 CREATE TYPE mallory.vector AS (x int);

@@ -19,6 +19,9 @@
 #include "catalog/pg_trigger.h"
 #include "commands/tablecmds.h"
 #include "commands/trigger.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteSupport.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -232,26 +235,43 @@ dyn_vector_columns_fit(const DynTable *table, const DynVector *vector, TupleDesc
 }
 
 /*
- * Raises an error unless a relation is what this extension has made for the table's index: a
- * materialized view of the table's owner with these columns.  Any role can name another one in a
- * trigger of its own.
+ * Returns whether the entries relation is a materialized view of the table's owner.  A role can name
+ * another one in a trigger of its own, and relations may get other owners.
  */
-void
-dyn_vector_check_fits(const DynTable *table, DynVector *vector, Relation entries)
+bool
+dyn_vector_is_owned(const DynTable *table, const DynVector *vector)
 {
-	if (entries->rd_rel->relkind == RELKIND_MATVIEW &&
-		entries->rd_rel->relowner == rights_owner(table->relid) &&
-		(vector->fits || dyn_vector_columns_fit(table, vector, RelationGetDescr(entries))))
-	{
-		vector->fits = true;
-		return;
-	}
+	return get_rel_relkind(vector->relid) == RELKIND_MATVIEW &&
+		   rights_owner(vector->relid) == rights_owner(table->relid);
+}
+
+pg_noreturn static void
+fail_unfit(const DynTable *table, const DynVector *vector)
+{
 	ereport(
 		ERROR,
 		(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 		 errmsg("relation \"%s\" does not have the entries of vector index \"%s\" of table \"%s\"",
-				RelationGetRelationName(entries), item_quoted(vector->index.name), table->name),
+				get_rel_name(vector->relid), item_quoted(vector->index.name), table->name),
 		 errhint("Drop the index and create it again.")));
+}
+
+/* Raises an error unless dyn_vector_is_owned(). */
+void
+dyn_vector_check_owned(const DynTable *table, const DynVector *vector)
+{
+	if (!dyn_vector_is_owned(table, vector))
+		fail_unfit(table, vector);
+}
+
+/* Raises an error also unless the relation has the columns of entries. */
+void
+dyn_vector_check_fits(const DynTable *table, DynVector *vector, Relation entries)
+{
+	dyn_vector_check_owned(table, vector);
+	if (!vector->fits && !dyn_vector_columns_fit(table, vector, RelationGetDescr(entries)))
+		fail_unfit(table, vector);
+	vector->fits = true;
 }
 
 /*
@@ -511,6 +531,76 @@ for_rows(Oid catalog, Oid index, AttrNumber column, Oid value, void (*row)(HeapT
 	table_close(rel, AccessShareLock);
 }
 
+/* Returns the query of a materialized view, and sets *rule; NULL if it is none. */
+static Query *
+query_of(Oid relid, Oid *rule)
+{
+	HeapTuple tuple = get_rel_relkind(relid) != RELKIND_MATVIEW
+						  ? NULL
+						  : SearchSysCache2(RULERELNAME, ObjectIdGetDatum(relid),
+											PointerGetDatum(ViewSelectRuleName));
+	Query *query;
+	Datum action;
+	bool isnull;
+
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	*rule = ((Form_pg_rewrite) GETSTRUCT(tuple))->oid;
+	action = SysCacheGetAttr(RULERELNAME, tuple, Anum_pg_rewrite_ev_action, &isnull);
+	query = linitial_node(Query, castNode(List, stringToNode(TextDatumGetCString(action))));
+	ReleaseSysCache(tuple);
+	return query;
+}
+
+static bool
+is_other_function(Oid function, void *arg)
+{
+	FmgrInfo flinfo;
+
+	fmgr_info(function, &flinfo);
+	return flinfo.fn_addr != dyn_vector_entries;
+}
+
+/* Returns whether there is more in a query than columns, constants and our function. */
+static bool
+has_more(Node *node, void *arg)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, SubLink) || check_functions_in_node(node, is_other_function, arg))
+		return true;
+	return expression_tree_walker(node, has_more, arg);
+}
+
+/*
+ * Returns whether a relation has the entries that this extension makes of a table, and of nothing else,
+ * and sets *rule to the rule of its query.  Any role can name another one in a trigger, which must not
+ * lose what its query depends on, and not be given away.
+ */
+static bool
+has_entries(Oid relid, Oid table, Oid *rule)
+{
+	Query *query = query_of(relid, rule);
+	RangeTblFunction *function;
+	RangeTblEntry *from;
+	RangeTblRef *ref;
+	Const *of;
+
+	if (query == NULL || list_length(query->jointree->fromlist) != 1 ||
+		!IsA(linitial(query->jointree->fromlist), RangeTblRef) ||
+		query_tree_walker(query, has_more, NULL, QTW_IGNORE_RANGE_TABLE))
+		return false;
+	ref = linitial(query->jointree->fromlist);
+	from = rt_fetch(ref->rtindex, query->rtable);
+	if (from->rtekind != RTE_FUNCTION || list_length(from->functions) != 1)
+		return false;
+	function = linitial(from->functions);
+	if (!IsA(function->funcexpr, FuncExpr) || has_more(function->funcexpr, NULL))
+		return false;
+	of = linitial(((FuncExpr *) function->funcexpr)->args);
+	return IsA(of, Const) && !of->constisnull && DatumGetObjectId(of->constvalue) == table;
+}
+
 /*
  * Has the entries relation go with its table.  Its query names the table, and would keep that from being
  * dropped.
@@ -521,7 +611,6 @@ trigger_made(HeapTuple tuple, void *arg)
 	Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
 	ObjectAddress entries;
 	ObjectAddress table;
-	HeapTuple rule;
 	Oid query;
 
 	if (!OidIsValid(form->tgconstrrelid) || !is_keeper(NameStr(form->tgname), form->tgfoid))
@@ -530,12 +619,8 @@ trigger_made(HeapTuple tuple, void *arg)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("the entries of a vector index must have the owner of their table")));
-	rule = SearchSysCache2(RULERELNAME, ObjectIdGetDatum(form->tgconstrrelid),
-						   PointerGetDatum("_RETURN"));
-	if (!HeapTupleIsValid(rule))
+	if (!has_entries(form->tgconstrrelid, form->tgrelid, &query))
 		return;
-	query = ((Form_pg_rewrite) GETSTRUCT(rule))->oid;
-	ReleaseSysCache(rule);
 	ObjectAddressSet(entries, RelationRelationId, form->tgconstrrelid);
 	ObjectAddressSet(table, RelationRelationId, form->tgrelid);
 	if (deleteDependencyRecordsForSpecific(RewriteRelationId, query, DEPENDENCY_NORMAL,
@@ -585,11 +670,13 @@ table_altered(Oid relid)
 	foreach (cell, relids)
 	{
 		Owned entries = {lfirst_oid(cell)};
+		Oid query;
 
 		for_rows(RelationRelationId, ClassOidIndexId, Anum_pg_class_oid, entries.relid, read_owner,
 				 &entries);
 		/* whoever names a relation of another role in a trigger does not get it */
-		if (entries.owner != table.owner && entries.owner == rights_owner(relid))
+		if (entries.owner != table.owner && entries.owner == rights_owner(relid) &&
+			has_entries(entries.relid, relid, &query))
 			ATExecChangeOwner(entries.relid, table.owner, true, AccessExclusiveLock);
 	}
 }

@@ -71,6 +71,7 @@ extern DynVector *dyn_find_vector(const DynTable *table, ItemSpan name);
 pg_noreturn extern void dyn_vector_fail_dropped(const DynTable *table, const DynVector *vector);
 extern DynSize dyn_vector_size(const DynVector *vector);
 extern bool dyn_vector_is_built(const DynVector *vector);
+extern bool dyn_vector_is_owned(const DynTable *table, const DynVector *vector);
 extern bool dyn_vector_problem(const DynVector *vector, const DynItem *item,
 							   DynVectorProblem *problem);
 extern bool dyn_vector_same(const DynVector *vector, const DynItem *a, const DynItem *b);
@@ -78,6 +79,7 @@ extern bool dyn_vector_has(const DynVector *vector, const DynItem *item);
 extern bool dyn_vector_entry(const DynTable *table, const DynVector *vector, const DynItem *item,
 							 DynVectorEntry *entry);
 extern bool dyn_vector_columns_fit(const DynTable *table, const DynVector *vector, TupleDesc desc);
+extern void dyn_vector_check_owned(const DynTable *table, const DynVector *vector);
 extern void dyn_vector_check_fits(const DynTable *table, DynVector *vector, Relation entries);
 extern DynItem *dyn_vector_part(const DynTable *table, const DynVector *vector, const DynItem *item,
 								bool with_vector);
@@ -86,5 +88,6 @@ extern void dyn_vector_init(void);
 
 /* store/vector.c */
 extern PGDLLEXPORT Datum dyn_keep_vectors(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum dyn_vector_entries(PG_FUNCTION_ARGS);
 
 #endif

@@ -267,6 +267,16 @@ find_vector(const IndexBuild *work, const DynTable *table)
 	return vector;
 }
 
+/* Does so for an index that is to be built. */
+static DynVector *
+find_to_build(const IndexBuild *work, const DynTable *table)
+{
+	DynVector *vector = find_vector(work, table);
+
+	dyn_vector_check_owned(table, vector);
+	return vector;
+}
+
 #define FIRST_BATCH 16 /* blocks */
 #define LONG_BATCH 60.0 /* milliseconds: smaller ones then */
 #define SHORT_BATCH 25.0
@@ -332,7 +342,7 @@ fill_entries(IndexBuild *work)
 	{
 		DynTable *table;
 		Relation rel = index_build_open(work, RowExclusiveLock, &table);
-		DynVector *vector = find_vector(work, table);
+		DynVector *vector = find_to_build(work, table);
 
 		procedure_commit_lazily();
 		if (fill.filenode != rel->rd_rel->relfilenode)
@@ -384,7 +394,14 @@ static Oid entries_to_lock;
 static List *
 entries_of(Oid relid)
 {
-	return list_make1_oid(entries_to_lock);
+	return OidIsValid(entries_to_lock) ? list_make1_oid(entries_to_lock) : NIL;
+}
+
+/* Returns the entries relation, or InvalidOid if it is not one of the table's owner. */
+static Oid
+own_entries(const DynTable *table, const DynVector *vector)
+{
+	return dyn_vector_is_owned(table, vector) ? vector->relid : InvalidOid;
 }
 
 /* Locks the table and these entries in a new transaction, without keeping others waiting. */
@@ -396,7 +413,7 @@ open_with_entries(IndexBuild *work, LOCKMODE mode, DynTable **table)
 	work->procedure.also = entries_of;
 	rel = index_build_open_briefly(work, mode, table);
 	work->procedure.also = NULL;
-	if (find_vector(work, *table)->relid != entries_to_lock)
+	if (own_entries(*table, find_vector(work, *table)) != entries_to_lock)
 		index_build_fail_dropped(work);
 	return rel;
 }
@@ -407,7 +424,7 @@ next_hnsw_sql(IndexBuild *work)
 {
 	DynTable *table;
 	Relation rel = index_build_open(work, AccessShareLock, &table);
-	const DynVector *vector = find_vector(work, table);
+	const DynVector *vector = find_to_build(work, table);
 	char *sql = vector->spec->method == DYN_SEARCH_HNSW ? hnsw_sql(vector, true) : NULL;
 
 	entries_to_lock = vector->relid;
@@ -448,7 +465,7 @@ index_build_make_vector(IndexBuild *work)
 	}
 	rel = open_with_entries(work, ShareUpdateExclusiveLock, &table);
 	index_build_progress(work, INDEX_BUILD_ACTIVATE);
-	set_built(find_vector(work, table));
+	set_built(find_to_build(work, table));
 	relation_close(rel, NoLock);
 	procedure_next_transaction(&work->procedure);
 	ereport(NOTICE,
@@ -585,19 +602,23 @@ dyn_create_vector_index(PG_FUNCTION_ARGS)
 
 /*
  * Drops an index in a transaction that has locked the table and its entries so that no other session
- * uses them.  Closes the relation.
+ * uses them.  Closes the relation.  A relation that is not its owner's is left as it is.
  */
 void
 index_build_forget_vector(Relation rel, const DynTable *table, ItemSpan name, bool cascade)
 {
+	const DynVector *vector = dyn_find_vector(table, name);
 	Oid relid = RelationGetRelid(rel);
 	bool last = table->nvectors == 1;
 	ObjectAddress object;
 
-	ObjectAddressSet(object, RelationRelationId, dyn_find_vector(table, name)->relid);
+	/* the trigger goes with its relation */
+	if (dyn_vector_is_owned(table, vector))
+		ObjectAddressSet(object, RelationRelationId, vector->relid);
+	else
+		ObjectAddressSet(object, TriggerRelationId, get_trigger_oid(relid, vector->trigger, false));
 	relation_close(rel, NoLock);
 	PushActiveSnapshot(GetTransactionSnapshot());
-	/* the trigger goes with it */
 	performDeletion(&object, cascade ? DROP_CASCADE : DROP_RESTRICT, 0);
 	CommandCounterIncrement();
 	ObjectAddressSet(object, TriggerRelationId,
@@ -613,7 +634,7 @@ index_build_drop_vector(IndexBuild *work, Relation rel, const DynTable *table)
 {
 	DynTable *again;
 
-	entries_to_lock = find_vector(work, table)->relid;
+	entries_to_lock = own_entries(table, dyn_find_vector(table, work->name));
 	relation_close(rel, NoLock);
 	rel = open_with_entries(work, AccessExclusiveLock, &again);
 	index_build_progress(work, INDEX_BUILD_DROP);
