@@ -240,6 +240,34 @@ BEGIN;
 DROP EXTENSION vector CASCADE;
 SELECT dyn_put('App', doc('without', '{1,2}'));
 ROLLBACK;
+-- rows that another trigger changes before that of the index is told
+SELECT dyn_create_table('changed', 'id S');
+CALL dyn_create_vector_index('changed', 'emb', 'e', 1);
+CREATE FUNCTION again() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF pg_trigger_depth() = 1 AND TG_OP = 'DELETE' THEN
+    PERFORM dyn_put('changed', jsonb_build_object('id', OLD.id, 'e', '[7]'::jsonb)::dyn_item);
+  ELSIF pg_trigger_depth() = 1 AND NEW.id = 'gone' THEN
+    PERFORM dyn_delete('changed', '{"id": "gone"}'::jsonb::dyn_item);
+  ELSIF pg_trigger_depth() = 1 THEN
+    UPDATE changed SET item = jsonb_build_object('id', NEW.id, 'e', '[9]'::jsonb)::dyn_item WHERE id = NEW.id;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER again AFTER INSERT OR UPDATE OR DELETE ON changed FOR EACH ROW EXECUTE FUNCTION again();
+CREATE FUNCTION numbered(id text, n int) RETURNS dyn_item LANGUAGE sql AS
+  $$SELECT jsonb_build_object('id', id, 'e', ARRAY[n])::dyn_item$$;
+INSERT INTO changed (item) VALUES (numbered('a', 1)), (numbered('gone', 1));
+SELECT partition_key, vector FROM changed_emb;
+UPDATE changed SET item = numbered('a', 2);
+SELECT partition_key, vector FROM changed_emb;
+DELETE FROM changed;
+SELECT partition_key, vector FROM changed_emb;
+DROP TRIGGER again ON changed;
+WITH gone AS (DELETE FROM changed RETURNING id) INSERT INTO changed (item) SELECT numbered(id, 5) FROM gone;
+SELECT partition_key, vector FROM changed_emb ORDER BY 1;
+SELECT * FROM dyn_check_table('changed');
+SELECT dyn_drop_table('changed');
 SELECT dyn_drop_table('App');
 SELECT count(*) FROM pg_class WHERE relkind = 'm' AND relnamespace = 'vector_index'::regnamespace;
 \set ECHO none

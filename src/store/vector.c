@@ -38,6 +38,7 @@
 #include "server/extension.h"
 #include "server/sql.h"
 #include "server/work/brief_lock.h"
+#include "store/find.h"
 #include "store/range.h"
 #include "store/vector.h"
 
@@ -143,14 +144,12 @@ entry_find(const EntryWriter *w, Snapshot snapshot, const DynKeyValues *item)
 }
 
 static void
-entry_delete(const EntryWriter *w, const DynItem *item)
+entry_delete(const EntryWriter *w, const DynKeyValues *key)
 {
 	TM_FailureData failure;
-	DynKeyValues key;
 	ItemPointerData tid;
 
-	dyn_key_of_item(w->table, item, &key);
-	if (!entry_find(w, SnapshotSelf, &key))
+	if (!entry_find(w, SnapshotSelf, key))
 		return;
 	tid = w->slot->tts_tid;
 	ExecClearTuple(w->slot);
@@ -218,6 +217,49 @@ vector_of(const TriggerData *trigger, const DynTable *table)
 					trigger->tg_trigger->tgname, RelationGetRelationName(trigger->tg_relation))));
 }
 
+/* Returns whether the row that a trigger is told of is there as it is told. */
+static bool
+is_current(const TriggerData *trigger, HeapTuple tuple)
+{
+	TupleTableSlot *slot = table_slot_create(trigger->tg_relation, NULL);
+	bool current =
+		table_tuple_fetch_row_version(trigger->tg_relation, &tuple->t_self, SnapshotSelf, slot);
+
+	ExecDropSingleTupleTableSlot(slot);
+	return current;
+}
+
+/* Returns the item that a key has by now; NULL if there is none. */
+static const DynItem *
+item_now(Relation rel, const DynTable *table, const DynKeyValues *key)
+{
+	RowFinder finder = {.table = table,
+						.rel = rel,
+						.primary = index_open(table->primary.relid, AccessShareLock),
+						.row = table_slot_create(rel, NULL)};
+	const DynItem *item =
+		find_row_by_scan(&finder, SnapshotSelf, key) ? find_row_item(&finder) : NULL;
+
+	ExecDropSingleTupleTableSlot(finder.row);
+	index_close(finder.primary, AccessShareLock);
+	return item;
+}
+
+/* Has a key the entry of an item, or none. */
+static void
+entry_set(const EntryWriter *w, const DynKeyValues *key, const DynItem *item)
+{
+	DynVectorEntry entry;
+
+	entry_delete(w, key);
+	if (item != NULL && dyn_vector_entry(w->table, w->vector, item, &entry))
+		entry_insert(w, &entry);
+}
+
+/*
+ * Writes the entry of a row's key.  A row may have been changed again by then, as by another trigger, of
+ * whose change this one was told before.  So the entry is that of what has the key now.
+ */
 PG_FUNCTION_INFO_V1(dyn_keep_vectors);
 Datum
 dyn_keep_vectors(PG_FUNCTION_ARGS)
@@ -225,11 +267,11 @@ dyn_keep_vectors(PG_FUNCTION_ARGS)
 	const TriggerData *trigger = (TriggerData *) fcinfo->context;
 	const DynItem *old = NULL;
 	const DynItem *new = NULL;
-	DynVectorEntry entry;
+	HeapTuple row = NULL;
+	DynKeyValues key;
 	EntryWriter writer;
 	DynVector *vector;
 	DynTable *table;
-	bool has;
 
 	check_call(fcinfo, true);
 	table = dyn_schema_any(trigger->tg_relation);
@@ -237,19 +279,22 @@ dyn_keep_vectors(PG_FUNCTION_ARGS)
 	if (!TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
 		old = item_of(trigger, table, trigger->tg_trigtuple);
 	if (!TRIGGER_FIRED_BY_DELETE(trigger->tg_event))
-		new = item_of(trigger, table, old == NULL ? trigger->tg_trigtuple : trigger->tg_newtuple);
+	{
+		row = TRIGGER_FIRED_BY_INSERT(trigger->tg_event) ? trigger->tg_trigtuple
+														 : trigger->tg_newtuple;
+		new = item_of(trigger, table, row);
+	}
 	/* a build leaves rows alone that are updated after it has begun */
 	if (old != NULL && new != NULL && dyn_vector_same(vector, old, new) &&
 		dyn_vector_is_built(vector))
 		return PointerGetDatum(NULL);
-	has = new != NULL &&dyn_vector_entry(table, vector, new, &entry);
-	if (old == NULL && !has)
+	if (old == NULL && (new == NULL || !dyn_vector_has(vector, new)))
 		return PointerGetDatum(NULL);
+	dyn_key_of_item(table, new != NULL ? new : old, &key);
 	entries_open(&writer, table, vector);
-	if (old != NULL)
-		entry_delete(&writer, old);
-	if (has)
-		entry_insert(&writer, &entry);
+	entry_set(&writer, &key,
+			  new != NULL &&is_current(trigger, row) ? new
+													 : item_now(trigger->tg_relation, table, &key));
 	entries_close(&writer);
 	return PointerGetDatum(NULL);
 }
@@ -272,8 +317,10 @@ dyn_vectors_truncated(PG_FUNCTION_ARGS)
 		const DynVector *vector = &table->vectors[i];
 		bool built = dyn_vector_is_built(vector);
 
+		if (!dyn_vector_is_owned(table, vector))
+			continue;
 		brief_lock(vector->relid, AccessExclusiveLock);
-		if (rights_owner(vector->relid) != trigger->tg_relation->rd_rel->relowner)
+		if (!dyn_vector_is_owned(table, vector))
 			continue;
 		rights_take(trigger->tg_relation->rd_rel->relowner, 0, &before);
 		(void) SPI_execute(psprintf("REFRESH MATERIALIZED VIEW %s%s",
