@@ -14,6 +14,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/rls.h"
+#include "utils/snapmgr.h"
 
 #include "actions/authorize.h"
 #include "actions/search.h"
@@ -88,6 +89,12 @@ find_index(SearchCall *s)
 			 errhint("Wait until it is built, or call dyn_create_vector_index again if that was "
 					 "interrupted."),
 			 errwords("Cannot search backfilling vector index: %s", item_quoted_words(name))));
+	if (!dyn_vector_is_shown(s->vector, GetActiveSnapshot()))
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("vector index \"%s\" of table \"%s\" was built after the snapshot of "
+						"this transaction",
+						item_quoted(name), table->name)));
 }
 
 static void
@@ -226,7 +233,12 @@ take(SearchCall *s, StoreReader *reader, const StoreFound *found)
 	CHECK_FOR_INTERRUPTS();
 	memcpy(key.values, found->key, table->nkeys * sizeof(Datum));
 	item = store_read(reader, table, &key, NULL);
-	if (item == NULL || (expiry_hides(table) && expiry_has_passed(table, item)))
+	if (item == NULL)
+		return;
+	s->counted->read++;
+	/* the item is the truth, whatever its entry says: grants cover it by its hash key */
+	if ((s->condition != NULL && !expr_matches(s->condition, item)) ||
+		(expiry_hides(table) && expiry_has_passed(table, item)))
 		return;
 	MemoryContextSwitchTo(s->context);
 	s->items[s->taken] = returned_item(s, item);
@@ -268,7 +280,7 @@ hides(const SearchCall *s)
  * Finds results until there are as many as are wanted, or no more.  What an approximate index has found
  * is dropped where it was not enough: what comes next is in another order.
  */
-static int
+static void
 find_all(SearchCall *s)
 {
 	int from = 0;
@@ -282,13 +294,14 @@ find_all(SearchCall *s)
 		n = store_search(&s->search, &found);
 		take_all(s, found, from, n);
 		if (s->taken == s->request->top_k || n < s->search.most)
-			return n;
+			return;
 		from = s->search.approximate ? 0 : n;
-		s->taken = s->search.approximate ? 0 : s->taken;
+		if (s->search.approximate)
+			s->taken = s->counted->read = 0;
 		s->search.exact = true;
 		s->search.most = (int) Min((int64) n * MORE_FOUND, MaxAllocSize / sizeof(StoreFound));
 		if (s->search.most <= n)
-			return n;
+			return;
 	}
 }
 
@@ -302,7 +315,7 @@ run_search(Operation *operation, void *arg)
 	s->context = CurrentMemoryContext;
 	search_open(s);
 	store_begin_cleared(&callback, &s->clearance);
-	s->counted->read = find_all(s);
+	find_all(s);
 	store_end(&callback);
 	s->counted->returned = s->taken;
 	for (int i = 0; i < s->taken; i++)

@@ -183,6 +183,44 @@ dyn_vector_is_built(const DynVector *vector)
 	return populated;
 }
 
+/*
+ * Calls for the rows of a catalog that a snapshot shows.  SnapshotSelf shows them as they are now, also
+ * if the command that changes them goes on.
+ */
+static void
+for_rows(Snapshot snapshot, Oid catalog, Oid index, AttrNumber column, Oid value,
+		 void (*row)(HeapTuple, void *), void *arg)
+{
+	Relation rel = table_open(catalog, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	ScanKeyInit(&key, column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(value));
+	scan = systable_beginscan(rel, index, true, snapshot, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+		row(tuple, arg);
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+}
+
+static void
+read_populated(HeapTuple tuple, void *arg)
+{
+	*(bool *) arg = ((Form_pg_class) GETSTRUCT(tuple))->relispopulated;
+}
+
+/* Returns whether a snapshot shows that too, and so the entries. */
+bool
+dyn_vector_is_shown(const DynVector *vector, Snapshot snapshot)
+{
+	bool populated = false;
+
+	for_rows(snapshot, RelationRelationId, ClassOidIndexId, Anum_pg_class_oid, vector->relid,
+			 read_populated, &populated);
+	return populated;
+}
+
 /* Returns the size of the entries and their indexes, as it was found last. */
 DynSize
 dyn_vector_size(const DynVector *vector)
@@ -513,24 +551,6 @@ dyn_vector_part(const DynTable *table, const DynVector *vector, const DynItem *i
  * Commands
  */
 
-/* Calls for the rows of a catalog as they are now, also if the command that changes them goes on. */
-static void
-for_rows(Oid catalog, Oid index, AttrNumber column, Oid value, void (*row)(HeapTuple, void *),
-		 void *arg)
-{
-	Relation rel = table_open(catalog, AccessShareLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple tuple;
-
-	ScanKeyInit(&key, column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(value));
-	scan = systable_beginscan(rel, index, true, SnapshotSelf, 1, &key);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-		row(tuple, arg);
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
-}
-
 /* Returns the query of a materialized view, and sets *rule; NULL if it is none. */
 static Query *
 query_of(Oid relid, Oid *rule)
@@ -662,18 +682,19 @@ table_altered(Oid relid)
 	List *relids = NIL;
 	ListCell *cell;
 
-	for_rows(RelationRelationId, ClassOidIndexId, Anum_pg_class_oid, relid, read_owner, &table);
+	for_rows(SnapshotSelf, RelationRelationId, ClassOidIndexId, Anum_pg_class_oid, relid,
+			 read_owner, &table);
 	if (!table.triggers)
 		return;
-	for_rows(TriggerRelationId, TriggerRelidNameIndexId, Anum_pg_trigger_tgrelid, relid,
-			 list_entries, &relids);
+	for_rows(SnapshotSelf, TriggerRelationId, TriggerRelidNameIndexId, Anum_pg_trigger_tgrelid,
+			 relid, list_entries, &relids);
 	foreach (cell, relids)
 	{
 		Owned entries = {lfirst_oid(cell)};
 		Oid query;
 
-		for_rows(RelationRelationId, ClassOidIndexId, Anum_pg_class_oid, entries.relid, read_owner,
-				 &entries);
+		for_rows(SnapshotSelf, RelationRelationId, ClassOidIndexId, Anum_pg_class_oid,
+				 entries.relid, read_owner, &entries);
 		/* whoever names a relation of another role in a trigger does not get it */
 		if (entries.owner != table.owner && entries.owner == rights_owner(relid) &&
 			has_entries(entries.relid, relid, &query))
@@ -685,8 +706,8 @@ static void
 told(ObjectAccessType access, Oid class, Oid object, int part)
 {
 	if (access == OAT_POST_CREATE && class == TriggerRelationId)
-		for_rows(TriggerRelationId, TriggerOidIndexId, Anum_pg_trigger_oid, object, trigger_made,
-				 NULL);
+		for_rows(SnapshotSelf, TriggerRelationId, TriggerOidIndexId, Anum_pg_trigger_oid, object,
+				 trigger_made, NULL);
 	else if (access == OAT_POST_ALTER && class == RelationRelationId && part == 0)
 		table_altered(object);
 }

@@ -15,6 +15,7 @@
 #define DYNAMO_TABLE_CATALOG_VECTOR_H
 
 #include "access/tupdesc.h"
+#include "utils/snapshot.h"
 
 #include "catalog/definition/vector_spec.h"
 #include "catalog/key.h"
@@ -71,6 +72,7 @@ extern DynVector *dyn_find_vector(const DynTable *table, ItemSpan name);
 pg_noreturn extern void dyn_vector_fail_dropped(const DynTable *table, const DynVector *vector);
 extern DynSize dyn_vector_size(const DynVector *vector);
 extern bool dyn_vector_is_built(const DynVector *vector);
+extern bool dyn_vector_is_shown(const DynVector *vector, Snapshot snapshot);
 extern bool dyn_vector_is_owned(const DynTable *table, const DynVector *vector);
 extern bool dyn_vector_problem(const DynVector *vector, const DynItem *item,
 							   DynVectorProblem *problem);
