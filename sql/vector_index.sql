@@ -240,6 +240,15 @@ BEGIN;
 DROP EXTENSION vector CASCADE;
 SELECT dyn_put('App', doc('without', '{1,2}'));
 ROLLBACK;
+-- numbers that an index of type hnsw does not take, of long vectors
+SELECT dyn_create_table('half', 'id S');
+CREATE FUNCTION half(id text, n numeric) RETURNS dyn_item LANGUAGE sql AS
+  $$SELECT jsonb_build_object('id', id, 'e', array_fill(n, ARRAY[2001]))::dyn_item$$;
+SELECT dyn_put('half', half('too large', -65520)), dyn_put('half', half('a', 65519)), dyn_put('half', half('b', -1));
+CALL dyn_create_vector_index('half', 'emb', 'e', 2001, 'EUCLIDEAN', 'hnsw');
+SELECT attempt($$SELECT dyn_put('half', half('new', 1e20))$$);
+SELECT item->>'id' FROM dyn_search('half', 'emb', array_fill(70000, ARRAY[2001])::real[]);
+SELECT dyn_drop_table('half');
 -- rows that another trigger changes before that of the index is told
 SELECT dyn_create_table('changed', 'id S');
 CALL dyn_create_vector_index('changed', 'emb', 'e', 1);

@@ -326,15 +326,26 @@ number_to_float(ItemSpan number)
 	return strtof(text, NULL);
 }
 
-/* Returns whether a number has a float that is nearest to it, mostly without looking for that. */
+/* Returns whether an index of type hnsw has the vectors as halfvec, of 16-bit floating point. */
 static bool
-fits_float(ItemSpan number)
+has_halves(const DynVectorSpec *spec)
+{
+	return spec->method == DYN_SEARCH_HNSW && spec->dimensions > PGVECTOR_PLAIN;
+}
+
+/* Returns whether a number has a nearest one in floating point, mostly without looking for that. */
+static bool
+fits_float(ItemSpan number, bool half)
 {
 	int before;
 	int behind;
+	float value;
 
 	item_number_places(number, &before, &behind);
-	return before < FLT_MAX_10_EXP || !isinf(number_to_float(number));
+	if (before < (half ? PGVECTOR_HALF_DIGITS : FLT_MAX_10_EXP))
+		return true;
+	value = fabsf(number_to_float(number));
+	return half ? value < PGVECTOR_HALF_END : !isinf(value);
 }
 
 #define WORDS_INVALID "One or more parameter values were invalid. "
@@ -343,14 +354,15 @@ fits_float(ItemSpan number)
 static bool
 element_problem(const DynVector *vector, uint32 i, ItemSpan value, DynVectorProblem *problem)
 {
+	bool half = has_halves(vector->spec);
 	const char *attribute;
 
-	if (item_type(value) == ITEM_N && fits_float(item_payload(value)))
+	if (item_type(value) == ITEM_N && fits_float(item_payload(value), half))
 		return false;
 	attribute = item_quoted(vector->spec->attribute);
 	problem->message = psprintf("element %u of vector \"%s\" of index \"%s\" must be a number that "
-								"fits into 32-bit floating point",
-								i, attribute, item_quoted(vector->index.name));
+								"fits into %d-bit floating point",
+								i, attribute, item_quoted(vector->index.name), half ? 16 : 32);
 	problem->words = psprintf(WORDS_INVALID "Invalid type for parameter %s[%u], " WORDS_FLOAT
 											", Actual: %s. IndexName: %s",
 							  attribute, i, item_type_code(item_type(value)),

@@ -13,6 +13,8 @@
 
 #define PGVECTOR_PLAIN 2000 /* dimensions that fit into a page, and that hnsw takes as a vector */
 #define PGVECTOR_HALF 4000 /* dimensions that hnsw takes as a halfvec */
+#define PGVECTOR_HALF_END 65520.0f /* what has no nearest number in a halfvec */
+#define PGVECTOR_HALF_DIGITS 5 /* of that */
 
 /* This is a value of the type "vector", as it is stored. */
 typedef struct PgVector

@@ -451,6 +451,18 @@ is_zero(const PgVector *vector)
 	return true;
 }
 
+/* Returns whether an index of type hnsw can be asked for what is near a vector. */
+static bool
+hnsw_takes(const DynVectorSpec *spec, const PgVector *query)
+{
+	for (int i = 0; spec->dimensions > PGVECTOR_PLAIN && i < query->dimensions; i++)
+	{
+		if (fabsf(query->values[i]) >= PGVECTOR_HALF_END)
+			return false;
+	}
+	return spec->distance != DYN_DISTANCE_COSINE || !is_zero(query);
+}
+
 /* Has the scan go on until enough entries are found that are searched for. */
 static void
 set_hnsw(int most)
@@ -511,7 +523,7 @@ choose_hnsw(const Search *s)
 	Oid index;
 
 	if (spec->method != DYN_SEARCH_HNSW || s->request->exact ||
-		(spec->distance == DYN_DISTANCE_COSINE && is_zero(s->request->query)))
+		!hnsw_takes(spec, s->request->query))
 		return InvalidOid;
 	index = find_hnsw(s->entries, spec, true);
 	return !OidIsValid(index) || (s->request->hashed && hash_is_small(s)) ? InvalidOid : index;
