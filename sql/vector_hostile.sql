@@ -146,6 +146,23 @@ CALL dyn_create_vector_index('mallory.app', 'long', 'e', 2500, 'EUCLIDEAN', 'hns
 SELECT dyn_drop_table('mallory.app');
 RESET ROLE;
 
+-- code of the owner does not find temporary tables of who writes
+GRANT INSERT, UPDATE, SELECT, TRUNCATE ON victim.app TO regress_vector_mallory;
+CALL dyn_create_vector_index('victim.app', 'long', 'l', 2001, 'EUCLIDEAN', 'hnsw');
+SET ROLE regress_vector_mallory;
+CREATE TEMPORARY VIEW rates AS SELECT 'code of mallory as ' || current_user AS rate;
+SELECT dyn_put('victim.app', '{"id":{"S":"2"},"tenant":{"S":"t"},"e":{"L":[{"N":"1"},{"N":"3"}]}}');
+SELECT dyn_put('victim.app', jsonb_build_object('id', 'long', 'l', array_fill(1, ARRAY[2001]))::dyn_item);
+SET ROLE regress_vector_victim;
+CREATE FUNCTION victim.rated(text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$BEGIN RETURN $1 || (SELECT rate FROM rates); END $$;
+CREATE INDEX ON victim.app_emb (victim.rated(hash_key)) WHERE hash_key <> 't';
+SET ROLE regress_vector_mallory;
+SELECT attempt($$SELECT dyn_put('victim.app', '{"id":{"S":"2"},"tenant":{"S":"u"},"e":{"L":[{"N":"1"},{"N":"3"}]}}')$$);
+SELECT attempt('TRUNCATE victim.app');
+DROP VIEW rates;
+RESET ROLE;
+DROP INDEX victim.app_emb_rated_idx;
+CALL dyn_drop_index('victim.app', 'long');
 -- names that are planted before those of pgvector
 SET ROLE regress_vector_mallory;
 CREATE TYPE mallory.vector AS (x int);

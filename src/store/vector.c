@@ -19,6 +19,7 @@
 #include "access/relscan.h"
 #include "access/tableam.h"
 #include "access/xact.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_trigger.h"
 #include "commands/trigger.h"
 #include "executor/executor.h"
@@ -98,6 +99,21 @@ find_key_index(EntryWriter *w)
 						errhint("Drop the vector index and create it again.")));
 }
 
+/*
+ * Refuses a session with temporary tables where the owner has put code of its own into indexes, which
+ * would find them.
+ */
+static void
+check_temporary(const DynVector *vector, Relation entries)
+{
+	Oid namespace;
+	Oid toast_namespace;
+
+	GetTempNamespaceState(&namespace, &toast_namespace);
+	if (OidIsValid(namespace) && store_vector_has_code(vector, entries))
+		rights_check_temporary(entries);
+}
+
 /* Begins writing with the rights of the owner, who may have put expressions into indexes. */
 static void
 entries_open(EntryWriter *w, const DynTable *table, DynVector *vector)
@@ -107,6 +123,7 @@ entries_open(EntryWriter *w, const DynTable *table, DynVector *vector)
 	if (w->rel == NULL)
 		dyn_vector_fail_dropped(table, vector);
 	dyn_vector_check_fits(table, vector, w->rel);
+	check_temporary(vector, w->rel);
 	rights_take(w->rel->rd_rel->relowner, 0, &w->before);
 	w->estate = CreateExecutorState();
 	w->info = makeNode(ResultRelInfo);
@@ -322,6 +339,7 @@ dyn_vectors_truncated(PG_FUNCTION_ARGS)
 		brief_lock(vector->relid, AccessExclusiveLock);
 		if (!dyn_vector_is_owned(table, vector))
 			continue;
+		rights_check_temporary(trigger->tg_relation);
 		rights_take(trigger->tg_relation->rd_rel->relowner, 0, &before);
 		(void) SPI_execute(psprintf("REFRESH MATERIALIZED VIEW %s%s",
 									catalogs_qualified(vector->relid),

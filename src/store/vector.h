@@ -62,6 +62,8 @@ extern Oid store_vector_hnsw(const DynVector *vector, bool valid);
 /* This is a step of dyn_check_table(). */
 extern void store_vector_check(TableCheck *check);
 
+/* Returns whether indexes of the entries have expressions or predicates that this extension did not make. */
+extern bool store_vector_has_code(const DynVector *vector, Relation entries);
 extern const char *store_vector_operators(const DynVectorSpec *spec);
 
 #endif

@@ -363,6 +363,7 @@ has_vectors(const DynVectorSpec *spec, HeapTuple tuple)
 	const FormData_pg_index *form = (Form_pg_index) GETSTRUCT(tuple);
 	const FuncExpr *cast;
 	FmgrInfo flinfo;
+	List *expressions;
 	bool isnull;
 	Datum stored;
 
@@ -371,12 +372,41 @@ has_vectors(const DynVectorSpec *spec, HeapTuple tuple)
 	stored = SysCacheGetAttr(INDEXRELID, tuple, Anum_pg_index_indexprs, &isnull);
 	if (isnull)
 		return false;
-	cast = linitial(castNode(List, stringToNode(TextDatumGetCString(stored))));
-	if (!IsA(cast, FuncExpr) || cast->args == NIL || !IsA(linitial(cast->args), Var) ||
+	expressions = castNode(List, stringToNode(TextDatumGetCString(stored)));
+	cast = linitial(expressions);
+	if (list_length(expressions) != 1 || !IsA(cast, FuncExpr) || cast->args == NIL ||
+		!IsA(linitial(cast->args), Var) ||
 		linitial_node(Var, cast->args)->varattno != DYN_VECTOR_COLUMN)
 		return false;
+	for (int i = 1; i < list_length(cast->args); i++)
+	{
+		if (!IsA(list_nth(cast->args, i), Const))
+			return false;
+	}
 	fmgr_info(cast->funcid, &flinfo);
 	return flinfo.fn_addr == pgvector_symbol(PGVECTOR_TO_HALFVEC);
+}
+
+/* Returns whether indexes of the entries have expressions or predicates that the owner has put there. */
+bool
+store_vector_has_code(const DynVector *vector, Relation entries)
+{
+	List *indexes = RelationGetIndexList(entries);
+	bool code = false;
+	ListCell *cell;
+
+	foreach (cell, indexes)
+	{
+		HeapTuple tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(lfirst_oid(cell)));
+
+		if (!HeapTupleIsValid(tuple))
+			continue;
+		code = code || !heap_attisnull(tuple, Anum_pg_index_indpred, NULL) ||
+			   (!heap_attisnull(tuple, Anum_pg_index_indexprs, NULL) &&
+				!(vector->spec->dimensions > PGVECTOR_PLAIN && has_vectors(vector->spec, tuple)));
+		ReleaseSysCache(tuple);
+	}
+	return code;
 }
 
 /*
