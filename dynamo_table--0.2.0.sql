@@ -577,6 +577,21 @@ CREATE FUNCTION dyn_check_table(table_name text, max_problems bigint DEFAULT 100
 COMMENT ON FUNCTION dyn_check_table(text, bigint) IS
 	'what of a table of items is damaged, in its triggers, constraints, columns, indexes and items, and what to do about it';
 
+CREATE FUNCTION dynamo_internal.keep_vectors() RETURNS trigger
+	AS 'MODULE_PATHNAME', 'dyn_keep_vectors' LANGUAGE C;
+COMMENT ON FUNCTION dynamo_internal.keep_vectors() IS
+	'write the entries of a vector index';
+
+CREATE FUNCTION dynamo_internal.vectors_truncated() RETURNS trigger
+	AS 'MODULE_PATHNAME', 'dyn_vectors_truncated' LANGUAGE C;
+COMMENT ON FUNCTION dynamo_internal.vectors_truncated() IS
+	'empty the entries of vector indexes of a table that is truncated';
+
+CREATE FUNCTION dynamo_internal.vector_entries(relation regclass, index_name text) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'dyn_vector_entries' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED ROWS 1000;
+COMMENT ON FUNCTION dynamo_internal.vector_entries(regclass, text) IS
+	'the entries that a vector index must have, for the owner of its table';
+
 CREATE FUNCTION dynamo_internal.model_check() RETURNS trigger
 	AS 'MODULE_PATHNAME', 'dyn_model_check' LANGUAGE C;
 COMMENT ON FUNCTION dynamo_internal.model_check() IS
@@ -679,6 +694,13 @@ CREATE FUNCTION dyn_scan(table_name text, index_name text DEFAULT NULL, filter t
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 1000;
 COMMENT ON FUNCTION dyn_scan(text, text, text, jsonb, dyn_item, text, bigint, bigint, bigint, dyn_item, text, boolean) IS
 	'all items of a table or an index, or one segment of them';
+
+CREATE FUNCTION dyn_search(table_name text, index_name text, vector real[], top_k bigint DEFAULT 10,
+		condition text DEFAULT NULL, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL, projection text DEFAULT NULL)
+	RETURNS TABLE(item dyn_item, score real)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 10;
+COMMENT ON FUNCTION dyn_search(text, text, real[], bigint, text, jsonb, dyn_item, text) IS
+	'items whose vectors are nearest to one, the nearest first';
 
 CREATE FUNCTION dyn_query_page(table_name text, key_condition text, index_name text DEFAULT NULL, filter text DEFAULT NULL,
 		names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL, projection text DEFAULT NULL,
@@ -858,6 +880,13 @@ CREATE PROCEDURE dyn_create_index(table_name text, index_name text, partition_ke
 	AS 'MODULE_PATHNAME', 'dyn_create_index_multi' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_create_index(text, text, text[], text[], text, text[], boolean, boolean) IS
 	'create a global secondary index whose keys have up to four attributes each; commits by itself';
+
+CREATE PROCEDURE dyn_create_vector_index(table_name text, index_name text, attribute text, dimensions bigint,
+		distance text DEFAULT 'COSINE', method text DEFAULT 'exact', hash_key text DEFAULT NULL, filters text[] DEFAULT NULL,
+		projection text DEFAULT 'ALL', non_key_attributes text[] DEFAULT NULL, if_not_exists boolean DEFAULT false)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_create_vector_index(text, text, text, bigint, text, text, text, text[], text, text[], boolean) IS
+	'create an index of vectors on a table in use, with keys and filters as "name TYPE"; commits by itself';
 
 CREATE PROCEDURE dyn_drop_index(table_name text, index_name text, cascade boolean DEFAULT false)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
@@ -1739,6 +1768,7 @@ REVOKE ALL ON ALL ROUTINES IN SCHEMA dynamo_internal FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
 	-- constraints, triggers and policies
 	dynamo_internal.key_granted, dynamo_internal.keys_match, dynamo_internal.shard_takes, dynamo_internal.derive_keys, dynamo_internal.model_check,
+	dynamo_internal.keep_vectors, dynamo_internal.vectors_truncated, dynamo_internal.vector_entries,
 	dynamo_internal.entity_view_change, dynamo_internal.migration_changed, dynamo_internal.migration_truncated,
 	-- views
 	dynamo_internal.attribute, dynamo_internal.domain_attribute, dynamo_internal.is_entity(dyn_item, text, "any"), dynamo_internal.is_entity(dyn_item, dynamo_internal.entity, "any"),

@@ -60,6 +60,7 @@ static const Operation item_operations[] = {
 	{"RestoreTableFromBackup", OPERATION_DEFINITION, NULL},
 	{"RestoreTableToPointInTime", OPERATION_DEFINITION, NULL},
 	{"Scan", OPERATION_READ, NULL},
+	{"SearchVectors", OPERATION_READ, NULL},
 	{"TagResource", OPERATION_DEFINITION, NULL},
 	{"TransactGetItems", OPERATION_TRANSACTION, "TransactItems"},
 	{"TransactWriteItems", OPERATION_TRANSACTION, "TransactItems"},

@@ -72,6 +72,8 @@ INSERT INTO words (place, name, types) VALUES
 	(1, 'start_position', '{text}'), (1, 'statement', '{text}'), (1, 'step', '{text}'), (1, 'steps', '{jsonb}'),
 	(1, 'stream', '{text}'), (1, 'template', '{text}'), (1, 'unnest', '{text}'), (1, 'update', '{text}'), (1, 'value', '{dyn_value,anyelement}'),
 	(1, 'view_name', '{text}'), (1, 'view_type', '{text}'),
+	(1, 'dimensions', '{bigint}'), (1, 'distance', '{text}'), (1, 'filters', '{text[]}'), (1, 'hash_key', '{text}'), (1, 'method', '{text}'),
+	(1, 'top_k', '{bigint}'), (1, 'vector', '{real[]}'),
 	(2, 'filter', '{text}'), (3, 'condition', '{text}'), (4, 'names', '{jsonb}'), (5, 'vals', '{dyn_item}'), (6, 'projection', '{text}'),
 	(7, 'return_values', '{text}'), (7, 'return_values_on_condition_check_failure', '{text}'),
 	(8, 'batch_size', '{bigint}'), (8, 'max_attributes', '{bigint}'), (8, 'max_collections', '{bigint}'), (8, 'max_items', '{bigint}'),

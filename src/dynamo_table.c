@@ -36,6 +36,7 @@
 #include "services/ttl/service.h"
 #include "services/ttl/ttl.h"
 #include "store/store.h"
+#include "store/vector.h"
 
 #if PG_VERSION_NUM >= 180000
 PG_MODULE_MAGIC_EXT(.name = "dynamo_table", .version = LIBRARY_VERSION);
@@ -47,7 +48,7 @@ PG_MODULE_MAGIC;
  * What layers add to those below them
  */
 
-const CheckStep check_steps[] = {entity_check, stream_check, NULL};
+const CheckStep check_steps[] = {store_vector_check, entity_check, stream_check, NULL};
 const ItemKinds *const item_kinds = &entity_kinds;
 const TransactOthers *const transact_others = &entity_actions;
 
@@ -63,6 +64,7 @@ _PG_init(void)
 	sql_init();
 	dyn_arn_init();
 	dyn_derive_init();
+	dyn_vector_init();
 	store_init();
 	counters_init();
 	partiql_init();

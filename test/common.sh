@@ -196,6 +196,39 @@ debian_mirror()
 		awk '$2 == "main" && $3 ~ /^(bookworm|trixie|forky|sid)$/ { print $1; exit }'
 }
 
+# apt-get with source lists of our own in $apt_dir, beside the system's: the same mirror, the suite wanted.
+keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+apt_own()
+{
+	local trusted=()
+	[ -f "$keyring" ] && trusted=(-o "Dir::Etc::Trusted=$keyring")
+	apt-get -q -o "Dir::Etc::SourceList=$apt_dir/sources.list" -o "Dir::Etc::SourceParts=$apt_dir/parts" \
+		-o "Dir::State::Lists=$apt_dir/lists" -o "Dir::Cache=$apt_dir/cache" "${trusted[@]}" \
+		-o APT::Sandbox::User= "$@"
+}
+
+# Set $apt_dir to a folder for that, which is removed with its process.
+begin_apt()
+{
+	apt_dir=$(private_dir)
+	trap 'rm -rf "$apt_dir"' EXIT
+	mkdir -p "$apt_dir"/{lists/partial,cache/archives/partial,parts,src}
+}
+
+# apt_source MIRROR SUITE PACKAGE: the source of a package, in $apt_dir/src
+apt_source()
+{
+	echo "deb-src $1 $2 main" >"$apt_dir/sources.list"
+	apt_own update >&2
+	(cd "$apt_dir/src" && apt_own source --download-only --tar-only "$3" >&2)
+}
+
+# pgvector for $PG_CONFIG's server, which the tests of vector indexes need; without it they are skipped.
+want_pgvector()
+{
+	"$top/test/pgvector" >/dev/null || echo "pgvector is not installed, so the tests of vector indexes are skipped" >&2
+}
+
 # What apt prefers where packages of a major's server are in experimental: these, and no other package of it.
 prefer_experimental()
 {

@@ -18,6 +18,7 @@
  *		query.c				Query: from a key condition to a range
  *		scan.c				Scan, and its segments
  *		ranges.c			reads of several stretches
+ *		search.h			SearchVectors
  *		several.h			requests for several items: batches and transactions
  *		target.c			the items of such a request in their tables, and the order in which they
  *							are locked

@@ -26,7 +26,8 @@ typedef enum OperationKind
 	OPERATION_BATCH_GET,
 	OPERATION_BATCH_WRITE,
 	OPERATION_TRANSACT_GET,
-	OPERATION_TRANSACT_WRITE
+	OPERATION_TRANSACT_WRITE,
+	OPERATION_SEARCH_VECTORS
 } OperationKind;
 
 /* This is a table of an operation, or an index of it, and the items of a call that succeeds. */

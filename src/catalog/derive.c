@@ -28,6 +28,7 @@
 #include "catalog/lookup.h"
 #include "catalog/shape.h"
 #include "catalog/unchanged.h"
+#include "catalog/vector.h"
 #include "server/call_site.h"
 #include "server/errors.h"
 #include "server/extension.h"
@@ -99,6 +100,19 @@ check_index(Relation rel, const DynTable *table, const DynIndex *index, const It
 	for (int i = 0; i < index->nkeys; i++)
 		row->troubled[index->columns[i]] |= index->columns[i] >= table->nkeys;
 	add_problem(row, &(DynProblem){index, NULL, "keys are too large"});
+}
+
+/* Checks the vector of an index; a wrong one refuses the write (docs/semantics.md, VS20 to VS26). */
+static void
+check_vector(const DynVector *vector, DynRow *row)
+{
+	DynVectorProblem problem;
+
+	if (dyn_vector_problem(vector, row->item, &problem))
+		add_problem(row, &(DynProblem){.index = &vector->index,
+									   .reason = problem.message,
+									   .vector = vector,
+									   .words = problem.words});
 }
 
 #ifdef USE_ASSERT_CHECKING
@@ -240,6 +254,8 @@ dyn_derive(Relation rel, const DynTable *table, const DynItem *item)
 	memcpy(row->key.values, row->values, table->nkeys * sizeof(Datum));
 	for (int i = 0; i < table->nindexes; i++)
 		check_index(rel, table, &table->indexes[i], values, row);
+	for (int i = 0; i < table->nvectors; i++)
+		check_vector(&table->vectors[i], row);
 	return row;
 }
 
@@ -339,6 +355,13 @@ check_problems(const DynTable *table, const DynItem *old, const DynRow *row)
 		const DynProblem *problem = lfirst(cell);
 		const DynIndex *index = problem->index;
 
+		if (problem->vector != NULL)
+		{
+			if (old == NULL || !dyn_vector_same(problem->vector, old, row->item))
+				ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", problem->reason),
+								errwords_if(problem->words)));
+			continue;
+		}
 		for (int i = 0; i < index->nkeys; i++)
 		{
 			const DynKey *key = dyn_index_key(table, index, i);

@@ -19,6 +19,8 @@ typedef struct DynProblem
 	const char *reason; /* "must be of type S, not N" */
 	ItemSpan value; /* of the key */
 	bool partition; /* it is in the partition key */
+	const struct DynVector *vector; /* the index is one of vectors; or NULL */
+	const char *words; /* what DynamoDB says of such a one, or NULL */
 } DynProblem;
 
 /*

@@ -22,6 +22,7 @@
 #include "catalog/shape.h"
 #include "catalog/size.h"
 #include "catalog/table.h"
+#include "catalog/vector.h"
 #include "server/arguments.h"
 #include "server/citus.h"
 
@@ -44,26 +45,59 @@ append_key_schema(JsonWriter *json, const DynTable *table, const DynIndex *index
 }
 
 static void
+append_attribute(JsonWriter *json, const DynKey *key)
+{
+	json_write_begin(json, NULL);
+	json_write_span(json, "AttributeName", key->attribute);
+	json_write_string(json, "AttributeType", item_type_code(key->type));
+	json_write_end(json);
+}
+
+/* Returns whether an attribute of a vector index has been defined as a key, or for one before it. */
+static bool
+is_defined(const DynTable *table, int vector, ItemSpan attribute)
+{
+	for (int i = 0; i < table->nattributes; i++)
+	{
+		if (item_compare_bytes(table->keys[i].attribute, attribute) == 0)
+			return true;
+	}
+	for (int i = 0; i < vector; i++)
+	{
+		for (int k = 0; k < table->vectors[i].nschema; k++)
+		{
+			if (item_compare_bytes(table->vectors[i].schema[k].attribute, attribute) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void
 append_attributes(JsonWriter *json, const DynTable *table)
 {
 	json_write_begin_array(json, "AttributeDefinitions");
 	for (int i = 0; i < table->nattributes; i++)
+		append_attribute(json, &table->keys[i]);
+	for (int i = 0; i < table->nvectors; i++)
 	{
-		json_write_begin(json, NULL);
-		json_write_span(json, "AttributeName", table->keys[i].attribute);
-		json_write_string(json, "AttributeType", item_type_code(table->keys[i].type));
-		json_write_end(json);
+		for (int k = 0; k < table->vectors[i].nschema; k++)
+		{
+			if (!is_defined(table, i, table->vectors[i].schema[k].attribute))
+				append_attribute(json, &table->vectors[i].schema[k]);
+		}
 	}
 	json_write_end_array(json);
 }
 
 static void
-append_projection(JsonWriter *json, const DynIndex *index)
+append_projection(JsonWriter *json, DynProjection projection, int nincluded,
+				  const ItemSpan *included)
 {
 	json_write_begin(json, "Projection");
-	json_write_string(json, "ProjectionType", dyn_projection_names[index->projection]);
-	if (index->nincluded > 0)
-		json_write_spans(json, "NonKeyAttributes", index->included, index->nincluded);
+	json_write_string(json, "ProjectionType", dyn_projection_names[projection]);
+	if (nincluded > 0)
+		json_write_spans(json, "NonKeyAttributes", included, nincluded);
 	json_write_end(json);
 }
 
@@ -129,7 +163,7 @@ append_index(JsonWriter *json, const DynTable *table, const DynIndex *index, con
 	json_write_begin(json, NULL);
 	json_write_span(json, "IndexName", index->name);
 	append_key_schema(json, table, index);
-	append_projection(json, index);
+	append_projection(json, index->projection, index->nincluded, index->included);
 	if (!index->local)
 		append_global(json, index, description);
 	json_write_integer(json, "IndexSizeBytes", size->bytes);
@@ -157,6 +191,61 @@ append_indexes(JsonWriter *json, const DynTable *table, const char *arn, bool lo
 	}
 	if (any)
 		json_write_end_array(json);
+}
+
+static void
+append_search_schema(JsonWriter *json, const DynVector *vector)
+{
+	if (vector->nschema == 0)
+		return;
+	json_write_begin_array(json, "SearchSchema");
+	for (int i = 0; i < vector->nschema; i++)
+	{
+		json_write_begin(json, NULL);
+		json_write_span(json, "AttributeName", vector->schema[i].attribute);
+		json_write_string(json, "SearchSchemaElementType",
+						  i == 0 && dyn_vector_has_hash(vector) ? "HASH" : "INLINE_FILTER");
+		json_write_end(json);
+	}
+	json_write_end_array(json);
+}
+
+/* Sizes are those that VACUUM and ANALYZE have found last, as DynamoDB's are some hours old. */
+static void
+append_vector(JsonWriter *json, const DynVector *vector, const char *arn)
+{
+	const DynIndexSpec *index = &vector->spec->index;
+	bool built = dyn_vector_is_built(vector);
+	DynSize size = dyn_vector_size(vector);
+
+	json_write_begin(json, NULL);
+	json_write_span(json, "IndexName", index->name);
+	json_write_begin(json, "VectorAttribute");
+	json_write_span(json, "AttributeName", vector->spec->attribute);
+	json_write_end(json);
+	json_write_integer(json, "Dimensions", vector->spec->dimensions);
+	json_write_string(json, "DistanceFunction", dyn_distance_names[vector->spec->distance]);
+	append_search_schema(json, vector);
+	append_projection(json, index->projection, index->nincluded, index->included);
+	json_write_string(json, "IndexStatus",
+					  dyn_index_status_names[built ? DYN_INDEX_ACTIVE : DYN_INDEX_CREATING]);
+	if (!built)
+		json_write_bool(json, "Backfilling", true);
+	json_write_integer(json, "IndexSizeBytes", size.bytes);
+	json_write_integer(json, "ItemCount", size.items);
+	json_write_string(json, "IndexArn", dyn_index_arn(arn, index->name));
+	json_write_end(json);
+}
+
+static void
+append_vectors(JsonWriter *json, const DynTable *table, const char *arn)
+{
+	if (table->nvectors == 0)
+		return;
+	json_write_begin_array(json, "VectorIndexes");
+	for (int i = 0; i < table->nvectors; i++)
+		append_vector(json, &table->vectors[i], arn);
+	json_write_end_array(json);
 }
 
 /* Appends an object with one member. */
@@ -248,6 +337,7 @@ append_table(JsonWriter *json, Relation rel, const DynTable *table, ItemSpan giv
 	append_stream(json, &table->settings, name);
 	append_indexes(json, table, arn, false, description, sizes);
 	append_indexes(json, table, arn, true, description, sizes);
+	append_vectors(json, table, arn);
 }
 
 /* Writes a TableDescription; name is the name or ARN by which the table was requested. */

@@ -33,6 +33,7 @@
 #include "catalog/resource.h"
 #include "catalog/rights.h"
 #include "catalog/shape.h"
+#include "catalog/vector.h"
 #include "catalog/shard_guard.h"
 #include "server/arguments.h"
 #include "server/catalogs.h"
@@ -103,6 +104,9 @@ refuse_trigger(Relation rel, const Trigger *trigger)
 {
 	if (strcmp(trigger->tgname, DYN_DERIVE_TRIGGER) == 0)
 		return;
+	if (strncmp(trigger->tgname, DYN_VECTOR_TRIGGER, strlen(DYN_VECTOR_TRIGGER)) == 0)
+		distribute_fail(rel, "It has vector indexes, which take triggers.",
+						"Drop them by dyn_drop_index first.");
 	if (OidIsValid(trigger->tgconstrrelid))
 		distribute_fail(rel,
 						psprintf("It has a foreign key to or from table \"%s\".",

@@ -20,6 +20,7 @@
 #include "catalog/carried.h"
 #include "catalog/key.h"
 #include "catalog/shape.h"
+#include "catalog/vector.h"
 #include "server/errors.h"
 
 /* Returns the position of a key among those of the table, which have all been read. */
@@ -247,13 +248,28 @@ dyn_fail_no_index(const DynTable *table, ItemSpan name, int code, const char *wo
 
 	initStringInfo(&names);
 	for (int i = 0; i < table->nindexes; i++)
-		appendStringInfo(&names, "%s\"%s\"", i > 0 ? ", " : "",
+		appendStringInfo(&names, "%s\"%s\"", names.len > 0 ? ", " : "",
 						 item_quoted(table->indexes[i].name));
+	for (int i = 0; i < table->nvectors; i++)
+		appendStringInfo(&names, "%s\"%s\"", names.len > 0 ? ", " : "",
+						 item_quoted(table->vectors[i].index.name));
 	ereport(ERROR, (errcode(code),
 					errmsg("table \"%s\" has no index \"%s\"", table->name, item_quoted(name)),
 					names.len == 0 ? errhint("It has no indexes.")
 								   : errhint("Its indexes are %s.", names.data),
 					errwords_if(words)));
+}
+
+/* Raises an error if the index of that name is one of vectors, which is not read by keys. */
+void
+dyn_refuse_vector(const DynTable *table, ItemSpan name)
+{
+	if (dyn_find_vector(table, name) != NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("vector index \"%s\" of table \"%s\" can only be searched",
+							   item_quoted(name), table->name),
+						errhint("Call dyn_search."),
+						errwords("Scan operation not supported on this index type")));
 }
 
 /* Returns the index of that name, which must be ACTIVE to be read (docs/semantics.md, Q20, I05). */
@@ -262,6 +278,7 @@ dyn_active_index(const DynTable *table, ItemSpan name)
 {
 	const DynIndex *index = dyn_find_index(table, name);
 
+	dyn_refuse_vector(table, name);
 	if (index == NULL)
 		dyn_fail_no_index(
 			table, name, ERRCODE_DYN_VALIDATION,

@@ -500,9 +500,11 @@ covers_values(const DynKeyGrant *grant, const DynTable *table, const DynIndex *i
 {
 	for (int i = 0; i < nvalues && !grant->any_key; i++)
 	{
-		ItemType type = dyn_index_key(table, index, i % index->npartition)->type;
+		const DynKey *key =
+			index->hash != NULL ? index->hash : dyn_index_key(table, index, i % index->npartition);
 
-		if (!any_matches(grant->nkeys, grant->keys, written(dyn_key_column_type(type), values[i])))
+		if (!any_matches(grant->nkeys, grant->keys,
+						 written(dyn_key_column_type(key->type), values[i])))
 			return false;
 	}
 	return true;

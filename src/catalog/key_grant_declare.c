@@ -26,6 +26,7 @@
 #include "catalog/listing.h"
 #include "catalog/resource.h"
 #include "catalog/rights.h"
+#include "catalog/vector.h"
 #include "server/arguments.h"
 #include "server/errors.h"
 #include "server/extension.h"
@@ -413,7 +414,7 @@ check_index(const Declaration *d)
 
 	if (d->index.len == 0)
 		return;
-	if (dyn_find_index(d->table, d->index) == NULL)
+	if (dyn_find_index(d->table, d->index) == NULL && dyn_find_vector(d->table, d->index) == NULL)
 		dyn_fail_no_index(d->table, d->index, ERRCODE_DYN_RESOURCE_NOT_FOUND,
 						  "Requested resource not found");
 	if (others != 0)

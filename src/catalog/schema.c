@@ -32,6 +32,7 @@
 #include "catalog/key_grant.h"
 #include "catalog/lookup.h"
 #include "catalog/shape.h"
+#include "catalog/vector.h"
 #include "server/citus.h"
 #include "server/errors.h"
 #include "server/invalidate.h"
@@ -417,6 +418,7 @@ read_schema(Relation rel)
 		read_ttl(rel, table);
 	read_carried(rel, table);
 	find_btrees(rel, table);
+	dyn_read_vectors(rel, table);
 	table->distributed = dyn_is_distributed(rel);
 	table->shard = !table->distributed && dyn_trigger_find(rel, DYN_TRIGGER_DERIVE) == NULL;
 	table->unsupported = dyn_unsupported(rel) != NULL;

@@ -214,13 +214,20 @@ carried_type(const DynShape *shape, ItemSpan spec)
 					dyn_compression_names[dyn_carried_parse(spec)->compression]);
 }
 
+/* Returns the type of a column of keys. */
+const char *
+dyn_shape_type_sql(ItemType type)
+{
+	return type == ITEM_S   ? "pg_catalog.text COLLATE pg_catalog.\"C\""
+		   : type == ITEM_N ? "pg_catalog.numeric"
+							: "pg_catalog.bytea";
+}
+
 static const char *
 column_type(const DynShape *shape, const DynShapeColumn *column)
 {
-	return column->type == ITEM_S   ? "pg_catalog.text COLLATE pg_catalog.\"C\""
-		   : column->type == ITEM_N ? "pg_catalog.numeric"
-		   : column->type == ITEM_B ? "pg_catalog.bytea"
-									: carried_type(shape, column->spec);
+	return column->type == ITEM_M ? carried_type(shape, column->spec)
+								  : dyn_shape_type_sql(column->type);
 }
 
 /*

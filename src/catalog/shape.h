@@ -46,6 +46,7 @@ extern DynIndexSpec *dyn_shape_index(const DynShape *shape, ItemSpan name);
 extern List *dyn_shape_keys(const DynShape *shape); /* DynShapeColumn: table keys first */
 extern List *dyn_shape_columns(const DynShape *shape); /* these, time to live's, what is carried */
 extern char *dyn_carried_column(ItemSpan index);
+extern const char *dyn_shape_type_sql(ItemType type);
 extern char *dyn_shape_column_sql(const DynShape *shape, int i); /* "name type", of columns */
 extern char *dyn_shape_statistics_sql(const DynShape *shape, int i); /* of ALTER TABLE, or NULL */
 extern char *dyn_shape_match_sql(const DynShape *shape);

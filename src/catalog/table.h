@@ -26,6 +26,7 @@
  *		derive.c		what the columns of a row are by its item: trigger and constraint
  *		carried.c		what the entries of covering indexes carry
  *		covering.c		making covering indexes
+ *		vector.c		vector indexes, and the entries that items have in them
  *		unchanged.c		rows that a write would leave as they are
  *		expiry.c		when items expire, and which of them a table hides
  *		shape.c			the DDL of a table: columns, constraint, trigger, indexes
@@ -94,6 +95,7 @@ typedef struct DynIndex
 	bool covering;
 	const DynCarried *carried; /* what entries have as their last column; NULL: nothing */
 	int carried_column; /* the place of that in the table's keys */
+	const DynKey *hash; /* of a vector index: its key, which has no column; or NULL */
 } DynIndex;
 
 /*
@@ -150,6 +152,8 @@ typedef struct DynTable
 	DynIndex *ttl; /* time to live as an index of one column; NULL if there is none */
 	int nbtrees; /* btrees of its indexes beside the primary key's, each once */
 	const DynIndex **btrees; /* they have exactly the rows in which their columns are set */
+	int nvectors;
+	struct DynVector *vectors; /* vector indexes, see vector.h */
 	DynSettings settings;
 	struct StoreShards *shards; /* of a distributed table, see store/shard.c */
 	struct StorePlan *plans; /* the SPI store's kept plans, see store/plan.c */
@@ -196,6 +200,7 @@ extern const char *dyn_unsupported(Relation rel);
 extern const DynIndex *dyn_find_index(const DynTable *table, ItemSpan name);
 pg_noreturn extern void dyn_fail_no_index(const DynTable *table, ItemSpan name, int code,
 										  const char *words);
+extern void dyn_refuse_vector(const DynTable *table, ItemSpan name);
 extern const DynIndex *dyn_active_index(const DynTable *table, ItemSpan name);
 extern bool dyn_index_projects(const DynTable *table, const DynIndex *index, ItemSpan attribute);
 extern Size dyn_index_part_size(const DynTable *table, const DynIndex *index, const DynItem *item,

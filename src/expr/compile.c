@@ -41,6 +41,8 @@ parameter_name(ExprKind kind)
 			return "ConditionExpression";
 		case EXPR_UPDATE:
 			return "UpdateExpression";
+		case EXPR_SEARCH_CONDITION:
+			return "SearchConditionExpression";
 	}
 	return NULL;
 }
@@ -174,7 +176,7 @@ expr_compile(const ExprRequest *request, ItemSpan names, ExprKind kind, ItemSpan
 Expr *
 expr_condition(ExprRequest *request, ExprKind kind, ItemSpan text)
 {
-	Assert(kind == EXPR_CONDITION || kind == EXPR_FILTER);
+	Assert(kind == EXPR_CONDITION || kind == EXPR_FILTER || kind == EXPR_SEARCH_CONDITION);
 	return expr_bind(request, kind, text);
 }
 

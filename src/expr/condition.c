@@ -468,3 +468,38 @@ expr_matches(const Expr *condition, const DynItem *item)
 		e.item = item_children(item_root(item));
 	return matches(&e, condition->compiled->root);
 }
+
+/* Returns whether a node is that of a comparison of an attribute with a value. */
+static bool
+is_equality(const Expr *condition, const ExprNode *path, const ExprNode *value, ItemSpan attribute,
+			ItemSpan *found)
+{
+	if (path->type != NODE_PATH || value->type != NODE_VALUE || path->path->nsteps != 1 ||
+		item_compare_bytes(path->path->steps[0].name, attribute) != 0)
+		return false;
+	*found = condition->values[value->slot];
+	return true;
+}
+
+static bool requires(const Expr *condition, const ExprNode *node, ItemSpan attribute,
+					 ItemSpan *value)
+{
+	check_stack_depth();
+	if (node->type == NODE_AND)
+	return requires(condition, node->args[0], attribute, value) ||
+		   requires(condition, node->args[1], attribute, value);
+	return node->type == NODE_EQ &&
+		   (is_equality(condition, node->args[0], node->args[1], attribute, value) ||
+			is_equality(condition, node->args[1], node->args[0], attribute, value));
+}
+
+/*
+ * Returns whether a condition holds only where a top-level attribute equals a value, going by what AND
+ * joins, and sets *value.  *alone is set to whether that is all that it says.
+ */
+bool
+expr_requires(const Expr *condition, ItemSpan attribute, ItemSpan *value, bool *alone)
+{
+	*alone = condition->compiled->root->type == NODE_EQ;
+	return requires(condition, condition->compiled->root, attribute, value);
+}

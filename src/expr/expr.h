@@ -50,7 +50,8 @@ typedef enum ExprKind
 	EXPR_FILTER,
 	EXPR_PROJECTION,
 	EXPR_CONDITION,
-	EXPR_UPDATE
+	EXPR_UPDATE,
+	EXPR_SEARCH_CONDITION
 } ExprKind;
 
 typedef struct ExprRequest ExprRequest;
@@ -170,6 +171,7 @@ extern ExprKeyCondition *expr_key_terms(const Expr *expr);
 
 /* condition.c: an item of NULL is one without attributes */
 extern bool expr_matches(const Expr *condition, const DynItem *item);
+extern bool expr_requires(const Expr *condition, ItemSpan attribute, ItemSpan *value, bool *alone);
 
 /* projection.c */
 extern DynItem *expr_project(const Expr *projection, const DynItem *item);

@@ -1,7 +1,7 @@
 %code top {
 /*
  * gram.y
- *	  The grammar of all five kinds of expression.
+ *	  The grammar of all kinds of expression.
  *
  * Conditions, filters and key conditions are one language.  What may stand where beyond
  * the syntax (a value or a condition, which function) is checked as nodes are made, in

@@ -90,6 +90,23 @@ struct Node;
 	index_beginscan((rel), (index), (snapshot), (nkeys), 0)
 #endif
 
+/* Does so for a scan in the order of an operator. */
+#if PG19_GE
+#define begin_ordered_scan(rel, index, snapshot) \
+	index_beginscan((rel), (index), (snapshot), NULL, 0, 1, SO_NONE)
+#elif PG18_GE
+#define begin_ordered_scan(rel, index, snapshot) \
+	index_beginscan((rel), (index), (snapshot), NULL, 0, 1)
+#else
+#define begin_ordered_scan(rel, index, snapshot) index_beginscan((rel), (index), (snapshot), 0, 1)
+#endif
+
+#if PG19_GE
+#define begin_table_scan(rel, snapshot) table_beginscan((rel), (snapshot), 0, NULL, SO_NONE)
+#else
+#define begin_table_scan(rel, snapshot) table_beginscan((rel), (snapshot), 0, NULL)
+#endif
+
 #if PG19_GE
 #define begin_tid_scan(rel, snapshot, first, last) \
 	table_beginscan_tidrange((rel), (snapshot), (first), (last), SO_NONE)

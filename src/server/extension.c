@@ -58,19 +58,34 @@ find_schema(const char *name)
 								   : InvalidOid;
 }
 
-/* Returns the version of the extension's objects in this database; NULL if it is not installed. */
+/*
+ * Returns the version of an extension's objects in this database, and sets *schema to their schema; NULL
+ * if it is not installed.
+ */
 char *
-extension_version(void)
+extension_version_of(const char *name, Oid *schema)
 {
 	Relation rel = table_open(ExtensionRelationId, AccessShareLock);
-	HeapTuple tuple = find_extension(rel, OWN_NAME);
+	HeapTuple tuple = find_extension(rel, name);
 	bool isnull = true;
 	Datum version = (Datum) 0;
 
 	if (HeapTupleIsValid(tuple))
+	{
+		*schema = ((Form_pg_extension) GETSTRUCT(tuple))->extnamespace;
 		version = heap_getattr(tuple, Anum_pg_extension_extversion, RelationGetDescr(rel), &isnull);
+	}
 	table_close(rel, AccessShareLock);
 	return isnull ? NULL : TextDatumGetCString(version);
+}
+
+/* Returns the version of this extension's objects in this database; NULL if it is not installed. */
+char *
+extension_version(void)
+{
+	Oid schema;
+
+	return extension_version_of(OWN_NAME, &schema);
 }
 
 /*

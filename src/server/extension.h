@@ -15,6 +15,7 @@
 /* Functions that send calls to other nodes have this prefix instead of "dyn_". */
 #define DYN_ROUTED_PREFIX "routed_"
 
+extern char *extension_version_of(const char *name, Oid *schema);
 extern char *extension_version(void);
 extern bool extension_installed(void);
 extern bool extension_lock(bool wait);

@@ -4,6 +4,7 @@
  *
  *		item.c				dyn_get(), dyn_put(), dyn_update(), dyn_delete()
  *		read.c				dyn_query(), dyn_scan(), and their pages
+ *		search.c			dyn_search(): items by their vectors
  *		route.c				calls of distributed tables, sent to the nodes of their items
  *		page.c				the items of a page
  *		several.c			batches and transactions

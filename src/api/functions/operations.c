@@ -39,6 +39,8 @@ operation_name(OperationKind kind)
 			return "TransactGetItems";
 		case OPERATION_TRANSACT_WRITE:
 			return "TransactWriteItems";
+		case OPERATION_SEARCH_VECTORS:
+			return "SearchVectors";
 	}
 	pg_unreachable();
 }

@@ -27,6 +27,7 @@
 #include "catalog/rights.h"
 #include "catalog/shape.h"
 #include "catalog/size.h"
+#include "catalog/vector.h"
 #include "server/arguments.h"
 #include "server/sql.h"
 #include "store/store.h"
@@ -141,6 +142,15 @@ add_to_indexes(Statistics *s, const DynItem *item)
 		if (dyn_index_has(s->table, index, item))
 			statistics_add(&s->of_indexes[i], (int64) dyn_index_entry_size(s->table, index, item));
 	}
+	for (int i = 0; i < s->table->nvectors; i++)
+	{
+		const DynVector *vector = &s->table->vectors[i];
+
+		if (dyn_vector_has(vector, item))
+			statistics_add(
+				&s->of_indexes[s->table->nindexes + i],
+				(int64) item_size(item_root(dyn_vector_part(s->table, vector, item, true))));
+	}
 }
 
 static void
@@ -170,7 +180,7 @@ read_items(Statistics *s, const FrontCall *call)
 	ReadResult result;
 
 	s->of_entities = palloc0((list_length(s->entities) + 1) * sizeof(Amount));
-	s->of_indexes = palloc0((s->table->nindexes + 1) * sizeof(Amount));
+	s->of_indexes = palloc0((s->table->nindexes + s->table->nvectors + 1) * sizeof(Amount));
 	s->collections = palloc(s->max_collections * sizeof(Collection));
 	s->item_context = AllocSetContextCreate(CurrentMemoryContext, "statistics of an item",
 											ALLOCSET_DEFAULT_SIZES);
@@ -301,6 +311,16 @@ return_indexes(ReturnSetInfo *result, const Statistics *s, const DynSize *sizes)
 		else if (OidIsValid(index->relid))
 			row.disk_bytes = SQL_INT8(sum_of(index->relid, pg_total_relation_size));
 		put_row(result, &row, &s->of_indexes[i], s->times);
+	}
+	for (int i = 0; i < s->table->nvectors; i++)
+	{
+		Oid entries = s->table->vectors[i].relid;
+		Row row = {"vector index", sql_span(s->table->vectors[i].index.name),
+				   NULL,           SQL_INT8(sum_of(entries, pg_total_relation_size)),
+				   none,           none,
+				   {none, none}};
+
+		put_row(result, &row, &s->of_indexes[s->table->nindexes + i], s->total_segments);
 	}
 }
 

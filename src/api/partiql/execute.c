@@ -83,6 +83,7 @@ find_index(const PartiqlCompiled *compiled, const DynTable *table)
 	const PartiqlStatement *statement = compiled->statement;
 	const DynIndex *index = dyn_find_index(table, statement->index);
 
+	dyn_refuse_vector(table, statement->index);
 	if (index == NULL)
 		dyn_fail_no_index(table, statement->index, ERRCODE_DYN_VALIDATION,
 						  "The table does not have the specified index");

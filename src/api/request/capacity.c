@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "api/request/capacity.h"
+#include "catalog/vector.h"
 
 #define READ_BLOCK 4096
 #define WRITE_BLOCK 1024
@@ -27,6 +28,7 @@ capacity_init(Capacity *capacity, const DynTable *table)
 	capacity->of_table = 0;
 	capacity->direction = NULL;
 	capacity->of_indexes = palloc0((table->nindexes + 1) * sizeof(int64));
+	capacity->of_vectors = palloc0((table->nvectors + 1) * sizeof(int64));
 }
 
 /* Returns a number of blocks.  A missing item counts as the smallest possible one. */
@@ -168,6 +170,44 @@ index_blocks(const DynTable *table, const DynIndex *index, const DynItem *old, c
 	return Max(write_blocks(before), write_blocks(after));
 }
 
+/* Returns what of an item is in a vector index, as an item; NULL if nothing is. */
+static DynItem *
+vector_part(const DynTable *table, const DynVector *vector, const DynItem *item)
+{
+	if (item == NULL || !dyn_vector_has(vector, item))
+		return NULL;
+	return dyn_vector_part(table, vector, item, true);
+}
+
+/* The vector counts four bytes for each dimension. */
+static int64
+vector_size(const DynVector *vector, const DynItem *part)
+{
+	ItemChildren attributes;
+	ItemSpan value;
+
+	if (part == NULL)
+		return 0;
+	attributes = item_children(item_root(part));
+	(void) item_find(&attributes, vector->spec->attribute, &value);
+	return Max((int64) (item_size(item_root(part)) - item_value_size_by(value, ITEM_SIZE_NOW)) +
+				   4 * vector->spec->dimensions,
+			   WRITE_BLOCK);
+}
+
+/* Returns the bytes that a write takes in a vector index (docs/semantics.md, VS28). */
+static int64
+vector_bytes(const DynTable *table, const DynVector *vector, const DynItem *old, const DynItem *new)
+{
+	DynItem *before = vector_part(table, vector, old);
+	DynItem *after = vector_part(table, vector, new);
+
+	if (before != NULL && after != NULL &&
+		item_compare_bytes(item_root(before), item_root(after)) == 0)
+		return 0;
+	return Max(vector_size(vector, before), vector_size(vector, after));
+}
+
 /*
  * Adds a write.  The larger one of old and new item counts, and so in each index
  * (docs/semantics.md, R15, R16), where a transaction takes no more than another write
@@ -185,6 +225,8 @@ add_write(Capacity *capacity, const DynItem *old, const DynItem *new, CapacityKi
 			capacity->of_indexes[i] +=
 				index_blocks(table, &table->indexes[i], old, new) * halves[CAPACITY_WRITE];
 	}
+	for (int i = 0; i < table->nvectors; i++)
+		capacity->of_vectors[i] += vector_bytes(table, &table->vectors[i], old, new);
 }
 
 /*
@@ -249,6 +291,27 @@ print_indexes(JsonWriter *out, const char *name, bool local, const Capacity *cap
 		json_write_end(out);
 }
 
+static void
+print_vectors(JsonWriter *out, const Capacity *capacity)
+{
+	bool any = false;
+
+	for (int i = 0; i < capacity->table->nvectors; i++)
+	{
+		if (capacity->of_vectors[i] == 0)
+			continue;
+		if (!any)
+			json_write_begin(out, "VectorIndexes");
+		any = true;
+		json_write_member(out, capacity->table->vectors[i].index.name);
+		json_write_begin(out, NULL);
+		json_write_integer(out, "VectorWriteRequestBytes", capacity->of_vectors[i]);
+		json_write_end(out);
+	}
+	if (any)
+		json_write_end(out);
+}
+
 /* Prints the sum, or also table and index for each touched one (docs/semantics.md, R13). */
 void
 capacity_print(JsonWriter *out, const char *name, ItemSpan table, CapacityDetail detail,
@@ -268,6 +331,7 @@ capacity_print(JsonWriter *out, const char *name, ItemSpan table, CapacityDetail
 		json_write_end(out);
 		print_indexes(out, "LocalSecondaryIndexes", true, capacity);
 		print_indexes(out, "GlobalSecondaryIndexes", false, capacity);
+		print_vectors(out, capacity);
 	}
 	json_write_end(out);
 }

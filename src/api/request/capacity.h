@@ -29,6 +29,7 @@ typedef struct Capacity
 	const DynTable *table;
 	int64 of_table;
 	int64 *of_indexes; /* in the table's order */
+	int64 *of_vectors; /* bytes, the same of vector indexes */
 	const char *direction; /* the member that says so again, of a transaction; or NULL */
 } Capacity;
 

@@ -82,6 +82,33 @@ const RequestType request_local_index = {
 	global_members, LOCAL_MEMBERS, sizeof(IndexDefinition),
 	&(const IndexDefinition){.spec.local = true, .spec.projection = NO_PROJECTION}};
 
+static const char *const search_types[] = {"HASH", "INLINE_FILTER", NULL};
+static const RequestMember search_members[] = {
+	{"AttributeName", MEMBER_STRING, offsetof(SearchElement, attribute), true, .min = 1,
+	 .max = DYN_MAX_KEY_NAME},
+	{"SearchSchemaElementType", MEMBER_CHOICE, offsetof(SearchElement, filter), true,
+	 search_types}};
+static const RequestType search_element = {search_members, lengthof(search_members),
+										   sizeof(SearchElement)};
+
+static const RequestMember vector_attribute_members[] = {
+	{"AttributeName", MEMBER_STRING, 0, true, .min = 1, .max = MAX_ATTRIBUTE}};
+static const RequestType vector_attribute = {vector_attribute_members,
+											 lengthof(vector_attribute_members)};
+static const RequestMember vector_members[] = {
+	{"IndexName", MEMBER_STRING, offsetof(VectorDefinition, index.spec.name), true,
+	 .name_of = NAME_NEW_INDEX},
+	{"VectorAttribute", MEMBER_PART, offsetof(VectorDefinition, attribute), true,
+	 .of = &vector_attribute},
+	{"Projection", MEMBER_PART, offsetof(VectorDefinition, index), true, .of = &projection},
+	{"Dimensions", MEMBER_INTEGER, offsetof(VectorDefinition, dimensions), true},
+	{"DistanceFunction", MEMBER_CHOICE, offsetof(VectorDefinition, distance), true,
+	 dyn_distance_names, .set = "DOT_PRODUCT, COSINE, EUCLIDEAN"},
+	{"SearchSchema", MEMBER_OBJECTS, offsetof(VectorDefinition, schema), .of = &search_element}};
+const RequestType request_vector_index = {
+	vector_members, lengthof(vector_members), sizeof(VectorDefinition),
+	&(const VectorDefinition){.index.spec.projection = NO_PROJECTION}};
+
 static const RequestMember stream_members[] = {
 	{"StreamEnabled", MEMBER_BOOL, offsetof(StreamSpecification, enabled), true},
 	{"StreamViewType", MEMBER_CHOICE, offsetof(StreamSpecification, view), false,
@@ -380,4 +407,59 @@ request_index_spec(IndexDefinition *definition, const DynShape *shape, DynDescri
 	description_check_units(description->billing, &units, &spec->name);
 	description_set_index_units(description, spec->name, &units);
 	return spec;
+}
+
+/*
+ * Vector indexes
+ */
+
+/* Adds an attribute of a SearchSchema, whose definition is used. */
+static void
+add_search_key(DynVectorSpec *spec, const SearchElement *element, List *attributes)
+{
+	AttributeDefinition *attribute = request_find_name(attributes, element->attribute);
+	ItemSpan key;
+
+	if (attribute == NULL)
+		dyn_error(ERRCODE_DYN_VALIDATION, DYN_INVALID_WORDS
+				  "One element in SearchSchema is not defined in attribute definitions");
+	attribute->used = true;
+	key = dyn_key_spec(attribute->name, attribute_types[attribute->type]);
+	if (element->filter)
+		spec->filters[spec->nfilters++] = key;
+	else if (spec->hash.len == 0)
+		spec->hash = key;
+	else
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  DYN_INVALID_WORDS "SearchSchema can have at most one HASH element");
+}
+
+/* Completes the definition of a vector index. */
+DynVectorSpec *
+request_vector_spec(VectorDefinition *definition, List *attributes)
+{
+	DynVectorSpec *spec = palloc0(sizeof(DynVectorSpec));
+	ListCell *cell;
+
+	spec->index.name = definition->index.spec.name;
+	spec->index.projection = definition->index.spec.projection;
+	spec->attribute = definition->attribute;
+	spec->dimensions = definition->dimensions.value;
+	spec->distance = (DynDistance) definition->distance;
+	spec->hash = (ItemSpan){"", 0};
+	spec->filters = palloc((list_length(definition->schema) + 1) * sizeof(ItemSpan));
+	foreach (cell, definition->schema)
+		add_search_key(spec, lfirst(cell), attributes);
+	set_included(&spec->index, definition->index.included);
+	dyn_vector_spec_check(spec, false);
+	return spec;
+}
+
+/* Refuses vector indexes of a table with provisioned capacity (VS08). */
+void
+request_check_vector_billing(DynBilling billing, bool any)
+{
+	if (any && billing == DYN_PROVISIONED)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  DYN_INVALID_WORDS "Vector indexes are only supported for PAY_PER_REQUEST tables");
 }

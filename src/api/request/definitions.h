@@ -8,6 +8,7 @@
 #include "api/request/members.h"
 #include "catalog/definition/description.h"
 #include "catalog/shape.h"
+#include "catalog/vector.h"
 
 /* This is an element of KeySchema. */
 typedef struct KeyElement
@@ -40,6 +41,23 @@ typedef struct IndexDefinition
 	DynUnits units;
 } IndexDefinition;
 
+/* This is an element of SearchSchema. */
+typedef struct SearchElement
+{
+	ItemSpan attribute;
+	int filter; /* SearchSchemaElementType */
+} SearchElement;
+
+/* This is an element of VectorIndexes, or the Create of one of VectorIndexUpdates. */
+typedef struct VectorDefinition
+{
+	IndexDefinition index; /* its name, and what it projects */
+	ItemSpan attribute;
+	RequestInteger dimensions;
+	int distance;
+	List *schema; /* of SearchElement */
+} VectorDefinition;
+
 #define NO_PROJECTION ((DynProjection) -1) /* it is not given */
 
 /* This is StreamSpecification. */
@@ -53,6 +71,7 @@ extern const RequestType request_attribute; /* AttributeDefinition */
 extern const RequestType request_key; /* KeyElement */
 extern const RequestType request_global_index; /* IndexDefinition */
 extern const RequestType request_local_index;
+extern const RequestType request_vector_index; /* VectorDefinition */
 extern const RequestType request_stream; /* StreamSpecification */
 extern const RequestType request_encryption; /* Encryption */
 extern const RequestType request_provisioned; /* DynCapacity, of which nothing is said */
@@ -77,6 +96,8 @@ extern void request_check_encryption(const Encryption *encryption);
 extern void request_set_keys(DynShape *shape, List *keys, List *attributes);
 extern DynIndexSpec *request_index_spec(IndexDefinition *definition, const DynShape *shape,
 										DynDescription *description, List *attributes);
+extern DynVectorSpec *request_vector_spec(VectorDefinition *definition, List *attributes);
+extern void request_check_vector_billing(DynBilling billing, bool any);
 extern void request_check_attributes(const DynShape *shape, List *attributes);
 
 #endif

@@ -40,6 +40,7 @@ static const struct
 	{"Query", request_query},
 	{"RestoreTableToPointInTime", request_restore_table_to_point_in_time},
 	{"Scan", request_scan},
+	{"SearchVectors", request_search_vectors},
 	{"TagResource", request_tag_resource},
 	{"TransactGetItems", request_transact_get_items},
 	{"TransactWriteItems", request_transact_write_items},

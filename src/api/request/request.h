@@ -9,6 +9,7 @@
  *		denied.c		missing privileges, and ARNs of others
  *		item.c			GetItem, PutItem, UpdateItem, DeleteItem
  *		read.c			Query, Scan
+ *		search.c		SearchVectors
  *		batch.c			BatchGetItem, BatchWriteItem
  *		transact.c		TransactWriteItems, TransactGetItems; their actions, for dyn_transact() too
  *		statement.c		ExecuteStatement
@@ -53,6 +54,9 @@ typedef void (*FailurePrinter)(JsonWriter *detail, void *arg); /* members */
 pg_noreturn extern void request_rethrow(MemoryContext context, const Denial *denial);
 pg_noreturn extern void request_rethrow_condition(MemoryContext context, FailurePrinter print,
 												  void *arg);
+
+/* search.c */
+extern void request_search_vectors(JsonReader *reader, JsonWriter *response);
 
 /* item.c */
 extern void request_get_item(JsonReader *reader, JsonWriter *response);

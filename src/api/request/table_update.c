@@ -34,6 +34,8 @@ typedef struct IndexUpdate
 	IndexDefinition *create;
 	IndexChange *update;
 	IndexChange *delete;
+	VectorDefinition *create_vector;
+	bool vector; /* it is an element of VectorIndexUpdates */
 } IndexUpdate;
 
 typedef struct UpdateTable
@@ -66,6 +68,38 @@ static const RequestMember index_members[] = {
 	{"Delete", MEMBER_OBJECT, offsetof(IndexUpdate, delete), .of = &delete_type}};
 static const RequestType index_update = {index_members, lengthof(index_members),
 										 sizeof(IndexUpdate)};
+
+static const RequestMember vector_members[] = {
+	{"Create", MEMBER_OBJECT, offsetof(IndexUpdate, create_vector), .of = &request_vector_index},
+	{"Delete", MEMBER_OBJECT, offsetof(IndexUpdate, delete), .of = &delete_type}};
+static const RequestType vector_update = {vector_members, lengthof(vector_members),
+										  sizeof(IndexUpdate),
+										  &(const IndexUpdate){.vector = true}};
+
+static void
+check_vector_actions(JsonReader *reader, int n)
+{
+	if (n != 1)
+		request_refuse(reader,
+					   DYN_INVALID_WORDS "Exactly one of VectorIndexUpdate.Create, "
+										 "VectorIndexUpdate.Delete must be specified",
+					   "an update of a vector index has %d actions", n);
+}
+
+static void
+read_vector_updates(JsonReader *reader, void *list)
+{
+	for (json_read_array(reader); json_read_element(reader);)
+	{
+		IndexUpdate *update = request_read_object(reader, &vector_update);
+
+		check_vector_actions(reader, (update->create_vector != NULL) + (update->delete != NULL));
+		update->name = update->create_vector != NULL ? update->create_vector->index.spec.name
+					   : update->delete != NULL      ? update->delete->name
+													 : (ItemSpan){0};
+		*(List **) list = lappend(*(List **) list, update);
+	}
+}
 
 static void
 check_actions(JsonReader *reader, int n)
@@ -122,7 +156,8 @@ static const RequestMember update_members[] = {
 	{"GlobalTableWitnessUpdates", MEMBER_REFUSED},
 	{"GlobalTableSettingsReplicationMode", MEMBER_REFUSED},
 	{"DisassociationProtectionEnabled", MEMBER_REFUSED},
-	{"VectorIndexUpdates", MEMBER_REFUSED}};
+	{"VectorIndexUpdates", MEMBER_CUSTOM, offsetof(UpdateTable, updates), false, NULL,
+	 read_vector_updates}};
 
 /*
  * Check
@@ -309,7 +344,7 @@ update_description(DynDescription *description, const DynShape *shape, const Upd
 
 /* Checks that nobody has left an index unfinished but this one. */
 static void
-check_finished(const DynShape *shape, ItemSpan name)
+check_finished(const DynTable *table, const DynShape *shape, ItemSpan name)
 {
 	ListCell *cell;
 
@@ -318,6 +353,12 @@ check_finished(const DynShape *shape, ItemSpan name)
 		const DynIndexSpec *spec = lfirst(cell);
 
 		if (spec->status != DYN_INDEX_ACTIVE && item_compare_bytes(spec->name, name) != 0)
+			fail_online();
+	}
+	for (int i = 0; i < table->nvectors; i++)
+	{
+		if (!dyn_vector_is_built(&table->vectors[i]) &&
+			item_compare_bytes(table->vectors[i].index.name, name) != 0)
 			fail_online();
 	}
 }
@@ -330,7 +371,7 @@ begin_online(IndexBuild *work, Relation rel, const DynTable *table, const DynSha
 	index_build_name(work, name);
 	index_build_begin_in_transaction(work, rel, table);
 	resource_require_permanent(rel, "Call dyn_create_index or dyn_drop_index.");
-	check_finished(shape, name);
+	check_finished(table, shape, name);
 }
 
 static void
@@ -365,6 +406,37 @@ delete_index(Relation rel, const DynTable *table, ItemSpan given, ItemSpan name)
 	index_build_resume_later(&work, table);
 }
 
+static void
+create_vector(Relation rel, const DynTable *table, const UpdateTable *update,
+			  VectorDefinition *definition, const DynDescription *description)
+{
+	IndexBuild work = {0};
+	DynShape *shape = dyn_shape_of(rel, table);
+	DynVectorSpec *spec = request_vector_spec(definition, update->attributes);
+
+	request_check_vector_billing(description->billing, true);
+	request_check_attributes(shape, update->attributes);
+	if (dyn_find_vector(table, spec->index.name) != NULL)
+		dyn_error(ERRCODE_DYN_VALIDATION, "Attempting to create an index which already exists");
+	begin_online(&work, rel, table, shape, spec->index.name);
+	index_build_declare_vector(rel, table, spec);
+	index_build_resume_later(&work, table);
+}
+
+static void
+delete_vector(Relation rel, const DynTable *table, ItemSpan given, ItemSpan name)
+{
+	IndexBuild work = {0};
+	ItemSpan named = dyn_table_name(given);
+
+	if (dyn_find_vector(table, name) == NULL)
+		dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND,
+				  "Requested resource not found: Index %.*s for table %.*s", (int) name.len,
+				  name.data, (int) named.len, named.data);
+	begin_online(&work, rel, table, dyn_shape_of(rel, table), name);
+	index_build_forget_vector(rel, table, name, false);
+}
+
 /* Closes the table. */
 static void
 table_update_run(const UpdateTable *update, const IndexUpdate *online, Relation rel,
@@ -375,11 +447,16 @@ table_update_run(const UpdateTable *update, const IndexUpdate *online, Relation 
 	Oid relid = table->relid;
 
 	update_description(description, shape, update);
-	if (online == NULL || online->create == NULL)
+	request_check_vector_billing(description->billing, update->billing >= 0 && table->nvectors > 0);
+	if (online == NULL || (online->create == NULL && online->create_vector == NULL))
 		request_check_attributes(shape, update->attributes);
 	SPI_connect();
 	if (online == NULL)
 		relation_close(rel, NoLock);
+	else if (online->create_vector != NULL)
+		create_vector(rel, table, update, online->create_vector, description);
+	else if (online->vector)
+		delete_vector(rel, table, update->name, online->name);
 	else if (online->create != NULL)
 		create_index(rel, table, update, online->create, description);
 	else
@@ -395,7 +472,7 @@ table_update_run(const UpdateTable *update, const IndexUpdate *online, Relation 
 static LOCKMODE
 lock_mode(const UpdateTable *update, const IndexUpdate *online)
 {
-	if (online != NULL && online->create != NULL)
+	if (online != NULL && (online->create != NULL || online->vector))
 		return AccessExclusiveLock;
 	if (online != NULL)
 		return ShareRowExclusiveLock;

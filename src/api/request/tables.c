@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "executor/spi.h"
 #include "utils/builtins.h"
 #include "utils/uuid.h"
 
@@ -17,6 +18,7 @@
 #include "catalog/resource.h"
 #include "catalog/shape.h"
 #include "server/errors.h"
+#include "services/index/index.h"
 #include "services/stream/stream.h"
 
 typedef struct CreateTable
@@ -26,6 +28,7 @@ typedef struct CreateTable
 	List *keys;
 	List *global;
 	List *local;
+	List *vectors;
 	int billing;
 	DynUnits units;
 	List *tags;
@@ -59,7 +62,7 @@ static const RequestMember create_members[] = {
 	{"StreamSpecification", MEMBER_OBJECT, offsetof(CreateTable, stream), .of = &request_stream},
 	{"SSESpecification", MEMBER_OBJECT, offsetof(CreateTable, encryption),
 	 .of = &request_encryption},
-	{"VectorIndexes", MEMBER_REFUSED},
+	{"VectorIndexes", MEMBER_OBJECTS, offsetof(CreateTable, vectors), .of = &request_vector_index},
 	{"ResourcePolicy", MEMBER_REFUSED, .hint = "use GRANT"},
 	{"GlobalTableSourceArn", MEMBER_REFUSED},
 	{"GlobalTableSettingsReplicationMode", MEMBER_REFUSED}};
@@ -112,6 +115,44 @@ distribute(Oid relid)
 	dyn_distribute(relid, &how);
 }
 
+/* Returns the definitions of vector indexes.  One more than there may be is enough to be refused. */
+static List *
+vector_specs(const CreateTable *create)
+{
+	const ItemSpan *twice = request_find_twice(create->vectors);
+	List *specs = NIL;
+
+	request_check_vector_billing((DynBilling) create->billing, create->vectors != NIL);
+	if (twice != NULL)
+		dyn_error(ERRCODE_DYN_VALIDATION, DYN_INVALID_WORDS "Duplicate index name: %s",
+				  item_quoted_words(*twice));
+	for (int i = 0; i <= DYN_MAX_VECTORS && i < list_length(create->vectors); i++)
+		specs =
+			lappend(specs, request_vector_spec(list_nth(create->vectors, i), create->attributes));
+	return specs;
+}
+
+/* Makes the vector indexes of a table that is new, and so empty. */
+static void
+create_vectors(ItemSpan name, List *specs)
+{
+	ListCell *cell;
+
+	SPI_connect();
+	foreach (cell, specs)
+	{
+		const DynVectorSpec *spec = lfirst(cell);
+		DynTable *table;
+		Relation rel = resource_open(name, &table);
+
+		index_build_declare_vector(rel, table, spec);
+		rel = resource_open(name, &table);
+		index_build_finish_empty_vector(rel, table, spec->index.name);
+		relation_close(rel, NoLock);
+	}
+	SPI_finish();
+}
+
 /* Run CreateTable.  The table can be used at once, so the response describes it as ACTIVE. */
 void
 request_create_table(JsonReader *reader, JsonWriter *response)
@@ -121,6 +162,7 @@ request_create_table(JsonReader *reader, JsonWriter *response)
 	DynDescription description = {0};
 	DynShape shape = {0};
 	DynTable *table;
+	List *vectors;
 	Relation rel;
 
 	request_read(reader, create_members, lengthof(create_members), &create, NULL);
@@ -133,11 +175,13 @@ request_create_table(JsonReader *reader, JsonWriter *response)
 	request_set_keys(&shape, create.keys, create.attributes);
 	add_indexes(&shape, &description, create.global, dyn_max_global_indexes, create.attributes);
 	add_indexes(&shape, &description, create.local, dyn_max_local_indexes, create.attributes);
+	vectors = vector_specs(&create);
 	request_check_attributes(&shape, create.attributes);
 	dyn_create(&shape, create.name, DYN_DEFAULT_FILLFACTOR);
 	if (dyn_distribute_new_tables)
 		distribute(shape.relid);
 	description_write(shape.relid, &description);
+	create_vectors(create.name, vectors);
 	if (create.stream != NULL && create.stream->enabled)
 		stream_enable(create.name, (DynStreamView) create.stream->view, 0, false);
 

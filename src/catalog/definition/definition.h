@@ -4,6 +4,7 @@
  *
  *		key_spec.c			how a key attribute is declared: "name TYPE"
  *		index_spec.c		how a secondary index is declared
+ *		vector_spec.c		how a vector index is declared
  *		table_settings.c	what a table has beside keys and indexes
  *		stream_label.c		labels of streams
  *		stream_shards.c		the numbers of their shards, and whose children they are

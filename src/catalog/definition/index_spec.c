@@ -272,9 +272,12 @@ dyn_index_spec_print(const DynIndexSpec *spec)
  * Checks
  */
 
-/* Non-key attributes go with INCLUDE, each once (docs/semantics.md, I13, I17). */
-static void
-check_projection(DynIndexSpec *spec, bool stored)
+/*
+ * Checks what an index projects, and puts the included attributes in order: non-key attributes go with
+ * INCLUDE, each once (docs/semantics.md, I13, I17).
+ */
+void
+dyn_index_spec_check_projection(DynIndexSpec *spec, bool stored)
 {
 	if (spec->projection != DYN_PROJECT_INCLUDE && spec->nincluded > 0)
 		fail_in_words(spec, stored, "non-key attributes go with the projection INCLUDE only",
@@ -353,7 +356,7 @@ spec_check(DynIndexSpec *spec, bool stored)
 										 item_quoted(attributes[i])));
 		}
 	}
-	check_projection(spec, stored);
+	dyn_index_spec_check_projection(spec, stored);
 	check_covering(spec, stored);
 }
 

@@ -64,5 +64,6 @@ extern DynIndexSpec *dyn_index_spec_parse(ItemSpan name, ItemSpan definition, bo
 extern char *dyn_index_spec_print(const DynIndexSpec *spec);
 extern bool dyn_index_spec_equal(const DynIndexSpec *a, const DynIndexSpec *b);
 extern void dyn_index_spec_check(const DynIndexSpec *spec);
+extern void dyn_index_spec_check_projection(DynIndexSpec *spec, bool stored);
 
 #endif

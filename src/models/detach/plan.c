@@ -17,6 +17,7 @@
 
 #include "catalog/definition/label.h"
 #include "catalog/definition/trigger.h"
+#include "catalog/vector.h"
 #include "models/detach/detach.h"
 #include "models/migrate/migrate.h"
 #include "server/catalogs.h"
@@ -60,6 +61,9 @@ check_state(Detach *detach)
 	if (settings->ttl.len > 0 && settings->ttl_status != DYN_INDEX_ACTIVE)
 		plan_add(&detach->problems, "time to live is %s; call dyn_disable_ttl()",
 				 dyn_index_status_names[settings->ttl_status]);
+	for (int i = 0; i < detach->table->nvectors; i++)
+		plan_add(&detach->problems, "there is vector index \"%s\"; call dyn_drop_index()",
+				 item_quoted(detach->table->vectors[i].index.name));
 	if (dyn_settings_stream(settings) != NULL)
 		plan_add(&detach->problems, "a change stream is enabled; call dyn_disable_stream()");
 	foreach (cell, migration_declarations(detach->relid))

@@ -34,8 +34,8 @@ btree_look(IndexBuild *work, DynTable **table)
  * transaction that has the table locked or a snapshot.  It may have met a deadlock instead of coming
  * to its end.
  */
-static void
-btree_run(IndexBuild *work, const char *sql)
+void
+index_build_run_statement(IndexBuild *work, const char *sql)
 {
 	char *kept = MemoryContextStrdup(work->procedure.context, sql);
 
@@ -107,7 +107,7 @@ drop_remains(IndexBuild *work)
 	char *sql;
 
 	while ((sql = drop_remains_sql(work)) != NULL)
-		btree_run(work, sql);
+		index_build_run_statement(work, sql);
 }
 
 /*
@@ -146,7 +146,7 @@ index_build_btree(IndexBuild *work)
 			return;
 		index_build_progress(work, INDEX_BUILD_BTREE);
 		ereport(NOTICE, (errmsg("%s: building", work->procedure.what)));
-		btree_run(work, sql);
+		index_build_run_statement(work, sql);
 	}
 	if (build_sql(work) != NULL)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -194,6 +194,6 @@ index_build_drop_btree(IndexBuild *work)
 																   : NULL;
 		relation_close(rel, NoLock);
 		if (sql != NULL)
-			btree_run(work, sql);
+			index_build_run_statement(work, sql);
 	} while (sql != NULL);
 }

@@ -134,6 +134,10 @@ shape_with(const IndexBuild *work, Relation rel, const DynTable *table, const Dy
 	DynShape *shape = dyn_shape_of(rel, table);
 	DynIndexSpec *existing = dyn_shape_index(shape, spec->name);
 
+	if (dyn_find_vector(table, spec->name) != NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+						errmsg("table \"%s\" has a vector index \"%s\" already",
+							   work->procedure.table, work->index)));
 	if (existing != NULL)
 	{
 		check_existing(work, table, shape, existing, spec);

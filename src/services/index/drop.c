@@ -180,6 +180,11 @@ index_build_remove_index(IndexBuild *work)
 static void
 index_build_drop(IndexBuild *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 {
+	if (dyn_find_vector(table, work->name) != NULL)
+	{
+		index_build_drop_vector(work, rel, table);
+		return;
+	}
 	check_droppable(work, table, dyn_shape_index(dyn_shape_of(rel, table), work->name));
 	index_build_check_dependents(work, rel, table);
 	relation_close(rel, NoLock);

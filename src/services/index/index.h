@@ -22,6 +22,7 @@
  *		queue.c			their requests, which background workers go on with
  *		resume.c		dyn_resume_index(): the rest of what was begun, and the call that does it
  *		progress.c		what dyn_jobs shows of it
+ *		vector.c		dyn_create_vector_index(), and the end of such an index
  *		violations.c	dyn_index_violations(): items that an index leaves out
  */
 #ifndef DYNAMO_TABLE_SERVICES_INDEX_INDEX_H
@@ -32,6 +33,7 @@
 #include "storage/block.h"
 
 #include "catalog/shape.h"
+#include "catalog/vector.h"
 #include "server/work/service.h"
 #include "server/work/statement.h"
 
@@ -140,6 +142,16 @@ extern void index_build_backfill_shards(IndexBuild *work);
 /* btree.c */
 extern void index_build_btree(IndexBuild *work);
 extern void index_build_drop_btree(IndexBuild *work);
+extern void index_build_run_statement(IndexBuild *work, const char *sql);
+
+/* vector.c */
+extern void index_build_declare_vector(Relation rel, const DynTable *table,
+									   const DynVectorSpec *spec);
+extern void index_build_make_vector(IndexBuild *work);
+extern void index_build_finish_empty_vector(Relation rel, const DynTable *table, ItemSpan name);
+extern void index_build_forget_vector(Relation rel, const DynTable *table, ItemSpan name,
+									  bool cascade);
+extern void index_build_drop_vector(IndexBuild *work, Relation rel, const DynTable *table);
 
 /* progress.c */
 extern void index_build_progress(IndexBuild *work, IndexBuildPhase phase);

@@ -151,6 +151,11 @@ calls_for(const DynTable *table)
 		if (index->status != DYN_INDEX_ACTIVE)
 			calls = lappend(calls, dyn_resume_call(relid, index->name));
 	}
+	for (int i = 0; i < table->nvectors; i++)
+	{
+		if (!dyn_vector_is_built(&table->vectors[i]))
+			calls = lappend(calls, dyn_resume_call(relid, table->vectors[i].index.name));
+	}
 	if (table->ttl != NULL && table->ttl->status != DYN_INDEX_ACTIVE)
 		calls = lappend(calls, dyn_resume_call(relid, (ItemSpan){NULL, 0}));
 	return calls;

@@ -49,7 +49,16 @@ index_build_resume(IndexBuild *work, DynIndexStatus status)
 static void
 resume_build(IndexBuild *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 {
-	DynIndexStatus status = begun(work, rel, table);
+	const DynVector *vector = dyn_find_vector(table, work->name);
+	DynIndexStatus status;
+
+	if (vector != NULL && !dyn_vector_is_built(vector))
+	{
+		relation_close(rel, NoLock);
+		index_build_make_vector(work);
+		return;
+	}
+	status = vector != NULL ? DYN_INDEX_ACTIVE : begun(work, rel, table);
 
 	relation_close(rel, NoLock);
 	index_build_resume(work, status);

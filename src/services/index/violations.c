@@ -18,6 +18,7 @@
 #include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "catalog/shape.h"
+#include "catalog/vector.h"
 #include "server/arguments.h"
 #include "server/errors.h"
 #include "server/sql.h"
@@ -45,12 +46,14 @@ put_problems(void *arg, const SPITupleTable *rows, uint64 i)
 
 		if (v->name.len > 0 && item_compare_bytes(problem->index->name, v->name) != 0)
 			continue;
-		sql_put(v->result,
-				SQL_VALUES(
-					SQL_POINTER(InvalidOid, dyn_key_item(v->table, &v->table->primary, item)),
-					sql_span(problem->index->name),
-					sql_span(problem->key == NULL ? (ItemSpan){NULL, 0} : problem->key->attribute),
-					SQL_TEXT(problem->reason)));
+		sql_put(
+			v->result,
+			SQL_VALUES(SQL_POINTER(InvalidOid, dyn_key_item(v->table, &v->table->primary, item)),
+					   sql_span(problem->index->name),
+					   sql_span(problem->vector != NULL ? problem->vector->spec->attribute
+								: problem->key == NULL  ? (ItemSpan){NULL, 0}
+														: problem->key->attribute),
+					   SQL_TEXT(problem->reason)));
 	}
 	return true;
 }
@@ -71,7 +74,11 @@ write_query(StringInfo sql, const DynTable *table)
 						 quote_identifier(key->column), quote_identifier(DYN_ITEM_COLUMN),
 						 table->extension, quote_literal_cstr(span_string(key->attribute)));
 	}
-	return table->ncolumns > table->nkeys;
+	for (int i = 0; i < table->nvectors; i++)
+		appendStringInfo(sql, " OR %s OPERATOR(%s.?) %s::pg_catalog.text",
+						 quote_identifier(DYN_ITEM_COLUMN), table->extension,
+						 quote_literal_cstr(span_string(table->vectors[i].spec->attribute)));
+	return table->ncolumns > table->nkeys || table->nvectors > 0;
 }
 
 /* dyn_index_violations(table_name, index_name) */
@@ -90,7 +97,7 @@ dyn_index_violations(PG_FUNCTION_ARGS)
 	if (!PG_ARGISNULL(1))
 	{
 		v.name = text_span(PG_GETARG_TEXT_PP(1));
-		if (dyn_find_index(v.table, v.name) == NULL)
+		if (dyn_find_index(v.table, v.name) == NULL && dyn_find_vector(v.table, v.name) == NULL)
 			dyn_fail_no_index(v.table, v.name, ERRCODE_DYN_RESOURCE_NOT_FOUND, NULL);
 	}
 	rights_take_for_rows(v.rel, false, &before);

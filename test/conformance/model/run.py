@@ -284,7 +284,7 @@ def main():
     connection = psycopg2.connect("")
     connection.autocommit = True
     cur = connection.cursor()
-    cur.execute("CREATE EXTENSION dynamo_table")
+    cur.execute("CREATE EXTENSION dynamo_table; CREATE EXTENSION vector")
     cur.execute("CALL dyn_setup_streams()")
     model = load("members.json")["operations"]
     samples = prepare(load("samples.json"))

@@ -1,0 +1,684 @@
+/*
+ * vector.c
+ *	  The entries of vector indexes, which are written with their items.
+ *
+ * A trigger AFTER each row writes them, so calls, plain SQL, COPY, imports and sweeps all do.  It compares
+ * the old and the new item: an update of other attributes does not touch the entries relation.
+ *
+ * The trigger holds the row of the item, so nobody else writes the entry of its key.  While an index is
+ * built, rows that are older than its trigger may lack their entries: then each update makes the entry
+ * anew, and the build makes those of all rows that nobody has touched, under a lock of each.
+ *
+ * Entries are found by what is committed now, and not by the transaction's snapshot: a build may have
+ * made one that the snapshot does not show.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/relation.h"
+#include "access/relscan.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_trigger.h"
+#include "commands/trigger.h"
+#include "executor/executor.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "catalog/lookup.h"
+#include "catalog/rights.h"
+#include "server/catalogs.h"
+#include "server/errors.h"
+#include "server/extension.h"
+#include "server/sql.h"
+#include "server/work/brief_lock.h"
+#include "store/find.h"
+#include "store/range.h"
+#include "store/vector.h"
+
+/*
+ * Writing
+ */
+
+typedef struct EntryWriter
+{
+	const DynTable *table;
+	const DynVector *vector;
+	Relation rel;
+	Relation key_index;
+	EState *estate;
+	ResultRelInfo *info;
+	TupleTableSlot *slot;
+	RightsBefore before;
+} EntryWriter;
+
+/* Returns whether an index is that of the items' keys. */
+static bool
+is_key_index(const DynTable *table, Relation index)
+{
+	const FormData_pg_index *form = index->rd_index;
+
+	if (!form->indisunique || !form->indisvalid || form->indnkeyatts != table->nkeys)
+		return false;
+	for (int i = 0; i < table->nkeys; i++)
+	{
+		if (form->indkey.values[i] != DYN_ENTRY_KEY_COLUMN + i)
+			return false;
+	}
+	return heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL);
+}
+
+pg_noreturn static void
+fail_key_index(const DynTable *table, const DynVector *vector)
+{
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("vector index \"%s\" of table \"%s\" has lost the index of its keys",
+						   item_quoted(vector->index.name), table->name),
+					errhint("Drop the vector index and create it again.")));
+}
+
+static void
+find_key_index(EntryWriter *w)
+{
+	for (int i = 0; i < w->info->ri_NumIndices; i++)
+	{
+		if (is_key_index(w->table, w->info->ri_IndexRelationDescs[i]))
+			w->key_index = w->info->ri_IndexRelationDescs[i];
+	}
+	if (w->key_index == NULL)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("vector index \"%s\" of table \"%s\" has lost the index of its keys",
+							   item_quoted(w->vector->index.name), w->table->name),
+						errhint("Drop the vector index and create it again.")));
+}
+
+/*
+ * Refuses a session with temporary tables where the owner has put code of its own into indexes, which
+ * would find them.
+ */
+static void
+check_temporary(const DynVector *vector, Relation entries)
+{
+	Oid namespace;
+	Oid toast_namespace;
+
+	GetTempNamespaceState(&namespace, &toast_namespace);
+	if (OidIsValid(namespace) && store_vector_has_code(vector, entries))
+		rights_check_temporary(entries);
+}
+
+/* Begins writing with the rights of the owner, who may have put expressions into indexes. */
+static void
+entries_open(EntryWriter *w, const DynTable *table, DynVector *vector)
+{
+	*w = (EntryWriter){.table = table, .vector = vector};
+	w->rel = try_relation_open(vector->relid, RowExclusiveLock);
+	if (w->rel == NULL)
+		dyn_vector_fail_dropped(table, vector);
+	dyn_vector_check_fits(table, vector, w->rel);
+	check_temporary(vector, w->rel);
+	rights_take(w->rel->rd_rel->relowner, 0, &w->before);
+	w->estate = CreateExecutorState();
+	w->info = makeNode(ResultRelInfo);
+	InitResultRelInfo(w->info, w->rel, 1, NULL, 0);
+	ExecOpenIndices(w->info, false);
+	find_key_index(w);
+	w->slot = table_slot_create(w->rel, NULL);
+}
+
+static void
+entries_close(EntryWriter *w)
+{
+	ExecDropSingleTupleTableSlot(w->slot);
+	ExecCloseIndices(w->info);
+	FreeExecutorState(w->estate);
+	rights_give_back(&w->before);
+	relation_close(w->rel, NoLock);
+}
+
+/* Sets the slot to the entry of an item's key; returns false if there is none. */
+static bool
+entry_find(const EntryWriter *w, Snapshot snapshot, const DynKeyValues *item)
+{
+	IndexScanDesc scan = begin_index_scan(w->rel, w->key_index, snapshot, w->table->nkeys);
+	ScanKeyData keys[DYN_MAX_KEYS];
+	bool found;
+
+	for (int i = 0; i < w->table->nkeys; i++)
+		store_scan_key(&keys[i], 0, w->table->keys[i].type, i, BTEqualStrategyNumber,
+					   item->values[i]);
+	index_rescan(scan, keys, w->table->nkeys, NULL, 0);
+	found = index_getnext_slot(scan, ForwardScanDirection, w->slot);
+	index_endscan(scan);
+	return found;
+}
+
+static void
+entry_delete(const EntryWriter *w, const DynKeyValues *key)
+{
+	TM_FailureData failure;
+	ItemPointerData tid;
+
+	if (!entry_find(w, SnapshotSelf, key))
+		return;
+	tid = w->slot->tts_tid;
+	ExecClearTuple(w->slot);
+	if (delete_version(w->rel, &tid, GetCurrentCommandId(true), InvalidSnapshot, &failure) != TM_Ok)
+		ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+						errmsg("could not serialize access due to concurrent update")));
+	CommandCounterIncrement();
+}
+
+static void
+entry_insert(const EntryWriter *w, const DynVectorEntry *entry)
+{
+	int n = dyn_vector_ncolumns(w->table, w->vector);
+
+	ExecClearTuple(w->slot);
+	memcpy(w->slot->tts_values, entry->values, n * sizeof(Datum));
+	memcpy(w->slot->tts_isnull, entry->nulls, n * sizeof(bool));
+	ExecStoreVirtualTuple(w->slot);
+	table_tuple_insert(w->rel, w->slot, GetCurrentCommandId(true), 0, NULL);
+	(void) insert_index_entries(w->info, w->slot, w->estate);
+	ResetPerTupleExprContext(w->estate);
+	CommandCounterIncrement();
+}
+
+/*
+ * The trigger
+ */
+
+static void
+check_call(FunctionCallInfo fcinfo, bool row)
+{
+	const TriggerData *trigger = (TriggerData *) fcinfo->context;
+
+	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_AFTER(trigger->tg_event) ||
+		(row ? !TRIGGER_FIRED_FOR_ROW(trigger->tg_event)
+			 : !TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event)))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("this function must be called by a trigger %s",
+						row ? "AFTER INSERT OR UPDATE OR DELETE FOR EACH ROW" : "AFTER TRUNCATE")));
+}
+
+static const DynItem *
+item_of(const TriggerData *trigger, const DynTable *table, HeapTuple tuple)
+{
+	bool isnull;
+	Datum datum =
+		heap_getattr(tuple, table->item_attnum, RelationGetDescr(trigger->tg_relation), &isnull);
+
+	return isnull ? NULL : DatumGetDynItem(datum);
+}
+
+/* Finds the index whose trigger is called. */
+static DynVector *
+vector_of(const TriggerData *trigger, const DynTable *table)
+{
+	for (int i = 0; table != NULL && i < table->nvectors; i++)
+	{
+		if (strcmp(table->vectors[i].trigger, trigger->tg_trigger->tgname) == 0)
+			return &table->vectors[i];
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+			 errmsg("trigger \"%s\" of table \"%s\" is not that of a vector index",
+					trigger->tg_trigger->tgname, RelationGetRelationName(trigger->tg_relation))));
+}
+
+/* Returns whether the row that a trigger is told of is there as it is told. */
+static bool
+is_current(const TriggerData *trigger, HeapTuple tuple)
+{
+	TupleTableSlot *slot = table_slot_create(trigger->tg_relation, NULL);
+	bool current =
+		table_tuple_fetch_row_version(trigger->tg_relation, &tuple->t_self, SnapshotSelf, slot);
+
+	ExecDropSingleTupleTableSlot(slot);
+	return current;
+}
+
+/* Returns the item that a key has by now; NULL if there is none. */
+static const DynItem *
+item_now(Relation rel, const DynTable *table, const DynKeyValues *key)
+{
+	RowFinder finder = {.table = table,
+						.rel = rel,
+						.primary = index_open(table->primary.relid, AccessShareLock),
+						.row = table_slot_create(rel, NULL)};
+	const DynItem *item =
+		find_row_by_scan(&finder, SnapshotSelf, key) ? find_row_item(&finder) : NULL;
+
+	ExecDropSingleTupleTableSlot(finder.row);
+	index_close(finder.primary, AccessShareLock);
+	return item;
+}
+
+/* Has a key the entry of an item, or none. */
+static void
+entry_set(const EntryWriter *w, const DynKeyValues *key, const DynItem *item)
+{
+	DynVectorEntry entry;
+
+	entry_delete(w, key);
+	if (item != NULL && dyn_vector_entry(w->table, w->vector, item, &entry))
+		entry_insert(w, &entry);
+}
+
+/*
+ * Writes the entry of a row's key.  A row may have been changed again by then, as by another trigger, of
+ * whose change this one was told before.  So the entry is that of what has the key now.
+ */
+PG_FUNCTION_INFO_V1(dyn_keep_vectors);
+Datum
+dyn_keep_vectors(PG_FUNCTION_ARGS)
+{
+	const TriggerData *trigger = (TriggerData *) fcinfo->context;
+	const DynItem *old = NULL;
+	const DynItem *new = NULL;
+	HeapTuple row = NULL;
+	DynKeyValues key;
+	EntryWriter writer;
+	DynVector *vector;
+	DynTable *table;
+
+	check_call(fcinfo, true);
+	table = dyn_schema_any(trigger->tg_relation);
+	vector = vector_of(trigger, table);
+	if (!TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
+		old = item_of(trigger, table, trigger->tg_trigtuple);
+	if (!TRIGGER_FIRED_BY_DELETE(trigger->tg_event))
+	{
+		row = TRIGGER_FIRED_BY_INSERT(trigger->tg_event) ? trigger->tg_trigtuple
+														 : trigger->tg_newtuple;
+		new = item_of(trigger, table, row);
+	}
+	/* a build leaves rows alone that are updated after it has begun */
+	if (old != NULL && new != NULL && dyn_vector_same(vector, old, new) &&
+		dyn_vector_is_built(vector))
+		return PointerGetDatum(NULL);
+	if (old == NULL && (new == NULL || !dyn_vector_has(vector, new)))
+		return PointerGetDatum(NULL);
+	dyn_key_of_item(table, new != NULL ? new : old, &key);
+	entries_open(&writer, table, vector);
+	entry_set(&writer, &key,
+			  new != NULL &&is_current(trigger, row) ? new
+													 : item_now(trigger->tg_relation, table, &key));
+	entries_close(&writer);
+	return PointerGetDatum(NULL);
+}
+
+/* Empties the entries of a table that has been emptied, by having them made of what is left. */
+PG_FUNCTION_INFO_V1(dyn_vectors_truncated);
+Datum
+dyn_vectors_truncated(PG_FUNCTION_ARGS)
+{
+	const TriggerData *trigger = (TriggerData *) fcinfo->context;
+	const DynTable *table;
+	RightsBefore before;
+
+	check_call(fcinfo, false);
+	table = dyn_schema_any(trigger->tg_relation);
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	for (int i = 0; table != NULL && i < table->nvectors; i++)
+	{
+		const DynVector *vector = &table->vectors[i];
+		bool built = dyn_vector_is_built(vector);
+
+		if (!dyn_vector_is_owned(table, vector))
+			continue;
+		brief_lock(vector->relid, AccessExclusiveLock);
+		if (!dyn_vector_is_owned(table, vector))
+			continue;
+		rights_check_temporary(trigger->tg_relation);
+		rights_take(trigger->tg_relation->rd_rel->relowner, 0, &before);
+		(void) SPI_execute(psprintf("REFRESH MATERIALIZED VIEW %s%s",
+									catalogs_qualified(vector->relid),
+									built ? "" : " WITH NO DATA"),
+						   false, 0);
+		rights_give_back(&before);
+	}
+	SPI_finish();
+	return PointerGetDatum(NULL);
+}
+
+/*
+ * All entries of a table
+ */
+
+typedef void (*VectorRow)(const DynItem *item, ItemPointer tid, void *arg);
+
+/* Calls for the items in a range of blocks, in memory that is reset after each. */
+static void
+for_items(Relation rel, const DynTable *table, TableScanDesc scan, VectorRow row, void *arg)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "item", ALLOCSET_DEFAULT_SIZES);
+	TupleTableSlot *slot = table_slot_create(rel, NULL);
+	bool ranged = (scan->rs_flags & SO_TYPE_TIDRANGESCAN) != 0;
+
+	while (ranged ? table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot)
+				  : table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	{
+		MemoryContext old = MemoryContextSwitchTo(context);
+		bool isnull;
+		Datum datum = slot_getattr(slot, table->item_attnum, &isnull);
+
+		CHECK_FOR_INTERRUPTS();
+		if (!isnull)
+			row(DatumGetDynItem(datum), &slot->tts_tid, arg);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(context);
+	}
+	ExecDropSingleTupleTableSlot(slot);
+	MemoryContextDelete(context);
+}
+
+typedef struct Entries
+{
+	ReturnSetInfo *result;
+	const DynTable *table;
+	const DynVector *vector;
+} Entries;
+
+static void
+put_entry(const DynItem *item, ItemPointer tid, void *arg)
+{
+	const Entries *entries = arg;
+	DynVectorEntry entry;
+
+	if (dyn_vector_entry(entries->table, entries->vector, item, &entry))
+		tuplestore_putvalues(entries->result->setResult, entries->result->setDesc, entry.values,
+							 entry.nulls);
+}
+
+/*
+ * Returns the entries that a vector index must have.  The query of its materialized view is this, which
+ * PostgreSQL runs as the view's owner.  The snapshot is a new one: by then a refresh keeps all others
+ * from writing entries, and the statement's may be older than some.
+ */
+PG_FUNCTION_INFO_V1(dyn_vector_entries);
+Datum
+dyn_vector_entries(PG_FUNCTION_ARGS)
+{
+	Entries entries = {(ReturnSetInfo *) fcinfo->resultinfo};
+	Relation rel = dyn_open_given(PG_GETARG_OID(0));
+	ItemSpan name = text_span(PG_GETARG_TEXT_PP(1));
+	TableScanDesc scan;
+
+	rights_require_owner(rel);
+	entries.table = dyn_schema(rel);
+	if (entries.table == NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+						errmsg("\"%s\" is no table of items", RelationGetRelationName(rel))));
+	entries.vector = dyn_find_vector(entries.table, name);
+	if (entries.vector == NULL)
+		dyn_fail_no_index(entries.table, name, ERRCODE_DYN_RESOURCE_NOT_FOUND, NULL);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	if (!dyn_vector_columns_fit(entries.table, entries.vector, entries.result->setDesc))
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("these are not the columns of the entries of index \"%s\"",
+							   item_quoted(name))));
+	PushActiveSnapshot(GetLatestSnapshot());
+	scan = begin_table_scan(rel, GetActiveSnapshot());
+	for_items(rel, entries.table, scan, put_entry, &entries);
+	table_endscan(scan);
+	PopActiveSnapshot();
+	relation_close(rel, AccessShareLock);
+	return (Datum) 0;
+}
+
+/*
+ * Rows that were there before an index
+ */
+
+typedef struct RowFill
+{
+	Relation rel;
+	TupleTableSlot *locked; /* the row of an item */
+	EntryWriter writer;
+	LockWaitPolicy wait;
+	StoreVectorFill *fill;
+} RowFill;
+
+/*
+ * Makes the entry of an item under a lock of its row.  A row that somebody has updated or deleted needs
+ * none: the trigger has seen to it.
+ */
+static void
+fill_item(const DynItem *item, ItemPointer tid, void *arg)
+{
+	RowFill *f = arg;
+	const DynVector *vector = f->writer.vector;
+	DynVectorProblem problem;
+	DynVectorEntry entry;
+	TM_FailureData failure;
+	TM_Result result;
+	DynKeyValues key;
+
+	if (!dyn_vector_entry(f->writer.table, vector, item, &entry))
+	{
+		f->fill->left_out += dyn_vector_problem(vector, item, &problem);
+		return;
+	}
+	dyn_key_of_item(f->writer.table, item, &key);
+	if (entry_find(&f->writer, SnapshotSelf, &key))
+		return;
+	result = table_tuple_lock(f->rel, tid, GetActiveSnapshot(), f->locked,
+							  GetCurrentCommandId(false), LockTupleShare, f->wait, 0, &failure);
+	ExecClearTuple(f->locked);
+	if (result == TM_WouldBlock)
+	{
+		MemoryContext old = MemoryContextSwitchTo(f->fill->context);
+		ItemPointer kept = palloc(sizeof(ItemPointerData));
+
+		*kept = *tid;
+		f->fill->locked = lappend(f->fill->locked, kept);
+		MemoryContextSwitchTo(old);
+	}
+	if (result != TM_Ok || entry_find(&f->writer, SnapshotSelf, &key))
+		return;
+	entry_insert(&f->writer, &entry);
+	f->fill->items++;
+}
+
+static void
+fill_range(Relation rel, DynTable *table, DynVector *vector, ItemPointer first, ItemPointer last,
+		   LockWaitPolicy wait, StoreVectorFill *fill)
+{
+	RowFill f = {.rel = rel, .wait = wait, .fill = fill};
+	TableScanDesc scan;
+
+	PushActiveSnapshot(GetLatestSnapshot());
+	f.locked = table_slot_create(rel, NULL);
+	entries_open(&f.writer, table, vector);
+	scan = begin_tid_scan(rel, GetActiveSnapshot(), first, last);
+	for_items(rel, table, scan, fill_item, &f);
+	table_endscan(scan);
+	entries_close(&f.writer);
+	ExecDropSingleTupleTableSlot(f.locked);
+	PopActiveSnapshot();
+}
+
+/*
+ * Makes the entries of the items in blocks of a table, up to the block to, which lack them.  Rows that
+ * others have locked are listed.
+ */
+void
+store_vector_fill(Relation rel, DynTable *table, DynVector *vector, BlockNumber from,
+				  BlockNumber to, StoreVectorFill *fill)
+{
+	ItemPointerData first;
+	ItemPointerData last;
+
+	ItemPointerSet(&first, from, 1);
+	ItemPointerSet(&last, to - 1, MaxOffsetNumber);
+	fill_range(rel, table, vector, &first, &last, LockWaitSkip, fill);
+}
+
+/* Does so for a row, for which it waits; the transaction has locked no other one. */
+void
+store_vector_fill_row(Relation rel, DynTable *table, DynVector *vector, ItemPointer tid,
+					  StoreVectorFill *fill)
+{
+	fill_range(rel, table, vector, tid, tid, LockWaitBlock, fill);
+}
+
+/*
+ * What is wrong with them: steps of dyn_check_table()
+ */
+
+typedef struct EntryCheck
+{
+	EntryWriter at; /* of which entry_find() has need */
+	Snapshot snapshot;
+	int64 expected;
+	int64 missing;
+	int64 wrong;
+} EntryCheck;
+
+static Relation
+open_key_index(const DynTable *table, Relation entries)
+{
+	List *indexes = RelationGetIndexList(entries);
+	ListCell *cell;
+
+	foreach (cell, indexes)
+	{
+		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+
+		if (is_key_index(table, index))
+			return index;
+		index_close(index, AccessShareLock);
+	}
+	return NULL;
+}
+
+/* Returns whether the entry in the slot is this one. */
+static bool
+same_entry(const EntryWriter *w, const DynVectorEntry *entry)
+{
+	TupleDesc desc = RelationGetDescr(w->rel);
+
+	slot_getallattrs(w->slot);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		if (w->slot->tts_isnull[i] != entry->nulls[i] ||
+			(!entry->nulls[i] &&
+			 !datum_image_eq(w->slot->tts_values[i], entry->values[i], false, -1)))
+			return false;
+	}
+	return true;
+}
+
+static void
+check_item(const DynItem *item, ItemPointer tid, void *arg)
+{
+	EntryCheck *check = arg;
+	DynVectorEntry entry;
+	DynKeyValues key;
+
+	if (!dyn_vector_entry(check->at.table, check->at.vector, item, &entry))
+		return;
+	check->expected++;
+	dyn_key_of_item(check->at.table, item, &key);
+	if (!entry_find(&check->at, check->snapshot, &key))
+		check->missing++;
+	else if (!same_entry(&check->at, &entry))
+		check->wrong++;
+	ExecClearTuple(check->at.slot);
+}
+
+static int64
+count_entries(EntryCheck *check)
+{
+	TableScanDesc scan = begin_table_scan(check->at.rel, check->snapshot);
+	int64 n = 0;
+
+	while (table_scan_getnextslot(scan, ForwardScanDirection, check->at.slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		n++;
+	}
+	table_endscan(scan);
+	return n;
+}
+
+/* Compares entries and items as one snapshot shows them. */
+static void
+compare_entries(TableCheck *check, DynVector *vector, Relation entries, Relation key_index)
+{
+	EntryCheck c = {.at = {.table = check->table,
+						   .vector = vector,
+						   .rel = entries,
+						   .key_index = key_index,
+						   .slot = table_slot_create(entries, NULL)},
+					.snapshot = GetActiveSnapshot()};
+	TableScanDesc scan = begin_table_scan(check->rel, c.snapshot);
+	int64 surplus;
+
+	for_items(check->rel, check->table, scan, check_item, &c);
+	table_endscan(scan);
+	surplus = count_entries(&c) - (c.expected - c.missing);
+	ExecDropSingleTupleTableSlot(c.at.slot);
+	if (c.missing > 0 || c.wrong > 0 || surplus > 0)
+		check_report(
+			check, psprintf("vector index \"%s\"", item_quoted(vector->index.name)),
+			psprintf("its entries are not those of the items: " INT64_FORMAT
+					 " are missing, " INT64_FORMAT " wrong, " INT64_FORMAT " of no item",
+					 c.missing, c.wrong, surplus),
+			psprintf("Run REFRESH MATERIALIZED VIEW %s.", catalogs_qualified(vector->relid)));
+}
+
+typedef struct VectorCheck
+{
+	TableCheck *check;
+	DynVector *vector;
+} VectorCheck;
+
+/* Checks one index; an error is a row of the result too. */
+static void
+check_vector(void *arg)
+{
+	const VectorCheck *c = arg;
+	Relation entries = try_relation_open(c->vector->relid, AccessShareLock);
+	Relation key_index;
+
+	if (entries == NULL)
+		dyn_vector_fail_dropped(c->check->table, c->vector);
+	dyn_vector_check_fits(c->check->table, c->vector, entries);
+	key_index = open_key_index(c->check->table, entries);
+	if (key_index == NULL)
+		fail_key_index(c->check->table, c->vector);
+	if (c->check->reads && dyn_vector_is_built(c->vector))
+		compare_entries(c->check, c->vector, entries, key_index);
+	index_close(key_index, AccessShareLock);
+	relation_close(entries, AccessShareLock);
+}
+
+/* Reports what is wrong with the vector indexes of a table. */
+void
+store_vector_check(TableCheck *check)
+{
+	for (int i = 0; check->table != NULL && i < check->table->nvectors; i++)
+	{
+		VectorCheck one = {check, &check->table->vectors[i]};
+		const char *problem = check_try(check_vector, &one);
+		const char *object = psprintf("vector index \"%s\"", item_quoted(one.vector->index.name));
+
+		if (problem != NULL)
+			check_report(check, object, problem, "Drop the index and create it again.");
+		else if (!dyn_vector_is_built(one.vector))
+			check_report(check, object, "it is not built",
+						 "Call dyn_create_vector_index again, with the same arguments.");
+	}
+}

@@ -1,0 +1,605 @@
+/*
+ * vector_search.c
+ *	  The nearest entries of a vector index.
+ *
+ * Without an index of type hnsw each entry is looked at, or each one of a hash key, which is exact.
+ * With one, entries come in the order of their distance, as far as that index knows it; if it ends
+ * before there are as many as are wanted, the search is done again by looking at each: no search finds
+ * less than there is.
+ *
+ * Scores are computed of the entries in either case.  Equal ones are in the order of the items' keys.
+ */
+#include "postgres.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "access/genam.h"
+#include "access/relation.h"
+#include "access/relscan.h"
+#include "access/tableam.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_opclass.h"
+#include "commands/defrem.h"
+#include "miscadmin.h"
+#include "nodes/primnodes.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "server/compat.h"
+#include "server/errors.h"
+#include "store/range.h"
+#include "store/vector.h"
+
+/* Of a hash key with up to so many entries each is looked at, whatever other index there is. */
+#define LARGEST_EXACT_HASH 20000
+
+/*
+ * A search in an index of type hnsw ends with one that looks at each entry after so many entries for
+ * each result that is wanted, and as many at least: what the condition lets through is far away or rare,
+ * and the index would find something, but not the nearest.
+ */
+#define MOST_FOR_EACH 20
+#define LEAST_MOST 200
+
+/*
+ * The candidates that a search in an index of type hnsw keeps, at least, and for each result that is
+ * wanted: more of them make it slower and more complete.
+ */
+#define LEAST_CANDIDATES 200
+#define CANDIDATES_FOR_EACH 4
+#define MOST_CANDIDATES 1000 /* that hnsw.ef_search can have */
+
+/* This is a search on its way. */
+typedef struct Search
+{
+	const StoreSearch *request;
+	Relation entries;
+	TupleTableSlot *slot;
+	PGFunction distance;
+	FunctionCallInfo call; /* of that, with the vector that is searched for */
+	MemoryContext context; /* of the result */
+	MemoryContext row; /* reset for each entry */
+	float last; /* the rank of the entry that was taken last */
+	int nfound;
+	StoreFound *found; /* a heap, of which the first is the worst; in order at the end */
+} Search;
+
+/*
+ * Scores
+ */
+
+static float
+clipped(double value)
+{
+	return value > FLT_MAX ? FLT_MAX : value < -FLT_MAX ? -FLT_MAX : (float) value;
+}
+
+/* Sets score and rank by pgvector's distance. */
+static void
+set_score(DynDistance kind, double distance, StoreFound *found)
+{
+	switch (kind)
+	{
+		case DYN_DISTANCE_COSINE:
+			/* one of them is zero and has no direction */
+			found->score = isnan(distance) ? 1.0f : 1.0f - (float) (1.0 - distance);
+			found->score = Max(0.0f, Min(2.0f, found->score));
+			found->rank = found->score;
+			break;
+		case DYN_DISTANCE_EUCLIDEAN:
+			found->score = isnan(distance) ? FLT_MAX : clipped(distance);
+			found->rank = found->score;
+			break;
+		case DYN_DISTANCE_DOT_PRODUCT:
+			found->score = isnan(distance) ? -FLT_MAX : clipped(-distance);
+			found->rank = -found->score;
+			break;
+	}
+}
+
+static int
+compare_found(const Search *s, const StoreFound *a, const StoreFound *b)
+{
+	const DynTable *table = s->request->table;
+	int cmp = 0;
+
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	for (int i = 0; i < table->nkeys && cmp == 0; i++)
+		cmp = store_column_compare(table->keys[i].type, a->key[i], b->key[i]);
+	return cmp;
+}
+
+static void
+swap_found(StoreFound *a, StoreFound *b)
+{
+	StoreFound c = *a;
+
+	*a = *b;
+	*b = c;
+}
+
+/* Has the worst one of the first n come to the top. */
+static void
+sift_down(const Search *s, int i, int n)
+{
+	for (;;)
+	{
+		int worst = i;
+
+		for (int child = 2 * i + 1; child <= 2 * i + 2 && child < n; child++)
+		{
+			if (compare_found(s, &s->found[child], &s->found[worst]) > 0)
+				worst = child;
+		}
+		if (worst == i)
+			return;
+		swap_found(&s->found[i], &s->found[worst]);
+		i = worst;
+	}
+}
+
+static void
+sift_up(const Search *s, int i)
+{
+	for (; i > 0 && compare_found(s, &s->found[i], &s->found[(i - 1) / 2]) > 0; i = (i - 1) / 2)
+		swap_found(&s->found[i], &s->found[(i - 1) / 2]);
+}
+
+static void
+copy_key(const Search *s, StoreFound *found)
+{
+	MemoryContext old = MemoryContextSwitchTo(s->context);
+
+	for (int i = 0; i < s->request->table->nkeys; i++)
+		found->key[i] = PointerGetDatum(PG_DETOAST_DATUM_COPY(found->key[i]));
+	MemoryContextSwitchTo(old);
+}
+
+/* Keeps one that is among the best so far. */
+static void
+keep(Search *s, StoreFound *found)
+{
+	if (s->nfound < s->request->most)
+	{
+		copy_key(s, found);
+		s->found[s->nfound] = *found;
+		sift_up(s, s->nfound++);
+	}
+	else if (compare_found(s, found, &s->found[0]) < 0)
+	{
+		for (int i = 0; i < s->request->table->nkeys; i++)
+			pfree(DatumGetPointer(s->found[0].key[i]));
+		copy_key(s, found);
+		s->found[0] = *found;
+		sift_down(s, 0, s->nfound);
+	}
+}
+
+static void
+sort_found(Search *s)
+{
+	for (int n = s->nfound - 1; n > 0; n--)
+	{
+		swap_found(&s->found[0], &s->found[n]);
+		sift_down(s, 0, n);
+	}
+}
+
+/*
+ * Entries
+ */
+
+static Datum
+column(const Search *s, int attnum)
+{
+	bool isnull;
+	Datum datum = slot_getattr(s->slot, attnum, &isnull);
+
+	if (isnull)
+		elog(ERROR, "an entry of a vector index lacks a column");
+	return datum;
+}
+
+/* Returns whether the entry in the slot is searched for. */
+static bool
+accepted(const Search *s)
+{
+	const StoreSearch *request = s->request;
+
+	return request->accepts == NULL ||
+		   request->accepts(DatumGetDynItem(column(s, DYN_FILTERS_COLUMN)), request->arg);
+}
+
+/* Returns whether it has the hash key that is searched for. */
+static bool
+has_hash(const Search *s)
+{
+	const StoreSearch *request = s->request;
+	int attnum = dyn_vector_ncolumns(request->table, request->vector);
+
+	return !request->hashed || store_column_compare(request->vector->index.hash->type,
+													column(s, attnum), request->hash) == 0;
+}
+
+/* Takes the entry in the slot, if it is one that is searched for. */
+static void
+take(Search *s, bool check_hash)
+{
+	MemoryContext old = MemoryContextSwitchTo(s->row);
+	StoreFound found = {0};
+
+	CHECK_FOR_INTERRUPTS();
+	if ((!check_hash || has_hash(s)) && accepted(s))
+	{
+		s->call->args[0].value = column(s, DYN_VECTOR_COLUMN);
+		set_score(s->request->vector->spec->distance, DatumGetFloat8(s->distance(s->call)), &found);
+		s->last = found.rank;
+		if (s->nfound < s->request->most || found.rank <= s->found[0].rank)
+		{
+			for (int i = 0; i < s->request->table->nkeys; i++)
+				found.key[i] = column(s, DYN_ENTRY_KEY_COLUMN + i);
+			keep(s, &found);
+		}
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(s->row);
+}
+
+/*
+ * Exact searches
+ */
+
+static void
+search_all(Search *s)
+{
+	TableScanDesc scan = begin_table_scan(s->entries, GetActiveSnapshot());
+
+	while (table_scan_getnextslot(scan, ForwardScanDirection, s->slot))
+		take(s, true);
+	table_endscan(scan);
+}
+
+/* Returns the btree of the hash key, or NULL: somebody has dropped it. */
+static Relation
+open_hash_index(const Search *s)
+{
+	List *indexes = RelationGetIndexList(s->entries);
+	int attnum = dyn_vector_ncolumns(s->request->table, s->request->vector);
+	ListCell *cell;
+
+	foreach (cell, indexes)
+	{
+		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+		const FormData_pg_index *form = index->rd_index;
+
+		if (index->rd_rel->relam == BTREE_AM_OID && form->indisvalid && !form->indcheckxmin &&
+			form->indkey.values[0] == attnum &&
+			heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))
+			return index;
+		index_close(index, AccessShareLock);
+	}
+	return NULL;
+}
+
+static IndexScanDesc
+begin_hash_scan(const Search *s, Relation index)
+{
+	IndexScanDesc scan = begin_index_scan(s->entries, index, GetActiveSnapshot(), 1);
+	ScanKeyData key;
+
+	store_scan_key(&key, 0, s->request->vector->index.hash->type, 0, BTEqualStrategyNumber,
+				   s->request->hash);
+	index_rescan(scan, &key, 1, NULL, 0);
+	return scan;
+}
+
+/* Looks at each entry that may be searched for, by the btree of the hash key where there is one. */
+static void
+search_exactly(Search *s)
+{
+	Relation index = s->request->hashed ? open_hash_index(s) : NULL;
+	IndexScanDesc scan;
+
+	if (index == NULL)
+	{
+		search_all(s);
+		return;
+	}
+	scan = begin_hash_scan(s, index);
+	while (index_getnext_slot(scan, ForwardScanDirection, s->slot))
+		take(s, false);
+	index_endscan(scan);
+	index_close(index, AccessShareLock);
+}
+
+/* Returns whether a hash key has few entries, going by its btree alone. */
+static bool
+hash_is_small(const Search *s)
+{
+	Relation index = open_hash_index(s);
+	IndexScanDesc scan;
+	int n = 0;
+
+	if (index == NULL)
+		return false;
+	scan = begin_hash_scan(s, index);
+	while (n <= LARGEST_EXACT_HASH && index_getnext_tid(scan, ForwardScanDirection) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		n++;
+	}
+	index_endscan(scan);
+	index_close(index, AccessShareLock);
+	return n <= LARGEST_EXACT_HASH;
+}
+
+/*
+ * Searches by hnsw
+ */
+
+/* Returns the operator class of a distance, which is in the schema of pgvector. */
+const char *
+store_vector_operators(const DynVectorSpec *spec)
+{
+	static const char *const names[][2] = {
+		[DYN_DISTANCE_COSINE] = {"vector_cosine_ops", "halfvec_cosine_ops"},
+		[DYN_DISTANCE_EUCLIDEAN] = {"vector_l2_ops", "halfvec_l2_ops"},
+		[DYN_DISTANCE_DOT_PRODUCT] = {"vector_ip_ops", "halfvec_ip_ops"}};
+
+	return names[spec->distance][spec->dimensions > PGVECTOR_PLAIN];
+}
+
+/* Returns whether an index has the vectors, or those as halfvec where they are too long for one. */
+static bool
+has_vectors(const DynVectorSpec *spec, HeapTuple tuple)
+{
+	const FormData_pg_index *form = (Form_pg_index) GETSTRUCT(tuple);
+	const FuncExpr *cast;
+	FmgrInfo flinfo;
+	List *expressions;
+	bool isnull;
+	Datum stored;
+
+	if (spec->dimensions <= PGVECTOR_PLAIN)
+		return form->indkey.values[0] == DYN_VECTOR_COLUMN;
+	stored = SysCacheGetAttr(INDEXRELID, tuple, Anum_pg_index_indexprs, &isnull);
+	if (isnull)
+		return false;
+	expressions = castNode(List, stringToNode(TextDatumGetCString(stored)));
+	cast = linitial(expressions);
+	if (list_length(expressions) != 1 || !IsA(cast, FuncExpr) || cast->args == NIL ||
+		!IsA(linitial(cast->args), Var) ||
+		linitial_node(Var, cast->args)->varattno != DYN_VECTOR_COLUMN)
+		return false;
+	for (int i = 1; i < list_length(cast->args); i++)
+	{
+		if (!IsA(list_nth(cast->args, i), Const))
+			return false;
+	}
+	fmgr_info(cast->funcid, &flinfo);
+	return flinfo.fn_addr == pgvector_symbol(PGVECTOR_TO_HALFVEC);
+}
+
+/* Returns whether indexes of the entries have expressions or predicates that the owner has put there. */
+bool
+store_vector_has_code(const DynVector *vector, Relation entries)
+{
+	List *indexes = RelationGetIndexList(entries);
+	bool code = false;
+	ListCell *cell;
+
+	foreach (cell, indexes)
+	{
+		HeapTuple tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(lfirst_oid(cell)));
+
+		if (!HeapTupleIsValid(tuple))
+			continue;
+		code = code || !heap_attisnull(tuple, Anum_pg_index_indpred, NULL) ||
+			   (!heap_attisnull(tuple, Anum_pg_index_indexprs, NULL) &&
+				!(vector->spec->dimensions > PGVECTOR_PLAIN && has_vectors(vector->spec, tuple)));
+		ReleaseSysCache(tuple);
+	}
+	return code;
+}
+
+/*
+ * Returns whether an index orders all vectors by that distance.  Only superusers can make operator
+ * classes, so the name tells what it does.
+ */
+static bool
+orders_vectors(const DynVectorSpec *spec, Oid index, bool valid)
+{
+	HeapTuple tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index));
+	HeapTuple operators = NULL;
+	bool orders = false;
+	Datum classes;
+	bool isnull;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	classes = SysCacheGetAttr(INDEXRELID, tuple, Anum_pg_index_indclass, &isnull);
+	operators = SearchSysCache1(
+		CLAOID, ObjectIdGetDatum(((oidvector *) DatumGetPointer(classes))->values[0]));
+	if (HeapTupleIsValid(operators))
+	{
+		Form_pg_opclass form = (Form_pg_opclass) GETSTRUCT(operators);
+
+		orders = form->opcmethod == get_index_am_oid("hnsw", true) &&
+				 strcmp(NameStr(form->opcname), store_vector_operators(spec)) == 0 &&
+				 ((Form_pg_index) GETSTRUCT(tuple))->indisvalid == valid &&
+				 heap_attisnull(tuple, Anum_pg_index_indpred, NULL) && has_vectors(spec, tuple);
+		ReleaseSysCache(operators);
+	}
+	ReleaseSysCache(tuple);
+	return orders;
+}
+
+static Oid
+find_hnsw(Relation entries, const DynVectorSpec *spec, bool valid)
+{
+	List *indexes = RelationGetIndexList(entries);
+	ListCell *cell;
+
+	foreach (cell, indexes)
+	{
+		if (orders_vectors(spec, lfirst_oid(cell), valid))
+			return lfirst_oid(cell);
+	}
+	return InvalidOid;
+}
+
+/* Returns an index of type hnsw on the entries, valid or not. */
+Oid
+store_vector_hnsw(const DynVector *vector, bool valid)
+{
+	Relation entries = try_relation_open(vector->relid, AccessShareLock);
+	Oid index = InvalidOid;
+
+	if (entries != NULL)
+	{
+		index = find_hnsw(entries, vector->spec, valid);
+		relation_close(entries, AccessShareLock);
+	}
+	return index;
+}
+
+static bool
+is_zero(const PgVector *vector)
+{
+	for (int i = 0; i < vector->dimensions; i++)
+	{
+		if (vector->values[i] != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Returns whether an index of type hnsw can be asked for what is near a vector. */
+static bool
+hnsw_takes(const DynVectorSpec *spec, const PgVector *query)
+{
+	for (int i = 0; spec->dimensions > PGVECTOR_PLAIN && i < query->dimensions; i++)
+	{
+		if (fabsf(query->values[i]) >= PGVECTOR_HALF_END)
+			return false;
+	}
+	return spec->distance != DYN_DISTANCE_COSINE || !is_zero(query);
+}
+
+/* Has the scan go on until enough entries are found that are searched for. */
+static void
+set_hnsw(int most)
+{
+	const char *now = GetConfigOption("hnsw.ef_search", true, false);
+	int candidates = Max(LEAST_CANDIDATES, CANDIDATES_FOR_EACH * most);
+
+	candidates = Min(Max(candidates, now == NULL ? 0 : atoi(now)), MOST_CANDIDATES);
+	(void) set_config_option("hnsw.ef_search", psprintf("%d", candidates), PGC_USERSET,
+							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	(void) set_config_option("hnsw.iterative_scan", "strict_order", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+}
+
+static Datum
+hnsw_query(const StoreSearch *request)
+{
+	if (request->vector->spec->dimensions <= PGVECTOR_PLAIN)
+		return PointerGetDatum(request->query);
+	return DirectFunctionCall3(pgvector_symbol(PGVECTOR_TO_HALFVEC),
+							   PointerGetDatum(request->query), Int32GetDatum(-1),
+							   BoolGetDatum(false));
+}
+
+/* Searches by an index of type hnsw.  Returns false if there may be more than it has found. */
+static bool
+search_by_hnsw(Search *s, Oid relid)
+{
+	Relation index = index_open(relid, AccessShareLock);
+	int nest = NewGUCNestLevel();
+	ScanKeyData key = {.sk_flags = SK_ORDER_BY, .sk_attno = 1};
+	int limit = Max(LEAST_MOST, MOST_FOR_EACH * s->request->most);
+	int seen = 0;
+	IndexScanDesc scan;
+
+	set_hnsw(s->request->most);
+	key.sk_argument = hnsw_query(s->request);
+	scan = begin_ordered_scan(s->entries, index, GetActiveSnapshot());
+	index_rescan(scan, NULL, 0, &key, 1);
+	/* with all that are as near as the last one, of which keys decide */
+	while ((s->nfound < s->request->most || s->last <= s->found[0].rank) && seen++ < limit &&
+		   index_getnext_slot(scan, ForwardScanDirection, s->slot))
+		take(s, true);
+	index_endscan(scan);
+	index_close(index, AccessShareLock);
+	AtEOXact_GUC(false, nest);
+	if (s->nfound < s->request->most)
+		return false;
+	/* zero vectors, whose score is 1, are not in an index by cosine */
+	return s->request->vector->spec->distance != DYN_DISTANCE_COSINE || s->found[0].score < 1.0f;
+}
+
+/* Returns the index of type hnsw that serves a search, or InvalidOid. */
+static Oid
+choose_hnsw(const Search *s)
+{
+	const DynVectorSpec *spec = s->request->vector->spec;
+	Oid index;
+
+	if (spec->method != DYN_SEARCH_HNSW || s->request->exact ||
+		!hnsw_takes(spec, s->request->query))
+		return InvalidOid;
+	index = find_hnsw(s->entries, spec, true);
+	return !OidIsValid(index) || (s->request->hashed && hash_is_small(s)) ? InvalidOid : index;
+}
+
+static void
+search_begin(Search *s, const StoreSearch *request)
+{
+	static const PgvectorSymbol distances[] = {[DYN_DISTANCE_COSINE] = PGVECTOR_COSINE,
+											   [DYN_DISTANCE_EUCLIDEAN] = PGVECTOR_L2,
+											   [DYN_DISTANCE_DOT_PRODUCT] = PGVECTOR_INNER_PRODUCT};
+
+	*s = (Search){.request = request, .context = CurrentMemoryContext};
+	s->entries = try_relation_open(request->vector->relid, AccessShareLock);
+	if (s->entries == NULL)
+		dyn_vector_fail_dropped(request->table, request->vector);
+	dyn_vector_check_fits(request->table, request->vector, s->entries);
+	s->slot = table_slot_create(s->entries, NULL);
+	s->distance = pgvector_symbol(distances[request->vector->spec->distance]);
+	s->call = palloc0(SizeForFunctionCallInfo(2));
+	InitFunctionCallInfoData(*s->call, NULL, 2, InvalidOid, NULL, NULL);
+	s->call->args[1].value = PointerGetDatum(request->query);
+	s->row = AllocSetContextCreate(CurrentMemoryContext, "entry of a vector index",
+								   ALLOCSET_SMALL_SIZES);
+	s->found = palloc(request->most * sizeof(StoreFound));
+}
+
+/* Finds the nearest entries; what is returned is in the current memory context. */
+int
+store_search(StoreSearch *request, StoreFound **found)
+{
+	Search s;
+	Oid index;
+
+	search_begin(&s, request);
+	index = choose_hnsw(&s);
+	request->approximate = OidIsValid(index) && search_by_hnsw(&s, index);
+	if (!request->approximate)
+	{
+		s.nfound = 0;
+		search_exactly(&s);
+	}
+	sort_found(&s);
+	ExecDropSingleTupleTableSlot(s.slot);
+	relation_close(s.entries, NoLock);
+	MemoryContextDelete(s.row);
+	*found = s.found;
+	return s.nfound;
+}
