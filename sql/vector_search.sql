@@ -128,7 +128,7 @@ SELECT attempt($$SELECT found('l2', '{1,1}')$$), attempt('SELECT * FROM app_l2')
 SET ROLE regress_vector_columns;
 SELECT attempt($$SELECT found('l2', '{1,1}')$$);
 SET ROLE regress_vector_a;
-SELECT attempt('SELECT * FROM app_l2'), attempt('REFRESH MATERIALIZED VIEW app_l2');
+SELECT attempt('SELECT * FROM app_l2'), left(attempt('REFRESH MATERIALIZED VIEW app_l2'), 5) AS refresh;
 SELECT attempt($$SELECT * FROM dynamo_internal.vector_entries('app', 'l2')
 	AS e(vector public.vector(2), filters public.dyn_item, a text COLLATE "C", b numeric)$$);
 SELECT * FROM found('l2', '{1,1}', 1);
