@@ -195,19 +195,36 @@ index_build_declare_index(IndexBuild *work, Relation rel, const DynTable *table,
 }
 
 /*
- * Fills in columns.  A worker that runs statements by itself comes here again after each.  It keeps
- * others away from the table for as long as it lives, so what it has filled in stays so.
+ * Fills in what an index lacks.  A worker that runs statements by itself comes here again after each.  It
+ * keeps others away from the table for as long as it lives, so what it has filled in stays so.
  */
-static void
-fill_columns(IndexBuild *work)
+void
+index_build_fill_once(IndexBuild *work, void (*fill)(IndexBuild *work))
 {
 	static char *filled = NULL;
 
 	if (statement_runs_here() && filled != NULL && strcmp(filled, work->procedure.what) == 0)
 		return;
+	fill(work);
+	if (filled != NULL)
+		pfree(filled);
+	filled = MemoryContextStrdup(TopMemoryContext, work->procedure.what);
+}
+
+static void
+fill_columns(IndexBuild *work)
+{
 	index_build_backfill(work);
 	index_build_validate(work);
-	filled = MemoryContextStrdup(TopMemoryContext, work->procedure.what);
+}
+
+/* Tells that a call with if_not_exists has nothing to do. */
+void
+index_build_tell_exists(const IndexBuild *work)
+{
+	ereport(NOTICE, (errcode(ERRCODE_DUPLICATE_OBJECT),
+					 errmsg("index \"%s\" of table \"%s\" already exists, skipping", work->index,
+							work->procedure.table)));
 }
 
 /*
@@ -227,7 +244,7 @@ wake_nodes(const IndexBuild *work)
 void
 index_build_make(IndexBuild *work)
 {
-	fill_columns(work);
+	index_build_fill_once(work, fill_columns);
 	index_build_btree(work);
 	index_build_declare_status(work, INDEX_BUILD_ACTIVATE, DYN_INDEX_ACTIVE);
 	/* a sweep may begin */
@@ -257,9 +274,7 @@ is_there(const IndexBuild *work, Relation rel, const DynTable *table, const DynI
 						errmsg("index \"%s\" of table \"%s\" already exists, and is another one",
 							   work->index, work->procedure.table),
 						errdetail("It is defined as %s.", dyn_index_spec_print(existing))));
-	ereport(NOTICE, (errcode(ERRCODE_DUPLICATE_OBJECT),
-					 errmsg("index \"%s\" of table \"%s\" already exists, skipping", work->index,
-							work->procedure.table)));
+	index_build_tell_exists(work);
 	return true;
 }
 

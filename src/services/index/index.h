@@ -90,6 +90,8 @@ extern Relation index_build_open_briefly(IndexBuild *work, LOCKMODE mode, DynTab
 /* create.c, drop.c */
 extern void index_build_declare_index(IndexBuild *work, Relation rel, const DynTable *table,
 									  const DynIndexSpec *spec);
+extern void index_build_fill_once(IndexBuild *work, void (*fill)(IndexBuild *work));
+extern void index_build_tell_exists(const IndexBuild *work);
 extern void index_build_make(IndexBuild *work);
 extern void index_build_declare_status(IndexBuild *work, IndexBuildPhase phase, DynIndexStatus to);
 extern void index_build_remove_index(IndexBuild *work);

@@ -22,7 +22,6 @@
 #include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
@@ -446,17 +445,11 @@ set_built(DynVector *vector)
 void
 index_build_make_vector(IndexBuild *work)
 {
-	static char *filled = NULL;
 	DynTable *table;
 	Relation rel;
 	char *sql;
 
-	/* a worker that runs statements by itself comes here again after each */
-	if (!statement_runs_here() || filled == NULL || strcmp(filled, work->procedure.what) != 0)
-	{
-		fill_entries(work);
-		filled = MemoryContextStrdup(TopMemoryContext, work->procedure.what);
-	}
+	index_build_fill_once(work, fill_entries);
 	while ((sql = next_hnsw_sql(work)) != NULL)
 	{
 		index_build_progress(work, INDEX_BUILD_BTREE);
@@ -554,9 +547,7 @@ is_active(const IndexBuild *work, const DynTable *table, bool if_not_exists)
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
 						errmsg("index \"%s\" of table \"%s\" already exists", work->index,
 							   work->procedure.table)));
-	ereport(NOTICE, (errcode(ERRCODE_DUPLICATE_OBJECT),
-					 errmsg("index \"%s\" of table \"%s\" already exists, skipping", work->index,
-							work->procedure.table)));
+	index_build_tell_exists(work);
 	return true;
 }
 
