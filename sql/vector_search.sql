@@ -6,6 +6,10 @@ SELECT NOT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'vector') AS
 \endif
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
+\set service ttl_worker
+\set ECHO none
+\i test/sql/switch_off.sql
+\set ECHO all
 CREATE EXTENSION vector;
 CREATE SCHEMA vector_search;
 SET search_path = vector_search, public;
