@@ -1,0 +1,45 @@
+# The gateway's map of shards does not wait for the owner of a table, who may lock it for as long as they like.
+use strict;
+use warnings;
+
+use HTTP::Tiny;
+use IPC::Run;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use CitusNodes;
+use DynamoTable;
+
+my $program = $ENV{GATEWAY} or plan skip_all => 'the gateway is not built';
+my $citus = CitusNodes->new;
+my $folder = PostgreSQL::Test::Utils::tempdir();
+$citus->sql(0, q{CREATE ROLE gateway LOGIN NOINHERIT; CREATE ROLE shop LOGIN; CREATE ROLE other LOGIN; GRANT CREATE ON SCHEMA public TO shop, other;
+	GRANT shop TO gateway});
+$citus->sql($_, q{GRANT EXECUTE ON FUNCTION dynamo_internal.request_as, dynamo_internal.gateway_keys TO gateway}) for 0 .. 2;
+$citus->sql(0, q{SET ROLE other; SELECT dyn_create_table('locked', 'pk S', distributed => true)});
+# This one is none of items: its constraint has the name of a definition only.
+$citus->sql(0, q{SET ROLE other; CREATE TABLE planted (pk text PRIMARY KEY, CONSTRAINT dynamo_definition CHECK (pk IS NOT NULL));
+	SELECT create_distributed_table('planted', 'pk', colocate_with => 'none')});
+
+my $lock = $citus->node(0)->background_psql('postgres');
+$lock->query_safe('SET ROLE other; BEGIN; LOCK TABLE locked IN ACCESS EXCLUSIVE MODE');
+
+my $gateway = IPC::Run::start([ $program, '--listen', '127.0.0.1:0', '--metrics', '--auth', 'none', '--auth-role', 'shop', '--database',
+	'user=gateway dbname=postgres host=' . $citus->node(0)->host . ' port=' . $citus->node(0)->port ], '>', "$folder/log", '2>&1');
+my $address;
+wait_until('the gateway listens', sub {
+	my $said = -e "$folder/log" ? slurp_file("$folder/log") : '';
+	($address) = $said =~ /listening.* address=(\S+)/;
+	return ($address, $said);
+});
+wait_until('the map is loaded while a table is locked', sub {
+	my ($is) = (HTTP::Tiny->new->get("http://$address/metrics")->{content} // '') =~ /^dynamo_shard_map_tables (\S+)$/m;
+	return (($is // '') eq '2', $is);
+});
+is($citus->sql(0, q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'gateway' AND wait_event_type = 'Lock'}), 0,
+	'… and no session of the gateway waits for it');
+
+$lock->query_safe('ROLLBACK');
+$lock->quit;
+$gateway->signal('TERM');
+$gateway->finish;
+done_testing();
