@@ -67,7 +67,8 @@
 	"SELECT c.relname, n.nspname, d.colocationid," \
 	" CASE WHEN left(k.conbin::text, 100) LIKE '{NULLTEST :arg {CONST :consttype 25 %'" \
 	"  THEN left(pg_get_expr(k.conbin, 0), 1000) END," \
-	" NOT EXISTS (SELECT FROM pg_class o WHERE o.relname = c.relname AND o.oid <> c.oid)," \
+	" NOT EXISTS (SELECT FROM pg_class o WHERE o.relname = c.relname AND o.oid <> c.oid" \
+	"  AND o.relpersistence <> 't')," \
 	" EXISTS (SELECT FROM pg_class o WHERE o.relname = c.relname" \
 	"  AND o.relnamespace = 'pg_catalog'::regnamespace)" \
 	" FROM pg_dist_partition d JOIN pg_class c ON c.oid = d.logicalrelid" \

@@ -1,4 +1,5 @@
-# The gateway's map of shards does not wait for the owner of a table, who may lock it for as long as they like.
+# The gateway's map of shards is not spoiled by who may do little: owners of other tables, who lock them for as long as they like,
+# and temporary tables.
 use strict;
 use warnings;
 
@@ -21,6 +22,9 @@ $citus->sql(0, q{SET ROLE other; CREATE TABLE planted (pk text PRIMARY KEY, CONS
 	SELECT create_distributed_table('planted', 'pk', colocate_with => 'none')});
 
 my $lock = $citus->node(0)->background_psql('postgres');
+$citus->sql(0, q{SET ROLE shop; SELECT dyn_create_table('app', 'pk S', distributed => true)});
+# which nobody else can mean by the name
+$lock->query_safe('SET ROLE other; CREATE TEMP TABLE app ()');
 $lock->query_safe('SET ROLE other; BEGIN; LOCK TABLE locked IN ACCESS EXCLUSIVE MODE');
 
 my $gateway = IPC::Run::start([ $program, '--listen', '127.0.0.1:0', '--metrics', '--auth', 'none', '--auth-role', 'shop', '--database',
@@ -33,7 +37,13 @@ wait_until('the gateway listens', sub {
 });
 wait_until('the map is loaded while a table is locked', sub {
 	my ($is) = (HTTP::Tiny->new->get("http://$address/metrics")->{content} // '') =~ /^dynamo_shard_map_tables (\S+)$/m;
-	return (($is // '') eq '2', $is);
+	return (($is // '') eq '3', $is);
+});
+wait_until('a table is found at its nodes while another session has a temporary one of that name', sub {
+	my $said = HTTP::Tiny->new->post("http://$address/", { headers => { 'x-amz-target' => 'DynamoDB_20120810.GetItem',
+		'content-type' => 'application/x-amz-json-1.0' }, content => '{"TableName":"app","Key":{"pk":{"S":"a"}}}' })->{content};
+	my ($sent) = HTTP::Tiny->new->get("http://$address/metrics")->{content} =~ /^dynamo_node_requests_total\{.*sent_to="node"} ([1-9]\d*)$/m;
+	return (defined $sent, $said);
 });
 is($citus->sql(0, q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'gateway' AND wait_event_type = 'Lock'}), 0,
 	'… and no session of the gateway waits for it');
