@@ -101,7 +101,7 @@ typedef struct ShardLoader
 	pthread_cond_t wake;
 	bool stop;
 	bool again;
-	unsigned forgotten; /* how often the map was not to be believed any more */
+	unsigned outdated; /* how often a map that was being loaded then was not to be believed */
 
 	PGconn *server;
 	bool foreign; /* it is not that of "database" */
@@ -156,16 +156,16 @@ loader_stops(void)
 	return stop;
 }
 
-/* Returns whether the map was to be loaded again, and how often it was forgotten until now. */
+/* Returns whether the map was to be loaded again, and how often one was outdated until now. */
 static bool
-take_again(unsigned *forgotten)
+take_again(unsigned *outdated)
 {
 	bool again;
 
 	pthread_mutex_lock(&loader.lock);
 	again = loader.again;
 	loader.again = false;
-	*forgotten = loader.forgotten;
+	*outdated = loader.outdated;
 	pthread_mutex_unlock(&loader.lock);
 	return again;
 }
@@ -588,7 +588,7 @@ make_map(void)
 
 /* Loads the map.  False: the connection is of no use. */
 static bool
-load(unsigned forgotten)
+load(unsigned outdated)
 {
 	PGresult *nodes = ask(NODES_QUERY, 0, NULL);
 	ShardMap *map = NULL;
@@ -605,12 +605,11 @@ load(unsigned forgotten)
 		return false;
 	loader.failing = false;
 	pthread_mutex_lock(&loader.lock);
-	good = forgotten == loader.forgotten;
-	pthread_mutex_unlock(&loader.lock);
-	if (good)
+	if (outdated == loader.outdated)
 		shards_replace(map);
 	else
 		shards_free(map);
+	pthread_mutex_unlock(&loader.lock);
 	return true;
 }
 
@@ -618,8 +617,8 @@ load(unsigned forgotten)
 static bool
 load_if_changed(void)
 {
-	unsigned forgotten;
-	bool again = take_again(&forgotten) || (loader.incomplete && loader.due <= clock_now());
+	unsigned outdated;
+	bool again = take_again(&outdated) || (loader.incomplete && loader.due <= clock_now());
 	PGresult *result = ask(CHANGES_QUERY, 0, NULL);
 	char changes[sizeof(loader.changes)];
 
@@ -629,7 +628,7 @@ load_if_changed(void)
 	PQclear(result);
 	if (!again && strcmp(changes, loader.changes) == 0)
 		return true;
-	if (!load(forgotten))
+	if (!load(outdated))
 		return false;
 	strcpy(loader.changes, changes);
 	return true;
@@ -701,17 +700,15 @@ shards_start(void)
 	return running;
 }
 
-/* Have the map loaded soon; until then there is none, if it is to be forgotten. */
+/* Have the map loaded soon, and one that is being loaded thrown away, if that is outdated. */
 void
-shards_reload(bool forget)
+shards_reload(bool outdated)
 {
 	pthread_mutex_lock(&loader.lock);
 	loader.again = true;
-	loader.forgotten += forget;
+	loader.outdated += outdated;
 	pthread_cond_signal(&loader.wake);
 	pthread_mutex_unlock(&loader.lock);
-	if (forget)
-		shards_replace(NULL);
 }
 
 /* End the thread, and forget the map. */

@@ -1,5 +1,5 @@
 # The gateway's map of shards is not spoiled by who may do little: owners of other tables, who lock them for as long as they like,
-# and temporary tables.
+# temporary tables, and requests that make and drop tables of other names.
 use strict;
 use warnings;
 
@@ -39,15 +39,30 @@ wait_until('the map is loaded while a table is locked', sub {
 	my ($is) = (HTTP::Tiny->new->get("http://$address/metrics")->{content} // '') =~ /^dynamo_shard_map_tables (\S+)$/m;
 	return (($is // '') eq '3', $is);
 });
+sub call
+{
+	my ($operation, $body) = @_;
+	return HTTP::Tiny->new->post("http://$address/", { headers => { 'x-amz-target' => "DynamoDB_20120810.$operation",
+		'content-type' => 'application/x-amz-json-1.0' }, content => $body })->{content};
+}
 wait_until('a table is found at its nodes while another session has a temporary one of that name', sub {
-	my $said = HTTP::Tiny->new->post("http://$address/", { headers => { 'x-amz-target' => 'DynamoDB_20120810.GetItem',
-		'content-type' => 'application/x-amz-json-1.0' }, content => '{"TableName":"app","Key":{"pk":{"S":"a"}}}' })->{content};
+	my $said = call('GetItem', '{"TableName":"app","Key":{"pk":{"S":"a"}}}');
 	my ($sent) = HTTP::Tiny->new->get("http://$address/metrics")->{content} =~ /^dynamo_node_requests_total\{.*sent_to="node"} ([1-9]\d*)$/m;
 	return (defined $sent, $said);
 });
 is($citus->sql(0, q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'gateway' AND wait_event_type = 'Lock'}), 0,
 	'… and no session of the gateway waits for it');
 
+my %tables;
+for my $n (1 .. 10)
+{
+	like(call('CreateTable', qq({"TableName":"plain$n","BillingMode":"PAY_PER_REQUEST","AttributeDefinitions":[{"AttributeName":"pk",
+		"AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}]})), qr/ACTIVE/, 'a table is made');
+	my ($is) = HTTP::Tiny->new->get("http://$address/metrics")->{content} =~ /^dynamo_shard_map_tables (\S+)$/m;
+	$tables{ $is // 'none' }++;
+	like(call('DeleteTable', qq({"TableName":"plain$n"})), qr/DELETING/, '… and dropped');
+}
+is_deeply(\%tables, { 3 => 10 }, '… and the others stay in the map');
 $lock->query_safe('ROLLBACK');
 $lock->quit;
 $gateway->signal('TERM');
