@@ -1,10 +1,12 @@
 # The gateway's map of shards is not spoiled by who may do little: owners of other tables, who lock them for as long as they like,
-# temporary tables, and requests that make and drop tables of other names.
+# temporary tables, requests that make and drop tables of other names, and who listens at the address of a node.
 use strict;
 use warnings;
 
 use HTTP::Tiny;
+use IO::Socket::INET;
 use IPC::Run;
+use POSIX ();
 use PostgreSQL::Test::Utils;
 use Test::More;
 use CitusNodes;
@@ -67,4 +69,51 @@ $lock->query_safe('ROLLBACK');
 $lock->quit;
 $gateway->signal('TERM');
 $gateway->finish;
+
+# At the address of a node somebody else listens, and answers everything without a row.
+my $stranger = IO::Socket::INET->new(Listen => 20, LocalAddr => '127.0.0.1') or die;
+my $pid = fork() // die;
+if ($pid == 0)
+{
+	my $say = sub { my ($client, $type, $text) = @_; print $client pack('a N a*', $type, 4 + length $text, $text); };
+	while (my $client = $stranger->accept)
+	{
+		next if (fork() // die) > 0;
+		$client->autoflush(1);
+		# a request for encryption, and then the start
+		while (read($client, my $head, 8) == 8)
+		{
+			my ($length, $code) = unpack('N N', $head);
+			read($client, my $rest, $length - 8);
+			last if $code == 196608;
+			print $client 'N';
+		}
+		$say->($client, 'R', pack('N', 0));
+		$say->($client, 'Z', 'I');
+		while (read($client, my $head, 5) == 5)
+		{
+			my ($type, $length) = unpack('a N', $head);
+			read($client, my $rest, $length - 4);
+			$say->($client, '1', '') if $type eq 'P';
+			$say->($client, '2', '') if $type eq 'B';
+			$say->($client, 'T', pack('n', 4) . pack('Z* N n N n N n', 'a', 0, 0, 25, -1, -1, 0) x 4) if $type eq 'D';
+			$say->($client, 'C', "SELECT 0\0") if $type eq 'E';
+			$say->($client, 'Z', 'I') if $type eq 'S';
+		}
+		POSIX::_exit(0);
+	}
+}
+$gateway = IPC::Run::start([ $program, '--listen', '127.0.0.1:0', '--auth', 'none', '--auth-role', 'shop', '--database',
+	'user=gateway dbname=postgres host=' . $citus->node(0)->host . ' port=' . $citus->node(0)->port,
+	'--nodes', join(':', $citus->address(1)) . '=127.0.0.1:' . $stranger->sockport ], '>', "$folder/log2", '2>&1');
+wait_until('the gateway tells of the stranger', sub {
+	my $said = slurp_file("$folder/log2");
+	($address) = $said =~ /listening.* address=(\S+)/;
+	call('GetItem', qq({"TableName":"app","Key":{"pk":{"S":"k$_"}}})) for $address ? 1 .. 10 : ();
+	return ($said =~ /it does not answer as Postgres does/, $said);
+});
+like(call('GetItem', '{"TableName":"app","Key":{"pk":{"S":"a"}}}'), qr/^{}$/, '… and goes on');
+$gateway->signal('TERM');
+$gateway->finish;
+kill KILL => $pid;
 done_testing();
