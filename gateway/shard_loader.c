@@ -45,9 +45,11 @@
 	"SELECT pg_catalog.pg_backend_pid(), pg_catalog.current_setting('search_path')," \
 	" pg_catalog.hashtext('" SAMPLE "'), pg_catalog.to_regclass('pg_catalog.pg_dist_node')"
 
-/* A session of a pooler would have the setting for others, too. */
+/* A session of a pooler would have the settings for others, too.  The server ends what
+ * nobody waits for any more: a session that waits for a node that hangs does not notice by itself. */
 #define GROUP_QUERY \
-	"SELECT groupid, pg_catalog.set_config('search_path', 'pg_catalog', false)" \
+	"SELECT groupid, pg_catalog.set_config('search_path', 'pg_catalog', false)," \
+	" pg_catalog.set_config('statement_timeout', '10s', false)" \
 	" FROM pg_catalog.pg_dist_local_group"
 
 /* From here on names are those of pg_catalog alone. */

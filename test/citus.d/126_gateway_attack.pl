@@ -116,4 +116,20 @@ like(call('GetItem', '{"TableName":"app","Key":{"pk":{"S":"a"}}}'), qr/^{}$/, 'â
 $gateway->signal('TERM');
 $gateway->finish;
 kill KILL => $pid;
+
+# A node that hangs when the gateway starts: sessions that wait for it do not add up.
+kill STOP => $citus->node(2)->{_pid};
+$gateway = IPC::Run::start([ $program, '--listen', '127.0.0.1:0', '--auth', 'none', '--auth-role', 'shop', '--database',
+	'user=gateway dbname=postgres host=' . $citus->node(0)->host . ' port=' . $citus->node(0)->port ], '>', "$folder/log3", '2>&1');
+my $most = 0;
+for (1 .. 32)
+{
+	sleep 1;
+	my $asks = $citus->sql(0, q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'gateway' AND state = 'active' AND query ~ 'master_run_on_worker'});
+	$most = $asks if $asks > $most;
+}
+kill CONT => $citus->node(2)->{_pid};
+is($most, 1, 'one session at a time waits for a node that hangs');
+$gateway->signal('TERM');
+$gateway->finish;
 done_testing();
