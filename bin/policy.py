@@ -197,7 +197,8 @@ def calls(resource, denied, actions, role, rest):
     for name, source, wanted, more in (("'table/' || t.table_name", 'dyn_tables t', actions, ''),
                                        ("'table/' || t.table_name || '/index/' || i.name", 'dyn_tables t, unnest(t.indexes) i (name)', of_index,
                                         ', index_name => i.name')):
-        condition = ' AND '.join([f'{name} ~ {quoted(expression(resource))}'] + [f'{name} !~ {quoted(expression(d))}' for d in denied])
+        # with a dot in it, what is before that would be taken for the schema
+        condition = ' AND '.join(["t.schema_name !~ '[.]'", f'{name} ~ {quoted(expression(resource))}'] + [f'{name} !~ {quoted(expression(d))}' for d in denied])
         # a pattern that ends with the name of a table can match no index, unless a * stands for it
         if wanted and (not more or '*' in resource or '/index/' in resource) and not (not more and '/index/' in resource):
             yield f'SELECT dyn_grant_keys({table}, {role_literal(role)}, {array(wanted)}{rest or ", NULL"}{more}) FROM {source} WHERE {condition};'
@@ -254,7 +255,7 @@ def main():
         return 1
     print('\n'.join(lines) if lines else '-- nothing is granted')
     for text in dict.fromkeys(told):
-        print(f'{me}: {text}', file=sys.stderr)
+        print(f'{me}: ' + ''.join(c if c.isprintable() else '?' for c in text), file=sys.stderr)
     return 3 if told else 0
 
 

@@ -22,6 +22,10 @@
 #define MAX_WRITES 25
 #define MAX_PARTS 64
 
+/* What a table's object has beside keys is in each part, so larger reads are not taken apart, in bytes:
+ * no hundred keys are as large. */
+#define MAX_READ (1024 * 1024)
+
 /* An Element is a key to read, or a write. */
 typedef struct Element
 {
@@ -29,6 +33,13 @@ typedef struct Element
 	int part;
 	Member text;
 } Element;
+
+/* An Entry is a table in an object of tables. */
+typedef struct Entry
+{
+	Member name;
+	Member value;
+} Entry;
 
 /* A Split is a batch that is being taken apart. */
 typedef struct Split
@@ -45,6 +56,12 @@ typedef struct Split
 	Text named[MAX_PARTS]; /* the tables of a part, as an array of SQL without its braces */
 	bool names_table[MAX_PARTS]; /* the table that is looked at is among them */
 } Split;
+
+static bool
+is_same_name(Member one, Member other)
+{
+	return one.length == other.length && memcmp(one.text, other.text, one.length) == 0;
+}
 
 /* Returns the key or the item of a write, or nothing. */
 static Member
@@ -126,8 +143,7 @@ take_tables(Split *split, const Caller *caller, Member tables)
 			return false;
 		for (int i = 0; i < split->tables; i++)
 		{
-			if (split->names[i].length == quoted.length &&
-				memcmp(split->names[i].text, quoted.text, quoted.length) == 0)
+			if (is_same_name(split->names[i], quoted))
 				return false;
 		}
 		split->names[split->tables] = quoted;
@@ -204,9 +220,27 @@ write_part(const Split *split, int part, Request *request)
 	return request->body.data != NULL;
 }
 
+/* Lists the tables of several objects, each of which is read once: they may be large.  A batch has no
+ * more of them. */
+static int
+list_entries(const Member *objects, int n, Entry *entries)
+{
+	int count = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		MemberScan scan = member_scan(objects[i]);
+		int end = count + MAX_KEYS;
+
+		while (count < end && member_next(&scan, &entries[count].name, &entries[count].value))
+			count++;
+	}
+	return count;
+}
+
 /* Adds an object of tables, whose elements are those of several such objects. */
 static void
-add_tables(Text *text, bool reads, Member tables, const Member *objects, int n)
+add_tables(Text *text, bool reads, Member tables, const Entry *entries, int n)
 {
 	MemberScan scan = member_scan(tables);
 	Member name;
@@ -221,19 +255,18 @@ add_tables(Text *text, bool reads, Member tables, const Member *objects, int n)
 
 		for (int i = 0; i < n; i++)
 		{
-			Member value = member_of(objects[i], name);
-			MemberScan elements = member_scan(reads && value.text != NULL
-												  ? member_find(value.text, value.length, "Keys")
-												  : value);
+			Member value = entries[i].value;
+			MemberScan elements;
 			Member element;
 
-			if (value.text == NULL)
+			if (!is_same_name(entries[i].name, name))
 				continue;
 			if (!begun && any)
 				text_add_char(text, ',');
 			if (!begun)
 				begin_table(text, reads, (Member){name.text - 1, name.length + 2}, value);
 			begun = any = true;
+			elements = member_scan(reads ? member_find(value.text, value.length, "Keys") : value);
 			while (member_next_element(&elements, &element))
 			{
 				if (filled)
@@ -301,17 +334,24 @@ join_answers(Batch *batch)
 	const char *left = reads ? "UnprocessedKeys" : "UnprocessedItems";
 	Member tables = member_find(whole->body.data, whole->body.size, "RequestItems");
 	Member objects[MAX_PARTS];
+	/* one more, for list_entries() to find no other */
+	Entry *entries = calloc((size_t) batch->count * MAX_KEYS + 1, sizeof(Entry));
 	Text text = {0};
 	size_t length;
 	char *data;
 
+	if (entries == NULL)
+	{
+		answer_error(&whole->answer, ERROR_INTERNAL, NULL, NULL);
+		return;
+	}
 	text_add_char(&text, '{');
 	if (reads)
 	{
 		for (int i = 0; i < batch->count; i++)
 			objects[i] = member_of_answer(&batch->parts[i].request, "Responses");
 		text_add_strings(&text, "\"Responses\":", NULL);
-		add_tables(&text, false, tables, objects, batch->count);
+		add_tables(&text, false, tables, entries, list_entries(objects, batch->count, entries));
 		text_add_char(&text, ',');
 	}
 	for (int i = 0; i < batch->count; i++)
@@ -323,8 +363,9 @@ join_answers(Batch *batch)
 						 : member_find(part->body.data, part->body.size, "RequestItems");
 	}
 	text_add_strings(&text, "\"", left, "\":", NULL);
-	add_tables(&text, reads, tables, objects, batch->count);
+	add_tables(&text, reads, tables, entries, list_entries(objects, batch->count, entries));
 	text_add_char(&text, '}');
+	free(entries);
 	length = text.length;
 	data = text_take(&text);
 	if (data == NULL)
@@ -458,6 +499,7 @@ batch_split(Request *request)
 		return NULL;
 	reads = strcmp(request->operation->name, "BatchGetItem") == 0;
 	if ((!reads && strcmp(request->operation->name, "BatchWriteItem") != 0) ||
+		(reads && request->body.size > MAX_READ) ||
 		!is_plain((Member){request->body.data, request->body.size}, &tables))
 		return NULL;
 	split = calloc(1, sizeof(*split));

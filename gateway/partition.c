@@ -78,33 +78,44 @@ take_word(Member *text)
 	return word;
 }
 
-static bool
-is_attribute(Member word, Member names, const KeyAttribute *attribute)
+/* Returns the reference that an expression may have for the attribute. */
+static Member
+find_reference(Member names, const KeyAttribute *attribute)
 {
-	if (word.length > 0 && *word.text == '#' && names.text != NULL)
+	MemberScan scan = member_scan(names);
+	Member reference;
+	Member name;
+
+	while (member_next(&scan, &reference, &name))
 	{
-		word = member_of(names, word);
-		if (word.length < 2)
-			return false;
-		word.text++;
-		word.length -= 2;
+		if (name.length == attribute->name.length + 2 &&
+			memcmp(name.text + 1, attribute->name.text, attribute->name.length) == 0)
+			return reference;
 	}
-	return word.length == attribute->name.length &&
-		   memcmp(word.text, attribute->name.text, word.length) == 0;
+	return (Member){NULL, 0};
 }
 
-/* Returns the value that an expression says the attribute is equal to. */
+static bool
+is_same(Member word, Member other)
+{
+	return word.length > 0 && word.length == other.length &&
+		   memcmp(word.text, other.text, word.length) == 0;
+}
+
+/* Returns the value that an expression says the attribute is equal to.  Names are read once, and not for
+ * each word: both may be as large as a request. */
 static Member
 find_equal(const Subject *subject, const KeyAttribute *attribute)
 {
 	Member left = subject->expression;
+	Member reference = find_reference(subject->names, attribute);
 
 	while (left.length > 0)
 	{
 		Member word = take_word(&left);
 
 		skip_blanks(&left);
-		if (word.length > 0 && is_attribute(word, subject->names, attribute) && left.length > 0 &&
+		if ((is_same(word, reference) || is_same(word, attribute->name)) && left.length > 0 &&
 			*left.text == '=')
 		{
 			left.text++;

@@ -486,9 +486,9 @@ settle_result(const Pool *pool, Request *request, const Outcome *outcome)
 	if (pool->fallback != NULL)
 		count(&pool_figures(pool)->answered);
 	outcome_result(request, outcome->result);
-	/* names may mean other tables by now */
-	if (request->operation != NULL && request->operation->kind == OPERATION_DEFINITION)
-		shards_reload(true);
+	if (request->operation != NULL && (strcmp(request->operation->name, "CreateTable") == 0 ||
+									   strcmp(request->operation->name, "DeleteTable") == 0))
+		shards_rename(member_find(request->body.data, request->body.size, "TableName"));
 	pool_finish(request);
 }
 

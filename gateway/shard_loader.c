@@ -45,9 +45,11 @@
 	"SELECT pg_catalog.pg_backend_pid(), pg_catalog.current_setting('search_path')," \
 	" pg_catalog.hashtext('" SAMPLE "'), pg_catalog.to_regclass('pg_catalog.pg_dist_node')"
 
-/* A session of a pooler would have the setting for others, too. */
+/* A session of a pooler would have the settings for others, too.  The server ends what
+ * nobody waits for any more: a session that waits for a node that hangs does not notice by itself. */
 #define GROUP_QUERY \
-	"SELECT groupid, pg_catalog.set_config('search_path', 'pg_catalog', false)" \
+	"SELECT groupid, pg_catalog.set_config('search_path', 'pg_catalog', false)," \
+	" pg_catalog.set_config('statement_timeout', '10s', false)" \
 	" FROM pg_catalog.pg_dist_local_group"
 
 /* From here on names are those of pg_catalog alone. */
@@ -61,9 +63,14 @@
 	" AND repmodel = 's' AND colocationid > 0 GROUP BY 1) d JOIN pg_dist_shard s" \
 	" ON s.logicalrelid = d.relid::regclass JOIN pg_dist_placement p ON p.shardid = s.shardid" \
 	" AND p.shardstate = 1 ORDER BY 1, 2"
+/* The table of the expression is not told: it would be locked, and its owner may have locked it.  Then no
+ * column may be in the expression, and none is in a test of a constant. */
 #define TABLES_QUERY \
-	"SELECT c.relname, n.nspname, d.colocationid, left(pg_get_expr(k.conbin, k.conrelid), 1000)," \
-	" NOT EXISTS (SELECT FROM pg_class o WHERE o.relname = c.relname AND o.oid <> c.oid)," \
+	"SELECT c.relname, n.nspname, d.colocationid," \
+	" CASE WHEN left(k.conbin::text, 100) LIKE '{NULLTEST :arg {CONST :consttype 25 %'" \
+	"  THEN left(pg_get_expr(k.conbin, 0), 1000) END," \
+	" NOT EXISTS (SELECT FROM pg_class o WHERE o.relname = c.relname AND o.oid <> c.oid" \
+	"  AND o.relpersistence <> 't')," \
 	" EXISTS (SELECT FROM pg_class o WHERE o.relname = c.relname" \
 	"  AND o.relnamespace = 'pg_catalog'::regnamespace)" \
 	" FROM pg_dist_partition d JOIN pg_class c ON c.oid = d.logicalrelid" \
@@ -96,7 +103,7 @@ typedef struct ShardLoader
 	pthread_cond_t wake;
 	bool stop;
 	bool again;
-	unsigned forgotten; /* how often the map was not to be believed any more */
+	unsigned outdated; /* how often a map that was being loaded then was not to be believed */
 
 	PGconn *server;
 	bool foreign; /* it is not that of "database" */
@@ -151,16 +158,16 @@ loader_stops(void)
 	return stop;
 }
 
-/* Returns whether the map was to be loaded again, and how often it was forgotten until now. */
+/* Returns whether the map was to be loaded again, and how often one was outdated until now. */
 static bool
-take_again(unsigned *forgotten)
+take_again(unsigned *outdated)
 {
 	bool again;
 
 	pthread_mutex_lock(&loader.lock);
 	again = loader.again;
 	loader.again = false;
-	*forgotten = loader.forgotten;
+	*outdated = loader.outdated;
 	pthread_mutex_unlock(&loader.lock);
 	return again;
 }
@@ -439,7 +446,7 @@ read_roles(LoadedNode *node)
 	node->due = clock_now() + clock_of_ms(PAUSE_MS);
 	if (connection != NULL)
 		node->roles = statement_ask(connection, ROLES_QUERY, 0, NULL);
-	if (PQresultStatus(node->roles) != PGRES_TUPLES_OK)
+	if (PQresultStatus(node->roles) != PGRES_TUPLES_OK || PQnfields(node->roles) != 2)
 	{
 		PQclear(node->roles);
 		node->roles = NULL;
@@ -583,7 +590,7 @@ make_map(void)
 
 /* Loads the map.  False: the connection is of no use. */
 static bool
-load(unsigned forgotten)
+load(unsigned outdated)
 {
 	PGresult *nodes = ask(NODES_QUERY, 0, NULL);
 	ShardMap *map = NULL;
@@ -600,12 +607,11 @@ load(unsigned forgotten)
 		return false;
 	loader.failing = false;
 	pthread_mutex_lock(&loader.lock);
-	good = forgotten == loader.forgotten;
-	pthread_mutex_unlock(&loader.lock);
-	if (good)
+	if (outdated == loader.outdated)
 		shards_replace(map);
 	else
 		shards_free(map);
+	pthread_mutex_unlock(&loader.lock);
 	return true;
 }
 
@@ -613,8 +619,8 @@ load(unsigned forgotten)
 static bool
 load_if_changed(void)
 {
-	unsigned forgotten;
-	bool again = take_again(&forgotten) || (loader.incomplete && loader.due <= clock_now());
+	unsigned outdated;
+	bool again = take_again(&outdated) || (loader.incomplete && loader.due <= clock_now());
 	PGresult *result = ask(CHANGES_QUERY, 0, NULL);
 	char changes[sizeof(loader.changes)];
 
@@ -624,7 +630,7 @@ load_if_changed(void)
 	PQclear(result);
 	if (!again && strcmp(changes, loader.changes) == 0)
 		return true;
-	if (!load(forgotten))
+	if (!load(outdated))
 		return false;
 	strcpy(loader.changes, changes);
 	return true;
@@ -696,17 +702,15 @@ shards_start(void)
 	return running;
 }
 
-/* Have the map loaded soon; until then there is none, if it is to be forgotten. */
+/* Have the map loaded soon, and one that is being loaded thrown away, if that is outdated. */
 void
-shards_reload(bool forget)
+shards_reload(bool outdated)
 {
 	pthread_mutex_lock(&loader.lock);
 	loader.again = true;
-	loader.forgotten += forget;
+	loader.outdated += outdated;
 	pthread_cond_signal(&loader.wake);
 	pthread_mutex_unlock(&loader.lock);
-	if (forget)
-		shards_replace(NULL);
 }
 
 /* End the thread, and forget the map. */

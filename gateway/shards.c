@@ -334,6 +334,47 @@ shards_find_item(const Caller *caller, Member table, Member key, Place *place)
 	return find_subject(caller, &(Subject){.table = table, .key = key}, place);
 }
 
+/* Returns whether the map may have a table of the name, be it with a schema or not. */
+static bool
+may_have_name(const ShardMap *map, Member table)
+{
+	char name[MAX_NAME];
+	size_t length;
+
+	if (!member_string(table, name, sizeof(name), &length) || strlen(name) != length ||
+		strchr(name, ':') != NULL)
+		return true;
+	for (char *rest = name; rest != NULL; rest = strchr(rest, '.'))
+	{
+		char one[MAX_NAME];
+		int row;
+
+		rest += *rest == '.';
+		strcpy(one, rest);
+		if (!make_identifier(one))
+			return true;
+		row = first_of_name(map, one);
+		if (row < PQntuples(map->tables) && strcmp(table_text(map, row, TABLE_NAME), one) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A name means another table from now on, or none.  The map is forgotten if it has the name, and not
+ * for any other: whoever makes tables would keep others from it. */
+void
+shards_rename(Member table)
+{
+	bool found;
+
+	shards_reload(true);
+	pthread_rwlock_rdlock(&shards.lock);
+	found = atomic_load(&shards.map) != NULL && may_have_name(atomic_load(&shards.map), table);
+	pthread_rwlock_unlock(&shards.lock);
+	if (found)
+		shards_replace(NULL);
+}
+
 /* Returns whether there is a map. */
 bool
 shards_are_known(void)

@@ -73,12 +73,13 @@ extern bool shards_find(const Request *request, Place *place);
 extern bool shards_find_item(const Caller *caller, Member table, Member key, Place *place);
 extern void shards_replace(ShardMap *map);
 extern void shards_free(ShardMap *map);
+extern void shards_rename(Member table);
 extern bool shards_are_known(void);
 extern int shards_count(void);
 
 /* The thread that loads it */
 extern bool shards_start(void);
-extern void shards_reload(bool forget);
+extern void shards_reload(bool outdated);
 extern void shards_stop(void);
 
 #endif

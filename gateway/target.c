@@ -359,6 +359,8 @@ check_node(Target *node, PGconn *connection)
 	result = statement_ask(connection, NODE_QUERY, 0, NULL);
 	if (PQresultStatus(result) != PGRES_TUPLES_OK)
 		problem = statement_problem(connection, result);
+	else if (PQntuples(result) != 1 || PQnfields(result) != 4)
+		problem = strdup("it does not answer as Postgres does");
 	else if (atoi(PQgetvalue(result, 0, 0)) != PQbackendPID(connection))
 		problem = strdup("a pooler is in front of it");
 	else if (strcmp(PQgetvalue(result, 0, 1), expected) != 0)

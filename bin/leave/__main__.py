@@ -103,7 +103,8 @@ def run(options):
 
 
 def follow(options, database, book, source, refused, writer):
-    found = book.find(database.connect())
+    connection = database.connect()
+    found = book.find(connection)
     if found is None:
         raise Failure('there is no way back from what was not switched' if options.back else f'table "{options.table}" is not a copy: dynamo_table copy makes it')
     if (found['source'], found['source_table']) != (source.name, options.source_table):
@@ -116,6 +117,7 @@ def follow(options, database, book, source, refused, writer):
     if options.back:
         applier, records = Back(book, source, options.source_table, refused, keys), Own(database)
     else:
+        connection.require_own(options.table)
         applier, records = Forward(book, writer, keys), source
     Follow(options, database, book, records, applier, found['stream']).run()
     return refused.result()

@@ -56,6 +56,15 @@ class Connection:
         statement = sql.SQL('/* of relation 0 */ SELECT * FROM {}.' + what).format(sql.Identifier(self.extension))
         return self.session.execute(statement, parameters).fetchone()
 
+    def require_own(self, table):
+        """Raises an error for a table of another role, whose triggers would run as the caller, and who could read what is written."""
+        rows = self.execute(sql.SQL("""/* of relation 0 */ SELECT pg_catalog.pg_get_userbyid(c.relowner) FROM {}.dyn_tables t JOIN pg_catalog.pg_class c
+            ON c.oid OPERATOR(pg_catalog.=) t.relation::pg_catalog.oid WHERE pg_catalog.pg_get_userbyid(c.relowner) OPERATOR(pg_catalog.<>) current_user
+            AND (pg_catalog.concat(t.schema_name, '.', t.table_name) OPERATOR(pg_catalog.=) %s::pg_catalog.text OR (pg_catalog.pg_table_is_visible(c.oid)
+            AND t.table_name OPERATOR(pg_catalog.=) %s::pg_catalog.text))""").format(sql.Identifier(self.extension)), table, table).fetchall()
+        if rows:
+            raise Failure(f'table "{table}" belongs to role "{rows[0][0]}": write to it as that role, as by PGOPTIONS="-c role=…"')
+
     def transaction(self):
         return self.session.transaction()
 

@@ -67,8 +67,9 @@ class Refused:
         with self.lock:
             if self.file is None:
                 handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
-                if not stat.S_ISREG(os.fstat(handle).st_mode):
-                    raise Failure(f'{self.path} is no file')
+                is_ = os.fstat(handle)
+                if not stat.S_ISREG(is_.st_mode) or is_.st_uid != os.geteuid():
+                    raise Failure(f'{self.path} is no file of yours')
                 os.fchmod(handle, 0o600)
                 self.file = os.fdopen(handle, 'w', encoding='ascii')
             for line in lines:

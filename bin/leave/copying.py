@@ -76,6 +76,7 @@ class Copy:
     def run(self):
         options = self.options
         connection = self.database.connect()
+        connection.require_own(options.table)
         self.description = describe(self.source, options.source_table)
         self.keys = key_names(self.description)
         found = self.book.find(connection)

@@ -21,6 +21,7 @@
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 
 #include "catalog/key.h"
 #include "server/arguments.h"
@@ -65,7 +66,7 @@ typedef struct ShardScan
 	CitusRange hashes;
 	int npieces;
 	ShardPiece *pieces;
-	int waited; /* ms */
+	TimestampTz waiting; /* since when; 0: it does not */
 } ShardScan;
 
 /* Tells how the read of a cell has ended. */
@@ -179,12 +180,15 @@ ask(const ShardScan *scan, ShardPiece *piece, Datum key)
 static void
 wait_for_nodes(ShardScan *scan)
 {
-	if (scan->waited >= PATIENCE_MS)
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (scan->waiting == 0)
+		scan->waiting = now;
+	if (TimestampDifferenceExceeds(scan->waiting, now, PATIENCE_MS))
 		ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 						errmsg("could not serialize access due to a move or split of a shard")));
 	CHECK_FOR_INTERRUPTS();
 	pg_usleep(PAUSE_MS * 1000L);
-	scan->waited += PAUSE_MS;
 	store_shards_forget(scan->table);
 }
 
@@ -205,7 +209,7 @@ fetch(ShardScan *scan, ShardPiece *piece)
 	MemoryContextSwitchTo(old);
 	store_shard_unpin(&pin);
 	if (here)
-		scan->waited = 0;
+		scan->waiting = 0;
 	else
 		wait_for_nodes(scan);
 	return here;

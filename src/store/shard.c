@@ -378,12 +378,24 @@ store_shard_find(DynTable *table, int64 number, CitusRange *range, DynTable **sh
 	return NULL;
 }
 
-/* Has the shards be read from Citus' catalogs again, where they are not what these have said. */
+/*
+ * Has the shards be read from Citus' catalogs again, where they are not what these have said.  Nobody
+ * holds one of them.  They are freed, for the table may stay, and this be called often.
+ */
 void
 store_shards_forget(DynTable *table)
 {
+	struct StoreShards *shards = table->shards;
+
 	AcceptInvalidationMessages();
 	table->shards = NULL;
+	for (int i = 0; shards != NULL && i < shards->n; i++)
+	{
+		if (shards->shards[i].key != (Datum) 0)
+			pfree(DatumGetPointer(shards->shards[i].key));
+	}
+	if (shards != NULL)
+		pfree(shards);
 }
 
 /*

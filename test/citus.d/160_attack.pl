@@ -62,4 +62,16 @@ for my $path (q{''}, 'front, public')
 	is($stdout, 40, "search_path $path: an index is filled in");
 }
 
+# An owner puts something else in the place of a shard: a scan gives up, and its session keeps nothing of its attempts.
+my %placements = $citus->placements('app');
+my ($shard) = grep { $placements{$_} == 1 } sort keys %placements;
+my $changes = 'SET citus.enable_ddl_propagation = off; SET citus.enable_manual_changes_to_shards = on; SET ROLE owner';
+$citus->sql(1, "$changes; ALTER TABLE app_$shard RENAME TO away; CREATE VIEW app_$shard AS SELECT * FROM away");
+cmp_ok($citus->sql(0, q{SET ROLE owner;
+	DO $$ BEGIN PERFORM public.dyn_scan('public.app'); RAISE 'there is no view'; EXCEPTION WHEN serialization_failure THEN NULL; END $$; RESET ROLE;
+	SELECT sum(used_bytes) FROM pg_backend_memory_contexts WHERE name = 'dynamo_table schema'}), '<', 200_000,
+	'a scan whose shard is not there ends, and its session keeps nothing of that');
+$citus->sql(1, "$changes; DROP VIEW app_$shard; ALTER TABLE away RENAME TO app_$shard");
+is($citus->sql(0, q{SET ROLE owner; SELECT count(*) FROM public.dyn_scan('public.app')}), 40, 'the shard is read where it is again');
+
 done_testing();

@@ -239,9 +239,18 @@ run = policy_of({**allow('dynamodb:GetItem', TABLE + '\ud800'), 'Sid': '\x1b[2J'
 ok(run.returncode == 1 and run.stdout == '' and 'Traceback' not in run.stderr, 'half a surrogate pair', run)
 run = policy_of({**allow('dynamodb:DescribeTable', TABLE + 'Books'), 'Sid': '\x1b[2J'})
 ok('Traceback' not in run.stderr and '\x1b' not in run.stderr + run.stdout, 'no name moves the cursor', run)
+run = policy_of(allow('s3:\x1b[2J', TABLE + 'Books'), allow('dynamodb:GetItem', '\x1b[2J'))
+ok(run.stderr != '' and '\x1b' not in run.stderr + run.stdout, 'nor does an action or a resource', run)
 for condition in ([], {}, '', {'ForAllValues:StringEquals': {}}, leading('ForAllValues:StringEquals')):
     run = policy_of({**allow('dynamodb:GetItem', TABLE + 'Books'), 'Condition': condition})
     ok(run.stdout in ('', nothing), f'condition {condition!r}', run)
+
+# A schema whose name has a dot, of somebody who wants a grant on another table
+psql("""SELECT dyn_create_table('public.My.Books2', 'pk S'); CREATE SCHEMA dotted; SELECT dyn_create_table('dotted.Books2', 'pk S');
+        ALTER SCHEMA dotted RENAME TO "public.My" """)
+psql(policy_of(allow('dynamodb:GetItem', TABLE + 'Books2*')).stdout)
+is_(psql('SELECT * FROM dyn_key_grants WHERE relation::text ~ \'Books2\''), '', 'a table that the policy does not name is not granted')
+psql('DROP SCHEMA "public.My" CASCADE; DROP TABLE "My.Books2"')
 
 # Requests.  Of these documents what is granted is exactly what is allowed.
 EXACT = {'own items', 'cognito', 'table', 'read only', 'index', 'tenant', 'old', 'prefix'}

@@ -262,6 +262,12 @@ is_([name for name in os.listdir(WORK) if 'refused' in name], [], 'nothing was r
 is_(call('copy', source.url, '--table', 'app')[0], 0, 'a copy that is complete is done')
 status, out, err = call('copy', source.url, '--table', 'app', '--restart')
 ok(status == 1 and 'has items' in err, 'what is there is not copied over', err)
+# triggers of a table's owner run as who writes
+query("SELECT dyn_create_table('planted', 'pk S', 'sk N')")
+for name in 'planted', 'public.planted':
+    status, out, err = call('copy', source.url, '--table', name, '--source-table', 'app', '--schema', 'by_superuser', '-U', 'postgres')
+    ok(status == 1 and 'belongs to role "shop"' in err, f'a superuser does not copy to a table of another role, {name}', err)
+is_(query('SELECT count(*) FROM planted'), [(0,)], 'which stays empty')
 
 
 # what differs: a difference of each kind, and none that is on its way

@@ -7,6 +7,7 @@
 #include "batch.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "json.h"
 #include "shards.h"
@@ -175,10 +176,72 @@ try(const Trial *trial)
 	is(answered, trial->answer, "the answer");
 }
 
+/* Many tables, and items of DynamoDB's largest size, which are on two nodes. */
+static void
+try_large(void)
+{
+	size_t size = 400 * 1024;
+	char *answers[2];
+	size_t n[2] = {0, 0};
+	char body[8192] = "{\"RequestItems\":{";
+	Request request = {.done = done, .operation = operation_find("DynamoDB_20120810.BatchGetItem")};
+	Batch *batch;
+	clock_t began;
+
+	for (int i = 0; i < 2; i++)
+	{
+		answers[i] = malloc(51 * size);
+		n[i] = (size_t) sprintf(answers[i], "{\"Responses\":{");
+	}
+	for (int i = 0; i < 100; i++)
+	{
+		char *to = answers[i % 2] + n[i % 2];
+		int head;
+
+		sprintf(body + strlen(body), "%s\"t%d\":{\"Keys\":[%d]}", i > 0 ? "," : "", i, 1 + i % 2);
+		head = sprintf(to, "%s\"t%d\":[\"", i > 1 ? "," : "", i);
+		memset(to + head, 'x', size - 100);
+		n[i % 2] += (size_t) head + size - 100;
+		n[i % 2] += (size_t) sprintf(answers[i % 2] + n[i % 2], "\"]");
+	}
+	strcat(body, "}}");
+	request.body = (Body){.data = body, .size = strlen(body)};
+	batch = batch_split(&request);
+	ok(batch != NULL && batch->count == 2, "a batch of two nodes");
+	began = clock();
+	for (int i = 0; i < 2; i++)
+	{
+		sprintf(answers[i] + n[i], "},\"UnprocessedKeys\":{}}");
+		answer(&batch->parts[i].request, answers[i]);
+	}
+	ok(strncmp(answered, "200 {", 5) == 0, "its answer");
+	ok(clock() - began < 5 * CLOCKS_PER_SEC, "it takes no time of other requests");
+	free(answers[0]);
+	free(answers[1]);
+}
+
+/* What is beside the keys of a table is in each part. */
+static void
+try_large_read(void)
+{
+	size_t size = 2 << 20;
+	char *body = malloc(size);
+	int n = sprintf(body, "{\"RequestItems\":{\"t\":{\"Keys\":[1,2],\"ProjectionExpression\":\"");
+	Request request = {.done = done, .operation = operation_find("DynamoDB_20120810.BatchGetItem")};
+
+	memset(body + n, 'a', size - (size_t) n);
+	strcpy(body + size - 8, "\"}}}");
+	request.body = (Body){.data = body, .size = strlen(body)};
+	ok(batch_split(&request) == NULL, "a large read goes as a whole");
+	free(body);
+}
+
 int
 main(void)
 {
 	for (size_t i = 0; i < sizeof(trials) / sizeof(trials[0]); i++)
 		try(&trials[i]);
+	try_large();
+	try_large_read();
 	return failures > 0;
 }

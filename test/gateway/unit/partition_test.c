@@ -7,6 +7,7 @@
 #include "partition.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "hash.h"
 #include "test.h"
@@ -123,6 +124,28 @@ hash_of(const Trial *trial, const char *json, size_t length)
 	return (int32_t) hash;
 }
 
+/* A request is read in its own loop's time: an expression and names may each be as large as it. */
+static void
+try_large(void)
+{
+	size_t size = 4 << 20;
+	char *json = malloc(size);
+	size_t n = (size_t) sprintf(json, "{\"TableName\":\"t\",\"KeyConditionExpression\":\"");
+	clock_t began;
+
+	while (n < size / 3)
+		n += (size_t) sprintf(json + n, "#z ");
+	n += (size_t) sprintf(json + n, "#p = :p\",\"ExpressionAttributeNames\":{");
+	for (int i = 0; n < size - 100; i++)
+		n += (size_t) sprintf(json + n, "\"#n%d\":\"x\",", i);
+	n += (size_t) sprintf(json + n, "\"#p\":\"pk\"},"
+									"\"ExpressionAttributeValues\":{\":p\":{\"S\":\"a\"}}}");
+	began = clock();
+	ok(hash_of(&(Trial){"Query", 'S', NULL, A}, json, n) == A, "a large expression and many names");
+	ok(clock() - began < 5 * CLOCKS_PER_SEC, "they take no time of other requests");
+	free(json);
+}
+
 int
 main(void)
 {
@@ -149,5 +172,6 @@ main(void)
 	memset(key, 'k', sizeof(key) - 1);
 	snprintf(text, sizeof(text), "{\"TableName\":\"t\",\"Key\":{\"pk\":{\"S\":\"%s\"}}}", key);
 	ok(hash_of(&trials[0], text, strlen(text)) == NONE, "a key that is too long");
+	try_large();
 	return failures > 0;
 }

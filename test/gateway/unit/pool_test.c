@@ -89,7 +89,8 @@ FAKE(int, shards_count, (void), return -1)
 FAKE(bool, shards_are_known, (void), return false)
 FAKE(bool, shards_find_item, (const Caller *caller, Member table, Member key, Place *place),
 	 return false)
-FAKE(void, shards_reload, (bool forget), )
+FAKE(void, shards_reload, (bool outdated), )
+FAKE(void, shards_rename, (Member table), )
 FAKE(int, PQsocket, (const PGconn *connection), return ((const End *) connection)->file)
 FAKE(ConnStatusType, PQstatus, (const PGconn *connection),
 	 return ((const End *) connection)->over ? CONNECTION_BAD : CONNECTION_OK)
