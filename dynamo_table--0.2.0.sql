@@ -635,26 +635,17 @@ COMMENT ON TABLE dynamo_internal.shared_tokens IS 'tokens of transactions on dis
 
 -- actions
 
-CREATE FUNCTION dynamo_internal.route_support(internal) RETURNS internal
-	AS 'MODULE_PATHNAME', 'dyn_route_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dynamo_internal.route_support(internal) IS 'sends calls of distributed tables to the nodes of their items';
-CREATE FUNCTION dynamo_internal.partition_support(internal) RETURNS internal
-	AS 'MODULE_PATHNAME', 'dyn_partition_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dynamo_internal.partition_support(internal) IS 'refuses calls of routed functions without a partition key';
-
 CREATE FUNCTION dyn_get(table_name text, key dyn_item, names jsonb DEFAULT NULL, projection text DEFAULT NULL,
 		consistent_read boolean DEFAULT false)
 	RETURNS dyn_item
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED
-	SUPPORT dynamo_internal.route_support;
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION dyn_get(text, dyn_item, jsonb, text, boolean) IS 'item of a key, or NULL';
 
 CREATE FUNCTION dyn_put(table_name text, item dyn_item, condition text DEFAULT NULL, names jsonb DEFAULT NULL,
 		vals dyn_item DEFAULT NULL, return_values text DEFAULT 'NONE',
 		return_values_on_condition_check_failure text DEFAULT 'NONE')
 	RETURNS dyn_item
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE
-	SUPPORT dynamo_internal.route_support;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_put(text, dyn_item, text, jsonb, dyn_item, text, text) IS
 	'create an item or replace it, if the condition holds';
 
@@ -662,8 +653,7 @@ CREATE FUNCTION dyn_update(table_name text, key dyn_item, update text DEFAULT NU
 		names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL, return_values text DEFAULT 'NONE',
 		return_values_on_condition_check_failure text DEFAULT 'NONE')
 	RETURNS dyn_item
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE
-	SUPPORT dynamo_internal.route_support;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_update(text, dyn_item, text, text, jsonb, dyn_item, text, text) IS
 	'change attributes of an item, or create it, if the condition holds';
 
@@ -671,8 +661,7 @@ CREATE FUNCTION dyn_delete(table_name text, key dyn_item, condition text DEFAULT
 		vals dyn_item DEFAULT NULL, return_values text DEFAULT 'NONE',
 		return_values_on_condition_check_failure text DEFAULT 'NONE')
 	RETURNS dyn_item
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE
-	SUPPORT dynamo_internal.route_support;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_delete(text, dyn_item, text, jsonb, dyn_item, text, text) IS
 	'delete an item, if it is there and the condition holds';
 
@@ -681,8 +670,7 @@ CREATE FUNCTION dyn_query(table_name text, key_condition text, index_name text D
 		max_items bigint DEFAULT NULL, start_key dyn_item DEFAULT NULL, forward boolean DEFAULT true,
 		select_mode text DEFAULT NULL, consistent_read boolean DEFAULT false)
 	RETURNS SETOF dyn_item
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100
-	SUPPORT dynamo_internal.route_support;
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
 COMMENT ON FUNCTION dyn_query(text, text, text, text, jsonb, dyn_item, text, bigint, dyn_item, boolean, text, boolean) IS
 	'items of one collection in the order of their sort keys';
 
@@ -1811,28 +1799,6 @@ GRANT EXECUTE ON PROCEDURE dynamo_internal.resume_index, dynamo_internal.resume_
 -- What follows creates nothing in the extension's schema, in which others may have functions and operators by the names of those
 -- that it calls.
 SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
-
--- The functions by which Citus sends calls of distributed tables to the nodes of their items: the call with its partition key, of
--- a table whose name is qualified and quoted.  A function goes where one group of tables is, so there is one for each type of keys.
-DO $$
-DECLARE
-	f record;
-	routed text;
-BEGIN
-	FOR f IN SELECT replace(p.proname, 'dyn_', 'routed_') AS name, pg_get_function_identity_arguments(p.oid) AS arguments, key,
-			format('RETURNS %s AS %L, %L LANGUAGE C %s PARALLEL %s SUPPORT dynamo_internal.partition_support%s', pg_get_function_result(p.oid),
-				p.probin, p.prosrc, CASE p.provolatile WHEN 's' THEN 'STABLE' ELSE 'VOLATILE' END,
-				CASE p.proparallel WHEN 'r' THEN 'RESTRICTED' ELSE 'UNSAFE' END,
-				CASE WHEN p.proretset THEN ' ROWS 100' END) AS definition,
-			format('%I(), sent to the node of an item', p.proname) AS comment
-			FROM pg_proc p, unnest('{text, numeric, bytea}'::text[]) key
-			WHERE p.prosupport = 'dynamo_internal.route_support(internal)'::regprocedure LOOP
-		routed := format('FUNCTION dynamo_internal.%I(%s, partition_key %s)', f.name, f.arguments, f.key);
-		EXECUTE format('CREATE %s %s', routed, f.definition);
-		EXECUTE format('COMMENT ON %s IS %L', routed, f.comment);
-		EXECUTE format('GRANT EXECUTE ON %s TO PUBLIC', routed);
-	END LOOP;
-END $$;
 
 -- Only the owner has privileges on the tables above and on routines of dynamo_internal that not everybody may execute, and may create
 -- what that schema has; what default privileges have granted is revoked.  A role that is granted SELECT later, with all tables of a

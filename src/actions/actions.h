@@ -101,6 +101,7 @@ typedef struct FrontCall
 	DynTable *table; /* the same */
 	bool statement; /* it is one of PartiQL */
 	const Node *site; /* where the SQL function is called: the store asks whether that is all */
+	FunctionCallInfo typed; /* a call of a typed function that writes the item: it may be sent */
 	ItemMeasure *measure; /* of a call for one item */
 	const ReadMeter *meter; /* of a Query or Scan */
 } FrontCall;
@@ -220,7 +221,6 @@ extern DynItem *action_delete(const ItemRequest *request);
 extern void action_query(const QueryRequest *request, ResultCallback callback, void *arg,
 						 ReadResult *result);
 extern void action_check_query(const QueryRequest *request);
-extern bool action_query_partition(const QueryRequest *request, Datum *partition);
 
 /* scan.c */
 extern void action_scan(const ScanRequest *request, ResultCallback callback, void *arg,

@@ -116,6 +116,26 @@ close_write(ItemWriter *writer, ItemWrite *write, Operation *operation)
 }
 
 /*
+ * Has the node of the item's shard execute the whole call, where that is all that the transaction does,
+ * and closes the table; that node counts it.  A call with a condition is not sent, which fails in the
+ * course of things: after an error Citus closes the connection.
+ */
+static bool
+send_write(ItemRun *run, ItemWriter *writer, const ItemWrite *write, Operation *operation)
+{
+	const ItemRequest *request = run->request;
+	FunctionCallInfo typed = request->call == NULL ? NULL : request->call->typed;
+
+	if (typed == NULL || request->condition != NULL ||
+		!store_send(writer->table, write->key.values[0], operation->kind, typed, &run->result))
+		return false;
+	operation->table.counts = false;
+	write_close(writer);
+	relation_close(writer->rel, NoLock);
+	return true;
+}
+
+/*
  * PutItem
  */
 
@@ -148,6 +168,8 @@ run_put(Operation *operation, void *arg)
 	action_check_paths(writer.table, put->condition);
 	authorize_write(&writer, is_statement(request) ? ACTION_PARTIQL_INSERT : ACTION_PUT_ITEM,
 					&write);
+	if (send_write(put, &writer, &write, operation))
+		return;
 	if (request->insert || (put->condition != NULL && expr_matches(put->condition, NULL)))
 		write_change(&writer, &write, EXPECT_INSERT, put_item, put);
 	else if (put->condition != NULL || returns == RETURN_ALL_OLD || writer.measure != NULL)
@@ -224,6 +246,8 @@ run_update(Operation *operation, void *arg)
 	action_check_paths(writer.table, u->condition);
 	authorize_write(&writer, is_statement(request) ? ACTION_PARTIQL_UPDATE : ACTION_UPDATE_ITEM,
 					&write);
+	if (send_write(u, &writer, &write, operation))
+		return;
 	/* without an expression an item that is there stays as it is */
 	write_change(&writer, &write, u->update == NULL ? EXPECT_KEEP : EXPECT_REPLACE, change_item, u);
 	if (differs)
@@ -274,6 +298,8 @@ run_delete(Operation *operation, void *arg)
 	action_check_paths(writer.table, deletion->condition);
 	authorize_write(&writer, is_statement(request) ? ACTION_PARTIQL_DELETE : ACTION_DELETE_ITEM,
 					&write);
+	if (send_write(deletion, &writer, &write, operation))
+		return;
 	write_delete(&writer, &write, want_old || writer.measure != NULL,
 				 judged ? judge_deletion : NULL, deletion);
 	close_write(&writer, &write, operation);

@@ -300,24 +300,10 @@ action_query(const QueryRequest *request, ResultCallback callback, void *arg, Re
 void
 action_check_query(const QueryRequest *request)
 {
-	Datum partition;
-
-	(void) action_query_partition(request, &partition);
-}
-
-/*
- * Returns whether a request reads the table itself, and sets *partition to the value of its partition
- * key.  Raises an error for what is wrong with the request.
- */
-bool
-action_query_partition(const QueryRequest *request, Datum *partition)
-{
 	ReadResult result;
 	StoreRange range;
 	Read read;
 
 	open_query(&read, &(ReadCall){.request = request, .result = &result}, NULL, &range);
 	read_close(&read);
-	*partition = range.equal[0];
-	return dyn_index_is_table(range.index);
 }

@@ -314,7 +314,6 @@ dyn_distribute(Oid relid, const DynDistribution *how)
 					how->colocate_with != NULL ? how->colocate_with
 											   : choose_colocated(relid, type, how->shard_count),
 					how->shard_count);
-	dyn_distribute_routed(qualified, type);
 	SPI_finish();
 	AtEOXact_GUC(true, nest);
 	dyn_warn_owners(relid);

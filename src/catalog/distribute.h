@@ -31,7 +31,4 @@ extern void dyn_warn_owners(Oid relid);
 /* share_tokens.c */
 extern void dyn_share_tokens(void);
 
-/* routed.c */
-extern void dyn_distribute_routed(const char *qualified, Oid type);
-
 #endif

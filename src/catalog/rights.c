@@ -44,7 +44,7 @@ has_one(Oid relid, Oid role, AclMode rights)
  * Returns whether a role owns a relation or has any privilege on it or on one of its columns.
  * False if the relation is gone.
  */
-bool
+static bool
 rights_any(Oid relid, Oid role)
 {
 	return has_one(relid, role, ACL_ALL_RIGHTS_RELATION) || rights_owns(relid, role);

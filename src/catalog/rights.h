@@ -19,7 +19,6 @@
  * Returns whether a role has a privilege on the relation, or on a column of it, or is its owner;
  * false if it is gone.
  */
-extern bool rights_any(Oid relid, Oid role);
 
 /* Returns whether the caller has a privilege on the relation, or may see all tables' states. */
 extern bool rights_to_see(Oid relid);

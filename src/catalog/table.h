@@ -34,8 +34,8 @@
  *		dependents.c	what keeps a table, or columns of it, from being dropped
  *		shard_guard.c	the constraint that keeps rows out of wrong shards of these
  *		distribute.c	dyn_distribute_table() and dyn_undistribute_table()
+ *		node_error.c	errors that nodes of Citus tell each other
  *		share_tokens.c	the table of tokens, distributed with the first table of items
- *		routed.c		distributing the functions by which calls are sent to other nodes
  *		key_grant.c		what policies grant by leading keys
  *		key_grant_declare.c	dyn_grant_keys() and dyn_revoke_keys()
  *		follower.c		triggers of other tables that write to one

@@ -17,6 +17,7 @@
 #include "catalog/pg_namespace_d.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/regproc.h"
@@ -124,6 +125,25 @@ bool
 citus_is_coordinator(void)
 {
 	return citus_local_group() == COORDINATOR_GROUP;
+}
+
+/* Returns whether another node executes something by this session. */
+bool
+citus_is_calling(void)
+{
+	return application_name != NULL &&
+		   strncmp(application_name, "citus_internal", strlen("citus_internal")) == 0;
+}
+
+/*
+ * Has Citus execute statements in what another node executes here, until the transaction ends.  By itself
+ * it does not, for it cannot tell that they have nothing to do with the shard that they seem to come from.
+ */
+void
+citus_allow_statements(void)
+{
+	(void) set_config_option("citus.allow_nested_distributed_execution", "on", PGC_USERSET,
+							 PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
 }
 
 /* Returns what a relation is to Citus, which need not be installed. */

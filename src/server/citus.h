@@ -50,6 +50,8 @@ extern void citus_scan_end(const CitusScan *scan);
 extern bool citus_is_installed(void);
 extern int32 citus_local_group(void);
 extern bool citus_is_coordinator(void);
+extern bool citus_is_calling(void);
+extern void citus_allow_statements(void);
 extern CitusKind citus_kind(Oid relid);
 extern Oid citus_shard_range(Oid relid, CitusRange *range);
 extern bool citus_shard_is_here(int64 shard);

@@ -12,9 +12,6 @@
 /* This stands in SQL text, and needs no quotes. */
 #define DYN_INTERNAL "dynamo_internal"
 
-/* Functions that send calls to other nodes have this prefix instead of "dyn_". */
-#define DYN_ROUTED_PREFIX "routed_"
-
 extern char *extension_version_of(const char *name, Oid *schema);
 extern char *extension_version(void);
 extern bool extension_installed(void);

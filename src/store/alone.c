@@ -18,8 +18,8 @@
  * Returns whether nothing has been done in this transaction, and the client has not begun a block.
  * Several statements in one message are a block, too.
  */
-bool
-store_transaction_is_fresh(void)
+static bool
+transaction_is_fresh(void)
 {
 	return MyBackendType == B_BACKEND && !IsTransactionBlock() &&
 		   GetCurrentTransactionNestLevel() == 1 && (MyXactFlags & XACT_FLAGS_PIPELINING) == 0 &&
@@ -27,8 +27,8 @@ store_transaction_is_fresh(void)
 }
 
 /* Returns whether an argument of a call is a constant or a parameter of the statement. */
-bool
-store_is_plain_argument(const Node *node)
+static bool
+is_plain_argument(const Node *node)
 {
 	return IsA(node, Const) ||
 		   (IsA(node, Param) && ((const Param *) node)->paramkind == PARAM_EXTERN);
@@ -71,13 +71,13 @@ store_call_is_alone(const Node *site)
 	const FuncExpr *call = (const FuncExpr *) site;
 	ListCell *cell;
 
-	if (call == NULL || !IsA(call, FuncExpr) || !store_transaction_is_fresh() ||
-		ActivePortal == NULL || ActivePortal->strategy != PORTAL_ONE_SELECT ||
+	if (call == NULL || !IsA(call, FuncExpr) || !transaction_is_fresh() || ActivePortal == NULL ||
+		ActivePortal->strategy != PORTAL_ONE_SELECT ||
 		only_expression(linitial_node(PlannedStmt, ActivePortal->stmts)) != site)
 		return false;
 	foreach (cell, call->args)
 	{
-		if (!store_is_plain_argument(lfirst(cell)))
+		if (!is_plain_argument(lfirst(cell)))
 			return false;
 	}
 	return true;

@@ -79,13 +79,6 @@ direct_write_refusal(const DynTable *table, AclMode privileges)
 	return reason;
 }
 
-/* Returns whether dynamo_table.direct_store is on. */
-bool
-direct_is_enabled(void)
-{
-	return enabled;
-}
-
 /* Defines the setting dynamo_table.direct_store.  Called once by store_init(). */
 void
 direct_init(void)

@@ -17,7 +17,6 @@
 
 #include "store/range.h"
 
-extern bool direct_is_enabled(void);
 extern const char *direct_call_refusal(const DynTable *table, AclMode privileges);
 extern const char *direct_read_refusal(const DynTable *table);
 extern const char *direct_write_refusal(const DynTable *table, AclMode privileges);

@@ -44,7 +44,6 @@ typedef struct Shard
 
 struct StoreShards
 {
-	bool routed; /* calls of this table can be sent to the nodes of their shards */
 	int32 colocation;
 	int32 cells; /* see store_cells() */
 	int n;
@@ -59,8 +58,7 @@ shard_column(int row, int i)
 
 /*
  * Reads what the newest committed catalogs say, as the schema does, in whose memory it is kept.  A
- * table whose shards have copies has none here.  The functions are those of
- * dyn_distribute_routed().
+ * table whose shards have copies has none here.
  */
 static struct StoreShards *
 read_shards(DynTable *table)
@@ -73,13 +71,7 @@ read_shards(DynTable *table)
 		"SELECT s.shardminvalue::pg_catalog.int4, s.shardmaxvalue::pg_catalog.int4, s.shardid,"
 		" CASE WHEN p.groupid OPERATOR(pg_catalog.=) l.groupid"
 		" THEN pg_catalog.shard_name($1, s.shardid) END,"
-		" EXISTS (SELECT FROM pg_catalog.pg_proc f JOIN pg_catalog.pg_dist_object o"
-		" ON o.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass"
-		" AND o.objid OPERATOR(pg_catalog.=) f.oid WHERE f.pronamespace OPERATOR(pg_catalog.=)"
-		" '" DYN_INTERNAL "'::pg_catalog.regnamespace"
-		" AND f.proname OPERATOR(pg_catalog.=) '" DYN_ROUTED_PREFIX "get'"
-		" AND f.proargtypes[f.pronargs OPERATOR(pg_catalog.-) 1] OPERATOR(pg_catalog.=) $2"
-		" AND o.colocationid OPERATOR(pg_catalog.=) d.colocationid), d.colocationid, c.shardcount"
+		" d.colocationid, c.shardcount"
 		" FROM pg_catalog.pg_dist_partition d"
 		" JOIN pg_catalog.pg_dist_colocation c"
 		" ON c.colocationid OPERATOR(pg_catalog.=) d.colocationid"
@@ -90,14 +82,12 @@ read_shards(DynTable *table)
 		" AND d.partmethod OPERATOR(pg_catalog.=) 'h'::pg_catalog.\"char\""
 		" AND d.repmodel OPERATOR(pg_catalog.=) 's'::pg_catalog.\"char\""
 		" AND d.colocationid OPERATOR(pg_catalog.>) 0 ORDER BY 1",
-		true, 0,
-		SQL_VALUES(SQL_OID(table->relid), SQL_OID(dyn_key_column_type(table->keys[0].type))));
+		true, 0, SQL_VALUES(SQL_OID(table->relid)));
 	shards = MemoryContextAlloc(table->context, offsetof(struct StoreShards, shards) +
 													SPI_processed * sizeof(Shard));
 	shards->n = (int) SPI_processed;
-	shards->routed = shards->n > 0 && DatumGetBool(shard_column(0, 5));
-	shards->colocation = shards->n > 0 ? DatumGetInt32(shard_column(0, 6)) : 0;
-	shards->cells = shards->n > 0 ? DatumGetInt32(shard_column(0, 7)) : 0;
+	shards->colocation = shards->n > 0 ? DatumGetInt32(shard_column(0, 5)) : 0;
+	shards->cells = shards->n > 0 ? DatumGetInt32(shard_column(0, 6)) : 0;
 	for (int i = 0; i < shards->n; i++)
 	{
 		bool away;
@@ -269,20 +259,11 @@ store_shard_open(DynTable *table, Datum partition, AclMode privileges, DynTable 
 	return NULL;
 }
 
-/* Returns whether calls of a table can be sent to the nodes of their shards. */
+/* Returns whether another node has the shard of a partition key. */
 bool
-store_is_routed(DynTable *table)
+store_shard_is_away(DynTable *table, Datum partition)
 {
-	if (!table->distributed || !direct_is_enabled())
-		return false;
-	return get_shards(table)->routed;
-}
-
-/* Returns whether a call can be sent so, and its partition key's shard is on another node. */
-bool
-store_is_routed_away(DynTable *table, Datum partition)
-{
-	const Shard *shard = store_is_routed(table) ? find_shard(table, partition) : NULL;
+	const Shard *shard = find_shard(table, partition);
 
 	return shard != NULL && !OidIsValid(shard->relid);
 }

@@ -21,8 +21,7 @@ typedef struct StorePin
 } StorePin;
 
 extern int32 store_hash(const DynTable *table, Datum partition);
-extern bool store_is_routed(DynTable *table);
-extern bool store_is_routed_away(DynTable *table, Datum partition);
+extern bool store_shard_is_away(DynTable *table, Datum partition);
 extern const char *store_shards_words(DynTable *table, const Datum *partition);
 extern void store_shard_keep(DynTable *table, Datum partition);
 extern int64 store_shard_number(DynTable *table, Datum partition);
@@ -43,8 +42,6 @@ extern void store_shard_unpin(const StorePin *pin);
 extern Datum store_hash_key(const DynTable *table, int32 from, int32 to);
 
 /* alone.c */
-extern bool store_transaction_is_fresh(void);
-extern bool store_is_plain_argument(const Node *node);
 extern bool store_call_is_alone(const Node *site);
 
 #endif

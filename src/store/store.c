@@ -271,6 +271,9 @@ store_writer(Relation rel, DynTable *table, const Node *site)
 							.rel = rel,
 							.context = CurrentMemoryContext,
 							.alone = table->distributed && store_call_is_alone(site)};
+	/* what was sent to a shard that is no longer here, or is not the direct store's */
+	if (writer->alone && citus_is_calling())
+		citus_allow_statements();
 	return writer;
 }
 

@@ -33,6 +33,7 @@
  *		shard.c			where shards are, and those that this node has
  *		hash_key.c		keys by which statements reach a shard
  *		alone.c			calls that may work on these themselves
+ *		send.c			writes of one item, sent to the node of its shard
  *		plan.c			kept plans of both, which stay ordered index scans
  *		range.c			what the stores share of ranges
  *		explain.c		what it takes to read a range, and the range in words
@@ -44,6 +45,7 @@
 #ifndef DYNAMO_TABLE_STORE_STORE_H
 #define DYNAMO_TABLE_STORE_STORE_H
 
+#include "fmgr.h"
 #include "nodes/parsenodes.h"
 
 #include "catalog/derive.h"
@@ -201,5 +203,9 @@ extern void store_insert_many(StoreWriter *writer, int n, const DynRow *const *r
 							  bool *inserted);
 extern void store_delete_many(StoreWriter *writer, int n, const DynKeyValues *const *keys);
 extern bool store_hold_absent(StoreWriter *writer, const DynKeyValues *key, const DynItem *item);
+
+/* send.c */
+extern bool store_send(DynTable *table, Datum partition, int number, FunctionCallInfo call,
+					   DynItem **item);
 
 #endif

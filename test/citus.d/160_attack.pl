@@ -20,20 +20,6 @@ $citus->sql(0, q{SET ROLE owner; SELECT dyn_create_table('app', 'pk S', distribu
 $citus->sql(0, q{SET ROLE owner;
 	SELECT count(dyn_put('app', jsonb_build_object('pk', 'p' || i, 'g', 'a')::dyn_item)) FROM generate_series(1, 40) i});
 
-# Anybody can call a routed function, with any partition key.
-for my $n (0 .. 2)
-{
-	for my $role ('owner', 'other')
-	{
-		my ($rc, $stdout, $stderr) = run_as($n, $role, q{SELECT dynamo_internal.routed_get('public.app', '{"pk":{"S":"p1"}}', NULL, NULL, false, NULL::text)});
-		like($stderr, qr/ERROR:  partition_key must not be null/, "node $n: no call of $role without a partition key");
-		($rc, $stdout, $stderr) = run_as($n, $role, q{SELECT dynamo_internal.routed_get('public.app', '{"pk":{"S":"p1"}}', NULL, NULL, false, k) ->> 'g'
-			FROM unnest('{p1,p2,p3,p4,NULL}'::text[]) k});
-		$role eq 'owner' ? is($stdout, "a\na\na\na\na", "node $n: a wrong partition key is only a longer way")
-			: like($stderr, qr/permission denied for table app/, "node $n: the way of a call gives no right");
-	}
-}
-
 # A role whose search_path has no schema, or another's first, finds its shards.
 $citus->sql(0, q{CREATE SCHEMA front; GRANT ALL ON SCHEMA front TO other});
 my ($shards) = $citus->sql(0, q{ANALYZE app; SELECT string_agg(shardid::text, ' ') FROM pg_dist_shard WHERE logicalrelid = 'app'::regclass});

@@ -13,16 +13,14 @@ CREATE TABLE pg_catalog.pg_dist_node (nodeid int NOT NULL, groupid int NOT NULL,
 	noderole text NOT NULL DEFAULT 'primary');
 CREATE TABLE pg_catalog.pg_dist_local_group (groupid int PRIMARY KEY);
 INSERT INTO pg_catalog.pg_dist_local_group VALUES (0);
-CREATE TABLE pg_catalog.pg_dist_object (classid oid NOT NULL, objid oid NOT NULL, colocationid int);
 GRANT SELECT ON pg_catalog.pg_dist_partition, pg_catalog.pg_dist_shard, pg_catalog.pg_dist_placement, pg_catalog.pg_dist_node, pg_catalog.pg_dist_local_group,
-	pg_catalog.pg_dist_object, pg_catalog.pg_dist_colocation TO PUBLIC;
+	pg_catalog.pg_dist_colocation TO PUBLIC;
 SET citus.shard_count = 8;
 SET citus.shard_replication_factor = 1;
 CREATE FUNCTION pg_catalog.shard_name(name regclass, id bigint, skip_public bool DEFAULT true) RETURNS text LANGUAGE sql AS $$ SELECT relname || '_' || id
 	FROM pg_class WHERE oid = name $$;
 CREATE FUNCTION pg_catalog.master_run_on_worker(text[], int[], text[], bool, OUT node_name text, OUT node_port int, OUT success bool, OUT result text)
 	RETURNS SETOF record LANGUAGE sql AS $$ SELECT ''::text, 0, false, ''::text WHERE false $$;
-CREATE FUNCTION pg_catalog.create_distributed_function(regprocedure, text, text) RETURNS void LANGUAGE sql AS '';
 CREATE FUNCTION pg_catalog.create_distributed_table(name regclass, col text, kind text DEFAULT 'hash', colocate_with text DEFAULT 'default',
 	shard_count int DEFAULT NULL) RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN

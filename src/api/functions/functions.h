@@ -5,7 +5,6 @@
  *		item.c				dyn_get(), dyn_put(), dyn_update(), dyn_delete()
  *		read.c				dyn_query(), dyn_scan(), and their pages
  *		search.c			dyn_search(): items by their vectors
- *		route.c				calls of distributed tables, sent to the nodes of their items
  *		page.c				the items of a page
  *		several.c			batches and transactions
  *		statement.c			dyn_execute(), dyn_execute_page(), dyn_explain_statement(): PartiQL
@@ -35,12 +34,6 @@ return_row(ReturnSetInfo *result, Datum value, bool isnull)
 
 /* read.c */
 extern const char *store_name(const char *refusal, bool remote);
-
-extern bool query_partition(const FuncExpr *function, const FrontCall *call, Datum *partition);
-
-/* route.c */
-extern void call_begin(FunctionCallInfo fcinfo, int nargs, LOCKMODE mode, FrontCall *call);
-extern void call_end(const FrontCall *call);
 
 /* collection_pages.c */
 extern void collection_pages_read(Relation rel, const DynTable *table, int64 samples);

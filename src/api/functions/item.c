@@ -4,26 +4,22 @@
  */
 #include "postgres.h"
 
-#include "storage/lockdefs.h"
-
 #include "actions/actions.h"
 #include "api/functions/functions.h"
 #include "server/arguments.h"
 #include "server/errors.h"
 
-/* Runs the action of a function of that many arguments, or of its routed function. */
+/* Runs the action of a function. */
 static Datum
-item_run_function(FunctionCallInfo fcinfo, int nargs, LOCKMODE mode, ItemRequest *request,
+item_run_function(FunctionCallInfo fcinfo, ItemRequest *request,
 				  DynItem *(*action)(const ItemRequest *request))
 {
-	FrontCall call;
+	FrontCall call = {.site = fcinfo->flinfo->fn_expr, .typed = fcinfo};
 	DynItem *item;
 
-	call_begin(fcinfo, nargs, mode, &call);
 	request->call = &call;
 	request->table = PG_GETARG_TEXT_PP(0);
 	item = action(request);
-	call_end(&call);
 	if (item == NULL)
 		PG_RETURN_NULL();
 	PG_RETURN_POINTER(item);
@@ -42,7 +38,7 @@ dyn_get(PG_FUNCTION_ARGS)
 	request.expressions = expr_request_arguments(fcinfo, 2, -1);
 	request.projection = argument_text(fcinfo, 3);
 	request.consistent = argument_flag(fcinfo, 4, false);
-	return item_run_function(fcinfo, 5, AccessShareLock, &request, action_get);
+	return item_run_function(fcinfo, &request, action_get);
 }
 
 /* dyn_put(table_name, item, condition, …) */
@@ -56,7 +52,7 @@ dyn_put(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, 1, "item");
 	request.item = PG_GETARG_DYN_ITEM(1);
 	action_write_arguments(fcinfo, 2, option_return_old, &request);
-	return item_run_function(fcinfo, 7, RowExclusiveLock, &request, action_put);
+	return item_run_function(fcinfo, &request, action_put);
 }
 
 /* dyn_update(table_name, key, update, condition, …) */
@@ -71,7 +67,7 @@ dyn_update(PG_FUNCTION_ARGS)
 	request.item = PG_GETARG_DYN_ITEM(1);
 	request.update = argument_text(fcinfo, 2);
 	action_write_arguments(fcinfo, 3, option_return_any, &request);
-	return item_run_function(fcinfo, 8, RowExclusiveLock, &request, action_update);
+	return item_run_function(fcinfo, &request, action_update);
 }
 
 /* dyn_delete(table_name, key, condition, …) */
@@ -85,5 +81,5 @@ dyn_delete(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, 1, "key");
 	request.item = PG_GETARG_DYN_ITEM(1);
 	action_write_arguments(fcinfo, 2, option_return_old, &request);
-	return item_run_function(fcinfo, 7, RowExclusiveLock, &request, action_delete);
+	return item_run_function(fcinfo, &request, action_delete);
 }

@@ -18,8 +18,6 @@
 #include "server/errors.h"
 #include "server/sql.h"
 
-#define QUERY_ARGUMENTS 12
-
 static ReadSelect
 get_select(FunctionCallInfo fcinfo, int i)
 {
@@ -126,41 +124,14 @@ dyn_query(PG_FUNCTION_ARGS)
 {
 	QueryRequest request;
 	ReadResult result;
-	FrontCall call;
+	FrontCall call = {.site = fcinfo->flinfo->fn_expr};
 
 	get_query(fcinfo, false, &request);
 	forbid_count(&request.read);
-	call_begin(fcinfo, QUERY_ARGUMENTS, AccessShareLock, &call);
 	request.read.call = &call;
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	action_query(&request, return_next, fcinfo->resultinfo, &result);
-	call_end(&call);
 	return (Datum) 0;
-}
-
-/*
- * Sets *partition to the partition key of a call of dyn_query() whose arguments are constants.
- * Returns false if it reads an index.
- */
-bool
-query_partition(const FuncExpr *function, const FrontCall *call, Datum *partition)
-{
-	LOCAL_FCINFO(fcinfo, QUERY_ARGUMENTS);
-	FmgrInfo flinfo;
-	QueryRequest request;
-
-	fmgr_info(function->funcid, &flinfo);
-	InitFunctionCallInfoData(*fcinfo, &flinfo, QUERY_ARGUMENTS, InvalidOid, NULL, NULL);
-	for (int i = 0; i < QUERY_ARGUMENTS; i++)
-	{
-		const Const *argument = list_nth_node(Const, function->args, i);
-
-		fcinfo->args[i].value = argument->constvalue;
-		fcinfo->args[i].isnull = argument->constisnull;
-	}
-	get_query(fcinfo, false, &request);
-	request.read.call = call;
-	return action_query_partition(&request, partition);
 }
 
 PG_FUNCTION_INFO_V1(dyn_scan);

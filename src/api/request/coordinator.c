@@ -19,13 +19,13 @@
 #include "catalog/definition/arn.h"
 #include "catalog/definition/settings.h"
 #include "catalog/lookup.h"
+#include "catalog/node_error.h"
 #include "server/arguments.h"
 #include "server/attempt.h"
 #include "server/citus.h"
 #include "server/errors.h"
 #include "server/extension.h"
 #include "server/sql.h"
-#include "services/stream/nodes.h"
 
 #define CREATE_TABLE "CreateTable"
 #define DISTRIBUTE "dynamo_table.distribute_new_tables"
@@ -103,7 +103,7 @@ fail_answer(const char *answer)
 	const char *error = answer == NULL ? NULL : strchr(answer, '{');
 
 	if (error != NULL)
-		stream_nodes_check(error);
+		node_error_raise(error);
 	ereport(ERROR,
 			(errcode(ERRCODE_CONNECTION_FAILURE),
 			 errmsg("the coordinator cannot carry out the request"),
@@ -162,7 +162,6 @@ set_locally(const char *name, const char *value)
 pg_noreturn static void
 rethrow_as_message(MemoryContext context)
 {
-	JsonWriter json;
 	ErrorData *error;
 
 	MemoryContextSwitchTo(context);
@@ -170,16 +169,7 @@ rethrow_as_message(MemoryContext context)
 	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION)
 		PG_RE_THROW();
 	FlushErrorState();
-	json = json_writer(JSON_COMPACT);
-	json_write_begin(&json, NULL);
-	json_write_string(&json, "sqlstate", unpack_sql_state(error->sqlerrcode));
-	json_write_string(&json, "message", error->message);
-	if (error->detail != NULL)
-		json_write_string(&json, "detail", error->detail);
-	if (error->hint != NULL)
-		json_write_string(&json, "hint", error->hint);
-	json_write_end(&json);
-	ereport(ERROR, (errcode(error->sqlerrcode), errmsg_internal("%s", json.text->data)));
+	ereport(ERROR, (errcode(error->sqlerrcode), errmsg_internal("%s", node_error_json(error))));
 }
 
 /*

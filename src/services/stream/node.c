@@ -15,6 +15,7 @@
 
 #include "catalog/definition/arn.h"
 #include "catalog/lookup.h"
+#include "catalog/node_error.h"
 #include "catalog/rights.h"
 #include "item/json_writer.h"
 #include "server/attempt.h"
@@ -236,17 +237,7 @@ answer(FunctionCallInfo fcinfo, void (*write)(void *arg))
 	if (error != NULL && error->sqlerrcode == ERRCODE_QUERY_CANCELED)
 		ReThrowError(error);
 	if (error != NULL)
-	{
-		call.json = json_writer(JSON_COMPACT);
-		json_write_begin(&call.json, NULL);
-		json_write_string(&call.json, "sqlstate", unpack_sql_state(error->sqlerrcode));
-		json_write_string(&call.json, "message", error->message);
-		if (error->detail != NULL)
-			json_write_string(&call.json, "detail", error->detail);
-		if (error->hint != NULL)
-			json_write_string(&call.json, "hint", error->hint);
-		json_write_end(&call.json);
-	}
+		return cstring_to_text(node_error_json(error));
 	return cstring_to_text_with_len(call.json.text->data, call.json.text->len);
 }
 

@@ -14,6 +14,7 @@
 #include "utils/lsyscache.h"
 
 #include "catalog/definition/arn.h"
+#include "catalog/node_error.h"
 #include "server/catalogs.h"
 #include "server/citus.h"
 #include "server/compat.h"
@@ -69,29 +70,6 @@ fail_node(const char *node, const char *message)
 					errdetail_internal("%s", message == NULL ? "" : message)));
 }
 
-/* Raises the error that a node has answered, if that is one; connected to SPI. */
-void
-stream_nodes_check(const char *answer)
-{
-	const char *state;
-	const char *detail;
-	const char *hint;
-
-	execute_with_text("SELECT a.j OPERATOR(pg_catalog.->>) 'sqlstate', a.j "
-					  "OPERATOR(pg_catalog.->>) 'message', a.j OPERATOR(pg_catalog.->>) 'detail',"
-					  " a.j OPERATOR(pg_catalog.->>) 'hint' FROM (SELECT $1::pg_catalog.json) a(j)",
-					  answer);
-	state = field_or_null(0, 1);
-	if (state == NULL || strlen(state) != 5)
-		return;
-	detail = field_or_null(0, 3);
-	hint = field_or_null(0, 4);
-	ereport(ERROR, (errcode(MAKE_SQLSTATE(state[0], state[1], state[2], state[3], state[4])),
-					errmsg_internal("%s", field(0, 2)),
-					detail == NULL ? 0 : errdetail_internal("%s", detail),
-					hint == NULL ? 0 : errhint("%s", hint)));
-}
-
 /*
  * Shards
  */
@@ -115,7 +93,7 @@ take_answer(const char *answer, StreamNodeShard **shards, int *n)
 {
 	uint64 rows;
 
-	stream_nodes_check(answer);
+	node_error_raise(answer);
 	rows = execute_with_text(
 		"SELECT node, shard, relation, lower, upper, began, ended, first, last"
 		" FROM pg_catalog.json_to_recordset($1::pg_catalog.json OPERATOR(pg_catalog.->) 'shards')"
@@ -253,7 +231,7 @@ stream_nodes_read(const StreamTarget *target, const StreamPlacement *placement, 
 								placement->relid, quote_literal_cstr(span_string(position)),
 								max_records, quote_literal_cstr(span_string(target->table)),
 								quote_literal_cstr(dyn_arn_region())));
-	stream_nodes_check(answer);
+	node_error_raise(answer);
 	execute_with_text("SELECT a.j OPERATOR(pg_catalog.->>) 'records', a.j OPERATOR(pg_catalog.->>) "
 					  "'position', a.j OPERATOR(pg_catalog.->>) 'ended'"
 					  " FROM (SELECT $1::pg_catalog.json) a(j)",

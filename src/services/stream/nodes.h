@@ -40,7 +40,6 @@ typedef struct StreamNodePage
 	bool ended;
 } StreamNodePage;
 
-extern void stream_nodes_check(const char *answer);
 extern int stream_nodes_shards(const StreamTarget *target, StreamNodeShard **shards);
 extern char *stream_nodes_position(const StreamPlacement *placement);
 extern void stream_nodes_read(const StreamTarget *target, const StreamPlacement *placement,

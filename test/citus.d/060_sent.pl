@@ -1,5 +1,5 @@
-# A call of one item or of one item collection goes to the node of its shard, and writes there directly, where it is a
-# transaction by itself.  Everywhere else it is statements, which Citus commits in two phases.
+# A write of one item goes to the node of its shard, and writes there directly, where it is a transaction by itself.  Everywhere else
+# it is statements, which Citus commits in two phases.  Reads are statements where the shard is on another node.
 use strict;
 use warnings;
 
@@ -19,7 +19,8 @@ sub commands
 	return $stderr;
 }
 
-sub is_routed { return scalar(() = $_[0] =~ /issuing SELECT (?:dyn_query FROM )?dynamo_internal\.routed_/g) }
+sub is_sent   { return scalar(() = $_[0] =~ /issuing SELECT public\.dyn_(?:put|update|delete)\(/g) }
+sub is_asked  { return scalar(() = $_[0] =~ /issuing /g) }
 sub is_local  { return scalar(() = $_[0] =~ /executing the command locally/g) }
 sub is_2pc    { return scalar(() = $_[0] =~ /issuing PREPARE TRANSACTION/g) }
 
@@ -31,6 +32,13 @@ my %keys = (
 
 $citus->sql(0, qq{SELECT dyn_create_table('$_', 'pk ' || upper('$_'), 'sk S'); SELECT dyn_distribute_table('$_')}) for sort keys %keys;
 
+# Tables of each owner are a group of their own.
+$keys{theirs} = $keys{s};
+$citus->sql(0, q{CREATE ROLE owner LOGIN; GRANT CREATE ON SCHEMA public TO owner});
+$citus->sql(0, q{SET ROLE owner; SELECT dyn_create_table('theirs', 'pk S', 'sk S'); SELECT dyn_distribute_table('theirs')});
+is($citus->sql(0, q{SELECT count(DISTINCT colocationid) FROM pg_dist_partition WHERE logicalrelid IN ('s'::regclass, 'theirs'::regclass)}), 2,
+	'two groups of tables');
+
 # From which node what is sent.
 my %home;
 for my $table (sort keys %keys)
@@ -38,10 +46,9 @@ for my $table (sort keys %keys)
 	my %seen;
 	for my $key (grep { !$seen{$_}++ } @{ $keys{$table} })
 	{
-		my @routed = map { is_routed(commands($_, qq{SELECT dyn_get('$table', '{"pk":$key,"sk":{"S":"1"}}')})) } 0 .. 2;
-		my $sent = join(' ', @routed);
-		like($sent, qr/^1 (0 1|1 0)$/, "$table: a get of $key goes to one worker from all other nodes") or next;
-		push @{ $home{$table}[ $routed[1] ? 2 : 1 ] }, $key;
+		my @sent = map { is_sent(commands($_, qq{SELECT dyn_delete('$table', '{"pk":$key,"sk":{"S":"1"}}')})) } 0 .. 2;
+		like("@sent", qr/^1 (0 1|1 0)$/, "$table: a deletion of $key goes to one worker from all other nodes") or next;
+		push @{ $home{$table}[ $sent[1] ? 2 : 1 ] }, $key;
 	}
 	ok($home{$table}[1] && $home{$table}[2], "$table: both workers have keys");
 }
@@ -60,7 +67,8 @@ for my $table (sort keys %keys)
 				SELECT dyn_get('$table', '{$id}');
 				SELECT * FROM dyn_query('$table', 'pk = :p', vals => '{":p":$key}');
 				SELECT dyn_delete('$table', '{$id}', return_values => 'ALL_OLD');});
-			is(is_routed($said), $n == $home ? 0 : 5, "$table: calls for node $home from node $n");
+			is(is_sent($said), $n == $home ? 0 : 3, "$table: writes for node $home from node $n");
+			is(is_asked($said), $n == $home ? 0 : 5, '… and reads, each by one message');
 			is(is_local($said), 0, '… and none of them is a statement');
 			unlike($said, qr/ERROR/, '… or fails');
 			is($citus->sql($n, qq{SELECT dyn_put('$table', '{$id,"a":{"N":"1"}}');
@@ -87,7 +95,7 @@ my %larger = (
 for my $what (sort keys %larger)
 {
 	my $said = commands(1, $larger{$what});
-	is(is_routed($said), 0, "$what: no call is sent");
+	is(is_sent($said), 0, "$what: no call is sent");
 	is(is_2pc($said), 1, '… and it is committed in two phases');
 	is($citus->sql(0, q{SELECT count(*) FROM s WHERE sk = 'x'; DELETE FROM s WHERE sk = 'x'}), 2, '… with both items');
 }
@@ -100,38 +108,54 @@ for my $n (0 .. 2)
 }
 
 # Not sent, since what encloses the call may fail after it, or since the call often fails.
-is(is_routed(commands(1, $_)), 0, "not sent: $_") for
+is(is_sent(commands(1, $_)), 0, "not sent: $_") for
 	qq{CREATE TEMP TABLE t AS SELECT dyn_put('s', '$there')},
-	qq{COPY (SELECT dyn_get('s', '$there')) TO STDOUT},
-	qq{BEGIN; DECLARE c CURSOR FOR SELECT dyn_get('s', '$there'); FETCH c; COMMIT},
+	qq{COPY (SELECT dyn_put('s', '$there')) TO STDOUT},
 	qq{SELECT dyn_put('s', '$there') FROM generate_series(1, 2)},
-	qq{SELECT dyn_get('s', '$there') WHERE random() < 2},
+	qq{SELECT dyn_put('s', '$there') WHERE random() < 2},
+	qq{SELECT dyn_put('s', (SELECT '$there'::dyn_item))},
 	qq{SELECT dyn_delete('s', '$there', condition => 'attribute_exists(pk)')},
-	qq{SET dynamo_table.direct_store = off; SELECT dyn_get('s', '$there')},
-	qq{SET citus.enable_local_execution = off; SELECT dyn_get('s', '$here')};
+	qq{SET dynamo_table.direct_store = off; SELECT dyn_put('s', '$there')},
+	qq{SET default_transaction_isolation = serializable; SELECT dyn_put('s', '$there')},
+	qq{SET citus.enable_local_execution = off; SELECT dyn_put('s', '$here')};
+is($citus->sql(0, q{SELECT count(*) FROM s WHERE sk = 'x'; DELETE FROM s WHERE sk = 'x'}), 2, '… and done all the same');
+
+# What another node has sent is not sent on, wherever that node takes the shard to be.
+is(is_sent(commands(1, qq{SET application_name = 'citus_internal gpid=1'; SELECT dyn_put('s', '$there')})), 0, 'what came from another node is not sent on');
 
 # Parameters, and plans that are kept.
-my $said = commands(1, qq{PREPARE g(text, dyn_item) AS SELECT dyn_get(\$1, \$2);} . qq{EXECUTE g('s', '$there');} x 12);
-is(is_routed($said), 12, 'a prepared call is sent each time');
-$said = commands(1, qq{PREPARE g(dyn_item) AS SELECT dyn_get('s', \$1); EXPLAIN EXECUTE g('$there');} . qq{EXECUTE g('$there');} x 12);
-is(is_routed($said), 12, '… also after EXPLAIN');
-my $kept = qq{PREPARE p AS SELECT dyn_put('s', '$there'); PREPARE g AS SELECT dyn_get('s', '$there'); EXECUTE p; EXECUTE g;};
-$said = commands(1, "$kept BEGIN; EXECUTE g; COMMIT");
-unlike($said, qr/ERROR/, 'a kept call that reads is executed in a block');
-$said = commands(1, "$kept BEGIN; EXECUTE p; COMMIT");
-like($said, qr/ERROR:  a prepared write of an item on another node cannot be executed in a transaction block/, 'and one that writes is not');
+my $said = commands(1, qq{PREPARE p(text, dyn_item) AS SELECT dyn_put(\$1, \$2);} . qq{EXECUTE p('s', '$there');} x 12);
+is(is_sent($said), 12, 'a prepared call is sent each time');
+$said = commands(1, qq{PREPARE p(dyn_item) AS SELECT dyn_put('s', \$1); EXPLAIN EXECUTE p('$there');} . qq{EXECUTE p('$there');} x 12);
+is(is_sent($said), 12, '… also after EXPLAIN');
+$said = commands(1, qq{PREPARE p AS SELECT dyn_put('s', '$there'); EXECUTE p; BEGIN; EXECUTE p; COMMIT});
+is(is_sent($said), 1, '… and in a block a kept call is statements');
+unlike($said, qr/ERROR/, '… which do the same');
+
+# What a call returns comes back.
+my $from = qq{SELECT dyn_put('s', '{"pk":$home{s}[2][0],"sk":{"S":"x"},"a":{"N":"1"}}');};
+is(is_sent(commands(1, qq{$from SELECT dyn_update('s', '$there', 'ADD a :a', vals => '{":a":{"N":"1"}}', return_values => 'UPDATED_NEW')})), 2, 'sent');
+is($citus->sql(1, qq{$from SELECT dyn_update('s', '$there', 'ADD a :a', vals => '{":a":{"N":"1"}}', return_values => 'UPDATED_NEW')}) =~ s/\n//gr,
+	'{"a":{"N":"2"}}', 'with what it returns');
+like(commands(1, qq{SELECT dyn_update('s', '$there', 'ADD pk :a', vals => '{":a":{"N":"1"}}')}), qr/ERROR:  .*key/,
+	'what is wrong with a call is said');
+$citus->sql(0, 'DELETE FROM s');
 
 # What the session says counts there, too.
 like(commands(1, qq{SET default_transaction_read_only = on; SELECT dyn_put('s', '$_')}), qr/ERROR:  cannot execute INSERT in a read-only transaction/,
 	'read-only transactions write nowhere') for $here, $there;
-$citus->sql(0, q{CREATE SCHEMA "a.B"; CREATE SCHEMA other; SET search_path = "a.B", public;
-	SELECT dyn_create_table('in "schema"', 'pk S', 'sk S'); SELECT dyn_distribute_table('in "schema"')});
-for my $item ($here, $there)
+for my $schema ('a "B"', 'a.B')
 {
-	is(is_routed(commands(1, qq{SET search_path = "a.B", public; SELECT dyn_put('in "schema"', '$item')})), $item eq $there ? 1 : 0,
-		'a table is found by the search_path of the session');
+	$citus->sql(0, sprintf(q{CREATE SCHEMA %s; SET search_path = %1$s, public; SELECT dyn_create_table('in "schema"', 'pk S', 'sk S');
+		SELECT dyn_distribute_table('in "schema"')}, my $quoted = '"' . $schema =~ s/"/""/gr . '"'));
+	for my $item ($here, $there)
+	{
+		$said = commands(1, qq{SET search_path = $quoted, public; SELECT dyn_put('in "schema"', '$item')});
+		is(is_sent($said), $item eq $there && $schema !~ /\./ ? 1 : 0, "a table in $schema is found by the search_path of the session");
+		unlike($said, qr/ERROR/, '… without an error');
+	}
+	is($citus->sql(2, qq{SELECT count(*) FROM $quoted."in ""schema"""}), 2, '… and written');
 }
-is($citus->sql(2, q{SELECT count(*) FROM "a.B"."in ""schema"""}), 2, '… and written');
 
 # Roles
 $citus->sql(0, q{CREATE ROLE reader LOGIN; CREATE ROLE writer LOGIN; CREATE ROLE part LOGIN;
@@ -140,14 +164,19 @@ $citus->sql(0, qq{SELECT dyn_put('s', '$_')}) for $here, $there;
 for my $item ($here, $there)
 {
 	my $get = qq{SELECT dyn_get('s', '$item') IS NOT NULL};
-	my $call = qq{SELECT dyn_get('s', '$item')};
-	is(is_routed(commands(1, "SET ROLE reader; $call")), $item eq $there ? 1 : 0, 'reader: sent');
+	my $put = qq{SELECT dyn_put('s', '$item')};
+	is(is_sent(commands(1, "SET ROLE writer; $put")), $item eq $there ? 1 : 0, 'writer: sent');
 	is($citus->sql(1, "SET ROLE $_; $get"), 't', "$_ reads") for qw(reader writer part);
 	like(commands(1, "SET ROLE $_; SELECT dyn_put('s', '$item')"), qr/ERROR:  permission denied for table s/, "$_ writes nothing") for qw(reader part);
 	unlike(commands(1, "SET ROLE writer; SELECT dyn_put('s', '$item')"), qr/ERROR/, 'writer writes');
-	$citus->sql(0, 'REVOKE SELECT ON s FROM reader');
-	like(commands(1, "SET ROLE reader; $call"), qr/ERROR:  permission denied for table s/, 'what is revoked is revoked there');
-	$citus->sql(0, 'GRANT SELECT ON s TO reader');
+	$citus->sql(2, 'SET citus.enable_ddl_propagation = off; REVOKE EXECUTE ON FUNCTION dyn_put FROM PUBLIC');
+	$said = commands(1, "SET ROLE writer; $put");
+	$item eq $there ? like($said, qr/ERROR:  permission denied for function dyn_put/, 'what is sent takes the privilege of the call there')
+		: unlike($said, qr/ERROR/, '… and nothing else does');
+	$citus->sql(2, 'SET citus.enable_ddl_propagation = off; GRANT EXECUTE ON FUNCTION dyn_put TO PUBLIC');
+	$citus->sql(0, 'REVOKE SELECT, INSERT ON s FROM writer');
+	like(commands(1, "SET ROLE writer; $put"), qr/ERROR:  permission denied for table s/, 'what is revoked is revoked');
+	$citus->sql(0, 'GRANT SELECT, INSERT ON s TO writer');
 }
 $citus->sql(0, q{ALTER TABLE s ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON s TO reader USING (sk <> 'x')});
 for my $item ($here, $there)
@@ -163,14 +192,5 @@ $citus->sql(0, q{ALTER TABLE s ADD CONSTRAINT no_z CHECK (sk <> 'z')});
 like(commands(1, qq{SELECT dyn_put('s', '{"pk":$_,"sk":{"S":"z"}}')}), qr/ERROR:  new row for relation .* violates check constraint/, 'a constraint')
 	for map { $home{s}[$_][0] } 1, 2;
 $citus->sql(0, q{ALTER TABLE s DROP CONSTRAINT no_z});
-
-# Another group of tables has the functions only when the first is gone.
-$citus->sql(0, q{SELECT dyn_create_table('alone', 'pk S', 'sk S'); SELECT dyn_distribute_table('alone', shard_count => 4)});
-for my $item ($here, $there)
-{
-	$said = commands(1, qq{SELECT dyn_put('alone', '$item'); SELECT dyn_get('alone', '$item');});
-	is(is_routed($said), 0, 'a table of another group is served by statements where the item is elsewhere');
-}
-is($citus->sql(2, 'SELECT count(*) FROM alone'), 2, '… which write it');
 
 done_testing();

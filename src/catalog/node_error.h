@@ -1,0 +1,13 @@
+/*
+ * node_error.h
+ *	  Errors that nodes of Citus tell each other as JSON: on the way of an error Citus changes some.
+ */
+#ifndef DYNAMO_TABLE_CATALOG_NODE_ERROR_H
+#define DYNAMO_TABLE_CATALOG_NODE_ERROR_H
+
+#include "item/json_writer.h"
+
+extern char *node_error_json(const ErrorData *error);
+extern void node_error_raise(const char *answer);
+
+#endif
