@@ -1,6 +1,6 @@
 /*
  * collection_pages.c
- *	  dyn_collection_pages(): how many pages the items of a collection are spread over.
+ *	  dynamo_internal.collection_pages(): how many pages the items of a collection are spread over.
  *
  * Collections are sampled by pages, so a large one is seen as often as a reader would meet it.
  * All by plain queries with the caller's privileges: row-level security says what is counted.

@@ -13,7 +13,7 @@
  *		table_chart.c		dyn_table_chart(): item collections, as people draw them
  *		operations.c		dyn_operations: what was counted of operations
  *		table_statistics.c	dyn_table_statistics(): what a table has
- *		collection_pages.c	dyn_collection_pages(): on how many pages collections are
+ *		collection_pages.c	collection_pages(): on how many pages collections are
  */
 #ifndef DYNAMO_TABLE_API_FUNCTIONS_FUNCTIONS_H
 #define DYNAMO_TABLE_API_FUNCTIONS_FUNCTIONS_H

@@ -1,6 +1,6 @@
 /*
  * items.c
- *	  dyn_migration_items(): the items that a migration makes of its rows.
+ *	  dynamo_internal.migration_items(): the items that a migration makes of its rows.
  */
 #include "postgres.h"
 
