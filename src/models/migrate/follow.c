@@ -43,8 +43,6 @@
 #include "server/work/brief_lock.h"
 #include "store/plan.h"
 
-extern PGDLLEXPORT Datum dyn_follow_migration(PG_FUNCTION_ARGS);
-
 /*
  * Triggers that there are
  */

@@ -18,9 +18,6 @@
 #include "store/plan.h"
 #include "store/store.h"
 
-extern PGDLLEXPORT Datum dyn_migration_items(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum dyn_migration_key(PG_FUNCTION_ARGS);
-
 typedef struct ItemsOutput
 {
 	const DynTable *table;

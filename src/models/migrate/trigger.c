@@ -34,8 +34,6 @@
 #include "server/extension.h"
 #include "store/plan.h"
 
-extern PGDLLEXPORT Datum dyn_migration_changed(PG_FUNCTION_ARGS);
-
 /* So many rows are in memory at once, unless work_mem is less. */
 #define PORTION_ROWS 10000
 

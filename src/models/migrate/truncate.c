@@ -22,8 +22,6 @@
 #include "server/extension.h"
 #include "server/object_access.h"
 
-extern PGDLLEXPORT Datum dyn_migration_truncated(PG_FUNCTION_ARGS);
-
 /* This tells whether all sessions have the hook. */
 static bool is_preloaded;
 

@@ -22,9 +22,6 @@
 #include "store/plan.h"
 #include "store/store.h"
 
-extern PGDLLEXPORT Datum dyn_verify_migration(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum dyn_preview_migration(PG_FUNCTION_ARGS);
-
 /* These are columns of both queries. */
 enum
 {
