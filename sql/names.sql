@@ -24,7 +24,7 @@ INSERT INTO bare SELECT unnest('{put,get,update,delete,query,query_page,scan,sca
 	migrate,import,export,backfill,regroup,detach}'::text[]);
 CREATE TEMP TABLE verbs (verb text PRIMARY KEY);
 INSERT INTO verbs SELECT unnest('{create,alter,drop,grant,revoke,describe,put,get,update,delete,enable,disable,enforce,sweep,setup,reset,teardown,collect,read,check,
-	preview,propose,verify,follow,unfollow,refresh,
+	preview,propose,verify,follow,refresh,
 	run,import,export,explain,distribute,undistribute}'::text[]);
 -- other words for these, and what is no name of a function at all
 CREATE TEMP TABLE refused (word text PRIMARY KEY);

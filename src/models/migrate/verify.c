@@ -68,27 +68,21 @@ append_difference(StringInfo out, ItemSpan name, const char *what)
 static char *
 item_difference(const DynItem *made, const DynItem *there)
 {
-	ItemChildren ours = item_children(item_root(made));
-	ItemChildren theirs = item_children(item_root(there));
 	StringInfoData out;
-	ItemSpan name;
 	ItemSpan other;
 
 	initStringInfo(&out);
-	for (uint32 i = 0; i < ours.count; i++)
+	for (ItemMembers m = item_members(item_root(made)); item_next(&m);)
 	{
-		ItemSpan value = item_entry(item_child(&ours, i), &name);
-
-		if (!item_find(&theirs, name, &other))
-			append_difference(&out, name, "is missing");
-		else if (item_compare_bytes(value, other) != 0)
-			append_difference(&out, name, "differs");
+		if (!item_lookup(item_root(there), m.name, &other))
+			append_difference(&out, m.name, "is missing");
+		else if (item_compare_bytes(m.value, other) != 0)
+			append_difference(&out, m.name, "differs");
 	}
-	for (uint32 i = 0; i < theirs.count; i++)
+	for (ItemMembers m = item_members(item_root(there)); item_next(&m);)
 	{
-		item_entry(item_child(&theirs, i), &name);
-		if (!item_find(&ours, name, &other))
-			append_difference(&out, name, "is not of the row");
+		if (!item_lookup(item_root(made), m.name, &other))
+			append_difference(&out, m.name, "is not of the row");
 	}
 	return out.len > 0 ? out.data : NULL;
 }

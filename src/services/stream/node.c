@@ -233,8 +233,6 @@ answer(FunctionCallInfo fcinfo, void (*write)(void *arg))
 	NodeCall call = {.fcinfo = fcinfo, .json = json_writer(JSON_COMPACT)};
 	ErrorData *error = attempt(write, &call);
 
-	if (error != NULL && error->sqlerrcode == ERRCODE_QUERY_CANCELED)
-		ReThrowError(error);
 	if (error != NULL)
 	{
 		call.json = json_writer(JSON_COMPACT);
