@@ -543,12 +543,6 @@ CREATE VIEW dyn_key_grants AS
 COMMENT ON VIEW dyn_key_grants IS 'what roles may do with items of leading keys, of tables that the caller may read, or of all for pg_monitor';
 GRANT SELECT ON dyn_key_grants TO PUBLIC;
 
-CREATE FUNCTION dynamo_internal.collection_pages(table_name text, samples bigint DEFAULT 100)
-	RETURNS TABLE (partition_key dyn_value, items bigint, pages bigint, ideal_pages bigint)
-	AS 'MODULE_PATHNAME', 'dyn_collection_pages' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
-COMMENT ON FUNCTION dynamo_internal.collection_pages(text, bigint) IS
-	'pages that sampled item collections are spread over, and how many would do';
-
 CREATE FUNCTION dyn_table_statistics(table_name text, max_collections bigint DEFAULT 10, total_segments bigint DEFAULT 1)
 	RETURNS TABLE (kind text, name text, partition_key dyn_value, items bigint, bytes bigint, disk_bytes bigint, index_scans bigint, hot_share double precision,
 		pages double precision, ideal_pages double precision)
@@ -1769,7 +1763,7 @@ GRANT EXECUTE ON FUNCTION
 	-- statements
 	dynamo_internal.to_value, dynamo_internal.store_change, dynamo_internal.keys_missing, dynamo_internal.fill_shard, dynamo_internal.scan_shard, dynamo_internal.shard_sizes, dynamo_internal.wake_sweepers,
 	dynamo_internal.coordinator_request,
-	dynamo_internal.migration_key, dynamo_internal.migration_items, dynamo_internal.collection_pages,
+	dynamo_internal.migration_key, dynamo_internal.migration_items,
 	-- types, casts, operators and what sorts and hashes by them
 	dynamo_internal.item_in, dynamo_internal.item_out, dynamo_internal.item_recv, dynamo_internal.item_send,
 	dynamo_internal.value_in, dynamo_internal.value_out, dynamo_internal.value_recv, dynamo_internal.value_send,

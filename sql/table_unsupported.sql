@@ -10,7 +10,6 @@ DECLARE
     'dyn_execute_page(format(''SELECT * FROM %%I WHERE pk = ?'', %1$L), ''[{"S":"a"}]'')',
     'dyn_execute(format(''INSERT INTO %%I VALUE {''''pk'''': ''''a'''', ''''sk'''': 1}'', %1$L))',
     'dyn_explain_statement(format(''DELETE FROM %%I WHERE pk = ''''a'''' AND sk = 1'', %1$L))', 'dyn_table_chart(%1$L)',
-    'dynamo_internal.collection_pages(%1$L)',
     'dyn_export(%1$L)',
     'dyn_batch_get(%1$L, ARRAY[%2$L]::dyn_item[])', 'dyn_batch_write(%1$L, ARRAY[%2$L]::dyn_item[])',
     'dyn_transact(''[{"Put":{"TableName":"%1$s","Item":%2$s}}]'')', 'dyn_transact_get(''[{"Get":{"TableName":"%1$s","Key":%2$s}}]'')',

@@ -58,7 +58,7 @@ SELECT item_count AS page FROM dyn_scan_page(:'n', page_size => 2);
 SELECT index_name AS explained, postgres_index IS NOT NULL
 	FROM dyn_explain(:'n', '#k = :k', names => jsonb_build_object('#k', :'v'), vals => '{":k": {"S": "w2"}}', index_name => 'GSI');
 SELECT count(*) > 0 AS shown FROM dyn_table_chart(:'n') a, dyn_table_chart(:'n', 'GSI') b;
-SELECT count(*) AS pages FROM dynamo_internal.collection_pages(:'n');
+SELECT count(pages) AS pages FROM dyn_table_statistics(:'n');
 SELECT count(*) AS violations FROM dyn_index_violations(:'n');
 SELECT dyn_batch_write(:'n', ARRAY[item_of(4, :'n'), item_of(5, :'n')]::dyn_item[], ARRAY[key_of(3, :'n')]::dyn_item[]) AS done \gset
 SELECT count(*) AS batch FROM dyn_batch_get(:'n', ARRAY[key_of(4, :'n'), key_of(3, :'n')]::dyn_item[], projection => '#a',

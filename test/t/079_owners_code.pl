@@ -323,7 +323,6 @@ SELECT dynamo_internal.get_attribute(item, 'a'), dynamo_internal.get_attribute_t
 == maintenance
 # what is told of tables
 SELECT dyn_describe_table('~t');
-SELECT * FROM dynamo_internal.collection_pages('~t');
 SELECT * FROM dyn_table_statistics('~t');
 SELECT dyn_request('DescribeTable', '{"TableName": "~t"}'::json);
 SELECT dyn_request('DescribeTimeToLive', '{"TableName": "~t"}'::json);
