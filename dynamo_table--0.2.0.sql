@@ -193,10 +193,10 @@ COMMENT ON FUNCTION dynamo_internal.get_path_text(dyn_item, text[]) IS 'value at
 CREATE OPERATOR #>> (LEFTARG = dyn_item, RIGHTARG = text[], FUNCTION = dynamo_internal.get_path_text);
 COMMENT ON OPERATOR #>> (dyn_item, text[]) IS 'value at a path of attribute names and list indexes, as text';
 
-CREATE FUNCTION dyn_has_attribute(item dyn_item, attribute text) RETURNS boolean
+CREATE FUNCTION dynamo_internal.has_attribute(item dyn_item, attribute text) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'dyn_has_attribute' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_has_attribute(dyn_item, text) IS 'whether the item has the attribute';
-CREATE OPERATOR ? (LEFTARG = dyn_item, RIGHTARG = text, FUNCTION = dyn_has_attribute);
+COMMENT ON FUNCTION dynamo_internal.has_attribute(dyn_item, text) IS 'whether the item has the attribute';
+CREATE OPERATOR ? (LEFTARG = dyn_item, RIGHTARG = text, FUNCTION = dynamo_internal.has_attribute);
 COMMENT ON OPERATOR ? (dyn_item, text) IS 'whether the item has the attribute';
 
 CREATE FUNCTION dynamo_internal.get_attribute(value dyn_value, attribute text) RETURNS dyn_value
@@ -235,10 +235,10 @@ COMMENT ON FUNCTION dynamo_internal.get_path_text(dyn_value, text[]) IS 'value a
 CREATE OPERATOR #>> (LEFTARG = dyn_value, RIGHTARG = text[], FUNCTION = dynamo_internal.get_path_text);
 COMMENT ON OPERATOR #>> (dyn_value, text[]) IS 'value at a path of attribute names and list indexes, as text';
 
-CREATE FUNCTION dyn_has_attribute(value dyn_value, attribute text) RETURNS boolean
+CREATE FUNCTION dynamo_internal.has_attribute(value dyn_value, attribute text) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'dyn_has_attribute' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_has_attribute(dyn_value, text) IS 'whether the map has the attribute';
-CREATE OPERATOR ? (LEFTARG = dyn_value, RIGHTARG = text, FUNCTION = dyn_has_attribute);
+COMMENT ON FUNCTION dynamo_internal.has_attribute(dyn_value, text) IS 'whether the map has the attribute';
+CREATE OPERATOR ? (LEFTARG = dyn_value, RIGHTARG = text, FUNCTION = dynamo_internal.has_attribute);
 COMMENT ON OPERATOR ? (dyn_value, text) IS 'whether the map has the attribute';
 
 -- equality and order
@@ -542,12 +542,6 @@ CREATE VIEW dyn_key_grants AS
 	GROUP BY g.relation, g.role, g.index_name, g.leading_keys;
 COMMENT ON VIEW dyn_key_grants IS 'what roles may do with items of leading keys, of tables that the caller may read, or of all for pg_monitor';
 GRANT SELECT ON dyn_key_grants TO PUBLIC;
-
-CREATE FUNCTION dyn_collection_pages(table_name text, samples bigint DEFAULT 100)
-	RETURNS TABLE (partition_key dyn_value, items bigint, pages bigint, ideal_pages bigint)
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
-COMMENT ON FUNCTION dyn_collection_pages(text, bigint) IS
-	'pages that sampled item collections are spread over, and how many would do';
 
 CREATE FUNCTION dyn_table_statistics(table_name text, max_collections bigint DEFAULT 10, total_segments bigint DEFAULT 1)
 	RETURNS TABLE (kind text, name text, partition_key dyn_value, items bigint, bytes bigint, disk_bytes bigint, index_scans bigint, hot_share double precision,
@@ -1103,13 +1097,10 @@ CREATE FUNCTION dyn_disable_stream(table_name text) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_disable_stream(text) IS 'let changes of a table''s items go to its stream no longer';
 
-CREATE PROCEDURE dyn_setup_streams(failover boolean DEFAULT false)
+CREATE PROCEDURE dyn_setup_streams(failover boolean DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_setup_streams(boolean) IS 'make what change streams need in this database: a replication slot; commits by itself';
-
-CREATE PROCEDURE dyn_reset_streams(failover boolean DEFAULT NULL)
-	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_reset_streams(boolean) IS 'replace a replication slot that is lost, and note the gap in change streams; commits by itself';
+COMMENT ON PROCEDURE dyn_setup_streams(boolean) IS
+	'make what change streams need in this database: a replication slot, also in the place of a broken one; commits by itself';
 
 CREATE PROCEDURE dyn_teardown_streams(force boolean DEFAULT false)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
@@ -1226,20 +1217,14 @@ CREATE FUNCTION dyn_ksuid(at timestamptz DEFAULT NULL) RETURNS text
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL SAFE;
 CREATE FUNCTION dyn_ksuid_time(ksuid text) RETURNS timestamptz
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION dyn_ksuid_lowest(at timestamptz) RETURNS text
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION dyn_ksuid_highest(at timestamptz) RETURNS text
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION dyn_ksuid(at timestamptz, bytes bytea) RETURNS text
+	AS 'MODULE_PATHNAME', 'dyn_ksuid_of_bytes' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION dyn_ksuid_bytes(ksuid text) RETURNS bytea
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION dyn_ksuid_from_bytes(bytes bytea) RETURNS text
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_ksuid(timestamptz) IS 'a new unique string that sorts by the second, of now or of a given time';
 COMMENT ON FUNCTION dyn_ksuid_time(text) IS 'the second in which a KSUID was made';
-COMMENT ON FUNCTION dyn_ksuid_lowest(timestamptz) IS 'the first KSUID of a second';
-COMMENT ON FUNCTION dyn_ksuid_highest(timestamptz) IS 'the last KSUID of a second';
+COMMENT ON FUNCTION dyn_ksuid(timestamptz, bytea) IS 'the KSUID of a second and its other 16 bytes, or of all 20';
 COMMENT ON FUNCTION dyn_ksuid_bytes(text) IS 'the 20 bytes of a KSUID';
-COMMENT ON FUNCTION dyn_ksuid_from_bytes(bytea) IS 'the KSUID of 20 bytes';
 
 CREATE FUNCTION dyn_to_value(value anyelement, type text DEFAULT NULL) RETURNS dyn_value
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
@@ -1250,9 +1235,9 @@ CREATE FUNCTION dynamo_internal.to_value(value anyelement, type text) RETURNS dy
 	AS 'MODULE_PATHNAME', 'dyn_to_value' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION dynamo_internal.to_value(anyelement, text) IS 'an SQL value as an attribute of an entity has it';
 
-CREATE FUNCTION dyn_render(template text, vals dyn_item) RETURNS text
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_render(text, dyn_item) IS 'what a key template makes of attributes; NULL if one of them is not there';
+CREATE FUNCTION dynamo_internal.render(template text, vals dyn_item) RETURNS text
+	AS 'MODULE_PATHNAME', 'dyn_render' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.render(text, dyn_item) IS 'what a key template makes of attributes; NULL if one of them is not there';
 
 -- An untyped literal is a text: of a string's category among types that are not.  It has an order, as json has; jsonb has none.
 CREATE FUNCTION dyn_create_entity(table_name text, entity text, keys jsonb, attributes text,
@@ -1588,10 +1573,10 @@ CREATE PROCEDURE dyn_migrate(migration text, step text DEFAULT NULL, batch_size 
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_migrate(text, text, bigint, boolean, boolean) IS 'make items of rows, in batches, or go on with that; commits by itself';
 
-CREATE FUNCTION dyn_migration_items(migration text, step text DEFAULT NULL)
+CREATE FUNCTION dynamo_internal.migration_items(migration text, step text DEFAULT NULL)
 	RETURNS TABLE (step text, source_row text, key dyn_item, item dyn_item, problem text)
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100000;
-COMMENT ON FUNCTION dyn_migration_items(text, text) IS 'the items that rows make, and what is wrong with rows';
+	AS 'MODULE_PATHNAME', 'dyn_migration_items' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100000;
+COMMENT ON FUNCTION dynamo_internal.migration_items(text, text) IS 'the items that rows make, and what is wrong with rows';
 
 CREATE FUNCTION dynamo_internal.migration_key(migration text, item dyn_item, any_entity boolean) RETURNS dyn_item
 	AS 'MODULE_PATHNAME', 'dyn_migration_key' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
@@ -1600,7 +1585,7 @@ COMMENT ON FUNCTION dynamo_internal.migration_key(text, dyn_item, boolean) IS 't
 CREATE FUNCTION dyn_preview_migration(migration text, samples bigint DEFAULT 3)
 	RETURNS TABLE (step text, entity text, source_row text, item dyn_item, problem text)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 20;
-COMMENT ON FUNCTION dyn_preview_migration(text, bigint) IS 'samples of the items that a migration would make, and all problems';
+COMMENT ON FUNCTION dyn_preview_migration(text, bigint) IS 'samples of the items that a migration would make, or all of them, and all problems';
 
 CREATE FUNCTION dyn_verify_migration(migration text)
 	RETURNS TABLE (step text, entity text, source_row text, key dyn_item, difference text)
@@ -1612,13 +1597,10 @@ CREATE FUNCTION dyn_propose_migration(target text, sources text[], owners jsonb 
 COMMENT ON FUNCTION dyn_propose_migration(text, text[], jsonb, text[]) IS
 	'SQL that makes one table of items of relational tables, to be read, edited and run';
 
-CREATE FUNCTION dyn_follow_migration(migration text) RETURNS void
+CREATE FUNCTION dyn_follow_migration(migration text, enabled boolean DEFAULT true) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_follow_migration(text) IS 'keep items in step with the tables that a migration reads, by triggers';
-
-CREATE FUNCTION dyn_unfollow_migration(migration text) RETURNS void
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_unfollow_migration(text) IS 'remove the triggers of dyn_follow_migration()';
+COMMENT ON FUNCTION dyn_follow_migration(text, boolean) IS
+	'keep items in step with the tables that a migration reads, by triggers, or no longer';
 
 CREATE FUNCTION dynamo_internal.migration_changed() RETURNS trigger
 	AS 'MODULE_PATHNAME', 'dyn_migration_changed' LANGUAGE C VOLATILE PARALLEL UNSAFE;
@@ -1769,11 +1751,12 @@ GRANT EXECUTE ON FUNCTION
 	-- statements
 	dynamo_internal.to_value, dynamo_internal.store_change, dynamo_internal.keys_missing, dynamo_internal.fill_shard, dynamo_internal.scan_shard, dynamo_internal.shard_sizes, dynamo_internal.wake_sweepers,
 	dynamo_internal.coordinator_request,
-	dynamo_internal.migration_key,
+	dynamo_internal.migration_key, dynamo_internal.migration_items,
 	-- types, casts, operators and what sorts and hashes by them
 	dynamo_internal.item_in, dynamo_internal.item_out, dynamo_internal.item_recv, dynamo_internal.item_send,
 	dynamo_internal.value_in, dynamo_internal.value_out, dynamo_internal.value_recv, dynamo_internal.value_send,
 	dynamo_internal.get_attribute(dyn_item, text), dynamo_internal.get_attribute(dyn_value, text),
+	dynamo_internal.has_attribute(dyn_item, text), dynamo_internal.has_attribute(dyn_value, text),
 	dynamo_internal.get_attribute_text(dyn_item, text), dynamo_internal.get_attribute_text(dyn_value, text),
 	dynamo_internal.get_path(dyn_item, text[]), dynamo_internal.get_path(dyn_value, text[]),
 	dynamo_internal.get_path_text(dyn_item, text[]), dynamo_internal.get_path_text(dyn_value, text[]),

@@ -80,7 +80,7 @@ COPY copied FROM :rows;
 SELECT p.per_collection < h.per_collection / 5 AS together FROM pages('copied') p, pages('heaped') h;
 SELECT dyn_create_table('copied_items', 'pk S', 'sk S');
 COPY copied_items (item) FROM PROGRAM $$awk 'BEGIN { for (i = 0; i < 5000; i++) printf "{\"pk\":{\"S\":\"%d\"},\"sk\":{\"S\":\"%d\"},\"v\":{\"S\":\"%0200d\"}}\n", i % 50, i / 50, i }'$$;
-SELECT count(*) AS collections, sum(items) AS items, sum(pages) < 50 * 20 AS together FROM dyn_collection_pages('copied_items', 1000);
+SELECT items, pages < 20 AS together FROM dyn_table_statistics('copied_items') WHERE kind = 'table';
 -- but not into a file of its own transaction, nor with the setting off
 DROP TRIGGER same ON copied;
 BEGIN;
@@ -135,24 +135,18 @@ SELECT fill('app') < 20 AS together;
 -- plain puts and the pages that collections are on
 TRUNCATE app;
 SELECT count(dyn_put('app', jsonb_build_object('pk', pk::text, 'sk', sk, 'v', v)::dyn_item, return_values => 'ALL_OLD')) FROM source;
-SELECT count(*) AS collections, sum(items) AS items, sum(pages) < 50 * 20 AS together, min(ideal_pages) >= 4 AND max(ideal_pages) <= 6 AS ideal
-	FROM dyn_collection_pages('app', 1000);
-SELECT count(*) BETWEEN 1 AND 5 AS collections FROM dyn_collection_pages('app', 5);
+SELECT items, pages < 20 AS together, ideal_pages BETWEEN 4 AND 6 AS ideal FROM dyn_table_statistics('app') WHERE kind = 'table';
 VACUUM FULL app;
-SELECT sum(pages)::float / sum(ideal_pages) < 1.5 AS sorted FROM dyn_collection_pages('app', 1000);
-SELECT partition_key, items FROM dyn_collection_pages('app', 1000) ORDER BY partition_key::text COLLATE "C" LIMIT 2;
+SELECT pages / ideal_pages < 1.5 AS sorted FROM dyn_table_statistics('app') WHERE kind = 'table';
 
 -- errors
 \set VERBOSITY sqlstate
 SELECT dyn_alter_table('nothing', '{"placement": false}');
 SELECT dyn_alter_table('source', '{"placement": false}');
-SELECT dyn_collection_pages('nothing');
-SELECT dyn_collection_pages('app', 0);
 CREATE ROLE placement_reader;
 GRANT USAGE ON SCHEMA placement TO placement_reader;
 SET ROLE placement_reader;
 SELECT dyn_alter_table('app', '{"placement": false}');
-SELECT count(*) FROM dyn_collection_pages('app', 1000);
 RESET ROLE;
 \set VERBOSITY default
 -- a reader sees what row-level security shows him
@@ -160,7 +154,7 @@ GRANT SELECT ON app TO placement_reader;
 ALTER TABLE app ENABLE ROW LEVEL SECURITY;
 CREATE POLICY few ON app TO placement_reader USING (pk < '2' AND sk < 10);
 SET ROLE placement_reader;
-SELECT count(*) AS collections, sum(items) AS items FROM dyn_collection_pages('app', 1000);
+SELECT items, pages < 20 AS together, ideal_pages = 1 AS ideal FROM dyn_table_statistics('app') WHERE kind = 'table';
 RESET ROLE;
 DROP TABLE app;
 

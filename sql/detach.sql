@@ -210,7 +210,7 @@ SELECT dyn_create_entity('target', 'E', '{"pk": "E#<Id>"}', '{"Id": "N integer"}
 SELECT dyn_create_migration('target', 'detach', '[{"entity": "E", "from": "source"}]');
 SELECT dyn_follow_migration('detach');
 SELECT dyn_detach('target');
-SELECT dyn_unfollow_migration('detach');
+SELECT dyn_follow_migration('detach', enabled => false);
 SELECT count(*) > 0 AS done FROM dyn_detach('target');
 DROP TABLE target, source;
 

@@ -180,7 +180,7 @@ DROP POLICY peeks ON app;
 
 -- streams, counts and what reads the whole table
 SET ROLE regress_keys_a;
-SELECT try('SELECT count(*) FROM dyn_collection_pages(''app'')'), try('SELECT count(*) FROM dyn_check_table(''app'')'),
+SELECT try('SELECT count(*) FROM dyn_table_statistics(''app'')'), try('SELECT count(*) FROM dyn_check_table(''app'')'),
   try('SELECT dyn_describe_table(''app'') ->> ''ItemCount'''), try('SELECT items FROM dyn_tables WHERE table_name = ''app''');
 SELECT count(*) FROM pg_stats WHERE tablename = 'app';
 CALL dyn_sweep_ttl('app');

@@ -75,8 +75,8 @@ SELECT dyn_create_migration('victim', 'rights', '[{"entity": "Thing", "from": "h
 RESET ROLE;
 SET test.call = 'dyn_preview_migration';
 SELECT count(*) FROM dyn_preview_migration('rights');
-SET test.call = 'dyn_migration_items';
-SELECT count(*) FROM dyn_migration_items('rights');
+SET test.call = 'migration_items';
+SELECT count(*) FROM dynamo_internal.migration_items('rights');
 SET test.call = 'dyn_migrate';
 CALL dyn_migrate('rights');
 SET test.call = 'dyn_verify_migration';

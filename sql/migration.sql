@@ -71,6 +71,7 @@ SELECT dyn_create_migration('crm', 'crm', '[{"entity": "Customer", "from": "shop
 	{"entity": "Order", "from": "shop.orders", "parents": {"c": {"from": "shop.customers", "on": {"customer_id": "customer_id"},
 		"attributes": {"CustomerName": "name"}, "orphans": "skip"}}}]');
 SELECT step, source_row, item, problem FROM dyn_preview_migration('crm', 0);
+SELECT step, count(*), count(item) FROM dyn_preview_migration('crm', NULL) GROUP BY step ORDER BY step;
 CALL dyn_migrate('crm');
 SELECT item FROM crm ORDER BY pk, sk;
 SELECT step, what, source_row, problem FROM dyn_job_problems WHERE name = 'crm';

@@ -138,9 +138,9 @@ ALTER FUNCTION md.after(text, text) OWNER TO regress_target;
 SET ROLE regress_target;
 SELECT md.after('ALTER TABLE md.orders RENAME total TO t', $$SELECT dyn_verify_migration(e'm\n''d')$$);
 SELECT md.after('ALTER TABLE md.orders RENAME id TO i', $$SELECT dyn_preview_migration(e'm\n''d')$$);
-SELECT md.after('ALTER TABLE md.orders RENAME id TO i', $$SELECT dyn_unfollow_migration(e'm\n''d')$$);
+SELECT md.after('ALTER TABLE md.orders RENAME id TO i', $$SELECT dyn_follow_migration(e'm\n''d', enabled => false)$$);
 BEGIN;
-SELECT dyn_unfollow_migration(e'm\n''d');
+SELECT dyn_follow_migration(e'm\n''d', enabled => false);
 SELECT md.after('ALTER TABLE md.orders RENAME total TO t', $$SELECT dyn_follow_migration(e'm\n''d')$$);
 SELECT md.after('ALTER TABLE md.orders RENAME id TO i', $$SELECT dyn_follow_migration(e'm\n''d')$$);
 \set VERBOSITY default
@@ -188,7 +188,7 @@ SET ROLE regress_target;
 SELECT * FROM dyn_verify_migration(e'm\n''d');
 -- declared again, the migration knows them
 BEGIN;
-SELECT dyn_unfollow_migration(e'm\n''d');
+SELECT dyn_follow_migration(e'm\n''d', enabled => false);
 SELECT dyn_create_migration('md''s.items', e'm\n''d', '[{"entity": "Customer", "from": "md.customers"}]');
 SELECT step, entity, source_row, key, difference FROM dyn_verify_migration(e'm\n''d') WHERE entity = 'Customer';
 SELECT dyn_create_migration('md''s.items', e'm\n''d', '[{"entity": "Customer", "from": "md.customers", "columns": ["id", "no", "name"]}]');
@@ -205,7 +205,7 @@ ROLLBACK;
 RESET ROLE;
 \set VERBOSITY default
 -- when it is followed no longer
-SELECT dyn_unfollow_migration(e'm\n''d');
+SELECT dyn_follow_migration(e'm\n''d', enabled => false);
 SELECT "md's".followers();
 SELECT dyn_drop_table('md''s.items');
 DROP SCHEMA md CASCADE;

@@ -129,7 +129,7 @@ ALTER TABLE fc.films DISABLE ROW LEVEL SECURITY;
 SET ROLE regress_chain_owner;
 SELECT dyn_create_migration('fct', 'fc', '[]');
 SELECT dyn_follow_migration('fc');
-SELECT dyn_unfollow_migration('fc');
+SELECT dyn_follow_migration('fc', enabled => false);
 RESET ROLE;
 SELECT * FROM fc.wrong();
 ALTER TABLE fc.films OWNER TO CURRENT_USER;
@@ -138,7 +138,7 @@ DROP OWNED BY regress_chain_owner, regress_chain_writer;
 DROP ROLE regress_chain_owner;
 DROP ROLE regress_chain_writer;
 -- values that are equal and are not the same bytes, and types that differ
-SELECT dyn_unfollow_migration('fc');
+SELECT dyn_follow_migration('fc', enabled => false);
 CREATE TABLE fc.p (n numeric PRIMARY KEY, v text NOT NULL);
 CREATE TABLE fc.q (t char(5) PRIMARY KEY, v text);
 CREATE TABLE fc.s (id int PRIMARY KEY, n int, t text, u char(8));

@@ -103,7 +103,7 @@ CALL dyn_migrate('fp');
 DELETE FROM fpt WHERE pk IN ('ORDER#8', 'ORDER#9', 'ORDER#1', 'EU#1', 'SOME#1') AND NOT EXISTS (SELECT FROM fp.orders o WHERE pk = 'ORDER#' || o.id);
 -- with triggers of their own all of them are refused by all sessions
 BEGIN;
-SELECT dyn_unfollow_migration('fp');
+SELECT dyn_follow_migration('fp', enabled => false);
 SELECT dyn_follow_migration('fp');
 COMMIT;
 SELECT * FROM fp.wrong();
@@ -121,7 +121,7 @@ SELECT * FROM fp.wrong();
 REVOKE ALL ON SCHEMA fp FROM regress_part_reader;
 DROP ROLE regress_part_reader;
 -- unwinding
-SELECT dyn_unfollow_migration('fp');
+SELECT dyn_follow_migration('fp', enabled => false);
 SELECT count(*) FROM pg_trigger WHERE tgname LIKE '~dynamo_follow%';
 -- a column that rows have by its default alone
 CREATE TABLE fp.added (id int PRIMARY KEY) PARTITION BY RANGE (id);
@@ -139,7 +139,7 @@ UPDATE fp.added SET total = 8 WHERE id = 11;
 SELECT item FROM fpt WHERE pk LIKE 'SOME#1%' ORDER BY pk, sk;
 DELETE FROM fp.added;
 SELECT count(*) FROM fpt WHERE pk IN ('SOME#1', 'SOME#11');
-SELECT dyn_unfollow_migration('fa');
+SELECT dyn_follow_migration('fa', enabled => false);
 -- owners: of the table of items, the table and each partition
 CREATE ROLE regress_part_owner;
 CREATE ROLE regress_part_other;
@@ -168,9 +168,9 @@ SET ROLE regress_part_other;
 INSERT INTO r_2 VALUES (12, 'c');
 RESET ROLE;
 SET ROLE regress_part_owner;
-SELECT dyn_unfollow_migration('fpr');
+SELECT dyn_follow_migration('fpr', enabled => false);
 RESET ROLE;
-SELECT dyn_unfollow_migration('fpr');
+SELECT dyn_follow_migration('fpr', enabled => false);
 SELECT item FROM rt ORDER BY pk;
 ALTER TABLE rt OWNER TO postgres;
 RESET search_path;

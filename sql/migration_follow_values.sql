@@ -35,7 +35,7 @@ SELECT * FROM fv.wrong();
 SELECT dyn_create_entity_view('fvt', 'Flag', 'flag_items');
 SELECT "Id", "Active", "Mood" FROM flag_items WHERE "Id" = 1 ORDER BY 2;
 SELECT count(*) FROM flag_items WHERE "Id" = 1 AND "Active" AND "Mood" = 'Ä "x"' AND "Day" = '2024-01-03';
-SELECT dyn_unfollow_migration('fv');
+SELECT dyn_follow_migration('fv', enabled => false);
 -- what a boolean has no format for
 SELECT dyn_create_entity('fvt', 'No', '{"pk": "<Active:upper>#"}', '{"Active": "BOOL"}');
 SELECT dyn_create_entity('fvt', 'No', '{"pk": "<Active:01>#"}', '{"Active": "BOOL"}');
@@ -59,7 +59,7 @@ SELECT id, v."J" IS NOT DISTINCT FROM d.j AS j, v."K"::text IS NOT DISTINCT FROM
 	d.id ORDER BY id;
 SELECT "Id" FROM document_items WHERE jsonb_typeof("J") = 'object' ORDER BY 1;
 SELECT key FROM dyn_check_entities('fvt');
-SELECT dyn_unfollow_migration('fd');
+SELECT dyn_follow_migration('fd', enabled => false);
 -- objects alone: the row is at fault
 SELECT dyn_create_entity('fvt', 'Object', '{"pk": "OBJECT#<Id:02>", "sk": "#"}', '{"Id": "N integer", "J": "M jsonb", "K": "M json"}');
 SELECT dyn_create_migration('fvt', 'fo', '[{"entity": "Object", "from": "fv.documents"}]');

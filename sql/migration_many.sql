@@ -52,14 +52,14 @@ UPDATE mm.t15 SET name = 'ten' WHERE id = 7;
 UPDATE mm.t30 SET name = 'ten' WHERE id = 7;
 SELECT * FROM dyn_verify_migration('mm');
 -- a name that has to be quoted
-SELECT dyn_unfollow_migration('mm');
+SELECT dyn_follow_migration('mm', enabled => false);
 ALTER TABLE mm.t30 RENAME TO "T ""30""\";
 SELECT dyn_create_migration('mmt', 'mm', '[{"entity": "T30", "from": "mm.\"T \"\"30\"\"\\\""}, {"entity": "T1", "from": "mm.t1"}]');
 SELECT dyn_follow_migration('mm');
 UPDATE mm."T ""30""\" SET name = 'quoted' WHERE id = 7;
 SELECT item ->> 'Name' FROM mmt WHERE pk = 'T30#7';
 SELECT dyn_drop_migration('mm');
-SELECT dyn_unfollow_migration('mm');
+SELECT dyn_follow_migration('mm', enabled => false);
 SELECT dyn_drop_migration('mm');
 SELECT dyn_drop_table('mmt');
 SET client_min_messages = warning;

@@ -24,11 +24,11 @@ SELECT dyn_create_entity('mnm.items', 'Row', '{"pk": "ROW#<Id>"}', '{"Id": "N in
 SELECT dyn_create_migration('mnm.items', 'shop', '[{"entity": "Row", "from": "mnm.rows"}]');
 GRANT ALL ON mnm.items, mnm.rows TO PUBLIC;
 -- whoever has the rights of one owner has that owner's, whatever the session has read
-SELECT source_row FROM dyn_migration_items('shop');
+SELECT source_row FROM dynamo_internal.migration_items('shop');
 SET ROLE name_deputy;
-SELECT source_row FROM dyn_migration_items('shop');
+SELECT source_row FROM dynamo_internal.migration_items('shop');
 SET ROLE name_owner;
-SELECT source_row FROM dyn_migration_items('shop');
+SELECT source_row FROM dynamo_internal.migration_items('shop');
 SELECT count(*) FROM dyn_verify_migration('shop');
 SELECT count(*) FROM dyn_preview_migration('shop');
 CALL dyn_migrate('shop');
@@ -42,7 +42,7 @@ RESET ROLE;
 SELECT pk FROM mno.items ORDER BY pk;
 SELECT pk FROM mnm.items ORDER BY pk;
 SET ROLE name_deputy;
-SELECT dyn_unfollow_migration('shop');
+SELECT dyn_follow_migration('shop', enabled => false);
 RESET ROLE;
 \c -
 \pset format unaligned
@@ -69,7 +69,7 @@ SELECT count(*) FROM shop_of_superuser;
 SELECT dyn_follow_migration('shop');
 DROP TABLE shop_of_superuser;
 SET ROLE name_mallory;
-SELECT dyn_unfollow_migration('shop');
+SELECT dyn_follow_migration('shop', enabled => false);
 -- what is noted is told of the own one
 SET ROLE name_owner;
 SELECT dyn_create_migration('mno.items', 'tale', '[{"entity": "Row", "from": "mno.rows", "attributes": {"Id": "nullif(id, 1)"}}]');

@@ -78,14 +78,14 @@ CALL dyn_migrate('two', 'nothing');
 CALL dyn_migrate('two', batch_size => 0);
 BEGIN; CALL dyn_migrate('two'); ROLLBACK;
 SELECT * FROM dyn_preview_migration('two', -1);
-SELECT * FROM dyn_migration_items(NULL);
+SELECT * FROM dynamo_internal.migration_items(NULL);
 -- defaults that differ each time
 SELECT dyn_create_entity('people', 'Log', '{"pk": "LOG#<Id>", "sk": "#"}', '{"Id": {"type": "S text", "default": "ksuid"}, "N": {"type": "N numeric"}}');
 CREATE TABLE trouble.logs (n int PRIMARY KEY, id text);
 INSERT INTO trouble.logs VALUES (1, 'x'), (2, NULL);
 SELECT dyn_create_migration('people', 'logs', '[{"entity": "Log", "query": "SELECT n FROM trouble.logs", "key": ["n"]}]');
 SELECT dyn_create_migration('people', 'logs', '[{"entity": "Log", "from": "trouble.logs"}]');
-SELECT source_row, item, problem FROM dyn_migration_items('logs');
+SELECT source_row, item, problem FROM dynamo_internal.migration_items('logs');
 -- a key that is none
 CREATE VIEW trouble.names AS SELECT left(email, 1) AS id, 1 AS n FROM trouble.users;
 SELECT dyn_create_migration('people', 'names', '[{"entity": "Log", "from": "trouble.names"}]');
@@ -111,7 +111,7 @@ DELETE FROM people;
 SELECT dyn_create_entity('people', 'Group', '{"pk": "GROUP#<Id>", "sk": "#"}', '{"Id": {"type": "N integer"}, "Members": {"type": "M jsonb"}}');
 SELECT dyn_create_migration('people', 'groups', '[{"entity": "Group", "from": "trouble.logs", "where": "n = 1", "attributes": {"Id": "n"},
 	"children": {"Members": {"from": "trouble.names", "on": {"n": "n"}, "as": "map", "key": "id", "value": "n"}}}]');
-SELECT source_row, item, problem FROM dyn_migration_items('groups');
+SELECT source_row, item, problem FROM dynamo_internal.migration_items('groups');
 -- names are looked up in all of the database
 SELECT dyn_create_table('others', 'pk S', 'sk S');
 SELECT dyn_create_entity('others', 'User', '{"pk": "USER#<Id>", "sk": "#"}', '{"Id": {"type": "N integer"}}');
@@ -134,11 +134,11 @@ SELECT dyn_drop_migration('users2');
 SELECT dyn_follow_migration('users2');
 SELECT name, step FROM dynamo_internal.migration_steps();
 CALL dyn_migrate('users2');
-SELECT count(*) FROM dyn_migration_items('users2');
+SELECT count(*) FROM dynamo_internal.migration_items('users2');
 RESET ROLE;
 GRANT SELECT, INSERT, UPDATE, DELETE ON others TO regress_migrator;
 SET ROLE regress_migrator;
-SELECT count(*) FROM dyn_migration_items('users2');
+SELECT count(*) FROM dynamo_internal.migration_items('users2');
 SELECT * FROM dyn_verify_migration('users2');
 SELECT * FROM dyn_preview_migration('users2');
 CALL dyn_migrate('users2', restart => true);
@@ -147,7 +147,7 @@ RESET ROLE;
 ALTER TABLE others OWNER TO regress_migrator;
 CALL dyn_migrate('users2', restart => true);
 GRANT SELECT ON trouble.users TO regress_migrator;
-SELECT count(*) FROM dyn_migration_items('users2');
+SELECT count(*) FROM dynamo_internal.migration_items('users2');
 -- row-level security of the target
 ALTER TABLE others ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY most ON others TO regress_migrator USING (pk <> 'USER#3') WITH CHECK (pk <> 'USER#3');

@@ -77,7 +77,7 @@ SET client_min_messages = notice;
 SELECT * FROM dyn_verify_migration('library');
 SET client_min_messages = warning;
 SELECT isbn, author_id, book_title, author_name FROM items.book_author WHERE isbn = 'B1' ORDER BY author_id;
-SELECT dyn_unfollow_migration('library');
+SELECT dyn_follow_migration('library', enabled => false);
 
 -- what it refuses
 \set VERBOSITY terse

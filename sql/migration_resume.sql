@@ -34,7 +34,7 @@ SELECT dyn_follow_migration('mr');
 ALTER TABLE mrt DISABLE TRIGGER stop;
 CALL dyn_migrate('mr', batch_size => 5);
 SELECT source_row, difference FROM dyn_verify_migration('mr');
-SELECT dyn_unfollow_migration('mr');
+SELECT dyn_follow_migration('mr', enabled => false);
 -- functions that refuse a row, with long messages
 CREATE FUNCTION mr.checked(text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN IF length($1) > 100 THEN RAISE EXCEPTION 'too long: %',
 	$1; END IF; RETURN $1; END $$;

@@ -39,7 +39,7 @@ SELECT item FROM mto.mtitems ORDER BY pk;
 SELECT * FROM dyn_verify_migration('mt');
 SET ROLE regress_owner;
 SELECT count(*) FROM dyn_verify_migration('mt');
-SELECT dyn_unfollow_migration('mt');
+SELECT dyn_follow_migration('mt', enabled => false);
 SELECT dyn_create_migration('mto.mtitems', 'mt', '[{"entity": "Row", "from": "mto.rows"}]');
 -- what nobody can read
 SET ROLE regress_mallory;
@@ -61,7 +61,7 @@ SELECT dyn_create_migration('mtm.mtforged', 'mt', '[{"entity": "Row", "from": "m
 RESET ROLE;
 INSERT INTO mto.rows VALUES (3, 'c');
 SET ROLE regress_owner;
-SELECT dyn_unfollow_migration('mt');
+SELECT dyn_follow_migration('mt', enabled => false);
 INSERT INTO mto.rows VALUES (5, 'c');
 -- so owners have to trust each other
 RESET ROLE;

@@ -24,7 +24,7 @@ INSERT INTO bare SELECT unnest('{put,get,update,delete,query,query_page,scan,sca
 	migrate,import,export,backfill,regroup,detach}'::text[]);
 CREATE TEMP TABLE verbs (verb text PRIMARY KEY);
 INSERT INTO verbs SELECT unnest('{create,alter,drop,grant,revoke,describe,put,get,update,delete,enable,disable,enforce,sweep,setup,reset,teardown,collect,read,check,
-	preview,propose,verify,follow,unfollow,refresh,
+	preview,propose,verify,follow,refresh,
 	run,import,export,explain,distribute,undistribute}'::text[]);
 -- other words for these, and what is no name of a function at all
 CREATE TEMP TABLE refused (word text PRIMARY KEY);
@@ -70,7 +70,7 @@ INSERT INTO words (place, name, types) VALUES
 	(1, 'puts', '{dyn_item[],text}'), (1, 'queries', '{text[]}'), (1, 'role', '{regrole}'), (1, 'request', '{text,json,jsonb}'),
 	(1, 'settings', '{jsonb}'), (1, 'shard', '{bigint}'), (1, 'sort_key', '{text,text[]}'), (1, 'source', '{regclass}'), (1, 'sources', '{text[]}'),
 	(1, 'start_position', '{text}'), (1, 'statement', '{text}'), (1, 'step', '{text}'), (1, 'steps', '{jsonb}'),
-	(1, 'stream', '{text}'), (1, 'template', '{text}'), (1, 'unnest', '{text}'), (1, 'update', '{text}'), (1, 'value', '{dyn_value,anyelement}'),
+	(1, 'stream', '{text}'), (1, 'unnest', '{text}'), (1, 'update', '{text}'), (1, 'value', '{dyn_value,anyelement}'),
 	(1, 'view_name', '{text}'), (1, 'view_type', '{text}'),
 	(1, 'dimensions', '{bigint}'), (1, 'distance', '{text}'), (1, 'filters', '{text[]}'), (1, 'hash_key', '{text}'), (1, 'method', '{text}'),
 	(1, 'top_k', '{bigint}'), (1, 'vector', '{real[]}'),
@@ -130,10 +130,10 @@ SELECT a.routine, b.routine FROM public_functions a JOIN public_functions b ON a
 -- Volatility: what changes something is volatile, what reads a table is stable, what needs its arguments alone is immutable, or stable where
 -- it depends on settings or types.  Waiting for records, and what reads others' tables by their SQL, is volatile as well.
 SELECT routine, provolatile FROM public_functions WHERE prokind = 'f' AND provolatile <> CASE
-	WHEN proname ~ '^dyn_(create|alter|drop|grant|revoke|put|update|delete|enable|disable|detach|distribute|undistribute|enforce|follow|unfollow|'
+	WHEN proname ~ '^dyn_(create|alter|drop|grant|revoke|put|update|delete|enable|disable|detach|distribute|undistribute|enforce|follow|'
 		'run|import|export_access_keys|read|preview|propose|reset|verify|batch_write|transact$|transact_returning|'
-		'request|execute|migration_|ksuid$|entity_item|stream_position)' THEN 'v'
-	WHEN 'table_name' = ANY (proargnames[:pronargs]) OR proname IN ('dyn_transact_get', 'dyn_render', 'dyn_to_value', 'dyn_explain_statement') THEN 's'
+		'request|execute|entity_item|stream_position)' OR proname = 'dyn_ksuid' AND pronargs = 1 THEN 'v'
+	WHEN 'table_name' = ANY (proargnames[:pronargs]) OR proname IN ('dyn_transact_get', 'dyn_to_value', 'dyn_explain_statement') THEN 's'
 		ELSE 'i' END;
 -- NULL for a table or a migration is an error, and no reason to do nothing
 SELECT routine FROM public_functions WHERE proisstrict AND ('table_name' = ANY (proargnames) OR 'migration' = ANY (proargnames) OR 'statement' =

@@ -66,7 +66,7 @@ CREATE FUNCTION hostile.plus(integer, integer) RETURNS integer LANGUAGE sql AS '
 CREATE OPERATOR hostile.+ (LEFTARG = integer, RIGHTARG = integer, FUNCTION = hostile.plus);
 SET client_min_messages = error;
 SET search_path = hostile, rights, pg_catalog;
-SELECT count(*) FROM public.dyn_collection_pages('app');
+SELECT count(*) FROM public.dyn_table_statistics('app');
 SELECT public.dyn_request('ListTables', '{}');
 SELECT public.dyn_query('app', 'pk = :p', vals => '{":p":{"S":"ORG#2"}}');
 SELECT "Name" FROM "Org" WHERE "OrgId" OPERATOR(pg_catalog.=) '3';

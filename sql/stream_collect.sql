@@ -238,7 +238,7 @@ SELECT dyn_put('col_app', '{"pk":{"S":"ahead"},"sk":{"S":"1"}}');
 CALL dyn_collect_streams();
 SELECT pg_drop_replication_slot(:'slot');
 SET client_min_messages = error;
-CALL dyn_reset_streams();
+CALL dyn_setup_streams();
 RESET client_min_messages;
 DO $$
 DECLARE

@@ -238,7 +238,6 @@ SELECT relation, status FROM dyn_streams;
 SELECT state FROM dyn_stream_slots;
 SELECT count(*) FROM dynamo_internal.stream_state;
 CALL dyn_setup_streams();
-CALL dyn_reset_streams();
 CALL dyn_teardown_streams();
 SET ROLE regress_stream_other;
 SELECT relation, status FROM dyn_streams;
@@ -268,7 +267,6 @@ SELECT relation, status FROM dyn_streams ORDER BY relation::text;
 
 -- the slot goes when no stream is enabled any more
 SET ROLE regress_stream_admin;
-CALL dyn_reset_streams();
 CALL dyn_setup_streams();
 CALL dyn_teardown_streams();
 RESET ROLE;
@@ -276,7 +274,6 @@ SELECT dyn_disable_stream('owned');
 SET ROLE regress_stream_admin;
 CALL dyn_teardown_streams();
 CALL dyn_teardown_streams();
-CALL dyn_reset_streams();
 RESET ROLE;
 SELECT state FROM dyn_stream_slots;
 SELECT (SELECT count(*) FROM dynamo_internal.stream_gaps) + (SELECT count(*) FROM dynamo_internal.stream_state) + (SELECT count(*) FROM pg_replication_slots

@@ -133,7 +133,7 @@ SELECT relation, label FROM dyn_streams WHERE label > '9';
 SELECT 'dynamo_table_' || oid AS slot FROM pg_database WHERE datname = current_database() \gset
 SELECT pg_drop_replication_slot(:'slot');
 SET client_min_messages = error;
-CALL dyn_reset_streams();
+CALL dyn_setup_streams();
 SET client_min_messages = warning;
 SELECT count(*), bool_and(noticed <= clock_timestamp()) AS past FROM dynamo_internal.stream_gaps;
 -- the gap is of the stream that was there, whatever its label is, and not of one that comes after

@@ -9,7 +9,7 @@ DECLARE
     'dyn_scan(%1$L)', 'dyn_scan_page(%1$L)', 'dyn_explain(%1$L)', 'dyn_execute(format(''SELECT * FROM %%I'', %1$L))',
     'dyn_execute_page(format(''SELECT * FROM %%I WHERE pk = ?'', %1$L), ''[{"S":"a"}]'')',
     'dyn_execute(format(''INSERT INTO %%I VALUE {''''pk'''': ''''a'''', ''''sk'''': 1}'', %1$L))',
-    'dyn_explain_statement(format(''DELETE FROM %%I WHERE pk = ''''a'''' AND sk = 1'', %1$L))', 'dyn_table_chart(%1$L)', 'dyn_collection_pages(%1$L)',
+    'dyn_explain_statement(format(''DELETE FROM %%I WHERE pk = ''''a'''' AND sk = 1'', %1$L))', 'dyn_table_chart(%1$L)',
     'dyn_export(%1$L)',
     'dyn_batch_get(%1$L, ARRAY[%2$L]::dyn_item[])', 'dyn_batch_write(%1$L, ARRAY[%2$L]::dyn_item[])',
     'dyn_transact(''[{"Put":{"TableName":"%1$s","Item":%2$s}}]'')', 'dyn_transact_get(''[{"Get":{"TableName":"%1$s","Key":%2$s}}]'')',
@@ -155,7 +155,7 @@ RESET allow_system_table_mods;
 SELECT dyn_get('below', '{"pk":{"S":"a"},"sk":{"N":"1"}}');
 
 SET client_min_messages = warning;
-SELECT dyn_unfollow_migration('moved'), dyn_drop_migration('moved');
+SELECT dyn_follow_migration('moved', enabled => false), dyn_drop_migration('moved');
 DROP VIEW things;
 DROP TABLE apex, below, above, other, later, origin;
 DROP FUNCTION stores, calls;

@@ -32,7 +32,7 @@ CREATE TABLE orders_4 PARTITION OF orders FOR VALUES FROM ('2024-04-01') TO ('20
 CREATE TABLE orders_4_1 PARTITION OF orders_4 FOR VALUES IN (1);
 SELECT difference FROM dyn_verify_migration('following');
 BEGIN;
-SELECT dyn_unfollow_migration('following');
+SELECT dyn_follow_migration('following', enabled => false);
 SELECT dyn_follow_migration('following');
 COMMIT;
 SELECT difference FROM dyn_verify_migration('following');

@@ -118,12 +118,9 @@ forbid_empty_key(const DynTable *table, const DynItem *item)
 static bool
 written_value(const DynItem *item, const Expr *update, ItemSpan attribute, ItemSpan *value)
 {
-	ItemChildren attributes;
-
 	if (item == NULL)
 		return update != NULL && expr_sets_value(update, attribute, value);
-	attributes = item_children(item_root(item));
-	return item_find(&attributes, attribute, value);
+	return item_lookup(item_root(item), attribute, value);
 }
 
 /*

@@ -156,26 +156,14 @@ dyn_carried_print(const DynCarried *carried)
 	return json.text->data;
 }
 
-static bool
-same_spans(const ItemSpan *a, const ItemSpan *b, int n)
-{
-	for (int i = 0; i < n; i++)
-	{
-		if (item_compare_bytes(a[i], b[i]) != 0)
-			return false;
-	}
-	return true;
-}
-
 /* Returns whether two definitions carry the same of every item. */
 bool
 dyn_carried_equal(const DynCarried *a, const DynCarried *b)
 {
-	return a->nkeys == b->nkeys && a->whole == b->whole && a->nincluded == b->nincluded &&
-		   a->limit == b->limit && a->compression == b->compression &&
-		   same_spans(a->attributes_of, b->attributes_of, a->nkeys) &&
+	return a->whole == b->whole && a->limit == b->limit && a->compression == b->compression &&
+		   item_spans_equal(a->attributes_of, a->nkeys, b->attributes_of, b->nkeys) &&
 		   memcmp(a->types, b->types, a->nkeys * sizeof(ItemType)) == 0 &&
-		   same_spans(a->included, b->included, a->nincluded);
+		   item_spans_equal(a->included, a->nincluded, b->included, b->nincluded);
 }
 
 /*

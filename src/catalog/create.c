@@ -98,21 +98,13 @@ require_object(const Jsonb *definitions, bool local)
 static void
 add_indexes(DynShape *shape, Jsonb *definitions, bool local)
 {
-	ItemChildren members;
 	Datum datum;
 
 	require_object(definitions, local);
 	datum = DirectFunctionCall1(dyn_item_from_jsonb, JsonbPGetDatum(definitions));
-	members = item_children(item_root(DatumGetDynItem(datum)));
-
-	for (uint32 i = 0; i < members.count; i++)
-	{
-		ItemSpan name;
-		ItemSpan definition = item_entry(item_child(&members, i), &name);
-
+	for (ItemMembers m = item_members(item_root(DatumGetDynItem(datum))); item_next(&m);)
 		shape->indexes =
-			lappend(shape->indexes, dyn_index_spec_parse(name, definition, local, shape->keys[0]));
-	}
+			lappend(shape->indexes, dyn_index_spec_parse(m.name, m.value, local, shape->keys[0]));
 }
 
 static void

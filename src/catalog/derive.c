@@ -332,13 +332,12 @@ check_local_copies(const DynTable *table, const DynItem *old, const DynItem *ite
 static bool
 same_attribute(const DynKey *key, const DynItem *a, const DynItem *b)
 {
-	ItemChildren as = item_children(item_root(a));
-	ItemChildren bs = item_children(item_root(b));
 	ItemSpan x;
 	ItemSpan y;
-	bool in_a = item_find(&as, key->attribute, &x);
+	bool in_a = item_lookup(item_root(a), key->attribute, &x);
 
-	return in_a == item_find(&bs, key->attribute, &y) && (!in_a || item_compare_bytes(x, y) == 0);
+	return in_a == item_lookup(item_root(b), key->attribute, &y) &&
+		   (!in_a || item_compare_bytes(x, y) == 0);
 }
 
 /*

@@ -119,7 +119,7 @@ refuse_trigger(Relation rel, const Trigger *trigger)
 						"Call dyn_enforce_entities() with enabled => false first.");
 	if (strncmp(trigger->tgname, DYN_FOLLOW_TRIGGER, strlen(DYN_FOLLOW_TRIGGER)) == 0)
 		distribute_fail(rel, "A migration follows it, which takes triggers.",
-						"Call dyn_unfollow_migration() first.");
+						"Call dyn_follow_migration() with enabled => false first.");
 	distribute_fail(rel, psprintf("It has trigger \"%s\".", trigger->tgname),
 					"Drop the trigger first.");
 }

@@ -105,11 +105,10 @@ limits_at(TimestampTz at)
 bool
 expiry_has_passed(const DynTable *table, const DynItem *item)
 {
-	ItemChildren attributes = item_children(item_root(item));
 	const Limits *limits;
 	ItemSpan value;
 
-	if (!item_find(&attributes, table->settings.ttl, &value) || item_type(value) != ITEM_N)
+	if (!item_lookup(item_root(item), table->settings.ttl, &value) || item_type(value) != ITEM_N)
 		return false;
 	limits = limits_at(GetCurrentStatementStartTimestamp());
 	value = item_payload(value);

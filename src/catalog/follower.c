@@ -201,7 +201,8 @@ dyn_follower_refuse(Relation rel, const char *done)
 				 errmsg("table \"%s\" cannot be %s while other tables are followed into it",
 						RelationGetRelationName(rel), done),
 				 errdetail("%s", join_lines(lines)),
-				 errhint("Call dyn_unfollow_migration(%s) first.", dyn_follower_literal(migration)),
+				 errhint("Call dyn_follow_migration(%s, enabled => false) first.",
+						 dyn_follower_literal(migration)),
 				 errwords("Attempt to change a resource which is still in use: Table is the target "
 						  "of a migration: %s",
 						  RelationGetRelationName(rel))));

@@ -321,18 +321,14 @@ Size
 dyn_index_part_size(const DynTable *table, const DynIndex *index, const DynItem *item,
 					ItemSizeRule rule)
 {
-	ItemChildren attributes = item_children(item_root(item));
 	Size size = 0;
 
 	if (index->projection == DYN_PROJECT_ALL)
 		return item_size_by(item_root(item), rule);
-	for (uint32 i = 0; i < attributes.count; i++)
+	for (ItemMembers m = item_members(item_root(item)); item_next(&m);)
 	{
-		ItemSpan name;
-		ItemSpan value = item_entry(item_child(&attributes, i), &name);
-
-		if (dyn_index_projects(table, index, name))
-			size += name.len + item_value_size_by(value, rule);
+		if (dyn_index_projects(table, index, m.name))
+			size += m.name.len + item_value_size_by(m.value, rule);
 	}
 	return size;
 }
@@ -348,20 +344,16 @@ dyn_index_entry_size(const DynTable *table, const DynIndex *index, const DynItem
 DynItem *
 dyn_index_part(const DynTable *table, const DynIndex *index, const DynItem *item)
 {
-	ItemChildren attributes = item_children(item_root(item));
 	ItemBuilder b;
 
 	item_build_init(&b, 512);
 	item_build_begin(&b, ITEM_M);
-	for (uint32 i = 0; i < attributes.count; i++)
+	for (ItemMembers m = item_members(item_root(item)); item_next(&m);)
 	{
-		ItemSpan name;
-		ItemSpan value = item_entry(item_child(&attributes, i), &name);
-
-		if (!dyn_index_projects(table, index, name))
+		if (!dyn_index_projects(table, index, m.name))
 			continue;
-		item_build_name(&b, name);
-		item_build_value(&b, value);
+		item_build_name(&b, m.name);
+		item_build_value(&b, m.value);
 	}
 	(void) item_build_end(&b);
 	return item_build_finish(&b);

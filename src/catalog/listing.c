@@ -314,12 +314,7 @@ read_schema(void *arg)
 bool
 dyn_try_listed(void (*step)(void *arg), void *arg)
 {
-	ErrorData *error = attempt(step, arg);
-
-	if (error != NULL && (error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
-						  error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN))
-		ReThrowError(error);
-	return error == NULL;
+	return attempt(step, arg) == NULL;
 }
 
 /* Returns NULL if the table is no table of items, or is broken. */
@@ -344,9 +339,12 @@ unlock_all(List *relids, LOCKMODE mode)
 		UnlockRelationOid(lfirst_oid(cell), mode);
 }
 
-/* Locks relations in the order in which locks are taken: the table comes first. */
-static bool
-lock_all(List *relids, LOCKMODE mode)
+/*
+ * Locks relations in their order without waiting, or none: then it returns the one that another
+ * session has locked.
+ */
+Oid
+dyn_try_lock_all(const List *relids, LOCKMODE mode)
 {
 	ListCell *cell;
 
@@ -355,9 +353,9 @@ lock_all(List *relids, LOCKMODE mode)
 		if (ConditionalLockRelationOid(lfirst_oid(cell), mode))
 			continue;
 		unlock_all(list_truncate(list_copy(relids), foreach_current_index(cell)), mode);
-		return false;
+		return lfirst_oid(cell);
 	}
-	return true;
+	return InvalidOid;
 }
 
 /*
@@ -380,7 +378,7 @@ dyn_try_locks(Oid relid, LOCKMODE mode, List **indexes)
 	if (rel == NULL)
 		return true;
 	*indexes = RelationGetIndexList(rel);
-	locked = lock_all(*indexes, mode);
+	locked = !OidIsValid(dyn_try_lock_all(*indexes, mode));
 	relation_close(rel, NoLock);
 	if (!locked)
 		UnlockRelationOid(relid, mode);

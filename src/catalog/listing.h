@@ -42,5 +42,6 @@ extern void dyn_list(struct FunctionCallInfoBaseData *fcinfo, List *relids, PutL
  * Returns false, with nothing locked, if one of the locks is not available.
  */
 extern bool dyn_try_locks(Oid relid, LOCKMODE mode, List **indexes);
+extern Oid dyn_try_lock_all(const List *relids, LOCKMODE mode);
 
 #endif

@@ -109,8 +109,6 @@ dyn_local_shards(List *tables)
 	error = attempt(list_shards, &list);
 	if (error == NULL)
 		return list.shards;
-	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED || error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN)
-		ReThrowError(error);
 	ereport(WARNING, (errcode(error->sqlerrcode),
 					  errmsg("shards of distributed tables cannot be listed: %s", error->message)));
 	return NIL;

@@ -10,17 +10,6 @@
 
 #include "item/item.h"
 
-static bool
-get_attribute(ItemSpan value, ItemSpan name, ItemSpan *out)
-{
-	ItemChildren c;
-
-	if (item_type(value) != ITEM_M)
-		return false;
-	c = item_children(value);
-	return item_find(&c, name, out);
-}
-
 /* Counts from 0, or back from the end with a negative number, as jsonb's operator does. */
 static bool
 get_element(ItemSpan value, int64 index, ItemSpan *out)
@@ -77,7 +66,7 @@ get_path(ItemSpan value, ArrayType *path, ItemSpan *out)
 		step = text_span(DatumGetTextPP(steps[i]));
 		if (item_type(value) == ITEM_M)
 		{
-			if (!get_attribute(value, step, &value))
+			if (!item_lookup(value, step, &value))
 				return false;
 		}
 		else if (!step_index(step, &index) || !get_element(value, index, &value))
@@ -151,7 +140,7 @@ dyn_attribute(PG_FUNCTION_ARGS)
 {
 	ItemSpan root = item_root(PG_GETARG_DYN_ITEM(0));
 	ItemSpan value = {NULL, 0};
-	bool found = get_attribute(root, text_span(PG_GETARG_TEXT_PP(1)), &value);
+	bool found = item_lookup(root, text_span(PG_GETARG_TEXT_PP(1)), &value);
 
 	return return_value(fcinfo, found, value);
 }
@@ -162,7 +151,7 @@ dyn_attribute_text(PG_FUNCTION_ARGS)
 {
 	ItemSpan root = item_root(PG_GETARG_DYN_ITEM(0));
 	ItemSpan value = {NULL, 0};
-	bool found = get_attribute(root, text_span(PG_GETARG_TEXT_PP(1)), &value);
+	bool found = item_lookup(root, text_span(PG_GETARG_TEXT_PP(1)), &value);
 
 	return return_text(fcinfo, found, value);
 }
@@ -218,5 +207,5 @@ dyn_has_attribute(PG_FUNCTION_ARGS)
 	ItemSpan root = item_root(PG_GETARG_DYN_ITEM(0));
 	ItemSpan value;
 
-	PG_RETURN_BOOL(get_attribute(root, text_span(PG_GETARG_TEXT_PP(1)), &value));
+	PG_RETURN_BOOL(item_lookup(root, text_span(PG_GETARG_TEXT_PP(1)), &value));
 }

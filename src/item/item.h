@@ -236,6 +236,31 @@ item_entry(ItemSpan child, ItemSpan *name)
 	return (ItemSpan){name->data + len, child.len - bytes - len};
 }
 
+/* ItemMembers goes through those of an M, in the order of their names. */
+typedef struct ItemMembers
+{
+	ItemChildren all;
+	uint32 n; /* of those before the next one */
+	ItemSpan name;
+	ItemSpan value;
+} ItemMembers;
+
+static inline ItemMembers
+item_members(ItemSpan map)
+{
+	return (ItemMembers){item_children(map)};
+}
+
+/* Goes to the next member, first of all to the first one.  False: there are no more. */
+static inline bool
+item_next(ItemMembers *m)
+{
+	if (m->n == m->all.count)
+		return false;
+	m->value = item_entry(item_child(&m->all, m->n++), &m->name);
+	return true;
+}
+
 /* io.c */
 extern PGDLLEXPORT Datum dyn_item_in(PG_FUNCTION_ARGS);
 
@@ -252,6 +277,8 @@ extern uint64 item_finds; /* calls of item_find() */
 #endif
 extern bool item_find_near(const ItemChildren *map, ItemSpan name, uint32 *place, ItemSpan *value);
 extern bool item_find(const ItemChildren *map, ItemSpan name, ItemSpan *value);
+extern bool item_lookup(ItemSpan map, ItemSpan name, ItemSpan *value);
+extern bool item_spans_equal(const ItemSpan *a, int na, const ItemSpan *b, int nb);
 extern const char *item_case_hint(const ItemChildren *map, ItemSpan name);
 extern int item_element_compare(ItemType type, ItemSpan a, ItemSpan b);
 extern bool item_set_contains(ItemSpan set, ItemSpan element);

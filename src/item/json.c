@@ -43,17 +43,14 @@ is_typed(ItemSpan map)
 static bool
 looks_typed(ItemSpan root)
 {
-	ItemChildren c = item_children(root);
+	ItemMembers m = item_members(root);
 
-	for (uint32 i = 0; i < c.count; i++)
+	for (; item_next(&m);)
 	{
-		ItemSpan name;
-		ItemSpan value = item_entry(item_child(&c, i), &name);
-
-		if (item_type(value) != ITEM_M || !is_typed(value))
+		if (item_type(m.value) != ITEM_M || !is_typed(m.value))
 			return false;
 	}
-	return c.count > 0;
+	return m.n > 0;
 }
 
 /*
@@ -285,17 +282,13 @@ static void push_value(JsonbInState *state, JsonbIteratorToken token, ItemSpan v
 static void
 push_map(JsonbInState *state, ItemSpan map)
 {
-	ItemChildren c = item_children(map);
-
 	push_jsonb(state, WJB_BEGIN_OBJECT, NULL);
-	for (uint32 i = 0; i < c.count; i++)
+	for (ItemMembers m = item_members(map); item_next(&m);)
 	{
-		ItemSpan name;
-		ItemSpan value = item_entry(item_child(&c, i), &name);
-		JsonbValue key = jsonb_string(name);
+		JsonbValue key = jsonb_string(m.name);
 
 		push_jsonb(state, WJB_KEY, &key);
-		push_value(state, WJB_VALUE, value);
+		push_value(state, WJB_VALUE, m.value);
 	}
 	push_jsonb(state, WJB_END_OBJECT, NULL);
 }

@@ -317,21 +317,16 @@ print_simple(StringInfo out, ItemSpan name, ItemSpan value, bool typed)
 static void
 print_map(StringInfo out, ItemSpan map, bool typed)
 {
-	ItemChildren c = item_children(map);
-
 	put_literal(out, "{");
-	for (uint32 i = 0; i < c.count; i++)
+	for (ItemMembers m = item_members(map); item_next(&m);)
 	{
-		ItemSpan name;
-		ItemSpan value = item_entry(item_child(&c, i), &name);
-
-		if (i > 0)
+		if (m.n > 1)
 			put_literal(out, ",");
-		if (print_simple(out, name, value, typed))
+		if (print_simple(out, m.name, m.value, typed))
 			continue;
-		item_print_string(out, name);
+		item_print_string(out, m.name);
 		put_literal(out, ":");
-		print_value(out, value, typed);
+		print_value(out, m.value, typed);
 	}
 	put_literal(out, "}");
 }

@@ -39,16 +39,10 @@ set_size(ItemSpan value, ItemSizeRule rule)
 static Size
 attributes_size(ItemSpan map, Size per_child, ItemSizeRule rule)
 {
-	ItemChildren c = item_children(map);
 	Size size = 0;
 
-	for (uint32 i = 0; i < c.count; i++)
-	{
-		ItemSpan name;
-		ItemSpan value = item_entry(item_child(&c, i), &name);
-
-		size += per_child + name.len + item_value_size_by(value, rule);
-	}
+	for (ItemMembers m = item_members(map); item_next(&m);)
+		size += per_child + m.name.len + item_value_size_by(m.value, rule);
 	return size;
 }
 

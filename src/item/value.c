@@ -98,6 +98,30 @@ item_find(const ItemChildren *map, ItemSpan name, ItemSpan *value)
 	return item_position(map, name, value) >= 0;
 }
 
+/* Does the same with a value that is looked into once; what is no map has none. */
+bool
+item_lookup(ItemSpan map, ItemSpan name, ItemSpan *value)
+{
+	ItemChildren members;
+
+	if (item_type(map) != ITEM_M)
+		return false;
+	members = item_children(map);
+	return item_find(&members, name, value);
+}
+
+/* Returns whether two lists have the same bytes. */
+bool
+item_spans_equal(const ItemSpan *a, int na, const ItemSpan *b, int nb)
+{
+	for (int i = 0; i < na && na == nb; i++)
+	{
+		if (item_compare_bytes(a[i], b[i]) != 0)
+			return false;
+	}
+	return na == nb;
+}
+
 /* Returns a hint for a missing name: the map's name that differs in case only; else NULL. */
 const char *
 item_case_hint(const ItemChildren *map, ItemSpan name)

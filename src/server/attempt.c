@@ -38,13 +38,17 @@ run_in_subtransaction(void (*step)(void *arg), void *arg, bool keep)
 	PG_END_TRY();
 	MemoryContextSwitchTo(context);
 	CurrentResourceOwner = owner;
+	/* not before the subtransaction has ended, or the session would be left in it */
+	if (error != NULL && (error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
+						  error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN))
+		ReThrowError(error);
 	return error;
 }
 
 /*
  * Runs a step in a subtransaction.  Returns NULL if it succeeded; otherwise it rolls the
- * subtransaction back and returns the error, copied into the current memory context.  Every error
- * is caught, so the caller raises again those that it does not expect, such as a query cancel.
+ * subtransaction back and returns the error, copied into the current memory context.  Only what ends
+ * the caller's statement is raised again here; the caller does so with what it does not expect.
  */
 ErrorData *
 attempt(void (*step)(void *arg), void *arg)

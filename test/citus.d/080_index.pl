@@ -25,7 +25,7 @@ sub index_is_right
 {
 	my ($index, $attribute, $what) = @_;
 	is($citus->sql(0, qq{
-		WITH entries AS (SELECT i FROM dyn_scan('app', '$index') i), items AS (SELECT i FROM dyn_scan('app') i WHERE dyn_has_attribute(i, '$attribute'))
+		WITH entries AS (SELECT i FROM dyn_scan('app', '$index') i), items AS (SELECT i FROM dyn_scan('app') i WHERE dynamo_internal.has_attribute(i, '$attribute'))
 		SELECT (SELECT count(*) FROM items) > 0, (SELECT count(*) FROM (SELECT i FROM entries EXCEPT ALL SELECT i FROM items) x),
 			(SELECT count(*) FROM (SELECT i FROM items EXCEPT ALL SELECT i FROM entries) x)}),
 		't|0|0', $what);

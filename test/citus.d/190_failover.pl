@@ -110,7 +110,7 @@ my ($other) = grep { my $id = $_; !grep { $_ eq $id } @moved } shards();
 cmp_ok(scalar(@{ request(2, 'GetRecords', { ShardIterator => $iterator{$other} })->{Records} }), '>', 0, 'other shards are read on');
 
 # after the reset there is a gap, and then all again
-$standby->safe_psql('postgres', 'CALL dyn_reset_streams()');
+$standby->safe_psql('postgres', 'CALL dyn_setup_streams()');
 is(slots($_), 'ready ready ready', "node $_: ready again") for 0 .. 2;
 put('third');
 $citus->sql($_, 'CALL dyn_collect_streams()') for 0 .. 2;

@@ -30,7 +30,7 @@ EXPRESSIONS = {"app": ["lower(pk)", "pk || sk", "pk::varchar", "pk::char(20)", "
                        "string_to_array(pk, '#')", "to_tsvector('simple', pk)", "text2ltree('a.b' || replace(md5(pk), '7', '.c'))",
                        "ARRAY[text2ltree(md5(pk))]", "plainto_tsquery('simple', pk)", "ROW(pk, 1)::pair",
                        "item -> 'o'", "item ->> 'OrgId'", "item", "dynamo_internal.get_attribute_text(item, 'Kind')",
-                       "dynamo_internal.get_path_text(item, '{Map,City}')", "dyn_has_attribute(item, 'Lead')",
+                       "dynamo_internal.get_path_text(item, '{Map,City}')", "dynamo_internal.has_attribute(item, 'Lead')",
                        "dyn_matches(item, 'size(pk) > :n', vals => '{\":n\": {\"N\": \"6\"}}')",
                        "hashtext(pk)::bit(32)", "hashtext(sk)::bit(32)::varbit", "ARRAY[dyn_size(item)]", "string_to_array(sk, '#')::varchar[]"],
                "num": ["-pk", "pk::text || sk::text", "item -> 'pk'", "item ->> 'Of'", "dyn_size(item) > 60"]}
@@ -44,7 +44,7 @@ OF_NUMBER = ["%s", "%s::int2", "%s::int8", "%s::float4", "%s::float8", "%s::nume
              "trunc('08:00:2b:01:02:03'::macaddr)", "macaddr8 '08:00:2b:01:02:03:04:05'", "%s::text::jsonb", "('{\"a\": [' || %s::text || ']}')::jsonb",
              "%s::text::oidvector", "%s::text::xid", "%s::text::xid8", "%s::text::cid", "makeaclitem(10, %s::oid, 'SELECT', true)"]
 PREDICATES = {"app": ["pk LIKE 'ORG#%'", "pk >= 'ORG#1' AND pk < 'ORG#2'", "pk > 'LOG#'", "sk = '#METADATA#'", "sk LIKE 'LINE#%'", "g1 IS NOT NULL",
-                      "h1 IS NULL", "starts_with(pk, 'ORG#1')", "item ->> 'Type' = 'Project'", "NOT dyn_has_attribute(item, 'Lead')",
+                      "h1 IS NULL", "starts_with(pk, 'ORG#1')", "item ->> 'Type' = 'Project'", "NOT dynamo_internal.has_attribute(item, 'Lead')",
                       "pk = ANY ('{ORG#1,ORG#2}')", "pk COLLATE \"POSIX\" > 'ORG#2'", "false"],
                       "num": ["pk > 5", "sk < 10 AND pk IS NOT NULL", "item ->> 'Of' = 'of 1'"]}
 ORDERED = ["text", "integer", "bigint", "smallint", "numeric", "date", "character varying", "timestamp with time zone", "color"]

@@ -58,7 +58,7 @@ SELECT item_count AS page FROM dyn_scan_page(:'n', page_size => 2);
 SELECT index_name AS explained, postgres_index IS NOT NULL
 	FROM dyn_explain(:'n', '#k = :k', names => jsonb_build_object('#k', :'v'), vals => '{":k": {"S": "w2"}}', index_name => 'GSI');
 SELECT count(*) > 0 AS shown FROM dyn_table_chart(:'n') a, dyn_table_chart(:'n', 'GSI') b;
-SELECT count(*) AS pages FROM dyn_collection_pages(:'n');
+SELECT count(pages) AS pages FROM dyn_table_statistics(:'n');
 SELECT count(*) AS violations FROM dyn_index_violations(:'n');
 SELECT dyn_batch_write(:'n', ARRAY[item_of(4, :'n'), item_of(5, :'n')]::dyn_item[], ARRAY[key_of(3, :'n')]::dyn_item[]) AS done \gset
 SELECT count(*) AS batch FROM dyn_batch_get(:'n', ARRAY[key_of(4, :'n'), key_of(3, :'n')]::dyn_item[], projection => '#a',
@@ -151,7 +151,7 @@ SELECT dyn_get_entity(:'n', :'n', '{"Id": {"N": "21"}}') ->> ('a' || :'n') AS fo
 SELECT count(*) AS progress, bool_and(followed) AS followed FROM dyn_jobs WHERE name = :'n';
 SELECT count(*) AS problems FROM dyn_job_problems WHERE name = :'n';
 DELETE FROM :"s".:"v";
-SELECT count(*) AS items FROM dyn_migration_items(:'n');
+SELECT count(*) AS items FROM dynamo_internal.migration_items(:'n');
 
 -- streams
 RESET SESSION AUTHORIZATION;

@@ -113,8 +113,8 @@ for my $setting ('on', 'off')
 
 is($standby->safe_psql('postgres', 'SELECT relation, due_items FROM dyn_ttl_tables ORDER BY relation::text'), "app|0\nunlogged|",
 	'an unlogged table hides nothing of the others');
-my ($status, $out, $err) = $standby->psql('postgres', q{SELECT * FROM dyn_collection_pages('unlogged')});
-like($err, qr/cannot access temporary or unlogged relations during recovery/, 'nor has it pages on the standby');
+my ($status, $out, $err) = $standby->psql('postgres', q{SELECT * FROM dyn_table_statistics('unlogged')});
+like($err, qr/cannot access temporary or unlogged relations during recovery/, 'nor has it statistics on the standby');
 
 $standby->promote;
 $primary->stop;

@@ -63,7 +63,6 @@ value(q{CREATE EXTENSION dynamo_table;
 # What has to be there first.
 is(state(), 'wal_level too low', 'wal_level too low');
 like(says('CALL dyn_setup_streams()'), qr/ERROR:  55000: change streams need "wal_level" to be "(logical|replica)".*HINT/s, 'setup needs wal_level');
-like(says('CALL dyn_reset_streams()'), qr/ERROR:  55000: change streams need "wal_level"/, 'reset needs wal_level');
 like(says(q{SELECT dyn_enable_stream('app', 'NEW_IMAGE')}), qr/ERROR:  YD001: .*change streams need "wal_level"/, 'enabling needs wal_level');
 unlike(says('CALL dyn_teardown_streams()'), qr/ERROR/, 'teardown does not');
 # From 19 on "replica" is enough: a slot makes the server write what decoding needs.
@@ -89,7 +88,7 @@ if (allow_plugin($node))
 }
 is(state(), 'not set up', 'not set up');
 like(says('BEGIN; CALL dyn_setup_streams(); COMMIT'), qr/ERROR:  25001: dyn_setup_streams cannot run inside a transaction block/, 'not in a transaction block');
-like(says("BEGIN; CALL dyn_${_}_streams()"), qr/ERROR:  25001: dyn_${_}_streams cannot/, "nor $_") for ('reset', 'teardown');
+like(says("BEGIN; CALL dyn_${_}_streams()"), qr/ERROR:  25001: dyn_${_}_streams cannot/, "nor $_") for ('teardown');
 like(says('SET default_transaction_read_only = on; CALL dyn_setup_streams()'), qr/ERROR:  25006/, 'not read-only');
 like(says('SET ROLE nobody; CALL dyn_setup_streams()'),
 	qr/ERROR:  42501: permission denied for procedure dyn_setup_streams\nDETAIL:  It is for roles with the REPLICATION/, 'not without REPLICATION');
@@ -102,11 +101,11 @@ else
 	value('CALL dyn_setup_streams(failover => true)');
 	is(value('SELECT failover FROM dyn_stream_slots'), 't', 'a failover slot');
 	value('SELECT pg_drop_replication_slot(slot_name) FROM dyn_stream_slots; ');
-	value('CALL dyn_reset_streams(failover => true)');
+	value('CALL dyn_setup_streams(failover => true)');
 	is(value('SELECT failover FROM dyn_stream_slots'), 't', 'and another one');
 	value('SELECT pg_replication_slot_advance(slot_name, pg_current_wal_lsn()) FROM dyn_stream_slots');
 	is(state(), 'slot ahead', 'advanced');
-	value('CALL dyn_reset_streams()');
+	value('CALL dyn_setup_streams()');
 	is(value('SELECT failover FROM dyn_stream_slots'), 't', 'which stays one');
 	value('CALL dyn_teardown_streams(); CALL dyn_setup_streams()');
 	like(says('CALL dyn_setup_streams(failover => true)'), qr/ERROR:  55000: replication slot "dynamo_table_\d+" is there already, and not for failover/,
@@ -139,7 +138,7 @@ value('CALL dyn_setup_streams()');
 my $session = $node->background_psql('postgres');
 $session->query_safe(q{BEGIN; SELECT dyn_enable_stream('app', 'KEYS_ONLY')});
 like(says("CALL dyn_${_}_streams()"), qr/ERROR:  YD009: change streams are being set up, enabled/, "$_ keeps off who enables")
-  for ('setup', 'reset', 'teardown');
+  for ('setup', 'teardown');
 value(q{SELECT dyn_enable_stream('other', 'KEYS_ONLY'); SELECT dyn_disable_stream('other')});
 $session->query_safe('ROLLBACK');
 value('CALL dyn_teardown_streams()');
@@ -179,11 +178,9 @@ sub broken
 	my $collected = value('SELECT collected_lsn FROM dyn_stream_slots');
 	my $before = gaps();
 	is(state(), $state, "$name: $state");
-	like(says('CALL dyn_setup_streams()'), qr/ERROR:  55000: change streams in database "postgres" are broken: $state\nHINT:  CALL dyn_reset_streams\(\)/,
-		"$name: setup does not mend it");
 	like(says(q{SELECT dyn_enable_stream('other', 'KEYS_ONLY')}), qr/ERROR:  YD001: .*broken: $state/, "$name: nothing can be enabled");
-	like(says('SET ROLE replicator; CALL dyn_reset_streams()'), qr/WARNING:  01000: changes committed from $collected to before \S+ are in no stream/,
-		"$name: reset says what is missing");
+	like(says('SET ROLE replicator; CALL dyn_setup_streams()'), qr/WARNING:  01000: changes committed from $collected to before \S+ are in no stream/,
+		"$name: setup says what is missing");
 	is(state(), 'ready', "$name: ready again");
 	is(gaps(), $before + 1, "$name: a gap");
 	is(value("SELECT count(*) FROM dynamo_internal.stream_gaps, dyn_stream_slots WHERE after_lsn = '$collected' AND before_lsn = collected_lsn
@@ -191,13 +188,13 @@ sub broken
 		'1', "$name: from what was collected to the new slot");
 	value(qq{SELECT dyn_put('app', '{"pk":{"S":"$name"}}')});
 	is(changes(), "INSERT $name", "$name: changes are in the new slot");
-	like(says('CALL dyn_reset_streams()'), qr/NOTICE:  00000: change streams are not broken/, "$name: nothing more to mend");
+	like(says('CALL dyn_setup_streams()'), qr/NOTICE:  00000: change streams are set up already/, "$name: nothing more to mend");
 }
 value('SELECT pg_drop_replication_slot(slot_name) FROM dyn_stream_slots');
 broken('dropped', 'slot missing');
 value('SELECT pg_replication_slot_advance(slot_name, pg_current_wal_lsn()) FROM dyn_stream_slots');
 broken('advanced', 'slot ahead');
-# a reset that has made the slot, and no more
+# a set-up that has made the slot, and no more
 value('SELECT pg_drop_replication_slot(slot_name) FROM dyn_stream_slots');
 value("SELECT pg_create_logical_replication_slot(slot_name, 'dynamo_table') FROM dyn_stream_slots");
 broken('crashed', 'slot ahead');
@@ -205,7 +202,7 @@ broken('crashed', 'slot ahead');
 value(q{SELECT dyn_create_table('forged', 'pk S'); CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON forged FOR EACH ROW
 	EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', '{"settings": {"streams": [{"label": 253402300799999, "shards": 1}]}}');
 	SELECT pg_drop_replication_slot(slot_name) FROM dyn_stream_slots});
-value('CALL dyn_reset_streams()');
+value('CALL dyn_setup_streams()');
 value(q{DROP TABLE forged; SELECT dyn_enable_stream('other', 'KEYS_ONLY')});
 is(value(q{SELECT bool_and(enabled_at < now() + interval '1 minute') FROM dyn_streams WHERE relation = 'other'::regclass}), 't',
 	'a forged label keeps nobody from enabling a stream');
@@ -224,7 +221,7 @@ $reader->signal('TERM');
 $reader->finish;
 wait_for($node, 'SELECT active_pid IS NULL FROM dyn_stream_slots');
 value(q{SELECT dyn_enable_stream('app', 'NEW_AND_OLD_IMAGES')});
-value('CALL dyn_reset_streams()');
+value('CALL dyn_setup_streams()');
 
 # ST09: it does not hold more WAL than it may
 for (1 .. 30)
@@ -289,7 +286,7 @@ is(value('SET ROLE nobody; SELECT state, collected_lsn, active_pid FROM dyn_stre
 is(value('SELECT relation, status FROM dyn_streams ORDER BY label DESC LIMIT 1'), 'app|ENABLED', 'streams on a standby');
 is(value('SET ROLE nobody; SELECT count(*) FROM dyn_streams'), '0', 'for who may see them');
 like(says("CALL dyn_${_}_streams()"), qr/ERROR:  25006: cannot execute dyn_${_}_streams during recovery/, "no $_ on a standby")
-  for ('setup', 'reset', 'teardown');
+  for ('setup', 'teardown');
 like(says($_), qr/ERROR:  25006: cannot execute/, "not on a standby: $_")
   for (q{SELECT dyn_enable_stream('other', 'KEYS_ONLY')}, q{SELECT dyn_disable_stream('app')});
 $primary->stop;

@@ -133,18 +133,18 @@ catch_up();
 value(q{SELECT put('lost', 'b'); SELECT dyn_disable_stream('lost')});
 value('SELECT pg_drop_replication_slot(slot_name) FROM dyn_stream_slots');
 is(value("SELECT has_end('$arn')"), 'f', 'without the slot nobody knows');
-value('CALL dyn_reset_streams()');
+value('CALL dyn_setup_streams()');
 is(value("SELECT has_end('$arn')"), 't', 'a new slot ends what was disabled before it');
 is(value("SELECT reads('$arn', 'LATEST')"), '0 and the end', 'for a reader behind the gap');
 my $busy = $node->background_psql('postgres');
 value(q{SELECT dyn_create_table('held', 'pk S'); SELECT dyn_enable_stream('held', 'NEW_IMAGE', 1)});
 $busy->query_safe(q{BEGIN; SELECT dyn_disable_stream('held')});
 value('SELECT pg_drop_replication_slot(slot_name) FROM dyn_stream_slots');
-my ($rc, $out, $err) = $node->psql('postgres', 'CALL dyn_reset_streams()');
-like($err, qr/change streams are being set up, enabled, reset or torn down by another session/, 'and is not made while one is being disabled');
+my ($rc, $out, $err) = $node->psql('postgres', 'CALL dyn_setup_streams()');
+like($err, qr/change streams are being set up, enabled or torn down by another session/, 'and is not made while one is being disabled');
 $busy->query_safe('COMMIT');
 $busy->quit;
-value('CALL dyn_reset_streams()');
+value('CALL dyn_setup_streams()');
 is(value(q{SELECT has_end(latest('held'))}), 't', 'so none is missed');
 
 # The rights that disabling needs are looked at before any lock

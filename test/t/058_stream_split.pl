@@ -147,7 +147,7 @@ value(q{SELECT dyn_alter_stream('idle', 8); SELECT put('idle', 'lost')});
 value('SELECT pg_drop_replication_slot(slot_name) FROM dyn_stream_slots');
 my ($rc, $out, $err) = $node->psql('postgres', q{SELECT dyn_alter_stream('idle', 16)});
 like($err, qr/change streams in database "postgres" are broken: slot missing/, 'without the slot, nothing is split');
-value('CALL dyn_reset_streams()');
+value('CALL dyn_setup_streams()');
 is(value(q{SELECT shown('idle')}), '0. 1<0. 2<0. 3<1. 4<2. 5<1. 6<2. 7<3 8<4 9<5 10<6 11<3 12<4 13<5 14<6',
 	'a new slot ends the shards that were split before it');
 is(value(q{SELECT records('idle', 3, 'LATEST'), records('idle', 7), records('idle', 0), records('idle', 1, 'LATEST')}),

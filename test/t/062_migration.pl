@@ -122,7 +122,7 @@ ok($_->{harness}->finish, 'migrating meanwhile') for @calls;
 ok($load->finish, 'clients have written') or diag($errors);
 like($out, qr/transactions actually processed: [1-9]\d\d/, 'and not little');
 is(value($wrong), 0, 'both sides are equal after all that');
-value(q{DELETE FROM orders WHERE id % 10 = 0; SELECT dyn_unfollow_migration('shop')});
+value(q{DELETE FROM orders WHERE id % 10 = 0; SELECT dyn_follow_migration('shop', enabled => false)});
 is(value($wrong), 0, 'and when it is followed no longer');
 # How far it is, by the names of migration and step.
 my ($status, $said, $told) = $node->psql('postgres', q{

@@ -119,7 +119,7 @@ my ($status, $out, $err) = $node->psql('postgres', 'TRUNCATE rental.wish');
 ok($status != 0, 'a table that items follow cannot be truncated');
 
 # cut-over: nothing follows any more, and the items stay
-value(q{SELECT dyn_unfollow_migration('rental')});
+value(q{SELECT dyn_follow_migration('rental', enabled => false)});
 is(value(q{SELECT count(*) FROM pg_trigger WHERE tgname LIKE '~dynamo_follow%'}), '0', 'no trigger is left');
 my $before = value('SELECT count(*) FROM video');
 value(q{DELETE FROM rental.wish; UPDATE rental.customer SET name = 'x' WHERE customer_id = 1});

@@ -79,7 +79,7 @@ is($subscriber->safe_psql('copy', $triggers), $subscriber->safe_psql('postgres',
 is_equal($subscriber, 'copy', 30, 'restored');
 $subscriber->safe_psql('copy', q{UPDATE orders SET note = 'in the copy'; INSERT INTO orders VALUES (100, 1, 'in the copy')});
 is_equal($subscriber, 'copy', 31, 'followed in the copy');
-$subscriber->safe_psql('copy', q{SELECT dyn_unfollow_migration('shop')});
+$subscriber->safe_psql('copy', q{SELECT dyn_follow_migration('shop', enabled => false)});
 is($subscriber->safe_psql('copy', q{SELECT count(*) FROM pg_trigger WHERE tgname LIKE '~dynamo_follow%'}), 0, 'no trigger is left');
 $subscriber->safe_psql('postgres', 'DROP SUBSCRIPTION sub');
 done_testing();

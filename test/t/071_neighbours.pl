@@ -86,8 +86,8 @@ for my $setting ('session_preload_libraries', 'shared_preload_libraries')
 	value(q{SELECT dyn_create_entity_view('app', 'Row')});
 	like(value($join), qr/Index Cond:.*entity_key/, "a join has its key with another hook before ours, $setting");
 	value('DROP VIEW "Row"');
-	value("SELECT dyn_disable_stream('app'); CALL dyn_teardown_streams(); SELECT dyn_unfollow_migration('m'), dyn_drop_migration('m'); DROP TABLE source;
-		SELECT dyn_drop_table('app')");
+	value("SELECT dyn_disable_stream('app'); CALL dyn_teardown_streams(); SELECT dyn_follow_migration('m', enabled => false), dyn_drop_migration('m');
+		DROP TABLE source; SELECT dyn_drop_table('app')");
 	$node->append_conf('postgresql.conf', "$setting = ''");
 }
 

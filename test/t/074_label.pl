@@ -76,7 +76,7 @@ sub restored
 		qr/cannot drop table app because .*DETAIL: +(trigger ~dynamo_follow\S+ \w+ on table customers depends on table app\s+){6}HINT/s,
 		"$name: not dropped while it is followed");
 	like(errors($dbname, "$path BEGIN; SELECT dyn_alter_table('app', '{\"deletion_protection\": false}'); SELECT dyn_drop_table('app')"),
-		qr/ERROR:  table "app" cannot be dropped.*Migration "shop" follows table shop\.customers\..*dyn_unfollow_migration\('shop'\)/s,
+		qr/ERROR:  table "app" cannot be dropped.*Migration "shop" follows table shop\.customers\..*dyn_follow_migration\('shop', enabled => false\)/s,
 		"$name: nor by dyn_drop_table");
 }
 
@@ -136,7 +136,7 @@ is(() = $warnings =~ /WARNING:  changes of table "customers" make no items: migr
 is(() = $warnings =~ /ERROR|WARNING/g, 1, 'and no error');
 is(value('unlabelled', q{SELECT string_agg(id || name, ',' ORDER BY id) FROM shop.customers}), '1changed,3changed', 'the source is written');
 is(value('unlabelled', q{SET search_path = shop, public; SELECT count(*) FROM dyn_scan('app')}), '2', 'items stay');
-value('unlabelled', q{SET search_path = shop, public; SELECT dyn_put('app', '{"pk": "x"}'::jsonb); SELECT dyn_unfollow_migration('shop');
+value('unlabelled', q{SET search_path = shop, public; SELECT dyn_put('app', '{"pk": "x"}'::jsonb); SELECT dyn_follow_migration('shop', enabled => false);
 	SELECT dyn_drop_table('app')});
 
 # The library is loaded by the first use of the extension; SECURITY LABEL is none.

@@ -318,12 +318,11 @@ SELECT dyn_request('ExecuteStatement', '{"Statement": "SELECT * FROM \"~t\" WHER
 SELECT dyn_error_name('YD001'), dyn_size(item), dyn_matches(item, 'a = :a', vals => '{":a": {"S": "A1"}}'), dyn_project(item, 'a'),
 	dyn_apply(item, 'SET a = :a', vals => '{":a": {"S": "A1"}}') FROM ~t;
 SELECT dynamo_internal.get_attribute(item, 'a'), dynamo_internal.get_attribute_text(item, 'a'), dynamo_internal.get_path(item, '{a}'),
-	dynamo_internal.get_path_text(item, '{a}'), dyn_has_attribute(item, 'a') FROM ~t;
+	dynamo_internal.get_path_text(item, '{a}'), dynamo_internal.has_attribute(item, 'a') FROM ~t;
 
 == maintenance
 # what is told of tables
 SELECT dyn_describe_table('~t');
-SELECT * FROM dyn_collection_pages('~t');
 SELECT * FROM dyn_table_statistics('~t');
 SELECT dyn_request('DescribeTable', '{"TableName": "~t"}'::json);
 SELECT dyn_request('DescribeTimeToLive', '{"TableName": "~t"}'::json);
@@ -406,7 +405,7 @@ SELECT dyn_propose_migration('proposed', '{hostile.source,hostile.of_source}', q
 SELECT dyn_create_migration('moved', 'n', '[{"entity": "Row", "from": "hostile.source", "attributes": {"V": "hostile.text(''migration''''s SQL'', v)"}}]');
 SELECT dyn_drop_migration('n');
 SELECT * FROM dyn_preview_migration('m');
-SELECT * FROM dyn_migration_items('m');
+SELECT * FROM dynamo_internal.migration_items('m');
 CALL dyn_migrate('m');
 SELECT * FROM dyn_verify_migration('m');
 SELECT * FROM dyn_jobs;
@@ -421,10 +420,10 @@ SELECT dyn_distribute_table('~t'); -- citus
 SELECT dyn_undistribute_table('~t'); -- distributed
 # values, texts and times alone
 SELECT dynamo_internal.get_attribute(v, 'a'), dynamo_internal.get_attribute_text(v, 'a'), dynamo_internal.get_path(v, '{a}'),
-	dynamo_internal.get_path_text(v, '{a}'), dyn_has_attribute(v, 'a'),
+	dynamo_internal.get_path_text(v, '{a}'), dynamo_internal.has_attribute(v, 'a'),
 	dynamo_internal.get_element(v, 0), dynamo_internal.get_element_text(v, 0) FROM dyn_to_value('x'::text) v;
-SELECT dyn_ksuid_time(k), dyn_ksuid_bytes(k), dyn_ksuid_from_bytes(dyn_ksuid_bytes(k)), dyn_ksuid_lowest(now()), dyn_ksuid_highest(now()) FROM dyn_ksuid() k;
-SELECT dyn_render('P#<Id>', '{"Id": {"S": "1"}}');
+SELECT dyn_ksuid_time(k), dyn_ksuid_bytes(k), dyn_ksuid(NULL, dyn_ksuid_bytes(k)), dyn_ksuid(now(), '\x00') FROM dyn_ksuid() k;
+SELECT dynamo_internal.render('P#<Id>', '{"Id": {"S": "1"}}');
 SELECT dyn_reset_operations();
 # keys of gateways
 SELECT dyn_create_access_key('KEY', 'keyed', '\x00');
@@ -481,7 +480,7 @@ INSERT INTO hostile.source VALUES (3, 'c');
 TRUNCATE ~t, hostile.~t_child;
 
 == last
-SELECT dyn_unfollow_migration('m');
+SELECT dyn_follow_migration('m', enabled => false);
 SELECT dyn_detach('gone1', dry_run => true);
 SELECT dyn_disable_stream('gone1'), dyn_disable_stream('gone4'), dyn_disable_stream('gone5');
 SELECT dyn_detach('gone1');
@@ -490,5 +489,5 @@ SELECT dyn_detach('gone5', 'dynamodb');
 SELECT dyn_drop_table('gone2');
 SELECT dyn_request('DeleteTable', '{"TableName": "gone3"}'::json);
 DO $$ BEGIN WHILE to_regclass('gone3') IS NOT NULL LOOP COMMIT; PERFORM pg_sleep(0.02); END LOOP; END $$;
-CALL dyn_reset_streams();
+CALL dyn_setup_streams();
 CALL dyn_teardown_streams(force => true);

@@ -152,7 +152,7 @@ is(value($triggers, 'copy'), value($triggers), 'with the triggers as they were')
 is_equal('copy', 'restored');
 value(q{SELECT change(1 + i % 14, i * 7919) FROM generate_series(1, 50) i}, 'copy');
 is_equal('copy', 'followed in the copy');
-value(q{SELECT dyn_unfollow_migration('chain')}, 'copy');
+value(q{SELECT dyn_follow_migration('chain', enabled => false)}, 'copy');
 is(value(q{SELECT count(*) FROM pg_trigger WHERE tgname LIKE '~dynamo_follow%'}, 'copy'), '0', 'no trigger is left');
 value(q{ALTER SUBSCRIPTION sub DISABLE; ALTER SUBSCRIPTION sub SET (slot_name = NONE); DROP SUBSCRIPTION sub}, 'target');
 $node->stop;

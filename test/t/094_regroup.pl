@@ -43,7 +43,7 @@ sub scattered
 sub ratio
 {
 	my ($table) = @_;
-	return value("SELECT round(sum(pages) / sum(ideal_pages), 2) FROM dyn_collection_pages('$table', 10000)");
+	return value("SELECT round((pages / ideal_pages)::numeric, 2) FROM dyn_table_statistics('$table', 0) WHERE kind = 'table'");
 }
 
 # Alone: a stream gets no record, and a decoder of the server's own sees no transaction that is not marked as no change.

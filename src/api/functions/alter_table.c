@@ -64,22 +64,17 @@ static const Field index_fields[] = {
 static void
 change_tags(DynDescription *description, ItemSpan tags)
 {
-	ItemChildren members = item_children(tags);
-	ItemSpan key;
-
-	for (uint32 i = 0; i < members.count; i++)
+	for (ItemMembers m = item_members(tags); item_next(&m);)
 	{
-		if (item_type(item_entry(item_child(&members, i), &key)) == ITEM_NULL)
-			description_remove_tag(description, key);
+		if (item_type(m.value) == ITEM_NULL)
+			description_remove_tag(description, m.name);
 	}
-	for (uint32 i = 0; i < members.count; i++)
+	for (ItemMembers m = item_members(tags); item_next(&m);)
 	{
-		ItemSpan value = item_entry(item_child(&members, i), &key);
-
-		if (item_type(value) == ITEM_S)
-			description_set_tag(description, key, item_payload(value));
-		else if (item_type(value) != ITEM_NULL)
-			alter_fail(NULL, psprintf("tag \"%s\" must be a string, or null", item_quoted(key)),
+		if (item_type(m.value) == ITEM_S)
+			description_set_tag(description, m.name, item_payload(m.value));
+		else if (item_type(m.value) != ITEM_NULL)
+			alter_fail(NULL, psprintf("tag \"%s\" must be a string, or null", item_quoted(m.name)),
 					   NULL);
 	}
 }
@@ -102,15 +97,8 @@ change_index(DynDescription *description, const DynShape *shape, ItemSpan name, 
 static void
 change_indexes(DynDescription *description, const DynShape *shape, ItemSpan indexes)
 {
-	ItemChildren members = item_children(indexes);
-
-	for (uint32 i = 0; i < members.count; i++)
-	{
-		ItemSpan name;
-		ItemSpan units = item_entry(item_child(&members, i), &name);
-
-		change_index(description, shape, name, units);
-	}
+	for (ItemMembers m = item_members(indexes); item_next(&m);)
+		change_index(description, shape, m.name, m.value);
 }
 
 static void

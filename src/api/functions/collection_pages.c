@@ -1,6 +1,6 @@
 /*
  * collection_pages.c
- *	  dyn_collection_pages(): how many pages the items of a collection are spread over.
+ *	  How many pages the items of a collection are spread over, for dyn_table_statistics().
  *
  * Collections are sampled by pages, so a large one is seen as often as a reader would meet it.
  * All by plain queries with the caller's privileges: row-level security says what is counted.
@@ -8,22 +8,17 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "access/relation.h"
 #include "catalog/pg_inherits.h"
 #include "executor/spi.h"
-#include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/rel.h"
-#include "utils/tuplestore.h"
 
 #include "api/functions/functions.h"
-#include "catalog/lookup.h"
-#include "catalog/rights.h"
 #include "catalog/table.h"
-#include "server/arguments.h"
-#include "server/errors.h"
 #include "server/sql.h"
+
+#define COLLECTIONS_TO_SAMPLE 100
 
 /* Sampling leaves pages out, and pages have collections in common. */
 #define PAGES_PER_COLLECTION 2
@@ -76,16 +71,12 @@ write_query(Relation rel, const DynTable *table)
 	initStringInfo(&sql);
 	appendStringInfo(
 		&sql,
-		"SELECT c.partition_key, c.items, c.pages, "
-		"pg_catalog.ceil(c.bytes OPERATOR(pg_catalog./) $3)::pg_catalog.int8 "
+		"SELECT pg_catalog.avg(c.pages)::pg_catalog.float8, "
+		"pg_catalog.avg(pg_catalog.ceil(c.bytes OPERATOR(pg_catalog./) $3)) "
 		"FROM (SELECT key FROM (SELECT DISTINCT %s AS key FROM %s TABLESAMPLE SYSTEM ($1)) p "
 		"ORDER BY pg_catalog.random() LIMIT $2) k CROSS JOIN LATERAL "
-		"(SELECT pg_catalog.count(*) AS items, "
-		"pg_catalog.count(DISTINCT ROW(tableoid, %s)) AS pages, "
-		"(pg_catalog.array_agg(%s OPERATOR(%s.->) %s::pg_catalog.text))[1] AS partition_key, "
-		"pg_catalog.sum(",
-		key, table->qualified, block, quote_identifier(DYN_ITEM_COLUMN), table->extension,
-		quote_literal_cstr(span_string(table->keys[0].attribute)));
+		"(SELECT pg_catalog.count(DISTINCT ROW(tableoid, %s)) AS pages, pg_catalog.sum(",
+		key, table->qualified, block);
 	append_row_size(&sql, rel);
 	appendStringInfo(
 		&sql, ")::pg_catalog.float8 AS bytes FROM %s t WHERE %s OPERATOR(pg_catalog.=) k.key) c",
@@ -94,51 +85,20 @@ write_query(Relation rel, const DynTable *table)
 }
 
 /*
- * Reads how many pages so many collections at random have, into SPI's result: partition key, items,
- * pages, and the pages that would be enough.  The caller is connected to SPI, and reads with the
+ * Reads how many pages some collections at random have in the mean, and how many would be enough,
+ * into SPI's result: NULL if there are none.  The caller is connected to SPI, and reads with the
  * rights that the current user has.
  */
 void
-collection_pages_read(Relation rel, const DynTable *table, int64 samples)
+collection_pages_read(Relation rel, const DynTable *table)
 {
-	float4 per_cent =
-		Min(100.0f, 100.0f * PAGES_PER_COLLECTION * samples / Max(count_blocks(table->relid), 1));
+	float4 per_cent = Min(100.0f, 100.0f * PAGES_PER_COLLECTION * COLLECTIONS_TO_SAMPLE /
+									  Max(count_blocks(table->relid), 1));
 	float8 room =
 		(double) (MaxHeapTupleSize - RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR));
 
 	sql_execute(sql_on(table->relid, write_query(rel, table)), true, 0,
-				SQL_VALUES(SQL_VALUE(FLOAT4OID, Float4GetDatum(per_cent)), SQL_INT8(samples),
+				SQL_VALUES(SQL_VALUE(FLOAT4OID, Float4GetDatum(per_cent)),
+						   SQL_INT8(COLLECTIONS_TO_SAMPLE),
 						   SQL_VALUE(FLOAT8OID, Float8GetDatum(room))));
-}
-
-PG_FUNCTION_INFO_V1(dyn_collection_pages);
-Datum
-dyn_collection_pages(PG_FUNCTION_ARGS)
-{
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	int64 samples = argument_positive(fcinfo, 1, "samples");
-	DynTable *table;
-	RightsBefore before;
-	Relation rel;
-
-	argument_require(fcinfo, 1, "samples");
-	InitMaterializedSRF(fcinfo, 0);
-	rel = dyn_table_open(argument_required_text(fcinfo, 0, "table_name"), AccessShareLock, &table);
-	if (table->distributed)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("pages of distributed table \"%s\" cannot be counted", table->name),
-			 errdetail(
-				 "Its pages are those of shards on other nodes, and Citus has no plan for a sample "
-				 "of collections with their pages.")));
-	rights_take_for_rows(rel, false, &before);
-	SPI_connect();
-	collection_pages_read(rel, table, samples);
-	for (uint64 i = 0; i < SPI_processed; i++)
-		tuplestore_puttuple(result->setResult, SPI_tuptable->vals[i]);
-	SPI_finish();
-	rights_give_back(&before);
-	relation_close(rel, NoLock);
-	PG_RETURN_NULL();
 }

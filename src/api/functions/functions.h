@@ -12,7 +12,7 @@
  *		table_chart.c		dyn_table_chart(): item collections, as people draw them
  *		operations.c		dyn_operations: what was counted of operations
  *		table_statistics.c	dyn_table_statistics(): what a table has
- *		collection_pages.c	dyn_collection_pages(): on how many pages collections are
+ *		collection_pages.c	on how many pages collections are
  */
 #ifndef DYNAMO_TABLE_API_FUNCTIONS_FUNCTIONS_H
 #define DYNAMO_TABLE_API_FUNCTIONS_FUNCTIONS_H
@@ -36,7 +36,7 @@ return_row(ReturnSetInfo *result, Datum value, bool isnull)
 extern const char *store_name(const char *refusal, bool remote);
 
 /* collection_pages.c */
-extern void collection_pages_read(Relation rel, const DynTable *table, int64 samples);
+extern void collection_pages_read(Relation rel, const DynTable *table);
 
 /* page.c */
 typedef struct ResultPage

@@ -14,36 +14,17 @@
 #include "api/functions/functions.h"
 #include "catalog/rights.h"
 
-static const char *
-operation_name(OperationKind kind)
-{
-	switch (kind)
-	{
-		case OPERATION_GET:
-			return "GetItem";
-		case OPERATION_PUT:
-			return "PutItem";
-		case OPERATION_UPDATE:
-			return "UpdateItem";
-		case OPERATION_DELETE:
-			return "DeleteItem";
-		case OPERATION_QUERY:
-			return "Query";
-		case OPERATION_SCAN:
-			return "Scan";
-		case OPERATION_BATCH_GET:
-			return "BatchGetItem";
-		case OPERATION_BATCH_WRITE:
-			return "BatchWriteItem";
-		case OPERATION_TRANSACT_GET:
-			return "TransactGetItems";
-		case OPERATION_TRANSACT_WRITE:
-			return "TransactWriteItems";
-		case OPERATION_SEARCH_VECTORS:
-			return "SearchVectors";
-	}
-	pg_unreachable();
-}
+static const char *const operation_names[] = {[OPERATION_GET] = "GetItem",
+											  [OPERATION_PUT] = "PutItem",
+											  [OPERATION_UPDATE] = "UpdateItem",
+											  [OPERATION_DELETE] = "DeleteItem",
+											  [OPERATION_QUERY] = "Query",
+											  [OPERATION_SCAN] = "Scan",
+											  [OPERATION_BATCH_GET] = "BatchGetItem",
+											  [OPERATION_BATCH_WRITE] = "BatchWriteItem",
+											  [OPERATION_TRANSACT_GET] = "TransactGetItems",
+											  [OPERATION_TRANSACT_WRITE] = "TransactWriteItems",
+											  [OPERATION_SEARCH_VECTORS] = "SearchVectors"};
 
 /* The columns are relation, operation, index_name, the counts in their order, stats_since. */
 static void
@@ -53,7 +34,7 @@ return_counted(ReturnSetInfo *result, const CountedOperation *counted)
 	bool nulls[4 + NCOUNTS] = {false};
 
 	values[0] = ObjectIdGetDatum(counted->key.relid);
-	values[1] = CStringGetTextDatum(operation_name((OperationKind) counted->key.kind));
+	values[1] = CStringGetTextDatum(operation_names[counted->key.kind]);
 	nulls[2] = counted->index[0] == '\0';
 	values[2] = nulls[2] ? (Datum) 0 : CStringGetTextDatum(counted->index);
 	for (int i = 0; i < NCOUNTS; i++)

@@ -60,23 +60,20 @@ append_attribute(const Drawing *drawing, ItemSpan name, ItemSpan value, StringIn
 static char *
 attributes_cell(const Drawing *drawing, const DynItem *item, const ItemSpan *keys)
 {
-	ItemChildren children = item_children(item_root(item));
 	int n = 0;
 	StringInfoData out;
 
 	initStringInfo(&out);
 	for (int i = drawing->index->nkeys; i < drawing->index->ncolumns; i++)
 		append_attribute(drawing, key_name(drawing, i), keys[i], &out);
-	for (uint32 i = 0; i < children.count; i++)
+	for (ItemMembers m = item_members(item_root(item)); item_next(&m);)
 	{
-		ItemSpan name;
-		ItemSpan value = item_entry(item_child(&children, i), &name);
 		bool is_key = false;
 
 		for (int k = 0; k < drawing->index->ncolumns; k++)
-			is_key |= value.data == keys[k].data;
+			is_key |= m.value.data == keys[k].data;
 		if (!is_key && n++ < drawing->max_attributes)
-			append_attribute(drawing, name, value, &out);
+			append_attribute(drawing, m.name, m.value, &out);
 	}
 	if (n > drawing->max_attributes)
 		appendStringInfo(&out, "%s+%d", out.len > 0 ? ", " : "", n - drawing->max_attributes);

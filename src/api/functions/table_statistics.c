@@ -33,7 +33,6 @@
 #include "store/store.h"
 
 #define MAX_COLLECTIONS 10000
-#define COLLECTIONS_TO_SAMPLE 100
 
 typedef struct Amount
 {
@@ -108,10 +107,9 @@ begin_collection(Statistics *s, ItemSpan key)
 static void
 add_to_collection(Statistics *s, const DynItem *item, int64 bytes)
 {
-	ItemChildren attributes = item_children(item_root(item));
 	ItemSpan key;
 
-	if (!item_find(&attributes, s->table->keys[0].attribute, &key))
+	if (!item_lookup(item_root(item), s->table->keys[0].attribute, &key))
 		return;
 	if (s->current.key == NULL || item_compare_bytes(item_root(s->current.key), key) != 0)
 	{
@@ -232,26 +230,28 @@ typedef struct Spread
 	SqlValue ideal;
 } Spread;
 
+static SqlValue
+answered(int column)
+{
+	bool isnull;
+	Datum value = sql_nullable(SPI_tuptable, 0, column, &isnull);
+
+	return SQL_NULLABLE(FLOAT8OID, isnull ? 0 : Float8GetDatum(DatumGetFloat8(value)), isnull);
+}
+
 /* Looks at some collections; not of a distributed table, whose pages are on other nodes. */
 static Spread
 find_spread(const FrontCall *call)
 {
-	double sums[2] = {0, 0};
-	bool known;
-	uint64 n;
+	Spread spread = {{.isnull = true}, {.isnull = true}};
 
 	if (call->table->distributed)
-		return (Spread){{.isnull = true}, {.isnull = true}};
+		return spread;
 	SPI_connect();
-	collection_pages_read(call->rel, call->table, COLLECTIONS_TO_SAMPLE);
-	n = SPI_processed;
-	known = n > 0;
-	for (uint64 i = 0; i < n; i++)
-		for (int j = 0; j < lengthof(sums); j++)
-			sums[j] += (double) DatumGetInt64(sql_value(SPI_tuptable, i, 3 + j));
+	collection_pages_read(call->rel, call->table);
+	spread = (Spread){answered(1), answered(2)};
 	SPI_finish();
-	return (Spread){SQL_NULLABLE(FLOAT8OID, Float8GetDatum(sums[0] / Max(n, 1)), !known),
-					SQL_NULLABLE(FLOAT8OID, Float8GetDatum(sums[1] / Max(n, 1)), !known)};
+	return spread;
 }
 
 /*

@@ -183,13 +183,11 @@ vector_part(const DynTable *table, const DynVector *vector, const DynItem *item)
 static int64
 vector_size(const DynVector *vector, const DynItem *part)
 {
-	ItemChildren attributes;
 	ItemSpan value;
 
 	if (part == NULL)
 		return 0;
-	attributes = item_children(item_root(part));
-	(void) item_find(&attributes, vector->spec->attribute, &value);
+	(void) item_lookup(item_root(part), vector->spec->attribute, &value);
 	return Max((int64) (item_size(item_root(part)) - item_value_size_by(value, ITEM_SIZE_NOW)) +
 				   4 * vector->spec->dimensions,
 			   WRITE_BLOCK);

@@ -106,17 +106,15 @@ read_units(const FieldReader *reader, const Field *field, void *target, ItemSpan
 {
 	FieldReader of_index = {description_fail, "an index"};
 	DynDescription *description = target;
-	ItemChildren indexes;
 
 	if (item_type(value) != ITEM_M)
 		field_fail(reader, field->name, "an object");
-	indexes = item_children(value);
-	for (uint32 i = 0; i < indexes.count; i++)
+	for (ItemMembers m = item_members(value); item_next(&m);)
 	{
 		DynIndexUnits *index = palloc0(sizeof(DynIndexUnits));
 
-		value = item_entry(item_child(&indexes, i), &index->index);
-		fields_read(&of_index, units_fields, &index->units, value);
+		index->index = m.name;
+		fields_read(&of_index, units_fields, &index->units, m.value);
 		description->indexes = lappend(description->indexes, index);
 	}
 }

@@ -367,23 +367,12 @@ dyn_index_spec_check(const DynIndexSpec *given)
 	spec_check((DynIndexSpec *) given, false);
 }
 
-static bool
-same_spans(const ItemSpan *a, int na, const ItemSpan *b, int nb)
-{
-	for (int i = 0; i < na && na == nb; i++)
-	{
-		if (item_compare_bytes(a[i], b[i]) != 0)
-			return false;
-	}
-	return na == nb;
-}
-
 /* Returns whether two definitions say the same, whatever their status. */
 bool
 dyn_index_spec_equal(const DynIndexSpec *a, const DynIndexSpec *b)
 {
 	return item_compare_bytes(a->name, b->name) == 0 && a->local == b->local &&
 		   a->npartition == b->npartition && a->projection == b->projection &&
-		   a->covering == b->covering && same_spans(a->keys, a->nkeys, b->keys, b->nkeys) &&
-		   same_spans(a->included, a->nincluded, b->included, b->nincluded);
+		   a->covering == b->covering && item_spans_equal(a->keys, a->nkeys, b->keys, b->nkeys) &&
+		   item_spans_equal(a->included, a->nincluded, b->included, b->nincluded);
 }

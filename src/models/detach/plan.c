@@ -71,9 +71,10 @@ check_state(Detach *detach)
 		ItemSpan name = ((const ModelDeclaration *) lfirst(cell))->name;
 
 		if (migration_followers(span_string(name), detach->relid) != NIL)
-			plan_add(&detach->problems,
-					 "migration \"%s\" is followed; call dyn_unfollow_migration()",
-					 item_quoted(name));
+			plan_add(
+				&detach->problems,
+				"migration \"%s\" is followed; call dyn_follow_migration() with enabled => false",
+				item_quoted(name));
 	}
 }
 

@@ -16,6 +16,7 @@
 #include "utils/memutils.h"
 
 #include "models/migrate/collide.h"
+#include "server/extension.h"
 #include "server/sql.h"
 
 /* This is more than a step has rows, so that the places of all steps have one order. */
@@ -234,7 +235,7 @@ step_may_collide(const Migration *migration, const MigrationStep *step)
  * Selects all rows of the steps that may collide, by the keys that they make; NULL: there are none.
  */
 static char *
-collision_select(const Migration *migration, const char *extension)
+collision_select(const Migration *migration)
 {
 	StringInfoData sql;
 	bool any = false;
@@ -251,10 +252,9 @@ collision_select(const Migration *migration, const char *extension)
 		appendStringInfo(&sql,
 						 "%sSELECT i.ordinality OPERATOR(pg_catalog.+) " INT64_FORMAT " AS place,"
 						 " i.step, i.source_row, i.key"
-						 " FROM %s.dyn_migration_items(%s::pg_catalog.text, %s::pg_catalog.text) "
-						 "WITH ORDINALITY AS i"
+						 " FROM " DYN_INTERNAL ".migration_items(%s, %s) WITH ORDINALITY AS i"
 						 " WHERE i.key IS NOT NULL",
-						 any ? " UNION ALL " : "", i * STEP_PLACES, extension,
+						 any ? " UNION ALL " : "", i * STEP_PLACES,
 						 quote_literal_cstr(migration->name),
 						 quote_literal_cstr(migration->steps[i].name));
 		any = true;
@@ -342,9 +342,9 @@ add_rows(void *arg, const SPITupleTable *groups, uint64 group)
  * The caller is connected to SPI, under the active snapshot.
  */
 HTAB *
-collisions_find(const Migration *migration, const char *extension)
+collisions_find(const Migration *migration)
 {
-	char *sql = collision_select(migration, extension);
+	char *sql = collision_select(migration);
 	Found found = {.context = CurrentMemoryContext};
 	HASHCTL ctl = {
 		.keysize = sizeof(uint64), .entrysize = sizeof(Collision), .hcxt = found.context};

@@ -26,7 +26,7 @@ extern bool step_key_is_told(const MigrationStep *step);
 extern bool step_key_needs(const MigrationStep *step, const EntityAttribute *attribute);
 extern bool step_key_is_injective(const MigrationStep *step);
 
-extern HTAB *collisions_find(const Migration *migration, const char *extension);
+extern HTAB *collisions_find(const Migration *migration);
 extern const Collision *collision_of_row(HTAB *collisions, const char *step, const char *row);
 extern const Collision *collision_of(HTAB *collisions, const MigrationRow *row);
 

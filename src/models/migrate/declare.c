@@ -28,7 +28,7 @@ refuse_followed(ItemSpan name, Relation rel)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
 						errmsg("migration \"%s\" is followed", item_quoted(name)),
 						errdetail("Triggers of the tables that it reads make its items."),
-						errhint("Call dyn_unfollow_migration() first.")));
+						errhint("Call dyn_follow_migration() with enabled => false first.")));
 }
 
 /* Returns another table of the owner that has a migration of this name, or InvalidOid. */

@@ -45,13 +45,13 @@ migration_fail_misfit(const char *name, bool followed, const char *why)
 		ERROR,
 		(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 		 errmsg("migration \"%s\" does not fit its tables any more", quoted), errdetail("%s.", why),
-		 followed
-			 ? errhint("Undo the change of the tables, or call dyn_unfollow_migration(%s), declare "
-					   "the migration again with dyn_create_migration(), and then call "
-					   "dyn_follow_migration() and dyn_migrate().",
-					   literal)
-			 : errhint("Undo the change of the tables, or declare the migration again with "
-					   "dyn_create_migration().")));
+		 followed ? errhint("Undo the change of the tables, or call dyn_follow_migration(%s, "
+							"enabled => false), declare "
+							"the migration again with dyn_create_migration(), and then call "
+							"dyn_follow_migration() and dyn_migrate().",
+							literal)
+				  : errhint("Undo the change of the tables, or declare the migration again with "
+							"dyn_create_migration().")));
 }
 
 /*

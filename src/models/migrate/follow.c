@@ -1,7 +1,6 @@
 /*
  * follow.c
- *	  dyn_follow_migration(), dyn_unfollow_migration(): triggers that keep items in step with the
- *	  tables that they are made of.
+ *	  dyn_follow_migration(): triggers that keep items in step with the tables that they are made of.
  *
  * What refresh.c relies on is checked here, when they are made:
  *
@@ -43,9 +42,6 @@
 #include "server/extension.h"
 #include "server/work/brief_lock.h"
 #include "store/plan.h"
-
-extern PGDLLEXPORT Datum dyn_follow_migration(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum dyn_unfollow_migration(PG_FUNCTION_ARGS);
 
 /*
  * Triggers that there are
@@ -537,11 +533,9 @@ open_to_follow(ItemSpan name, DynTable **table, Migration **migration)
 	return rel;
 }
 
-PG_FUNCTION_INFO_V1(dyn_follow_migration);
-Datum
-dyn_follow_migration(PG_FUNCTION_ARGS)
+static void
+follow(ItemSpan name)
 {
-	ItemSpan name = text_span(argument_required_text(fcinfo, 0, "migration"));
 	Migration *migration;
 	DynTable *table;
 	List *done = NIL;
@@ -573,7 +567,6 @@ dyn_follow_migration(PG_FUNCTION_ARGS)
 	}
 	relation_close(rel, NoLock);
 	SPI_finish();
-	PG_RETURN_VOID();
 }
 
 static void
@@ -617,11 +610,9 @@ lock_followed(List *triggers)
 }
 
 /* Works even if the migration is gone or its tables were renamed. */
-PG_FUNCTION_INFO_V1(dyn_unfollow_migration);
-Datum
-dyn_unfollow_migration(PG_FUNCTION_ARGS)
+static void
+unfollow(const char *name)
 {
-	char *name = text_to_cstring(argument_required_text(fcinfo, 0, "migration"));
 	Oid relid = migration_table(item_span(name));
 	/* those on the user's own tables in any case: owners may have changed */
 	List *triggers = migration_followers(name, InvalidOid);
@@ -638,5 +629,18 @@ dyn_unfollow_migration(PG_FUNCTION_ARGS)
 	foreach (cell, triggers)
 		drop_trigger(lfirst_oid(cell));
 	SPI_finish();
+}
+
+/* dyn_follow_migration(migration, enabled) */
+PG_FUNCTION_INFO_V1(dyn_follow_migration);
+Datum
+dyn_follow_migration(PG_FUNCTION_ARGS)
+{
+	text *name = argument_required_text(fcinfo, 0, "migration");
+
+	if (argument_flag(fcinfo, 1, true))
+		follow(text_span(name));
+	else
+		unfollow(text_to_cstring(name));
 	PG_RETURN_VOID();
 }

@@ -1,6 +1,6 @@
 /*
  * items.c
- *	  dyn_migration_items(): the items that a migration makes of its rows.
+ *	  dynamo_internal.migration_items(): the items that a migration makes of its rows.
  */
 #include "postgres.h"
 
@@ -17,9 +17,6 @@
 #include "server/sql.h"
 #include "store/plan.h"
 #include "store/store.h"
-
-extern PGDLLEXPORT Datum dyn_migration_items(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum dyn_migration_key(PG_FUNCTION_ARGS);
 
 typedef struct ItemsOutput
 {

@@ -37,9 +37,9 @@
  *		collide.c	whether two rows can make one item, and which do
  *		run.c		dyn_migrate()
  *		write.c		items of a batch, written in the order of their keys
- *		items.c		dyn_migration_items(): the items that rows make
+ *		items.c		migration_items(): the items that rows make
  *		verify.c	dyn_verify_migration(), dyn_preview_migration()
- *		follow.c	dyn_follow_migration(), dyn_unfollow_migration()
+ *		follow.c	dyn_follow_migration()
  *		trigger.c	the triggers of followed tables
  *		truncate.c	TRUNCATE of followed tables, which is refused
  *		changed.c	which items are to be made again when rows have changed

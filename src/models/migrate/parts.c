@@ -306,18 +306,16 @@ static const Field parent_fields[] = {
 static void
 read_parents(const FieldReader *reader, MigrationStep *step, int of, ItemSpan value)
 {
-	ItemChildren members = item_children(value);
-
-	for (uint32 i = 0; i < members.count; i++)
+	for (ItemMembers m = item_members(value); item_next(&m);)
 	{
 		StepParent *parent = &step->parents[step->nparents++];
-		ItemSpan object = item_entry(item_child(&members, i), &parent->name);
 		Reading reading;
-		FieldReader inner = part_reader_of(reader, &reading, "parent", parent->name);
+		FieldReader inner = part_reader_of(reader, &reading, "parent", m.name);
 
+		parent->name = m.name;
 		parent->step = step;
 		parent->of = of;
-		fields_read(&inner, parent_fields, parent, object);
+		fields_read(&inner, parent_fields, parent, m.value);
 	}
 }
 
@@ -333,24 +331,15 @@ read_grandparents(const FieldReader *reader, const Field *field, void *target, I
 static int
 count_parents(ItemSpan value)
 {
-	ItemChildren members;
+	ItemSpan parents;
 	int n = 0;
 
 	if (item_type(value) != ITEM_M)
 		return 0;
-	members = item_children(value);
-	for (uint32 i = 0; i < members.count; i++)
+	for (ItemMembers m = item_members(value); item_next(&m); n++)
 	{
-		ItemSpan name;
-		ItemSpan parent = item_entry(item_child(&members, i), &name);
-		ItemChildren fields;
-
-		n++;
-		if (item_type(parent) != ITEM_M)
-			continue;
-		fields = item_children(parent);
-		if (item_find(&fields, (ItemSpan){"parents", 7}, &parent))
-			n += count_parents(parent);
+		if (item_lookup(m.value, item_span("parents"), &parents))
+			n += count_parents(parents);
 	}
 	return n;
 }

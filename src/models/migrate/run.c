@@ -371,7 +371,7 @@ run_prepare(MigrationJob *work, const List *steps)
 			job_expect(work->job, step->number, rows);
 	}
 	old = MemoryContextSwitchTo(work->job->context);
-	work->collisions = collisions_find(open.migration, open.table->extension);
+	work->collisions = collisions_find(open.migration);
 	MemoryContextSwitchTo(old);
 	PopActiveSnapshot();
 	close_migration(&open);

@@ -15,8 +15,6 @@
 #include "server/arguments.h"
 #include "server/sql.h"
 
-extern PGDLLEXPORT Datum dyn_list_migration_steps(PG_FUNCTION_ARGS);
-
 typedef struct Parsing
 {
 	const char *json;

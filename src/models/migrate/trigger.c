@@ -34,8 +34,6 @@
 #include "server/extension.h"
 #include "store/plan.h"
 
-extern PGDLLEXPORT Datum dyn_migration_changed(PG_FUNCTION_ARGS);
-
 /* So many rows are in memory at once, unless work_mem is less. */
 #define PORTION_ROWS 10000
 
@@ -168,7 +166,7 @@ open_followed(Change *change, char *name)
 				 errmsg("migration \"%s\" cannot follow partition \"%s\"",
 						item_quoted(item_span(name)), RelationGetRelationName(change->part)),
 				 errdetail("The owner of the table of items has not the rights of its owner."),
-				 errhint("Call dyn_unfollow_migration(%s) to follow no longer.",
+				 errhint("Call dyn_follow_migration(%s, enabled => false) to follow no longer.",
 						 dyn_follower_literal(name))));
 	return change->rel != NULL;
 }
@@ -203,7 +201,7 @@ warn_of_missing(const Change *change, const char *name)
 				   "rights of the owner of \"%s\".",
 				   source),
 		 errhint("Declare it with dyn_create_migration() and run it again, or call "
-				 "dyn_unfollow_migration(%s).",
+				 "dyn_follow_migration(%s, enabled => false).",
 				 dyn_follower_literal(name))));
 }
 

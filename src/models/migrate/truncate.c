@@ -22,8 +22,6 @@
 #include "server/extension.h"
 #include "server/object_access.h"
 
-extern PGDLLEXPORT Datum dyn_migration_truncated(PG_FUNCTION_ARGS);
-
 /* This tells whether all sessions have the hook. */
 static bool is_preloaded;
 
@@ -33,7 +31,7 @@ truncate_refuse(const char *table, const char *migration)
 	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					errmsg("table \"%s\" cannot be truncated, since migration \"%s\" follows it",
 						   table, item_quoted(item_span(migration))),
-					errhint("Use DELETE, or call dyn_unfollow_migration(%s) first.",
+					errhint("Use DELETE, or call dyn_follow_migration(%s, enabled => false) first.",
 							dyn_follower_literal(migration))));
 }
 

@@ -22,9 +22,6 @@
 #include "store/plan.h"
 #include "store/store.h"
 
-extern PGDLLEXPORT Datum dyn_verify_migration(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum dyn_preview_migration(PG_FUNCTION_ARGS);
-
 /* These are columns of both queries. */
 enum
 {
@@ -71,27 +68,21 @@ append_difference(StringInfo out, ItemSpan name, const char *what)
 static char *
 item_difference(const DynItem *made, const DynItem *there)
 {
-	ItemChildren ours = item_children(item_root(made));
-	ItemChildren theirs = item_children(item_root(there));
 	StringInfoData out;
-	ItemSpan name;
 	ItemSpan other;
 
 	initStringInfo(&out);
-	for (uint32 i = 0; i < ours.count; i++)
+	for (ItemMembers m = item_members(item_root(made)); item_next(&m);)
 	{
-		ItemSpan value = item_entry(item_child(&ours, i), &name);
-
-		if (!item_find(&theirs, name, &other))
-			append_difference(&out, name, "is missing");
-		else if (item_compare_bytes(value, other) != 0)
-			append_difference(&out, name, "differs");
+		if (!item_lookup(item_root(there), m.name, &other))
+			append_difference(&out, m.name, "is missing");
+		else if (item_compare_bytes(m.value, other) != 0)
+			append_difference(&out, m.name, "differs");
 	}
-	for (uint32 i = 0; i < theirs.count; i++)
+	for (ItemMembers m = item_members(item_root(there)); item_next(&m);)
 	{
-		item_entry(item_child(&theirs, i), &name);
-		if (!item_find(&ours, name, &other))
-			append_difference(&out, name, "is not of the row");
+		if (!item_lookup(item_root(made), m.name, &other))
+			append_difference(&out, m.name, "is not of the row");
 	}
 	return out.len > 0 ? out.data : NULL;
 }
@@ -261,24 +252,23 @@ dyn_verify_migration(PG_FUNCTION_ARGS)
 	Relation rel;
 
 	verify_begin(fcinfo, &c, &rel);
-	sql_scan(
-		sql_on(c.table->relid, psprintf("SELECT m.step, m.source_row, m.item, m.problem, t.item"
-										" FROM %s.dyn_migration_items(%s::pg_catalog.text, "
-										"NULL::pg_catalog.text) AS m FULL JOIN %s AS t"
-										" ON t.key OPERATOR(%s.=) m.key",
-										c.table->extension, quote_literal_cstr(c.migration->name),
-										items_sql(&c, true), c.table->extension)),
-		verify_row, &c);
+	sql_scan(sql_on(c.table->relid,
+					psprintf("SELECT m.step, m.source_row, m.item, m.problem, t.item"
+							 " FROM " DYN_INTERNAL ".migration_items(%s) AS m FULL JOIN %s AS t"
+							 " ON t.key OPERATOR(%s.=) m.key",
+							 quote_literal_cstr(c.migration->name), items_sql(&c, true),
+							 c.table->extension)),
+			 verify_row, &c);
 	for (int i = 0; i < c.migration->nsteps; i++)
 		put_new_columns(&c, &c.migration->steps[i]);
 	put_tables(&c, "triggers of", migration_disabled(c.migration),
 			   "do not fire as they were made, so changes may be missed; call "
-			   "dyn_unfollow_migration() and dyn_follow_migration()");
+			   "dyn_follow_migration() twice, first with enabled => false");
 	if (!migration_truncate_is_refused())
 		put_tables(
 			&c, "partition", migration_later_partitions(c.migration),
 			"came after the following began, so a session without the library can truncate it; "
-			"call dyn_unfollow_migration() and dyn_follow_migration() in one transaction");
+			"call dyn_follow_migration() twice in one transaction, first with enabled => false");
 	ereport(NOTICE, (errmsg("migration \"%s\": %lld rows compared, %lld equal", c.migration->name,
 							(long long) c.rows, (long long) c.equal)));
 	migration_close(rel, &c.before);
@@ -335,23 +325,23 @@ dyn_preview_migration(PG_FUNCTION_ARGS)
 	Relation rel;
 
 	verify_begin(fcinfo, &c, &rel);
-	c.samples = PG_ARGISNULL(1) ? 3 : PG_GETARG_INT64(1);
+	c.samples = PG_ARGISNULL(1) ? PG_INT64_MAX : PG_GETARG_INT64(1);
 	if (c.samples < 0)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("samples must not be negative")));
-	c.collisions = collisions_find(c.migration, c.table->extension);
+	c.collisions = collisions_find(c.migration);
 	for (int i = 0; i < c.migration->nsteps; i++)
 	{
 		c.left = c.samples;
-		sql_scan(sql_on(c.table->relid,
-						psprintf("SELECT m.step, m.source_row, m.item, m.problem, t.item"
-								 " FROM %s.dyn_migration_items(%s::pg_catalog.text, "
-								 "%s::pg_catalog.text) WITH ORDINALITY AS m"
-								 " LEFT JOIN %s AS t ON t.key OPERATOR(%s.=) m.key"
-								 " ORDER BY m.ordinality",
-								 c.table->extension, quote_literal_cstr(c.migration->name),
-								 quote_literal_cstr(c.migration->steps[i].name),
-								 items_sql(&c, false), c.table->extension)),
-				 dry_row, &c);
+		sql_scan(
+			sql_on(c.table->relid, psprintf("SELECT m.step, m.source_row, m.item, m.problem, t.item"
+											" FROM " DYN_INTERNAL ".migration_items(%s, %s)"
+											" WITH ORDINALITY AS m"
+											" LEFT JOIN %s AS t ON t.key OPERATOR(%s.=) m.key"
+											" ORDER BY m.ordinality",
+											quote_literal_cstr(c.migration->name),
+											quote_literal_cstr(c.migration->steps[i].name),
+											items_sql(&c, false), c.table->extension)),
+			dry_row, &c);
 	}
 	migration_close(rel, &c.before);
 	SPI_finish();

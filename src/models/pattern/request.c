@@ -13,6 +13,7 @@
 #include "utils/numeric.h"
 #include "utils/rel.h"
 
+#include "api/request/members.h"
 #include "catalog/lookup.h"
 #include "catalog/rights.h"
 #include "item/json_writer.h"
@@ -47,16 +48,8 @@ note_parameters(Rendering *r, const Template *t)
 	for (int i = 0; i < t->nparts; i++)
 	{
 		const TemplatePart *part = &t->parts[i];
-		ListCell *cell;
 
-		if (part->npath == 0)
-			continue;
-		foreach (cell, r->names)
-		{
-			if (item_compare_bytes(*(ItemSpan *) lfirst(cell), part->path[0]) == 0)
-				break;
-		}
-		if (cell == NULL)
+		if (part->npath > 0 && request_find_name(r->names, part->path[0]) == NULL)
 			r->names = lappend(r->names, &part->path[0]);
 	}
 }
@@ -77,12 +70,7 @@ find_parameter(const Rendering *r, const TemplatePart *part)
 
 	for (int i = 0; i < part->npath; i++)
 	{
-		ItemChildren children;
-
-		if (item_type(value) != ITEM_M)
-			fail_missing(r, part);
-		children = item_children(value);
-		if (!item_find(&children, part->path[i], &value))
+		if (!item_lookup(value, part->path[i], &value))
 			fail_missing(r, part);
 	}
 	return value;
@@ -364,23 +352,12 @@ render_value(Rendering *r, const JsonbValue *value, int level)
 static void
 refuse_unknown(const Rendering *r)
 {
-	ItemChildren given = item_children(item_root(r->parameters));
-
-	for (uint32 i = 0; i < given.count; i++)
+	for (ItemMembers m = item_members(item_root(r->parameters)); item_next(&m);)
 	{
-		ListCell *cell;
-		ItemSpan name;
-
-		item_entry(item_child(&given, i), &name);
-		foreach (cell, r->names)
-		{
-			if (item_compare_bytes(*(ItemSpan *) lfirst(cell), name) == 0)
-				break;
-		}
-		if (cell == NULL)
+		if (request_find_name(r->names, m.name) == NULL)
 			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 							errmsg("access pattern \"%s\" has no parameter \"%s\"",
-								   item_quoted(r->pattern->name), item_quoted(name))));
+								   item_quoted(r->pattern->name), item_quoted(m.name))));
 	}
 }
 

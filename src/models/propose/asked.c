@@ -142,8 +142,8 @@ bound(const AskedRead *read, bool low)
 	if (test == ASKED_NONE)
 		return psprintf("%s%s%s", sort, low ? "" : "~",
 						low || read->head == NULL ? "" : read->head->prefix);
-	return psprintf("%s<%s_%s%s%s>%s", sort, column->attribute, low ? "from" : "to",
-					column->format == NULL ? "" : ":", column->format == NULL ? "" : column->format,
+	return psprintf("%s<%s_%s%s>%s", sort, column->attribute, low ? "from" : "to",
+					propose_format(column->width),
 					test == ASKED_ABOVE || test == ASKED_BELOW_EQUAL ? "~" : "");
 }
 

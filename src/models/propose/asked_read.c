@@ -39,7 +39,7 @@ is_sorted(const ProposeColumn *column, bool by_bytes)
 	bool is_text = type == TEXTOID || type == VARCHAROID || type == BPCHAROID;
 
 	return propose_can_be_key(column) && (by_bytes || !is_text) &&
-		   (column->value.type == ITEM_S || column->format != NULL);
+		   (column->value.type == ITEM_S || column->width > 0);
 }
 
 /* Returns whether a key with the column has much fewer rows than without it. */

@@ -373,6 +373,35 @@ propose_read_catalog(Proposal *proposal)
 	}
 }
 
+/*
+ * Has both sides of all foreign keys written in one way.  share: makes the two columns alike, and
+ * returns whether it changed them.
+ */
+void
+propose_share(const Proposal *proposal, bool (*share)(ProposeColumn *a, ProposeColumn *b))
+{
+	bool changed = true;
+
+	while (changed)
+	{
+		changed = false;
+		CHECK_FOR_INTERRUPTS();
+		for (int i = 0; i < proposal->ntables; i++)
+		{
+			ProposeTable *table = &proposal->tables[i];
+
+			for (int k = 0; k < table->nforeign; k++)
+			{
+				ProposeForeignKey *foreign = &table->foreign[k];
+
+				for (int c = 0; c < foreign->ncolumns && foreign->parent != NULL; c++)
+					changed |= share(&table->columns[foreign->columns[c]],
+									 &foreign->parent->columns[foreign->parent_columns[c]]);
+			}
+		}
+	}
+}
+
 /* Finds the tables that foreign keys refer to, among those that have a key. */
 void
 propose_link(Proposal *proposal)

@@ -21,22 +21,52 @@ enum
 	ASK_COUNT,
 	ASK_WIDTH,
 	ASK_LONGEST,
+	ASK_EMPTY,
 	ASK_DIGITS,
 	ASK_NEGATIVE,
 	ASK_FRACTIONS,
 	ASK_UNSTORABLE,
-	ASK_EMPTY,
+	ASK_TIMELESS,
 	ASK_OBJECTS,
 	ASK_ARRAYS,
 	ASK_SCALARS,
 	ASK_DELIMITERS
 };
 
+/* Kinds of types, as bits. */
+enum
+{
+	OF_INTEGERS = 1,
+	OF_FRACTIONS = 2,
+	OF_TIMES = 4,
+	OF_JSON = 8
+};
+
+/* What is asked from ASK_DIGITS on, each of some kinds; $ stands for the column. */
+static const struct
+{
+	int kinds;
+	const char *sql;
+} questions[] = {
+	{OF_INTEGERS | OF_FRACTIONS,
+	 "length(max(abs(trunc($::numeric))) FILTER (WHERE $::numeric NOT IN"
+	 " ('NaN', 'Infinity', '-Infinity'))::text)"},
+	{OF_INTEGERS | OF_FRACTIONS, "bool_or($::numeric < 0)"},
+	{OF_FRACTIONS, "bool_or($::numeric <> trunc($::numeric))"},
+	{OF_FRACTIONS, "bool_or($::numeric IN ('NaN', 'Infinity', '-Infinity') OR"
+				   " abs($::numeric) >= 1e125 OR length(trim(BOTH '0' FROM"
+				   " replace(abs($::numeric)::text, '.', ''))) > 38)"},
+	{OF_TIMES, "bool_or(NOT isfinite($) OR extract(year FROM $) NOT BETWEEN 1 AND 9999)"},
+	{OF_JSON, "bool_or(json_typeof($::json) = 'object')"},
+	{OF_JSON, "bool_or(json_typeof($::json) = 'array')"},
+	{OF_JSON, "bool_or(json_typeof($::json) NOT IN ('object', 'array'))"},
+};
+
 /*
  * Statements
  */
 
-/* Appends parts of aggregates, in which $ stands for the column. */
+/* Appends SQL, in which $ stands for the column. */
 static void
 append_for(StringInfo sql, const char *pattern, const char *column)
 {
@@ -49,64 +79,30 @@ append_for(StringInfo sql, const char *pattern, const char *column)
 	}
 }
 
-static bool
-is_integer(Oid base)
+/* Returns which kind a type is of, or 0. */
+static int
+kind_of(Oid type)
 {
-	return base == INT2OID || base == INT4OID || base == INT8OID;
-}
-
-static bool
-is_number(Oid base)
-{
-	return is_integer(base) || base == NUMERICOID || base == FLOAT4OID || base == FLOAT8OID;
-}
-
-static bool
-is_time(Oid base)
-{
-	return base == DATEOID || base == TIMESTAMPOID || base == TIMESTAMPTZOID;
-}
-
-static void
-append_numbers(StringInfo sql, Oid base, const char *column)
-{
-	bool exact = is_integer(base);
-
-	if (!is_number(base))
+	switch (getBaseType(type))
 	{
-		append_for(sql,
-				   is_time(base) ? ", NULL, NULL, NULL, bool_or(NOT isfinite($) OR"
-								   " extract(year FROM $) NOT BETWEEN 1 AND 9999)::text"
-								 : ", NULL, NULL, NULL, NULL",
-				   column);
-		return;
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+			return OF_INTEGERS;
+		case NUMERICOID:
+		case FLOAT4OID:
+		case FLOAT8OID:
+			return OF_FRACTIONS;
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return OF_TIMES;
+		case JSONOID:
+		case JSONBOID:
+			return OF_JSON;
+		default:
+			return 0;
 	}
-	append_for(sql,
-			   ", length(max(abs(trunc($::numeric))) FILTER (WHERE $::numeric NOT IN"
-			   " ('NaN', 'Infinity', '-Infinity'))::text)::text, bool_or($::numeric < 0)::text",
-			   column);
-	append_for(sql,
-			   exact ? ", 'false', 'false'"
-					 : ", bool_or($::numeric <> trunc($::numeric))::text,"
-					   " bool_or($::numeric IN ('NaN', 'Infinity', '-Infinity') OR"
-					   " abs($::numeric) >= 1e125 OR length(trim(BOTH '0' FROM"
-					   " replace(abs($::numeric)::text, '.', ''))) > 38)::text",
-			   column);
-}
-
-static void
-append_json(StringInfo sql, Oid base, const char *column)
-{
-	const char *function = base == JSONBOID ? "jsonb_typeof" : "json_typeof";
-
-	if (base != JSONBOID && base != JSONOID)
-	{
-		appendStringInfoString(sql, ", NULL, NULL, NULL");
-		return;
-	}
-	appendStringInfo(sql, ", bool_or(%s(%s) = 'object')::text, bool_or(%s(%s) = 'array')::text",
-					 function, column, function, column);
-	appendStringInfo(sql, ", bool_or(%s(%s) NOT IN ('object', 'array'))::text", function, column);
 }
 
 /* A value may be in a key only if it is not empty and has no delimiter. */
@@ -126,17 +122,26 @@ static void
 append_column(StringInfo sql, const ProposeColumn *column)
 {
 	const char *name = psprintf("src.%s", quote_identifier(column->name));
-	Oid base = getBaseType(column->type);
 	const char *length =
-		psprintf("octet_length(%s)", base == BYTEAOID ? name : propose_text_sql(column));
+		psprintf("octet_length(%s)",
+				 getBaseType(column->type) == BYTEAOID ? name : propose_text_sql(column));
 
 	appendStringInfo(sql, ", ARRAY[count(%s)::text, avg(%s)::text, max(%s)::text", name, length,
 					 length);
-	append_numbers(sql, base, name);
 	appendStringInfo(sql, ", bool_or(%s = 0)::text", length);
-	append_json(sql, base, name);
+	for (int i = 0; i < lengthof(questions); i++)
+	{
+		if ((questions[i].kinds & kind_of(column->type)) == 0)
+		{
+			appendStringInfoString(sql, ", NULL");
+			continue;
+		}
+		appendStringInfoString(sql, ", ");
+		append_for(sql, questions[i].sql, name);
+		appendStringInfoString(sql, "::text");
+	}
 	append_key(sql, column);
-	appendStringInfoString(sql, "]");
+	appendStringInfoChar(sql, ']');
 }
 
 static char *
@@ -195,7 +200,7 @@ take_answers(ProposeData *data, double rows, int n, char *const *answers)
 	data->digits = (int) as_number(answers, ASK_DIGITS);
 	data->negative = as_bool(answers, ASK_NEGATIVE);
 	data->fractions = as_bool(answers, ASK_FRACTIONS);
-	data->unstorable = as_bool(answers, ASK_UNSTORABLE);
+	data->unstorable = as_bool(answers, ASK_UNSTORABLE) || as_bool(answers, ASK_TIMELESS);
 	data->empty = as_bool(answers, ASK_EMPTY);
 	data->objects = as_bool(answers, ASK_OBJECTS);
 	data->arrays = as_bool(answers, ASK_ARRAYS);
@@ -243,7 +248,7 @@ read_table(ProposeTable *table)
 	table->rows = rows / table->sampled;
 	SPI_freetuptable(SPI_tuptable);
 	if (table->sampled < 1 && table->nkeys > 0 &&
-		is_integer(getBaseType(table->columns[table->keys[0]].type)))
+		kind_of(table->columns[table->keys[0]].type) == OF_INTEGERS)
 		read_extremes(table);
 }
 

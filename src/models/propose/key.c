@@ -42,65 +42,25 @@ width_of(const ProposeColumn *column)
 	return Min(column->data.digits + SPARE_DIGITS, type_digits(column));
 }
 
-static int
-format_width(const ProposeColumn *column)
-{
-	return column->format == NULL ? 0 : atoi(column->format);
-}
-
-static void
-set_width(ProposeColumn *column, int width)
-{
-	column->format = width == 0 ? NULL : psprintf("0%d", width);
-}
-
-/* A foreign key is written as the key that it refers to. */
 static bool
-align(ProposeColumn *a, ProposeColumn *b)
+share_width(ProposeColumn *a, ProposeColumn *b)
 {
-	int x = format_width(a);
-	int y = format_width(b);
-	int width = x == 0 || y == 0 ? 0 : Max(x, y);
+	bool changed = a->width != b->width;
 
-	set_width(a, width);
-	set_width(b, width);
-	return x != y;
-}
-
-static bool
-align_foreign_keys(ProposeTable *table)
-{
-	bool changed = false;
-
-	for (int i = 0; i < table->nforeign; i++)
-	{
-		ProposeForeignKey *foreign = &table->foreign[i];
-
-		for (int k = 0; k < foreign->ncolumns && foreign->parent != NULL; k++)
-			changed |= align(&table->columns[foreign->columns[k]],
-							 &foreign->parent->columns[foreign->parent_columns[k]]);
-	}
+	a->width = b->width = a->width == 0 || b->width == 0 ? 0 : Max(a->width, b->width);
 	return changed;
 }
 
 /* Chooses how numbers are padded in sort keys. */
 void
-propose_formats(Proposal *proposal)
+propose_widths(Proposal *proposal)
 {
-	bool changed = true;
-
 	for (int i = 0; i < proposal->ntables; i++)
 	{
 		for (int k = 0; k < proposal->tables[i].ncolumns; k++)
-			set_width(&proposal->tables[i].columns[k], width_of(&proposal->tables[i].columns[k]));
+			proposal->tables[i].columns[k].width = width_of(&proposal->tables[i].columns[k]);
 	}
-	while (changed)
-	{
-		changed = false;
-		CHECK_FOR_INTERRUPTS();
-		for (int i = 0; i < proposal->ntables; i++)
-			changed |= align_foreign_keys(&proposal->tables[i]);
-	}
+	propose_share(proposal, share_width);
 }
 
 /*
@@ -195,18 +155,18 @@ propose_delimiter(Proposal *proposal)
  */
 
 static ProposeKey *
-add_part(ProposeKey *key, const char *literal, int column, const char *format)
+add_part(ProposeKey *key, const char *literal, int column, int width)
 {
 	ProposePart *part = palloc(sizeof(ProposePart));
 
-	*part = (ProposePart){literal, column, format};
+	*part = (ProposePart){literal, column, width};
 	return lappend(key, part);
 }
 
 static ProposeKey *
 add_literal(ProposeKey *key, const char *literal)
 {
-	return add_part(key, literal, -1, NULL);
+	return add_part(key, literal, -1, 0);
 }
 
 /* Appends "E#<a>#<b>" to a key, or "E" without columns. */
@@ -219,7 +179,7 @@ add_columns(const Proposal *proposal, ProposeKey *key, const char *prefix,
 	{
 		if (i > 0)
 			key = add_literal(key, psprintf("%c", proposal->delimiter));
-		key = add_part(key, NULL, columns[i], sorted ? table->columns[columns[i]].format : NULL);
+		key = add_part(key, NULL, columns[i], sorted ? table->columns[columns[i]].width : 0);
 	}
 	return key;
 }
@@ -261,7 +221,7 @@ as_referred(const ProposeKey *key, const ProposeForeignKey *foreign)
 			i++;
 		if (i == foreign->ncolumns)
 			return NIL;
-		result = add_part(result, NULL, foreign->columns[i], part->format);
+		result = add_part(result, NULL, foreign->columns[i], part->width);
 	}
 	return result;
 }
@@ -397,13 +357,20 @@ propose_remark_unpadded(ProposeEntity *entity)
 		for (int k = 0; k < PROPOSE_MAX_INDEXES; k++)
 			sorts |= entity->places[k] != NULL &&
 					 bms_is_member(i, propose_key_columns(entity->places[k]->sort));
-		if (sorts && value_item_type(column->type) == ITEM_N && column->format == NULL)
+		if (sorts && value_item_type(column->type) == ITEM_N && column->width == 0)
 			propose_remark(
 				&table->remarks, false,
 				"Column %s may be negative or have a fraction, so it is not padded in sort "
 				"keys, and sorts as text.",
 				column->name);
 	}
+}
+
+/* Returns how templates have a width, ":06"; "" for none. */
+const char *
+propose_format(int width)
+{
+	return width == 0 ? "" : psprintf(":0%d", width);
 }
 
 /* Returns the template as a declaration has it. */
@@ -421,9 +388,8 @@ propose_key_text(const ProposeEntity *entity, const ProposeKey *key)
 		if (part->literal != NULL)
 			appendStringInfoString(&text, part->literal);
 		else
-			appendStringInfo(&text, "<%s%s%s>", entity->table->columns[part->column].attribute,
-							 part->format == NULL ? "" : ":",
-							 part->format == NULL ? "" : part->format);
+			appendStringInfo(&text, "<%s%s>", entity->table->columns[part->column].attribute,
+							 propose_format(part->width));
 	}
 	return text.data;
 }

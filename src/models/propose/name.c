@@ -23,50 +23,37 @@ clipped(const char *name, const char *suffix)
 
 typedef bool (*IsTaken)(const Proposal *proposal, const char *name);
 
-/* Returns the name, or the first of name2, name3, … that is free. */
-static const char *
-free_name(const Proposal *proposal, const char *name, IsTaken is_taken)
+static bool
+is_in(const List *names, const char *name)
 {
-	const char *result = clipped(name, "");
+	ListCell *cell;
 
-	for (int i = 2; is_taken(proposal, result); i++)
+	foreach (cell, names)
+	{
+		if (strcmp(lfirst(cell), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Returns the name, or the first of name2, name3, … that is free, and adds it to the names that are
+ * taken.  is_taken: whether it is for another reason; or NULL.
+ */
+static const char *
+free_name(const Proposal *proposal, const char *name, List **taken, IsTaken is_taken)
+{
+	char *result = clipped(name, "");
+
+	for (int i = 2; is_in(*taken, result) || (is_taken != NULL && is_taken(proposal, result)); i++)
 		result = clipped(name, psprintf("%d", i));
+	*taken = lappend(*taken, result);
 	return result;
 }
 
 /*
  * Entities
  */
-
-static bool
-is_entity(const Proposal *proposal, const char *name)
-{
-	ListCell *cell;
-
-	foreach (cell, proposal->entities)
-	{
-		const char *other = ((const ProposeEntity *) lfirst(cell))->name;
-
-		if (other != NULL && strcmp(other, name) == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool
-is_prefix(const Proposal *proposal, const char *prefix)
-{
-	ListCell *cell;
-
-	foreach (cell, proposal->entities)
-	{
-		const char *other = ((const ProposeEntity *) lfirst(cell))->prefix;
-
-		if (other != NULL && strcmp(other, prefix) == 0)
-			return true;
-	}
-	return false;
-}
 
 /* Returns whether several schemas have tables of that name: all are then called by both names. */
 static bool
@@ -99,15 +86,15 @@ propose_prefix(const char *name)
 }
 
 static void
-name_entity(Proposal *proposal, ProposeTable *table)
+name_entity(const Proposal *proposal, ProposeTable *table, List **names, List **prefixes)
 {
 	ProposeEntity *entity = table->entity;
 	const char *name = name_is_shared(proposal, table)
 						   ? psprintf("%s_%s", table->schema, table->name)
 						   : table->name;
 
-	entity->name = free_name(proposal, name, is_entity);
-	entity->prefix = free_name(proposal, propose_prefix(entity->name), is_prefix);
+	entity->name = free_name(proposal, name, names, NULL);
+	entity->prefix = free_name(proposal, propose_prefix(entity->name), prefixes, NULL);
 }
 
 /*
@@ -116,38 +103,29 @@ name_entity(Proposal *proposal, ProposeTable *table)
 
 /* Returns whether a relation or a type of that name is in the schema, or will be. */
 static bool
-is_view(const Proposal *proposal, const char *name)
+is_relation(const Proposal *proposal, const char *name)
 {
-	ListCell *cell;
-
-	if (strcmp(name, proposal->relation) == 0 ||
-		OidIsValid(get_relname_relid(name, proposal->schema)) ||
-		SearchSysCacheExists2(TYPENAMENSP, CStringGetDatum(name),
-							  ObjectIdGetDatum(proposal->schema)))
-		return true;
-	foreach (cell, proposal->entities)
-	{
-		const char *view = ((const ProposeEntity *) lfirst(cell))->view;
-
-		if (view != NULL && strcmp(view, name) == 0)
-			return true;
-	}
-	return false;
+	return strcmp(name, proposal->relation) == 0 ||
+		   OidIsValid(get_relname_relid(name, proposal->schema)) ||
+		   SearchSysCacheExists2(TYPENAMENSP, CStringGetDatum(name),
+								 ObjectIdGetDatum(proposal->schema));
 }
 
 /* Names the views by the entities, if there is no such relation. */
 void
 propose_view_names(Proposal *proposal)
 {
+	List *taken = NIL;
 	ListCell *cell;
 
 	foreach (cell, proposal->entities)
 	{
 		ProposeEntity *entity = lfirst(cell);
+		const char *name = entity->name;
 
-		entity->view = is_view(proposal, entity->name)
-						   ? free_name(proposal, clipped(entity->name, "_item"), is_view)
-						   : entity->name;
+		if (is_in(taken, name) || is_relation(proposal, name))
+			name = clipped(name, "_item");
+		entity->view = free_name(proposal, name, &taken, is_relation);
 	}
 }
 
@@ -195,41 +173,24 @@ name_attributes(ProposeTable *table)
 	}
 }
 
-static bool
-is_new_attribute(const ProposeEntity *entity, const char *name)
-{
-	ListCell *cell;
-
-	foreach (cell, entity->copies)
-	{
-		if (strcmp(((const ProposeCopy *) lfirst(cell))->attribute, name) == 0)
-			return true;
-	}
-	foreach (cell, entity->lists)
-	{
-		if (strcmp(((const ProposeList *) lfirst(cell))->attribute, name) == 0)
-			return true;
-	}
-	return is_attribute(entity->table, name);
-}
-
 /*
  * Returns a name for another attribute of an entity: "artist_name", or "ArtistName" after a stem
  * with a capital.  Without a name it is the stem.
  */
 const char *
-propose_new_attribute(const ProposeEntity *entity, const char *stem, const char *name)
+propose_new_attribute(ProposeEntity *entity, const char *stem, const char *name)
 {
 	const char *base = stem;
-	const char *result;
+	char *result;
 
 	if (name != NULL && isupper((unsigned char) stem[0]) && strchr(stem, '_') == NULL)
 		base = psprintf("%s%c%s", stem, pg_ascii_toupper((unsigned char) name[0]), name + 1);
 	else if (name != NULL)
 		base = psprintf("%s_%s", stem, name);
-	result = base;
-	for (int i = 2; is_new_attribute(entity, result); i++)
+	result = pstrdup(base);
+	for (int i = 2; is_in(entity->offered, result) || is_attribute(entity->table, result); i++)
 		result = psprintf("%s%d", base, i);
+	entity->offered = lappend(entity->offered, result);
 	return result;
 }
 
@@ -268,25 +229,23 @@ is_migration(const Proposal *proposal, const char *name)
 	return OidIsValid(migration_taken_by(span, GetUserId(), InvalidOid));
 }
 
-static void
-name_migration(Proposal *proposal)
-{
-	proposal->migration = free_name(proposal, proposal->relation, is_migration);
-}
-
 /* Names all that is to be made; key attributes must not have the name of a column. */
 void
 propose_names(Proposal *proposal)
 {
+	List *names = NIL;
+	List *prefixes = NIL;
+	List *migrations = NIL;
+
 	for (int i = 0; i < proposal->ntables; i++)
 	{
 		ProposeTable *table = &proposal->tables[i];
 
 		name_attributes(table);
 		if (table->entity != NULL)
-			name_entity(proposal, table);
+			name_entity(proposal, table, &names, &prefixes);
 	}
-	name_migration(proposal);
+	proposal->migration = free_name(proposal, proposal->relation, &migrations, is_migration);
 	proposal->partition_name = unused_name(proposal, "PK", true);
 	proposal->sort_name = unused_name(proposal, "SK", true);
 	proposal->type_name = unused_name(proposal, "Type", true);

@@ -18,8 +18,6 @@
 #include "server/arguments.h"
 #include "store/plan.h"
 
-extern PGDLLEXPORT Datum dyn_propose_migration(PG_FUNCTION_ARGS);
-
 static void
 set_target(Proposal *proposal, text *target)
 {
@@ -79,7 +77,7 @@ proposal_choose(Proposal *proposal, Jsonb *owners)
 	propose_types(proposal);
 	propose_owners(proposal, owners);
 	propose_delimiter(proposal);
-	propose_formats(proposal);
+	propose_widths(proposal);
 	propose_keys(proposal);
 	propose_places(proposal);
 	propose_copies(proposal);

@@ -92,7 +92,7 @@ typedef struct ProposeColumn
 	const char *attribute; /* its name */
 	ValueType value;
 	const char *sql; /* what makes the attribute; NULL: the column by itself */
-	const char *format; /* in sort keys: "06"; NULL: none */
+	int width; /* of numbers in sort keys; 0: they are not padded */
 } ProposeColumn;
 
 struct ProposeTable;
@@ -151,7 +151,7 @@ typedef struct ProposePart
 {
 	const char *literal; /* or NULL */
 	int column; /* position in the entity's table */
-	const char *format; /* or NULL */
+	int width; /* or 0 */
 } ProposePart;
 
 /* A ProposeKey is the template of a key, a list of ProposeParts. */
@@ -207,6 +207,7 @@ typedef struct ProposeEntity
 	ProposePlace *places[PROPOSE_MAX_INDEXES]; /* by the index; NULL: it is not there */
 	List *copies; /* of ProposeCopy; offered, not made */
 	List *lists; /* of ProposeList; offered, not made */
+	List *offered; /* names of both */
 } ProposeEntity;
 
 typedef struct Proposal
@@ -235,6 +236,8 @@ typedef struct Proposal
 extern void propose_sources(Proposal *proposal, ArrayType *sources);
 extern void propose_read_catalog(Proposal *proposal);
 extern void propose_link(Proposal *proposal);
+extern void propose_share(const Proposal *proposal,
+						  bool (*share)(ProposeColumn *a, ProposeColumn *b));
 extern ProposeTable *propose_source(const Proposal *proposal, Oid relid);
 extern int propose_position(const ProposeTable *table, AttrNumber attnum);
 
@@ -256,8 +259,7 @@ extern void propose_names(Proposal *proposal);
 extern void propose_view_names(Proposal *proposal);
 extern char *propose_prefix(const char *name);
 extern ProposeTable *propose_find_table(const Proposal *proposal, ItemSpan name);
-extern const char *propose_new_attribute(const ProposeEntity *entity, const char *stem,
-										 const char *name);
+extern const char *propose_new_attribute(ProposeEntity *entity, const char *stem, const char *name);
 
 /* type.c */
 extern void propose_types(Proposal *proposal);
@@ -268,7 +270,8 @@ extern bool propose_is_integer(const ProposeColumn *column);
 extern void propose_owners(Proposal *proposal, Jsonb *owners);
 
 /* key.c */
-extern void propose_formats(Proposal *proposal);
+extern void propose_widths(Proposal *proposal);
+extern const char *propose_format(int width);
 extern void propose_delimiter(Proposal *proposal);
 extern void propose_keys(Proposal *proposal);
 extern ProposeKey *propose_own_key(const Proposal *proposal, const ProposeEntity *entity);

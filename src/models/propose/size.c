@@ -47,7 +47,7 @@ key_size(const ProposeEntity *entity, const ProposeKey *key, double *filled)
 		{
 			const ProposeData *data = &entity->table->columns[part->column].data;
 
-			size += part->format != NULL ? atoi(part->format) : data->width;
+			size += part->width > 0 ? part->width : data->width;
 			*filled = Min(*filled, data->filled);
 		}
 	}

@@ -23,6 +23,7 @@
 #include "utils/rls.h"
 #include "utils/varlena.h"
 
+#include "catalog/listing.h"
 #include "catalog/rights.h"
 #include "catalog/table.h"
 #include "models/propose/propose.h"
@@ -30,13 +31,6 @@
 #include "server/catalogs.h"
 #include "server/compat.h"
 #include "server/errors.h"
-
-/* A ListedTable is not locked: it was in the schema when that was listed, and may be gone. */
-typedef struct ListedTable
-{
-	Oid relid;
-	const char *name;
-} ListedTable;
 
 /* The caller must be able to read all columns of what is looked at, unless it is gone. */
 static void
@@ -84,51 +78,33 @@ is_listed(const FormData_pg_class *form)
 		   !OidIsValid(getExtensionOfObject(RelationRelationId, form->oid));
 }
 
+static const FormData_pg_class *
+form_of(const ListCell *cell)
+{
+	return (const FormData_pg_class *) GETSTRUCT((HeapTuple) lfirst(cell));
+}
+
 static int
 compare_names(const ListCell *a, const ListCell *b)
 {
-	return strcmp(((const ListedTable *) lfirst(a))->name, ((const ListedTable *) lfirst(b))->name);
+	return strcmp(NameStr(form_of(a)->relname), NameStr(form_of(b)->relname));
 }
 
+/* Returns OIDs by name.  The tables are not locked: they were there when they were listed. */
 static List *
 list_schema(Oid schema)
 {
-	List *found = NIL;
+	List *rows = catalogs_rows(RelationRelationId, InvalidOid, Anum_pg_class_relnamespace, schema);
+	List *relids = NIL;
 	ListCell *cell;
 
-	foreach (cell,
-			 catalogs_rows(RelationRelationId, InvalidOid, Anum_pg_class_relnamespace, schema))
+	list_sort(rows, compare_names);
+	foreach (cell, rows)
 	{
-		const FormData_pg_class *form =
-			(const FormData_pg_class *) GETSTRUCT((HeapTuple) lfirst(cell));
-		ListedTable *table;
-
-		if (!is_listed(form))
-			continue;
-		table = palloc(sizeof(ListedTable));
-		table->relid = form->oid;
-		table->name = pstrdup(NameStr(form->relname));
-		found = lappend(found, table);
+		if (is_listed(form_of(cell)))
+			relids = lappend_oid(relids, form_of(cell)->oid);
 	}
-	list_sort(found, compare_names);
-	return found;
-}
-
-/* Locks all tables for reading, or none; then it returns one that another session has locked. */
-static Oid
-try_lock_all(const List *tables)
-{
-	for (int i = 0; i < list_length(tables); i++)
-	{
-		Oid relid = ((const ListedTable *) list_nth(tables, i))->relid;
-
-		if (ConditionalLockRelationOid(relid, AccessShareLock))
-			continue;
-		while (--i >= 0)
-			UnlockRelationOid(((const ListedTable *) list_nth(tables, i))->relid, AccessShareLock);
-		return relid;
-	}
-	return InvalidOid;
+	return relids;
 }
 
 /*
@@ -136,11 +112,11 @@ try_lock_all(const List *tables)
  * locked that may be about to drop them.
  */
 static void
-lock_all(const List *tables)
+lock_all(const List *relids)
 {
 	Oid relid;
 
-	while (OidIsValid(relid = try_lock_all(tables)))
+	while (OidIsValid(relid = dyn_try_lock_all(relids, AccessShareLock)))
 	{
 		CHECK_FOR_INTERRUPTS();
 		LockRelationOid(relid, AccessShareLock);
@@ -174,11 +150,11 @@ add_schema(List *relids, const char *name)
 	ListCell *cell;
 
 	foreach (cell, tables)
-		require_select(((const ListedTable *) lfirst(cell))->relid);
+		require_select(lfirst_oid(cell));
 	lock_all(tables);
 	foreach (cell, tables)
 	{
-		Oid relid = ((const ListedTable *) lfirst(cell))->relid;
+		Oid relid = lfirst_oid(cell);
 
 		CHECK_FOR_INTERRUPTS();
 		if (is_source(relid, schema))

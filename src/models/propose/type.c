@@ -102,29 +102,16 @@ type_choose(ProposeTable *table, ProposeColumn *column)
 		column->name, type == ITEM_N ? "N" : "timestamp");
 }
 
-/*
- * Both sides of a foreign key are written in one way.  One without values, of which nothing is known,
- * has those of the other.
- */
+/* A column without values, of which nothing is known, has those of the other one. */
 static bool
-share_data(ProposeTable *table)
+share_data(ProposeColumn *column, ProposeColumn *other)
 {
-	bool changed = false;
+	ProposeData *a = &column->data;
+	ProposeData *b = &other->data;
+	bool changed = a->unstorable != b->unstorable || a->digits != b->digits;
 
-	for (int i = 0; i < table->nforeign; i++)
-	{
-		ProposeForeignKey *foreign = &table->foreign[i];
-
-		for (int k = 0; k < foreign->ncolumns && foreign->parent != NULL; k++)
-		{
-			ProposeData *a = &table->columns[foreign->columns[k]].data;
-			ProposeData *b = &foreign->parent->columns[foreign->parent_columns[k]].data;
-
-			changed |= a->unstorable != b->unstorable || a->digits != b->digits;
-			a->unstorable = b->unstorable = a->unstorable || b->unstorable;
-			a->digits = b->digits = Max(a->digits, b->digits);
-		}
-	}
+	a->unstorable = b->unstorable = a->unstorable || b->unstorable;
+	a->digits = b->digits = Max(a->digits, b->digits);
 	return changed;
 }
 
@@ -132,15 +119,7 @@ share_data(ProposeTable *table)
 void
 propose_types(Proposal *proposal)
 {
-	bool changed = true;
-
-	while (changed)
-	{
-		changed = false;
-		CHECK_FOR_INTERRUPTS();
-		for (int i = 0; i < proposal->ntables; i++)
-			changed |= share_data(&proposal->tables[i]);
-	}
+	propose_share(proposal, share_data);
 	for (int i = 0; i < proposal->ntables; i++)
 	{
 		for (int k = 0; k < proposal->tables[i].ncolumns; k++)

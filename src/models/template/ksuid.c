@@ -120,31 +120,34 @@ dyn_ksuid(PG_FUNCTION_ARGS)
 	return ksuid_datum(text);
 }
 
-/* Returns the first or last KSUID of a second. */
-static Datum
-bound(TimestampTz at, int fill)
+/*
+ * dyn_ksuid(at, bytes): of these bytes, which are 16 behind those of the time, or all 20 if that is
+ * NULL.  A single one stands for all of them: the first and the last KSUID of a second have equal
+ * ones.
+ */
+PG_FUNCTION_INFO_V1(dyn_ksuid_of_bytes);
+Datum
+dyn_ksuid_of_bytes(PG_FUNCTION_ARGS)
 {
+	const bytea *given = PG_ARGISNULL(1) ? NULL : PG_GETARG_BYTEA_PP(1);
+	int n = given == NULL ? 0 : (int) VARSIZE_ANY_EXHDR(given);
+	int wanted = PG_ARGISNULL(0) ? KSUID_BYTES : KSUID_BYTES - 4;
 	unsigned char bytes[KSUID_BYTES];
 	char text[KSUID_LENGTH];
 
-	memset(bytes, fill, sizeof(bytes));
-	set_time(bytes, at);
+	if (given == NULL)
+		PG_RETURN_NULL();
+	if (n == 1)
+		memset(bytes, *VARDATA_ANY(given), sizeof(bytes));
+	else if (n == wanted)
+		memcpy(bytes + KSUID_BYTES - n, VARDATA_ANY(given), n);
+	else
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("a KSUID is made of %d bytes, not %d", wanted, n)));
+	if (!PG_ARGISNULL(0))
+		set_time(bytes, PG_GETARG_TIMESTAMPTZ(0));
 	encode(bytes, text);
 	return ksuid_datum(text);
-}
-
-PG_FUNCTION_INFO_V1(dyn_ksuid_lowest);
-Datum
-dyn_ksuid_lowest(PG_FUNCTION_ARGS)
-{
-	return bound(PG_GETARG_TIMESTAMPTZ(0), 0);
-}
-
-PG_FUNCTION_INFO_V1(dyn_ksuid_highest);
-Datum
-dyn_ksuid_highest(PG_FUNCTION_ARGS)
-{
-	return bound(PG_GETARG_TIMESTAMPTZ(0), 0xff);
 }
 
 static void
@@ -181,19 +184,4 @@ dyn_ksuid_bytes(PG_FUNCTION_ARGS)
 	SET_VARSIZE(out, VARHDRSZ + KSUID_BYTES);
 	decode_argument(PG_GETARG_TEXT_PP(0), (unsigned char *) VARDATA(out));
 	PG_RETURN_BYTEA_P(out);
-}
-
-PG_FUNCTION_INFO_V1(dyn_ksuid_from_bytes);
-Datum
-dyn_ksuid_from_bytes(PG_FUNCTION_ARGS)
-{
-	const bytea *bytes = PG_GETARG_BYTEA_PP(0);
-	char text[KSUID_LENGTH];
-
-	if (VARSIZE_ANY_EXHDR(bytes) != KSUID_BYTES)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("a KSUID is made of %d bytes, not %d", KSUID_BYTES,
-							   (int) VARSIZE_ANY_EXHDR(bytes))));
-	encode((const unsigned char *) VARDATA_ANY(bytes), text);
-	return ksuid_datum(text);
 }

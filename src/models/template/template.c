@@ -331,12 +331,7 @@ template_find(const TemplatePart *part, ItemSpan attributes, ItemSpan *value)
 	*value = attributes;
 	for (int i = 0; i < part->npath; i++)
 	{
-		ItemChildren map;
-
-		if (item_type(*value) != ITEM_M)
-			return false;
-		map = item_children(*value);
-		if (!item_find(&map, part->path[i], value))
+		if (!item_lookup(*value, part->path[i], value))
 			return false;
 	}
 	return true;

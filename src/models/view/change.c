@@ -175,10 +175,10 @@ static bool
 read_column(const ViewCall *call, int i, const DynItem *item, Datum *value)
 {
 	ValueReader *reader = call->writer->columns[i].reader;
-	ItemChildren attributes = item_children(item_root(item));
 	ItemSpan attribute;
 
-	return reader != NULL && item_find(&attributes, call->view->columns[i].stored, &attribute) &&
+	return reader != NULL &&
+		   item_lookup(item_root(item), call->view->columns[i].stored, &attribute) &&
 		   value_read(reader, attribute, true, value);
 }
 
@@ -404,7 +404,6 @@ static DynItem *
 changed_item(const ViewCall *call, const DynItem *old)
 {
 	DynItem *shown = entity_shown(call->entity, old);
-	ItemChildren attributes = item_children(item_root(shown));
 	Bitmapset *changed = NULL;
 	ItemBuilder b;
 	int added = -1;
@@ -417,15 +416,12 @@ changed_item(const ViewCall *call, const DynItem *old)
 	item_build_init(&b, item_root(shown).len + 64);
 	item_build_begin(&b, ITEM_M);
 	/* in the order of names, which need not be sorted then */
-	for (uint32 i = 0; i < attributes.count; i++)
+	for (ItemMembers m = item_members(item_root(shown)); item_next(&m);)
 	{
-		ItemSpan name;
-		ItemSpan value = item_entry(item_child(&attributes, i), &name);
-
-		if (write_changed(call, name, &changed, &b))
+		if (write_changed(call, m.name, &changed, &b))
 			continue;
-		item_build_name(&b, name);
-		item_build_value(&b, value);
+		item_build_name(&b, m.name);
+		item_build_value(&b, m.value);
 	}
 	while ((added = bms_next_member(changed, added)) >= 0)
 		write_column(call, added, &call->new_row, &b);

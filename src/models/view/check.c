@@ -68,19 +68,6 @@ entities_report(Check *check, const DynItem *item, ItemSpan entity, const char *
  * Items
  */
 
-static bool
-is_shown(List *members, const DynItem *item)
-{
-	ListCell *cell;
-
-	foreach (cell, members)
-	{
-		if (!member_matches(lfirst(cell), item_root(item), NULL, member_memory(lfirst(cell))))
-			return false;
-	}
-	return true;
-}
-
 /* Checks indexes: items that are older than one may have keys that cannot be in it. */
 static void
 check_indexes(Check *check, const Entity *entity, const DynItem *item)
@@ -107,7 +94,7 @@ check_as_entity(Check *check, int number, const DynItem *item)
 		entities_report(check, item, entity->name, "not as declared", lfirst(cell));
 	if (problems != NIL)
 		return;
-	if (!is_shown(list_nth(check->members, number), item))
+	if (!entity_view_has(list_nth(check->members, number), item))
 		entities_report(check, item, entity->name, "not shown by views",
 						"an attribute of its key is not written as its type writes it");
 	else
@@ -264,8 +251,6 @@ check_view(Check *check, Relation rel)
 			entities_report(check, NULL, read.entity, "view out of date", read.problem);
 		return;
 	}
-	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED || error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN)
-		ReThrowError(error);
 	entities_report(check, NULL, (ItemSpan){0}, "view unreadable",
 					psprintf("view \"%s\" is not as dyn_create_entity_view() makes it: %s",
 							 RelationGetRelationName(rel), error->message));
@@ -307,21 +292,6 @@ check_views(Check *check)
  * The function
  */
 
-static List *
-members_of(const Entity *entity, const DynTable *table)
-{
-	List *members = NIL;
-	ListCell *cell;
-
-	foreach (cell, entity_view_keys(entity, table, NULL, true))
-	{
-		char *definition = member_definition(entity, lfirst(cell));
-
-		members = lappend(members, (void *) member_parse(item_span(definition)));
-	}
-	return members;
-}
-
 static void
 entities_prepare(Check *check, Relation rel)
 {
@@ -333,7 +303,10 @@ entities_prepare(Check *check, Relation rel)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("table \"%s\" has no entities", RelationGetRelationName(rel))));
 	foreach (cell, check->entities)
-		check->members = lappend(check->members, members_of(lfirst(cell), check->table));
+		check->members =
+			lappend(check->members,
+					entity_view_members(lfirst(cell),
+										entity_view_keys(lfirst(cell), check->table, NULL, true)));
 	check->item_context = AllocSetContextCreate(CurrentMemoryContext, "dynamo_table checked item",
 												ALLOCSET_DEFAULT_SIZES);
 }

@@ -34,16 +34,31 @@ beginning(const Entity *entity)
 			   : (ItemSpan){NULL, 0};
 }
 
-static bool
-is_shown(const Entity *entity, List *keys, const DynItem *item)
+/* Returns what a view with these keys knows the items of an entity by: a list of Member. */
+List *
+entity_view_members(const Entity *entity, List *keys)
 {
+	List *members = NIL;
 	ListCell *cell;
 
 	foreach (cell, keys)
 	{
-		const Member *member = member_parse(item_span(member_definition(entity, lfirst(cell))));
+		char *definition = member_definition(entity, lfirst(cell));
 
-		if (!member_matches(member, item_root(item), NULL, member_memory(member)))
+		members = lappend(members, (void *) member_parse(item_span(definition)));
+	}
+	return members;
+}
+
+/* Returns whether such a view has an item. */
+bool
+entity_view_has(List *members, const DynItem *item)
+{
+	ListCell *cell;
+
+	foreach (cell, members)
+	{
+		if (!member_matches(lfirst(cell), item_root(item), NULL, member_memory(lfirst(cell))))
 			return false;
 	}
 	return true;
@@ -51,7 +66,7 @@ is_shown(const Entity *entity, List *keys, const DynItem *item)
 
 /* Returns the first of the items that are of the form of the entity, if none of them is shown. */
 static DynItem *
-first_hidden(const Entity *entity, List *keys, MemoryContext context)
+first_hidden(const Entity *entity, List *members, MemoryContext context)
 {
 	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext, "dynamo_table item of a view",
 											   ALLOCSET_DEFAULT_SIZES);
@@ -62,7 +77,7 @@ first_hidden(const Entity *entity, List *keys, MemoryContext context)
 		MemoryContext old = MemoryContextSwitchTo(work);
 		DynItem *item = DatumGetDynItem(sql_value(SPI_tuptable, i, 1));
 		bool has_form = entity_has_form(entity, item);
-		bool shown = has_form && is_shown(entity, keys, item);
+		bool shown = has_form && entity_view_has(members, item);
 
 		CHECK_FOR_INTERRUPTS();
 		MemoryContextSwitchTo(context);
@@ -77,10 +92,11 @@ first_hidden(const Entity *entity, List *keys, MemoryContext context)
 }
 
 static void
-tell(const char *view, const Entity *entity, List *keys, const DynTable *table, const DynItem *item)
+tell(const char *view, const Entity *entity, List *members, const DynTable *table,
+	 const DynItem *item)
 {
 	List *problems = entity_problems(entity, item);
-	bool can_be_made = is_shown(entity, keys, entity_completed(entity, item));
+	bool can_be_made = entity_view_has(members, entity_completed(entity, item));
 
 	ereport(NOTICE,
 			(errmsg("view \"%s\" shows none of the items whose keys have the form of entity \"%s\"",
@@ -102,6 +118,7 @@ entity_view_tell_empty(const char *view, const Entity *entity, List *keys, Relat
 	const char *column = quote_identifier(table->keys[0].column);
 	RightsBefore before;
 	Datum end;
+	List *members;
 	DynItem *item;
 
 	if (prefix.len == 0 || !dyn_key_prefix_end(ITEM_S, prefix, &end) ||
@@ -116,9 +133,10 @@ entity_view_tell_empty(const char *view, const Entity *entity, List *keys, Relat
 						table->qualified, column, column, LOOKED_AT)),
 		true, 0,
 		SQL_VALUES(SQL_VALUE(TEXTOID, dyn_key_datum(ITEM_S, prefix)), SQL_VALUE(TEXTOID, end)));
-	item = first_hidden(entity, keys, context);
+	members = entity_view_members(entity, keys);
+	item = first_hidden(entity, members, context);
 	if (item != NULL)
-		tell(view, entity, keys, table, item);
+		tell(view, entity, members, table, item);
 	SPI_finish();
 	rights_give_back(&before);
 }

@@ -285,20 +285,15 @@ is_exact(const MemberExact *exact, const ItemChildren *attributes, uint32 *place
 static bool
 when_holds(const Entity *entity, const DynItem *when, const ItemChildren *attributes)
 {
-	ItemChildren conditions;
-
 	if (when == NULL)
 		return true;
-	conditions = item_children(item_root(when));
-	for (uint32 i = 0; i < conditions.count; i++)
+	for (ItemMembers m = item_members(item_root(when)); item_next(&m);)
 	{
-		ItemSpan name;
-		ItemSpan expected = item_entry(item_child(&conditions, i), &name);
 		ItemSpan value;
-		bool found = item_find(attributes, entity_attribute(entity, name)->stored, &value);
+		bool found = item_find(attributes, entity_attribute(entity, m.name)->stored, &value);
 
-		if (item_type(expected) == ITEM_NULL ? found && item_type(value) != ITEM_NULL
-											 : !found || !member_same(expected, value))
+		if (item_type(m.value) == ITEM_NULL ? found && item_type(value) != ITEM_NULL
+											: !found || !member_same(m.value, value))
 			return false;
 	}
 	return true;

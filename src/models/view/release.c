@@ -122,12 +122,7 @@ is_own(Oid view)
 static bool
 has_columns(Release *release)
 {
-	ErrorData *error = attempt(read_view, release);
-
-	if (error != NULL && (error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
-						  error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN))
-		ReThrowError(error);
-	return error == NULL && release->changed && release->kept;
+	return attempt(read_view, release) == NULL && release->changed && release->kept;
 }
 
 /* Returns whether the view does, or is now to do, without the columns. */

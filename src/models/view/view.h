@@ -94,6 +94,8 @@ extern EntityViewState entity_view_state(const Entity *entity, const EntityView 
 										 const EntityAttribute **changed);
 
 /* empty.c */
+extern List *entity_view_members(const Entity *entity, List *keys);
+extern bool entity_view_has(List *members, const DynItem *item);
 extern void entity_view_tell_empty(const char *view, const Entity *entity, List *keys, Relation rel,
 								   const DynTable *table);
 

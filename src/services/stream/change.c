@@ -86,12 +86,9 @@ read_row(const StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc, Hea
 static bool
 key_of_item(const StreamSubject *subject, int i, const DynItem *item, ItemSpan *value)
 {
-	ItemChildren attributes;
-
 	if (item == NULL)
 		return false;
-	attributes = item_children(item_root(item));
-	return item_find(&attributes, subject->keys[i].attribute, value) &&
+	return item_lookup(item_root(item), subject->keys[i].attribute, value) &&
 		   item_type(*value) == subject->keys[i].type;
 }
 
@@ -404,15 +401,13 @@ static bool
 is_expired(const StreamPlugin *plugin, const StreamSubject *subject, const StreamRow *old)
 {
 	char text[ITEM_NUMBER_TEXT];
-	ItemChildren attributes;
 	ItemSpan value;
 
 	if (!stream_is_marked(plugin, subject, DYN_MARK_EXPIRY))
 		return false;
 	if (old->item == NULL)
 		return true;
-	attributes = item_children(item_root(old->item));
-	if (subject->ttl.len == 0 || !item_find(&attributes, subject->ttl, &value) ||
+	if (subject->ttl.len == 0 || !item_lookup(item_root(old->item), subject->ttl, &value) ||
 		item_type(value) != ITEM_N)
 		return false;
 	item_number_print(item_payload(value), text);

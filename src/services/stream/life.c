@@ -1,14 +1,14 @@
 /*
  * life.c
- *	  dyn_setup_streams(), dyn_reset_streams() and dyn_teardown_streams(): the slot's life.
+ *	  dyn_setup_streams() and dyn_teardown_streams(): the slot's life.
  *
  * Creating and dropping a slot is not transactional, and a transaction that has written cannot
  * create one.  So each step is a transaction of its own, and the state after each of them says what
  * is missing:
  *
  *	 a slot without a state row			setup, which makes another one
- *	 a state row without a slot			reset, or teardown
- *	 a slot ahead of the state row		reset, which a new slot is until its gap is written
+ *	 a state row without a slot			the same, or teardown
+ *	 a slot ahead of the state row		the same: a new slot is ahead until its gap is written
  *
  * So each change is either collected or in a gap.
  */
@@ -234,7 +234,7 @@ check_call(FunctionCallInfo fcinfo, const Life *life)
 	if (life->failover > 0 && !PG17_GE)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("failover slots need PostgreSQL 17"),
-						errhint("Without one, CALL dyn_reset_streams() after a promotion.")));
+						errhint("Without one, CALL dyn_setup_streams() after a promotion.")));
 }
 
 static void
@@ -242,8 +242,8 @@ take_life(void)
 {
 	if (!stream_try_lock(STREAM_LOCK_LIFE, ExclusiveLock, true))
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
-						errmsg("change streams are being set up, enabled, reset or torn down by "
-							   "another session")));
+						errmsg("change streams are being set up, enabled or torn down by another "
+							   "session")));
 }
 
 static void
@@ -305,59 +305,43 @@ require_failover(const Life *life)
 static bool
 check_set_up(Life *life)
 {
-	if (life->slot.state == STREAM_NOT_SET_UP)
+	if (life->slot.state == STREAM_NOT_SET_UP ||
+		(life->slot.state >= STREAM_SLOT_MISSING && life->slot.state < STREAM_READY))
 		return true;
 	if (life->slot.state != STREAM_READY)
 		stream_fail_slot(life->slot.state);
 	require_failover(life);
-	ereport(NOTICE, (errmsg("change streams are set up already")));
-	return false;
-}
-
-static void
-set_up(Life *life)
-{
-	XLogRecPtr start;
-
-	/* left by a set-up that did not end, or by an extension that was dropped */
-	if (life->slot.exists)
-		drop_slot();
-	start = make_slot(life->failover > 0);
-	procedure_commit(NULL);
-	clear_tables();
-	write_gap(0, start);
-	write_state(start);
-	service_notice(&stream_service, "changes of items are collected by dyn_collect_streams only");
-}
-
-static bool
-check_reset(Life *life)
-{
-	if (life->slot.state < STREAM_SLOT_MISSING)
-		stream_fail_slot(life->slot.state);
-	if (life->slot.state != STREAM_READY)
-		return true;
-	ereport(NOTICE, (errmsg("change streams are not broken"),
+	ereport(NOTICE, (errmsg("change streams are set up already"),
 					 errdetail("All changes are collected, or will be.")));
 	return false;
 }
 
+/* Makes the first slot, or one in the place of a broken one, after which changes are missing. */
 static void
-life_reset(Life *life)
+set_up(Life *life)
 {
-	XLogRecPtr after = life->slot.collected;
-	bool failover = life->failover >= 0 ? life->failover > 0 : life->slot.failover;
-	XLogRecPtr before;
+	bool first = life->slot.state == STREAM_NOT_SET_UP;
+	XLogRecPtr after = first ? 0 : life->slot.collected;
+	bool failover = life->failover < 0 && !first ? life->slot.failover : life->failover > 0;
+	XLogRecPtr start;
 
+	/* the first one may be left by a set-up that did not end, or by a dropped extension */
 	if (life->slot.exists)
 		drop_slot();
-	before = make_slot(failover);
+	start = make_slot(failover);
 	procedure_commit(NULL);
-	write_gap(after, before);
-	write_state(before);
-	ereport(WARNING, (errmsg("changes committed from " LSN " to before " LSN " are in no stream",
-							 LSN_FORMAT_ARGS(after), LSN_FORMAT_ARGS(before)),
-					  errhint("Readers of streams that were enabled then are told so.")));
+	if (first)
+		clear_tables();
+	write_gap(after, start);
+	write_state(start);
+	if (first)
+		service_notice(&stream_service,
+					   "changes of items are collected by dyn_collect_streams only");
+	else
+		ereport(WARNING,
+				(errmsg("changes committed from " LSN " to before " LSN " are in no stream",
+						LSN_FORMAT_ARGS(after), LSN_FORMAT_ARGS(start)),
+				 errhint("Readers of streams that were enabled then are told so.")));
 }
 
 /* Enabled streams are their owners' to disable; without a slot they are as in a restored database. */
@@ -408,20 +392,10 @@ PG_FUNCTION_INFO_V1(dyn_setup_streams);
 Datum
 dyn_setup_streams(PG_FUNCTION_ARGS)
 {
-	Life life = {.procedure = "dyn_setup_streams", .failover = argument_flag(fcinfo, 0, false)};
-
-	return life_run(fcinfo, &life, check_set_up, set_up);
-}
-
-/* dyn_reset_streams(failover) */
-PG_FUNCTION_INFO_V1(dyn_reset_streams);
-Datum
-dyn_reset_streams(PG_FUNCTION_ARGS)
-{
-	Life life = {.procedure = "dyn_reset_streams",
+	Life life = {.procedure = "dyn_setup_streams",
 				 .failover = PG_ARGISNULL(0) ? -1 : PG_GETARG_BOOL(0)};
 
-	return life_run(fcinfo, &life, check_reset, life_reset);
+	return life_run(fcinfo, &life, check_set_up, set_up);
 }
 
 /* dyn_teardown_streams(force) */

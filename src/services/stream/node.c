@@ -234,8 +234,6 @@ answer(FunctionCallInfo fcinfo, void (*write)(void *arg))
 	NodeCall call = {.fcinfo = fcinfo, .json = json_writer(JSON_COMPACT)};
 	ErrorData *error = attempt(write, &call);
 
-	if (error != NULL && error->sqlerrcode == ERRCODE_QUERY_CANCELED)
-		ReThrowError(error);
 	if (error != NULL)
 		return cstring_to_text(node_error_json(error));
 	return cstring_to_text_with_len(call.json.text->data, call.json.text->len);

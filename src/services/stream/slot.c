@@ -104,12 +104,12 @@ describe_problem(StreamSlotState state)
 		return (SlotProblem){
 			psprintf("library \"%s\" may not be used as an output plugin", STREAM_PLUGIN),
 			"Add it to \"output_plugin_libraries\" in the configuration."};
-	if (state == STREAM_NOT_SET_UP)
-		return (SlotProblem){psprintf("change streams are not set up in database \"%s\"", database),
-							 "CALL dyn_setup_streams() as a role with the REPLICATION attribute."};
 	return (SlotProblem){
-		psprintf("change streams in database \"%s\" are broken: %s", database, state_names[state]),
-		"CALL dyn_reset_streams() as a role with the REPLICATION attribute."};
+		state == STREAM_NOT_SET_UP
+			? psprintf("change streams are not set up in database \"%s\"", database)
+			: psprintf("change streams in database \"%s\" are broken: %s", database,
+					   state_names[state]),
+		"CALL dyn_setup_streams() as a role with the REPLICATION attribute."};
 }
 
 /*

@@ -8,7 +8,7 @@
  *		settings.c			settings of streams
  *		slot.c				the database's replication slot
  *		lock.c				its locks
- *		life.c				dyn_setup_streams(), dyn_reset_streams() and dyn_teardown_streams()
+ *		life.c				dyn_setup_streams() and dyn_teardown_streams()
  *		drop.c				DROP EXTENSION while the slot is there, and tables that were unlogged
  *		standby.c			letting standbys take the slot over although the server is idle
  *		plugin.c			the output plugin: callbacks of logical decoding

@@ -81,7 +81,6 @@ is_other_type(const DynTable *table, TupleTableSlot *slot)
 {
 	bool isnull;
 	Datum item;
-	ItemChildren attributes;
 	ItemSpan value;
 
 	if (!slot_attisnull(slot, dyn_index_key(table, table->ttl, 0)->attnum))
@@ -89,8 +88,8 @@ is_other_type(const DynTable *table, TupleTableSlot *slot)
 	item = slot_getattr(slot, table->item_attnum, &isnull);
 	if (isnull || VARATT_IS_EXTERNAL(DatumGetPointer(item)))
 		return false;
-	attributes = item_children(item_root(DatumGetDynItem(item)));
-	return item_find(&attributes, table->settings.ttl, &value) && expiry_is_never(value);
+	return item_lookup(item_root(DatumGetDynItem(item)), table->settings.ttl, &value) &&
+		   expiry_is_never(value);
 }
 
 /* Counts them among the last rows, since no index has them: most often they are the newest. */
