@@ -119,3 +119,7 @@ CALL dyn_create_vector_index('notes', 'near', 'm', 3, method => 'hnsw');
 CALL dyn_create_vector_index('notes', 'large', 'm''s', 2001, method => 'hnsw');
 SELECT plan('jsonb', true);
 SELECT plan_and_index('dynamodb');
+\set ECHO none
+DROP SCHEMA vector_models CASCADE;
+DROP EXTENSION vector;
+DROP SCHEMA "Types";
