@@ -130,6 +130,17 @@ SELECT attempt('UpdateTable', '{"TableName":"app","VectorIndexUpdates":[{"Delete
 CALL dynamo_internal.resume_index('app', 'later');
 SELECT attempt('UpdateTable', '{"TableName":"app","VectorIndexUpdates":[{"Delete":{"IndexName":"later"}}]}')::jsonb #>> '{TableDescription,TableStatus}';
 SELECT search('later', '{1,0,0}');
+-- the method of indexes that requests make
+SET dynamo_table.vector_index_method = 'none';
+SET dynamo_table.vector_index_method = 'hnsw';
+SELECT attempt('UpdateTable', '{"TableName":"app","VectorIndexUpdates":[{"Create":' || replace(:'plain', 'plain', 'approximate') || '}]}')::jsonb
+	#>> '{TableDescription,TableStatus}';
+CALL await();
+SELECT search('approximate', '{1,0,0}');
+SELECT created('[' || :'plain' || ',' || replace(replace(replace(:'plain', 'plain', 'large'), ':3', ':4000'), '"e"', '"f"') || ',' ||
+	replace(replace(replace(:'plain', 'plain', 'largest'), ':3', ':4001'), '"e"', '"g"') || ']')::jsonb #>> '{TableDescription,TableStatus}';
+RESET dynamo_table.vector_index_method;
+SELECT indexrelid::regclass FROM pg_index JOIN pg_class c ON c.oid = indexrelid JOIN pg_am a ON a.oid = relam AND amname = 'hnsw' ORDER BY 1;
 SELECT attempt('DeleteTable', '{"TableName":"app"}')::jsonb #>> '{TableDescription,TableStatus}';
 \set ECHO none
 DROP SCHEMA vector_request CASCADE;

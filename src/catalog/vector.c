@@ -327,8 +327,8 @@ number_to_float(ItemSpan number)
 }
 
 /* Returns whether an index of type hnsw has the vectors as halfvec, of 16-bit floating point. */
-static bool
-has_halves(const DynVectorSpec *spec)
+bool
+dyn_vector_has_halves(const DynVectorSpec *spec)
 {
 	return spec->method == DYN_SEARCH_HNSW && spec->dimensions > PGVECTOR_PLAIN;
 }
@@ -354,7 +354,7 @@ fits_float(ItemSpan number, bool half)
 static bool
 element_problem(const DynVector *vector, uint32 i, ItemSpan value, DynVectorProblem *problem)
 {
-	bool half = has_halves(vector->spec);
+	bool half = dyn_vector_has_halves(vector->spec);
 	const char *attribute;
 
 	if (item_type(value) == ITEM_N && fits_float(item_payload(value), half))

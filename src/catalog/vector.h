@@ -74,6 +74,7 @@ extern DynSize dyn_vector_size(const DynVector *vector);
 extern bool dyn_vector_is_built(const DynVector *vector);
 extern bool dyn_vector_is_shown(const DynVector *vector, Snapshot snapshot);
 extern bool dyn_vector_is_owned(const DynTable *table, const DynVector *vector);
+extern bool dyn_vector_has_halves(const DynVectorSpec *spec);
 extern bool dyn_vector_problem(const DynVector *vector, const DynItem *item,
 							   DynVectorProblem *problem);
 extern bool dyn_vector_same(const DynVector *vector, const DynItem *a, const DynItem *b);

@@ -65,5 +65,6 @@ extern void store_vector_check(TableCheck *check);
 /* Returns whether indexes of the entries have expressions or predicates that this extension did not make. */
 extern bool store_vector_has_code(const DynVector *vector, Relation entries);
 extern const char *store_vector_operators(const DynVectorSpec *spec);
+extern const char *store_vector_operator(const DynVectorSpec *spec);
 
 #endif

@@ -356,6 +356,17 @@ store_vector_operators(const DynVectorSpec *spec)
 	return names[spec->distance][spec->dimensions > PGVECTOR_PLAIN];
 }
 
+/* Returns the operator of a distance, in the same schema. */
+const char *
+store_vector_operator(const DynVectorSpec *spec)
+{
+	static const char *const names[] = {[DYN_DISTANCE_COSINE] = "<=>",
+										[DYN_DISTANCE_EUCLIDEAN] = "<->",
+										[DYN_DISTANCE_DOT_PRODUCT] = "<#>"};
+
+	return names[spec->distance];
+}
+
 /* Returns whether an index has the vectors, or those as halfvec where they are too long for one. */
 static bool
 has_vectors(const DynVectorSpec *spec, HeapTuple tuple)

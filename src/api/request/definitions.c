@@ -13,6 +13,7 @@
 #include "catalog/definition/key_spec.h"
 #include "catalog/definition/settings.h"
 #include "server/errors.h"
+#include "server/pgvector.h"
 
 #define SECOND_NOT_RANGE "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type"
 
@@ -446,6 +447,8 @@ request_vector_spec(VectorDefinition *definition, List *attributes)
 	spec->attribute = definition->attribute;
 	spec->dimensions = definition->dimensions.value;
 	spec->distance = (DynDistance) definition->distance;
+	spec->method = spec->dimensions > PGVECTOR_HALF ? DYN_SEARCH_EXACT
+													: (DynSearchMethod) dyn_vector_index_method;
 	spec->hash = (ItemSpan){"", 0};
 	spec->filters = palloc((list_length(definition->schema) + 1) * sizeof(ItemSpan));
 	foreach (cell, definition->schema)

@@ -12,6 +12,7 @@
 
 #include "catalog/definition/index_spec.h"
 #include "catalog/definition/settings.h"
+#include "catalog/definition/vector_spec.h"
 #include "item/item.h"
 
 #define MAX_BYTES (1024 * 1024 * 1024)
@@ -29,6 +30,7 @@ int dyn_max_global_indexes;
 int dyn_max_projected_attributes;
 int dyn_covering_entry_limit;
 bool dyn_covering_indexes;
+int dyn_vector_index_method = DYN_SEARCH_EXACT;
 bool dyn_distribute_new_tables = false;
 int dyn_item_collection_size_limit;
 int dyn_continuous_backups = DYN_BACKUPS_ARCHIVE; /* servers with asserts want the default here */
@@ -98,6 +100,8 @@ init_table_limits(void)
 static void
 init_decisions(void)
 {
+	static const struct config_enum_entry methods[] = {
+		{"exact", DYN_SEARCH_EXACT, false}, {"hnsw", DYN_SEARCH_HNSW, false}, {NULL, 0, false}};
 	static const struct config_enum_entry backups[] = {{"refuse", DYN_BACKUPS_REFUSE, false},
 													   {"archive", DYN_BACKUPS_ARCHIVE, false},
 													   {"accept", DYN_BACKUPS_ACCEPT, false},
@@ -107,6 +111,11 @@ init_decisions(void)
 							 "Sets whether requests can enable point-in-time recovery of tables.",
 							 "archive: where the server archives its WAL.", &dyn_continuous_backups,
 							 DYN_BACKUPS_ARCHIVE, backups, PGC_SUSET, 0, NULL, NULL, NULL);
+	DefineCustomEnumVariable("dynamo_table.vector_index_method",
+							 "Sets the method of vector indexes that requests create.",
+							 "CreateTable and UpdateTable have no parameter for it.",
+							 &dyn_vector_index_method, DYN_SEARCH_EXACT, methods, PGC_USERSET, 0,
+							 NULL, NULL, NULL);
 }
 
 /* Defines these settings.  Called once by _PG_init(). */

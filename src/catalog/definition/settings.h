@@ -33,6 +33,9 @@ extern int dyn_covering_entry_limit;
 /* dynamo_table.covering_indexes says whether indexes that requests create are covering. */
 extern bool dyn_covering_indexes;
 
+/* dynamo_table.vector_index_method is the method of vector indexes that requests create. */
+extern int dyn_vector_index_method;
+
 /* dynamo_table.distribute_new_tables says whether CreateTable distributes the table by Citus. */
 extern bool dyn_distribute_new_tables;
 

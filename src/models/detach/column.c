@@ -105,7 +105,8 @@ detach_column(Detach *detach, ItemSpan stored, ValueType type)
 		const DetachColumn *column = lfirst(cell);
 
 		if (item_compare_bytes(column->stored, stored) == 0 && column->type.type == type.type &&
-			column->type.sql == type.sql && column->type.typmod == type.typmod)
+			column->type.sql == type.sql && column->type.typmod == type.typmod &&
+			column->type.length == type.length)
 			return column;
 	}
 	add_column(detach, stored, type, new_name(detach, stored), false);
@@ -217,7 +218,7 @@ detach_rest_value(const Detach *detach)
 		const char *name = literal(column->stored);
 		const char *again =
 			psprintf(DYN_INTERNAL ".to_value(%s, '%s')::pg_catalog.jsonb",
-					 detach_column_value(detach, column), item_type_code(column->type.type));
+					 detach_column_value(detach, column), value_code(&column->type));
 		const char *stored =
 			psprintf(DYN_INTERNAL ".get_attribute(%s, %s)::pg_catalog.jsonb", item, name);
 

@@ -18,6 +18,7 @@
 #include "catalog/lookup.h"
 #include "catalog/resource.h"
 #include "catalog/rights.h"
+#include "catalog/vector.h"
 #include "models/detach/detach.h"
 #include "server/arguments.h"
 #include "server/errors.h"
@@ -43,8 +44,8 @@ open_owned(text *name, DynTable **table)
 }
 
 /*
- * Lock the table and the views that are made again, all at once: who reads a view locks it before the
- * table.
+ * Lock the table, the views that are made again, and the entries of vector indexes, all at once: who reads
+ * a view locks it before the table.
  */
 static Relation
 open_to_change(text *name, DetachFormat format, DynTable **table)
@@ -54,6 +55,11 @@ open_to_change(text *name, DetachFormat format, DynTable **table)
 	Oid relid = RelationGetRelid(rel);
 	Oid item_type = (*table)->item_type;
 
+	for (int i = 0; i < (*table)->nvectors; i++)
+	{
+		if (dyn_vector_is_owned(*table, &(*table)->vectors[i]))
+			relids = lappend_oid(relids, (*table)->vectors[i].relid);
+	}
 	relids = lappend_oid(relids, relid);
 	relation_close(rel, AccessShareLock);
 	resource_keep_procedures_away(text_span(name));
@@ -116,7 +122,7 @@ detach_count(Oid relid, const char *condition)
 static void
 require_independent(Oid relid)
 {
-	List *names = detach_dependents(relid, NIL, NIL);
+	List *names = detach_dependents(relid, NIL, NIL, NIL);
 
 	if (names != NIL)
 		ereport(ERROR,

@@ -63,7 +63,7 @@ typedef struct Detach
 
 /* plan.c: rel is open, and closed by the caller */
 extern void detach_plan(Detach *detach, Relation rel);
-extern List *detach_dependents(Oid relid, List *attnums, List *changed);
+extern List *detach_dependents(Oid relid, List *attnums, List *changed, List *gone);
 
 /* detach.c: connected to SPI */
 extern int64 detach_count(Oid relid, const char *condition);

@@ -21,7 +21,10 @@
 #include "models/detach/detach.h"
 #include "models/migrate/migrate.h"
 #include "server/catalogs.h"
+#include "server/pgvector.h"
 #include "server/sql.h"
+#include "services/index/index.h"
+#include "store/vector.h"
 
 /* Views that can be written to have this trigger. */
 #define VIEW_TRIGGER "dynamo_entity"
@@ -62,8 +65,13 @@ check_state(Detach *detach)
 		plan_add(&detach->problems, "time to live is %s; call dyn_disable_ttl()",
 				 dyn_index_status_names[settings->ttl_status]);
 	for (int i = 0; i < detach->table->nvectors; i++)
-		plan_add(&detach->problems, "there is vector index \"%s\"; call dyn_drop_index()",
-				 item_quoted(detach->table->vectors[i].index.name));
+	{
+		const DynVector *vector = &detach->table->vectors[i];
+
+		if (!dyn_vector_is_built(vector))
+			plan_add(&detach->problems, "vector index \"%s\" is CREATING; finish or drop it",
+					 item_quoted(vector->index.name));
+	}
 	if (dyn_settings_stream(settings) != NULL)
 		plan_add(&detach->problems, "a change stream is enabled; call dyn_disable_stream()");
 	foreach (cell, migration_declarations(detach->relid))
@@ -81,7 +89,7 @@ check_state(Detach *detach)
 /*
  * This selects the parts of relation $1, which go with it, that depend on extension $2; and what
  * depends on its columns $3, of which the first is changed, and the others go with their btrees.
- * Left out is what a table of items is made of, and what is changed: relations $4, and the columns.
+ * Left out is what goes, triggers and relations $5, and what is changed: relations $4, and the columns.
  * The rule of a view is told as the view.
  */
 static const char dependents_sql[] =
@@ -100,22 +108,23 @@ static const char dependents_sql[] =
 	" FROM found LEFT JOIN pg_rewrite r ON classid = 'pg_rewrite'::regclass AND r.oid = objid"
 	" AND r.rulename = '_RETURN'"
 	" LEFT JOIN pg_constraint c ON classid = 'pg_constraint'::regclass AND c.oid = objid"
-	" LEFT JOIN pg_trigger t ON classid = 'pg_trigger'::regclass AND t.oid = objid"
 	" WHERE (classid <> 'pg_class'::regclass OR objsubid <> ALL ($3::int[] || 0)"
 	" OR objid <> ALL ($4)) AND (r.oid IS NULL OR ev_class <> ALL ($4))"
 	" AND contype IS DISTINCT FROM 'n' AND conname IS DISTINCT FROM '" DYN_KEYS_CONSTRAINT "'"
-	" AND (tgname IN ('" DYN_DERIVE_TRIGGER "', '" DYN_ENFORCE_TRIGGER "')) IS NOT TRUE ORDER BY 1";
+	" AND (classid NOT IN ('pg_class'::regclass, 'pg_trigger'::regclass) OR objid <> ALL ($5))"
+	" ORDER BY 1";
 
 /* Returns descriptions, as a list of char *; connected to SPI. */
 List *
-detach_dependents(Oid relid, List *attnums, List *changed)
+detach_dependents(Oid relid, List *attnums, List *changed, List *gone)
 {
 	List *names = NIL;
 
 	sql_execute(dependents_sql, false, 0,
 				SQL_VALUES(SQL_OID(relid), SQL_OID(get_extension_oid("dynamo_table", false)),
 						   SQL_VALUE(OIDARRAYOID, sql_oids(attnums)),
-						   SQL_VALUE(OIDARRAYOID, sql_oids(changed))));
+						   SQL_VALUE(OIDARRAYOID, sql_oids(changed)),
+						   SQL_VALUE(OIDARRAYOID, sql_oids(gone))));
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
 		char *name = sql_text_or_null(SPI_tuptable, i, 1);
@@ -126,6 +135,27 @@ detach_dependents(Oid relid, List *attnums, List *changed)
 	}
 	SPI_freetuptable(SPI_tuptable);
 	return names;
+}
+
+/* Returns the triggers that go, and the entries of vector indexes. */
+static List *
+what_goes(const Detach *detach)
+{
+	const DynTable *table = detach->table;
+	List *gone =
+		list_make1_oid(get_trigger_oid(detach->relid, DYN_VECTORS_TRUNCATED_TRIGGER, true));
+
+	for (int role = 0; role < DYN_TRIGGERS; role++)
+		gone = lappend_oid(gone, get_trigger_oid(detach->relid, dyn_triggers[role].name, true));
+	for (int i = 0; i < table->nvectors; i++)
+	{
+		const DynVector *vector = &table->vectors[i];
+
+		gone = lappend_oid(gone, get_trigger_oid(detach->relid, vector->trigger, true));
+		if (dyn_vector_is_owned(table, vector))
+			gone = lappend_oid(gone, vector->relid);
+	}
+	return gone;
 }
 
 static void
@@ -140,7 +170,7 @@ check_dependents(Detach *detach)
 		attnums = lappend_oid(attnums, table->keys[i].attnum);
 	foreach (cell, detach->views)
 		changed = lappend_oid(changed, ((const DetachView *) lfirst(cell))->relid);
-	foreach (cell, detach_dependents(detach->relid, attnums, changed))
+	foreach (cell, detach_dependents(detach->relid, attnums, changed, what_goes(detach)))
 		plan_add(&detach->problems, "%s depends on column item or on the extension",
 				 (const char *) lfirst(cell));
 }
@@ -287,6 +317,75 @@ add_rewrite(Detach *detach)
 }
 
 /*
+ * Vector indexes
+ */
+
+/* Returns the vectors of an index as a value that casts to a vector, or NULL: there is none. */
+static const char *
+vector_value(const Detach *detach, ItemSpan attribute)
+{
+	ListCell *cell;
+
+	foreach (cell, detach->columns)
+	{
+		const DetachColumn *column = lfirst(cell);
+
+		if (!column->is_key && column->type.type == ITEM_L &&
+			item_compare_bytes(column->stored, attribute) == 0)
+			return column->type.length > 0 || OidIsValid(get_element_type(column->own.sql))
+					   ? quote_identifier(column->name)
+					   : psprintf("%s::pg_catalog.text", quote_identifier(column->name));
+	}
+	return detach->format == DETACH_DYNAMODB
+			   ? NULL
+			   : psprintf("(item ->> %s)", quote_literal_cstr(span_string(attribute)));
+}
+
+/* Adds notes how to search without an index of ours, and how to make pgvector's. */
+static void
+note_vector(Detach *detach, const DynVectorSpec *spec)
+{
+	const char *name = item_quoted(spec->index.name);
+	const char *value = vector_value(detach, spec->attribute);
+	const char *schema = quote_identifier(get_namespace_name(pgvector_require()));
+
+	if (value == NULL)
+	{
+		plan_add(&detach->steps, "-- Vector index \"%s\" goes.", name);
+		return;
+	}
+	value = index_build_hnsw_value(spec, value);
+	plan_add(&detach->steps, "-- Vector index \"%s\" goes.  Order by %s OPERATOR(%s.%s) a vector.",
+			 name, value, schema, store_vector_operator(spec));
+	if (spec->method == DYN_SEARCH_HNSW)
+		plan_add(&detach->steps, "-- An index for that can be made afterwards: %s;",
+				 index_build_hnsw_sql(spec, true, detach->table->qualified, value));
+}
+
+static void
+add_vectors(Detach *detach)
+{
+	const DynTable *table = detach->table;
+	const char *truncated = DYN_VECTORS_TRUNCATED_TRIGGER;
+
+	for (int i = 0; i < table->nvectors; i++)
+	{
+		const DynVector *vector = &table->vectors[i];
+
+		note_vector(detach, vector->spec);
+		/* the trigger goes with its relation */
+		if (dyn_vector_is_owned(table, vector))
+			plan_add(&detach->steps, "DROP MATERIALIZED VIEW %s",
+					 catalogs_qualified(vector->relid));
+		else
+			plan_add(&detach->steps, "DROP TRIGGER %s ON %s", quote_identifier(vector->trigger),
+					 table->qualified);
+	}
+	if (OidIsValid(get_trigger_oid(detach->relid, truncated, true)))
+		plan_add(&detach->steps, "DROP TRIGGER \"%s\" ON %s", truncated, table->qualified);
+}
+
+/*
  * The whole
  */
 
@@ -307,6 +406,7 @@ add_statements(Detach *detach, Relation rel)
 	}
 	if (label_read(detach->relid) != NIL)
 		plan_add(steps, "SECURITY LABEL FOR " LABEL_PROVIDER " ON TABLE %s IS NULL", table);
+	add_vectors(detach);
 	for (int role = 0; role < DYN_TRIGGERS; role++)
 	{
 		if (dyn_trigger_find(rel, (DynTriggerRole) role) != NULL)

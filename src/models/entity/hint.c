@@ -32,9 +32,8 @@ static const char *
 type_argument(const ValueType *type)
 {
 	if (type->typmod < 0)
-		return item_type_code(type->type);
-	return psprintf("%s %s", item_type_code(type->type),
-					format_type_with_typemod(type->sql, type->typmod));
+		return value_code(type);
+	return psprintf("%s %s", value_code(type), format_type_with_typemod(type->sql, type->typmod));
 }
 
 /* Returns a hint in both forms of JSON, in which attributes are given. */

@@ -67,7 +67,7 @@ value_problem(const EntityAttribute *attribute, ItemSpan value)
 
 	if (item_type(value) != attribute->type.type)
 		return psprintf("attribute \"%s\" is of type %s, not %s", item_quoted(attribute->name),
-						item_type_code(item_type(value)), item_type_code(attribute->type.type));
+						item_type_code(item_type(value)), value_code(&attribute->type));
 	if (attribute->reader == NULL || attribute->type.type == ITEM_NULL ||
 		value_read(attribute->reader, value, true, &ignored))
 		return NULL;

@@ -24,16 +24,15 @@ typedef struct CallSite
 	MemoryContext context;
 } CallSite;
 
-static ItemType
+static ValueType
 type_argument(FunctionCallInfo fcinfo, int i)
 {
 	ItemSpan code;
-	ItemType type;
+	ValueType type;
 
 	argument_require(fcinfo, i, "type");
 	code = text_span(PG_GETARG_TEXT_PP(i));
-	type = item_type_from_code(code);
-	if (type == 0)
+	if (!value_code_parse(code, &type))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("invalid type \"%s\" of an attribute", item_quoted(code)),
 						errhint("Use a code of DynamoDB's, like S, N or SS.")));
@@ -55,7 +54,7 @@ sample_typmod(FunctionCallInfo fcinfo)
  * call.
  */
 static CallSite *
-make_site(FunctionCallInfo fcinfo, ItemType type)
+make_site(FunctionCallInfo fcinfo, ValueType type)
 {
 	bool constant = call_argument_is_constant(fcinfo->flinfo, 2);
 	MemoryContext context =
@@ -70,7 +69,9 @@ make_site(FunctionCallInfo fcinfo, ItemType type)
 		site->name = text_span(PG_GETARG_TEXT_P_COPY(1));
 	site->context = context;
 	/* not by its name: a role that reads a view needs no USAGE on the type's schema */
-	site->type = (ValueType){type, get_fn_expr_rettype(fcinfo->flinfo), sample_typmod(fcinfo)};
+	site->type = type;
+	site->type.sql = get_fn_expr_rettype(fcinfo->flinfo);
+	site->type.typmod = sample_typmod(fcinfo);
 	MemoryContextSwitchTo(old);
 	return site;
 }
@@ -79,12 +80,12 @@ static CallSite *
 get_site(FunctionCallInfo fcinfo)
 {
 	CallSite *site = fcinfo->flinfo->fn_extra;
-	ItemType type;
+	ValueType type;
 
 	if (site != NULL && site->constant)
 		return site;
 	type = type_argument(fcinfo, 2);
-	if (site != NULL && site->type.type == type)
+	if (site != NULL && site->type.type == type.type && site->type.length == type.length)
 		return site;
 	fcinfo->flinfo->fn_extra = NULL;
 	if (site != NULL)

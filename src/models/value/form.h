@@ -25,6 +25,7 @@ typedef enum ValueKind
 	VALUE_ENUM,
 	VALUE_JSON,
 	VALUE_LIST, /* arrays */
+	VALUE_VECTOR, /* pgvector's */
 	VALUE_SET,
 	VALUE_NOTHING, /* NULL */
 	VALUE_OUTPUT /* by the functions of the type */
@@ -38,7 +39,8 @@ typedef struct ValueForm
 	Oid sql;
 	int32 typmod;
 	bool any_json; /* JSON of any kind, as it may be in a list */
-	Oid element; /* of an array */
+	Oid element; /* of an array or vector */
+	int32 length; /* see ValueType */
 } ValueForm;
 
 /* Raises an error unless the two types go together. */

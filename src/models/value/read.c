@@ -35,6 +35,7 @@
 #include "server/arguments.h"
 #include "server/attempt.h"
 #include "server/errors.h"
+#include "server/pgvector.h"
 
 struct ValueReader
 {
@@ -79,10 +80,9 @@ value_reader(const ValueType *type)
 		InitDomainConstraintRef(reader->declared, reader->constraints, reader->context, false);
 	}
 	/* the other kinds are not of pseudo-types */
-	if (reader->form.kind == VALUE_OUTPUT || reader->form.kind == VALUE_LIST ||
-		reader->form.kind == VALUE_SET)
+	if (reader->form.kind == VALUE_OUTPUT || OidIsValid(reader->form.element))
 		value_type_require_values(type);
-	if (reader->form.kind == VALUE_LIST || reader->form.kind == VALUE_SET)
+	if (OidIsValid(reader->form.element))
 	{
 		ValueType element;
 
@@ -357,6 +357,7 @@ read_number(const ValueReader *reader, ItemSpan number, Datum *value)
 		case VALUE_ENUM:
 		case VALUE_JSON:
 		case VALUE_LIST:
+		case VALUE_VECTOR:
 		case VALUE_SET:
 		case VALUE_NOTHING:
 		case VALUE_OUTPUT:
@@ -641,6 +642,7 @@ read_string(ValueReader *reader, ItemSpan s, bool lenient, Datum *value)
 		case VALUE_FLOAT8:
 		case VALUE_JSON:
 		case VALUE_LIST:
+		case VALUE_VECTOR:
 		case VALUE_SET:
 		case VALUE_NOTHING:
 			break; /* value_form() makes VALUE_OUTPUT of an S of these */
@@ -766,6 +768,8 @@ read_dimension(ValueReader *reader, ItemSpan value, int dim, bool lenient, Array
 		}
 		work->nulls[work->n] =
 			item_type(child) == ITEM_NULL && !(reader->element->form.kind == VALUE_JSON);
+		if (work->nulls[work->n] && reader->form.length > 0)
+			return false;
 		if (!work->nulls[work->n] &&
 			!value_read(reader->element, child, lenient, &work->values[work->n]))
 			return false;
@@ -786,15 +790,26 @@ make_array(const ValueReader *reader, ArrayWork *work)
 											  reader->elmbyval, reader->elmalign));
 }
 
+static Datum
+make_vector(const ArrayWork *work)
+{
+	PgVector *vector = pgvector_new(work->n);
+
+	for (int i = 0; i < work->n; i++)
+		vector->values[i] = DatumGetFloat4(work->values[i]);
+	return PointerGetDatum(vector);
+}
+
 static bool
 read_list(ValueReader *reader, ItemSpan value, bool lenient, Datum *array)
 {
 	ArrayWork work = {0};
 
 	if (!measure_list(reader, value, &work) ||
+		(reader->form.length > 0 && (work.ndims != 1 || work.dims[0] != reader->form.length)) ||
 		(work.ndims > 0 && !read_dimension(reader, value, 0, lenient, &work)))
 		return false;
-	*array = make_array(reader, &work);
+	*array = reader->form.kind == VALUE_VECTOR ? make_vector(&work) : make_array(reader, &work);
 	return true;
 }
 
@@ -851,8 +866,8 @@ read_value(ValueReader *reader, ItemSpan attribute, bool lenient, Datum *value)
 		case ITEM_M:
 			return read_json(reader, attribute, value);
 		case ITEM_L:
-			return reader->form.kind == VALUE_LIST ? read_list(reader, attribute, lenient, value)
-												   : read_json(reader, attribute, value);
+			return reader->form.kind == VALUE_JSON ? read_json(reader, attribute, value)
+												   : read_list(reader, attribute, lenient, value);
 		case ITEM_SS:
 		case ITEM_NS:
 		case ITEM_BS:
@@ -873,7 +888,7 @@ fail_read(const ValueReader *reader, ItemSpan attribute)
 	ereport(ERROR,
 			(errcode(ERRCODE_DYN_VALIDATION),
 			 errmsg("%s is no %s of type %s", item_quoted((ItemSpan){text.data, (uint32) text.len}),
-					item_type_code(reader->form.type),
+					value_code(&(ValueType){reader->form.type, .length = reader->form.length}),
 					format_type_with_typemod(reader->form.sql, reader->form.typmod))));
 }
 

@@ -18,14 +18,18 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
+#include "catalog/definition/vector_spec.h"
 #include "models/value/form.h"
 #include "server/errors.h"
+#include "server/pgvector.h"
 
 /* Returns the SQL type that is used if only DynamoDB's type is given. */
 static Oid
-own_type(ItemType type)
+own_type(const ValueType *type)
 {
-	switch (type)
+	if (type->length > 0)
+		return FLOAT4ARRAYOID;
+	switch (type->type)
 	{
 		case ITEM_S:
 		case ITEM_NULL:
@@ -48,6 +52,33 @@ own_type(ItemType type)
 	}
 	pg_unreachable();
 }
+
+/* Reads a type of DynamoDB's, without one of SQL; returns false if there is none of that name. */
+bool
+value_code_parse(ItemSpan code, ValueType *type)
+{
+	static const char vector[] = "VECTOR(";
+	uint32 i = sizeof(vector) - 1;
+
+	*type = (ValueType){item_type_from_code(code), InvalidOid, -1, 0};
+	if (type->type != 0 || code.len <= i || memcmp(code.data, vector, i) != 0)
+		return type->type != 0;
+	type->type = ITEM_L;
+	while (i < code.len && code.data[i] >= '0' && code.data[i] <= '9' &&
+		   type->length <= DYN_MAX_DIMENSIONS)
+		type->length = type->length * 10 + (code.data[i++] - '0');
+	return i + 1 == code.len && code.data[i] == ')' && type->length >= 1 &&
+		   type->length <= DYN_MAX_DIMENSIONS;
+}
+
+/* Returns it as it is read. */
+const char *
+value_code(const ValueType *type)
+{
+	return type->length > 0 ? psprintf("VECTOR(%d)", type->length) : item_type_code(type->type);
+}
+
+#define HINT_TYPE "Write a type like \"S\", \"N integer\", \"S timestamptz(3)\" or \"VECTOR(384)\"."
 
 pg_noreturn static void
 fail_type(ItemSpan text, const char *message, const char *hint)
@@ -106,15 +137,27 @@ base_of(Oid sql, int32 *typmod)
 	return sql < FirstGenbkiObjectId ? sql : getBaseTypeAndTypmod(sql, typmod);
 }
 
+static bool
+is_of_extension(Oid sql, const char *extension)
+{
+	Oid its = sql < FirstNormalObjectId ? InvalidOid : getExtensionOfObject(TypeRelationId, sql);
+	const char *name = OidIsValid(its) ? get_extension_name(its) : NULL;
+
+	return name != NULL && strcmp(name, extension) == 0;
+}
+
 /* Returns whether a type is that of the extension citext, whose values are equal in any case. */
 bool
 value_is_citext(Oid sql)
 {
-	Oid extension =
-		sql < FirstNormalObjectId ? InvalidOid : getExtensionOfObject(TypeRelationId, sql);
-	const char *name = OidIsValid(extension) ? get_extension_name(extension) : NULL;
+	return is_of_extension(sql, "citext");
+}
 
-	return name != NULL && strcmp(name, "citext") == 0;
+/* Returns whether a type is pgvector's "vector", whose library is loaded for no other one. */
+static bool
+is_vector(Oid sql)
+{
+	return is_of_extension(sql, "vector") && pgvector_is_vector(sql);
 }
 
 /*
@@ -204,20 +247,36 @@ static const struct
 	[ITEM_BS] = {KIND(VALUE_LIST), "A set is an array of what its elements are."},
 };
 
+/* Returns whether a type of SQL has numbers as a vector does. */
+static bool
+has_numbers(Oid base)
+{
+	int32 typmod = -1;
+	Oid element = element_of_base(base);
+
+	if (!OidIsValid(element))
+		return is_vector(base);
+	return (KIND(kind_of_base(base_of(element, &typmod))) & KINDS_OF_NUMBERS) != 0;
+}
+
 /* Returns NULL, or what the type of DynamoDB's can be of types of SQL's. */
 static const char *
-mismatch(ItemType type, Oid base, ValueKind kind)
+mismatch(const ValueType *given, Oid base, ValueKind kind)
 {
+	ItemType type = given->type;
+	ValueType of_set = {item_element_type(type), InvalidOid, -1, 0};
 	int32 typmod = -1;
 	Oid element;
 
+	if (given->length > 0)
+		return has_numbers(base) ? NULL : "A VECTOR is an array of numbers, or pgvector's vector.";
 	if ((pairs[type].kinds & KIND(kind)) == 0 || (type == ITEM_NULL && base != TEXTOID))
 		return pairs[type].hint;
 	if (!item_type_is_set(type))
 		return NULL;
 	/* none of the elements' types goes with arrays */
 	element = base_of(element_of_base(base), &typmod);
-	if (mismatch(item_element_type(type), element, kind_of_base(element)) != NULL)
+	if (mismatch(&of_set, element, kind_of_base(element)) != NULL)
 		return pairs[type].hint;
 	return NULL;
 }
@@ -250,15 +309,21 @@ value_form(const ValueType *type, ValueForm *form)
 		ereport(ERROR, (errcode(ERRCODE_INDETERMINATE_DATATYPE),
 						errmsg("could not determine the type of SQL of an attribute")));
 	form->type = type->type;
+	form->length = type->length;
 	form->typmod = type->typmod;
 	form->sql = base_of(type->sql, &form->typmod);
 	form->any_json = false;
 	form->kind = kind_of_base(form->sql);
-	hint = mismatch(type->type, form->sql, form->kind);
+	hint = mismatch(type, form->sql, form->kind);
 	if (hint != NULL)
 		fail_type(item_span(value_type_print(type)), "the two types do not go together", hint);
 	form->element = form->kind == VALUE_LIST ? element_of_base(form->sql) : InvalidOid;
-	if (item_type_is_set(type->type))
+	if (type->length > 0 && form->kind != VALUE_LIST)
+	{
+		form->kind = VALUE_VECTOR;
+		form->element = FLOAT4OID;
+	}
+	else if (item_type_is_set(type->type))
 		form->kind = VALUE_SET;
 	else if (type->type == ITEM_NULL)
 		form->kind = VALUE_NOTHING;
@@ -323,6 +388,7 @@ value_sort_format(const ValueType *type)
 void
 value_element_type(const ValueForm *form, ValueType *type)
 {
+	type->length = 0;
 	type->sql = form->element;
 	type->typmod = form->typmod;
 	type->type =
@@ -353,18 +419,17 @@ value_type_parse(ItemSpan text, ValueType *type)
 	TypeName *parsed;
 	HeapTuple tuple;
 
-	type->type = item_type_from_code(code);
-	if (type->type == 0)
+	if (!value_code_parse(code, type))
 		fail_type(text, "it does not begin with a type of DynamoDB's",
-				  "Write a type like \"S\", \"N integer\" or \"S timestamptz(3)\".");
-	type->sql = own_type(type->type);
-	type->typmod = -1;
+				  type->length > DYN_MAX_DIMENSIONS
+					  ? "A VECTOR has at most " CppAsString2(DYN_MAX_DIMENSIONS) " dimensions."
+					  : HINT_TYPE);
+	type->sql = own_type(type);
 	if (space == NULL)
 		return;
 	name = pnstrdup(space + 1, text.len - code.len - 1);
 	if (strspn(name, " ") == strlen(name))
-		fail_type(text, "nothing follows the blank",
-				  "Write a type like \"S\", \"N integer\" or \"S timestamptz(3)\".");
+		fail_type(text, "nothing follows the blank", HINT_TYPE);
 	parsed = parse_type_name(name);
 	tuple = LookupTypeName(NULL, parsed, &type->typmod, true);
 	if (parsed->setof || !HeapTupleIsValid(tuple))
@@ -375,9 +440,17 @@ value_type_parse(ItemSpan text, ValueType *type)
 							 : TYPTYPE_PSEUDO);
 	ReleaseSysCache(tuple);
 	base = base_of(type->sql, &typmod);
-	problem = mismatch(type->type, base, kind_of_base(base));
+	problem = mismatch(type, base, kind_of_base(base));
 	if (problem != NULL)
 		fail_type(text, "the two types do not go together", problem);
+	if (type->length > 0 && is_vector(base))
+	{
+		if (type->sql != base || (type->typmod >= 0 && type->typmod != type->length))
+			fail_type(text, "the two types do not go together",
+					  "Vectors of SQL have the same dimensions, and no domain.");
+		/* views show it without: they call no function of another extension */
+		type->typmod = -1;
+	}
 }
 
 /* Returns the type of SQL with its modifier and schema. */
@@ -395,9 +468,9 @@ value_type_sql(const ValueType *type)
 char *
 value_type_print(const ValueType *type)
 {
-	if (type->sql == own_type(type->type) && type->typmod < 0)
-		return pstrdup(item_type_code(type->type));
-	return psprintf("%s %s", item_type_code(type->type), value_type_sql(type));
+	if (type->sql == own_type(type) && type->typmod < 0)
+		return pstrdup(value_code(type));
+	return psprintf("%s %s", value_code(type), value_type_sql(type));
 }
 
 /*
@@ -407,8 +480,7 @@ value_type_print(const ValueType *type)
 bool
 value_type_is_open(const ValueType *type)
 {
-	return type->typmod < 0 &&
-		   (type->sql == own_type(type->type) ||
-			(type->sql == VARCHAROID && type->type == ITEM_S) ||
+	return type->typmod < 0 && type->length == 0 &&
+		   (type->sql == own_type(type) || (type->sql == VARCHAROID && type->type == ITEM_S) ||
 			(type->sql == JSONOID && (type->type == ITEM_L || type->type == ITEM_M)));
 }

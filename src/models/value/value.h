@@ -8,6 +8,7 @@
  *
  *		S text		N numeric		B bytea		BOOL boolean	NULL text
  *		L jsonb		M jsonb			SS text[]	NS numeric[]	BS bytea[]
+ *		VECTOR(n) real[], an L of n numbers
  *
  * What is stored, by the type of SQL:
  *		timestamptz, timestamp	S: ISO 8601, UTC with "Z" (timestamp: no zone), as many digits of
@@ -43,6 +44,7 @@ typedef struct ValueType
 	ItemType type;
 	Oid sql;
 	int32 typmod;
+	int32 length; /* of an L that is a vector: it has so many numbers; 0: it is none */
 } ValueType;
 
 /* Parses "N integer", looking types up by search_path; raises ERRCODE_DYN_VALIDATION. */
@@ -54,6 +56,10 @@ extern void value_type_parse(ItemSpan text, ValueType *type);
  */
 extern char *value_type_print(const ValueType *type);
 extern char *value_type_sql(const ValueType *type); /* the type of SQL alone */
+
+/* These are of the type of DynamoDB's alone, "N" or "VECTOR(3)"; false: there is no such type. */
+extern bool value_code_parse(ItemSpan code, ValueType *type);
+extern const char *value_code(const ValueType *type);
 
 /* Returns how a type of SQL is stored by default: N, S, B, BOOL, L, M. */
 extern ItemType value_item_type(Oid sql);

@@ -27,6 +27,7 @@
 #include "models/value/form.h"
 #include "server/call_site.h"
 #include "server/errors.h"
+#include "server/pgvector.h"
 
 struct ValueWriter
 {
@@ -52,7 +53,7 @@ value_writer(const ValueType *type)
 	bool varlena;
 
 	value_form(type, &writer->form);
-	if (writer->form.kind == VALUE_LIST || writer->form.kind == VALUE_SET)
+	if (OidIsValid(writer->form.element))
 	{
 		ValueType element;
 
@@ -322,6 +323,7 @@ scalar_payload(ValueWriter *writer, const ItemBuilder *b, Datum value)
 			return item_span(portable_output(writer, value));
 		case VALUE_JSON:
 		case VALUE_LIST:
+		case VALUE_VECTOR:
 		case VALUE_SET:
 		case VALUE_NOTHING:
 			break;
@@ -429,8 +431,28 @@ write_list(ValueWriter *writer, ItemBuilder *b, Datum value)
 	/* nested lists of JSON could not be told from arrays in it */
 	if (ARR_NDIM(array) > 1 && writer->element->form.kind == VALUE_JSON)
 		fail_value(b, "an array of JSON with several dimensions");
+	if (writer->form.length > 0 &&
+		(ARR_NDIM(array) != 1 || *ARR_DIMS(array) != writer->form.length ||
+		 array_contains_nulls(array)))
+		fail_value(b, psprintf("an array of other than %d numbers", writer->form.length));
 	take_elements(writer, array, &elements, &nulls);
 	write_dimension(writer, b, ARR_DIMS(array), ARR_NDIM(array), &elements, &nulls);
+}
+
+static void
+write_vector(ValueWriter *writer, ItemBuilder *b, Datum value)
+{
+	const PgVector *vector = (const PgVector *) PG_DETOAST_DATUM(value);
+
+	if (vector->dimensions != writer->form.length)
+		fail_value(b, psprintf("a vector of other than %d dimensions", writer->form.length));
+	item_build_begin(b, ITEM_L);
+	for (int i = 0; i < vector->dimensions; i++)
+	{
+		item_build_element(b);
+		value_write(writer->element, b, Float4GetDatum(vector->values[i]));
+	}
+	(void) item_build_end(b);
 }
 
 static int
@@ -504,6 +526,8 @@ value_write(ValueWriter *writer, ItemBuilder *b, Datum value)
 		write_json(writer, b, value);
 	else if (kind == VALUE_LIST)
 		write_list(writer, b, value);
+	else if (kind == VALUE_VECTOR)
+		write_vector(writer, b, value);
 	else if (kind == VALUE_SET)
 		write_set(writer, b, value);
 	else if (kind == VALUE_NOTHING)

@@ -318,7 +318,8 @@ entity_view_state(const Entity *entity, const EntityView *view, const EntityAttr
 			column->stored.len == 0 ? NULL : entity_stored_attribute(entity, column->stored);
 
 		if (attribute == NULL ||
-			(column->type.type == attribute->type.type && entity_view_shows(column, attribute)))
+			(column->type.type == attribute->type.type &&
+			 column->type.length == attribute->type.length && entity_view_shows(column, attribute)))
 			continue;
 		if (!entity_view_shows(column, attribute))
 			state = ENTITY_VIEW_OTHER_COLUMN;

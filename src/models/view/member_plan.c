@@ -165,12 +165,13 @@ attribute_type(Node *node, const MemberCall *call, ItemSpan stored, ValueType *s
 		return false;
 	name = text_constant(lsecond(function->args));
 	type = text_constant(lthird(function->args));
-	if (name == NULL || type == NULL || item_compare_bytes(constant_span(name), stored) != 0)
+	if (name == NULL || type == NULL || item_compare_bytes(constant_span(name), stored) != 0 ||
+		!value_code_parse(constant_span(type), shown))
 		return false;
-	*shown = (ValueType){item_type_from_code(constant_span(type)), function->funcresulttype,
-						 exprTypmod(lfourth(function->args))};
+	shown->sql = function->funcresulttype;
+	shown->typmod = exprTypmod(lfourth(function->args));
 	*shown = member_base_type(shown);
-	return shown->type != 0;
+	return true;
 }
 
 /*

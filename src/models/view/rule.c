@@ -121,7 +121,7 @@ entity_view_value(const char *item, ItemSpan stored, const ValueType *type)
 	char *sql = value_type_sql(type);
 	char *value = psprintf(DYN_INTERNAL ".%sattribute(%s, %s, '%s', NULL::%s%s)",
 						   domain ? "domain_" : "", item, quote_literal_cstr(span_string(stored)),
-						   item_type_code(type->type), sql, domain ? "[]" : "");
+						   value_code(type), sql, domain ? "[]" : "");
 
 	return type->typmod < 0 ? value : psprintf("%s::%s", value, sql);
 }
@@ -154,10 +154,10 @@ entity_view_attribute(Node *node, ViewColumn *column)
 
 	if (call == NULL || !IsA(linitial(call->args), Var) ||
 		!read_text(lsecond(call->args), &column->stored) || !read_text(lthird(call->args), &type) ||
-		item_type_from_code(type) == 0)
+		!value_code_parse(type, &column->type))
 		return false;
-	column->type = (ValueType){item_type_from_code(type), call->funcresulttype,
-							   exprTypmod(lfourth(call->args))};
+	column->type.sql = call->funcresulttype;
+	column->type.typmod = exprTypmod(lfourth(call->args));
 	column->item = linitial(call->args);
 	return true;
 }

@@ -154,6 +154,9 @@ extern void index_build_finish_empty_vector(Relation rel, const DynTable *table,
 extern void index_build_forget_vector(Relation rel, const DynTable *table, ItemSpan name,
 									  bool cascade);
 extern void index_build_drop_vector(IndexBuild *work, Relation rel, const DynTable *table);
+extern char *index_build_hnsw_sql(const DynVectorSpec *spec, bool concurrently,
+								  const char *relation, const char *expression);
+extern char *index_build_hnsw_value(const DynVectorSpec *spec, const char *value);
 
 /* progress.c */
 extern void index_build_progress(IndexBuild *work, IndexBuildPhase phase);

@@ -366,25 +366,44 @@ fill_entries(IndexBuild *work)
  */
 #define HNSW_CONSTRUCTION 200
 
+/*
+ * Returns the statement that builds pgvector's index of a relation; the expression is a column or in
+ * parentheses.
+ */
+char *
+index_build_hnsw_sql(const DynVectorSpec *spec, bool concurrently, const char *relation,
+					 const char *expression)
+{
+	return psprintf("CREATE INDEX %sON %s USING hnsw (%s %s.%s) WITH (ef_construction = %d)",
+					concurrently ? "CONCURRENTLY " : "", relation, expression,
+					quote_identifier(get_namespace_name(pgvector_require())),
+					store_vector_operators(spec), HNSW_CONSTRUCTION);
+}
+
+/* Returns a value as a vector, of the type that such an index takes. */
+char *
+index_build_hnsw_value(const DynVectorSpec *spec, const char *value)
+{
+	return psprintf("(%s::%s.%s(" INT64_FORMAT "))", value,
+					quote_identifier(get_namespace_name(pgvector_require())),
+					dyn_vector_has_halves(spec) ? "halfvec" : "vector", spec->dimensions);
+}
+
 /* Returns the statement that builds the index of type hnsw, or drops what is left of an attempt. */
 static char *
 hnsw_sql(const DynVector *vector, bool concurrently)
 {
 	const DynVectorSpec *spec = vector->spec;
-	const char *types = quote_identifier(get_namespace_name(pgvector_require()));
 	Oid remains = store_vector_hnsw(vector, false);
-	const char *expression = "vector";
 
 	if (OidIsValid(store_vector_hnsw(vector, true)))
 		return NULL;
 	if (OidIsValid(remains))
 		return psprintf("DROP INDEX %s%s", concurrently ? "CONCURRENTLY " : "",
 						catalogs_qualified(remains));
-	if (spec->dimensions > PGVECTOR_PLAIN)
-		expression = psprintf("(vector::%s.halfvec(" INT64_FORMAT "))", types, spec->dimensions);
-	return psprintf("CREATE INDEX %sON %s USING hnsw (%s %s.%s) WITH (ef_construction = %d)",
-					concurrently ? "CONCURRENTLY " : "", catalogs_qualified(vector->relid),
-					expression, types, store_vector_operators(spec), HNSW_CONSTRUCTION);
+	return index_build_hnsw_sql(spec, concurrently, catalogs_qualified(vector->relid),
+								dyn_vector_has_halves(spec) ? index_build_hnsw_value(spec, "vector")
+															: "vector");
 }
 
 /* The entries of the index that is worked on. */
