@@ -113,7 +113,7 @@ static const Setting settings[] = {
 	{"drain_time", TYPE_TIME, AT(drain_time), "30s", 0, 3600000, false,
 	 "how long running requests may take after SIGTERM", NULL},
 	{"body_memory", TYPE_SIZE, AT(body_memory), "1GB", 16777216, INT64_MAX, false,
-	 "memory for the bodies of all requests together", NULL},
+	 "memory for bodies, and answers that are not read yet, of all requests", NULL},
 	{"requests_per_second", TYPE_INTEGER, AT(requests_per_second), "0", 0, 10000000, false,
 	 "requests of one key; 0: no limit", NULL},
 	{"requests_at_once", TYPE_INTEGER, AT(requests_at_once), "0", 0, 1000000, false,

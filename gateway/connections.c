@@ -1,6 +1,7 @@
 /*
  * connections.c
- *	  Connections of clients: what they wait for, for how long they may, and the memory of their bodies.
+ *	  Connections of clients: what they wait for, for how long they may, and the memory of their bodies
+ *	  and answers.
  *
  * A connection that has had its time is shut down here and closed by the library, which reads its
  * end.  The socket's number is another's only after connection_close(), which waits for the lock.
@@ -28,7 +29,7 @@
 /* The log tells so often that there are too many. */
 #define WARN_MS 60000
 
-/* Each body has this without being counted: connections are few enough for that.  With the NUL
+/* Each body, and each answer, has this without being counted: connections are few enough for that.  With the NUL
  * behind it, it is as much as bodies get at once. */
 #define UNCOUNTED_SIZE 65535
 
@@ -39,7 +40,7 @@ typedef struct Client
 	const void *server;
 	struct in6_addr address; /* zeros: none; of IPv4 as IPv6 has it */
 	int connections;
-	int64_t memory; /* for the bodies of their requests */
+	int64_t memory; /* for bodies and answers */
 } Client;
 
 struct Connection
@@ -286,8 +287,9 @@ set_memory(Connection *connection, int64_t memory)
 	connection->memory = memory;
 }
 
-/* Returns, with the lock held, of the bodies that have not come to their end the largest one of the
- * address that has most memory; NULL if there is none. */
+/* Returns, with the lock held, of the bodies that have not come to their end, and of the answers that have
+ * not been read to theirs, the largest one of the address that has most memory, and of several the one
+ * that takes longest; NULL if there is none. */
 static Connection *
 largest(void)
 {
@@ -295,13 +297,38 @@ largest(void)
 
 	for (Connection *c = connections.first; c != NULL; c = c->next)
 	{
-		if (c->phase != PHASE_BODY || c->memory == 0)
+		if ((c->phase != PHASE_BODY && c->phase != PHASE_ANSWER) || c->memory == 0)
 			continue;
 		if (found == NULL || c->client->memory > found->client->memory ||
-			(c->client == found->client && c->memory > found->memory))
+			(c->client == found->client &&
+			 (c->memory > found->memory ||
+			  (c->memory == found->memory && c->since < found->since))))
 			found = c;
 	}
 	return found;
+}
+
+/* Sets, with the lock held, what a connection holds. */
+static void
+hold(Connection *connection, int64_t memory)
+{
+	connection->holds = memory > 0;
+	set_memory(connection, connection->ended ? 0 : memory);
+}
+
+/* Ends, with the lock held, a connection that has too much memory. */
+static void
+end_for_memory(Connection *connection)
+{
+	set_memory(connection, 0);
+	connection->ended = true;
+	shutdown(connection->socket, SHUT_RDWR);
+}
+
+static int64_t
+counted_size(size_t size)
+{
+	return size > UNCOUNTED_SIZE ? (int64_t) (size - UNCOUNTED_SIZE) : 0;
 }
 
 /*
@@ -311,29 +338,43 @@ largest(void)
 bool
 connection_hold(Connection *connection, size_t size)
 {
-	int64_t memory = size > UNCOUNTED_SIZE ? (int64_t) (size - UNCOUNTED_SIZE) : 0;
+	int64_t memory = counted_size(size);
 	bool holds;
 
 	if (memory == 0 && !connection->holds)
 		return true;
-	connection->holds = memory > 0;
 	pthread_mutex_lock(&connections.lock);
+	hold(connection, memory);
 	holds = !connection->ended;
-	set_memory(connection, holds ? memory : 0);
 	while (holds && memory > 0 && connections.counts.memory > config_now()->body_memory)
 	{
 		Connection *other = largest();
 
 		holds = other != NULL && other != connection;
-		set_memory(holds ? other : connection, 0);
 		if (holds)
-		{
-			other->ended = true;
-			shutdown(other->socket, SHUT_RDWR);
-		}
+			end_for_memory(other);
+		else
+			set_memory(connection, 0);
 	}
 	pthread_mutex_unlock(&connections.lock);
 	return holds;
+}
+
+/* An answer of this size begins to be sent, whatever there is of memory: others go for it.  Called
+ * before the phase of the answer. */
+void
+connection_send(Connection *connection, size_t size)
+{
+	int64_t memory = counted_size(size);
+	Connection *other;
+
+	if (memory == 0)
+		return;
+	pthread_mutex_lock(&connections.lock);
+	hold(connection, memory);
+	while (connections.counts.memory > config_now()->body_memory && (other = largest()) != NULL)
+		end_for_memory(other);
+	pthread_mutex_unlock(&connections.lock);
 }
 
 /* Returns how long a phase may take, in milliseconds. */

@@ -1,6 +1,7 @@
 /*
  * connections.h
- *	  Connections of clients: what they wait for, for how long they may, and the memory of their bodies.
+ *	  Connections of clients: what they wait for, for how long they may, and the memory of their bodies
+ *	  and answers.
  *
  * The library ends connections on which nothing moves.  A client that sends a byte now and then
  * would keep one for ever, so this watches how long a header, a body and an answer take as a whole.
@@ -28,7 +29,7 @@ typedef struct Connection Connection;
 typedef struct ConnectionCounts
 {
 	int open;
-	int64_t memory; /* of the bodies of all */
+	int64_t memory; /* of the bodies and answers of all */
 	uint64_t over_limit; /* that were refused: too many of one address */
 	uint64_t out_of_memory; /* or for want of memory */
 } ConnectionCounts;
@@ -37,6 +38,7 @@ extern Connection *connection_open(const void *server, int socket, int limit);
 extern void connection_close(Connection *connection);
 extern void **connection_work(Connection *connection);
 extern bool connection_hold(Connection *connection, size_t size);
+extern void connection_send(Connection *connection, size_t size);
 extern void connection_enter(Connection *connection, Phase phase);
 extern void connections_check(void);
 extern void connections_end_idle(void);

@@ -577,6 +577,8 @@ send_answer(Exchange *exchange)
 	free_body(exchange);
 	if (exchange->server->tls)
 		exchange->front->records += answer->length / TLS_RECORD;
+	if (answer->release != NULL)
+		connection_send(exchange->connection, answer->length);
 	/* it is the response's now */
 	answer->release = NULL;
 	http_enter(exchange, PHASE_ANSWER);

@@ -513,6 +513,40 @@ with Gateway('--body-memory', '16MB') as g:
     for c in strangers:
         c.socket.close()
 
+    # answers that nobody reads
+    def ask(address):
+        c = from_address(address)
+        c.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        c.send(post('BatchGetItem', json.dumps({'RequestItems': {'items': {'Keys': [{'pk': {'S': f'large{n}'}} for n in range(20)]}}}).encode()))
+        return c
+
+    def comes(c):
+        """Whether all of it comes."""
+        size = 0
+        try:
+            while size < 20 * 390000 and (data := c.socket.recv(1 << 20)):
+                size += len(data)
+        except ConnectionResetError:
+            pass
+        c.socket.close()
+        return size >= 20 * 390000
+
+    for n in range(20):
+        g.call('PutItem', {'TableName': 'items', 'Item': {'pk': {'S': f'large{n}'}, 'text': {'S': 'x' * 390000}}})
+    strangers = []
+    for n in range(3):
+        strangers.append(ask('127.0.0.2'))
+        until(lambda: g.metric('dynamo_body_memory_bytes') > min(n + 1, 2) * 7000000 and g.metric('dynamo_inflight') == min(n + 1, 2) + 1, 'the answer')
+    with ask('127.0.0.3') as c:
+        ok(comes(c), 'an answer, while those of another address have all of the memory')
+    is_([comes(c) for c in strangers], [False, False, True], 'the oldest ones are ended for others')
+    strangers = [ask('127.0.0.2') for _ in range(2)]
+    until(lambda: g.metric('dynamo_body_memory_bytes') > 14000000)
+    with from_address('127.0.0.3') as c:
+        is_(listed(c, whole), 200, 'and for a body')
+    is_(sorted(comes(c) for c in strangers), [False, True], 'one of them')
+    received()
+
 # what a container has: nothing but the program and its libraries
 if os.geteuid() == 0 and not SANITIZED:
     image = os.path.join(folder.name, 'image')
