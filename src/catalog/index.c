@@ -344,9 +344,13 @@ dyn_index_entry_size(const DynTable *table, const DynIndex *index, const DynItem
 	return dyn_index_part_size(table, index, item, ITEM_SIZE_NOW);
 }
 
-/* Returns the part of an item that an index projects (docs/semantics.md, I12, I13, I14). */
+/*
+ * Returns the part of an item that an index projects, and one attribute with it, or without it, whatever is
+ * projected.
+ */
 DynItem *
-dyn_index_part(const DynTable *table, const DynIndex *index, const DynItem *item)
+dyn_index_part_but(const DynTable *table, const DynIndex *index, const DynItem *item,
+				   ItemSpan attribute, bool with_it)
 {
 	ItemChildren attributes = item_children(item_root(item));
 	ItemBuilder b;
@@ -358,13 +362,22 @@ dyn_index_part(const DynTable *table, const DynIndex *index, const DynItem *item
 		ItemSpan name;
 		ItemSpan value = item_entry(item_child(&attributes, i), &name);
 
-		if (!dyn_index_projects(table, index, name))
+		if (item_compare_bytes(name, attribute) == 0 ? !with_it
+													 : !dyn_index_projects(table, index, name))
 			continue;
 		item_build_name(&b, name);
 		item_build_value(&b, value);
 	}
 	(void) item_build_end(&b);
 	return item_build_finish(&b);
+}
+
+/* Returns the part of an item that an index projects (docs/semantics.md, I12, I13, I14). */
+DynItem *
+dyn_index_part(const DynTable *table, const DynIndex *index, const DynItem *item)
+{
+	/* no attribute has an empty name */
+	return dyn_index_part_but(table, index, item, (ItemSpan){"", 0}, false);
 }
 
 /*
