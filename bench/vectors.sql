@@ -72,6 +72,8 @@ RESET hnsw.iterative_scan;
 CALL measure('dyn_search, hnsw', $$SELECT item->>'id', score FROM dyn_search('app', 'near', $1, 10)$$, 10);
 CALL measure('dyn_search, hnsw, a filter of half', $$SELECT item->>'id', score FROM dyn_search('app', 'near', $1, 10, 'half = :h',
 	vals => '{":h":{"N":"1"}}')$$, 1);
+CALL measure('dyn_search, hnsw, a filter of one in eight', $$SELECT item->>'id', score FROM dyn_search('app', 'near', $1, 10, 'ten = :h',
+	vals => '{":h":{"N":"1"}}')$$, 1);
 CALL measure('dyn_search, hnsw, a filter of one in a hundred', $$SELECT item->>'id', score FROM dyn_search('app', 'near', $1, 10, 'one = :h',
 	vals => '{":h":{"N":"1"}}')$$, 1);
 

@@ -119,6 +119,24 @@ CALL dyn_create_vector_index('notes', 'near', 'm', 3, method => 'hnsw');
 CALL dyn_create_vector_index('notes', 'large', 'm''s', 2001, method => 'hnsw');
 SELECT plan('jsonb', true);
 SELECT plan_and_index('dynamodb');
+-- a migration of relational rows with vectors
+CREATE SCHEMA shop;
+CREATE TABLE shop.product (id int PRIMARY KEY, name text, e "Types".vector(3), any_size "Types".vector);
+INSERT INTO shop.product VALUES (1, 'red', '[1,0,0.5]', '[1]'), (2, 'blue', '[0,0,1]', NULL), (3, 'none', NULL, NULL);
+DO $$
+DECLARE
+	statement text;
+BEGIN
+	FOR statement IN SELECT dyn_propose_migration('vector_models.products', '{shop.*}') LOOP
+		EXECUTE statement;
+	END LOOP;
+END $$;
+SELECT attributes FROM dyn_entities('products');
+CALL dyn_migrate('products');
+SELECT item->'e' AS e, item->'any_size' AS any_size FROM products ORDER BY item->>'id';
+CALL dyn_create_vector_index('products', 'near', 'e', 3);
+SELECT item->>'name' AS name FROM dyn_search('products', 'near', '{0,0,1}');
+DROP SCHEMA shop CASCADE;
 \set ECHO none
 DROP SCHEMA vector_models CASCADE;
 DROP EXTENSION vector;

@@ -44,7 +44,7 @@ SELECT created('[' || :'plain' || ',' || replace(replace(:'plain', 'plain', 'oth
 SELECT created('[' || (SELECT string_agg(replace(:'plain', 'plain', 'ix' || i), ',') FROM generate_series(1, 6) i) || ']');
 SELECT created('[' || :'plain' || ']', '{"BillingMode":"PROVISIONED","ProvisionedThroughput":{"ReadCapacityUnits":1,"WriteCapacityUnits":1}}');
 SELECT created('[' || :'plain' || ']', '{"AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"},{"AttributeName":"a","AttributeType":"S"}]}');
-SELECT dyn_request('ListTables', '{}');
+SELECT dyn_request('ListTables', '{}')::jsonb -> 'TableNames' ? 'refused' AS refused;
 SELECT dyn_request('CreateTable', ('{"TableName":"app","KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST",
 	"AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"},{"AttributeName":"tenant","AttributeType":"S"},
 	{"AttributeName":"price","AttributeType":"N"}],

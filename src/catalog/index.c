@@ -340,9 +340,13 @@ dyn_index_entry_size(const DynTable *table, const DynIndex *index, const DynItem
 	return dyn_index_part_size(table, index, item, ITEM_SIZE_NOW);
 }
 
-/* Returns the part of an item that an index projects (docs/semantics.md, I12, I13, I14). */
+/*
+ * Returns the part of an item that an index projects, and one attribute with it, or without it, whatever is
+ * projected.
+ */
 DynItem *
-dyn_index_part(const DynTable *table, const DynIndex *index, const DynItem *item)
+dyn_index_part_but(const DynTable *table, const DynIndex *index, const DynItem *item,
+				   ItemSpan attribute, bool with_it)
 {
 	ItemBuilder b;
 
@@ -350,13 +354,22 @@ dyn_index_part(const DynTable *table, const DynIndex *index, const DynItem *item
 	item_build_begin(&b, ITEM_M);
 	for (ItemMembers m = item_members(item_root(item)); item_next(&m);)
 	{
-		if (!dyn_index_projects(table, index, m.name))
+		if (item_compare_bytes(m.name, attribute) == 0 ? !with_it
+													   : !dyn_index_projects(table, index, m.name))
 			continue;
 		item_build_name(&b, m.name);
 		item_build_value(&b, m.value);
 	}
 	(void) item_build_end(&b);
 	return item_build_finish(&b);
+}
+
+/* Returns the part of an item that an index projects (docs/semantics.md, I12, I13, I14). */
+DynItem *
+dyn_index_part(const DynTable *table, const DynIndex *index, const DynItem *item)
+{
+	/* no attribute has an empty name */
+	return dyn_index_part_but(table, index, item, (ItemSpan){"", 0}, false);
 }
 
 /*

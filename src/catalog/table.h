@@ -207,6 +207,8 @@ extern Size dyn_index_part_size(const DynTable *table, const DynIndex *index, co
 								ItemSizeRule rule);
 extern Size dyn_index_entry_size(const DynTable *table, const DynIndex *index, const DynItem *item);
 extern DynItem *dyn_index_part(const DynTable *table, const DynIndex *index, const DynItem *item);
+extern DynItem *dyn_index_part_but(const DynTable *table, const DynIndex *index,
+								   const DynItem *item, ItemSpan attribute, bool with_it);
 extern bool dyn_index_has(const DynTable *table, const DynIndex *index, const DynItem *item);
 extern int dyn_local_indexes(const DynTable *table);
 

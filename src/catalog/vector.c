@@ -538,25 +538,7 @@ DynItem *
 dyn_vector_part(const DynTable *table, const DynVector *vector, const DynItem *item,
 				bool with_vector)
 {
-	ItemChildren attributes = item_children(item_root(item));
-	ItemBuilder b;
-
-	item_build_init(&b, 512);
-	item_build_begin(&b, ITEM_M);
-	for (uint32 i = 0; i < attributes.count; i++)
-	{
-		ItemSpan name;
-		ItemSpan value = item_entry(item_child(&attributes, i), &name);
-
-		if (item_compare_bytes(name, vector->spec->attribute) == 0
-				? !with_vector
-				: !dyn_index_projects(table, &vector->index, name))
-			continue;
-		item_build_name(&b, name);
-		item_build_value(&b, value);
-	}
-	(void) item_build_end(&b);
-	return item_build_finish(&b);
+	return dyn_index_part_but(table, &vector->index, item, vector->spec->attribute, with_vector);
 }
 
 /*

@@ -36,24 +36,22 @@
 #include "store/range.h"
 #include "store/vector.h"
 
-/* Of a hash key with up to so many entries each is looked at, whatever other index there is. */
-#define LARGEST_EXACT_HASH 20000
-
 /*
- * A search in an index of type hnsw ends with one that looks at each entry after so many entries for
- * each result that is wanted, and as many at least: what the condition lets through is far away or rare,
- * and the index would find something, but not the nearest.
+ * So many entries are rather looked at each than found by an index of type hnsw where the condition keeps
+ * some from being results, and always where they are those of a hash key.
  */
-#define MOST_FOR_EACH 20
-#define LEAST_MOST 200
+#define FEW_ENTRIES 20000
 
 /*
- * The candidates that a search in an index of type hnsw keeps, at least, and for each result that is
- * wanted: more of them make it slower and more complete.
+ * A search in an index of type hnsw keeps candidates: more of them make it slower and more complete.  The
+ * nearest quarter of them is all that is near; farther ones are gaps among what was missed.  So a search
+ * looks at a quarter of its candidates.  If the condition lets too few of them through, but one in twenty, it
+ * is done again with more, and if what is let through is far away or rarer, by looking at each entry.
  */
 #define LEAST_CANDIDATES 200
-#define CANDIDATES_FOR_EACH 4
 #define MOST_CANDIDATES 1000 /* that hnsw.ef_search can have */
+#define CANDIDATES_FOR_EACH 4 /* that is looked at */
+#define MOST_FOR_EACH 20 /* that is wanted */
 
 /* This is a search on its way. */
 typedef struct Search
@@ -66,6 +64,7 @@ typedef struct Search
 	MemoryContext context; /* of the result */
 	MemoryContext row; /* reset for each entry */
 	float last; /* the rank of the entry that was taken last */
+	int seen; /* entries of an index of type hnsw that were looked at */
 	int nfound;
 	StoreFound *found; /* a heap, of which the first is the worst; in order at the end */
 } Search;
@@ -330,14 +329,14 @@ hash_is_small(const Search *s)
 	if (index == NULL)
 		return false;
 	scan = begin_hash_scan(s, index);
-	while (n <= LARGEST_EXACT_HASH && index_getnext_tid(scan, ForwardScanDirection) != NULL)
+	while (n <= FEW_ENTRIES && index_getnext_tid(scan, ForwardScanDirection) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
 		n++;
 	}
 	index_endscan(scan);
 	index_close(index, AccessShareLock);
-	return n <= LARGEST_EXACT_HASH;
+	return n <= FEW_ENTRIES;
 }
 
 /*
@@ -504,18 +503,19 @@ hnsw_takes(const DynVectorSpec *spec, const PgVector *query)
 	return spec->distance != DYN_DISTANCE_COSINE || !is_zero(query);
 }
 
-/* Has the scan go on until enough entries are found that are searched for. */
-static void
-set_hnsw(int most)
+/* Has the scan keep candidates for so many entries; returns at how many it can look. */
+static int
+set_hnsw(int entries)
 {
 	const char *now = GetConfigOption("hnsw.ef_search", true, false);
-	int candidates = Max(LEAST_CANDIDATES, CANDIDATES_FOR_EACH * most);
+	int candidates = Max(LEAST_CANDIDATES, CANDIDATES_FOR_EACH * entries);
 
 	candidates = Min(Max(candidates, now == NULL ? 0 : atoi(now)), MOST_CANDIDATES);
 	(void) set_config_option("hnsw.ef_search", psprintf("%d", candidates), PGC_USERSET,
 							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 	(void) set_config_option("hnsw.iterative_scan", "strict_order", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
+	return Max(entries, candidates / CANDIDATES_FOR_EACH);
 }
 
 static Datum
@@ -528,29 +528,56 @@ hnsw_query(const StoreSearch *request)
 							   BoolGetDatum(false));
 }
 
+/* Looks at the nearest entries, so many of them or more; returns whether enough are searched for. */
+static bool
+scan_hnsw(Search *s, Relation index, int entries)
+{
+	int most = s->request->most;
+	int nest = NewGUCNestLevel();
+	ScanKeyData key = {.sk_flags = SK_ORDER_BY, .sk_attno = 1};
+	int limit = set_hnsw(entries);
+	IndexScanDesc scan;
+
+	key.sk_argument = hnsw_query(s->request);
+	scan = begin_ordered_scan(s->entries, index, GetActiveSnapshot());
+	index_rescan(scan, NULL, 0, &key, 1);
+	s->nfound = s->seen = 0;
+	/* with those that are as near as the last one, of which keys decide */
+	while ((s->nfound < most ? s->seen < limit
+							 : s->last <= s->found[0].rank && s->seen < MOST_FOR_EACH * most) &&
+		   index_getnext_slot(scan, ForwardScanDirection, s->slot))
+	{
+		s->seen++;
+		take(s, true);
+	}
+	index_endscan(scan);
+	AtEOXact_GUC(false, nest);
+	return s->nfound == most;
+}
+
+static bool
+are_few(Relation entries)
+{
+	BlockNumber pages;
+	double tuples;
+	double visible;
+
+	table_relation_estimate_size(entries, NULL, &pages, &tuples, &visible);
+	return tuples <= FEW_ENTRIES;
+}
+
 /* Searches by an index of type hnsw.  Returns false if there may be more than it has found. */
 static bool
 search_by_hnsw(Search *s, Oid relid)
 {
 	Relation index = index_open(relid, AccessShareLock);
-	int nest = NewGUCNestLevel();
-	ScanKeyData key = {.sk_flags = SK_ORDER_BY, .sk_attno = 1};
-	int limit = Max(LEAST_MOST, MOST_FOR_EACH * s->request->most);
-	int seen = 0;
-	IndexScanDesc scan;
+	int most = s->request->most;
+	bool enough = scan_hnsw(s, index, most);
 
-	set_hnsw(s->request->most);
-	key.sk_argument = hnsw_query(s->request);
-	scan = begin_ordered_scan(s->entries, index, GetActiveSnapshot());
-	index_rescan(scan, NULL, 0, &key, 1);
-	/* with all that are as near as the last one, of which keys decide */
-	while ((s->nfound < s->request->most || s->last <= s->found[0].rank) && seen++ < limit &&
-		   index_getnext_slot(scan, ForwardScanDirection, s->slot))
-		take(s, true);
-	index_endscan(scan);
+	if (!enough && s->nfound * MOST_FOR_EACH >= s->seen && !are_few(s->entries))
+		enough = scan_hnsw(s, index, Max(most, Min(MOST_FOR_EACH * most, MOST_CANDIDATES / 2)));
 	index_close(index, AccessShareLock);
-	AtEOXact_GUC(false, nest);
-	if (s->nfound < s->request->most)
+	if (!enough)
 		return false;
 	/* zero vectors, whose score is 1, are not in an index by cosine */
 	return s->request->vector->spec->distance != DYN_DISTANCE_COSINE || s->found[0].score < 1.0f;

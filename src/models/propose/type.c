@@ -59,7 +59,7 @@ choose_in_key(ProposeTable *table, ProposeColumn *column, Oid base)
 
 	if (type == ITEM_BOOL || type == ITEM_B)
 		column->value.type = ITEM_S;
-	else if (is_json(base) || type == ITEM_L)
+	else if (is_json(base) || column->value.type == ITEM_L)
 	{
 		take_text(column);
 		propose_remark(&table->remarks, false,
@@ -75,7 +75,7 @@ type_choose(ProposeTable *table, ProposeColumn *column)
 	Oid base = getBaseType(column->type);
 	ItemType type = value_item_type(column->type);
 
-	column->value = (ValueType){type, column->type, column->typmod};
+	column->value = value_type_of(column->type, column->typmod);
 	if (column->in_key)
 		choose_in_key(table, column, base);
 	else if (is_json(base))

@@ -172,6 +172,15 @@ value_item_type(Oid sql)
 	return item_type_of_base(base_of(sql, &typmod));
 }
 
+/* Returns the types of an attribute that stores a type of SQL; vectors of known dimensions are lists. */
+ValueType
+value_type_of(Oid sql, int32 typmod)
+{
+	if (typmod >= 1 && typmod <= DYN_MAX_DIMENSIONS && is_vector(sql))
+		return (ValueType){ITEM_L, sql, -1, typmod};
+	return (ValueType){value_item_type(sql), sql, typmod, 0};
+}
+
 /* Returns the kind of a type of SQL by itself. */
 static ValueKind
 kind_of_base(Oid base)

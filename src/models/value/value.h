@@ -61,8 +61,9 @@ extern char *value_type_sql(const ValueType *type); /* the type of SQL alone */
 extern bool value_code_parse(ItemSpan code, ValueType *type);
 extern const char *value_code(const ValueType *type);
 
-/* Returns how a type of SQL is stored by default: N, S, B, BOOL, L, M. */
+/* Returns how a type of SQL is stored by default: N, S, B, BOOL, L, M; and pgvector's as VECTOR(n). */
 extern ItemType value_item_type(Oid sql);
+extern ValueType value_type_of(Oid sql, int32 typmod);
 
 /* Returns whether a type is that of the extension citext, whose values are equal in any case. */
 extern bool value_is_citext(Oid sql);
