@@ -890,6 +890,10 @@ CREATE FUNCTION dynamo_internal.scan_shard(table_name text, shard bigint, from_h
 COMMENT ON FUNCTION dynamo_internal.scan_shard(text, bigint, integer, integer, text, dyn_item, integer, bigint, bigint) IS
 	'entries of a shard of a distributed table, for a scan at any node';
 
+CREATE FUNCTION dynamo_internal.get_items(table_name text, keys dyn_item[]) RETURNS dyn_item[]
+	AS 'MODULE_PATHNAME', 'dyn_get_items' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dynamo_internal.get_items(text, dyn_item[]) IS 'items of keys, of shards of this node';
+
 CREATE FUNCTION dynamo_internal.fill_shard(shard regclass, index_name text, filenode oid, from_block bigint, to_block bigint, one boolean) RETURNS text
 	AS 'MODULE_PATHNAME', 'dyn_fill_shard' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dynamo_internal.fill_shard(regclass, text, oid, bigint, bigint, boolean) IS
@@ -1749,7 +1753,7 @@ GRANT EXECUTE ON FUNCTION
 	dynamo_internal.stream_node_shards,
 	dynamo_internal.stream_node_records, dynamo_internal.migration_steps,
 	-- statements
-	dynamo_internal.to_value, dynamo_internal.store_change, dynamo_internal.keys_missing, dynamo_internal.fill_shard, dynamo_internal.scan_shard, dynamo_internal.shard_sizes, dynamo_internal.wake_sweepers,
+	dynamo_internal.to_value, dynamo_internal.store_change, dynamo_internal.keys_missing, dynamo_internal.fill_shard, dynamo_internal.scan_shard, dynamo_internal.get_items, dynamo_internal.shard_sizes, dynamo_internal.wake_sweepers,
 	dynamo_internal.coordinator_request,
 	dynamo_internal.migration_key, dynamo_internal.migration_items,
 	-- types, casts, operators and what sorts and hashes by them

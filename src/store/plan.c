@@ -134,28 +134,67 @@ restore_policies(const ClearedBefore *before)
 	cleared_depth = before->depth;
 }
 
+/* Returns what is kept of a statement, which may have no plan; or NULL. */
+static StorePlan *
+find_kept(const DynTable *table, int shape)
+{
+	bool cleared = is_cleared(table);
+	StorePlan *plan = table->plans;
+
+	while (plan != NULL && (plan->shape != shape || plan->cleared != cleared))
+		plan = plan->next;
+	return plan;
+}
+
+/* Frees a plan, also when the table's schema leaves the cache. */
+static void
+free_plan(void *arg)
+{
+	StorePlan *plan = arg;
+
+	if (plan->plan != NULL)
+		SPI_freeplan(plan->plan);
+	plan->plan = NULL;
+}
+
 /*
- * Returns the kept plan of a statement on a table, or NULL if it has not been prepared.  shape
- * identifies the statement among those on that table.
+ * A statement on a distributed table is prepared anew after so many executions.  To each generic plan
+ * Citus adds, in versions 13.2 and 14.0 at each execution, a plan for the shard if that is on this node.
+ */
+#define MAX_EXECUTIONS 64
+
+/*
+ * Returns the kept plan of a statement on a table, to be executed; NULL if it has to be prepared.
+ * shape identifies the statement among those on that table.
  */
 StorePlan *
 store_find_plan(DynTable *table, int shape)
 {
-	bool cleared = is_cleared(table);
+	StorePlan *plan = find_kept(table, shape);
 
-	for (StorePlan *plan = table->plans; plan != NULL; plan = plan->next)
-	{
-		if (plan->shape == shape && plan->cleared == cleared)
-			return plan;
-	}
-	return NULL;
+	if (plan != NULL && table->distributed && plan->running == 0 &&
+		plan->executions >= MAX_EXECUTIONS)
+		free_plan(plan);
+	return plan == NULL || plan->plan == NULL ? NULL : plan;
 }
 
-/* Frees a plan when the table's schema leaves the cache. */
-static void
-free_plan(void *plan)
+/* Returns the place where the plan of a statement is kept. */
+static pg_noinline StorePlan *
+keep(DynTable *table, int shape)
 {
-	SPI_freeplan(plan);
+	StorePlan *plan = find_kept(table, shape);
+
+	if (plan != NULL)
+		return plan;
+	plan = MemoryContextAllocZero(table->context, sizeof(StorePlan));
+	plan->shape = shape;
+	plan->relid = table->relid;
+	plan->cleared = is_cleared(table);
+	plan->freed = (MemoryContextCallback){free_plan, plan};
+	MemoryContextRegisterResetCallback(table->context, &plan->freed);
+	plan->next = table->plans;
+	table->plans = plan;
+	return plan;
 }
 
 static StorePlan *
@@ -163,14 +202,12 @@ plan_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs, 
 			 int options)
 {
 	MemoryContext context = CurrentMemoryContext;
-	StorePlan *plan = MemoryContextAlloc(table->context, sizeof(StorePlan));
+	StorePlan *plan = keep(table, shape);
 	ClearedBefore before;
 
-	plan->shape = shape;
-	plan->relid = table->relid;
 	plan->index = index;
 	plan->custom = (options & CURSOR_OPT_CUSTOM_PLAN) != 0;
-	plan->cleared = is_cleared(table);
+	plan->executions = 0;
 	/* the SPI has an error context of its own */
 	clear_policies(plan->cleared ? table->relid : InvalidOid, 1, &before);
 	PG_TRY();
@@ -187,10 +224,6 @@ plan_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs, 
 	SPI_keepplan(plan->plan);
 	/* the SPI leaves its own context behind */
 	MemoryContextSwitchTo(context);
-	plan->freed = (MemoryContextCallback){free_plan, plan->plan};
-	MemoryContextRegisterResetCallback(table->context, &plan->freed);
-	plan->next = table->plans;
-	table->plans = plan;
 	return plan;
 }
 
@@ -361,7 +394,17 @@ store_execute(StorePlan *plan, const SPIExecuteOptions *options)
 
 	if (OidIsValid(plan->index))
 		ensure_plan(plan);
-	result = execute_as_prepared(plan, options);
+	plan->executions++;
+	plan->running++;
+	PG_TRY();
+	{
+		result = execute_as_prepared(plan, options);
+	}
+	PG_FINALLY();
+	{
+		plan->running--;
+	}
+	PG_END_TRY();
 	/* the SPI leaves its own context behind */
 	MemoryContextSwitchTo(context);
 	if (result < 0)

@@ -19,7 +19,9 @@ typedef struct StorePlan
 	Oid index; /* that it is to use; invalid: other nodes plan */
 	bool cleared; /* permissive policies have been put aside */
 	bool custom; /* it is planned for each execution */
-	SPIPlanPtr plan;
+	int executions;
+	int running; /* of these */
+	SPIPlanPtr plan; /* NULL: it has to be prepared */
 	MemoryContextCallback freed; /* when the schema is */
 } StorePlan;
 

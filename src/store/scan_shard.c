@@ -64,8 +64,8 @@ add_row(const StoreRow *row, void *arg)
 }
 
 /* Opens a table, by the name that another node has for it.  What it is not, is found elsewhere. */
-static Relation
-open_distributed(text *name, DynTable **table)
+Relation
+store_open_distributed(text *name, DynTable **table)
 {
 	RangeVar *range = makeRangeVarFromNameList(textToQualifiedNameList(name));
 	Relation rel = rights_open(RangeVarGetRelid(range, NoLock, false), AccessShareLock);
@@ -111,7 +111,7 @@ dyn_scan_shard(PG_FUNCTION_ARGS)
 	bool latest = !IsolationUsesXactSnapshot();
 	ItemSpan index = text_span(argument_required_text(fcinfo, 4, "index_name"));
 	DynTable *table;
-	Relation rel = open_distributed(argument_required_text(fcinfo, 0, "table_name"), &table);
+	Relation rel = store_open_distributed(argument_required_text(fcinfo, 0, "table_name"), &table);
 	DynTable *shard;
 	Relation shard_rel;
 	CitusRange hashes;

@@ -38,6 +38,7 @@ typedef struct Shard
 	int32 from; /* hashes of partition keys */
 	int32 to;
 	int64 id;
+	int32 node; /* the number of its group */
 	Oid relid; /* InvalidOid: another node has it */
 	Datum key; /* that is in its range, by which statements reach it; 0: not looked for yet */
 } Shard;
@@ -71,7 +72,7 @@ read_shards(DynTable *table)
 		"SELECT s.shardminvalue::pg_catalog.int4, s.shardmaxvalue::pg_catalog.int4, s.shardid,"
 		" CASE WHEN p.groupid OPERATOR(pg_catalog.=) l.groupid"
 		" THEN pg_catalog.shard_name($1, s.shardid) END,"
-		" d.colocationid, c.shardcount"
+		" d.colocationid, c.shardcount, p.groupid"
 		" FROM pg_catalog.pg_dist_partition d"
 		" JOIN pg_catalog.pg_dist_colocation c"
 		" ON c.colocationid OPERATOR(pg_catalog.=) d.colocationid"
@@ -93,9 +94,12 @@ read_shards(DynTable *table)
 		bool away;
 		Datum name = sql_nullable(SPI_tuptable, (uint64) i, 4, &away);
 
-		shards->shards[i] =
-			(Shard){DatumGetInt32(shard_column(i, 1)), DatumGetInt32(shard_column(i, 2)),
-					DatumGetInt64(shard_column(i, 3)), InvalidOid, (Datum) 0};
+		shards->shards[i] = (Shard){DatumGetInt32(shard_column(i, 1)),
+									DatumGetInt32(shard_column(i, 2)),
+									DatumGetInt64(shard_column(i, 3)),
+									DatumGetInt32(shard_column(i, 7)),
+									InvalidOid,
+									(Datum) 0};
 		/* it is on another node, or its table was dropped meanwhile */
 		if (!away)
 			shards->shards[i].relid = citus_shard_relation(table->relid, TextDatumGetCString(name));
@@ -259,13 +263,25 @@ store_shard_open(DynTable *table, Datum partition, AclMode privileges, DynTable 
 	return NULL;
 }
 
+/* Tells where the shard of a partition key is.  False if the table has none that is known here. */
+bool
+store_shard_place(DynTable *table, Datum partition, StorePlace *place)
+{
+	const Shard *shard = find_shard(table, partition);
+
+	if (shard == NULL)
+		return false;
+	*place = (StorePlace){shard->id, shard->node, OidIsValid(shard->relid), shard->relid};
+	return true;
+}
+
 /* Returns whether another node has the shard of a partition key. */
 bool
 store_shard_is_away(DynTable *table, Datum partition)
 {
-	const Shard *shard = find_shard(table, partition);
+	StorePlace place;
 
-	return shard != NULL && !OidIsValid(shard->relid);
+	return store_shard_place(table, partition, &place) && !place.here;
 }
 
 /*

@@ -20,8 +20,18 @@ typedef struct StorePin
 	Datum key; /* a partition key that would be in it */
 } StorePin;
 
+/* Says where a shard is. */
+typedef struct StorePlace
+{
+	int64 number;
+	int32 node; /* as Citus numbers them */
+	bool here;
+	Oid relid; /* if it is */
+} StorePlace;
+
 extern int32 store_hash(const DynTable *table, Datum partition);
 extern bool store_shard_is_away(DynTable *table, Datum partition);
+extern bool store_shard_place(DynTable *table, Datum partition, StorePlace *place);
 extern const char *store_shards_words(DynTable *table, const Datum *partition);
 extern void store_shard_keep(DynTable *table, Datum partition);
 extern int64 store_shard_number(DynTable *table, Datum partition);
@@ -40,6 +50,9 @@ extern void store_shard_unpin(const StorePin *pin);
 
 /* hash_key.c */
 extern Datum store_hash_key(const DynTable *table, int32 from, int32 to);
+
+/* scan_shard.c */
+extern Relation store_open_distributed(text *name, DynTable **table);
 
 /* alone.c */
 extern bool store_call_is_alone(const Node *site);

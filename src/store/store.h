@@ -30,6 +30,7 @@
  *		remote_range.c	its ranges, chunk by chunk
  *		remote_scan.c	scans of all shards, one after the other
  *		scan_shard.c	what they ask the nodes of the shards
+ *		remote_get.c	items of many keys, by node or shard
  *		shard.c			where shards are, and those that this node has
  *		hash_key.c		keys by which statements reach a shard
  *		alone.c			calls that may work on these themselves
@@ -124,6 +125,15 @@ typedef struct StoreExplanation
 /* Gets many items, and keeps open in between what the last one was read from. */
 typedef struct StoreReader StoreReader;
 
+/* This is a key of many, and its item if that was fetched together with others. */
+typedef struct StoreFetched
+{
+	const DynItem *given;
+	const DynKeyValues *key;
+	bool known;
+	DynItem *item; /* NULL: there is none */
+} StoreFetched;
+
 /*
  * Says what a lock is for: replacing keeps out other writers, deleting foreign keys as well, and
  * checking lets others check too.
@@ -171,6 +181,7 @@ extern StoreReader *store_reader(void);
 extern DynItem *store_read(StoreReader *reader, DynTable *table, const DynKeyValues *key,
 						   const Node *site);
 extern void store_reader_close(StoreReader *reader);
+extern void store_fetch(DynTable *table, int n, StoreFetched *fetched, const Node *site);
 extern void store_range(DynTable *table, const StoreRange *range, StoreRowCallback callback,
 						void *arg);
 extern void store_explain_range(DynTable *table, const StoreRange *range, StoreRowCallback callback,
