@@ -736,7 +736,7 @@ COMMENT ON FUNCTION dyn_batch_write(text, dyn_item[], dyn_item[], jsonb) IS
 	'create or replace items, and delete those of keys, up to 25 together';
 
 CREATE FUNCTION dyn_batch_write(table_name text, puts dyn_item[], deletes dyn_item[], entities text) RETURNS void
-	AS 'MODULE_PATHNAME', 'dyn_batch_write_text' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_batch_write(text, dyn_item[], dyn_item[], text) IS
 	'create or replace items, and delete those of keys, up to 25 together, with entities as text';
 
@@ -796,7 +796,7 @@ CREATE FUNCTION dyn_execute(statement text, parameters text DEFAULT NULL,
 		return_values_on_condition_check_failure text DEFAULT 'NONE', max_items bigint DEFAULT NULL,
 		consistent_read boolean DEFAULT false)
 	RETURNS SETOF dyn_item
-	AS 'MODULE_PATHNAME', 'dyn_execute_text' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100;
+	AS 'MODULE_PATHNAME', 'dyn_execute_statement' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100;
 COMMENT ON FUNCTION dyn_execute(text, text, text, bigint, boolean) IS
 	'run a PartiQL statement, with parameters that are DynamoDB JSON in a JSON array';
 
@@ -804,7 +804,7 @@ CREATE FUNCTION dyn_execute(statement text, parameters dyn_value[],
 		return_values_on_condition_check_failure text DEFAULT 'NONE', max_items bigint DEFAULT NULL,
 		consistent_read boolean DEFAULT false)
 	RETURNS SETOF dyn_item
-	AS 'MODULE_PATHNAME', 'dyn_execute_values' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100;
+	AS 'MODULE_PATHNAME', 'dyn_execute_statement' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100;
 COMMENT ON FUNCTION dyn_execute(text, dyn_value[], text, bigint, boolean) IS
 	'run a PartiQL statement, with parameters that are values, or plain JSON';
 
@@ -812,7 +812,7 @@ CREATE FUNCTION dyn_execute_page(statement text, parameters text DEFAULT NULL,
 		return_values_on_condition_check_failure text DEFAULT 'NONE', page_size bigint DEFAULT NULL,
 		consistent_read boolean DEFAULT false, next_token text DEFAULT NULL,
 		OUT items dyn_item[], OUT item_count bigint, OUT scanned_count bigint, OUT next_token text)
-	AS 'MODULE_PATHNAME', 'dyn_execute_page_text' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_execute_page(text, text, text, bigint, boolean, text) IS
 	'run a PartiQL statement for one page of its items, with parameters that are DynamoDB JSON in a JSON array';
 
@@ -820,7 +820,7 @@ CREATE FUNCTION dyn_execute_page(statement text, parameters dyn_value[],
 		return_values_on_condition_check_failure text DEFAULT 'NONE', page_size bigint DEFAULT NULL,
 		consistent_read boolean DEFAULT false, next_token text DEFAULT NULL,
 		OUT items dyn_item[], OUT item_count bigint, OUT scanned_count bigint, OUT next_token text)
-	AS 'MODULE_PATHNAME', 'dyn_execute_page_values' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_execute_page(text, dyn_value[], text, bigint, boolean, text) IS
 	'run a PartiQL statement for one page of its items, with parameters that are values, or plain JSON';
 
@@ -829,7 +829,7 @@ CREATE FUNCTION dyn_explain_statement(statement text, parameters text DEFAULT NU
 	RETURNS TABLE (action text, index_name text, postgres_index regclass, range text, direction text, condition text,
 		items_read bigint, items_returned bigint, bytes_read bigint, pages_read bigint, index_only boolean, store text,
 		store_reason text, rows_skipped bigint)
-	AS 'MODULE_PATHNAME', 'dyn_explain_statement_text' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 5;
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 5;
 COMMENT ON FUNCTION dyn_explain_statement(text, text, bigint, bigint, text) IS
 	'what a PartiQL statement reads, or the write that it would do, with parameters that are DynamoDB JSON in a JSON array';
 
@@ -838,7 +838,7 @@ CREATE FUNCTION dyn_explain_statement(statement text, parameters dyn_value[],
 	RETURNS TABLE (action text, index_name text, postgres_index regclass, range text, direction text, condition text,
 		items_read bigint, items_returned bigint, bytes_read bigint, pages_read bigint, index_only boolean, store text,
 		store_reason text, rows_skipped bigint)
-	AS 'MODULE_PATHNAME', 'dyn_explain_statement_values' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 5;
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 5;
 COMMENT ON FUNCTION dyn_explain_statement(text, dyn_value[], bigint, bigint, text) IS
 	'what a PartiQL statement reads, or the write that it would do, with parameters that are values, or plain JSON';
 

@@ -32,6 +32,13 @@ return_row(ReturnSetInfo *result, Datum value, bool isnull)
 	tuplestore_putvalues(result->setResult, result->setDesc, &value, &isnull);
 }
 
+/* Does so with an item that an action gives. */
+static inline void
+return_item(Datum item, void *result)
+{
+	return_row(result, item, false);
+}
+
 /* read.c */
 extern const char *store_name(const char *refusal, bool remote);
 

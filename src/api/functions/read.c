@@ -112,12 +112,6 @@ forbid_count(const ReadRequest *request)
 				 errhint("Use SELECT count(*) FROM this function, or its _page form.")));
 }
 
-static void
-return_next(Datum item, void *arg)
-{
-	return_row(arg, item, false);
-}
-
 PG_FUNCTION_INFO_V1(dyn_query);
 Datum
 dyn_query(PG_FUNCTION_ARGS)
@@ -130,7 +124,7 @@ dyn_query(PG_FUNCTION_ARGS)
 	forbid_count(&request.read);
 	request.read.call = &call;
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	action_query(&request, return_next, fcinfo->resultinfo, &result);
+	action_query(&request, return_item, fcinfo->resultinfo, &result);
 	return (Datum) 0;
 }
 
@@ -144,7 +138,7 @@ dyn_scan(PG_FUNCTION_ARGS)
 	get_scan(fcinfo, false, &request);
 	forbid_count(&request.read);
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	action_scan(&request, return_next, fcinfo->resultinfo, &result);
+	action_scan(&request, return_item, fcinfo->resultinfo, &result);
 	return (Datum) 0;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 
@@ -61,10 +62,24 @@ dyn_batch_get(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* Writes a batch; the entities are JSON, or NULL. */
-static Datum
-batch_write(FunctionCallInfo fcinfo, const text *entities)
+/* Returns the entities of a batch, which are jsonb, or text, which may hold what that cannot. */
+static const text *
+argument_entities(FunctionCallInfo fcinfo, int i)
 {
+	Jsonb *json;
+
+	if (PG_ARGISNULL(i) || get_fn_expr_argtype(fcinfo->flinfo, i) != JSONBOID)
+		return argument_text(fcinfo, i);
+	json = PG_GETARG_JSONB_P(i);
+	return cstring_to_text(JsonbToCString(NULL, &json->root, VARSIZE(json)));
+}
+
+/* dyn_batch_write(table_name, puts, deletes, entities) */
+PG_FUNCTION_INFO_V1(dyn_batch_write);
+Datum
+dyn_batch_write(PG_FUNCTION_ARGS)
+{
+	const text *entities = argument_entities(fcinfo, 3);
 	BatchWriteTable table = {0};
 	/* entities call functions of types, which may do anything */
 	BatchWriteRequest request = {1, &table,
@@ -78,30 +93,6 @@ batch_write(FunctionCallInfo fcinfo, const text *entities)
 		transact_others->add_to_batch(entities, &table);
 	action_batch_write(&request);
 	PG_RETURN_VOID();
-}
-
-/* dyn_batch_write(table_name, puts, deletes, entities), which are jsonb */
-PG_FUNCTION_INFO_V1(dyn_batch_write);
-Datum
-dyn_batch_write(PG_FUNCTION_ARGS)
-{
-	const text *entities = NULL;
-
-	if (!PG_ARGISNULL(3))
-	{
-		Jsonb *json = PG_GETARG_JSONB_P(3);
-
-		entities = cstring_to_text(JsonbToCString(NULL, &json->root, VARSIZE(json)));
-	}
-	return batch_write(fcinfo, entities);
-}
-
-/* Does so with entities that are text, which may hold what jsonb cannot. */
-PG_FUNCTION_INFO_V1(dyn_batch_write_text);
-Datum
-dyn_batch_write_text(PG_FUNCTION_ARGS)
-{
-	return batch_write(fcinfo, argument_text(fcinfo, 3));
 }
 
 /*

@@ -14,6 +14,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 
 #include "actions/actions.h"
 #include "api/functions/functions.h"
@@ -77,8 +78,9 @@ text_parameters(const text *json)
 
 /* Binds the statement with its parameters: the first two arguments.  Parameters are read first. */
 static const PartiqlBound *
-bind_arguments(FunctionCallInfo fcinfo, bool array)
+bind_arguments(FunctionCallInfo fcinfo)
 {
+	bool array = type_is_array(get_fn_expr_argtype(fcinfo->flinfo, 1));
 	const PartiqlCompiled *compiled;
 	List *parameters = NIL;
 
@@ -95,28 +97,21 @@ bind_arguments(FunctionCallInfo fcinfo, bool array)
  * Calls
  */
 
-static void
-set_limit(FunctionCallInfo fcinfo, int i, bool paged, PartiqlCall *call)
-{
-	call->paged = paged;
-	if (paged)
-		call->page_size = argument_positive(fcinfo, i, "page_size");
-	else
-		call->max_items = argument_positive(fcinfo, i, "max_items");
-}
-
 /*
  * The arguments are statement, parameters, return_values_on_condition_check_failure, max_items or
  * page_size, consistent_read, and of a page next_token.
  */
 static void
-get_call(FunctionCallInfo fcinfo, bool array, bool paged, PartiqlCall *call)
+get_call(FunctionCallInfo fcinfo, bool paged, PartiqlCall *call)
 {
-	*call = (PartiqlCall){.bound = bind_arguments(fcinfo, array),
-						  .front.site = fcinfo->flinfo->fn_expr};
+	*call = (PartiqlCall){
+		.bound = bind_arguments(fcinfo), .paged = paged, .front.site = fcinfo->flinfo->fn_expr};
 	call->old_on_failure = argument_choice(fcinfo, 2, "return_values_on_condition_check_failure",
 										   RETURN_NONE, option_return_old) == RETURN_ALL_OLD;
-	set_limit(fcinfo, 3, paged, call);
+	if (paged)
+		call->page_size = argument_positive(fcinfo, 3, "page_size");
+	else
+		call->max_items = argument_positive(fcinfo, 3, "max_items");
 	call->consistent = argument_flag(fcinfo, 4, false);
 	if (paged && !PG_ARGISNULL(5))
 		call->start_key =
@@ -129,44 +124,26 @@ is_select(const PartiqlCall *call)
 	return partiql_kind(call->bound->compiled) == PARTIQL_SELECT;
 }
 
-static void
-return_next(Datum item, void *arg)
-{
-	return_row(arg, item, false);
-}
-
-static Datum
-statement_execute(FunctionCallInfo fcinfo, bool array)
+/* dyn_execute(statement, parameters, …) */
+PG_FUNCTION_INFO_V1(dyn_execute_statement);
+Datum
+dyn_execute_statement(PG_FUNCTION_ARGS)
 {
 	PartiqlCall call;
 	ReadResult result;
 	DynItem *item;
 
-	get_call(fcinfo, array, false, &call);
+	get_call(fcinfo, false, &call);
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	if (is_select(&call))
 	{
-		(void) partiql_select(&call, return_next, fcinfo->resultinfo, &result);
+		(void) partiql_select(&call, return_item, fcinfo->resultinfo, &result);
 		return (Datum) 0;
 	}
 	item = partiql_write(&call);
 	if (item != NULL)
-		return_next(PointerGetDatum(item), fcinfo->resultinfo);
+		return_item(PointerGetDatum(item), fcinfo->resultinfo);
 	return (Datum) 0;
-}
-
-PG_FUNCTION_INFO_V1(dyn_execute_text);
-Datum
-dyn_execute_text(PG_FUNCTION_ARGS)
-{
-	return statement_execute(fcinfo, false);
-}
-
-PG_FUNCTION_INFO_V1(dyn_execute_values);
-Datum
-dyn_execute_values(PG_FUNCTION_ARGS)
-{
-	return statement_execute(fcinfo, true);
 }
 
 /*
@@ -199,15 +176,17 @@ write_page(const PartiqlCall *call, ResultPage *page, Datum *values, bool *nulls
 	nulls[3] = true;
 }
 
-static Datum
-execute_page(FunctionCallInfo fcinfo, bool array)
+/* dyn_execute_page(statement, parameters, …) */
+PG_FUNCTION_INFO_V1(dyn_execute_page);
+Datum
+dyn_execute_page(PG_FUNCTION_ARGS)
 {
 	Datum values[4] = {0};
 	bool nulls[4] = {false};
 	PartiqlCall call;
 	ResultPage page;
 
-	get_call(fcinfo, array, true, &call);
+	get_call(fcinfo, true, &call);
 	page_begin(fcinfo, &page);
 	if (is_select(&call))
 		select_page(&call, &page, values, nulls);
@@ -215,20 +194,6 @@ execute_page(FunctionCallInfo fcinfo, bool array)
 		write_page(&call, &page, values, nulls);
 	values[0] = page_items(&page);
 	return HeapTupleGetDatum(heap_form_tuple(page.desc, values, nulls));
-}
-
-PG_FUNCTION_INFO_V1(dyn_execute_page_text);
-Datum
-dyn_execute_page_text(PG_FUNCTION_ARGS)
-{
-	return execute_page(fcinfo, false);
-}
-
-PG_FUNCTION_INFO_V1(dyn_execute_page_values);
-Datum
-dyn_execute_page_values(PG_FUNCTION_ARGS)
-{
-	return execute_page(fcinfo, true);
 }
 
 /*
@@ -290,34 +255,20 @@ return_access(const PartiqlAccess *access, void *arg)
 									write || !store->index_only || store->refusal != NULL)));
 }
 
-/* The arguments are statement, parameters, max_items, page_size, next_token. */
-static Datum
-statement_explain(FunctionCallInfo fcinfo, bool array)
+/* dyn_explain_statement(statement, parameters, max_items, page_size, next_token) */
+PG_FUNCTION_INFO_V1(dyn_explain_statement);
+Datum
+dyn_explain_statement(PG_FUNCTION_ARGS)
 {
-	PartiqlCall call = {.bound = bind_arguments(fcinfo, array)};
+	PartiqlCall call = {.bound = bind_arguments(fcinfo), .paged = !PG_ARGISNULL(3)};
 	Explanation explanation = {call.bound, (ReturnSetInfo *) fcinfo->resultinfo};
 
-	set_limit(fcinfo, 2, false, &call);
-	if (!PG_ARGISNULL(3))
-		set_limit(fcinfo, 3, true, &call);
+	call.max_items = argument_positive(fcinfo, 2, "max_items");
+	call.page_size = argument_positive(fcinfo, 3, "page_size");
 	if (!PG_ARGISNULL(4))
 		call.start_key =
 			partiql_parse_token(call.bound, text_span(PG_GETARG_TEXT_PP(4)), &call.first_read);
 	InitMaterializedSRF(fcinfo, 0);
 	partiql_explain(&call, return_access, &explanation);
 	return (Datum) 0;
-}
-
-PG_FUNCTION_INFO_V1(dyn_explain_statement_text);
-Datum
-dyn_explain_statement_text(PG_FUNCTION_ARGS)
-{
-	return statement_explain(fcinfo, false);
-}
-
-PG_FUNCTION_INFO_V1(dyn_explain_statement_values);
-Datum
-dyn_explain_statement_values(PG_FUNCTION_ARGS)
-{
-	return statement_explain(fcinfo, true);
 }
