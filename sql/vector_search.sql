@@ -170,6 +170,7 @@ SELECT count(*) FROM dyn_search('app', 'dot', '{1,0}', 5, 'tenant = :t', vals =>
 RESET ROLE;
 SELECT relation::text, operation, index_name FROM dyn_operations WHERE operation = 'SearchVectors' AND relation = 'app'::regclass ORDER BY 3;
 \set ECHO none
+\i test/sql/switch_on.sql
 SELECT dyn_drop_table('app');
 DROP SCHEMA vector_search CASCADE;
 DROP EXTENSION vector;
