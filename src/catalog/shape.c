@@ -445,6 +445,32 @@ dyn_shape_index_sql(const DynShape *shape, const DynIndexSpec *spec, const char 
 	return same && !spec->covering ? NULL : sql.data;
 }
 
+/* Returns CREATE TABLE for the entries of an index, each with what it projects. */
+char *
+dyn_shape_entries_sql(const DynShape *shape, const DynIndexSpec *spec, const char *qualified)
+{
+	ItemSpan specs[DYN_MAX_INDEX_COLUMNS];
+	int n = entry_specs(shape, spec, specs);
+	StringInfoData columns;
+	StringInfoData key;
+
+	initStringInfo(&columns);
+	initStringInfo(&key);
+	for (int i = 0; i < n; i++)
+	{
+		const char *column = quote_identifier(column_of(specs[i]));
+		ItemSpan attribute;
+		ItemType type;
+
+		dyn_parse_key_spec(specs[i], &attribute, &type);
+		appendStringInfo(&columns, ", %s %s NOT NULL", column, dyn_shape_type_sql(type));
+		appendStringInfo(&key, "%s%s", i > 0 ? ", " : "", column);
+	}
+	return psprintf("CREATE TABLE %s (%s %s.dyn_item NOT NULL%s, PRIMARY KEY (%s)) USING heap",
+					qualified, quote_identifier(DYN_ITEM_COLUMN), shape->extension, columns.data,
+					key.data);
+}
+
 /* Returns CREATE INDEX for time to live. */
 char *
 dyn_shape_ttl_sql(const DynShape *shape, const char *relation, bool concurrently)

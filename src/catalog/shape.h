@@ -58,6 +58,8 @@ extern char *dyn_resume_call(const char *table, ItemSpan index);
 /* Returns CREATE INDEX [CONCURRENTLY] name ON …, or NULL if the primary key is the index. */
 extern char *dyn_shape_index_sql(const DynShape *shape, const DynIndexSpec *spec,
 								 const char *relation, bool concurrently);
+extern char *dyn_shape_entries_sql(const DynShape *shape, const DynIndexSpec *spec,
+								   const char *qualified);
 extern char *dyn_shape_ttl_sql(const DynShape *shape, const char *relation, bool concurrently);
 extern char *dyn_index_relation_name(Oid namespace, const char *table, ItemSpan index);
 

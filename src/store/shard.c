@@ -24,6 +24,7 @@
 #include "utils/snapmgr.h"
 #include "utils/typcache.h"
 
+#include "catalog/entries.h"
 #include "catalog/key.h"
 #include "catalog/local_shards.h"
 #include "server/citus.h"
@@ -273,7 +274,8 @@ store_shard_open(DynTable *table, Datum partition, AclMode privileges, DynTable 
 bool
 store_is_routed(DynTable *table)
 {
-	if (!table->distributed || !direct_is_enabled())
+	/* what is sent writes on a node that cannot reach the entries of indexes on others */
+	if (!table->distributed || !direct_is_enabled() || dyn_has_entries(table))
 		return false;
 	return get_shards(table)->routed;
 }

@@ -35,6 +35,7 @@ extern bool dyn_covering_indexes;
 
 /* dynamo_table.distribute_new_tables says whether CreateTable distributes the table by Citus. */
 extern bool dyn_distribute_new_tables;
+extern int dyn_distribute_new_indexes; /* a DynIndexDistribution */
 
 /* dynamo_table.item_collection_size_limit is that of a table with local indexes, in kB. */
 extern int dyn_item_collection_size_limit;
