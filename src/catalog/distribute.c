@@ -295,6 +295,21 @@ dyn_distribute_entries(Oid entries, Oid table)
 	AtEOXact_GUC(true, nest);
 }
 
+/* Lets go of entries that indexes may have had, so that rows can be copied to shards without them. */
+static void
+forget_entries(DynShape *shape)
+{
+	ListCell *cell;
+
+	foreach (cell, shape->indexes)
+	{
+		DynIndexSpec *spec = lfirst(cell);
+
+		if (spec->distribution == DYN_DISTRIBUTE_KEY)
+			spec->status = DYN_INDEX_DELETING;
+	}
+}
+
 /* Makes the tables of entries of indexes; those of rows that are there have to be built. */
 static void
 distribute_indexes(DynShape *shape, bool rows)
@@ -339,7 +354,9 @@ dyn_distribute(Oid relid, const DynDistribution *how)
 						"Give both tables the same owner.");
 	/* it is no partitioned table, which has none */
 	rows = RelationGetNumberOfBlocks(rel) > 0;
-	arguments = dyn_derive_arguments(rel);
+	if (rows)
+		forget_entries(shape);
+	arguments = dyn_shape_arguments(shape);
 	qualified = pstrdup(table->qualified);
 	column = pstrdup(table->keys[0].column);
 	type = dyn_key_column_type(table->keys[0].type);

@@ -322,8 +322,8 @@ dyn_shape_constraint_sql(const DynShape *shape)
 }
 
 /* Returns the arguments of the derive trigger that describe the shape, as C strings. */
-static List *
-derive_arguments(const DynShape *shape)
+List *
+dyn_shape_arguments(const DynShape *shape)
 {
 	char *settings = dyn_settings_print(&shape->settings);
 	List *arguments = NIL;
@@ -355,7 +355,7 @@ write_definition(const DynShape *shape)
 	dyn_execute(
 		psprintf("ALTER TABLE %s DROP CONSTRAINT " DEFINITION_CONSTRAINT, shape->qualified));
 	dyn_execute(
-		psprintf("ALTER TABLE %s %s", shape->qualified, definition_sql(derive_arguments(shape))));
+		psprintf("ALTER TABLE %s %s", shape->qualified, definition_sql(dyn_shape_arguments(shape))));
 }
 
 /*
@@ -370,7 +370,7 @@ dyn_shape_write_trigger(const DynShape *shape)
 		write_definition(shape);
 		return;
 	}
-	dyn_execute(dyn_trigger_sql(DYN_TRIGGER_DERIVE, shape->qualified, derive_arguments(shape)));
+	dyn_execute(dyn_trigger_sql(DYN_TRIGGER_DERIVE, shape->qualified, dyn_shape_arguments(shape)));
 	dyn_triggers_enable(shape->relid, shape->qualified);
 }
 

@@ -51,6 +51,7 @@ extern char *dyn_shape_column_sql(const DynShape *shape, int i); /* "name type",
 extern char *dyn_shape_statistics_sql(const DynShape *shape, int i); /* of ALTER TABLE, or NULL */
 extern char *dyn_shape_match_sql(const DynShape *shape);
 extern char *dyn_shape_constraint_sql(const DynShape *shape); /* CONSTRAINT … CHECK (…) */
+extern List *dyn_shape_arguments(const DynShape *shape);
 extern void dyn_shape_write_trigger(const DynShape *shape);
 extern void dyn_triggers_enable(Oid relid, const char *qualified);
 extern void dyn_execute(const char *sql);

@@ -249,6 +249,8 @@ $citus->sql(0, q{SET dynamo_table.distribute_new_indexes = 'key'; SELECT dyn_req
 wait_for($coordinator, q{SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'app_ByY')});
 $citus->crash(0);
 my $status = q{SELECT i ->> 'IndexStatus' FROM jsonb_array_elements(dyn_describe_table('app') -> 'GlobalSecondaryIndexes') i WHERE i ->> 'IndexName' = 'ByY'};
+# a worker goes on with it at some time; unless it does already
+call(0, q{CALL dynamo_internal.resume_index('app', 'ByY')});
 wait_for($coordinator, "SELECT ($status) = 'ACTIVE'");
 pass('UpdateTable creates one, and the coordinator died meanwhile');
 is_right('app', 'which has all items');
@@ -328,6 +330,39 @@ for my $n (0 .. 2)
 }
 is($citus->sql(0, q{SELECT object, problem FROM dyn_check_table($$Sch e'ma.t"a'b$$)}), '', 'and by the check');
 is((call(0, q{CALL dyn_drop_index($$Sch e'ma.t"a'b$$, $$i"n'd; ex$$)}))[0], 0, 'and dropped');
+
+# An owner who is no superuser, a writer, time to live; the way back
+$citus->sql(0, q{CREATE ROLE keeper LOGIN; GRANT CREATE ON SCHEMA public TO keeper});
+$citus->sql(0, q{SET ROLE keeper; SELECT dyn_create_table('kept', 'pk S', distributed => true, global_indexes =>
+	'{"G": {"partition_key": "g S", "distribution": "key"}}'); GRANT SELECT, INSERT, UPDATE, DELETE ON kept TO writer});
+for my $n (0 .. 2)
+{
+	$citus->sql($n, qq{SET ROLE writer; SELECT dyn_put('kept', '{"pk":{"S":"$n"},"g":{"S":"g"},"expires":{"N":"1"}}')});
+	is((call($n, q{CREATE TEMP TABLE t (); SET ROLE writer; SELECT dyn_put('kept', '{"pk":{"S":"temp"},"g":{"S":"g"}}')}))[0], 0,
+		"a session with temporary tables writes at node $n");
+	is($citus->sql($n, q{SET ROLE writer; SELECT count(*) FROM dyn_query('kept', 'g = :g', index_name => 'G', vals => '{":g":{"S":"g"}}')}), $n + 2,
+		'a writer reads what was written');
+}
+$citus->sql(0, q{SET ROLE keeper; CALL dyn_create_index('kept', 'H', 'pk S', projection => 'KEYS_ONLY', distribution => 'key')});
+is_right('kept', 'the entries of an owner are right');
+is($citus->sql(0, q{SELECT string_agg(DISTINCT relowner::regrole::text, ' ') FROM pg_class WHERE relname ~ '^kept'}), 'keeper', 'and all are the owner\'s');
+fails(0, q{SET ROLE writer; UPDATE kept SET item = item RETURNING true}, $refused, 'a writer writes by calls only');
+$citus->sql(0, q{ALTER TABLE "kept_G" ADD CHECK (item IS NOT NULL)});
+fails(0, q{CREATE TEMP TABLE t (); SET ROLE writer; SELECT dyn_put('kept', '{"pk":{"S":"temp2"},"g":{"S":"g"}}')}, qr/with temporary tables/,
+	'code of the owner does not see temporary tables');
+is((call(1, q{SET ROLE keeper; CALL dyn_enable_ttl('kept', 'expires')}))[0] != 0, 1, 'a worker changes no table');
+$citus->sql(0, q{SET ROLE keeper; CALL dyn_enable_ttl('kept', 'not yet'); CALL dyn_disable_ttl('kept'); CALL dyn_enable_ttl('kept', 'expires')});
+$citus->sql(0, q{SELECT dyn_put('kept', jsonb_build_object('pk', 'due', 'g', 'g', 'expires', floor(extract(epoch FROM now())) - 10)::dyn_item)});
+wait_for($coordinator, q{SELECT count(*) = 0 FROM kept WHERE pk = 'due'});
+is_right('kept', 'sweeps have the rights of the owner');
+fails(0, q{SET ROLE keeper; SELECT dyn_undistribute_table('kept')}, qr/cannot be made a table of one node/, 'such a table stays distributed');
+$citus->sql(0, q{SELECT undistribute_table('kept'); SELECT dyn_distribute_table('kept')});
+is($citus->sql(0, q{SELECT string_agg(i ->> 'IndexStatus', ' ') FROM jsonb_array_elements(dyn_describe_table('kept') -> 'GlobalSecondaryIndexes') i}),
+	'CREATING CREATING', 'distributed anew its indexes have to be built');
+$citus->sql(0, q{CALL dyn_create_index('kept', 'G', 'g S', distribution => 'key')});
+$citus->sql(0, q{CALL dyn_create_index('kept', 'H', 'pk S', projection => 'KEYS_ONLY', distribution => 'key')});
+is_right('kept', 'and are right then');
+$citus->sql(0, q{SET ROLE keeper; SELECT dyn_drop_table('kept')});
 
 # The table goes with its entries.
 $citus->sql(0, q{SELECT dyn_drop_table('app')});
