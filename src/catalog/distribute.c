@@ -200,7 +200,14 @@ choose_colocated(Oid relid, Oid type, int32 shard_count)
 		" AND g.replicationfactor OPERATOR(pg_catalog.=)"
 		" pg_catalog.current_setting('citus.shard_replication_factor', true)::pg_catalog.int4"
 		" GROUP BY g.colocationid"
-		" HAVING pg_catalog.bool_and(c.relowner OPERATOR(pg_catalog.=) $1)) g"
+		" HAVING pg_catalog.bool_and(c.relowner OPERATOR(pg_catalog.=) $1"
+		/* not with entries of an index, which are written with other rights */
+		" AND (NOT EXISTS (SELECT FROM pg_catalog.pg_attribute a"
+		" WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid"
+		" AND a.attname OPERATOR(pg_catalog.=) '" DYN_ITEM_COLUMN "')"
+		" OR EXISTS (SELECT FROM pg_catalog.pg_constraint k"
+		" WHERE k.conrelid OPERATOR(pg_catalog.=) c.oid"
+		" AND k.conname OPERATOR(pg_catalog.=) '" DEFINITION_CONSTRAINT "')))) g"
 		" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) g.relid"
 		" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
 		/* shards may have been split since */

@@ -89,8 +89,9 @@ dyn_entries_create(const DynShape *shape, DynIndexSpec *spec, bool keep)
 			item_span(dyn_index_relation_name(namespace, get_rel_name(shape->relid), spec->name));
 	if (keep && OidIsValid(find_entries(namespace, spec)))
 		return;
-	dyn_entries_drop(find_entries(namespace, spec));
 	rights_take(rights_owner(shape->relid), 0, &before);
+	/* over the same connections, which belong to a role */
+	dyn_entries_drop(find_entries(namespace, spec));
 	dyn_execute(dyn_shape_entries_sql(shape, spec, entries_name(namespace, spec)));
 	dyn_distribute_entries(find_entries(namespace, spec), shape->relid);
 	rights_give_back(&before);
