@@ -464,6 +464,11 @@ CREATE FUNCTION dynamo_internal.shard_takes(relation oid, partition_key anyeleme
 COMMENT ON FUNCTION dynamo_internal.shard_takes(oid, anyelement) IS
 	'whether a row with the partition key belongs to the relation, if that is a shard of a distributed table';
 
+CREATE FUNCTION dynamo_internal.entries_kept(item dyn_item) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_entries_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE STRICT;
+COMMENT ON FUNCTION dynamo_internal.entries_kept(dyn_item) IS
+	'called by the store''s own writes of items in shards, whose entries in indexes that are distributed by their keys it keeps';
+
 CREATE FUNCTION dynamo_internal.keys_missing(table_oid oid, item dyn_item, VARIADIC columns "any") RETURNS boolean
 	AS 'MODULE_PATHNAME', 'dyn_keys_missing' LANGUAGE C STABLE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION dynamo_internal.keys_missing(oid, dyn_item, "any") IS
@@ -852,15 +857,17 @@ COMMENT ON FUNCTION dyn_table_chart(text, text, bigint, bigint, bigint, text, bi
 -- indexes
 
 CREATE PROCEDURE dyn_create_index(table_name text, index_name text, partition_key text, sort_key text DEFAULT NULL,
-		projection text DEFAULT 'ALL', non_key_attributes text[] DEFAULT NULL, covering boolean DEFAULT false, if_not_exists boolean DEFAULT false)
+		projection text DEFAULT 'ALL', non_key_attributes text[] DEFAULT NULL, covering boolean DEFAULT false, if_not_exists boolean DEFAULT false,
+		distribution text DEFAULT 'table')
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_create_index(text, text, text, text, text, text[], boolean, boolean) IS
+COMMENT ON PROCEDURE dyn_create_index(text, text, text, text, text, text[], boolean, boolean, text) IS
 	'create a global secondary index on a table in use, with keys as "name TYPE"; commits by itself';
 
 CREATE PROCEDURE dyn_create_index(table_name text, index_name text, partition_key text[], sort_key text[] DEFAULT NULL,
-		projection text DEFAULT 'ALL', non_key_attributes text[] DEFAULT NULL, covering boolean DEFAULT false, if_not_exists boolean DEFAULT false)
+		projection text DEFAULT 'ALL', non_key_attributes text[] DEFAULT NULL, covering boolean DEFAULT false, if_not_exists boolean DEFAULT false,
+		distribution text DEFAULT 'table')
 	AS 'MODULE_PATHNAME', 'dyn_create_index_multi' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_create_index(text, text, text[], text[], text, text[], boolean, boolean) IS
+COMMENT ON PROCEDURE dyn_create_index(text, text, text[], text[], text, text[], boolean, boolean, text) IS
 	'create a global secondary index whose keys have up to four attributes each; commits by itself';
 
 CREATE PROCEDURE dyn_create_vector_index(table_name text, index_name text, attribute text, dimensions bigint,
@@ -1741,7 +1748,7 @@ GRANT SELECT ON dyn_access_keys TO PUBLIC;
 REVOKE ALL ON ALL ROUTINES IN SCHEMA dynamo_internal FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
 	-- constraints, triggers and policies
-	dynamo_internal.key_granted, dynamo_internal.keys_match, dynamo_internal.shard_takes, dynamo_internal.derive_keys, dynamo_internal.model_check,
+	dynamo_internal.key_granted, dynamo_internal.keys_match, dynamo_internal.shard_takes, dynamo_internal.entries_kept, dynamo_internal.derive_keys, dynamo_internal.model_check,
 	dynamo_internal.keep_vectors, dynamo_internal.vectors_truncated, dynamo_internal.vector_entries,
 	dynamo_internal.entity_view_change, dynamo_internal.migration_changed, dynamo_internal.migration_truncated,
 	-- views

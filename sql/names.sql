@@ -81,6 +81,7 @@ INSERT INTO words (place, name, types) VALUES
 	(8, 'max_wait', '{interval}'), (8, 'page_size', '{bigint}'), (8, 'samples', '{bigint}'), (8, 'segment', '{bigint}'), (8, 'time_budget', '{interval}'),
 	(8, 'total_segments', '{bigint}'), (8, 'value_width', '{bigint}'),
 	(9, 'at', '{timestamp with time zone}'), (9, 'bytes', '{bytea}'), (9, 'consistent_read', '{boolean}'), (9, 'covering', '{boolean}'),
+	(9, 'distribution', '{text}'),
 	(9, 'dry_run', '{boolean}'), (9, 'enabled', '{boolean}'), (9, 'failover', '{boolean}'), (9, 'fillfactor', '{bigint}'), (9, 'force', '{boolean}'),
 	(9, 'delimiter', '{text}'), (9, 'distributed', '{boolean}'), (9, 'from_keys', '{boolean}'), (9, 'from_table', '{text}'), (9, 'header', '{text}'),
 	(9, 'refused', '{regclass}'),

@@ -19,6 +19,7 @@
 #include "catalog/definition/label.h"
 #include "catalog/definition/settings.h"
 #include "catalog/derive.h"
+#include "catalog/entries.h"
 #include "models/entity/request.h"
 #include "models/migrate/migrate.h"
 #include "models/view/member_plan.h"
@@ -35,6 +36,7 @@
 #include "services/stream/stream.h"
 #include "services/ttl/service.h"
 #include "services/ttl/ttl.h"
+#include "store/entries.h"
 #include "store/store.h"
 #include "store/vector.h"
 
@@ -48,7 +50,8 @@ PG_MODULE_MAGIC;
  * What layers add to those below them
  */
 
-const CheckStep check_steps[] = {store_vector_check, entity_check, stream_check, NULL};
+const CheckStep check_steps[] = {store_vector_check, store_entries_check, entity_check,
+								 stream_check, NULL};
 const ItemKinds *const item_kinds = &entity_kinds;
 const TransactOthers *const transact_others = &entity_actions;
 
@@ -65,6 +68,7 @@ _PG_init(void)
 	dyn_arn_init();
 	dyn_derive_init();
 	dyn_vector_init();
+	dyn_entries_guard_init();
 	store_init();
 	counters_init();
 	partiql_init();

@@ -27,6 +27,7 @@
 #include "catalog/definition/arn.h"
 #include "catalog/definition/description.h"
 #include "catalog/distribute.h"
+#include "catalog/entries.h"
 #include "catalog/follower.h"
 #include "catalog/key.h"
 #include "catalog/lookup.h"
@@ -197,7 +198,8 @@ create_indexes(const DynShape *shape, Oid namespace, const char *relation)
 		char *keys = dyn_shape_index_sql(shape, spec, "", false);
 		char *name;
 
-		if (keys == NULL || list_member(done, makeString(keys)))
+		if (keys == NULL || spec->distribution == DYN_DISTRIBUTE_KEY ||
+			list_member(done, makeString(keys)))
 			continue;
 		name = dyn_index_relation_name(namespace, relation, spec->name);
 		dyn_execute(dyn_shape_index_sql(shape, spec, name, false));
@@ -246,6 +248,21 @@ keep_long_name(DynShape *shape, ItemSpan name, const char *relation)
 		shape->settings.name = name;
 }
 
+/* Names the relations of entries, which are made when the table is distributed. */
+static void
+name_entries(const DynShape *shape, Oid namespace, const char *relation)
+{
+	ListCell *cell;
+
+	foreach (cell, shape->indexes)
+	{
+		DynIndexSpec *spec = lfirst(cell);
+
+		if (spec->distribution == DYN_DISTRIBUTE_KEY)
+			spec->entries = item_span(dyn_index_relation_name(namespace, relation, spec->name));
+	}
+}
+
 /* Make a table of items; the shape has no names for its relations yet. */
 void
 dyn_create(DynShape *shape, ItemSpan given, int64 fillfactor)
@@ -262,6 +279,7 @@ dyn_create(DynShape *shape, ItemSpan given, int64 fillfactor)
 	SPI_connect();
 	create_table(shape, fillfactor, name);
 	shape->relid = get_relname_relid(relation, namespace);
+	name_entries(shape, namespace, relation);
 	dyn_shape_write_trigger(shape);
 	create_indexes(shape, namespace, relation);
 	SPI_finish();
@@ -284,6 +302,8 @@ create_wanted(void *arg)
 {
 	const Creation *wanted = arg;
 
+	if (wanted->how == NULL)
+		dyn_entries_forbid(wanted->shape);
 	dyn_create(wanted->shape, text_span(wanted->name), wanted->fillfactor);
 	if (wanted->how != NULL)
 		dyn_distribute(wanted->shape->relid, wanted->how);
@@ -444,6 +464,8 @@ dyn_drop(Relation rel, DynTable *table, bool cascade)
 {
 	Oid relid = RelationGetRelid(rel);
 	char *name = pstrdup(table->name);
+	List *entries = NIL;
+	ListCell *cell;
 	char *sql;
 
 	check_may_drop(rel);
@@ -461,11 +483,18 @@ dyn_drop(Relation rel, DynTable *table, bool cascade)
 	check_protection(relid);
 	if (!cascade)
 		check_dependents(rel);
+	for (int i = 0; i < table->nindexes; i++)
+	{
+		if (table->indexes[i].entries != NULL)
+			entries = lappend_oid(entries, table->indexes[i].relid);
+	}
 	relation_close(rel, NoLock);
 	extension_keep_schema(get_rel_namespace(relid));
 	sql = psprintf("DROP TABLE %s%s", catalogs_qualified(relid), cascade ? " CASCADE" : "");
 	SPI_connect();
 	dyn_execute(sql);
+	foreach (cell, entries)
+		dyn_entries_drop(lfirst_oid(cell));
 	SPI_finish();
 }
 

@@ -166,6 +166,8 @@ append_index(JsonWriter *json, const DynTable *table, const DynIndex *index, con
 	append_projection(json, index->projection, index->nincluded, index->included);
 	if (!index->local)
 		append_global(json, index, description);
+	if (index->entries != NULL)
+		json_write_string(json, "Distribution", dyn_distribution_names[DYN_DISTRIBUTE_KEY]);
 	json_write_integer(json, "IndexSizeBytes", size->bytes);
 	json_write_integer(json, "ItemCount", size->items);
 	json_write_string(json, "IndexArn", dyn_index_arn(arn, index->name));

@@ -26,6 +26,7 @@
 #include "catalog/definition/arn.h"
 #include "catalog/definition/definition.h"
 #include "catalog/distribute.h"
+#include "catalog/entries.h"
 #include "catalog/follower.h"
 #include "catalog/key.h"
 #include "catalog/key_grant.h"
@@ -199,7 +200,14 @@ choose_colocated(Oid relid, Oid type, int32 shard_count)
 		" AND g.replicationfactor OPERATOR(pg_catalog.=)"
 		" pg_catalog.current_setting('citus.shard_replication_factor', true)::pg_catalog.int4"
 		" GROUP BY g.colocationid"
-		" HAVING pg_catalog.bool_and(c.relowner OPERATOR(pg_catalog.=) $1)) g"
+		" HAVING pg_catalog.bool_and(c.relowner OPERATOR(pg_catalog.=) $1"
+		/* not with entries of an index, which are written with other rights */
+		" AND (NOT EXISTS (SELECT FROM pg_catalog.pg_attribute a"
+		" WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid"
+		" AND a.attname OPERATOR(pg_catalog.=) '" DYN_ITEM_COLUMN "')"
+		" OR EXISTS (SELECT FROM pg_catalog.pg_constraint k"
+		" WHERE k.conrelid OPERATOR(pg_catalog.=) c.oid"
+		" AND k.conname OPERATOR(pg_catalog.=) '" DEFINITION_CONSTRAINT "')))) g"
 		" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) g.relid"
 		" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
 		/* shards may have been split since */
@@ -277,6 +285,58 @@ begin_distributing(int32 shard_count)
 	return nest;
 }
 
+/* Distributes a table of entries of an index, which is new, like its table, but with none together. */
+void
+dyn_distribute_entries(Oid entries, Oid table)
+{
+	char *column = get_attname(entries, DYN_ENTRIES_KEY, false);
+	int32 shard_count;
+	int nest;
+
+	sql_execute("SELECT pg_catalog.count(*)::pg_catalog.int4 FROM pg_catalog.pg_dist_shard"
+				" WHERE logicalrelid OPERATOR(pg_catalog.=) $1",
+				true, 0, SQL_VALUES(SQL_OID(table)));
+	shard_count = DatumGetInt32(sql_value(SPI_tuptable, 0, 1));
+	nest = begin_distributing(shard_count);
+	call_distribute(entries, column, false, "none", shard_count);
+	AtEOXact_GUC(true, nest);
+}
+
+/* Lets go of entries that indexes may have had, so that rows can be copied to shards without them. */
+static void
+forget_entries(DynShape *shape)
+{
+	ListCell *cell;
+
+	foreach (cell, shape->indexes)
+	{
+		DynIndexSpec *spec = lfirst(cell);
+
+		if (spec->distribution == DYN_DISTRIBUTE_KEY)
+			spec->status = DYN_INDEX_DELETING;
+	}
+}
+
+/* Makes the tables of entries of indexes; those of rows that are there have to be built. */
+static void
+distribute_indexes(DynShape *shape, bool rows)
+{
+	ListCell *cell;
+
+	foreach (cell, shape->indexes)
+	{
+		DynIndexSpec *spec = lfirst(cell);
+
+		if (spec->distribution != DYN_DISTRIBUTE_KEY)
+			continue;
+		dyn_entries_create(shape, spec, false);
+		if (!rows)
+			continue;
+		spec->status = DYN_INDEX_CREATING;
+		dyn_shape_write_trigger(shape);
+	}
+}
+
 /*
  * Distributes a table of items that the caller has locked so that nobody uses it, and not open.
  * Everything is one transaction, on all nodes.
@@ -287,6 +347,7 @@ dyn_distribute(Oid relid, const DynDistribution *how)
 	Relation rel = relation_open(relid, NoLock);
 	DynTable *table = dyn_schema(rel);
 	bool rows;
+	DynShape *shape;
 	List *arguments;
 	char *qualified;
 	char *column;
@@ -294,12 +355,15 @@ dyn_distribute(Oid relid, const DynDistribution *how)
 	int nest;
 
 	refuse_table(rel, table);
+	shape = dyn_shape_of(rel, table);
 	if (how->colocate_with != NULL && how->owner != rel->rd_rel->relowner)
 		distribute_fail(rel, "The table that it is to be colocated with has another owner.",
 						"Give both tables the same owner.");
 	/* it is no partitioned table, which has none */
 	rows = RelationGetNumberOfBlocks(rel) > 0;
-	arguments = dyn_derive_arguments(rel);
+	if (rows)
+		forget_entries(shape);
+	arguments = dyn_shape_arguments(shape);
 	qualified = pstrdup(table->qualified);
 	column = pstrdup(table->keys[0].column);
 	type = dyn_key_column_type(table->keys[0].type);
@@ -314,6 +378,7 @@ dyn_distribute(Oid relid, const DynDistribution *how)
 					how->colocate_with != NULL ? how->colocate_with
 											   : choose_colocated(relid, type, how->shard_count),
 					how->shard_count);
+	distribute_indexes(shape, rows);
 	SPI_finish();
 	AtEOXact_GUC(true, nest);
 	dyn_warn_owners(relid);
@@ -539,6 +604,33 @@ refuse_undistribute(Oid relid)
 	SPI_finish();
 }
 
+/* Refuses a table with indexes that are distributed by their keys, also one that was restored. */
+static void
+refuse_entries(Oid relid)
+{
+	Relation rel = relation_open(relid, NoLock);
+	List *arguments = dyn_derive_arguments(rel);
+	ListCell *cell;
+
+	if (arguments == NIL)
+		arguments = definition_read(rel);
+	foreach (cell, arguments)
+	{
+		const char *argument = lfirst(cell);
+
+		if (*argument == '{' && !dyn_settings_is_argument(argument) &&
+			dyn_index_spec_parse_argument(argument)->distribution == DYN_DISTRIBUTE_KEY)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("table \"%s\" cannot be made a table of one node",
+							RelationGetRelationName(rel)),
+					 errdetail("It has an index that is distributed by its key."),
+					 errhint("Call dyn_distribute_table() if it is not distributed, and then "
+							 "dyn_drop_index().")));
+	}
+	relation_close(rel, NoLock);
+}
+
 /*
  * dyn_undistribute_table(table_name): the way back, also for a table that has its definition and is
  * not distributed, because it was restored from a dump or undistributed by Citus alone.
@@ -549,6 +641,7 @@ dyn_undistribute_table(PG_FUNCTION_ARGS)
 {
 	Oid relid = lock_table(text_span(argument_required_text(fcinfo, 0, "table_name")));
 
+	refuse_entries(relid);
 	if (citus_kind(relid) != CITUS_NONE && is_distributed(relid))
 	{
 		refuse_undistribute(relid);

@@ -281,7 +281,7 @@ index_fits(const DynTable *table, const DynIndex *index)
 static void
 add_btree(DynTable *table, const DynIndex *index)
 {
-	if (index->relid == table->primary.relid)
+	if (index->relid == table->primary.relid || index->entries != NULL)
 		return;
 	for (int i = 0; i < table->nbtrees; i++)
 	{

@@ -163,13 +163,16 @@ find_btree(Relation rel, const DynTable *table, const DynIndex *index)
 
 /*
  * Sets relid and status of an index.  relid becomes the table's valid btree that has the entries of
- * the index, or InvalidOid; without a btree, DYN_INDEX_ACTIVE becomes DYN_INDEX_DELETING.
+ * the index, or InvalidOid; without a btree, DYN_INDEX_ACTIVE becomes DYN_INDEX_DELETING.  An index with
+ * a relation of its own for them keeps its status: whoever misses that relation raises an error.
  */
 void
 dyn_index_find_btree(Relation rel, const DynTable *table, DynIndexStatus status, DynIndex *index)
 {
-	index->relid = find_btree(rel, table, index);
 	index->status = status;
+	if (index->entries != NULL)
+		return;
+	index->relid = find_btree(rel, table, index);
 	/* another session has dropped it */
 	if (status == DYN_INDEX_ACTIVE && !OidIsValid(index->relid))
 		index->status = DYN_INDEX_DELETING;

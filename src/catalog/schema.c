@@ -27,6 +27,7 @@
 #include "utils/syscache.h"
 
 #include "catalog/derive.h"
+#include "catalog/entries.h"
 #include "catalog/extras.h"
 #include "catalog/key.h"
 #include "catalog/key_grant.h"
@@ -321,6 +322,7 @@ read_arguments(Relation rel, DynTable *table, List *arguments)
 	{
 		dyn_index_read(table, specs[i], &table->indexes[i]);
 		table->indexes[i].status = specs[i]->status;
+		dyn_entries_read(RelationGetNamespace(rel), specs[i], &table->indexes[i]);
 	}
 }
 
@@ -430,28 +432,13 @@ read_schema(Relation rel)
 	return table;
 }
 
-/*
- * Returns the schema of an open relation, or NULL if it is no table of items.  Triggers and lists
- * use this, since they handle unsupported tables too.
- */
-DynTable *
-dyn_schema_any(Relation rel)
+/* Puts a schema into the cache; one that is there lives on until the transaction ends. */
+static void
+keep_schema(DynTable *table)
 {
-	Oid relid = RelationGetRelid(rel);
-	SchemaEntry *entry;
-	DynTable *table;
 	bool found;
+	SchemaEntry *entry = hash_search(schemas, &table->relid, HASH_ENTER, &found);
 
-	if (schemas == NULL)
-		create_cache();
-	entry = hash_search(schemas, &relid, HASH_FIND, NULL);
-	if (entry != NULL && entry->table->valid)
-		return entry->table;
-
-	table = read_schema(rel);
-	if (table == NULL)
-		return NULL;
-	entry = hash_search(schemas, &relid, HASH_ENTER, &found);
 	if (found)
 	{
 		MemoryContext old = MemoryContextSwitchTo(schema_context);
@@ -462,7 +449,55 @@ dyn_schema_any(Relation rel)
 	MemoryContextSetParent(table->context, schema_context);
 	entry->table = table;
 	some_invalid |= !table->valid;
+}
+
+/*
+ * Returns the schema of an open relation, or NULL if it is no table of items.  Triggers and lists
+ * use this, since they handle unsupported tables too.
+ */
+DynTable *
+dyn_schema_any(Relation rel)
+{
+	Oid relid = RelationGetRelid(rel);
+	SchemaEntry *entry;
+	DynTable *table;
+
+	if (schemas == NULL)
+		create_cache();
+	entry = hash_search(schemas, &relid, HASH_FIND, NULL);
+	if (entry != NULL && entry->table->valid)
+		return entry->table->entries ? NULL : entry->table;
+
+	table = read_schema(rel);
+	if (table != NULL)
+		keep_schema(table);
 	return table;
+}
+
+/*
+ * Returns what there is to know of the relation of the entries of an index, to which they are routed: its
+ * shards, by the first key.
+ */
+DynTable *
+dyn_schema_entries(const DynTable *table, const DynIndex *index)
+{
+	SchemaEntry *entry = hash_search(schemas, &index->relid, HASH_FIND, NULL);
+	MemoryContext context;
+	DynTable *entries;
+
+	if (entry != NULL && entry->table->valid && entry->table->entries)
+		return entry->table;
+	context =
+		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table schema", ALLOCSET_SMALL_SIZES);
+	entries = MemoryContextAllocZero(context, sizeof(DynTable));
+	entries->keys = MemoryContextAllocZero(context, sizeof(DynKey));
+	entries->keys[0].type = dyn_index_key(table, index, 0)->type;
+	entries->nkeys = 1;
+	entries->relid = index->relid;
+	entries->context = context;
+	entries->distributed = entries->entries = entries->valid = true;
+	keep_schema(entries);
+	return entries;
 }
 
 /* Refuses a shard: it holds one range of hashes, so a call on it would miss or misplace items. */

@@ -322,8 +322,8 @@ dyn_shape_constraint_sql(const DynShape *shape)
 }
 
 /* Returns the arguments of the derive trigger that describe the shape, as C strings. */
-static List *
-derive_arguments(const DynShape *shape)
+List *
+dyn_shape_arguments(const DynShape *shape)
 {
 	char *settings = dyn_settings_print(&shape->settings);
 	List *arguments = NIL;
@@ -355,7 +355,7 @@ write_definition(const DynShape *shape)
 	dyn_execute(
 		psprintf("ALTER TABLE %s DROP CONSTRAINT " DEFINITION_CONSTRAINT, shape->qualified));
 	dyn_execute(
-		psprintf("ALTER TABLE %s %s", shape->qualified, definition_sql(derive_arguments(shape))));
+		psprintf("ALTER TABLE %s %s", shape->qualified, definition_sql(dyn_shape_arguments(shape))));
 }
 
 /*
@@ -370,7 +370,7 @@ dyn_shape_write_trigger(const DynShape *shape)
 		write_definition(shape);
 		return;
 	}
-	dyn_execute(dyn_trigger_sql(DYN_TRIGGER_DERIVE, shape->qualified, derive_arguments(shape)));
+	dyn_execute(dyn_trigger_sql(DYN_TRIGGER_DERIVE, shape->qualified, dyn_shape_arguments(shape)));
 	dyn_triggers_enable(shape->relid, shape->qualified);
 }
 
@@ -443,6 +443,32 @@ dyn_shape_index_sql(const DynShape *shape, const DynIndexSpec *spec, const char 
 		word = " AND ";
 	}
 	return same && !spec->covering ? NULL : sql.data;
+}
+
+/* Returns CREATE TABLE for the entries of an index, each with what it projects. */
+char *
+dyn_shape_entries_sql(const DynShape *shape, const DynIndexSpec *spec, const char *qualified)
+{
+	ItemSpan specs[DYN_MAX_INDEX_COLUMNS];
+	int n = entry_specs(shape, spec, specs);
+	StringInfoData columns;
+	StringInfoData key;
+
+	initStringInfo(&columns);
+	initStringInfo(&key);
+	for (int i = 0; i < n; i++)
+	{
+		const char *column = quote_identifier(column_of(specs[i]));
+		ItemSpan attribute;
+		ItemType type;
+
+		dyn_parse_key_spec(specs[i], &attribute, &type);
+		appendStringInfo(&columns, ", %s %s NOT NULL", column, dyn_shape_type_sql(type));
+		appendStringInfo(&key, "%s%s", i > 0 ? ", " : "", column);
+	}
+	return psprintf("CREATE TABLE %s (%s %s.dyn_item NOT NULL%s, PRIMARY KEY (%s)) USING heap",
+					qualified, quote_identifier(DYN_ITEM_COLUMN), shape->extension, columns.data,
+					key.data);
 }
 
 /* Returns CREATE INDEX for time to live. */

@@ -51,6 +51,7 @@ extern char *dyn_shape_column_sql(const DynShape *shape, int i); /* "name type",
 extern char *dyn_shape_statistics_sql(const DynShape *shape, int i); /* of ALTER TABLE, or NULL */
 extern char *dyn_shape_match_sql(const DynShape *shape);
 extern char *dyn_shape_constraint_sql(const DynShape *shape); /* CONSTRAINT … CHECK (…) */
+extern List *dyn_shape_arguments(const DynShape *shape);
 extern void dyn_shape_write_trigger(const DynShape *shape);
 extern void dyn_triggers_enable(Oid relid, const char *qualified);
 extern void dyn_execute(const char *sql);
@@ -58,6 +59,8 @@ extern char *dyn_resume_call(const char *table, ItemSpan index);
 /* Returns CREATE INDEX [CONCURRENTLY] name ON …, or NULL if the primary key is the index. */
 extern char *dyn_shape_index_sql(const DynShape *shape, const DynIndexSpec *spec,
 								 const char *relation, bool concurrently);
+extern char *dyn_shape_entries_sql(const DynShape *shape, const DynIndexSpec *spec,
+								   const char *qualified);
 extern char *dyn_shape_ttl_sql(const DynShape *shape, const char *relation, bool concurrently);
 extern char *dyn_index_relation_name(Oid namespace, const char *table, ItemSpan index);
 

@@ -16,6 +16,7 @@
 #include "utils/builtins.h"
 #include "utils/typcache.h"
 
+#include "catalog/entries.h"
 #include "catalog/shard_guard.h"
 #include "server/citus.h"
 #include "server/errors.h"
@@ -70,6 +71,8 @@ make_guard(FmgrInfo *flinfo, Oid relid)
 		elog(ERROR, "could not determine the type of the partition key");
 	guard->relid = relid;
 	guard->shard = OidIsValid(citus_shard_range(relid, &guard->range));
+	if (guard->shard)
+		dyn_entries_forbid_write(relid, flinfo);
 	guard->type = lookup_type_cache(type, TYPECACHE_HASH_PROC_FINFO);
 	if (!OidIsValid(guard->type->hash_proc_finfo.fn_oid))
 		ereport(ERROR,

@@ -79,8 +79,8 @@ local_sizes(Relation rel, const DynTable *table, DynSize *sizes)
 	{
 		Relation btree;
 
-		/* it is not built yet */
-		if (!OidIsValid(table->indexes[i].relid))
+		/* it is not built yet, or its entries are somewhere else */
+		if (!OidIsValid(table->indexes[i].relid) || table->indexes[i].entries != NULL)
 			continue;
 		btree = relation_open(table->indexes[i].relid, AccessShareLock);
 		sizes[1 + i] = size_of(btree, pg_total_relation_size, empty || is_empty(btree));
@@ -275,6 +275,23 @@ add_answer(uint64 row, int n, DynSize *sizes)
 	" pg_catalog.master_run_on_worker(names, ports, commands, true) r" \
 	" WHERE names IS NOT NULL"
 
+/* Asks the shards of a table of entries for their sizes, which need no privilege. */
+#define ASK_SHARDS \
+	"SELECT pg_catalog.sum(r.sizes[1])::pg_catalog.int8," \
+	" pg_catalog.sum(r.sizes[2])::pg_catalog.int8 FROM" \
+	" (SELECT result::pg_catalog.int8[] AS sizes FROM pg_catalog.run_command_on_shards($1," \
+	" 'SELECT ARRAY[CASE WHEN reltuples OPERATOR(pg_catalog.>) 0 THEN reltuples ELSE 0 END," \
+	" pg_catalog.pg_total_relation_size(oid)]::pg_catalog.int8[] FROM pg_catalog.pg_class" \
+	" WHERE oid OPERATOR(pg_catalog.=) ''%s''::pg_catalog.regclass') WHERE success) r"
+
+static DynSize
+entries_size(Oid relid)
+{
+	sql_execute(ASK_SHARDS, false, 0, SQL_VALUES(SQL_VALUE(REGCLASSOID, ObjectIdGetDatum(relid))));
+	return (DynSize){DatumGetInt64(sql_value_or_zero(SPI_tuptable, 0, 1)),
+					 DatumGetInt64(sql_value_or_zero(SPI_tuptable, 0, 2))};
+}
+
 static void
 distributed_sizes(const DynTable *table, DynSize *sizes)
 {
@@ -286,6 +303,11 @@ distributed_sizes(const DynTable *table, DynSize *sizes)
 						   SQL_INT4(count_sizes(table))));
 	for (uint64 i = 0; i < SPI_processed; i++)
 		add_answer(i, count_sizes(table), sizes);
+	for (int i = 0; i < table->nindexes; i++)
+	{
+		if (table->indexes[i].entries != NULL && OidIsValid(table->indexes[i].relid))
+			sizes[1 + i] = entries_size(table->indexes[i].relid);
+	}
 	SPI_finish();
 	MemoryContextSwitchTo(context);
 }

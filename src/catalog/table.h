@@ -26,6 +26,8 @@
  *		derive.c		what the columns of a row are by its item: trigger and constraint
  *		carried.c		what the entries of covering indexes carry
  *		covering.c		making covering indexes
+ *		entries.c		indexes that are distributed by their own key
+ *		entries_guard.c	what keeps others from writing to tables with such indexes
  *		vector.c		vector indexes, and the entries that items have in them
  *		unchanged.c		rows that a write would leave as they are
  *		expiry.c		when items expire, and which of them a table hides
@@ -91,7 +93,9 @@ typedef struct DynIndex
 	int nkeys; /* of partition and sort key */
 	int ncolumns;
 	int columns[DYN_MAX_INDEX_COLUMNS]; /* as places in the table's keys */
-	Oid relid; /* the btree, if there is a valid one */
+	Oid relid; /* the btree, if there is a valid one; or the relation of entries, if it is there */
+	const char
+		*entries; /* that relation, quoted, of an index that is distributed by its key; or NULL */
 	bool covering;
 	const DynCarried *carried; /* what entries have as their last column; NULL: nothing */
 	int carried_column; /* the place of that in the table's keys */
@@ -137,6 +141,7 @@ typedef struct DynTable
 	bool enforced; /* only items of declared entities may be stored */
 	bool distributed; /* its rows are in shards, which Citus manages */
 	bool shard; /* it is one of these, which only the store opens */
+	bool entries; /* it has those of an index, and nothing is known of it but the first key */
 	bool unsupported; /* it cannot be used, see unsupported.c */
 	const char *read_refusal; /* why it cannot be read without the executor, or NULL; see plain.c */
 	const char *write_refusal; /* why it cannot be written so, or NULL */
@@ -189,6 +194,7 @@ extern Oid dyn_type_schema(Oid type);
 extern DynTable *dyn_schema(Relation rel);
 extern DynTable *dyn_schema_any(Relation rel);
 extern DynTable *dyn_schema_shard(Relation rel);
+extern DynTable *dyn_schema_entries(const DynTable *table, const DynIndex *index);
 extern void dyn_refuse_shard(Relation rel);
 
 /* unsupported.c */

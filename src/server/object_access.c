@@ -6,7 +6,7 @@
 
 #include "server/object_access.h"
 
-#define MAX_SUBSCRIBERS 4
+#define MAX_SUBSCRIBERS 5
 
 static ObjectAccess subscribers[MAX_SUBSCRIBERS];
 static int nsubscribers = 0;

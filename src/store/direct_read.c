@@ -69,6 +69,8 @@ open_read(const DynTable *table, const DynIndex *index, DirectRead *read)
 
 	if (reason != NULL)
 		return reason;
+	if (index->entries != NULL)
+		return "the entries of the index are a table";
 	read->rel = table_open(table->relid, NoLock);
 	read->btree = index_open(index->relid, AccessShareLock);
 	reason = refuse_index(read);

@@ -127,7 +127,10 @@ plan_remote(DynTable *table, const StoreRange *range, StoreExplanation *explanat
 
 	explanation->remote = true;
 	explanation->index = range->index->relid;
-	explanation->refusal = store_shards_words(table, routed ? &range->equal[0] : NULL);
+	explanation->refusal =
+		range->index->entries == NULL ? store_shards_words(table, routed ? &range->equal[0] : NULL)
+		: range->nequal > 0           ? "the index is distributed, and one shard of it is read"
+									  : "the index is distributed, and all its shards are read";
 }
 
 /* Tells what is known before a range is read, which it narrows; false if nothing is to be read. */

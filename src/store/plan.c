@@ -198,8 +198,8 @@ keep(DynTable *table, int shape)
 }
 
 static StorePlan *
-plan_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs, Oid *types,
-			 int options)
+plan_prepare(DynTable *table, int shape, Oid relid, Oid index, const char *sql, int nargs,
+			 Oid *types, int options)
 {
 	MemoryContext context = CurrentMemoryContext;
 	StorePlan *plan = keep(table, shape);
@@ -212,7 +212,7 @@ plan_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs, 
 	clear_policies(plan->cleared ? table->relid : InvalidOid, 1, &before);
 	PG_TRY();
 	{
-		plan->plan = SPI_prepare_cursor(sql_on(table->relid, sql), nargs, types, options);
+		plan->plan = SPI_prepare_cursor(sql_on(relid, sql), nargs, types, options);
 	}
 	PG_FINALLY();
 	{
@@ -236,7 +236,8 @@ store_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs,
 {
 	if (table->distributed)
 		return store_prepare_remote(table, shape, sql, nargs, types, true);
-	return plan_prepare(table, shape, index, sql, nargs, types, CURSOR_OPT_GENERIC_PLAN);
+	return plan_prepare(table, shape, table->relid, index, sql, nargs, types,
+						CURSOR_OPT_GENERIC_PLAN);
 }
 
 /*
@@ -247,7 +248,15 @@ StorePlan *
 store_prepare_remote(DynTable *table, int shape, const char *sql, int nargs, Oid *types,
 					 bool routed)
 {
-	return plan_prepare(table, shape, InvalidOid, sql, nargs, types,
+	return store_prepare_on(table, shape, table->relid, sql, nargs, types, routed);
+}
+
+/* Does the same for a statement on another relation, which has entries of an index of the table. */
+StorePlan *
+store_prepare_on(DynTable *table, int shape, Oid relid, const char *sql, int nargs, Oid *types,
+				 bool routed)
+{
+	return plan_prepare(table, shape, relid, InvalidOid, sql, nargs, types,
 						routed ? CURSOR_OPT_GENERIC_PLAN : CURSOR_OPT_CUSTOM_PLAN);
 }
 

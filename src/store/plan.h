@@ -31,6 +31,8 @@ extern StorePlan *store_prepare(DynTable *table, int shape, Oid index, const cha
 								Oid *types);
 extern StorePlan *store_prepare_remote(DynTable *table, int shape, const char *sql, int nargs,
 									   Oid *types, bool routed);
+extern StorePlan *store_prepare_on(DynTable *table, int shape, Oid relid, const char *sql,
+								   int nargs, Oid *types, bool routed);
 extern void store_execute(StorePlan *plan, const SPIExecuteOptions *options);
 extern const PlannedStmt *store_planned(StorePlan *plan);
 extern ParamListInfo store_parameters(int n, const Oid *types, const Datum *values);

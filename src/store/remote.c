@@ -13,6 +13,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
+#include "catalog/entries.h"
 #include "store/remote.h"
 
 /* These shapes come beside those of the SPI store. */
@@ -171,6 +172,7 @@ get_plan(DynTable *table, int shape, int nrows, int nargs, Oid *types)
 		append_insert(&sql, table, nrows);
 		append_conflict(&sql, table, shape == INSERT);
 	}
+	appendStringInfoString(&sql, dyn_entries_mark(table, " RETURNING"));
 	plan = store_prepare_remote(table, shape, sql.data, nargs, types, true);
 	pfree(sql.data);
 	return plan;

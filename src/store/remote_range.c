@@ -50,7 +50,7 @@ remote_range(DynTable *table, const StoreRange *range, StoreRowCallback callback
 	RangeChunk chunk = {.limit = first_limit(range)};
 	MemoryContext position = NULL; /* of the entry that the chunk begins after */
 
-	if (range->scan && store_cells(table) > 0)
+	if (range->scan && range->index->entries == NULL && store_cells(table) > 0)
 	{
 		remote_scan(table, range, callback, arg);
 		return;

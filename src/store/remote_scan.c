@@ -364,7 +364,7 @@ position_partition(const StoreRange *range)
 int64
 store_segment(DynTable *table, const StoreRange *range, int64 total_segments)
 {
-	int cells = store_cells(table);
+	int cells = range->index->entries != NULL ? 0 : store_cells(table);
 
 	if (cells == 0)
 		return -1;

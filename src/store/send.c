@@ -16,6 +16,7 @@
 #include "utils/lsyscache.h"
 
 #include "catalog/definition/arn.h"
+#include "catalog/entries.h"
 #include "catalog/key.h"
 #include "catalog/lookup.h"
 #include "server/citus.h"
@@ -29,14 +30,16 @@
 
 /*
  * Returns whether a call is sent.  What came from another node of Citus is not sent on: nodes may not
- * agree on where a shard is while it moves.  Nor are characteristics of the transaction sent.
+ * agree on where a shard is while it moves.  Nor are characteristics of the transaction sent.  What is
+ * sent writes on a node that cannot reach the entries of indexes by their own key on others.
  */
 static bool
 is_sent(DynTable *table, Datum partition, FunctionCallInfo call)
 {
-	return table->distributed && !XactReadOnly && !IsolationUsesXactSnapshot() &&
-		   store_call_is_alone(call->flinfo->fn_expr) && !citus_is_calling() &&
-		   direct_call_refusal(table, ACL_SELECT) == NULL && store_shard_is_away(table, partition);
+	return table->distributed && !dyn_has_entries(table) && !XactReadOnly &&
+		   !IsolationUsesXactSnapshot() && store_call_is_alone(call->flinfo->fn_expr) &&
+		   !citus_is_calling() && direct_call_refusal(table, ACL_SELECT) == NULL &&
+		   store_shard_is_away(table, partition);
 }
 
 /* Returns the table's name as calls have it, whatever the search_path; NULL if that is another one's. */

@@ -24,6 +24,7 @@
 #include "utils/snapmgr.h"
 #include "utils/typcache.h"
 
+#include "catalog/entries.h"
 #include "catalog/key.h"
 #include "catalog/local_shards.h"
 #include "server/citus.h"

@@ -18,6 +18,7 @@
 #include "utils/datum.h"
 #include "utils/memutils.h"
 
+#include "store/entries.h"
 #include "store/spi_store.h"
 
 /* A statement is made of these, as bits of its shape.  Shapes below RANGE are of single items. */
@@ -162,8 +163,8 @@ append_conditions(StringInfo sql, const DynTable *table, const StoreRange *range
 						  &conditions, &parameter);
 	if (range->nposition > 0)
 		append_position(sql, table, range, &conditions, &parameter);
-	/* what the index's predicate says, word for word */
-	for (int i = 0; i < range->index->ncolumns; i++)
+	/* what the index's predicate says, word for word; columns of entries are never NULL */
+	for (int i = 0; i < range->index->ncolumns && range->index->entries == NULL; i++)
 	{
 		if (range->index->columns[i] < table->nkeys)
 			continue;
@@ -221,7 +222,9 @@ append_range(StringInfo sql, const DynTable *table, const StoreRange *range,
 	if (columns > 0 && !store_wants_keys(want) && want != STORE_WANT_PARTITION)
 		appendStringInfoString(sql, ", ");
 	append_columns(sql, table, range, 0, columns, "");
-	appendStringInfo(sql, " FROM %s%s", table->qualified, store_wants_part(want) ? " entry" : "");
+	appendStringInfo(sql, " FROM %s%s",
+					 range->index->entries != NULL ? range->index->entries : table->qualified,
+					 store_wants_part(want) ? " entry" : "");
 	next = append_conditions(sql, table, range);
 	appendStringInfoString(sql, " ORDER BY ");
 	append_columns(sql, table, range, 0, range->index->ncolumns, range->forward ? "" : " DESC");
@@ -243,7 +246,10 @@ spi_range_prepare(DynTable *table, const StoreRange *range, const RangeChunk *ch
 		return;
 	initStringInfo(&sql);
 	append_range(&sql, table, range, chunk);
-	if (chunk != NULL)
+	if (range->index->entries != NULL)
+		statement->plan = store_prepare_on(table, shape, range->index->relid, sql.data,
+										   statement->nargs, statement->types, range->nequal > 0);
+	else if (chunk != NULL)
 		statement->plan =
 			store_prepare_remote(table, shape, sql.data, statement->nargs, statement->types,
 								 dyn_index_is_table(range->index) && range->nequal > 0);
@@ -268,6 +274,7 @@ typedef struct RangeReceiver
 	MemoryContext context; /* for one row */
 	RangeChunk *chunk; /* or NULL: all */
 	MemoryContext position; /* of that */
+	const RightsBefore *before; /* of the caller, if the session has others; or NULL */
 } RangeReceiver;
 
 /* Returns the place of the columns in what a statement returns. */
@@ -324,6 +331,23 @@ count_row(const RangeReceiver *receiver, TupleTableSlot *slot)
 		chunk->position[i] = datumCopy(slot->tts_values[first + i], false, -1);
 }
 
+/* Calls back with the rights of the caller, also where entries are read with those of their owner. */
+static bool
+call_back(const RangeReceiver *receiver, const StoreRow *row)
+{
+	int context;
+	Oid user;
+	bool more;
+
+	if (receiver->before == NULL)
+		return receiver->callback(row, receiver->arg);
+	GetUserIdAndSecContext(&user, &context);
+	SetUserIdAndSecContext(receiver->before->user, receiver->before->context);
+	more = receiver->callback(row, receiver->arg);
+	SetUserIdAndSecContext(user, context);
+	return more;
+}
+
 static bool
 receive_row(TupleTableSlot *slot, DestReceiver *self)
 {
@@ -340,7 +364,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 		 i < slot->tts_tupleDescriptor->natts; i++)
 		store_forbid_null(slot->tts_isnull[i]);
 	read_row(receiver, slot, &row);
-	more = receiver->callback(&row, receiver->arg);
+	more = call_back(receiver, &row);
 	if (receiver->chunk != NULL)
 	{
 		count_row(receiver, slot);
@@ -363,7 +387,8 @@ end_receiver(DestReceiver *self)
 
 static void
 spi_range_execute(const DynTable *table, const StoreRange *range, const RangeStatement *statement,
-				  StoreRowCallback callback, void *arg, RangeChunk *chunk)
+				  StoreRowCallback callback, void *arg, RangeChunk *chunk,
+				  const RightsBefore *before)
 {
 	RangeReceiver receiver = {
 		{receive_row, start_receiver, end_receiver, end_receiver, DestNone},
@@ -373,7 +398,8 @@ spi_range_execute(const DynTable *table, const StoreRange *range, const RangeSta
 		arg,
 		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table row", ALLOCSET_DEFAULT_SIZES),
 		chunk,
-		CurrentMemoryContext};
+		CurrentMemoryContext,
+		before};
 	SPIExecuteOptions options = {0};
 
 	options.params = store_parameters(statement->nargs, statement->types, statement->values);
@@ -436,12 +462,18 @@ read_range(DynTable *table, const StoreRange *range, StoreRowCallback callback, 
 		   RangeChunk *chunk)
 {
 	StoreRange rows = with_rows(table, range);
+	bool entries = range->index->entries != NULL;
 	RangeStatement statement;
+	RightsBefore before;
 
+	if (entries)
+		store_entries_begin(table, range->index, &before);
 	store_connect();
 	spi_range_prepare(table, &rows, chunk, &statement);
-	spi_range_execute(table, &rows, &statement, callback, arg, chunk);
+	spi_range_execute(table, &rows, &statement, callback, arg, chunk, entries ? &before : NULL);
 	SPI_finish();
+	if (entries)
+		rights_give_back(&before);
 }
 
 /*

@@ -15,6 +15,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
+#include "catalog/entries.h"
 #include "catalog/unchanged.h"
 #include "server/errors.h"
 #include "server/extension.h"
@@ -136,10 +137,11 @@ append_statement(StringInfo sql, const DynTable *table, Shape shape)
 			break;
 		case DELETE:
 			append_delete(sql, table);
+			appendStringInfoString(sql, dyn_entries_mark(table, " RETURNING"));
 			break;
 		case DELETE_RETURNING:
 			append_delete(sql, table);
-			appendStringInfo(sql, " RETURNING %s", item);
+			appendStringInfo(sql, " RETURNING %s%s", item, dyn_entries_mark(table, ","));
 			break;
 	}
 }

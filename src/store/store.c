@@ -9,9 +9,11 @@
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
 
+#include "catalog/entries.h"
 #include "server/citus.h"
 #include "server/errors.h"
 #include "store/direct.h"
+#include "store/entries.h"
 #include "store/plan.h"
 #include "store/prefetch.h"
 #include "store/remote.h"
@@ -390,11 +392,70 @@ direct_at(StoreWriter *writer, const DynKeyValues *key, AclMode privileges)
 	return w;
 }
 
+/*
+ * Writes that keep entries of indexes, which need the item that was there
+ */
+
+static void
+keep(const StoreWriter *writer, const DynItem *old, const DynRow *row)
+{
+	store_entries_write(writer->table,
+						old == NULL ? NULL : dyn_derive(writer->rel, writer->table, old), row);
+}
+
+static void
+replace_kept(StoreWriter *writer, const DynItem *old, const DynRow *row)
+{
+	struct Writer *w = direct_at(writer, &row->key, ACL_UPDATE);
+
+	if (w != NULL)
+		direct_replace(w, row);
+	else
+		statements(writer->table)->replace(writer->table, row);
+	keep(writer, old, row);
+}
+
+static void
+put_kept(StoreWriter *writer, const DynRow *row)
+{
+	const DynItem *old = store_lock(writer, &row->key, STORE_LOCK_REPLACE);
+
+	if (old == NULL && store_insert(writer, row))
+		return;
+	if (old == NULL)
+		old = store_lock(writer, &row->key, STORE_LOCK_REPLACE);
+	replace_kept(writer, old, row);
+}
+
+typedef struct KeptChange
+{
+	StoreChange change;
+	void *arg;
+	const DynItem *old;
+	const DynRow *row;
+} KeptChange;
+
+static const DynRow *
+remember_change(DynItem *old, void *arg)
+{
+	KeptChange *kept = arg;
+
+	kept->old = old;
+	return kept->row = kept->change(old, kept->arg);
+}
+
 /* Inserts an item, or replaces the one of its key. */
 void
 store_put(StoreWriter *writer, const DynRow *row)
 {
-	struct Writer *w = direct_at(writer, &row->key, ACL_INSERT | ACL_UPDATE);
+	struct Writer *w;
+
+	if (dyn_has_entries(writer->table))
+	{
+		put_kept(writer, row);
+		return;
+	}
+	w = direct_at(writer, &row->key, ACL_INSERT | ACL_UPDATE);
 
 	if (w != NULL)
 		direct_put(w, row);
@@ -410,9 +471,20 @@ bool
 store_change(StoreWriter *writer, const DynKeyValues *key, StoreChange change, void *arg)
 {
 	struct Writer *w = direct_at(writer, key, ACL_UPDATE);
+	KeptChange kept = {change, arg};
+	bool keeps = dyn_has_entries(writer->table);
+	bool done;
 
-	return w != NULL ? direct_change(w, key, change, arg)
+	if (keeps)
+	{
+		change = remember_change;
+		arg = &kept;
+	}
+	done = w != NULL ? direct_change(w, key, change, arg)
 					 : statements(writer->table)->change(writer->table, key, change, arg);
+	if (keeps && done)
+		keep(writer, kept.old, kept.row);
+	return done;
 }
 
 /* Locks the item of a key, and returns it, palloc'd; NULL if there is none. */
@@ -464,6 +536,8 @@ store_insert(StoreWriter *writer, const DynRow *row)
 	if (!inserted && may_suppress(writer->table) &&
 		store_lock(writer, &row->key, STORE_LOCK_REPLACE) == NULL)
 		forbid_hidden_write(writer->table);
+	if (inserted && dyn_has_entries(writer->table))
+		keep(writer, NULL, row);
 	return inserted;
 }
 
@@ -471,7 +545,14 @@ store_insert(StoreWriter *writer, const DynRow *row)
 void
 store_replace(StoreWriter *writer, const DynRow *row)
 {
-	struct Writer *w = direct_at(writer, &row->key, ACL_UPDATE);
+	struct Writer *w;
+
+	if (dyn_has_entries(writer->table))
+	{
+		replace_kept(writer, store_lock(writer, &row->key, STORE_LOCK_REPLACE), row);
+		return;
+	}
+	w = direct_at(writer, &row->key, ACL_UPDATE);
 
 	if (w != NULL)
 		direct_replace(w, row);
@@ -484,8 +565,13 @@ DynItem *
 store_delete(StoreWriter *writer, const DynKeyValues *key, bool want_old)
 {
 	struct Writer *w = direct_at(writer, key, ACL_DELETE);
+	bool keeps = dyn_has_entries(writer->table);
+	DynItem *old = w != NULL ? direct_delete(w, key, want_old || keeps)
+							 : spi_delete(writer->table, key, want_old || keeps);
 
-	return w != NULL ? direct_delete(w, key, want_old) : spi_delete(writer->table, key, want_old);
+	if (keeps && old != NULL)
+		keep(writer, old, NULL);
+	return want_old ? old : NULL;
 }
 
 /* Does puts in the order of their keys, each directly or by a statement. */
@@ -510,7 +596,7 @@ store_put_many(StoreWriter *writer, int n, const DynRow *const *rows)
 
 	if (w != NULL)
 		direct_put_many(w, n, rows);
-	else if (writer->alone)
+	else if (writer->alone || dyn_has_entries(writer->table))
 		put_one_by_one(writer, n, rows);
 	else
 		statements(writer->table)->put_many(writer->table, n, rows);

@@ -39,6 +39,7 @@
  *		range.c			what the stores share of ranges
  *		explain.c		what it takes to read a range, and the range in words
  *		placeholder.c	keeping an item absent until the transaction ends
+ *		entries.c		the entries of indexes that are distributed by their own key
  *		vector.c		the entries of vector indexes, written with their items
  *		vector_search.c	the nearest of these
  *		token.c			idempotency tokens of transactions

@@ -12,6 +12,7 @@
 #include "api/request/definitions.h"
 #include "catalog/definition/key_spec.h"
 #include "catalog/definition/settings.h"
+#include "server/citus.h"
 #include "server/errors.h"
 #include "server/pgvector.h"
 
@@ -384,6 +385,14 @@ set_included(DynIndexSpec *spec, List *included)
 		spec->included[i] = *(ItemSpan *) list_nth(included, i);
 }
 
+/* Returns whether a table is distributed, or is going to be if it is new. */
+static bool
+is_distributed(const DynShape *shape)
+{
+	return OidIsValid(shape->relid) ? citus_kind(shape->relid) == CITUS_DISTRIBUTED
+									: dyn_distribute_new_tables;
+}
+
 /* Completes the definition of an index of a table whose keys and settings are known. */
 DynIndexSpec *
 request_index_spec(IndexDefinition *definition, const DynShape *shape, DynDescription *description,
@@ -394,7 +403,9 @@ request_index_spec(IndexDefinition *definition, const DynShape *shape, DynDescri
 
 	set_index_keys(spec, definition->keys, attributes);
 	set_included(spec, definition->included);
-	spec->covering = dyn_covering_indexes;
+	if (!spec->local && is_distributed(shape))
+		spec->distribution = (DynIndexDistribution) dyn_distribute_new_indexes;
+	spec->covering = dyn_covering_indexes && spec->distribution == DYN_DISTRIBUTE_TABLE;
 	if (spec->local)
 		check_local_hash(spec, shape);
 	dyn_index_spec_check(spec);

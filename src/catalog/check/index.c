@@ -229,7 +229,7 @@ check_indexes(TableCheck *check)
 		if (spec->status != DYN_INDEX_ACTIVE)
 			check_report(check, object, describe_status(spec->status),
 						 advise_resuming(check, spec->name));
-		else if (index != NULL)
+		else if (index != NULL && index->entries == NULL)
 			check_btree(check, object, index, spec);
 	}
 	if (check->table->ttl != NULL)

@@ -17,6 +17,7 @@ static void spec_check(DynIndexSpec *spec, bool stored);
 
 const char *const dyn_projection_names[] = {"ALL", "KEYS_ONLY", "INCLUDE", NULL};
 const char *const dyn_compression_names[] = {"", "pglz", "lz4", NULL};
+const char *const dyn_distribution_names[] = {"table", "key", NULL};
 
 /* Raises an error.  What DynamoDB says of a new index comes behind DYN_INVALID_WORDS. */
 pg_noreturn static void
@@ -173,6 +174,25 @@ print_covering(JsonWriter *json, const Field *field, const void *target)
 		json_write_string(json, field->name, "column");
 }
 
+/* Reads the name of the relation of entries; an index has one if these are distributed by its key. */
+static void
+read_entries(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
+{
+	DynIndexSpec *spec = target;
+
+	spec->entries = field_string(reader, field->name, value);
+	spec->distribution = DYN_DISTRIBUTE_KEY;
+}
+
+static void
+print_entries(JsonWriter *json, const Field *field, const void *target)
+{
+	const DynIndexSpec *spec = target;
+
+	if (spec->distribution == DYN_DISTRIBUTE_KEY)
+		json_write_span(json, field->name, spec->entries);
+}
+
 /*
  * Definitions
  */
@@ -194,7 +214,13 @@ print_covering(JsonWriter *json, const Field *field, const void *target)
 		"covering", FIELD_BOOL, FIELD_AT(DynIndexSpec, covering) \
 	}
 
-static const Field global_fields[] = {PARTITION_KEY_FIELD, OTHER_FIELDS, COVERING_FIELD, {NULL}};
+static const Field global_fields[] = {PARTITION_KEY_FIELD,
+									  OTHER_FIELDS,
+									  COVERING_FIELD,
+									  {"distribution", FIELD_CHOICE,
+									   FIELD_AT(DynIndexSpec, distribution),
+									   .choices = dyn_distribution_names},
+									  {NULL}};
 static const Field local_fields[] = {OTHER_FIELDS, COVERING_FIELD, {NULL}};
 
 static const Field argument_fields[] = {
@@ -206,6 +232,7 @@ static const Field argument_fields[] = {
 	{"entry_limit", FIELD_COUNT, FIELD_AT(DynIndexSpec, entry_limit)},
 	{"compression", FIELD_CHOICE, FIELD_AT(DynIndexSpec, compression),
 	 .choices = dyn_compression_names},
+	{"entries", FIELD_OWN, .read = read_entries, .print = print_entries},
 	{"status", FIELD_CHOICE, FIELD_AT(DynIndexSpec, status), .choices = dyn_index_status_names},
 	{NULL}};
 
@@ -358,6 +385,9 @@ spec_check(DynIndexSpec *spec, bool stored)
 	}
 	dyn_index_spec_check_projection(spec, stored);
 	check_covering(spec, stored);
+	if (spec->distribution == DYN_DISTRIBUTE_KEY && (spec->local || spec->covering))
+		spec_fail(spec, "an index that is distributed by its key is a global one and has what it "
+						"projects without covering it");
 }
 
 /* Checks a new index by itself, completes it, and puts the included attributes in order. */
@@ -373,6 +403,7 @@ dyn_index_spec_equal(const DynIndexSpec *a, const DynIndexSpec *b)
 {
 	return item_compare_bytes(a->name, b->name) == 0 && a->local == b->local &&
 		   a->npartition == b->npartition && a->projection == b->projection &&
-		   a->covering == b->covering && item_spans_equal(a->keys, a->nkeys, b->keys, b->nkeys) &&
+		   a->covering == b->covering && a->distribution == b->distribution &&
+		   item_spans_equal(a->keys, a->nkeys, b->keys, b->nkeys) &&
 		   item_spans_equal(a->included, a->nincluded, b->included, b->nincluded);
 }

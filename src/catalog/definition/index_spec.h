@@ -7,9 +7,10 @@
  *		{"name": "GSI1", "type": "global", "partition_key": ["GSI1PK S"],
  *		 "sort_key": ["GSI1SK S"], "projection": "INCLUDE", "non_key_attributes": ["Role"]}
  *
- * with "status": "CREATING" or "DELETING" while it is none of which all is there, and with
+ * with "status": "CREATING" or "DELETING" while it is none of which all is there, with
  * "covering": "column", "entry_limit" and "compression" if its btree carries what it projects (see
- * catalog/carried.h).
+ * catalog/carried.h), and with "entries", the name of the relation of its entries, if these are
+ * distributed by its own key (see catalog/entries.h).
  */
 #ifndef DYNAMO_TABLE_CATALOG_DEFINITION_INDEX_SPEC_H
 #define DYNAMO_TABLE_CATALOG_DEFINITION_INDEX_SPEC_H
@@ -35,6 +36,13 @@ typedef enum DynCompression
 	DYN_COMPRESSION_LZ4
 } DynCompression;
 
+/* Says how the entries of an index of a distributed table are distributed. */
+typedef enum DynIndexDistribution
+{
+	DYN_DISTRIBUTE_TABLE, /* with its items: they are in the shard of these */
+	DYN_DISTRIBUTE_KEY /* by the key of the index: they are a table of their own */
+} DynIndexDistribution;
+
 typedef struct DynIndexSpec
 {
 	ItemSpan name;
@@ -49,6 +57,9 @@ typedef struct DynIndexSpec
 	bool covering; /* its btree includes a derived column of what it projects */
 	int64 entry_limit; /* bytes of an entry that carries something; if it is covering */
 	DynCompression compression; /* of what it carries */
+	DynIndexDistribution distribution;
+	ItemSpan
+		entries; /* the relation of entries that are distributed by key, in the table's schema */
 } DynIndexSpec;
 
 /* These are shown to people as the form of a definition that they give. */
@@ -57,6 +68,7 @@ typedef struct DynIndexSpec
 
 extern const char *const dyn_projection_names[]; /* by DynProjection, then NULL */
 extern const char *const dyn_compression_names[]; /* by DynCompression, then NULL */
+extern const char *const dyn_distribution_names[]; /* by DynIndexDistribution, then NULL */
 
 extern DynIndexSpec *dyn_index_spec_parse_argument(const char *json);
 extern DynIndexSpec *dyn_index_spec_parse(ItemSpan name, ItemSpan definition, bool local,

@@ -32,6 +32,7 @@ int dyn_covering_entry_limit;
 bool dyn_covering_indexes;
 int dyn_vector_index_method = DYN_SEARCH_EXACT;
 bool dyn_distribute_new_tables = false;
+int dyn_distribute_new_indexes = DYN_DISTRIBUTE_TABLE;
 int dyn_item_collection_size_limit;
 int dyn_continuous_backups = DYN_BACKUPS_ARCHIVE; /* servers with asserts want the default here */
 
@@ -68,6 +69,10 @@ init_request_limits(void)
 static void
 init_table_limits(void)
 {
+	static const struct config_enum_entry distributions[] = {{"table", DYN_DISTRIBUTE_TABLE, false},
+															 {"key", DYN_DISTRIBUTE_KEY, false},
+															 {NULL, 0, false}};
+
 	limit("dynamo_table.max_local_indexes", "Sets how many local indexes a table can have.", NULL,
 		  &dyn_max_local_indexes, 5, 0, MAX_INDEXES, 0);
 	limit("dynamo_table.max_global_indexes", "Sets how many global indexes a table can have.", NULL,
@@ -91,6 +96,14 @@ init_table_limits(void)
 		"Sets whether tables that CreateTable creates are distributed by Citus.",
 		"A worker of Citus has the coordinator create them.", &dyn_distribute_new_tables, false,
 		PGC_SUSET, 0, NULL, NULL, NULL);
+	DefineCustomEnumVariable(
+		"dynamo_table.distribute_new_indexes",
+		"Sets by what global indexes that requests create in distributed tables "
+		"are distributed.",
+		"With the table they are in the shards of its items.  By their own key a "
+		"query of one reads one shard.",
+		&dyn_distribute_new_indexes, DYN_DISTRIBUTE_TABLE, distributions, PGC_USERSET, 0, NULL,
+		NULL, NULL);
 	limit("dynamo_table.item_collection_size_limit",
 		  "Sets the size that an item collection can have in a table with local indexes.",
 		  "It is the size of its items and of their copies in these indexes.",

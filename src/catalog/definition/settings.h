@@ -38,6 +38,7 @@ extern int dyn_vector_index_method;
 
 /* dynamo_table.distribute_new_tables says whether CreateTable distributes the table by Citus. */
 extern bool dyn_distribute_new_tables;
+extern int dyn_distribute_new_indexes; /* a DynIndexDistribution */
 
 /* dynamo_table.item_collection_size_limit is that of a table with local indexes, in kB. */
 extern int dyn_item_collection_size_limit;

@@ -47,6 +47,18 @@ index_build_run_statement(IndexBuild *work, const char *sql)
 	pfree(kept);
 }
 
+/* Returns whether the entries of the index are no btree's; they are dropped with its definition. */
+static bool
+has_entries(IndexBuild *work)
+{
+	DynTable *table;
+	Relation rel = btree_look(work, &table);
+	bool entries = index_build_find(work, table)->entries != NULL;
+
+	relation_close(rel, NoLock);
+	return entries;
+}
+
 static char *
 drop_sql(const IndexBuild *work, Oid btree)
 {
@@ -138,6 +150,11 @@ index_build_btree(IndexBuild *work)
 {
 	char *sql;
 
+	if (has_entries(work))
+	{
+		index_build_entries(work);
+		return;
+	}
 	for (int i = 0; i < MAX_BUILDS; i++)
 	{
 		drop_remains(work);
@@ -185,6 +202,8 @@ index_build_drop_btree(IndexBuild *work)
 	const DynIndex *index;
 	char *sql;
 
+	if (has_entries(work))
+		return;
 	do
 	{
 		drop_remains(work);

@@ -18,6 +18,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "catalog/entries.h"
 #include "server/arguments.h"
 #include "server/errors.h"
 #include "server/extension.h"
@@ -88,6 +89,9 @@ parse_definition(FunctionCallInfo fcinfo, const IndexBuild *work)
 	if (!PG_ARGISNULL(5))
 		spec->nincluded = get_spans(PG_GETARG_DATUM(5), "non_key_attributes", &spec->included);
 	spec->covering = !PG_ARGISNULL(6) && PG_GETARG_BOOL(6);
+	if (!PG_ARGISNULL(8))
+		spec->distribution = (DynIndexDistribution) option_choice(
+			"distribution", text_span(PG_GETARG_TEXT_PP(8)), dyn_distribution_names);
 	dyn_index_spec_check(spec);
 	return spec;
 }
@@ -149,6 +153,8 @@ shape_with(const IndexBuild *work, Relation rel, const DynTable *table, const Dy
 	existing->status = DYN_INDEX_CREATING;
 	shape->indexes = lappend(shape->indexes, existing);
 	dyn_shape_check(shape);
+	if (!table->distributed)
+		dyn_entries_forbid(shape);
 	return shape;
 }
 
@@ -191,7 +197,14 @@ void
 index_build_declare_index(IndexBuild *work, Relation rel, const DynTable *table,
 						  const DynIndexSpec *spec)
 {
-	index_build_declare(rel, table, shape_with(work, rel, table, spec), false);
+	DynShape *shape = shape_with(work, rel, table, spec);
+	const DynIndex *existing = dyn_find_index(table, spec->name);
+	DynIndexSpec *declared = dyn_shape_index(shape, spec->name);
+
+	if (declared->distribution == DYN_DISTRIBUTE_KEY)
+		dyn_entries_create(shape, declared,
+						   existing != NULL && existing->status == DYN_INDEX_CREATING);
+	index_build_declare(rel, table, shape, false);
 }
 
 /*

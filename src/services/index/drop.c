@@ -14,6 +14,7 @@
 #include "utils/rel.h"
 
 #include "catalog/create.h"
+#include "catalog/entries.h"
 #include "catalog/extras.h"
 #include "server/arguments.h"
 #include "server/errors.h"
@@ -104,6 +105,8 @@ index_build_forget_index(const IndexBuild *work, Relation rel, const DynTable *t
 						 bool validated)
 {
 	DynShape *shape = dyn_shape_of(rel, table);
+	const DynIndex *index = index_build_find(work, table);
+	Oid entries = index->entries != NULL ? index->relid : InvalidOid;
 	List *columns = drop_forget(work, shape);
 	List *commands = validated ? NIL : index_build_constraint_commands(shape);
 	bool distributed = table->distributed;
@@ -120,6 +123,7 @@ index_build_forget_index(const IndexBuild *work, Relation rel, const DynTable *t
 	/* first the trigger: the schema names no column that is not there */
 	dyn_shape_write_trigger(shape);
 	index_build_alter(shape, distributed, commands, proven);
+	dyn_entries_drop(entries);
 }
 
 static Relation

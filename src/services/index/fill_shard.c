@@ -17,6 +17,7 @@
 #include "utils/rel.h"
 
 #include "catalog/derive.h"
+#include "catalog/entries.h"
 #include "catalog/rights.h"
 #include "server/arguments.h"
 #include "server/errors.h"
@@ -76,8 +77,8 @@ prepare_update(Fill *fill)
 		types[nargs++] =
 			key->type == ITEM_M ? fill->table->item_type : dyn_key_column_type(key->type);
 	}
-	appendStringInfo(&sql, " WHERE ctid OPERATOR(pg_catalog.=) $1 RETURNING %s",
-					 fill->rows.left_out);
+	appendStringInfo(&sql, " WHERE ctid OPERATOR(pg_catalog.=) $1 RETURNING %s%s",
+					 fill->rows.left_out, dyn_entries_mark(fill->table, ","));
 	fill->update = SPI_prepare(sql_on(fill->rows.relid, sql.data), nargs, types);
 	if (fill->update == NULL)
 		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));

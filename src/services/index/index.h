@@ -14,6 +14,7 @@
  *		work.c			where they begin and end
  *		declare.c		the DDL that changes columns, constraint and trigger
  *		backfill.c		columns of rows that are older than the index
+ *		entries.c		entries of an index that is distributed by its own key
  *		backfill_shards.c	the same in the shards of a distributed table
  *		fill_shard.c	a batch of that, on the node that has the shard
  *		lacking.c		rows that lack columns
@@ -140,6 +141,9 @@ extern void index_build_tell(const IndexBuild *work, TimestampTz *told);
 
 /* backfill_shards.c */
 extern void index_build_backfill_shards(IndexBuild *work);
+
+/* entries.c */
+extern void index_build_entries(IndexBuild *work);
 
 /* btree.c */
 extern void index_build_btree(IndexBuild *work);

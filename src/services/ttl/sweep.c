@@ -31,8 +31,10 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
+#include "catalog/entries.h"
 #include "catalog/listing.h"
 #include "catalog/rights.h"
+#include "server/citus.h"
 #include "server/compat.h"
 #include "server/extension.h"
 #include "server/mark.h"
@@ -42,6 +44,7 @@
 #include "server/work/procedure.h"
 #include "server/work/tid_plan.h"
 #include "services/ttl/ttl.h"
+#include "store/entries.h"
 
 /* So many entries are read at once: each reading may have to pass all that went before. */
 #define DUE_AT_ONCE 20000
@@ -247,8 +250,9 @@ removal_plan(TtlSweep *sweep, const DynTable *table)
 		sql = psprintf(
 			"DELETE FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.=) ANY (ARRAY("
 			"SELECT ctid FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.=) ANY ($1) AND " IS_DUE
-			" FOR UPDATE SKIP LOCKED))",
-			table->qualified, table->qualified, column, column);
+			" FOR UPDATE SKIP LOCKED))%s",
+			table->qualified, table->qualified, column, column,
+			dyn_has_entries(table) ? dyn_entries_mark(table, " RETURNING item,") : "");
 		sweep->plan = SPI_prepare_cursor(sql_on(sweep->relid, sql), lengthof(types), types,
 										 CURSOR_OPT_GENERIC_PLAN);
 		if (sweep->plan == NULL)
@@ -270,9 +274,18 @@ places(const TtlDue *due, int n)
 		construct_array(tids, n, TIDOID, sizeof(ItemPointerData), false, TYPALIGN_SHORT));
 }
 
+/* Removes the entries of items that are gone from indexes, which may be on other nodes. */
+static void
+remove_entries(Relation rel, DynTable *table, const SPITupleTable *items, uint64 n)
+{
+	for (uint64 i = 0; i < n; i++)
+		store_entries_write(table, dyn_derive(rel, table, DatumGetDynItem(sql_value(items, i, 1))),
+							NULL);
+}
+
 /* Returns how many are gone. */
 static int
-remove_rows(TtlSweep *sweep, Relation rel, const DynTable *table, const TtlDue *due, int n)
+remove_rows(TtlSweep *sweep, Relation rel, DynTable *table, const TtlDue *due, int n)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	Datum values[] = {places(due, n), expiry_oldest(0, now), expiry_number(now)};
@@ -280,14 +293,21 @@ remove_rows(TtlSweep *sweep, Relation rel, const DynTable *table, const TtlDue *
 	uint64 removed;
 	int result;
 
+	/* which commits in two phases what is written on other nodes */
+	if (dyn_has_entries(table) && !citus_join_transaction())
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("Citus is not ready to remove entries of indexes of table \"%s\"",
+							   table->name)));
 	take_owner(rel, &before);
 	/* a background worker has no portal that has one */
 	PushActiveSnapshot(GetTransactionSnapshot());
 	result = SPI_execute_plan(removal_plan(sweep, table), values, NULL, false, 0);
-	PopActiveSnapshot();
 	if (result < 0)
 		elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(result));
 	removed = SPI_processed;
+	if (dyn_has_entries(table))
+		remove_entries(rel, table, SPI_tuptable, removed);
+	PopActiveSnapshot();
 	rights_give_back(&before);
 	return (int) removed;
 }
