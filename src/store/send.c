@@ -36,10 +36,12 @@
 static bool
 is_sent(DynTable *table, Datum partition, FunctionCallInfo call)
 {
+	const Node *site = call->flinfo->fn_expr;
+
 	return table->distributed && !dyn_has_entries(table) && !XactReadOnly &&
-		   !IsolationUsesXactSnapshot() && store_call_is_alone(call->flinfo->fn_expr) &&
-		   !citus_is_calling() && direct_call_refusal(table, ACL_SELECT) == NULL &&
-		   store_shard_is_away(table, partition);
+		   !IsolationUsesXactSnapshot() && store_call_is_alone(site) &&
+		   store_result_is_plain(site) && !citus_is_calling() &&
+		   direct_call_refusal(table, ACL_SELECT) == NULL && store_shard_is_away(table, partition);
 }
 
 /* Returns the table's name as calls have it, whatever the search_path; NULL if that is another one's. */
