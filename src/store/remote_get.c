@@ -126,13 +126,16 @@ group_of(DynTable *table, const DynKeyValues *key, bool alone)
 void
 store_fetch(DynTable *table, int n, StoreFetched *fetched, const Node *site)
 {
-	bool alone = store_call_is_alone(site);
-	int64 *groups = palloc0(n * sizeof(int64));
-	StoreFetched **group = palloc(n * sizeof(StoreFetched *));
 	ErrorContextCallback callback;
+	StoreFetched **group;
+	int64 *groups;
+	bool alone;
 
 	if (!table->distributed || direct_call_refusal(table, ACL_SELECT) != NULL)
 		return;
+	alone = store_call_is_alone(site);
+	groups = palloc(n * sizeof(int64));
+	group = palloc(n * sizeof(StoreFetched *));
 	for (int i = 0; i < n; i++)
 		groups[i] = group_of(table, fetched[i].key, alone);
 	store_begin(&callback);
@@ -185,9 +188,9 @@ open_shard(DynTable *table, Datum partition, List **open)
 	}
 	shard = palloc(sizeof(OpenShard));
 	shard->rel = store_shard_find(table, place.number, &range, &shard->table);
-	shard->reader = store_reader();
 	if (shard->rel == NULL)
 		return NULL;
+	shard->reader = store_reader();
 	*open = lappend(*open, shard);
 	return shard;
 }
