@@ -197,7 +197,7 @@ def calls(resource, denied, actions, role, rest):
     for name, source, wanted, more in (("'table/' || t.table_name", 'dyn_tables t', actions, ''),
                                        ("'table/' || t.table_name || '/index/' || i.name", 'dyn_tables t, unnest(t.indexes) i (name)', of_index,
                                         ', index_name => i.name')):
-        # with a dot in it, what is before that would be taken for the schema
+        # a schema with a dot in its name cannot stand before a table's: it would be taken for one that ends at the dot
         condition = ' AND '.join(["t.schema_name !~ '[.]'", f'{name} ~ {quoted(expression(resource))}'] + [f'{name} !~ {quoted(expression(d))}' for d in denied])
         # a pattern that ends with the name of a table can match no index, unless a * stands for it
         if wanted and (not more or '*' in resource or '/index/' in resource) and not (not more and '/index/' in resource):

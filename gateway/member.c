@@ -154,19 +154,6 @@ member_find(const char *json, size_t length, const char *name)
 	return member_of((Member){json, length}, (Member){name, strlen(name)});
 }
 
-/* Returns the value with which a text begins. */
-Member
-member_first(const char *text, size_t length)
-{
-	Scan scan = member_scan((Member){text, length});
-	const char *begin;
-
-	skip_blanks(&scan);
-	begin = scan.at;
-	skip_value(&scan);
-	return (Member){begin, (size_t) (scan.at - begin)};
-}
-
 /* Reads four hexadecimal digits. */
 static bool
 read_unit(const char *text, const char *end, uint32_t *unit)

@@ -30,7 +30,6 @@ extern MemberScan member_scan(Member object);
 extern bool member_next(MemberScan *scan, Member *name, Member *value);
 extern bool member_is(Member member, const char *text);
 extern Member member_of(Member object, Member name);
-extern Member member_first(const char *text, size_t length);
 extern bool member_string(Member value, char *out, size_t size, size_t *length);
 extern Member member_find(const char *json, size_t length, const char *name);
 extern bool member_next_element(MemberScan *scan, Member *value);

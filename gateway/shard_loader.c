@@ -63,20 +63,23 @@
 	" AND repmodel = 's' AND colocationid > 0 GROUP BY 1) d JOIN pg_dist_shard s" \
 	" ON s.logicalrelid = d.relid::regclass JOIN pg_dist_placement p ON p.shardid = s.shardid" \
 	" AND p.shardstate = 1 ORDER BY 1, 2"
-/* The table of the expression is not told: it would be locked, and its owner may have locked it.  Then no
- * column may be in the expression, and none is in a test of a constant. */
+/* The partition key is the first column of the primary key; nothing that is asked here locks a table, which
+ * its owner may have locked.  A column that is not named as its attribute is in no request, so that those
+ * go a longer way. */
 #define TABLES_QUERY \
-	"SELECT c.relname, n.nspname, d.colocationid," \
-	" CASE WHEN left(k.conbin::text, 100) LIKE '{NULLTEST :arg {CONST :consttype 25 %'" \
-	"  THEN left(pg_get_expr(k.conbin, 0), 1000) END," \
+	"SELECT c.relname, n.nspname, d.colocationid, a.attname, t.type," \
 	" NOT EXISTS (SELECT FROM pg_class o WHERE o.relname = c.relname AND o.oid <> c.oid" \
 	"  AND o.relpersistence <> 't')," \
 	" EXISTS (SELECT FROM pg_class o WHERE o.relname = c.relname" \
 	"  AND o.relnamespace = 'pg_catalog'::regnamespace)" \
 	" FROM pg_dist_partition d JOIN pg_class c ON c.oid = d.logicalrelid" \
-	" JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_constraint k ON k.conrelid = c.oid" \
-	" AND k.conname = 'dynamo_definition' AND k.contype = 'c'" \
-	" WHERE d.partmethod = 'h' AND d.repmodel = 's' AND d.colocationid > 0" \
+	" JOIN pg_namespace n ON n.oid = c.relnamespace" \
+	" JOIN pg_constraint p ON p.conrelid = c.oid AND p.contype = 'p'" \
+	" JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = p.conkey[1]" \
+	" JOIN (VALUES ('text'::regtype, 'S'), ('numeric', 'N'), ('bytea', 'B')) t (oid, type)" \
+	"  ON t.oid = a.atttypid" \
+	" WHERE d.partmethod = 'h' AND d.repmodel = 's' AND d.colocationid > 0 AND EXISTS (SELECT" \
+	"  FROM pg_constraint k WHERE k.conrelid = c.oid AND k.conname = 'dynamo_definition')" \
 	" ORDER BY c.relname COLLATE \"C\", n.nspname COLLATE \"C\""
 #define ROLES_QUERY \
 	"SELECT oid, rolname FROM pg_catalog.pg_roles" \

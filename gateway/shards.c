@@ -161,34 +161,6 @@ find_table(const ShardMap *map, Member member, const char *role)
 	return row;
 }
 
-/* Reads the first attribute of a definition: ('["pk S", ...]'::text IS NOT NULL), into a buffer. */
-static bool
-read_attribute(const char *definition, char *buffer, size_t size, KeyAttribute *attribute)
-{
-	char plain[1024];
-	size_t n = 0;
-	Member value;
-	size_t length;
-
-	definition = strchr(definition, '[');
-	if (definition == NULL)
-		return false;
-	/* a quote is written twice in a literal of SQL */
-	for (definition++; *definition != '\0' && n + 1 < sizeof(plain); definition++)
-	{
-		if (definition[0] == '\'' && definition[1] == '\'')
-			definition++;
-		plain[n++] = *definition;
-	}
-	plain[n] = '\0';
-	value = member_first(plain, n);
-	if (!member_string(value, buffer, size, &length) || length < 3 || buffer[length - 2] != ' ')
-		return false;
-	attribute->name = (Member){buffer, length - 2};
-	attribute->type = buffer[length - 1];
-	return strchr("SNB", attribute->type) != NULL;
-}
-
 typedef struct Hashed
 {
 	int64_t colocation;
@@ -279,15 +251,16 @@ static bool
 find_place(const ShardMap *map, const Caller *caller, const Subject *subject, Place *place)
 {
 	int row = find_table(map, subject->table, caller->role_name);
-	char buffer[512];
 	KeyAttribute attribute;
 	const MapNode *node;
 	uint32_t hash;
 
-	if (row < 0 ||
-		!read_attribute(table_text(map, row, TABLE_DEFINITION), buffer, sizeof(buffer),
-						&attribute) ||
-		!partition_hash(subject, &attribute, &hash))
+	if (row < 0)
+		return false;
+	attribute.name.text = table_text(map, row, TABLE_ATTRIBUTE);
+	attribute.name.length = strlen(attribute.name.text);
+	attribute.type = *table_text(map, row, TABLE_ATTRIBUTE_TYPE);
+	if (!partition_hash(subject, &attribute, &hash))
 		return false;
 	node = find_node(map, row, hash);
 	if (node == NULL || !find_role(node, caller, &place->role))

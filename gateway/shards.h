@@ -42,7 +42,7 @@ typedef struct MapNode
 
 typedef struct ShardMap
 {
-	PGresult *tables; /* in the order of their names: name, schema, colocation, definition, ... */
+	PGresult *tables; /* in the order of their names: name, schema, colocation, ... */
 	MapRange *ranges; /* in the order of colocation and hashes */
 	int range_count;
 	MapNode *nodes;
@@ -56,7 +56,8 @@ enum
 	TABLE_NAME,
 	TABLE_SCHEMA,
 	TABLE_COLOCATION,
-	TABLE_DEFINITION,
+	TABLE_ATTRIBUTE, /* of the partition key, */
+	TABLE_ATTRIBUTE_TYPE, /* 'S', 'N' or 'B' */
 	TABLE_ALONE, /* no other relation has the name */
 	TABLE_IN_CATALOG /* pg_catalog has a relation of that name */
 };

@@ -67,8 +67,8 @@ class Refused:
         with self.lock:
             if self.file is None:
                 handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
-                is_ = os.fstat(handle)
-                if not stat.S_ISREG(is_.st_mode) or is_.st_uid != os.geteuid():
+                found = os.fstat(handle)
+                if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
                     raise Failure(f'{self.path} is no file of yours')
                 os.fchmod(handle, 0o600)
                 self.file = os.fdopen(handle, 'w', encoding='ascii')

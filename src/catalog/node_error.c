@@ -7,6 +7,7 @@
 #include "executor/spi.h"
 
 #include "catalog/node_error.h"
+#include "item/json_writer.h"
 #include "server/sql.h"
 
 /* Returns an error as JSON, palloc'd. */

@@ -5,8 +5,6 @@
 #ifndef DYNAMO_TABLE_CATALOG_NODE_ERROR_H
 #define DYNAMO_TABLE_CATALOG_NODE_ERROR_H
 
-#include "item/json_writer.h"
-
 extern char *node_error_json(const ErrorData *error);
 extern void node_error_raise(const char *answer);
 

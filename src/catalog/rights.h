@@ -15,11 +15,6 @@
 
 #include "server/work/owned.h"
 
-/*
- * Returns whether a role has a privilege on the relation, or on a column of it, or is its owner;
- * false if it is gone.
- */
-
 /* Returns whether the caller has a privilege on the relation, or may see all tables' states. */
 extern bool rights_to_see(Oid relid);
 

@@ -39,8 +39,7 @@ run_in_subtransaction(void (*step)(void *arg), void *arg, bool keep)
 	MemoryContextSwitchTo(context);
 	CurrentResourceOwner = owner;
 	/* not before the subtransaction has ended, or the session would be left in it */
-	if (error != NULL && (error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
-						  error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN))
+	if (error != NULL && ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION)
 		ReThrowError(error);
 	return error;
 }

@@ -27,6 +27,7 @@
 #include "rewrite/rowsecurity.h"
 #include "utils/acl.h"
 #include "utils/array.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/plancache.h"
 #include "utils/resowner.h"
@@ -418,6 +419,54 @@ store_execute(StorePlan *plan, const SPIExecuteOptions *options)
 	MemoryContextSwitchTo(context);
 	if (result < 0)
 		elog(ERROR, "SPI_execute_plan_extended failed: %s", SPI_result_code_string(result));
+}
+
+/* Prepares a call.  Its WHERE is there for Citus; HAVING makes it one row. */
+static StorePlan *
+prepare_call(DynTable *table, int shape, const char *function, ParamListInfo parameters)
+{
+	Oid types[1 + FUNC_MAX_ARGS];
+	StringInfoData sql;
+
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "SELECT %s(", function);
+	for (int i = 0; i < parameters->numParams; i++)
+	{
+		types[i] = parameters->params[i].ptype;
+		if (i > 0)
+			appendStringInfo(&sql, "%s$%d", i > 1 ? ", " : "", i + 1);
+	}
+	appendStringInfo(&sql, ") FROM %s WHERE %s OPERATOR(pg_catalog.=) $1 HAVING true",
+					 table->qualified, quote_identifier(table->keys[0].column));
+	return store_prepare_remote(table, shape, sql.data, parameters->numParams, types, true);
+}
+
+/*
+ * Calls a function on the node of the shard of a partition key, which is the first parameter; the others are
+ * the arguments.  To Citus that is a query of an item collection, of which it wants no row.  Returns false
+ * if the answer is NULL, or sets *answer to a copy of it in the current memory context: a varlena.
+ */
+bool
+store_call(DynTable *table, int shape, const char *function, ParamListInfo parameters,
+		   Datum *answer)
+{
+	SPIExecuteOptions options = {.params = parameters, .read_only = true};
+	MemoryContext context = CurrentMemoryContext;
+	StorePlan *plan;
+	Datum value;
+	bool isnull;
+
+	store_connect();
+	plan = store_find_plan(table, shape);
+	if (plan == NULL)
+		plan = prepare_call(table, shape, function, parameters);
+	store_execute(plan, &options);
+	value = sql_nullable(SPI_tuptable, 0, 1, &isnull);
+	MemoryContextSwitchTo(context);
+	if (!isnull)
+		*answer = PointerGetDatum(PG_DETOAST_DATUM_COPY(value));
+	SPI_finish();
+	return !isnull;
 }
 
 /* Returns the plan that store_execute() takes next, as long as the relation stays locked. */

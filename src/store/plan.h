@@ -34,6 +34,8 @@ extern StorePlan *store_prepare_remote(DynTable *table, int shape, const char *s
 extern StorePlan *store_prepare_on(DynTable *table, int shape, Oid relid, const char *sql,
 								   int nargs, Oid *types, bool routed);
 extern void store_execute(StorePlan *plan, const SPIExecuteOptions *options);
+extern bool store_call(DynTable *table, int shape, const char *function, ParamListInfo parameters,
+					   Datum *answer);
 extern const PlannedStmt *store_planned(StorePlan *plan);
 extern ParamListInfo store_parameters(int n, const Oid *types, const Datum *values);
 extern void store_forbid_null(bool isnull);

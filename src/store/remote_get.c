@@ -2,14 +2,12 @@
  * remote_get.c
  *	  Items of many keys of a distributed table, by one statement for each node or shard.
  *
- * dynamo_internal.get_items() reads them on the node of the shards, and is sent there as scan_shard()
- * is, see remote_scan.c.  A call that is all that its transaction does asks each node once.  In others
+ * dynamo_internal.get_items() reads them on the node of the shards, by store_call().  A call that is all that its transaction does asks each node once.  In others
  * each shard is asked for itself: Citus may have written to the shards of a node by several connections.
  */
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -20,7 +18,6 @@
 #include "catalog/key.h"
 #include "server/arguments.h"
 #include "server/extension.h"
-#include "server/sql.h"
 #include "store/direct.h"
 #include "store/plan.h"
 #include "store/shard.h"
@@ -31,20 +28,6 @@
 /*
  * Asking
  */
-
-static StorePlan *
-get_plan(DynTable *table, int nargs, Oid *types)
-{
-	StorePlan *plan = store_find_plan(table, GET_ITEMS);
-
-	if (plan != NULL)
-		return plan;
-	return store_prepare_remote(table, GET_ITEMS,
-								psprintf("SELECT " DYN_INTERNAL ".get_items($2, $3) FROM %s"
-										 " WHERE %s OPERATOR(pg_catalog.=) $1 HAVING true",
-										 table->qualified, quote_identifier(table->keys[0].column)),
-								nargs, types, true);
-}
 
 static ArrayType *
 make_array(const DynTable *table, Datum *items, bool *nulls, int n)
@@ -81,31 +64,20 @@ take_items(const DynTable *table, ArrayType *array, StoreFetched *const *fetched
 static void
 ask(DynTable *table, int n, StoreFetched *const *fetched)
 {
-	MemoryContext context = CurrentMemoryContext;
 	Oid types[] = {dyn_key_column_type(table->keys[0].type), TEXTOID,
 				   get_array_type(table->item_type)};
 	Datum *keys = palloc(n * sizeof(Datum));
-	SPIExecuteOptions options = {.read_only = true};
+	ParamListInfo parameters;
 	Datum answer;
-	bool away;
 
 	for (int i = 0; i < n; i++)
 		keys[i] = PointerGetDatum(fetched[i]->given);
-	options.params = store_parameters(lengthof(types), types,
-									  (Datum[]){fetched[0]->key->values[0],
-												CStringGetTextDatum(table->qualified),
-												PointerGetDatum(make_array(table, keys, NULL, n))});
-	store_connect();
-	store_execute(get_plan(table, lengthof(types), types), &options);
-	answer = sql_nullable(SPI_tuptable, 0, 1, &away);
-	if (!away)
-	{
-		MemoryContext old = MemoryContextSwitchTo(context);
-
-		take_items(table, DatumGetArrayTypePCopy(answer), fetched);
-		MemoryContextSwitchTo(old);
-	}
-	SPI_finish();
+	parameters = store_parameters(lengthof(types), types,
+								  (Datum[]){fetched[0]->key->values[0],
+											CStringGetTextDatum(table->qualified),
+											PointerGetDatum(make_array(table, keys, NULL, n))});
+	if (store_call(table, GET_ITEMS, DYN_INTERNAL ".get_items", parameters, &answer))
+		take_items(table, DatumGetArrayTypeP(answer), fetched);
 }
 
 /* Returns what of a table is read together with a key; 0 if the key is better read by itself. */
@@ -126,13 +98,16 @@ group_of(DynTable *table, const DynKeyValues *key, bool alone)
 void
 store_fetch(DynTable *table, int n, StoreFetched *fetched, const Node *site)
 {
-	bool alone = store_call_is_alone(site);
-	int64 *groups = palloc0(n * sizeof(int64));
-	StoreFetched **group = palloc(n * sizeof(StoreFetched *));
 	ErrorContextCallback callback;
+	StoreFetched **group;
+	int64 *groups;
+	bool alone;
 
 	if (!table->distributed || direct_call_refusal(table, ACL_SELECT) != NULL)
 		return;
+	alone = store_call_is_alone(site);
+	groups = palloc(n * sizeof(int64));
+	group = palloc(n * sizeof(StoreFetched *));
 	for (int i = 0; i < n; i++)
 		groups[i] = group_of(table, fetched[i].key, alone);
 	store_begin(&callback);
@@ -185,9 +160,9 @@ open_shard(DynTable *table, Datum partition, List **open)
 	}
 	shard = palloc(sizeof(OpenShard));
 	shard->rel = store_shard_find(table, place.number, &range, &shard->table);
-	shard->reader = store_reader();
 	if (shard->rel == NULL)
 		return NULL;
+	shard->reader = store_reader();
 	*open = lappend(*open, shard);
 	return shard;
 }

@@ -7,14 +7,12 @@
  * become of the shards since.  Most cells are one shard each.  The shards of one that was split are
  * read together, each by pieces, and the first entry of all is the next one.
  *
- * A piece is what dynamo_internal.scan_shard() answers on the shard's node.  The statement that
- * calls it is a query of an item collection of that shard for Citus, of which it wants no row, so it
- * is sent as all statements of one item are: in the same transaction, by the same connection.
+ * A piece is what dynamo_internal.scan_shard() answers on the shard's node.  It is called there by
+ * store_call(), as all statements of one item are sent: in the same transaction, by the same connection.
  */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -26,7 +24,6 @@
 #include "catalog/key.h"
 #include "server/arguments.h"
 #include "server/extension.h"
-#include "server/sql.h"
 #include "store/remote.h"
 #include "store/shard.h"
 
@@ -80,22 +77,6 @@ typedef enum CellEnd
 /*
  * Pieces
  */
-
-/* Returns the statement.  Its WHERE is there for Citus; HAVING makes it one row. */
-static StorePlan *
-scan_plan(DynTable *table, int nargs, Oid *types)
-{
-	StorePlan *plan = store_find_plan(table, SCAN_SHARD);
-
-	if (plan != NULL)
-		return plan;
-	return store_prepare_remote(table, SCAN_SHARD,
-								psprintf("SELECT " DYN_INTERNAL
-										 ".scan_shard($2, $3, $4, $5, $6, $7, $8, $9, $10)"
-										 " FROM %s WHERE %s OPERATOR(pg_catalog.=) $1 HAVING true",
-										 table->qualified, quote_identifier(table->keys[0].column)),
-								nargs, types, true);
-}
 
 /* Returns so much for each of the pieces. */
 static int64
@@ -156,24 +137,17 @@ ask(const ShardScan *scan, ShardPiece *piece, Datum key)
 					  Int32GetDatum(range->want),
 					  Int64GetDatum(share(scan, store_range_wanted(range, scan->taken))),
 					  Int64GetDatum(share(scan, bytes_wanted(range)))};
-	SPIExecuteOptions options = {.read_only = true};
-	MemoryContext old;
+	ParamListInfo parameters = store_parameters(lengthof(types), types, values);
+	MemoryContext old = MemoryContextSwitchTo(piece->context);
 	Datum answer;
-	bool away;
+	bool here;
 
-	options.params = store_parameters(lengthof(types), types, values);
-	options.params->params[6].isnull = scan->position == NULL;
-	store_connect();
-	store_execute(scan_plan(table, lengthof(types), types), &options);
-	answer = sql_nullable(SPI_tuptable, 0, 1, &away);
-	if (!away)
-	{
-		old = MemoryContextSwitchTo(piece->context);
-		take_items(piece, DatumGetArrayTypePCopy(answer));
-		MemoryContextSwitchTo(old);
-	}
-	SPI_finish();
-	return !away;
+	parameters->params[6].isnull = scan->position == NULL;
+	here = store_call(table, SCAN_SHARD, DYN_INTERNAL ".scan_shard", parameters, &answer);
+	if (here)
+		take_items(piece, DatumGetArrayTypeP(answer));
+	MemoryContextSwitchTo(old);
+	return here;
 }
 
 /* Waits a little for the nodes to agree on where a shard is. */

@@ -377,8 +377,8 @@ store_shard_find(DynTable *table, int64 number, CitusRange *range, DynTable **sh
 }
 
 /*
- * Has the shards be read from Citus' catalogs again, where they are not what these have said.  Nobody
- * holds one of them.  They are freed, for the table may stay, and this be called often.
+ * Has the shards read from Citus' catalogs again, where they are not what these have said.  Nobody holds
+ * one of them, so they are freed: the table may stay in the cache, and this is called often.
  */
 void
 store_shards_forget(DynTable *table)

@@ -44,8 +44,8 @@
 
 /*
  * A search in an index of type hnsw keeps candidates: more of them make it slower and more complete.  The
- * nearest quarter of them is all that is near; farther ones are gaps among what was missed.  So a search
- * looks at a quarter of its candidates.  If the condition lets too few of them through, but one in twenty, it
+ * nearest quarter of them is all that is near; between farther ones entries are missing.  So a search looks
+ * at a quarter of its candidates.  If the condition lets too few of them through, but one in twenty, it
  * is done again with more, and if what is let through is far away or rarer, by looking at each entry.
  */
 #define LEAST_CANDIDATES 200

@@ -18,8 +18,6 @@
 #define DYNAMO_TABLE_API_FUNCTIONS_FUNCTIONS_H
 
 #include "funcapi.h"
-#include "nodes/primnodes.h"
-#include "storage/lockdefs.h"
 #include "utils/array.h"
 #include "utils/tuplestore.h"
 

@@ -74,15 +74,9 @@ static ValueType
 type_of_column(ValueType type)
 {
 	ValueType base = type;
-	ErrorData *error = NULL;
 
 	base.sql = getBaseTypeAndTypmod(type.sql, &base.typmod);
-	if (base.sql != type.sql)
-		error = attempt(check_null, &type.sql);
-	if (error != NULL && (error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
-						  ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION))
-		ReThrowError(error);
-	return error == NULL ? type : base;
+	return base.sql == type.sql || attempt(check_null, &type.sql) == NULL ? type : base;
 }
 
 static void

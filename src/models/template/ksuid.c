@@ -121,9 +121,8 @@ dyn_ksuid(PG_FUNCTION_ARGS)
 }
 
 /*
- * dyn_ksuid(at, bytes): of these bytes, which are 16 behind those of the time, or all 20 if that is
- * NULL.  A single one stands for all of them: the first and the last KSUID of a second have equal
- * ones.
+ * dyn_ksuid(at, bytes) returns the KSUID of a second and of the 16 bytes behind it, or of all 20 bytes if
+ * the time is NULL.  A single byte stands for all of them, as in the first and the last one of a second.
  */
 PG_FUNCTION_INFO_V1(dyn_ksuid_of_bytes);
 Datum

@@ -171,10 +171,6 @@ try_type(ValueReader *reader, char *text, Datum *value)
 	error = attempt(make_call, &call);
 	if (error == NULL)
 		return true;
-	/* it is the statement that ends then, not the value that is wrong */
-	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
-		ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION)
-		ReThrowError(error);
 	FreeErrorData(error);
 	return false;
 }

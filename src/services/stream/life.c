@@ -305,8 +305,7 @@ require_failover(const Life *life)
 static bool
 check_set_up(Life *life)
 {
-	if (life->slot.state == STREAM_NOT_SET_UP ||
-		(life->slot.state >= STREAM_SLOT_MISSING && life->slot.state < STREAM_READY))
+	if (life->slot.state == STREAM_NOT_SET_UP || stream_is_broken(&life->slot))
 		return true;
 	if (life->slot.state != STREAM_READY)
 		stream_fail_slot(life->slot.state);

@@ -162,8 +162,8 @@ stream_require_slot_to_enable(void)
  */
 
 /* Returns whether nothing is collected any more until somebody acts; the slot is behind what is not. */
-static bool
-is_broken(const StreamSlot *slot)
+bool
+stream_is_broken(const StreamSlot *slot)
 {
 	return slot->state >= STREAM_SLOT_MISSING && slot->state < STREAM_READY;
 }
@@ -203,7 +203,7 @@ stream_require_collecting(XLogRecPtr collected)
 	SPI_connect();
 	stream_look(&slot);
 	SPI_finish();
-	if (!is_broken(&slot))
+	if (!stream_is_broken(&slot))
 		return;
 	problem = describe_problem(slot.state);
 	ereport(ERROR,
@@ -220,7 +220,7 @@ tell_slot(void *arg)
 	SPI_connect();
 	stream_look(&slot);
 	SPI_finish();
-	if (is_broken(&slot))
+	if (stream_is_broken(&slot))
 	{
 		SlotProblem problem = describe_problem(slot.state);
 

@@ -138,6 +138,7 @@ extern void stream_tell_slot(void);
 extern char *stream_slot_name(void);
 extern void stream_require_replication(const char *procedure);
 extern void stream_look(StreamSlot *slot);
+extern bool stream_is_broken(const StreamSlot *slot);
 pg_noreturn extern void stream_fail_slot(StreamSlotState state);
 extern void stream_require_slot(void);
 extern void stream_require_slot_to_enable(void);
