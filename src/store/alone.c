@@ -82,3 +82,22 @@ store_call_is_alone(const Node *site)
 	}
 	return true;
 }
+
+/*
+ * Returns whether the statement returns what its only call does as it is.  Nothing undoes a call that
+ * is a transaction elsewhere where something that is computed of it fails.
+ */
+bool
+store_result_is_plain(const Node *site)
+{
+	ListCell *cell;
+
+	foreach (cell, linitial_node(PlannedStmt, ActivePortal->stmts)->planTree->targetlist)
+	{
+		const Node *expr = (const Node *) lfirst_node(TargetEntry, cell)->expr;
+
+		if (expr != site && !IsA(expr, Var))
+			return false;
+	}
+	return true;
+}

@@ -240,6 +240,10 @@ dyn_get_items(PG_FUNCTION_ARGS)
 		dyn_key_exact(table, &table->primary, DatumGetDynItem(items[i]), DYN_KEY_OF_REQUEST, &key);
 		shard = open_shard(table, key.values[0], &open);
 		here = shard != NULL;
+		/* the shard's owner may have given it other keys */
+		if (here)
+			dyn_key_exact(shard->table, &shard->table->primary, DatumGetDynItem(items[i]),
+						  DYN_KEY_OF_REQUEST, &key);
 		item = here ? store_read(shard->reader, shard->table, &key, NULL) : NULL;
 		items[i] = PointerGetDatum(item);
 		nulls[i] = item == NULL;

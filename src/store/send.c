@@ -4,14 +4,11 @@
  *
  * By statements such a write is a distributed transaction, of one or two statements.  The call itself
  * is one statement, which is a transaction of the other node, where it works on the shard.  So a call
- * is sent only if it is all that its transaction does here.  To Citus the statement is a query of an
- * item collection, of which it wants no row, as those of remote_scan.c are.
+ * is sent only if it is all that its transaction does here.
  */
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "executor/spi.h"
-#include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
@@ -20,7 +17,6 @@
 #include "catalog/key.h"
 #include "catalog/lookup.h"
 #include "server/citus.h"
-#include "server/sql.h"
 #include "store/direct.h"
 #include "store/plan.h"
 #include "store/shard.h"
@@ -36,10 +32,14 @@
 static bool
 is_sent(DynTable *table, Datum partition, FunctionCallInfo call)
 {
+	const Node *site = call->flinfo->fn_expr;
+
+	const Node *site = call->flinfo->fn_expr;
+
 	return table->distributed && !dyn_has_entries(table) && !XactReadOnly &&
-		   !IsolationUsesXactSnapshot() && store_call_is_alone(call->flinfo->fn_expr) &&
-		   !citus_is_calling() && direct_call_refusal(table, ACL_SELECT) == NULL &&
-		   store_shard_is_away(table, partition);
+		   !IsolationUsesXactSnapshot() && store_call_is_alone(site) &&
+		   store_result_is_plain(site) && !citus_is_calling() &&
+		   direct_call_refusal(table, ACL_SELECT) == NULL && store_shard_is_away(table, partition);
 }
 
 /* Returns the table's name as calls have it, whatever the search_path; NULL if that is another one's. */
@@ -52,60 +52,31 @@ name_everywhere(const DynTable *table)
 	return dyn_table_lookup(dyn_table_name(item_span(name))) == table->relid ? name : NULL;
 }
 
-/* Returns the statement.  Its WHERE is there for Citus; HAVING makes it one row. */
-static StorePlan *
-get_plan(DynTable *table, int shape, Oid function, int nargs, Oid *types)
-{
-	StorePlan *plan = store_find_plan(table, shape);
-	StringInfoData sql;
-
-	if (plan != NULL)
-		return plan;
-	initStringInfo(&sql);
-	appendStringInfo(&sql, "SELECT %s(",
-					 quote_qualified_identifier(get_namespace_name(get_func_namespace(function)),
-												get_func_name(function)));
-	for (int i = 2; i <= nargs; i++)
-		appendStringInfo(&sql, "%s$%d", i > 2 ? ", " : "", i);
-	appendStringInfo(&sql, ") FROM %s WHERE %s OPERATOR(pg_catalog.=) $1 HAVING true",
-					 table->qualified, quote_identifier(table->keys[0].column));
-	return store_prepare_remote(table, shape, sql.data, nargs, types, true);
-}
-
 /* Executes a call on the node of a partition key's shard, and returns what the call returns. */
 static DynItem *
 execute(DynTable *table, const char *name, Datum partition, int number, FunctionCallInfo call)
 {
-	MemoryContext context = CurrentMemoryContext;
-	SPIExecuteOptions options = {.read_only = true};
 	Oid types[1 + FUNC_MAX_ARGS] = {dyn_key_column_type(table->keys[0].type)};
 	Datum values[1 + FUNC_MAX_ARGS] = {partition, CStringGetTextDatum(name)};
 	Oid function = call->flinfo->fn_oid;
-	DynItem *item = NULL;
+	ParamListInfo parameters;
 	Oid *declared;
 	Datum answer;
-	bool isnull;
 	int n;
 
 	(void) get_func_signature(function, &declared, &n);
 	memcpy(types + 1, declared, n * sizeof(Oid));
 	for (int i = 1; i < n; i++)
 		values[1 + i] = call->args[i].value;
-	options.params = store_parameters(1 + n, types, values);
+	parameters = store_parameters(1 + n, types, values);
 	for (int i = 1; i < n; i++)
-		options.params->params[1 + i].isnull = call->args[i].isnull;
-	store_connect();
-	store_execute(get_plan(table, SEND + number, function, 1 + n, types), &options);
-	answer = sql_nullable(SPI_tuptable, 0, 1, &isnull);
-	if (!isnull)
-	{
-		MemoryContext old = MemoryContextSwitchTo(context);
-
-		item = (DynItem *) PG_DETOAST_DATUM_COPY(answer);
-		MemoryContextSwitchTo(old);
-	}
-	SPI_finish();
-	return item;
+		parameters->params[1 + i].isnull = call->args[i].isnull;
+	return store_call(table, SEND + number,
+					  quote_qualified_identifier(get_namespace_name(get_func_namespace(function)),
+												 get_func_name(function)),
+					  parameters, &answer)
+			   ? DatumGetDynItem(answer)
+			   : NULL;
 }
 
 /*

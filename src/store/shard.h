@@ -56,5 +56,6 @@ extern Relation store_open_distributed(text *name, DynTable **table);
 
 /* alone.c */
 extern bool store_call_is_alone(const Node *site);
+extern bool store_result_is_plain(const Node *site);
 
 #endif

@@ -78,6 +78,19 @@ like(commands(1, "SELECT dynamo_internal.$$_[0]"), $$_[1], $$_[0])
 	[ q{get_items('s', ARRAY[NULL]::dyn_item[])}, qr/ERROR/ ], [ q{get_items('s', ARRAY['{"a":{"S":"b"}}']::dyn_item[])}, qr/ERROR/ ];
 is($citus->sql($_, "SELECT dynamo_internal.get_items('s', $keys) IS NULL"), 't', 'a node that has not all shards answers nothing') for 0 .. 2;
 
+# a shard whose owner gives it other keys
+$citus->sql(0, q{CREATE ROLE owner LOGIN; GRANT CREATE ON SCHEMA public TO owner; SET ROLE owner; SELECT dyn_create_table('theirs', 'pk S');
+	SELECT dyn_distribute_table('theirs')});
+my ($shard, $key) = split /\|/, $citus->sql(1, q{SELECT shard_name('theirs', p.shardid), i FROM generate_series(1, 60) i, pg_dist_placement p,
+	pg_dist_local_group g WHERE p.groupid = g.groupid AND p.shardid = get_shard_id_for_distribution_column('theirs', i::text) LIMIT 1});
+my ($suffix) = $shard =~ /(_[0-9]+)$/;
+like(commands(1, qq{SET ROLE owner; SET citus.enable_manual_changes_to_shards = on; DROP TABLE $shard; CREATE TABLE $shard (item dyn_item NOT NULL,
+	pk text COLLATE "C" NOT NULL, sk text COLLATE "C" NOT NULL, CONSTRAINT theirs_pkey$suffix PRIMARY KEY (pk, sk),
+	CONSTRAINT dynamo_definition CHECK ('["pk S", "sk S"]'::text IS NOT NULL),
+	CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, '{"pk S","sk S"}'::text[], pk, sk)));
+	SELECT dynamo_internal.get_items('theirs', ARRAY['{"pk":{"S":"$key"}}']::dyn_item[])}),
+	qr/ERROR:  key attribute "sk" is missing/, 'keys are those of the shard');
+
 # expired items
 $citus->sql(0, q{CALL dyn_enable_ttl('n', 'ttl', hide_expired => true)});
 $citus->sql(0, q{SELECT dyn_update('n', '{"pk":{"N":"3"},"sk":{"S":"a"}}', 'SET #t = :t', names => '{"#t":"ttl"}',

@@ -115,10 +115,17 @@ is(is_sent(commands(1, $_)), 0, "not sent: $_") for
 	qq{SELECT dyn_put('s', '$there') WHERE random() < 2},
 	qq{SELECT dyn_put('s', (SELECT '$there'::dyn_item))},
 	qq{SELECT dyn_delete('s', '$there', condition => 'attribute_exists(pk)')},
+	qq{SELECT x + random() FROM length(dyn_put('s', '$there')::text) x},
+	qq{SELECT x IS NULL FROM dyn_put('s', '$there') x},
 	qq{SET dynamo_table.direct_store = off; SELECT dyn_put('s', '$there')},
 	qq{SET default_transaction_isolation = serializable; SELECT dyn_put('s', '$there')},
 	qq{SET citus.enable_local_execution = off; SELECT dyn_put('s', '$here')};
 is($citus->sql(0, q{SELECT count(*) FROM s WHERE sk = 'x'; DELETE FROM s WHERE sk = 'x'}), 2, '… and done all the same');
+
+is(is_sent(commands(1, qq{SELECT x, x FROM dyn_put('s', '$there') x})), 1, 'sent: a call in FROM');
+$citus->sql(0, q{DELETE FROM s WHERE sk = 'x'});
+like(commands(1, qq{SELECT 1 / (random() * 0)::int FROM dyn_put('s', '$there')}), qr/ERROR:  division by zero/, 'what fails after a call …');
+is($citus->sql(0, q{SELECT count(*) FROM s WHERE sk = 'x'}), 0, '… takes it back');
 
 # What another node has sent is not sent on, wherever that node takes the shard to be.
 is(is_sent(commands(1, qq{SET application_name = 'citus_internal gpid=1'; SELECT dyn_put('s', '$there')})), 0, 'what came from another node is not sent on');
