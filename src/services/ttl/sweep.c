@@ -32,8 +32,10 @@
 #include "utils/timestamp.h"
 
 #include "catalog/entries.h"
+#include "catalog/key.h"
 #include "catalog/listing.h"
 #include "catalog/rights.h"
+#include "server/catalogs.h"
 #include "server/citus.h"
 #include "server/compat.h"
 #include "server/extension.h"
@@ -274,6 +276,34 @@ places(const TtlDue *due, int n)
 		construct_array(tids, n, TIDOID, sizeof(ItemPointerData), false, TYPALIGN_SHORT));
 }
 
+/*
+ * Has Citus commit in two phases what it writes on other nodes in this transaction.  Where its library
+ * hides the function for that, as from PostgreSQL 16 on, it does so after a statement that writes to
+ * a shard of this node, such as one that finds nothing.  False if no item is in its place.
+ */
+static bool
+join_citus(Relation rel, const DynTable *table, Datum tids)
+{
+	const char *column = quote_identifier(table->keys[0].column);
+	Oid type = dyn_key_column_type(table->keys[0].type);
+	char *sql;
+
+	if (citus_join_transaction())
+		return true;
+	sql = psprintf("SELECT %s FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.=) ANY ($1)", column,
+				   table->qualified);
+	if (sql_execute(sql_on(table->relid, sql), true, 1, SQL_VALUES(SQL_VALUE(TIDARRAYOID, tids))) ==
+		0)
+		return false;
+	sql = psprintf("DELETE FROM %s WHERE %s OPERATOR(pg_catalog.=) $1"
+				   " AND %s OPERATOR(pg_catalog.<>) %s%s",
+				   catalogs_qualified(citus_shard_of(rel)), column, column, column,
+				   dyn_entries_mark(table, " RETURNING"));
+	sql_execute(sql_on(table->relid, sql), false, 0,
+				SQL_VALUES(SQL_VALUE(type, sql_value(SPI_tuptable, 0, 1))));
+	return true;
+}
+
 /* Removes the entries of items that are gone from indexes, which may be on other nodes. */
 static void
 remove_entries(Relation rel, DynTable *table, const SPITupleTable *items, uint64 n)
@@ -290,21 +320,19 @@ remove_rows(TtlSweep *sweep, Relation rel, DynTable *table, const TtlDue *due, i
 	TimestampTz now = GetCurrentTimestamp();
 	Datum values[] = {places(due, n), expiry_oldest(0, now), expiry_number(now)};
 	RightsBefore before;
-	uint64 removed;
-	int result;
+	uint64 removed = 0;
+	int result = 0;
 
-	/* which commits in two phases what is written on other nodes */
-	if (dyn_has_entries(table) && !citus_join_transaction())
-		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("Citus is not ready to remove entries of indexes of table \"%s\"",
-							   table->name)));
 	take_owner(rel, &before);
 	/* a background worker has no portal that has one */
 	PushActiveSnapshot(GetTransactionSnapshot());
-	result = SPI_execute_plan(removal_plan(sweep, table), values, NULL, false, 0);
+	if (!dyn_has_entries(table) || join_citus(rel, table, values[0]))
+	{
+		result = SPI_execute_plan(removal_plan(sweep, table), values, NULL, false, 0);
+		removed = SPI_processed;
+	}
 	if (result < 0)
 		elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(result));
-	removed = SPI_processed;
 	if (dyn_has_entries(table))
 		remove_entries(rel, table, SPI_tuptable, removed);
 	PopActiveSnapshot();
