@@ -305,9 +305,10 @@ remove_rows(TtlSweep *sweep, Relation rel, DynTable *table, const TtlDue *due, i
 
 	/* which commits in two phases what is written on other nodes */
 	if (dyn_has_entries(table) && !citus_join_transaction())
-		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("Citus is not ready to remove entries of indexes of table \"%s\"",
-							   table->name)));
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("entries of indexes of table \"%s\" cannot be removed yet", table->name),
+				 errdetail("Citus is not ready.")));
 	take_owner(rel, &before);
 	/* a background worker has no portal that has one */
 	PushActiveSnapshot(GetTransactionSnapshot());
