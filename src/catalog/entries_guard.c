@@ -24,8 +24,6 @@
 #include "server/errors.h"
 #include "server/object_access.h"
 
-extern PGDLLEXPORT Datum dyn_entries_kept(PG_FUNCTION_ARGS);
-
 static ExecutorStart_hook_type next_start = NULL;
 
 /* This is the memory of the last statement of the store that has begun, as long as it is there. */

@@ -354,8 +354,8 @@ write_definition(const DynShape *shape)
 {
 	dyn_execute(
 		psprintf("ALTER TABLE %s DROP CONSTRAINT " DEFINITION_CONSTRAINT, shape->qualified));
-	dyn_execute(
-		psprintf("ALTER TABLE %s %s", shape->qualified, definition_sql(dyn_shape_arguments(shape))));
+	dyn_execute(psprintf("ALTER TABLE %s %s", shape->qualified,
+						 definition_sql(dyn_shape_arguments(shape))));
 }
 
 /*

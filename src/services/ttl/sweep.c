@@ -308,9 +308,19 @@ join_citus(Relation rel, const DynTable *table, Datum tids)
 static void
 remove_entries(Relation rel, DynTable *table, const SPITupleTable *items, uint64 n)
 {
+	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext, "dynamo_table swept item",
+											   ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(work);
+
 	for (uint64 i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		store_entries_write(table, dyn_derive(rel, table, DatumGetDynItem(sql_value(items, i, 1))),
 							NULL);
+		MemoryContextReset(work);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(work);
 }
 
 /* Returns how many are gone. */
