@@ -286,6 +286,7 @@ join_citus(Relation rel, const DynTable *table, Datum tids)
 {
 	const char *column = quote_identifier(table->keys[0].column);
 	Oid type = dyn_key_column_type(table->keys[0].type);
+	Oid distributed = citus_shard_of(rel);
 	char *sql;
 
 	if (citus_join_transaction())
@@ -297,9 +298,9 @@ join_citus(Relation rel, const DynTable *table, Datum tids)
 		return false;
 	sql = psprintf("DELETE FROM %s WHERE %s OPERATOR(pg_catalog.=) $1"
 				   " AND %s OPERATOR(pg_catalog.<>) %s%s",
-				   catalogs_qualified(citus_shard_of(rel)), column, column, column,
+				   catalogs_qualified(distributed), column, column, column,
 				   dyn_entries_mark(table, " RETURNING"));
-	sql_execute(sql_on(table->relid, sql), false, 0,
+	sql_execute(sql_on(distributed, sql), false, 0,
 				SQL_VALUES(SQL_VALUE(type, sql_value(SPI_tuptable, 0, 1))));
 	return true;
 }
