@@ -132,7 +132,8 @@ is(is_sent(commands(1, qq{SET application_name = 'citus_internal gpid=1'; SELECT
 
 # Whoever changes a table locks it on one node after the other, and may wait for the node that has sent.
 my $locking = $citus->start(2, 'SET citus.enable_ddl_propagation = off', 'BEGIN', 'LOCK TABLE s', 'SELECT pg_sleep(600)');
-$citus->node(2)->poll_query_until('postgres', q{SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 's'::regclass AND mode = 'AccessExclusiveLock' AND granted)});
+$citus->node(2)->poll_query_until('postgres', q{SELECT EXISTS (SELECT FROM pg_locks
+	WHERE relation = 's'::regclass AND mode = 'AccessExclusiveLock' AND granted)});
 is($citus->sql(1, qq{SET statement_timeout = '60s'; SELECT dyn_put('s', '$there'); SELECT dyn_update('s', '$there', 'ADD a :a', vals => '{":a":{"N":"1"}}',
 	return_values => 'UPDATED_NEW'); SELECT dyn_delete('s', '$there', return_values => 'ALL_OLD') ->> 'a'}), qq(\n{"a":{"N":"1"}}\n1),
 	'what was sent does not wait for the table, and is done by statements');
