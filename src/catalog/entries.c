@@ -121,7 +121,8 @@ has_code(Relation rel)
 {
 	const TupleConstr *constraints = RelationGetDescr(rel)->constr;
 
-	return rel->rd_rules != NULL || (constraints != NULL && constraints->num_check > 0) ||
+	return rel->rd_rules != NULL ||
+		   (constraints != NULL && (constraints->num_check > 0 || constraints->num_defval > 0)) ||
 		   list_length(RelationGetIndexList(rel)) > 1;
 }
 

@@ -132,7 +132,7 @@ lookup_relation(const char *schema, const char *relation, RightsWanted *wanted)
 {
 	return RangeVarGetRelidExtended(
 		makeRangeVar(unconstify(char *, schema), unconstify(char *, relation), -1), wanted->mode,
-		RVR_MISSING_OK, rights_check_name, wanted);
+		RVR_MISSING_OK | (wanted->at_once ? RVR_SKIP_LOCKED : 0), rights_check_name, wanted);
 }
 
 static bool
@@ -200,6 +200,15 @@ dyn_table_lookup(ItemSpan name)
 	RightsWanted wanted = {.mode = NoLock};
 
 	return lookup_table(name, &wanted);
+}
+
+/* Locks the relation of a table's name.  False, with nothing locked, if it would have to wait. */
+bool
+dyn_table_lock_at_once(text *name, LOCKMODE lockmode)
+{
+	RightsWanted wanted = {.mode = lockmode, .at_once = true};
+
+	return OidIsValid(lookup_table(dyn_table_name(text_span(name)), &wanted));
 }
 
 /*

@@ -13,6 +13,7 @@
 extern void dyn_count_missing(void);
 extern void dyn_expect_tables(ArrayType *tables);
 extern Oid dyn_table_lookup(ItemSpan name);
+extern bool dyn_table_lock_at_once(text *name, LOCKMODE lockmode);
 extern Relation dyn_table_open(text *name, LOCKMODE lockmode, DynTable **table);
 extern Relation dyn_table_find(ItemSpan name, LOCKMODE lockmode, DynTable **table);
 extern Relation dyn_open_given(Oid relid);

@@ -33,6 +33,7 @@ typedef struct RightsWanted
 	LOCKMODE mode; /* RowExclusiveLock and stronger need a privilege to write */
 	bool state; /* members of pg_monitor may, too */
 	Oid owner; /* a role whose privileges count too; InvalidOid: only the caller's */
+	bool at_once; /* a relation that is locked otherwise is not found */
 } RightsWanted;
 
 /* Takes a RightsWanted as its argument, as a RangeVarGetRelidCallback. */

@@ -183,7 +183,7 @@ close_shards(const List *open)
 
 /*
  * get_items(table_name, keys) returns the items of the keys, and NULL for each that is not there.
- * Returns NULL if a shard of theirs is not on this node.  Everybody may call it: it reads the shards
+ * Returns NULL if a shard of theirs is not on this node, or the table is locked.  Everybody may call it: it reads the shards
  * with the rights of its caller, as plain SQL does.
  */
 PG_FUNCTION_INFO_V1(dyn_get_items);
@@ -200,6 +200,8 @@ dyn_get_items(PG_FUNCTION_ARGS)
 	int n;
 
 	argument_require(fcinfo, 1, "keys");
+	if (rel == NULL)
+		PG_RETURN_NULL();
 	items = argument_elements(PG_GETARG_ARRAYTYPE_P(1), "keys", &n);
 	nulls = palloc(n * sizeof(bool));
 	/* one that is older does not show what was moved here */

@@ -63,14 +63,23 @@ add_row(const StoreRow *row, void *arg)
 	return rows->items < rows->max_items && rows->bytes < rows->max_bytes;
 }
 
-/* Opens a table, by the name that another node has for it.  What it is not, is found elsewhere. */
+/*
+ * Opens a table, by the name that another node has for it.  What it is not, is found elsewhere.  Returns
+ * NULL if it would have to wait for the table, for which store_was_sent() says what is wrong with that.
+ */
 Relation
 store_open_distributed(text *name, DynTable **table)
 {
 	RangeVar *range = makeRangeVarFromNameList(textToQualifiedNameList(name));
-	Relation rel = rights_open(RangeVarGetRelid(range, NoLock, false), AccessShareLock);
+	RightsWanted wanted = {.mode = AccessShareLock};
+	Oid relid =
+		RangeVarGetRelidExtended(range, wanted.mode, RVR_SKIP_LOCKED, rights_check_name, &wanted);
+	Relation rel;
 
-	*table = rel == NULL ? NULL : dyn_schema(rel);
+	if (!OidIsValid(relid))
+		return NULL;
+	rel = relation_open(relid, NoLock);
+	*table = dyn_schema(rel);
 	if (*table == NULL || !(*table)->distributed)
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
 						errmsg("\"%s\" is not a distributed table of items", range->relname)));
@@ -100,7 +109,8 @@ set_start(const DynTable *shard, const DynItem *start, StoreRange *range)
 /*
  * scan_shard(table_name, shard, from_hash, to_hash, index_name, start_key, want, max_items, max_bytes)
  * returns the entries of an index of a shard behind a start key that have hashes in a range: so many,
- * or so many bytes, and a NULL if there are no more.  Returns NULL if the shard is not on this node.
+ * or so many bytes, and a NULL if there are no more.  Returns NULL if the shard is not on this node, or the
+ * table is locked.
  */
 PG_FUNCTION_INFO_V1(dyn_scan_shard);
 Datum
@@ -122,6 +132,8 @@ dyn_scan_shard(PG_FUNCTION_ARGS)
 			ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 							errmsg("arguments other than start_key must not be null")));
 	}
+	if (rel == NULL)
+		PG_RETURN_NULL();
 	shard_rel = store_shard_find(table, PG_GETARG_INT64(1), &hashes, &shard);
 	relation_close(rel, NoLock);
 	if (shard_rel == NULL)

@@ -16,6 +16,7 @@
 #include "catalog/entries.h"
 #include "catalog/key.h"
 #include "catalog/lookup.h"
+#include "item/build.h"
 #include "server/citus.h"
 #include "store/direct.h"
 #include "store/plan.h"
@@ -38,6 +39,29 @@ is_sent(DynTable *table, Datum partition, FunctionCallInfo call)
 		   !IsolationUsesXactSnapshot() && store_call_is_alone(site) &&
 		   store_result_is_plain(site) && !citus_is_calling() &&
 		   direct_call_refusal(table, ACL_SELECT) == NULL && store_shard_is_away(table, partition);
+}
+
+/*
+ * Returns whether a call was sent here.  It must not wait for the table: the node that has sent it has
+ * locked the table there, and whoever changes the table may have locked it here and wait for it there.
+ * Then it returns store_not_done().
+ */
+bool
+store_was_sent(const Node *site)
+{
+	return citus_is_calling() && store_call_is_alone(site);
+}
+
+/* Returns an item without attributes, as no call returns that has written. */
+DynItem *
+store_not_done(void)
+{
+	ItemBuilder b;
+
+	item_build_init(&b, 64);
+	item_build_begin(&b, ITEM_M);
+	(void) item_build_end(&b);
+	return item_build_finish(&b);
 }
 
 /* Returns the table's name as calls have it, whatever the search_path; NULL if that is another one's. */
@@ -79,19 +103,23 @@ execute(DynTable *table, const char *name, Datum partition, int number, Function
 
 /*
  * Has the node of a partition key's shard execute a call of an SQL function that writes an item, whose
- * first argument is the table.  Sets *item to what the call returns.  False if the call is not sent, and
- * is to be executed here.  The number tells the functions apart.
+ * first argument is the table.  Sets *item to what the call returns.  False if the call is not sent, or
+ * has found the table locked, and is to be executed here.  The number tells the functions apart.
  */
 bool
 store_send(DynTable *table, Datum partition, int number, FunctionCallInfo call, DynItem **item)
 {
 	ErrorContextCallback callback;
 	const char *name = is_sent(table, partition, call) ? name_everywhere(table) : NULL;
+	DynItem *answer;
 
 	if (name == NULL)
 		return false;
 	store_begin(&callback);
-	*item = execute(table, name, partition, number, call);
+	answer = execute(table, name, partition, number, call);
 	store_end(&callback);
+	if (answer != NULL && item_children(item_root(answer)).count == 0)
+		return false;
+	*item = answer;
 	return true;
 }

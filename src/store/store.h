@@ -217,6 +217,8 @@ extern void store_delete_many(StoreWriter *writer, int n, const DynKeyValues *co
 extern bool store_hold_absent(StoreWriter *writer, const DynKeyValues *key, const DynItem *item);
 
 /* send.c */
+extern bool store_was_sent(const Node *site);
+extern DynItem *store_not_done(void);
 extern bool store_send(DynTable *table, Datum partition, int number, FunctionCallInfo call,
 					   DynItem **item);
 

@@ -91,6 +91,15 @@ like(commands(1, qq{SET ROLE owner; SET citus.enable_manual_changes_to_shards = 
 	SELECT dynamo_internal.get_items('theirs', ARRAY['{"pk":{"S":"$key"}}']::dyn_item[])}),
 	qr/ERROR:  key attribute "sk" is missing/, 'keys are those of the shard');
 
+# it does not wait for the table, for which whoever changes it may have locked it here and wait for the node that asks
+my $locking = $citus->start(2, 'SET citus.enable_ddl_propagation = off', 'BEGIN', 'LOCK TABLE s', 'SELECT pg_sleep(600)');
+$citus->node(2)->poll_query_until('postgres', q{SELECT EXISTS (SELECT FROM pg_locks
+	WHERE relation = 's'::regclass AND mode = 'AccessExclusiveLock' AND granted)});
+is($citus->sql($_, "SET statement_timeout = '60s'; SELECT count(*) FROM dyn_batch_get('s', $keys)"), 60,
+	"node $_ reads a table that is locked at node 2") for 0, 1;
+$citus->sql(2, q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ~ '^SELECT pg_sleep'});
+$citus->finish($locking);
+
 # expired items
 $citus->sql(0, q{CALL dyn_enable_ttl('n', 'ttl', hide_expired => true)});
 $citus->sql(0, q{SELECT dyn_update('n', '{"pk":{"N":"3"},"sk":{"S":"a"}}', 'SET #t = :t', names => '{"#t":"ttl"}',

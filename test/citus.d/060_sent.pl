@@ -133,6 +133,16 @@ is($citus->sql(0, q{SELECT count(*) FROM s WHERE sk = 'x'}), 0, '… takes it ba
 # What another node has sent is not sent on, wherever that node takes the shard to be.
 is(is_sent(commands(1, qq{SET application_name = 'citus_internal gpid=1'; SELECT dyn_put('s', '$there')})), 0, 'what came from another node is not sent on');
 
+# Whoever changes a table locks it on one node after the other, and may wait for the node that has sent.
+my $locking = $citus->start(2, 'SET citus.enable_ddl_propagation = off', 'BEGIN', 'LOCK TABLE s', 'SELECT pg_sleep(600)');
+$citus->node(2)->poll_query_until('postgres', q{SELECT EXISTS (SELECT FROM pg_locks
+	WHERE relation = 's'::regclass AND mode = 'AccessExclusiveLock' AND granted)});
+is($citus->sql(1, qq{SET statement_timeout = '60s'; SELECT dyn_put('s', '$there'); SELECT dyn_update('s', '$there', 'ADD a :a', vals => '{":a":{"N":"1"}}',
+	return_values => 'UPDATED_NEW'); SELECT dyn_delete('s', '$there', return_values => 'ALL_OLD') ->> 'a'}), qq(\n{"a":{"N":"1"}}\n1),
+	'what was sent does not wait for the table, and is done by statements');
+$citus->sql(2, q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ~ '^SELECT pg_sleep'});
+$citus->finish($locking);
+
 # Parameters, and plans that are kept.
 my $said = commands(1, qq{PREPARE p(text, dyn_item) AS SELECT dyn_put(\$1, \$2);} . qq{EXECUTE p('s', '$there');} x 12);
 is(is_sent($said), 12, 'a prepared call is sent each time');

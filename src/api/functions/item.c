@@ -6,6 +6,7 @@
 
 #include "actions/actions.h"
 #include "api/functions/functions.h"
+#include "catalog/lookup.h"
 #include "server/arguments.h"
 #include "server/errors.h"
 
@@ -19,6 +20,9 @@ item_run_function(FunctionCallInfo fcinfo, ItemRequest *request,
 
 	request->call = &call;
 	request->table = PG_GETARG_TEXT_PP(0);
+	if (action != action_get && store_was_sent(call.site) &&
+		!dyn_table_lock_at_once(request->table, RowExclusiveLock))
+		PG_RETURN_POINTER(store_not_done());
 	item = action(request);
 	if (item == NULL)
 		PG_RETURN_NULL();
