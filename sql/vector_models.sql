@@ -93,8 +93,8 @@ SELECT tgname FROM pg_trigger WHERE tgrelid = 'notes'::regclass;
 SELECT m, item FROM notes ORDER BY pk, sk;
 SELECT * FROM note ORDER BY "Tenant", "Id";
 SET enable_seqscan = off;
-EXPLAIN (COSTS OFF) SELECT pk, sk FROM notes ORDER BY (m::"Types".vector(3)) OPERATOR("Types".<->) '[1,0,0]' LIMIT 2;
-SELECT pk, sk FROM notes ORDER BY (m::"Types".vector(3)) OPERATOR("Types".<->) '[1,0,0]' LIMIT 2;
+EXPLAIN (COSTS OFF) SELECT pk, sk FROM notes ORDER BY (m::"Types".vector(3)) OPERATOR("Types".<->) '[1,0,0]' LIMIT 1;
+SELECT pk, sk FROM notes ORDER BY (m::"Types".vector(3)) OPERATOR("Types".<->) '[1,0,0]' LIMIT 1;
 RESET enable_seqscan;
 
 -- in other forms: an array, JSON, what no column has
