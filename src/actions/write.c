@@ -255,7 +255,7 @@ change_locked(ItemWriter *writer, Change *c)
 	}
 	/* there is still none if a trigger or policy is in the way: the store says so */
 	if (row != NULL && row->item != old)
-		store_replace(writer->store, row);
+		store_replace(writer->store, old, row);
 }
 
 /*
@@ -319,7 +319,7 @@ write_replace(ItemWriter *writer, ItemWrite *write)
 
 	(void) write_looks(writer, write);
 	write_begin(writer, &callback);
-	store_replace(writer->store, write->row);
+	store_replace(writer->store, write->old, write->row);
 	store_end(&callback);
 }
 

@@ -64,17 +64,14 @@ has_call(Node *node, void *arg)
 		   expression_tree_walker(node, has_call, arg);
 }
 
-/* Returns whether a relation is a table with such indexes, or a shard of one on this node. */
+/* Returns whether a distributed table, or a shard on this node, has such indexes. */
 static bool
 is_guarded(Oid relid)
 {
 	bool guarded = false;
 	const DynTable *table;
-	Relation rel;
+	Relation rel = try_relation_open(relid, AccessShareLock);
 
-	if (citus_kind(relid) != CITUS_DISTRIBUTED && !OidIsValid(citus_shard_range(relid, NULL)))
-		return false;
-	rel = try_relation_open(relid, AccessShareLock);
 	if (rel == NULL)
 		return false;
 	table = dyn_schema_any(rel);
@@ -165,7 +162,10 @@ dyn_entries_forbid_write(Oid relid, const FmgrInfo *flinfo)
 static void
 check_access(ObjectAccessType access, Oid class, Oid object, int part)
 {
-	if (access == OAT_TRUNCATE && class == RelationRelationId && is_guarded(object))
+	if (access != OAT_TRUNCATE || class != RelationRelationId ||
+		(citus_kind(object) != CITUS_DISTRIBUTED && !OidIsValid(citus_shard_range(object, NULL))))
+		return;
+	if (is_guarded(object))
 		fail_write(object);
 }
 

@@ -543,13 +543,13 @@ store_insert(StoreWriter *writer, const DynRow *row)
 
 /* Replaces an item that this transaction has locked. */
 void
-store_replace(StoreWriter *writer, const DynRow *row)
+store_replace(StoreWriter *writer, const DynItem *old, const DynRow *row)
 {
 	struct Writer *w;
 
 	if (dyn_has_entries(writer->table))
 	{
-		replace_kept(writer, store_lock(writer, &row->key, STORE_LOCK_REPLACE), row);
+		replace_kept(writer, old, row);
 		return;
 	}
 	w = direct_at(writer, &row->key, ACL_UPDATE);

@@ -206,7 +206,7 @@ extern bool store_change(StoreWriter *writer, const DynKeyValues *key, StoreChan
 						 void *arg);
 extern DynItem *store_lock(StoreWriter *writer, const DynKeyValues *key, StoreLock lock);
 extern bool store_insert(StoreWriter *writer, const DynRow *row);
-extern void store_replace(StoreWriter *writer, const DynRow *row);
+extern void store_replace(StoreWriter *writer, const DynItem *old, const DynRow *row);
 extern DynItem *store_delete(StoreWriter *writer, const DynKeyValues *key, bool want_old);
 
 /* Takes keys in the order of the primary key, which are distinct. */
