@@ -87,6 +87,21 @@ at_end(const Scan *scan, char closing)
 	return scan->at >= scan->end || *scan->at == closing;
 }
 
+/* Goes to the first or the next of what stands between two signs; returns whether there is one. */
+static bool
+scan_go(Scan *scan, char opening, char closing)
+{
+	bool found = scan->begun ? scan_next(scan) : scan_enter(scan, opening);
+
+	if (!found && !scan->begun)
+		return false;
+	scan->begun = true;
+	if (found && !at_end(scan, closing))
+		return true;
+	scan->whole = scan->at < scan->end && *scan->at == closing;
+	return false;
+}
+
 /* Begin to go through the members of a value; one that is no object has none. */
 MemberScan
 member_scan(Member object)
@@ -101,17 +116,8 @@ member_scan(Member object)
 bool
 member_next(MemberScan *scan, Member *name, Member *value)
 {
-	if (!scan->begun ? !scan_enter(scan, '{') : !scan_next(scan))
-	{
-		scan->whole = scan->begun && scan->at < scan->end && *scan->at == '}';
+	if (!scan_go(scan, '{', '}'))
 		return false;
-	}
-	scan->begun = true;
-	if (at_end(scan, '}'))
-	{
-		scan->whole = scan->at < scan->end;
-		return false;
-	}
 	name->text = scan->at + 1;
 	skip_string(scan);
 	name->length = scan->at - name->text > 0 ? (size_t) (scan->at - name->text) - 1 : 0;
@@ -252,17 +258,8 @@ member_string(Member value, char *out, size_t size, size_t *length)
 bool
 member_next_element(MemberScan *scan, Member *value)
 {
-	if (!scan->begun ? !scan_enter(scan, '[') : !scan_next(scan))
-	{
-		scan->whole = scan->begun && scan->at < scan->end && *scan->at == ']';
+	if (!scan_go(scan, '[', ']'))
 		return false;
-	}
-	scan->begun = true;
-	if (at_end(scan, ']'))
-	{
-		scan->whole = scan->at < scan->end;
-		return false;
-	}
 	value->text = scan->at;
 	skip_value(scan);
 	value->length = (size_t) (scan->at - value->text);
