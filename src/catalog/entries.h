@@ -15,8 +15,7 @@
 #include "catalog/shape.h"
 #include "server/work/owned.h"
 
-/* These are columns of entries: the item, and the first of the index, by which they are distributed. */
-#define DYN_ENTRIES_ITEM 1
+/* This is the column of entries by which they are distributed: the first of the index, after the item. */
 #define DYN_ENTRIES_KEY 2
 
 /* Returns whether writes keep the entries of an index. */

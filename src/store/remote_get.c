@@ -2,8 +2,9 @@
  * remote_get.c
  *	  Items of many keys of a distributed table, by one statement for each node or shard.
  *
- * dynamo_internal.get_items() reads them on the node of the shards, by store_call().  A call that is all that its transaction does asks each node once.  In others
- * each shard is asked for itself: Citus may have written to the shards of a node by several connections.
+ * dynamo_internal.get_items() reads them on the node of the shards, by store_call().  A call that is
+ * all that its transaction does asks each node once.  In others each shard is asked for itself: Citus
+ * may have written to the shards of a node by several connections.
  */
 #include "postgres.h"
 
@@ -183,8 +184,8 @@ close_shards(const List *open)
 
 /*
  * get_items(table_name, keys) returns the items of the keys, and NULL for each that is not there.
- * Returns NULL if a shard of theirs is not on this node, or the table is locked.  Everybody may call it: it reads the shards
- * with the rights of its caller, as plain SQL does.
+ * Returns NULL if a shard of theirs is not on this node, or the table is locked.  Everybody may call
+ * it: it reads the shards with the rights of its caller, as plain SQL does.
  */
 PG_FUNCTION_INFO_V1(dyn_get_items);
 Datum
