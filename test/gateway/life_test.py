@@ -90,7 +90,7 @@ with Gateway('--health-listen', '127.0.0.1:0', '--metrics', 'off') as g:
     address = g.address
 status, output = run('--check', '--listen', address)
 ok(status == 1 and 'could not connect' in output, '--check of nobody', output)
-with Gateway(database='host=/nonexistent') as g:
+with Gateway('--queue-time', '1s', database='host=/nonexistent') as g:
     is_([g.send(q).status for q in (HEALTH, READY)], [200, 503], 'alive, but not ready')
     is_(run('--check', '--listen', g.address)[0], 0, '--check asks whether it is alive')
 
