@@ -36,21 +36,32 @@ def stream_of(source, table, description):
     return description['LatestStreamArn']
 
 
-def list_shards(source, stream):
-    shards, start = [], {}
+def read_shards(source, stream):
+    shards, start = {}, {}
     while True:
         answer = source.call('DescribeStream', StreamArn=stream, **start)['StreamDescription']
-        shards += answer['Shards']
+        shards.update({shard['ShardId']: shard for shard in answer['Shards']})
         if not answer.get('LastEvaluatedShardId'):
             return shards
         start = {'ExclusiveStartShardId': answer['LastEvaluatedShardId']}
 
 
+def list_shards(source, stream, known=()):
+    """The shards of a stream by their names, also those that were made and split while the pages of a list were read, so that it has their
+    children alone.  Parents of shards that are known are not looked for."""
+    shards, gone = read_shards(source, stream), set()
+    while missing := {shard.get('ParentShardId') for name, shard in shards.items() if name not in known} - {None, *known, *shards, *gone}:
+        again = read_shards(source, stream)
+        shards.update({name: again[name] for name in missing & again.keys()})
+        gone |= missing - again.keys()
+    return shards
+
+
 def shards_to_begin(source, stream):
     """All shards that there are.  What is in closed ones was written before, so these count as read."""
-    for shard in list_shards(source, stream):
+    for name, shard in list_shards(source, stream).items():
         numbers = shard['SequenceNumberRange']
-        yield {'shard': shard['ShardId'], 'parent': shard.get('ParentShardId'), 'start': numbers['StartingSequenceNumber'],
+        yield {'shard': name, 'parent': shard.get('ParentShardId'), 'start': numbers['StartingSequenceNumber'],
                'done': numbers.get('EndingSequenceNumber') is not None}
 
 

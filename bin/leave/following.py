@@ -193,11 +193,11 @@ class Follow:
             now = stream_of(self.source, self.options.source_table, describe(self.source, self.options.source_table))
             if now != self.stream:
                 raise Failure(f'the table has another stream now, {now}: {LOST}')
+        known = self.book.shards(connection)
         try:
-            listed = {shard['ShardId']: shard for shard in list_shards(self.source, self.stream)}
+            listed = list_shards(self.source, self.stream, known)
         except Refusal as error:
             raise Failure(f'stream {self.stream}: {error}')
-        known = self.book.shards(connection)
         for name, shard in listed.items():
             if name in known:
                 continue

@@ -143,7 +143,7 @@ class Switch:
         found = self.book.find(connection)
         back = Book(self.book.schema, options.table, 'back')
         position = connection.call('dyn_stream_position()')[0]
-        shards = [{'shard': shard['ShardId'], 'parent': shard.get('ParentShardId'), 'start': shard['SequenceNumberRange']['StartingSequenceNumber'],
+        shards = [{'shard': name, 'parent': shard.get('ParentShardId'), 'start': shard['SequenceNumberRange']['StartingSequenceNumber'],
                    'position': position, 'done': shard['SequenceNumberRange'].get('EndingSequenceNumber') is not None}
-                  for shard in list_shards(Own(self.database), self.arn)]
+                  for name, shard in list_shards(Own(self.database), self.arn).items()]
         back.begin(connection, found['source'], found['source_table'], self.arn, shards, 0)

@@ -283,6 +283,10 @@ query(f"UPDATE dynamo_leave.shards SET position = '{before[moved]}' WHERE shard 
 status, out, err = call('compare', source.url, '--table', 'app', '--settle', '0.5')
 is_((status, out), (0, ''), 'while it is written, what is on its way is no difference')
 ok(following.poll() is None, 'a position that another session has written is taken')
+known = query('SELECT count(*) FROM dynamo_leave.shards')[0][0]
+source.control(unseen=True)
+until(lambda: following.poll() is not None or query('SELECT count(*) FROM dynamo_leave.shards')[0][0] >= known + 2, 'new shards')
+ok(following.poll() is None, 'a shard is looked for again that was made and split while shards were listed')
 source.put({'pk': {'S': 'planted'}, 'sk': {'N': '1'}, 'n': {'N': '1'}})
 source.put({'pk': {'S': 'planted'}, 'sk': {'N': '2'}, 'n': {'N': '1'}})
 # a put whose answer is lost is sent again, and writes again: those in front of this one have been applied when it is here

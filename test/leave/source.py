@@ -57,7 +57,7 @@ class Shard:
 class Table:
     def __init__(self):
         self.items, self.order, self.shards = {}, [], {}
-        self.written, self.label, self.enabled, self.view = 0, LABEL, True, 'NEW_AND_OLD_IMAGES'
+        self.written, self.label, self.enabled, self.view, self.unseen = 0, LABEL, True, 'NEW_AND_OLD_IMAGES', None
         width = 2 ** 64 // ROOTS
         for n in range(ROOTS):
             self.add_shard(None, n * width, (n + 1) * width if n < ROOTS - 1 else 2 ** 64, 10 ** (5 + 4 * n) - 300)
@@ -164,6 +164,14 @@ def split(name=None):
     table.do({'split': shard.name, 'two': chance.random() < 0.6 and sum(s.end is None for s in table.shards.values()) < 12})
 
 
+def split_unseen():
+    """Make a shard, and split it, as if between two pages of the next list: behind the one that it is on, and before that of its child."""
+    parent = next(s for s in table.shards.values() if s.end is None)
+    table.do({'split': parent.name, 'two': False})
+    table.unseen = next(s.name for s in table.shards.values() if s.parent == parent.name)
+    split(table.unseen)
+
+
 def trim():
     """All records that there are, and the shards that are closed."""
     for shard in list(table.shards.values()):
@@ -249,9 +257,11 @@ def shard_of(name):
 def describe_stream(request):
     if request['StreamArn'] != ARN + table.label:
         raise Problem('ResourceNotFoundException', 'Requested resource not found: Stream')
-    names = sorted(table.shards, key=lambda name: name[::-1])
+    names = sorted(table.shards.keys() - {table.unseen}, key=lambda name: name[::-1])
     first = names.index(request['ExclusiveStartShardId']) + 1 if 'ExclusiveStartShardId' in request else 0
     page = names[first:first + 4]
+    if first + 4 >= len(names):
+        table.unseen = None
     shards = []
     for shard in (table.shards[name] for name in page):
         numbers = {'StartingSequenceNumber': str(shard.start), **({'EndingSequenceNumber': str(shard.end)} if shard.end is not None else {})}
@@ -306,6 +316,8 @@ def control(request):
             setattr(options, name, request[name])
     if 'split' in request:
         split()
+    if 'unseen' in request:
+        split_unseen()
     if 'trim' in request:
         trim()
     if 'view' in request:
