@@ -23,6 +23,7 @@
 #include "commands/defrem.h"
 #include "miscadmin.h"
 #include "nodes/primnodes.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -31,8 +32,12 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
+#include "catalog/rights.h"
+#include "server/catalogs.h"
 #include "server/compat.h"
 #include "server/errors.h"
+#include "server/extension.h"
+#include "server/sql.h"
 #include "store/range.h"
 #include "store/vector.h"
 
@@ -239,6 +244,7 @@ take(Search *s, bool check_hash)
 	{
 		s->call->args[0].value = column(s, DYN_VECTOR_COLUMN);
 		set_score(s->request->vector->spec->distance, DatumGetFloat8(s->distance(s->call)), &found);
+		found.place = s->slot->tts_tid;
 		s->last = found.rank;
 		if (s->nfound < s->request->most || found.rank <= s->found[0].rank)
 		{
@@ -597,6 +603,90 @@ choose_hnsw(const Search *s)
 	return !OidIsValid(index) || (s->request->hashed && hash_is_small(s)) ? InvalidOid : index;
 }
 
+/*
+ * Searches of a distributed table
+ */
+
+/* Returns whether the shard of the hash key alone has its items. */
+static bool
+is_routed(const StoreSearch *request)
+{
+	return request->hashed && item_compare_bytes(request->vector->index.hash->attribute,
+												 request->table->keys[0].attribute) == 0;
+}
+
+/* Asks for the nearest entries of each shard; $1 is what is searched for, and the others nearest()'s. */
+static char *
+shards_sql(const StoreSearch *request)
+{
+	const char *schema = quote_identifier(get_namespace_name(pgvector_require()));
+
+	return psprintf("SELECT vector OPERATOR(%s.%s) $1::%s.vector, partition_key%s FROM %s"
+					" TABLESAMPLE " DYN_INTERNAL ".nearest($2, $1, $3, $4, $5, $6, $7)%s",
+					schema, store_vector_operator(request->vector->spec), schema,
+					request->table->nkeys > 1 ? ", sort_key" : "",
+					catalogs_qualified(request->vector->relid),
+					is_routed(request) ? " WHERE partition_key OPERATOR(pg_catalog.=) $8" : "");
+}
+
+static Datum
+query_array(const PgVector *query)
+{
+	Datum *values = palloc(query->dimensions * sizeof(Datum));
+
+	for (int i = 0; i < query->dimensions; i++)
+		values[i] = Float4GetDatum(query->values[i]);
+	return PointerGetDatum(
+		construct_array(values, query->dimensions, FLOAT4OID, sizeof(float4), true, TYPALIGN_INT));
+}
+
+static void
+take_answer(Search *s, uint64 row)
+{
+	StoreFound found = {0};
+
+	set_score(s->request->vector->spec->distance, DatumGetFloat8(sql_value(SPI_tuptable, row, 1)),
+			  &found);
+	for (int i = 0; i < s->request->table->nkeys; i++)
+		found.key[i] = sql_value(SPI_tuptable, row, 2 + i);
+	keep(s, &found);
+}
+
+/*
+ * Has Citus ask the shards, with the rights of the owner, which has the entries.  What is found among all
+ * of a shard's entries is sorted here, as it is there.
+ */
+static int
+search_shards(StoreSearch *request, StoreFound **found)
+{
+	DynVector *vector = request->vector;
+	Search s = {.request = request,
+				.context = CurrentMemoryContext,
+				.found = palloc(request->most * sizeof(StoreFound))};
+	RightsBefore before;
+
+	dyn_vector_check_owned(request->table, vector);
+	rights_take(rights_owner(request->table->relid), 0, &before);
+	SPI_connect();
+	sql_execute(
+		sql_on(vector->relid, shards_sql(request)), true, 0, is_routed(request) ? 8 : 7,
+		(SqlValue[]){SQL_VALUE(FLOAT4ARRAYOID, query_array(request->query)),
+					 SQL_TEXT(dyn_vector_spec_print(vector->spec)),
+					 SQL_VALUE(TEXTOID, PointerGetDatum(request->condition)),
+					 SQL_VALUE(JSONBOID, PointerGetDatum(request->names)),
+					 SQL_VALUE(TEXTOID, PointerGetDatum(request->values)), SQL_INT4(request->most),
+					 SQL_BOOL(request->exact),
+					 SQL_VALUE(dyn_key_column_type(request->table->keys[0].type), request->hash)});
+	for (uint64 i = 0; i < SPI_processed; i++)
+		take_answer(&s, i);
+	SPI_finish();
+	rights_give_back(&before);
+	sort_found(&s);
+	request->approximate = vector->spec->method == DYN_SEARCH_HNSW && !request->exact;
+	*found = s.found;
+	return s.nfound;
+}
+
 static void
 search_begin(Search *s, const StoreSearch *request)
 {
@@ -626,6 +716,8 @@ store_search(StoreSearch *request, StoreFound **found)
 	Search s;
 	Oid index;
 
+	if (request->table->distributed)
+		return search_shards(request, found);
 	search_begin(&s, request);
 	index = choose_hnsw(&s);
 	request->approximate = OidIsValid(index) && search_by_hnsw(&s, index);
