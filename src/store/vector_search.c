@@ -663,13 +663,17 @@ search_shards(StoreSearch *request, StoreFound **found)
 	Search s = {.request = request,
 				.context = CurrentMemoryContext,
 				.found = palloc(request->most * sizeof(StoreFound))};
+	Relation entries = try_relation_open(vector->relid, AccessShareLock);
 	RightsBefore before;
 
-	dyn_vector_check_owned(request->table, vector);
+	if (entries == NULL)
+		dyn_vector_fail_dropped(request->table, vector);
+	dyn_vector_check_fits(request->table, vector, entries);
+	relation_close(entries, NoLock);
 	rights_take(rights_owner(request->table->relid), 0, &before);
 	SPI_connect();
 	sql_execute(
-		sql_on(vector->relid, shards_sql(request)), true, 0, is_routed(request) ? 8 : 7,
+		sql_on_rows(vector->relid, shards_sql(request)), true, 0, is_routed(request) ? 8 : 7,
 		(SqlValue[]){SQL_VALUE(FLOAT4ARRAYOID, query_array(request->query)),
 					 SQL_TEXT(dyn_vector_spec_print(vector->spec)),
 					 SQL_VALUE(TEXTOID, PointerGetDatum(request->condition)),
