@@ -494,19 +494,10 @@ next_hnsw_sql(IndexBuild *work)
 
 /* Says that all items have their entries, which are locked. */
 static void
-set_built(Relation rel, const DynTable *table, DynVector *vector)
+set_built(DynVector *vector)
 {
-	Relation entries;
-	DynShape *shape;
+	Relation entries = relation_open(vector->relid, NoLock);
 
-	if (dyn_vector_is_distributed(vector))
-	{
-		shape = dyn_shape_of(rel, table);
-		dyn_shape_vector(shape, vector->index.name)->index.status = DYN_INDEX_ACTIVE;
-		dyn_shape_write_trigger(shape);
-		return;
-	}
-	entries = relation_open(vector->relid, NoLock);
 	SetMatViewPopulatedState(entries, true);
 	relation_close(entries, NoLock);
 }
@@ -533,7 +524,7 @@ index_build_make_vector(IndexBuild *work)
 	{
 		rel = open_with_entries(work, ShareUpdateExclusiveLock, &table);
 		index_build_progress(work, INDEX_BUILD_ACTIVATE);
-		set_built(rel, table, find_to_build(work, table));
+		set_built(find_to_build(work, table));
 		relation_close(rel, NoLock);
 	}
 	procedure_next_transaction(&work->procedure);
@@ -546,12 +537,13 @@ index_build_make_vector(IndexBuild *work)
 
 /*
  * Completes an index of a table without rows, which nobody else uses, in the transaction that has
- * declared it.
+ * declared it.  Closes the relation.
  */
 void
 index_build_finish_empty_vector(Relation rel, const DynTable *table, ItemSpan name)
 {
 	DynVector *vector = dyn_find_vector(table, name);
+	DynShape *shape = table->distributed ? dyn_shape_of(rel, table) : NULL;
 	RightsBefore before;
 	char *sql;
 
@@ -562,7 +554,13 @@ index_build_finish_empty_vector(Relation rel, const DynTable *table, ItemSpan na
 			dyn_execute(sql);
 		rights_give_back(&before);
 	}
-	set_built(rel, table, vector);
+	if (shape == NULL)
+		set_built(vector);
+	else
+		dyn_shape_vector(shape, name)->index.status = DYN_INDEX_ACTIVE;
+	relation_close(rel, NoLock);
+	if (shape != NULL)
+		dyn_shape_write_trigger(shape);
 }
 
 /*
