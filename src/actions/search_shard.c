@@ -1,15 +1,15 @@
 /*
  * search_shard.c
- *	  nearest(): the nearest entries in a shard of the entries of a vector index, as a sample of it.
+ *	  nearest(): the items in a shard whose vectors are nearest, or their entries, as a sample.
  *
- * A search of a distributed table is one statement on the table of entries, which Citus sends to all
- * shards at the same time, or to one:
+ * A search of a distributed table is one statement, which Citus sends to all shards at the same time, or
+ * to one:
  *
- *		SELECT … FROM entries TABLESAMPLE dynamo_internal.nearest(definition, vector, condition, …)
+ *		SELECT … FROM items TABLESAMPLE dynamo_internal.nearest(definition, vector, condition, …)
  *
- * On the node of a shard the sample is what the store finds there by the same code as in the entries
- * of a table of one node.  The method is for everybody: the executor has looked at the privileges on what
- * it samples, which has to have the columns of such entries.
+ * On the node of a shard the sample is what the store finds among the shard's entries, by the same code as
+ * in the entries of a table of one node.  The method is for everybody: the executor has looked at the
+ * privileges on what it samples, and applies policies to that.
  */
 #include "postgres.h"
 
@@ -104,18 +104,6 @@ set_entries(Relation rel, const DynVectorSpec *spec, DynTable *table, DynVector 
 }
 
 static void
-set_query(StoreSearch *search, const ArrayType *array)
-{
-	PgVector *query = pgvector_new((int) search->vector->spec->dimensions);
-
-	if (ARR_NDIM(array) != 1 || ARR_HASNULL(array) || ARR_DIMS(array)[0] != query->dimensions)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("the vector must have %d dimensions", query->dimensions)));
-	memcpy(query->values, ARR_DATA_PTR(array), query->dimensions * sizeof(float));
-	search->query = query;
-}
-
-static void
 set_condition(StoreSearch *search, const text *condition, const Jsonb *names, const text *values)
 {
 	ItemSpan json = text_span(values);
@@ -127,6 +115,22 @@ set_condition(StoreSearch *search, const text *condition, const Jsonb *names, co
 													  EXPR_SEARCH_CONDITION, text_span(condition)));
 }
 
+/* Sets what is searched: a shard of items, or of entries. */
+static void
+set_searched(Relation rel, const DynVectorSpec *spec, StoreSearch *search)
+{
+	DynTable *items = dyn_schema_shard(rel);
+	const DynVector *vector = items == NULL ? NULL : dyn_find_vector(items, spec->index.name);
+
+	if (vector == NULL)
+	{
+		set_entries(rel, spec, search->table, search->vector);
+		return;
+	}
+	store_vector_of_shard(rel, items, vector, search->vector);
+	search->table = items;
+}
+
 /* Searches, by (definition, vector, condition, names, values, most, exact). */
 static void
 begin_sample(SampleScanState *node, Datum *params, int nparams, uint32 seed)
@@ -134,12 +138,13 @@ begin_sample(SampleScanState *node, Datum *params, int nparams, uint32 seed)
 	Nearest *nearest = node->tsm_state;
 	Relation rel = node->ss.ss_currentRelation;
 	MemoryContext old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
-	DynTable table = {0};
+	DynVectorSpec *spec = dyn_vector_spec_parse(TextDatumGetCString(params[0]));
+	DynTable entries = {0};
 	DynVector vector = {0};
-	StoreSearch search = {.table = &table, .vector = &vector};
+	StoreSearch search = {.table = &entries, .vector = &vector};
 
-	set_entries(rel, dyn_vector_spec_parse(TextDatumGetCString(params[0])), &table, &vector);
-	set_query(&search, DatumGetArrayTypeP(params[1]));
+	set_searched(rel, spec, &search);
+	search.query = store_vector_query(vector.spec, DatumGetArrayTypeP(params[1]));
 	set_condition(&search, DatumGetTextPP(params[2]), DatumGetJsonbP(params[3]),
 				  DatumGetTextPP(params[4]));
 	search.most = DatumGetInt32(params[5]);
@@ -148,6 +153,8 @@ begin_sample(SampleScanState *node, Datum *params, int nparams, uint32 seed)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("invalid number of entries: %d", search.most)));
 	nearest->n = store_search(&search, &nearest->found);
+	if (search.table != &entries)
+		nearest->n = store_found_items(rel, search.table, nearest->found, nearest->n);
 	nearest->next = 0;
 	nearest->given = true;
 	MemoryContextSwitchTo(old);

@@ -539,6 +539,26 @@ schema_part(const DynVector *vector, const ItemChildren *attributes)
 	return item_build_finish(&b);
 }
 
+/* Returns the vector of an item, in the current memory context; NULL if the item is not in the index. */
+PgVector *
+dyn_vector_value(const DynVector *vector, const DynItem *item)
+{
+	ItemChildren attributes = item_children(item_root(item));
+	DynVectorProblem problem;
+	ItemChildren elements;
+	PgVector *made;
+	ItemSpan value;
+
+	if (!dyn_vector_has(vector, item) || dyn_vector_problem(vector, item, &problem))
+		return NULL;
+	(void) item_find(&attributes, vector->spec->attribute, &value);
+	elements = item_children(value);
+	made = pgvector_new((int) elements.count);
+	for (uint32 i = 0; i < elements.count; i++)
+		made->values[i] = number_to_float(item_payload(item_child(&elements, i)));
+	return made;
+}
+
 /*
  * Makes the entry of an item, in the current memory context.  Returns false if the item is not in the
  * index.
@@ -548,20 +568,12 @@ dyn_vector_entry(const DynTable *table, const DynVector *vector, const DynItem *
 				 DynVectorEntry *entry)
 {
 	ItemChildren attributes = item_children(item_root(item));
-	DynVectorProblem problem;
-	ItemChildren elements;
-	PgVector *made;
+	PgVector *made = dyn_vector_value(vector, item);
 	DynKeyValues key;
 	ItemSpan hash;
-	ItemSpan value;
 
-	if (!dyn_vector_has(vector, item) || dyn_vector_problem(vector, item, &problem))
+	if (made == NULL)
 		return false;
-	(void) item_find(&attributes, vector->spec->attribute, &value);
-	elements = item_children(value);
-	made = pgvector_new((int) elements.count);
-	for (uint32 i = 0; i < elements.count; i++)
-		made->values[i] = number_to_float(item_payload(item_child(&elements, i)));
 	memset(entry->nulls, false, sizeof(entry->nulls));
 	entry->values[DYN_VECTOR_COLUMN - 1] = PointerGetDatum(made);
 	entry->nulls[DYN_FILTERS_COLUMN - 1] = vector->nschema == 0;

@@ -25,6 +25,7 @@
 #include "catalog/definition/vector_spec.h"
 #include "catalog/key.h"
 #include "catalog/size.h"
+#include "server/pgvector.h"
 
 /* These are columns of an entry; those of the item's key follow, and that of the hash key is last. */
 #define DYN_VECTOR_COLUMN 1
@@ -91,6 +92,7 @@ extern bool dyn_vector_problem(const DynVector *vector, const DynItem *item,
 							   DynVectorProblem *problem);
 extern bool dyn_vector_same(const DynVector *vector, const DynItem *a, const DynItem *b);
 extern bool dyn_vector_has(const DynVector *vector, const DynItem *item);
+extern PgVector *dyn_vector_value(const DynVector *vector, const DynItem *item);
 extern bool dyn_vector_entry(const DynTable *table, const DynVector *vector, const DynItem *item,
 							 DynVectorEntry *entry);
 extern bool dyn_vector_columns_fit(const DynTable *table, const DynVector *vector, TupleDesc desc);

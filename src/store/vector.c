@@ -264,6 +264,32 @@ item_now(Relation rel, const DynTable *table, const DynKeyValues *key)
 	return item;
 }
 
+/* Sets the places of what was found to those of the items, of which some may be gone; returns how many are not. */
+int
+store_found_items(Relation rel, const DynTable *table, StoreFound *found, int n)
+{
+	RowFinder finder = {.table = table,
+						.rel = rel,
+						.primary = index_open(table->primary.relid, AccessShareLock),
+						.row = table_slot_create(rel, NULL)};
+	DynKeyValues key = {table->nkeys};
+	int there = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		memcpy(key.values, found[i].key, table->nkeys * sizeof(Datum));
+		if (!find_row_by_scan(&finder, GetActiveSnapshot(), &key))
+			continue;
+		found[there] = found[i];
+		found[there++].place = finder.row->tts_tid;
+		ExecClearTuple(finder.row);
+	}
+	ExecDropSingleTupleTableSlot(finder.row);
+	index_close(finder.primary, AccessShareLock);
+	return there;
+}
+
 /* Returns whether the entry in the slot is this one. */
 static bool
 same_entry(const EntryWriter *w, const DynVectorEntry *entry)

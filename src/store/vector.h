@@ -10,6 +10,7 @@
 #define DYNAMO_TABLE_STORE_VECTOR_H
 
 #include "storage/block.h"
+#include "utils/array.h"
 #include "utils/jsonb.h"
 
 #include "catalog/check/check.h"
@@ -48,6 +49,9 @@ typedef struct StoreFound
 
 /* Returns how many were found, which is fewer than most if there are no more; the best first. */
 extern int store_search(StoreSearch *search, StoreFound **found);
+
+extern PgVector *store_vector_query(const DynVectorSpec *spec, const ArrayType *array);
+extern int store_found_items(Relation rel, const DynTable *table, StoreFound *found, int n);
 
 /* Tells what has become of rows that are older than an index. */
 typedef struct StoreVectorFill

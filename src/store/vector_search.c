@@ -29,6 +29,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/rls.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
@@ -617,16 +618,32 @@ is_routed(const StoreSearch *request)
 
 /* Asks for the nearest entries of each shard; $1 is what is searched for, and the others nearest()'s. */
 static char *
-shards_sql(const StoreSearch *request)
+shards_sql(const StoreSearch *request, bool hides)
 {
+	const DynTable *table = request->table;
 	const char *schema = quote_identifier(get_namespace_name(pgvector_require()));
+	const char *keys[] = {"partition_key", "sort_key"};
+	StringInfoData sql;
 
-	return psprintf("SELECT vector OPERATOR(%s.%s) $1::%s.vector, partition_key%s FROM %s"
-					" TABLESAMPLE " DYN_INTERNAL ".nearest($2, $1, $3, $4, $5, $6, $7)%s",
-					schema, store_vector_operator(request->vector->spec), schema,
-					request->table->nkeys > 1 ? ", sort_key" : "",
-					catalogs_qualified(request->vector->relid),
-					is_routed(request) ? " WHERE partition_key OPERATOR(pg_catalog.=) $8" : "");
+	initStringInfo(&sql);
+	if (hides)
+		appendStringInfo(&sql, "SELECT vector OPERATOR(%s.%s) $1::%s.vector", schema,
+						 store_vector_operator(request->vector->spec), schema);
+	else
+		appendStringInfo(&sql, "SELECT " DYN_INTERNAL ".vector_distance(%s, $2, $1)",
+						 DYN_ITEM_COLUMN);
+	for (int i = 0; i < table->nkeys; i++)
+	{
+		if (!hides)
+			keys[i] = quote_identifier(table->keys[i].column);
+		appendStringInfo(&sql, ", %s", keys[i]);
+	}
+	appendStringInfo(&sql,
+					 " FROM %s TABLESAMPLE " DYN_INTERNAL ".nearest($2, $1, $3, $4, $5, $6, $7)",
+					 hides ? catalogs_qualified(request->vector->relid) : table->qualified);
+	if (is_routed(request))
+		appendStringInfo(&sql, " WHERE %s OPERATOR(pg_catalog.=) $8", keys[0]);
+	return hides ? sql_on_rows(request->vector->relid, sql.data) : sql_on(table->relid, sql.data);
 }
 
 static Datum
@@ -640,71 +657,152 @@ query_array(const PgVector *query)
 		construct_array(values, query->dimensions, FLOAT4OID, sizeof(float4), true, TYPALIGN_INT));
 }
 
+/* Takes a row, unless the vector of the item is not one any more. */
 static void
 take_answer(Search *s, uint64 row)
 {
+	bool none;
+	double distance = DatumGetFloat8(sql_nullable(SPI_tuptable, row, 1, &none));
 	StoreFound found = {0};
 
-	set_score(s->request->vector->spec->distance, DatumGetFloat8(sql_value(SPI_tuptable, row, 1)),
-			  &found);
+	set_score(s->request->vector->spec->distance, none ? 0 : distance, &found);
 	for (int i = 0; i < s->request->table->nkeys; i++)
 		found.key[i] = sql_value(SPI_tuptable, row, 2 + i);
-	keep(s, &found);
+	if (!none)
+		keep(s, &found);
 }
 
-/*
- * Has Citus ask the shards, with the rights of the owner, which has the entries.  What is found among all
- * of a shard's entries is sorted here, as it is there.
- */
-static int
-search_shards(StoreSearch *request, StoreFound **found)
+static void
+ask_shards(Search *s, const char *sql)
 {
-	DynVector *vector = request->vector;
-	Search s = {.request = request,
-				.context = CurrentMemoryContext,
-				.found = palloc(request->most * sizeof(StoreFound))};
-	Relation entries = try_relation_open(vector->relid, AccessShareLock);
-	RightsBefore before;
+	const StoreSearch *request = s->request;
 
-	if (entries == NULL)
-		dyn_vector_fail_dropped(request->table, vector);
-	dyn_vector_check_fits(request->table, vector, entries);
-	relation_close(entries, NoLock);
-	rights_take(rights_owner(request->table->relid), 0, &before);
 	SPI_connect();
 	sql_execute(
-		sql_on_rows(vector->relid, shards_sql(request)), true, 0, is_routed(request) ? 8 : 7,
+		sql, true, 0, is_routed(request) ? 8 : 7,
 		(SqlValue[]){SQL_VALUE(FLOAT4ARRAYOID, query_array(request->query)),
-					 SQL_TEXT(dyn_vector_spec_print(vector->spec)),
+					 SQL_TEXT(dyn_vector_spec_print(request->vector->spec)),
 					 SQL_VALUE(TEXTOID, PointerGetDatum(request->condition)),
 					 SQL_VALUE(JSONBOID, PointerGetDatum(request->names)),
 					 SQL_VALUE(TEXTOID, PointerGetDatum(request->values)), SQL_INT4(request->most),
 					 SQL_BOOL(request->exact),
 					 SQL_VALUE(dyn_key_column_type(request->table->keys[0].type), request->hash)});
 	for (uint64 i = 0; i < SPI_processed; i++)
-		take_answer(&s, i);
+		take_answer(s, i);
 	SPI_finish();
-	rights_give_back(&before);
+}
+
+/* Raises an error unless the entries of all shards are there, and the owner's. */
+static void
+check_entries(const StoreSearch *request)
+{
+	Relation entries = try_relation_open(request->vector->relid, AccessShareLock);
+
+	if (entries == NULL)
+		dyn_vector_fail_dropped(request->table, request->vector);
+	dyn_vector_check_fits(request->table, request->vector, entries);
+	relation_close(entries, NoLock);
+}
+
+/*
+ * Has Citus ask the shards.  What is found among the entries of each shard is sorted here, as it is there.
+ * The caller's role samples the items: a transaction in which it has written may not use another one.  Where
+ * policies would hide rows of that sample, the owner's role samples the entries.
+ */
+static int
+search_shards(StoreSearch *request, StoreFound **found)
+{
+	const DynTable *table = request->table;
+	bool hides =
+		table->row_security && check_enable_rls(table->relid, InvalidOid, true) == RLS_ENABLED;
+	Search s = {.request = request,
+				.context = CurrentMemoryContext,
+				.found = palloc(request->most * sizeof(StoreFound))};
+	RightsBefore before;
+
+	check_entries(request);
+	if (hides)
+		rights_take(rights_owner(table->relid), 0, &before);
+	ask_shards(&s, shards_sql(request, hides));
+	if (hides)
+		rights_give_back(&before);
 	sort_found(&s);
-	request->approximate = vector->spec->method == DYN_SEARCH_HNSW && !request->exact;
+	request->approximate = request->vector->spec->method == DYN_SEARCH_HNSW && !request->exact;
 	*found = s.found;
 	return s.nfound;
 }
 
-static void
-search_begin(Search *s, const StoreSearch *request)
+/* Returns a vector of the dimensions of an index. */
+PgVector *
+store_vector_query(const DynVectorSpec *spec, const ArrayType *array)
+{
+	PgVector *query = pgvector_new((int) spec->dimensions);
+
+	if (ARR_NDIM(array) != 1 || ARR_HASNULL(array) || ARR_ELEMTYPE(array) != FLOAT4OID ||
+		ARR_DIMS(array)[0] != query->dimensions)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("the vector must have %d dimensions", query->dimensions)));
+	memcpy(query->values, ARR_DATA_PTR(array), query->dimensions * sizeof(float));
+	return query;
+}
+
+static PGFunction
+distance_function(const DynVectorSpec *spec)
 {
 	static const PgvectorSymbol distances[] = {[DYN_DISTANCE_COSINE] = PGVECTOR_COSINE,
 											   [DYN_DISTANCE_EUCLIDEAN] = PGVECTOR_L2,
 											   [DYN_DISTANCE_DOT_PRODUCT] = PGVECTOR_INNER_PRODUCT};
 
+	return pgvector_symbol(distances[spec->distance]);
+}
+
+/* Holds what a statement needs to know of the index, and what is searched for. */
+typedef struct Distance
+{
+	DynVector vector;
+	const PgVector *query;
+} Distance;
+
+static Distance *
+make_distance(FunctionCallInfo fcinfo)
+{
+	MemoryContext old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+	const DynVectorSpec *spec = dyn_vector_spec_parse(text_to_cstring(PG_GETARG_TEXT_PP(1)));
+	Distance *distance = palloc0(sizeof(Distance));
+
+	dyn_vector_set(&(DynTable){0}, spec, &distance->vector);
+	distance->query = store_vector_query(spec, PG_GETARG_ARRAYTYPE_P(2));
+	MemoryContextSwitchTo(old);
+	return distance;
+}
+
+/* vector_distance(item, definition, vector) returns pgvector's distance of an item from a vector. */
+PG_FUNCTION_INFO_V1(dyn_vector_distance);
+Datum
+dyn_vector_distance(PG_FUNCTION_ARGS)
+{
+	Distance *distance = fcinfo->flinfo->fn_extra;
+	PgVector *vector;
+
+	if (distance == NULL)
+		distance = fcinfo->flinfo->fn_extra = make_distance(fcinfo);
+	vector = dyn_vector_value(&distance->vector, PG_GETARG_DYN_ITEM(0));
+	if (vector == NULL)
+		PG_RETURN_NULL();
+	return DirectFunctionCall2(distance_function(distance->vector.spec), PointerGetDatum(vector),
+							   PointerGetDatum(distance->query));
+}
+
+static void
+search_begin(Search *s, const StoreSearch *request)
+{
 	*s = (Search){.request = request, .context = CurrentMemoryContext};
 	s->entries = try_relation_open(request->vector->relid, AccessShareLock);
 	if (s->entries == NULL)
 		dyn_vector_fail_dropped(request->table, request->vector);
 	dyn_vector_check_fits(request->table, request->vector, s->entries);
 	s->slot = table_slot_create(s->entries, NULL);
-	s->distance = pgvector_symbol(distances[request->vector->spec->distance]);
+	s->distance = distance_function(request->vector->spec);
 	s->call = palloc0(SizeForFunctionCallInfo(2));
 	InitFunctionCallInfoData(*s->call, NULL, 2, InvalidOid, NULL, NULL);
 	s->call->args[1].value = PointerGetDatum(request->query);

@@ -198,6 +198,9 @@ for my $n (0 .. 2)
 {
 	is($citus->sql($n, 'SET ROLE reader; ' . found('app', 'near', '1,2,3,4', 5, '')), $citus->sql(0, nearest('app', 'EUCLIDEAN', '1,2,3,4', 5, 'true')), "a reader searches at node $n");
 	is($citus->sql($n, qq{SET ROLE writer; SELECT dyn_put('app', '{"pk":{"S":"v$n"},"sk":{"N":"1"},"v":{"L":[{"N":"1"},{"N":"2"},{"N":"3"},{"N":"$n"}]}}')}), '', 'a writer writes');
+	is($citus->sql($n, qq{SET ROLE writer; BEGIN; @{[ found('app', 'near', '400,400,400,400', 1, '') =~ s/string_agg.*ORDER BY n./count(*)/r ]};
+		SELECT dyn_put('app', '{"pk":{"S":"h$n"},"sk":{"N":"1"},"v":{"L":[{"N":"400"},{"N":"400"},{"N":"400"},{"N":"400"}]}}');
+		@{[ found('app', 'near', '400,400,400,400', 1, '') ]}; ROLLBACK}), "1\n\nh$n/1=0", 'whose transaction finds what it has written');
 	fails($n, 'SET ROLE nobody; ' . found('app', 'near', '1,2,3,4', 5, ''), qr/permission denied for table app/, 'and nobody else');
 	fails($n, 'SET ROLE writer; SELECT * FROM app_near', qr/permission denied for table app_near/, 'entries are the owner\'s');
 	fails($n, qq{SELECT * FROM app TABLESAMPLE dynamo_internal.nearest('{"name":"xxx","attribute":"v","dimensions":4,"distance":"COSINE","method":"exact","projection":"ALL"}',
