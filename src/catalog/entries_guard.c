@@ -52,26 +52,28 @@ statement_of(const FmgrInfo *flinfo)
 	return statement;
 }
 
-/* Returns whether an expression is that of an item that a statement writes; relation 0: of any. */
-static bool
-is_item_of(const Node *call, Index relation)
+/* Returns the column of the relation that is written, which a call is for; NULL if it is for something else. */
+static const Var *
+column_of(const FuncExpr *call)
 {
-	const Var *item =
-		call != NULL && IsA(call, FuncExpr) ? linitial(((FuncExpr *) call)->args) : NULL;
+	const Node *item = linitial(call->args);
 
-	return item != NULL && IsA(item, Var) && !IS_SPECIAL_VARNO(item->varno) &&
-		   (relation == 0 || item->varno == (int) relation);
+	/* it may have a domain */
+	while (IsA(item, RelabelType))
+		item = (const Node *) ((const RelabelType *) item)->arg;
+	return IsA(item, Var) && !IS_SPECIAL_VARNO(((const Var *) item)->varno) ? (const Var *) item
+																			: NULL;
 }
 
 /* Writes what vector indexes have of an item. */
 static void
-write_vectors(const KeptStatement *statement, const DynItem *item)
+write_vectors(const KeptStatement *statement, AttrNumber attnum, const DynItem *item)
 {
 	Relation rel = relation_open(statement->relid, NoLock);
 	const DynTable *table = dyn_schema_shard(rel);
 	DynKeyValues key;
 
-	if (table != NULL && table->nvectors > 0)
+	if (table != NULL && table->nvectors > 0 && table->item_attnum == attnum)
 	{
 		dyn_key_of_item(table, item, &key);
 		dyn_vectors_write(rel, table, &key, statement->deletes ? NULL : item);
@@ -85,9 +87,11 @@ Datum
 dyn_entries_kept(PG_FUNCTION_ARGS)
 {
 	const KeptStatement *statement = statement_of(fcinfo->flinfo);
+	const Var *column =
+		statement == NULL ? NULL : column_of(castNode(FuncExpr, fcinfo->flinfo->fn_expr));
 
-	if (statement != NULL && is_item_of(fcinfo->flinfo->fn_expr, 0))
-		write_vectors(statement, PG_GETARG_DYN_ITEM(0));
+	if (column != NULL)
+		write_vectors(statement, column->varattno, PG_GETARG_DYN_ITEM(0));
 	PG_RETURN_BOOL(true);
 }
 
@@ -100,24 +104,30 @@ dyn_entries_mark(const DynTable *table, const char *before)
 			   : "";
 }
 
+/* Returns whether it is called for the items of the relation that is written, whatever becomes of them. */
 static bool
-is_call(Oid function, void *arg)
+has_call(const ModifyTable *write, Index relation, AttrNumber attnum)
 {
-	FmgrInfo flinfo;
+	ListCell *list;
+	ListCell *cell;
 
-	fmgr_info(function, &flinfo);
-	return flinfo.fn_addr == dyn_entries_kept;
-}
+	foreach (list, write->returningLists)
+	{
+		foreach (cell, (List *) lfirst(list))
+		{
+			const FuncExpr *call = (const FuncExpr *) lfirst_node(TargetEntry, cell)->expr;
+			const Var *column;
+			FmgrInfo flinfo;
 
-/* Returns whether it is called for the item of the relation that is written. */
-static bool
-has_call(Node *node, void *relation)
-{
-	if (node == NULL)
-		return false;
-	return (is_item_of(node, *(Index *) relation) &&
-			check_functions_in_node(node, is_call, NULL)) ||
-		   expression_tree_walker(node, has_call, relation);
+			if (!IsA(call, FuncExpr))
+				continue;
+			fmgr_info(call->funcid, &flinfo);
+			column = flinfo.fn_addr == dyn_entries_kept ? column_of(call) : NULL;
+			if (column != NULL && column->varno == (int) relation && column->varattno == attnum)
+				return true;
+		}
+	}
+	return false;
 }
 
 /* Returns whether a distributed table, or a shard on this node, has such indexes. */
@@ -185,7 +195,7 @@ check_write(QueryDesc *query, const Plan *plan)
 
 		if (!OidIsValid(citus_shard_range(relid, NULL)) || !is_guarded(relid))
 			continue;
-		if (!has_call((Node *) write->returningLists, &relation))
+		if (!has_call(write, relation, get_attnum(relid, DYN_ITEM_COLUMN)))
 			fail_write(relid);
 		remember_statement(query->estate->es_query_cxt, relid, write->operation == CMD_DELETE);
 	}

@@ -81,6 +81,9 @@ sub is_right
 	is($citus->sql(0, qq{SELECT object, problem FROM dyn_check_table('$table')}), '', $what);
 }
 
+# The member of an item that has a vector of its elements.
+sub vector { return '"v":{"L":[' . join(',', map { qq({"N":"$_"}) } @_) . ']}' }
+
 # A vector of whole numbers, whose distances are the same wherever they are computed.
 my $vector = q{jsonb_build_array((%1$s) %% 17, (%1$s) * 7 %% 23, (%1$s) * (%1$s) %% 11, -((%1$s) %% 5))};
 sub items
@@ -112,8 +115,9 @@ my ($code, $notices) = call(0, q{CALL dyn_create_vector_index('app', 'own', 'v',
 is($code, 0, 'an index of type hnsw, with the partition key as its hash key') or diag($notices);
 fails(1, q{CALL dyn_create_vector_index('app', 'more', 'v', 4)}, qr/node|worker|coordinator/i, 'a worker creates none');
 fails(0, q{CALL dyn_create_vector_index('app', 'more', 'v', 5)}, qr/vectors "v" have 4 dimensions/, 'nor does a definition that does not fit');
-is($citus->sql(0, q{SELECT string_agg(table_name::text || ' ' || distribution_column, ', ' ORDER BY table_name::text COLLATE "C") || ' ' || count(DISTINCT colocation_id)
-	FROM citus_tables WHERE table_name::text LIKE 'app%'}), 'app pk, app_angle partition_key, app_dot partition_key, app_near partition_key, app_own partition_key 1',
+is($citus->sql(0, q{SELECT string_agg(table_name::text || ' ' || distribution_column, ', ' ORDER BY table_name::text COLLATE "C")
+	|| ' ' || count(DISTINCT colocation_id) FROM citus_tables WHERE table_name::text LIKE 'app%'}),
+	'app pk, app_angle partition_key, app_dot partition_key, app_near partition_key, app_own partition_key 1',
 	'all are distributed together');
 is_right('app', 'the entries are those of the items');
 searches('app', $_, 'built', @plain) for 0 .. 2;
@@ -138,7 +142,8 @@ for my $n (0 .. 2)
 		q{SELECT dyn_batch_write('app', ARRAY['} . $item->(9, $v->(4, 4, 4)) . q{', '} . $item->(40, $v->(5, 5, 5)) . q{']::dyn_item[],
 			ARRAY['} . $item->(10, '') . q{']::dyn_item[])},
 		qq{SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"pk":{"S":"t$n"},"sk":{"N":"1"}@{[ $v->(6, 6, 6) ]}}}},
-			{"Update": {"TableName": "app", "Key": {"pk":{"S":"w$n"},"sk":{"N":"11"}}, "UpdateExpression": "SET v[0] = :v", "ExpressionAttributeValues": {":v":{"N":"-8"}}}},
+			{"Update": {"TableName": "app", "Key": {"pk":{"S":"w$n"},"sk":{"N":"11"}}, "UpdateExpression": "SET v[0] = :v",
+				"ExpressionAttributeValues": {":v":{"N":"-8"}}}},
 			{"Delete": {"TableName": "app", "Key": {"pk":{"S":"w$n"},"sk":{"N":"12"}}}}]')},
 		qq{SELECT dyn_execute('INSERT INTO "app" VALUE {''pk'': ''q$n'', ''sk'': 1, ''v'': [1, 1, 1, $n]}')},
 		qq{SELECT dyn_execute('UPDATE "app" SET "kind" = ''k1'' WHERE "pk" = ''q$n'' AND "sk" = 1')},
@@ -174,7 +179,8 @@ for my $n (0 .. 2)
 	fails($n, found('app', 'near', '1,2,3', 10, ''), qr/has 3 dimensions/, 'so is the right number of dimensions');
 	is($citus->sql($n, q{SELECT jsonb_array_length(r -> 'SearchResults') || ' ' || (r #>> '{SearchResults,0,Item,x,N}')
 		FROM (SELECT dyn_request('SearchVectors', '{"TableName":"app","IndexName":"own","TopK":3,"SearchVector":[{"N":"1"},{"N":"0"},{"N":"1"},{"N":"-1"}],
-			"SearchConditionExpression":"#p = :p","ExpressionAttributeNames":{"#p":"pk"},"ExpressionAttributeValues":{":p":{"S":"p1"}}}'::jsonb)::jsonb AS r) s}) =~ /^3 \d+$/ ? 1 : 0,
+			"SearchConditionExpression":"#p = :p","ExpressionAttributeNames":{"#p":"pk"},
+			"ExpressionAttributeValues":{":p":{"S":"p1"}}}'::jsonb)::jsonb AS r) s}) =~ /^3 \d+$/ ? 1 : 0,
 		1, 'requests do the same');
 }
 
@@ -185,26 +191,28 @@ for my $n (0 .. 2)
 	fails($n, $_, $refused, "plain SQL does not write at node $n: $_") for (
 		q{INSERT INTO app (item, pk, sk) VALUES ('{"pk":{"S":"p0"},"sk":{"N":"99"}}', 'p0', 99)}, q{UPDATE app SET item = item WHERE pk = 'p0'},
 		q{DELETE FROM app}, q{TRUNCATE app},
-		q{UPDATE app SET item = item WHERE pk = 'p0' RETURNING dynamo_internal.entries_kept('{"pk":{"S":"p0"},"sk":{"N":"1"}}')});
+		q{UPDATE app SET item = item WHERE pk = 'p0' RETURNING dynamo_internal.entries_kept('{"pk":{"S":"p0"},"sk":{"N":"1"}}')},
+		q{UPDATE app SET item = item WHERE pk = 'p0' RETURNING CASE WHEN sk < 0 THEN dynamo_internal.entries_kept(item) END});
 	fails($n, qq{COPY app (item, pk, sk) FROM STDIN;\n{"pk":{"S":"p0"},"sk":{"N":"99"}}\tp0\t99\n\\.\n}, $refused, 'nor does COPY');
 }
-my ($shard, $place) = split /\|/, $citus->sql(0, q{SELECT s.shardid, n.nodename || ':' || n.nodeport FROM pg_dist_shard s JOIN pg_dist_placement USING (shardid)
-	JOIN pg_dist_node n USING (groupid) WHERE s.shardid = get_shard_id_for_distribution_column('app', 'p0'::text)});
+my ($shard, $place) = split /\|/, $citus->sql(0, q{SELECT s.shardid, n.nodename || ':' || n.nodeport FROM pg_dist_shard s
+	JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node n USING (groupid) WHERE s.shardid = get_shard_id_for_distribution_column('app', 'p0'::text)});
 my $home = $place eq join(':', $citus->address(1)) ? 1 : 2;
 fails($home, qq{SET citus.enable_manual_changes_to_shards = on; DELETE FROM app_$shard}, $refused, 'nor at a shard');
 $citus->sql(0, q{CREATE ROLE reader LOGIN; CREATE ROLE writer LOGIN; CREATE ROLE nobody LOGIN; GRANT SELECT ON app TO reader;
 	GRANT SELECT, INSERT, UPDATE, DELETE ON app TO writer});
 for my $n (0 .. 2)
 {
-	is($citus->sql($n, 'SET ROLE reader; ' . found('app', 'near', '1,2,3,4', 5, '')), $citus->sql(0, nearest('app', 'EUCLIDEAN', '1,2,3,4', 5, 'true')), "a reader searches at node $n");
-	is($citus->sql($n, qq{SET ROLE writer; SELECT dyn_put('app', '{"pk":{"S":"v$n"},"sk":{"N":"1"},"v":{"L":[{"N":"1"},{"N":"2"},{"N":"3"},{"N":"$n"}]}}')}), '', 'a writer writes');
+	is($citus->sql($n, 'SET ROLE reader; ' . found('app', 'near', '1,2,3,4', 5, '')),
+		$citus->sql(0, nearest('app', 'EUCLIDEAN', '1,2,3,4', 5, 'true')), "a reader searches at node $n");
+	is($citus->sql($n, qq{SET ROLE writer; SELECT dyn_put('app', '{"pk":{"S":"v$n"},"sk":{"N":"1"},@{[ vector(1, 2, 3, $n) ]}}')}), '', 'a writer writes');
 	is($citus->sql($n, qq{SET ROLE writer; BEGIN; @{[ found('app', 'near', '400,400,400,400', 1, '') =~ s/string_agg.*ORDER BY n./count(*)/r ]};
 		SELECT dyn_put('app', '{"pk":{"S":"h$n"},"sk":{"N":"1"},"v":{"L":[{"N":"400"},{"N":"400"},{"N":"400"},{"N":"400"}]}}');
 		@{[ found('app', 'near', '400,400,400,400', 1, '') ]}; ROLLBACK}), "1\n\nh$n/1=0", 'whose transaction finds what it has written');
 	fails($n, 'SET ROLE nobody; ' . found('app', 'near', '1,2,3,4', 5, ''), qr/permission denied for table app/, 'and nobody else');
 	fails($n, 'SET ROLE writer; SELECT * FROM app_near', qr/permission denied for table app_near/, 'entries are the owner\'s');
-	fails($n, qq{SELECT * FROM app TABLESAMPLE dynamo_internal.nearest('{"name":"xxx","attribute":"v","dimensions":4,"distance":"COSINE","method":"exact","projection":"ALL"}',
-		'{1,2,3,4}', '', '{}', '{}', 3, true)}, qr/does not have the entries/, 'and nothing else is sampled');
+	fails($n, qq{SELECT * FROM app TABLESAMPLE dynamo_internal.nearest(
+		'{"name":"xxx","attribute":"v","dimensions":4,"distance":"COSINE","method":"exact","projection":"ALL"}', '{1,2,3,4}', '', '{}', '{}', 3, true)}, qr/does not have the entries/, 'and nothing else is sampled');
 }
 is_right('app', 'the entries of a writer are there');
 
@@ -214,9 +222,10 @@ for my $n (0 .. 2)
 {
 	is($citus->sql($n, 'SET ROLE reader; ' . found('app', 'near', '1,2,3,4', 10, '')),
 		$citus->sql(0, nearest('app', 'EUCLIDEAN', '1,2,3,4', 10, q{i ->> 'pk' IN ('p7', 'v1', 'v2')})), "policies are applied before the cut at node $n");
-	fails($n, q{SET ROLE writer; SELECT dyn_put('app', '{"pk":{"S":"p1"},"sk":{"N":"1"},"v":{"L":[{"N":"1"},{"N":"2"},{"N":"3"},{"N":"1"}]}}')}, qr/row-level security/,
+	fails($n, qq{SET ROLE writer; SELECT dyn_put('app', '{"pk":{"S":"p1"},"sk":{"N":"1"},@{[ vector(1, 2, 3, 1) ]}}')}, qr/row-level security/,
 		'and to writes');
-	is($citus->sql($n, qq{SET ROLE writer; SELECT dyn_update('app', '{"pk":{"S":"v1"},"sk":{"N":"1"}}', 'SET v[0] = :v', vals => '{":v":{"N":"3$n"}}')}), '', 'who may write, does');
+	is($citus->sql($n, qq{SET ROLE writer; SELECT dyn_update('app', '{"pk":{"S":"v1"},"sk":{"N":"1"}}', 'SET v[0] = :v', vals => '{":v":{"N":"3$n"}}')}), '',
+		'who may write, does');
 }
 $citus->sql(0, q{DROP POLICY p ON app; ALTER TABLE app DISABLE ROW LEVEL SECURITY});
 is_right('app', 'and all is right');
@@ -229,14 +238,16 @@ sub finds
 	like($citus->sql(0, q{SELECT problem FROM dyn_check_table('app')}), $error, $what);
 	$citus->sql(0, 'DELETE FROM app_near; INSERT INTO app_near SELECT * FROM saved; DROP TABLE saved');
 }
-finds(q{DELETE FROM app_near WHERE partition_key = 'w1' AND sort_key IN (3, 4)}, qr/2 are missing, 0 wrong, 0 of no item/, 'entries that are missing are found');
+finds(q{DELETE FROM app_near WHERE partition_key = 'w1' AND sort_key IN (3, 4)}, qr/2 are missing, 0 wrong, 0 of no item/,
+	'entries that are missing are found');
 finds(q{UPDATE app_near SET vector = '[0,0,0,0]' WHERE partition_key = 'w1' AND sort_key = 3}, qr/0 are missing, 1 wrong, 0 of no item/, 'and wrong ones');
 finds(q{INSERT INTO app_near SELECT vector, filters, partition_key, 1000 FROM app_near WHERE partition_key = 'w1' AND sort_key = 3},
 	qr/0 are missing, 0 wrong, 1 of no item/, 'and those of no item');
 is_right('app', 'all is right again');
 $citus->sql(0, 'ALTER TABLE app_near RENAME TO gone');
 like($citus->sql(0, q{SELECT problem FROM dyn_check_table('app')}), qr/was dropped meanwhile|does not have the entries/, 'a table that is gone is found');
-fails($_, q{SELECT dyn_put('app', '{"pk":{"S":"p0"},"sk":{"N":"50"},"v":{"L":[{"N":"1"},{"N":"2"},{"N":"3"},{"N":"1"}]}}')}, qr/dropped meanwhile/, "and nothing is written without it") for 0 .. 2;
+fails($_, qq{SELECT dyn_put('app', '{"pk":{"S":"p0"},"sk":{"N":"50"},@{[ vector(1, 2, 3, 1) ]}}')}, qr/dropped meanwhile/,
+	"and nothing is written without it") for 0 .. 2;
 $citus->sql(0, 'ALTER TABLE gone RENAME TO app_near');
 is_right('app', 'nothing was');
 $citus->sql($_, 'VACUUM ANALYZE') for 0 .. 2;
@@ -259,18 +270,21 @@ $citus->sql(0, q{CALL dyn_disable_ttl('app')});
 
 # An owner who is no superuser, CreateTable and UpdateTable, a build beside writers
 $citus->sql(0, q{CREATE ROLE keeper LOGIN; GRANT CREATE ON SCHEMA public TO keeper});
-my $create = q{SET dynamo_table.distribute_new_tables = on; SET ROLE keeper; SELECT dyn_request('CreateTable', '{"TableName":"kept","BillingMode":"PAY_PER_REQUEST",
-	"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],"AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},
-	{"AttributeName":"sk","AttributeType":"N"},{"AttributeName":"kind","AttributeType":"S"},{"AttributeName":"year","AttributeType":"N"}],
-	"VectorIndexes":[{"IndexName":"near","VectorAttribute":{"AttributeName":"v"},"Dimensions":4,"DistanceFunction":"EUCLIDEAN","Projection":{"ProjectionType":"ALL"},
-	"SearchSchema":[{"AttributeName":"kind","SearchSchemaElementType":"INLINE_FILTER"},{"AttributeName":"year","SearchSchemaElementType":"INLINE_FILTER"}]}]}'::jsonb);};
+my $create = q{SET dynamo_table.distribute_new_tables = on; SET ROLE keeper; SELECT dyn_request('CreateTable', '{"TableName":"kept",
+	"BillingMode":"PAY_PER_REQUEST",
+	"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],
+	"AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"N"},{"AttributeName":"kind","AttributeType":"S"},{"AttributeName":"year","AttributeType":"N"}],
+	"VectorIndexes":[{"IndexName":"near","VectorAttribute":{"AttributeName":"v"},"Dimensions":4,"DistanceFunction":"EUCLIDEAN",
+	"Projection":{"ProjectionType":"ALL"},"SearchSchema":[{"AttributeName":"kind","SearchSchemaElementType":"INLINE_FILTER"},
+	{"AttributeName":"year","SearchSchemaElementType":"INLINE_FILTER"}]}]}'::jsonb);};
 like($citus->sql(0, $create), qr/"IndexStatus": ?"ACTIVE"/, 'CreateTable makes one');
 $citus->sql(0, q{GRANT SELECT, INSERT, UPDATE, DELETE ON kept TO writer});
 is($citus->sql(0, q{SELECT string_agg(DISTINCT relowner::regrole::text, ' ') FROM pg_class WHERE relname ~ '^kept'}), 'keeper', 'of its owner');
-$citus->sql(0, qq{SELECT count(dyn_batch_write('kept', items)) FROM (SELECT array_agg(item) AS items FROM (SELECT item, ntile(40) OVER () AS n FROM @{[ items(1, 800, 'f') ]}) x GROUP BY n) y});
+$citus->sql(0, qq{SELECT count(dyn_batch_write('kept', items)) FROM
+	(SELECT array_agg(item) AS items FROM (SELECT item, ntile(40) OVER () AS n FROM @{[ items(1, 800, 'f') ]}) x GROUP BY n) y});
 for my $n (0 .. 2)
 {
-	is((call($n, qq{CREATE TEMP TABLE t (); SET ROLE writer; SELECT dyn_put('kept', '{"pk":{"S":"u$n"},"sk":{"N":"1"},"v":{"L":[{"N":"1"},{"N":"2"},{"N":"3"},{"N":"1"}]}}')}))[0], 0,
+	is((call($n, qq{CREATE TEMP TABLE t (); SET ROLE writer; SELECT dyn_put('kept', '{"pk":{"S":"u$n"},"sk":{"N":"1"},@{[ vector(1, 2, 3, 1) ]}}')}))[0], 0,
 		"a session with temporary tables writes at node $n");
 }
 is_right('kept', 'the entries of an owner are right');
@@ -292,8 +306,9 @@ is(end_load(), 0, 'of which none fails');
 is_right('kept', 'it has what was there and what was written');
 my @kept = ([ 'near', 'EUCLIDEAN' ], [ 'dot', 'DOT_PRODUCT' ]);
 searches('kept', $_, 'beside writers', @kept) for 0, 2;
-$citus->sql(0, q{SET ROLE keeper; SET dynamo_table.vector_index_method = 'hnsw'; SELECT dyn_request('UpdateTable', '{"TableName":"kept","VectorIndexUpdates":[{"Create":
-	{"IndexName":"more","VectorAttribute":{"AttributeName":"v"},"Dimensions":4,"DistanceFunction":"COSINE","Projection":{"ProjectionType":"KEYS_ONLY"}}}]}'::jsonb)});
+$citus->sql(0, q{SET ROLE keeper; SET dynamo_table.vector_index_method = 'hnsw'; SELECT dyn_request('UpdateTable', '{"TableName":"kept",
+	"VectorIndexUpdates":[{"Create":{"IndexName":"more","VectorAttribute":{"AttributeName":"v"},"Dimensions":4,"DistanceFunction":"COSINE",
+	"Projection":{"ProjectionType":"KEYS_ONLY"}}}]}'::jsonb)});
 $citus->crash(0);
 my $status = q{SELECT i ->> 'IndexStatus' FROM jsonb_array_elements(dyn_describe_table('kept') -> 'VectorIndexes') i WHERE i ->> 'IndexName' = 'more'};
 call(0, q{CALL dynamo_internal.resume_index('kept', 'more')});
@@ -314,7 +329,8 @@ sub end_of_kills
 begin_load(0 .. 2);
 $citus->move_all('kept', 1, 'force_logical');
 $citus->move_all('kept', 2);
-my ($split, $from, $to) = split /\|/, $citus->sql(0, q{SELECT shardid, shardminvalue, shardmaxvalue FROM pg_dist_shard WHERE logicalrelid = 'kept'::regclass LIMIT 1});
+my ($split, $from, $to) = split /\|/, $citus->sql(0, q{SELECT shardid, shardminvalue, shardmaxvalue FROM pg_dist_shard
+	WHERE logicalrelid = 'kept'::regclass LIMIT 1});
 $citus->sql(0, sprintf(q{SELECT citus_split_shard_by_split_points(%s, ARRAY['%d'], ARRAY[nodeid, nodeid], 'block_writes')
 	FROM pg_dist_node WHERE nodeport = %d AND nodename = '%s'}, $split, ($from + $to) / 2, ($citus->address(2))[1, 0]));
 end_of_kills('index is table after moves and a split under load');
@@ -334,7 +350,8 @@ is($code, 0, 'names are quoted') or diag($notices);
 for my $n (0 .. 2)
 {
 	$citus->sql($n, qq{SELECT dyn_put(\$\$Sch e'ma.t"a'b\$\$, \$\${"p\\"k';":{"B":"AAA$n"},"v\\"'":{"L":[{"N":"1"},{"N":"$n"}]},"h\\"'%":{"N":"$_"}}\$\$)}) for 1;
-	is($citus->sql($n, q{SELECT count(*) FROM dyn_search($$Sch e'ma.t"a'b$$, $$i"n'd; %s$$, '{1,1}', 9, '#h = :h', names => '{"#h": "h\\"''%"}', vals => '{":h":{"N":"1"}}')}),
+	is($citus->sql($n, q{SELECT count(*) FROM dyn_search($$Sch e'ma.t"a'b$$, $$i"n'd; %s$$, '{1,1}', 9, '#h = :h',
+		names => '{"#h": "h\\"''%"}', vals => '{":h":{"N":"1"}}')}),
 		$n + 1, "at node $n");
 }
 is($citus->sql(0, q{SELECT object, problem FROM dyn_check_table($$Sch e'ma.t"a'b$$)}), '', 'and by the check');
@@ -342,11 +359,14 @@ is($citus->sql(0, q{SELECT object, problem FROM dyn_check_table($$Sch e'ma.t"a'b
 # The end
 fails(0, q{SELECT dyn_undistribute_table('app')}, qr/cannot be made a table of one node/, 'such a table stays distributed');
 is((call(0, qq{CALL dyn_drop_index('app', '$_')}))[0], 0, "index $_ is dropped") for 'angle', 'dot';
-is($citus->sql(0, q{SELECT string_agg(result, ',') FROM run_command_on_all_nodes($$SELECT count(*) FROM pg_class WHERE relname ~ '^app_(angle|dot)'$$)}), '0,0,0',
-	'with their entries on all nodes');
+is($citus->sql(0, q{SELECT string_agg(result, ',') FROM run_command_on_all_nodes($$SELECT count(*) FROM pg_class WHERE relname ~ '^app_(angle|dot)'$$)}),
+	'0,0,0', 'with their entries on all nodes');
 is_right('app', 'and nothing else');
 searches('app', 1, 'what is left', [ 'near', 'EUCLIDEAN' ]);
-is((call(0, qq{CALL dyn_drop_index('app', '$_')}))[0], 0, "index $_ is dropped") for 'near', 'own';
+is((call(0, q{CALL dyn_drop_index('app', 'own')}))[0], 0, 'another index is dropped');
+like((call(0, q{SELECT undistribute_table('app'); SELECT dyn_distribute_table('app')}))[1], qr/vector index "near" has to be created again/,
+	'what Citus has made a table of one node is distributed without it');
+is($citus->sql(0, q{SELECT dyn_describe_table('app') ? 'VectorIndexes'}), 'f', '… and has none');
 is((call(1, q{DELETE FROM app WHERE pk = 'p0'}))[0], 0, 'without one plain SQL writes');
 $citus->sql(0, q{SET ROLE keeper; SELECT dyn_drop_table('kept')});
 is($citus->sql(0, q{SELECT string_agg(result, ',') FROM run_command_on_all_nodes($$SELECT count(*) FROM pg_class WHERE relname ~ '^kept(_|$)'$$)}), '0,0,0',

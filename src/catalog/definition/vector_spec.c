@@ -120,6 +120,7 @@ dyn_vector_spec_is_argument(const char *argument)
 		   strncmp(argument, ARGUMENT_START, strlen(ARGUMENT_START)) == 0;
 }
 
+/* Returns the definition in such an argument. */
 DynVectorSpec *
 dyn_vector_spec_parse_argument(const char *argument)
 {
@@ -128,6 +129,7 @@ dyn_vector_spec_parse_argument(const char *argument)
 	return dyn_vector_spec_parse(pnstrdup(json, strlen(json) - 1));
 }
 
+/* Returns a definition as such an argument. */
 char *
 dyn_vector_spec_print_argument(const DynVectorSpec *spec)
 {
