@@ -467,7 +467,7 @@ COMMENT ON FUNCTION dynamo_internal.shard_takes(oid, anyelement) IS
 CREATE FUNCTION dynamo_internal.entries_kept(item dyn_item) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'dyn_entries_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE STRICT;
 COMMENT ON FUNCTION dynamo_internal.entries_kept(dyn_item) IS
-	'called by the store''s own writes of items in shards, whose entries in indexes that are distributed by their keys it keeps';
+	'called by the store''s own writes of items in shards, whose entries in vector indexes and in indexes that are distributed by their keys it keeps';
 
 CREATE FUNCTION dynamo_internal.keys_missing(table_oid oid, item dyn_item, VARIADIC columns "any") RETURNS boolean
 	AS 'MODULE_PATHNAME', 'dyn_keys_missing' LANGUAGE C STABLE PARALLEL RESTRICTED;
@@ -905,6 +905,21 @@ CREATE FUNCTION dynamo_internal.fill_shard(shard regclass, index_name text, file
 	AS 'MODULE_PATHNAME', 'dyn_fill_shard' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dynamo_internal.fill_shard(regclass, text, oid, bigint, bigint, boolean) IS
 	'fill in the columns of an index in some rows of a shard of a distributed table';
+
+CREATE FUNCTION dynamo_internal.check_vectors(shard regclass, index_name text) RETURNS text
+	AS 'MODULE_PATHNAME', 'dyn_check_vectors' LANGUAGE C VOLATILE PARALLEL UNSAFE STRICT;
+COMMENT ON FUNCTION dynamo_internal.check_vectors(regclass, text) IS
+	'how many entries of a vector index in a shard of a distributed table are missing, wrong, and of no item';
+
+CREATE FUNCTION dynamo_internal.nearest(internal) RETURNS tsm_handler
+	AS 'MODULE_PATHNAME', 'dyn_nearest' LANGUAGE C VOLATILE PARALLEL UNSAFE STRICT;
+COMMENT ON FUNCTION dynamo_internal.nearest(internal) IS
+	'the method of samples that are the items nearest to a vector in a shard of a distributed table, or their entries';
+
+CREATE FUNCTION dynamo_internal.vector_distance(item dyn_item, definition text, vector real[]) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'dyn_vector_distance' LANGUAGE C STABLE PARALLEL SAFE STRICT;
+COMMENT ON FUNCTION dynamo_internal.vector_distance(dyn_item, text, real[]) IS
+	'the distance of the vector of an item by the definition of a vector index';
 
 CREATE PROCEDURE dynamo_internal.resume_index(relation regclass, index_name text)
 	AS 'MODULE_PATHNAME', 'dyn_resume_index' LANGUAGE C;
@@ -1760,7 +1775,7 @@ GRANT EXECUTE ON FUNCTION
 	dynamo_internal.stream_node_shards,
 	dynamo_internal.stream_node_records, dynamo_internal.migration_steps,
 	-- statements
-	dynamo_internal.to_value, dynamo_internal.store_change, dynamo_internal.keys_missing, dynamo_internal.fill_shard, dynamo_internal.scan_shard, dynamo_internal.get_items, dynamo_internal.shard_sizes, dynamo_internal.wake_sweepers,
+	dynamo_internal.to_value, dynamo_internal.store_change, dynamo_internal.keys_missing, dynamo_internal.fill_shard, dynamo_internal.scan_shard, dynamo_internal.get_items, dynamo_internal.check_vectors, dynamo_internal.nearest, dynamo_internal.vector_distance, dynamo_internal.shard_sizes, dynamo_internal.wake_sweepers,
 	dynamo_internal.coordinator_request,
 	dynamo_internal.migration_key, dynamo_internal.migration_items,
 	-- types, casts, operators and what sorts and hashes by them

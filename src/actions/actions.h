@@ -19,6 +19,7 @@
  *		scan.c				Scan, and its segments
  *		ranges.c			reads of several stretches
  *		search.h			SearchVectors
+ *		search_shard.c		what it asks the nodes of shards
  *		several.h			requests for several items: batches and transactions
  *		target.c			the items of such a request in their tables, and the order in which they
  *							are locked

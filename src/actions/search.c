@@ -11,6 +11,8 @@
 #include "access/relation.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/rls.h"
@@ -22,6 +24,7 @@
 #include "catalog/expiry.h"
 #include "catalog/rights.h"
 #include "server/errors.h"
+#include "store/range.h"
 #include "store/vector.h"
 
 /* How many times as many results are asked for where some may be hidden, and then where they were. */
@@ -138,54 +141,74 @@ accepts(const DynItem *attributes, void *arg)
 
 /* Sets the hash key that the condition requires. */
 static void
-set_hash(SearchCall *s)
+set_hash(StoreSearch *search, const Expr *condition)
 {
-	const DynKey *hash = s->vector->index.hash;
+	const DynVector *vector = search->vector;
+	const DynKey *hash = vector->index.hash;
 	bool alone;
 	ItemSpan value;
 
 	if (hash == NULL)
 		return;
-	if (s->condition == NULL)
+	if (condition == NULL)
 		fail_search(
 			"SearchConditionExpression must be provided when SearchSchema has a HASH key",
 			"index \"%s\" has a hash key, which the condition must require to equal a value",
-			item_quoted(s->vector->index.name));
-	if (!expr_requires(s->condition, hash->attribute, &value, &alone))
+			item_quoted(vector->index.name));
+	if (!expr_requires(condition, hash->attribute, &value, &alone))
 		fail_search("SearchConditionExpression must have all HASH attributes",
 					"the condition must require the hash key \"%s\" to equal a value",
 					item_quoted(hash->attribute));
 	dyn_key_check(hash, true, value);
-	s->search.hashed = true;
-	s->search.hash = dyn_key_datum(hash->type, item_payload(value));
+	search->hashed = true;
+	search->hash = dyn_key_datum(hash->type, item_payload(value));
 	if (alone)
-		s->search.accepts = NULL;
+		search->accepts = NULL;
 }
 
-static void
-set_condition(SearchCall *s)
+/* Has a search be for entries that a condition, which may be NULL, lets through. */
+void
+search_set_condition(StoreSearch *search, const Expr *condition)
 {
+	const DynVector *vector = search->vector;
 	const ItemSpan *attributes;
 	int n = 0;
 
-	if (s->condition != NULL)
+	if (condition != NULL)
 	{
-		attributes = expr_attributes(s->condition, &n);
+		attributes = expr_attributes(condition, &n);
 		for (int i = 0; i < n; i++)
 		{
-			if (!is_in_schema(s->vector, attributes[i]) ||
-				expr_looks_into(s->condition, attributes[i]))
+			if (!is_in_schema(vector, attributes[i]) || expr_looks_into(condition, attributes[i]))
 				fail_search(
 					psprintf("SearchConditionExpression must not contain any attributes that "
 							 "is not in SearchSchema. Invalid attribute: %s",
 							 item_quoted_words(attributes[i])),
 					"attribute \"%s\" is neither the hash key nor a filter of index \"%s\"",
-					item_quoted(attributes[i]), item_quoted(s->vector->index.name));
+					item_quoted(attributes[i]), item_quoted(vector->index.name));
 		}
-		s->search.accepts = accepts;
-		s->search.arg = (void *) s->condition;
+		search->accepts = accepts;
+		search->arg = (void *) condition;
 	}
-	set_hash(s);
+	set_hash(search, condition);
+}
+
+/* Sets by what the nodes of shards are asked. */
+static void
+set_asked(StoreSearch *search, const SearchRequest *request)
+{
+	StringInfoData values;
+
+	initStringInfo(&values);
+	if (request->expression_values == NULL)
+		appendStringInfoString(&values, "{}");
+	else
+		item_print_attributes(&values, item_root(request->expression_values));
+	search->condition = request->condition != NULL ? request->condition : cstring_to_text("");
+	search->names = request->names != NULL
+						? request->names
+						: DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("{}")));
+	search->values = cstring_to_text_with_len(values.data, values.len);
 }
 
 static void
@@ -206,11 +229,13 @@ search_open(SearchCall *s)
 	find_index(s);
 	operation_opened(s->counted, s->call.rel, s->vector->index.name);
 	set_query(s);
-	set_condition(s);
-	authorize(s->call.table, &s->vector->index, s->search.hashed ? ACTION_QUERY : ACTION_SCAN,
-			  s->search.hashed ? 1 : 0, &s->search.hash, &s->clearance);
 	s->search.table = s->call.table;
 	s->search.vector = s->vector;
+	search_set_condition(&s->search, s->condition);
+	if (s->call.table->distributed)
+		set_asked(&s->search, request);
+	authorize(s->call.table, &s->vector->index, s->search.hashed ? ACTION_QUERY : ACTION_SCAN,
+			  s->search.hashed ? 1 : 0, &s->search.hash, &s->clearance);
 }
 
 static DynItem *
@@ -223,16 +248,11 @@ returned_item(const SearchCall *s, const DynItem *item)
 
 /* Keeps a result, unless its item is hidden. */
 static void
-take(SearchCall *s, StoreReader *reader, const StoreFound *found)
+take(SearchCall *s, const DynItem *item, float score)
 {
 	DynTable *table = s->call.table;
-	DynKeyValues key = {table->nkeys};
 	MemoryContext row = CurrentMemoryContext;
-	DynItem *item;
 
-	CHECK_FOR_INTERRUPTS();
-	memcpy(key.values, found->key, table->nkeys * sizeof(Datum));
-	item = store_read(reader, table, &key, NULL);
 	if (item == NULL)
 		return;
 	s->counted->read++;
@@ -242,8 +262,28 @@ take(SearchCall *s, StoreReader *reader, const StoreFound *found)
 		return;
 	MemoryContextSwitchTo(s->context);
 	s->items[s->taken] = returned_item(s, item);
-	s->scores[s->taken++] = found->score;
+	s->scores[s->taken++] = score;
 	MemoryContextSwitchTo(row);
+}
+
+/* Fetches the items of what was found where that is better than to read each when its turn comes. */
+static StoreFetched *
+fetch(const SearchCall *s, const StoreFound *found, int n)
+{
+	DynTable *table = s->call.table;
+	StoreFetched *fetched = palloc0(n * sizeof(StoreFetched));
+	DynKeyValues *keys = palloc(n * sizeof(DynKeyValues));
+
+	for (int i = 0; i < n; i++)
+	{
+		keys[i].nkeys = table->nkeys;
+		memcpy(keys[i].values, found[i].key, table->nkeys * sizeof(Datum));
+		fetched[i].key = &keys[i];
+		if (table->distributed)
+			fetched[i].given = store_range_item(table, &table->primary, keys[i].values);
+	}
+	store_fetch(table, n, fetched, NULL);
+	return fetched;
 }
 
 /* Keeps the results of what was found, from one on, as far as they are wanted. */
@@ -251,14 +291,23 @@ static void
 take_all(SearchCall *s, const StoreFound *found, int from, int n)
 {
 	MemoryContext row =
-		AllocSetContextCreate(CurrentMemoryContext, "found item", ALLOCSET_DEFAULT_SIZES);
+		AllocSetContextCreate(CurrentMemoryContext, "found items", ALLOCSET_DEFAULT_SIZES);
 	StoreReader *reader = store_reader();
 
-	for (int i = from; i < n && s->taken < s->request->top_k; i++)
+	while (from < n && s->taken < s->request->top_k)
 	{
+		int next = Min(n - from, (int) s->request->top_k - s->taken);
 		MemoryContext old = MemoryContextSwitchTo(row);
+		StoreFetched *fetched = fetch(s, found + from, next);
 
-		take(s, reader, &found[i]);
+		for (int i = 0; i < next; i++, from++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			take(s,
+				 fetched[i].known ? fetched[i].item
+								  : store_read(reader, s->call.table, fetched[i].key, NULL),
+				 found[from].score);
+		}
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(row);
 	}

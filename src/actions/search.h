@@ -7,6 +7,7 @@
 
 #include "actions/actions.h"
 #include "catalog/vector.h"
+#include "store/vector.h"
 
 /* What is not given is NULL. */
 typedef struct SearchRequest
@@ -17,6 +18,8 @@ typedef struct SearchRequest
 	const float *values; /* NULL: not all of them are numbers that fit */
 	int64 top_k;
 	ExprRequest *expressions;
+	Jsonb *names; /* of these, and their values */
+	const DynItem *expression_values;
 	text *condition;
 	text *projection;
 } SearchRequest;
@@ -25,6 +28,9 @@ typedef struct SearchRequest
 typedef void (*SearchCallback)(Datum item, float score, void *arg);
 
 #define SEARCH_LARGEST_TOP_K 100
+
+/* Has a search be for entries that a condition, which may be NULL, lets through. */
+extern void search_set_condition(StoreSearch *search, const Expr *condition);
 
 /* Sets *table to that of the request. */
 extern void action_search(const SearchRequest *request, SearchCallback callback, void *arg,

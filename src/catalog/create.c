@@ -32,6 +32,7 @@
 #include "catalog/key.h"
 #include "catalog/lookup.h"
 #include "catalog/shape.h"
+#include "catalog/vector.h"
 #include "server/arguments.h"
 #include "server/attempt.h"
 #include "server/catalogs.h"
@@ -487,6 +488,12 @@ dyn_drop(Relation rel, DynTable *table, bool cascade)
 	{
 		if (table->indexes[i].entries != NULL)
 			entries = lappend_oid(entries, table->indexes[i].relid);
+	}
+	for (int i = 0; i < table->nvectors; i++)
+	{
+		if (dyn_vector_is_distributed(&table->vectors[i]) &&
+			dyn_vector_is_owned(table, &table->vectors[i]))
+			entries = lappend_oid(entries, table->vectors[i].relid);
 	}
 	relation_close(rel, NoLock);
 	extension_keep_schema(get_rel_namespace(relid));

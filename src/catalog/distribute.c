@@ -107,7 +107,7 @@ refuse_trigger(Relation rel, const Trigger *trigger)
 		return;
 	if (strncmp(trigger->tgname, DYN_VECTOR_TRIGGER, strlen(DYN_VECTOR_TRIGGER)) == 0)
 		distribute_fail(rel, "It has vector indexes, which take triggers.",
-						"Drop them by dyn_drop_index first.");
+						"Drop them by dyn_drop_index first, and create them again afterwards.");
 	if (OidIsValid(trigger->tgconstrrelid))
 		distribute_fail(rel,
 						psprintf("It has a foreign key to or from table \"%s\".",
@@ -285,11 +285,14 @@ begin_distributing(int32 shard_count)
 	return nest;
 }
 
-/* Distributes a table of entries of an index, which is new, like its table, but with none together. */
+/*
+ * Distributes a table of entries of an index, which is new, by one of its columns: in as many shards as its
+ * table, and beside those or with none together.
+ */
 void
-dyn_distribute_entries(Oid entries, Oid table)
+dyn_distribute_entries(Oid entries, Oid table, AttrNumber key, bool beside)
 {
-	char *column = get_attname(entries, DYN_ENTRIES_KEY, false);
+	char *column = get_attname(entries, key, false);
 	int32 shard_count;
 	int nest;
 
@@ -298,7 +301,8 @@ dyn_distribute_entries(Oid entries, Oid table)
 				true, 0, SQL_VALUES(SQL_OID(table)));
 	shard_count = DatumGetInt32(sql_value(SPI_tuptable, 0, 1));
 	nest = begin_distributing(shard_count);
-	call_distribute(entries, column, false, "none", shard_count);
+	call_distribute(entries, column, false, beside ? catalogs_qualified(table) : "none",
+					shard_count);
 	AtEOXact_GUC(true, nest);
 }
 
@@ -315,6 +319,24 @@ forget_entries(DynShape *shape)
 		if (spec->distribution == DYN_DISTRIBUTE_KEY)
 			spec->status = DYN_INDEX_DELETING;
 	}
+}
+
+/* Takes vector indexes, which a restored table may have had, from the definition. */
+static void
+forget_vectors(DynShape *shape)
+{
+	ListCell *cell;
+
+	foreach (cell, shape->vectors)
+	{
+		const DynIndexSpec *index = &((DynVectorSpec *) lfirst(cell))->index;
+
+		ereport(WARNING,
+				(errmsg("vector index \"%s\" has to be created again", item_quoted(index->name)),
+				 errdetail("Its entries were in table \"%s\", which can be dropped.",
+						   span_string(index->entries))));
+	}
+	shape->vectors = NIL;
 }
 
 /* Makes the tables of entries of indexes; those of rows that are there have to be built. */
@@ -363,6 +385,7 @@ dyn_distribute(Oid relid, const DynDistribution *how)
 	rows = RelationGetNumberOfBlocks(rel) > 0;
 	if (rows)
 		forget_entries(shape);
+	forget_vectors(shape);
 	arguments = dyn_shape_arguments(shape);
 	qualified = pstrdup(table->qualified);
 	column = pstrdup(table->keys[0].column);
@@ -618,15 +641,17 @@ refuse_entries(Oid relid)
 	{
 		const char *argument = lfirst(cell);
 
-		if (*argument == '{' && !dyn_settings_is_argument(argument) &&
-			dyn_index_spec_parse_argument(argument)->distribution == DYN_DISTRIBUTE_KEY)
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("table \"%s\" cannot be made a table of one node",
-							RelationGetRelationName(rel)),
-					 errdetail("It has an index that is distributed by its key."),
-					 errhint("Call dyn_distribute_table() if it is not distributed, and then "
-							 "dyn_drop_index().")));
+		if (dyn_vector_spec_is_argument(argument) ||
+			(*argument == '{' && !dyn_settings_is_argument(argument) &&
+			 dyn_index_spec_parse_argument(argument)->distribution == DYN_DISTRIBUTE_KEY))
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("table \"%s\" cannot be made a table of one node",
+						RelationGetRelationName(rel)),
+				 errdetail("It has a vector index, or an index that is distributed by its key."),
+				 errhint("Call dyn_distribute_table() if it is not distributed, and then "
+						 "dyn_drop_index().")));
 	}
 	relation_close(rel, NoLock);
 }

@@ -26,7 +26,7 @@ typedef struct DynDistribution
 extern DynDistribution dyn_distribution_default(void);
 extern DynDistribution dyn_distribution_read(FunctionCallInfo fcinfo, int first);
 extern void dyn_distribute(Oid relid, const DynDistribution *how);
-extern void dyn_distribute_entries(Oid entries, Oid table);
+extern void dyn_distribute_entries(Oid entries, Oid table, AttrNumber key, bool beside);
 extern void dyn_warn_owners(Oid relid);
 
 /* share_tokens.c */

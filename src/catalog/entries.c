@@ -56,6 +56,13 @@ dyn_has_entries(const DynTable *table)
 	return false;
 }
 
+/* Returns whether writes to a distributed table, or to a shard, are the store's alone. */
+bool
+dyn_is_guarded(const DynTable *table)
+{
+	return dyn_has_entries(table) || ((table->distributed || table->shard) && table->nvectors > 0);
+}
+
 /* Raises an error if an index of a table that is not distributed is to be distributed by its key. */
 void
 dyn_entries_forbid(const DynShape *shape)
@@ -93,7 +100,7 @@ dyn_entries_create(const DynShape *shape, DynIndexSpec *spec, bool keep)
 	/* over the same connections, which belong to a role */
 	dyn_entries_drop(find_entries(namespace, spec));
 	dyn_execute(dyn_shape_entries_sql(shape, spec, entries_name(namespace, spec)));
-	dyn_distribute_entries(find_entries(namespace, spec), shape->relid);
+	dyn_distribute_entries(find_entries(namespace, spec), shape->relid, DYN_ENTRIES_KEY, false);
 	rights_give_back(&before);
 }
 

@@ -27,6 +27,7 @@ dyn_index_is_kept(const DynIndex *index)
 
 extern void dyn_entries_read(Oid namespace, const DynIndexSpec *spec, DynIndex *index);
 extern bool dyn_has_entries(const DynTable *table);
+extern bool dyn_is_guarded(const DynTable *table);
 extern void dyn_entries_forbid(const DynShape *shape);
 extern void dyn_entries_create(const DynShape *shape, DynIndexSpec *spec, bool keep);
 extern void dyn_entries_drop(Oid relid);

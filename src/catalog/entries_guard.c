@@ -1,10 +1,12 @@
 /*
  * entries_guard.c
- *	  What keeps others from writing to a table that has indexes which are distributed by their own key.
+ *	  What keeps others from writing to a table that has indexes which are distributed by their own key,
+ *	  or vector indexes.
  *
  * The store keeps the entries of such indexes, and no trigger does: Citus has none on distributed
  * tables.  So a statement that writes to a shard is refused unless it is the store's, which calls
- * dynamo_internal.entries_kept() for the rows that it returns.  Deletions are refused when the statement
+ * dynamo_internal.entries_kept() for the rows that it returns.  That writes those of vector indexes, in
+ * the shard beside.  Deletions are refused when the statement
  * begins, by a hook; other rows, which may come by COPY, by the constraint that guards shards.  Citus'
  * own copies of shards are not in its catalogs yet, so that nothing speaks against them.
  */
@@ -20,20 +22,76 @@
 #include "utils/rel.h"
 
 #include "catalog/entries.h"
+#include "catalog/vector.h"
 #include "server/citus.h"
 #include "server/errors.h"
 #include "server/object_access.h"
 
 static ExecutorStart_hook_type next_start = NULL;
 
-/* This is the memory of the last statement of the store that has begun, as long as it is there. */
-static MemoryContext kept_statement = NULL;
+/* This is a statement of the store that writes to a shard, as long as it is there. */
+typedef struct KeptStatement
+{
+	MemoryContextCallback callback;
+	struct KeptStatement *outer; /* that had begun before */
+	MemoryContext context;
+	Oid relid;
+	bool deletes;
+} KeptStatement;
 
-/* entries_kept(item) returns true; statements of the store that write call it. */
+static KeptStatement *kept_statements = NULL;
+
+/* Returns the statement that has a function call; NULL: it is not the store's. */
+static const KeptStatement *
+statement_of(const FmgrInfo *flinfo)
+{
+	const KeptStatement *statement = kept_statements;
+
+	while (statement != NULL && statement->context != flinfo->fn_mcxt)
+		statement = statement->outer;
+	return statement;
+}
+
+/* Returns the column of the relation that is written, which a call is for; NULL if it is for something else. */
+static const Var *
+column_of(const FuncExpr *call)
+{
+	const Node *item = linitial(call->args);
+
+	/* it may have a domain */
+	while (IsA(item, RelabelType))
+		item = (const Node *) ((const RelabelType *) item)->arg;
+	return IsA(item, Var) && !IS_SPECIAL_VARNO(((const Var *) item)->varno) ? (const Var *) item
+																			: NULL;
+}
+
+/* Writes what vector indexes have of an item. */
+static void
+write_vectors(const KeptStatement *statement, AttrNumber attnum, const DynItem *item)
+{
+	Relation rel = relation_open(statement->relid, NoLock);
+	const DynTable *table = dyn_schema_shard(rel);
+	DynKeyValues key;
+
+	if (table != NULL && table->nvectors > 0 && table->item_attnum == attnum)
+	{
+		dyn_key_of_item(table, item, &key);
+		dyn_vectors_write(rel, table, &key, statement->deletes ? NULL : item);
+	}
+	relation_close(rel, NoLock);
+}
+
+/* entries_kept(item) returns true; statements of the store that write call it for their items. */
 PG_FUNCTION_INFO_V1(dyn_entries_kept);
 Datum
 dyn_entries_kept(PG_FUNCTION_ARGS)
 {
+	const KeptStatement *statement = statement_of(fcinfo->flinfo);
+	const Var *column =
+		statement == NULL ? NULL : column_of(castNode(FuncExpr, fcinfo->flinfo->fn_expr));
+
+	if (column != NULL)
+		write_vectors(statement, column->varattno, PG_GETARG_DYN_ITEM(0));
 	PG_RETURN_BOOL(true);
 }
 
@@ -41,27 +99,35 @@ dyn_entries_kept(PG_FUNCTION_ARGS)
 const char *
 dyn_entries_mark(const DynTable *table, const char *before)
 {
-	return dyn_has_entries(table)
+	return dyn_is_guarded(table)
 			   ? psprintf("%s " DYN_INTERNAL ".entries_kept(%s)", before, DYN_ITEM_COLUMN)
 			   : "";
 }
 
+/* Returns whether it is called for the items of the relation that is written, whatever becomes of them. */
 static bool
-is_call(Oid function, void *arg)
+has_call(const ModifyTable *write, Index relation, AttrNumber attnum)
 {
-	FmgrInfo flinfo;
+	ListCell *list;
+	ListCell *cell;
 
-	fmgr_info(function, &flinfo);
-	return flinfo.fn_addr == dyn_entries_kept;
-}
+	foreach (list, write->returningLists)
+	{
+		foreach (cell, (List *) lfirst(list))
+		{
+			const FuncExpr *call = (const FuncExpr *) lfirst_node(TargetEntry, cell)->expr;
+			const Var *column;
+			FmgrInfo flinfo;
 
-static bool
-has_call(Node *node, void *arg)
-{
-	if (node == NULL)
-		return false;
-	return check_functions_in_node(node, is_call, arg) ||
-		   expression_tree_walker(node, has_call, arg);
+			if (!IsA(call, FuncExpr))
+				continue;
+			fmgr_info(call->funcid, &flinfo);
+			column = flinfo.fn_addr == dyn_entries_kept ? column_of(call) : NULL;
+			if (column != NULL && column->varno == (int) relation && column->varattno == attnum)
+				return true;
+		}
+	}
+	return false;
 }
 
 /* Returns whether a distributed table, or a shard on this node, has such indexes. */
@@ -75,7 +141,7 @@ is_guarded(Oid relid)
 	if (rel == NULL)
 		return false;
 	table = dyn_schema_any(rel);
-	guarded = table != NULL && dyn_has_entries(table);
+	guarded = table != NULL && dyn_is_guarded(table);
 	relation_close(rel, NoLock);
 	return guarded;
 }
@@ -86,28 +152,31 @@ fail_write(Oid relid)
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("table \"%s\" can be written by calls and requests only", get_rel_name(relid)),
-			 errdetail("It has an index that is distributed by its key, which plain SQL would not "
-					   "change.")));
+			 errdetail("It has an index that is distributed by its key, or a vector index, which "
+					   "plain SQL would not change.")));
 }
 
 static void
 forget_statement(void *arg)
 {
-	if (kept_statement == arg)
-		kept_statement = NULL;
+	KeptStatement **at = &kept_statements;
+
+	while (*at != NULL && *at != arg)
+		at = &(*at)->outer;
+	if (*at != NULL)
+		*at = (*at)->outer;
 }
 
 /* Remembers a statement of the store. */
 static void
-remember_statement(MemoryContext context)
+remember_statement(MemoryContext context, Oid relid, bool deletes)
 {
-	MemoryContextCallback *callback =
-		MemoryContextAllocZero(context, sizeof(MemoryContextCallback));
+	KeptStatement *statement = MemoryContextAllocZero(context, sizeof(KeptStatement));
 
-	callback->func = forget_statement;
-	callback->arg = context;
-	MemoryContextRegisterResetCallback(context, callback);
-	kept_statement = context;
+	*statement =
+		(KeptStatement){{forget_statement, statement}, kept_statements, context, relid, deletes};
+	MemoryContextRegisterResetCallback(context, &statement->callback);
+	kept_statements = statement;
 }
 
 /* Refuses a part of a statement that writes to shards, and is not the store's. */
@@ -121,13 +190,14 @@ check_write(QueryDesc *query, const Plan *plan)
 		return;
 	foreach (cell, write->resultRelations)
 	{
-		Oid relid = rt_fetch(lfirst_int(cell), query->plannedstmt->rtable)->relid;
+		Index relation = lfirst_int(cell);
+		Oid relid = rt_fetch(relation, query->plannedstmt->rtable)->relid;
 
 		if (!OidIsValid(citus_shard_range(relid, NULL)) || !is_guarded(relid))
 			continue;
-		if (!has_call((Node *) write->returningLists, NULL))
+		if (!has_call(write, relation, get_attnum(relid, DYN_ITEM_COLUMN)))
 			fail_write(relid);
-		remember_statement(query->estate->es_query_cxt);
+		remember_statement(query->estate->es_query_cxt, relid, write->operation == CMD_DELETE);
 	}
 }
 
@@ -154,7 +224,7 @@ check_statement(QueryDesc *query, int flags)
 void
 dyn_entries_forbid_write(Oid relid, const FmgrInfo *flinfo)
 {
-	if (flinfo->fn_mcxt != kept_statement && is_guarded(relid))
+	if (statement_of(flinfo) == NULL && is_guarded(relid))
 		fail_write(relid);
 }
 

@@ -306,6 +306,8 @@ read_arguments(Relation rel, DynTable *table, List *arguments)
 			dyn_settings_parse(argument, &table->settings);
 			continue;
 		}
+		if (dyn_vector_spec_is_argument(argument))
+			continue;
 		if (*argument != '{')
 			fail_shape(rel, psprintf("The primary key has %d columns, and argument %d of trigger "
 									 "\"%s\" is no definition of an index.",
@@ -420,9 +422,9 @@ read_schema(Relation rel)
 		read_ttl(rel, table);
 	read_carried(rel, table);
 	find_btrees(rel, table);
-	dyn_read_vectors(rel, table);
 	table->distributed = dyn_is_distributed(rel);
 	table->shard = !table->distributed && dyn_trigger_find(rel, DYN_TRIGGER_DERIVE) == NULL;
+	dyn_read_vectors(rel, table);
 	table->unsupported = dyn_unsupported(rel) != NULL;
 	table->enforced = dyn_trigger_find(rel, DYN_TRIGGER_ENFORCE) != NULL;
 	table->grants = dyn_read_key_grants(rel);

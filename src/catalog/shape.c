@@ -14,6 +14,7 @@
 #include "catalog/carried.h"
 #include "catalog/definition/definition.h"
 #include "catalog/definition/settings.h"
+#include "catalog/definition/vector_spec.h"
 #include "catalog/derive.h"
 #include "catalog/key.h"
 #include "catalog/lookup.h"
@@ -37,6 +38,8 @@ dyn_shape_read(List *arguments, int nkeys)
 			shape->keys[i] = item_span(argument);
 		else if (dyn_settings_is_argument(argument))
 			dyn_settings_parse(argument, &shape->settings);
+		else if (dyn_vector_spec_is_argument(argument))
+			shape->vectors = lappend(shape->vectors, dyn_vector_spec_parse_argument(argument));
 		else
 			shape->indexes = lappend(shape->indexes, dyn_index_spec_parse_argument(argument));
 	}
@@ -86,6 +89,22 @@ dyn_shape_index(const DynShape *shape, ItemSpan name)
 		DynIndexSpec *spec = lfirst(cell);
 
 		if (item_compare_bytes(spec->name, name) == 0)
+			return spec;
+	}
+	return NULL;
+}
+
+/* Returns the vector index of that name likewise. */
+DynVectorSpec *
+dyn_shape_vector(const DynShape *shape, ItemSpan name)
+{
+	ListCell *cell;
+
+	foreach (cell, shape->vectors)
+	{
+		DynVectorSpec *spec = lfirst(cell);
+
+		if (item_compare_bytes(spec->index.name, name) == 0)
 			return spec;
 	}
 	return NULL;
@@ -333,6 +352,8 @@ dyn_shape_arguments(const DynShape *shape)
 		arguments = lappend(arguments, span_string(shape->keys[i]));
 	foreach (cell, shape->indexes)
 		arguments = lappend(arguments, dyn_index_spec_print(lfirst(cell)));
+	foreach (cell, shape->vectors)
+		arguments = lappend(arguments, dyn_vector_spec_print_argument(lfirst(cell)));
 	return settings == NULL ? arguments : lappend(arguments, settings);
 }
 

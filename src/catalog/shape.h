@@ -18,6 +18,7 @@ typedef struct DynShape
 	int nkeys;
 	ItemSpan keys[DYN_MAX_KEYS]; /* "name TYPE" */
 	List *indexes; /* of DynIndexSpec */
+	List *vectors; /* of DynVectorSpec: vector indexes of a distributed table */
 	DynSettings settings;
 } DynShape;
 
@@ -42,6 +43,7 @@ extern DynShape *dyn_shape_read(List *arguments, int nkeys);
 extern void dyn_shape_check(const DynShape *shape);
 extern DynShape *dyn_shape_of(Relation rel, const DynTable *table);
 extern bool dyn_shape_is_filled(const DynShape *shape);
+extern struct DynVectorSpec *dyn_shape_vector(const DynShape *shape, ItemSpan name);
 extern DynIndexSpec *dyn_shape_index(const DynShape *shape, ItemSpan name);
 extern List *dyn_shape_keys(const DynShape *shape); /* DynShapeColumn: table keys first */
 extern List *dyn_shape_columns(const DynShape *shape); /* these, time to live's, what is carried */

@@ -292,6 +292,22 @@ entries_size(Oid relid)
 					 DatumGetInt64(sql_value_or_zero(SPI_tuptable, 0, 2))};
 }
 
+/* Returns the size of the entries of a vector index. */
+DynSize
+dyn_entries_size(Oid relid)
+{
+	MemoryContext context = CurrentMemoryContext;
+	DynSize size = {0};
+
+	if (!OidIsValid(relid))
+		return size;
+	SPI_connect();
+	size = entries_size(relid);
+	SPI_finish();
+	MemoryContextSwitchTo(context);
+	return size;
+}
+
 static void
 distributed_sizes(const DynTable *table, DynSize *sizes)
 {

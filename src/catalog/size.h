@@ -19,6 +19,8 @@ typedef struct DynSize
 /* Returns the size of the table, and of each index in the order of the schema. */
 extern DynSize *dyn_sizes(Relation rel, const DynTable *table);
 
+extern DynSize dyn_entries_size(Oid relid);
+
 extern TableScanDesc dyn_begin_block_scan(Relation rel, BlockNumber from, BlockNumber to);
 
 /* Returns how many items there are as of the last VACUUM or ANALYZE, or -1 if that is not known. */

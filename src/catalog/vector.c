@@ -93,14 +93,11 @@ set_projection(const DynTable *table, DynVector *vector)
 		index->included[index->nincluded++] = vector->schema[i].attribute;
 }
 
-static void
-read_vector(const DynTable *table, const Trigger *trigger, DynVector *vector)
+/* Sets a vector index of a table by its definition. */
+void
+dyn_vector_set(const DynTable *table, const DynVectorSpec *spec, DynVector *vector)
 {
-	const DynVectorSpec *spec = dyn_vector_spec_parse(trigger->tgargs[0]);
-
 	vector->spec = spec;
-	vector->trigger = pstrdup(trigger->tgname);
-	vector->relid = trigger->tgconstrrelid;
 	vector->schema = palloc((1 + spec->nfilters) * sizeof(DynKey));
 	if (dyn_vector_has_hash(vector))
 		set_key(&vector->schema[vector->nschema++], spec->hash);
@@ -111,9 +108,39 @@ read_vector(const DynTable *table, const Trigger *trigger, DynVector *vector)
 	vector->index.hash = dyn_vector_has_hash(vector) ? &vector->schema[0] : NULL;
 }
 
-/* Reads the vector indexes of a table whose schema is complete otherwise. */
-void
-dyn_read_vectors(Relation rel, DynTable *table)
+static void
+read_vector(const DynTable *table, const Trigger *trigger, DynVector *vector)
+{
+	dyn_vector_set(table, dyn_vector_spec_parse(trigger->tgargs[0]), vector);
+	vector->trigger = pstrdup(trigger->tgname);
+	vector->relid = trigger->tgconstrrelid;
+}
+
+/* Reads those of a distributed table, or of a shard of one, whose entries are not looked for here. */
+static void
+read_arguments(Relation rel, DynTable *table)
+{
+	List *arguments = dyn_derive_arguments(rel);
+	ListCell *cell;
+
+	table->vectors = palloc0(list_length(arguments) * sizeof(DynVector));
+	foreach (cell, arguments)
+	{
+		DynVector *vector = &table->vectors[table->nvectors];
+
+		if (foreach_current_index(cell) < table->nkeys ||
+			!dyn_vector_spec_is_argument(lfirst(cell)))
+			continue;
+		dyn_vector_set(table, dyn_vector_spec_parse_argument(lfirst(cell)), vector);
+		vector->relid =
+			get_relname_relid(span_string(vector->spec->index.entries), RelationGetNamespace(rel));
+		vector->index.relid = vector->relid;
+		table->nvectors++;
+	}
+}
+
+static void
+read_triggers(Relation rel, DynTable *table)
 {
 	/* a copy, since the look-up of functions may rebuild rel */
 	TriggerDesc *triggers = CopyTriggerDesc(rel->trigdesc);
@@ -129,6 +156,18 @@ dyn_read_vectors(Relation rel, DynTable *table)
 			table->vectors = palloc0(triggers->numtriggers * sizeof(DynVector));
 		read_vector(table, trigger, &table->vectors[table->nvectors++]);
 	}
+}
+
+/* Reads the vector indexes of a table whose schema is complete otherwise. */
+void
+dyn_read_vectors(Relation rel, DynTable *table)
+{
+	if (table->distributed || table->shard)
+	{
+		read_arguments(rel, table);
+		return;
+	}
+	read_triggers(rel, table);
 }
 
 /* Returns the vector index of that name, or NULL if the table has none. */
@@ -172,9 +211,12 @@ add_relation(Oid relid, int64 *bytes, int64 *items)
 bool
 dyn_vector_is_built(const DynVector *vector)
 {
-	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(vector->relid));
+	HeapTuple tuple;
 	bool populated = false;
 
+	if (dyn_vector_is_distributed(vector))
+		return vector->spec->index.status == DYN_INDEX_ACTIVE;
+	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(vector->relid));
 	if (HeapTupleIsValid(tuple))
 	{
 		populated = ((Form_pg_class) GETSTRUCT(tuple))->relispopulated;
@@ -214,7 +256,7 @@ read_populated(HeapTuple tuple, void *arg)
 bool
 dyn_vector_is_shown(const DynVector *vector, Snapshot snapshot)
 {
-	bool populated = false;
+	bool populated = dyn_vector_is_distributed(vector);
 
 	for_rows(snapshot, RelationRelationId, ClassOidIndexId, Anum_pg_class_oid, vector->relid,
 			 read_populated, &populated);
@@ -230,6 +272,8 @@ dyn_vector_size(const DynVector *vector)
 	DynSize size = {0};
 	ListCell *cell;
 
+	if (dyn_vector_is_distributed(vector))
+		return dyn_entries_size(vector->relid);
 	add_relation(vector->relid, &size.bytes, &size.items);
 	foreach (cell, rows)
 		add_relation(((Form_pg_index) GETSTRUCT((HeapTuple) lfirst(cell)))->indexrelid, &size.bytes,
@@ -273,13 +317,15 @@ dyn_vector_columns_fit(const DynTable *table, const DynVector *vector, TupleDesc
 }
 
 /*
- * Returns whether the entries relation is a materialized view of the table's owner.  A role can name
- * another one in a trigger of its own, and relations may get other owners.
+ * Returns whether the entries relation is a materialized view of the table's owner, or a table where these
+ * are distributed.  A role can name another one in a trigger of its own, and relations may get other owners.
  */
 bool
 dyn_vector_is_owned(const DynTable *table, const DynVector *vector)
 {
-	return get_rel_relkind(vector->relid) == RELKIND_MATVIEW &&
+	char kind = dyn_vector_is_distributed(vector) ? RELKIND_RELATION : RELKIND_MATVIEW;
+
+	return get_rel_relkind(vector->relid) == kind &&
 		   rights_owner(vector->relid) == rights_owner(table->relid);
 }
 
@@ -493,6 +539,26 @@ schema_part(const DynVector *vector, const ItemChildren *attributes)
 	return item_build_finish(&b);
 }
 
+/* Returns the vector of an item, in the current memory context; NULL if the item is not in the index. */
+PgVector *
+dyn_vector_value(const DynVector *vector, const DynItem *item)
+{
+	ItemChildren attributes = item_children(item_root(item));
+	DynVectorProblem problem;
+	ItemChildren elements;
+	PgVector *made;
+	ItemSpan value;
+
+	if (!dyn_vector_has(vector, item) || dyn_vector_problem(vector, item, &problem))
+		return NULL;
+	(void) item_find(&attributes, vector->spec->attribute, &value);
+	elements = item_children(value);
+	made = pgvector_new((int) elements.count);
+	for (uint32 i = 0; i < elements.count; i++)
+		made->values[i] = number_to_float(item_payload(item_child(&elements, i)));
+	return made;
+}
+
 /*
  * Makes the entry of an item, in the current memory context.  Returns false if the item is not in the
  * index.
@@ -502,20 +568,12 @@ dyn_vector_entry(const DynTable *table, const DynVector *vector, const DynItem *
 				 DynVectorEntry *entry)
 {
 	ItemChildren attributes = item_children(item_root(item));
-	DynVectorProblem problem;
-	ItemChildren elements;
-	PgVector *made;
+	PgVector *made = dyn_vector_value(vector, item);
 	DynKeyValues key;
 	ItemSpan hash;
-	ItemSpan value;
 
-	if (!dyn_vector_has(vector, item) || dyn_vector_problem(vector, item, &problem))
+	if (made == NULL)
 		return false;
-	(void) item_find(&attributes, vector->spec->attribute, &value);
-	elements = item_children(value);
-	made = pgvector_new((int) elements.count);
-	for (uint32 i = 0; i < elements.count; i++)
-		made->values[i] = number_to_float(item_payload(item_child(&elements, i)));
 	memset(entry->nulls, false, sizeof(entry->nulls));
 	entry->values[DYN_VECTOR_COLUMN - 1] = PointerGetDatum(made);
 	entry->nulls[DYN_FILTERS_COLUMN - 1] = vector->nschema == 0;

@@ -10,6 +10,11 @@
  * the index is being created.
  *
  * Nobody can write to a materialized view by SQL, or give it triggers, rules or policies.
+ *
+ * The entries of a distributed table are a table of the same columns, of the same owner, that is distributed
+ * likewise: the entry of an item is in a shard that is always where the item's is.  The definition
+ * of the table names it, and has the status.  The node of a shard keeps the entries of what is written
+ * there, by the store and by nobody else: see entries_guard.c.
  */
 #ifndef DYNAMO_TABLE_CATALOG_VECTOR_H
 #define DYNAMO_TABLE_CATALOG_VECTOR_H
@@ -20,6 +25,7 @@
 #include "catalog/definition/vector_spec.h"
 #include "catalog/key.h"
 #include "catalog/size.h"
+#include "server/pgvector.h"
 
 /* These are columns of an entry; those of the item's key follow, and that of the hash key is last. */
 #define DYN_VECTOR_COLUMN 1
@@ -33,13 +39,19 @@
 typedef struct DynVector
 {
 	const DynVectorSpec *spec;
-	const char *trigger; /* its name */
-	Oid relid; /* of the entries relation */
+	const char *trigger; /* its name; NULL: the table is distributed, or a shard */
+	Oid relid; /* of the entries relation; of a shard: that of all shards */
 	DynIndex index; /* its name, what it projects of an item, and its hash key */
 	int nschema; /* attributes that conditions may name: of the hash key first */
 	DynKey *schema;
 	bool fits; /* the entries relation has been found to have the columns */
 } DynVector;
+
+static inline bool
+dyn_vector_is_distributed(const DynVector *vector)
+{
+	return vector->trigger == NULL;
+}
 
 static inline bool
 dyn_vector_has_hash(const DynVector *vector)
@@ -67,6 +79,7 @@ typedef struct DynVectorProblem
 	const char *words;
 } DynVectorProblem;
 
+extern void dyn_vector_set(const DynTable *table, const DynVectorSpec *spec, DynVector *vector);
 extern void dyn_read_vectors(Relation rel, DynTable *table);
 extern DynVector *dyn_find_vector(const DynTable *table, ItemSpan name);
 pg_noreturn extern void dyn_vector_fail_dropped(const DynTable *table, const DynVector *vector);
@@ -79,6 +92,7 @@ extern bool dyn_vector_problem(const DynVector *vector, const DynItem *item,
 							   DynVectorProblem *problem);
 extern bool dyn_vector_same(const DynVector *vector, const DynItem *a, const DynItem *b);
 extern bool dyn_vector_has(const DynVector *vector, const DynItem *item);
+extern PgVector *dyn_vector_value(const DynVector *vector, const DynItem *item);
 extern bool dyn_vector_entry(const DynTable *table, const DynVector *vector, const DynItem *item,
 							 DynVectorEntry *entry);
 extern bool dyn_vector_columns_fit(const DynTable *table, const DynVector *vector, TupleDesc desc);
@@ -92,5 +106,7 @@ extern void dyn_vector_init(void);
 /* store/vector.c */
 extern PGDLLEXPORT Datum dyn_keep_vectors(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum dyn_vector_entries(PG_FUNCTION_ARGS);
+extern void dyn_vectors_write(Relation shard, const DynTable *table, const DynKeyValues *key,
+							  const DynItem *item);
 
 #endif

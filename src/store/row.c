@@ -18,6 +18,7 @@
 
 #include "catalog/carried.h"
 #include "catalog/unchanged.h"
+#include "catalog/vector.h"
 #include "store/writer.h"
 
 /*
@@ -170,6 +171,19 @@ add_entries(Writer *w, bool update)
 	}
 }
 
+/* Writes what the vector indexes of a shard have of an item: no trigger does. */
+static void
+write_vectors(const Writer *w, const DynKeyValues *key, TupleTableSlot *row)
+{
+	bool isnull;
+
+	if (w->at.table->shard && w->at.table->nvectors > 0)
+		dyn_vectors_write(
+			w->at.rel, w->at.table, key,
+			row == NULL ? NULL
+						: DatumGetDynItem(slot_getattr(row, w->at.table->item_attnum, &isnull)));
+}
+
 /*
  * Inserts
  */
@@ -249,6 +263,8 @@ writer_insert(Writer *w, const DynRow *row)
 	SpeculativeInsertionLockRelease(xid);
 	if (done && w->statement != NULL)
 		statement_inserted(w->statement, w->new, recheck);
+	if (done)
+		write_vectors(w, &row->key, w->new);
 	return done;
 }
 
@@ -292,6 +308,7 @@ row_replace(Writer *w, const DynKeyValues *key)
 		recheck = statement_renew_entries(w->statement, w->new, indexes);
 		statement_updated(w->statement, &w->at.row->tts_tid, w->new, recheck);
 	}
+	write_vectors(w, key, w->new);
 	return WRITE_DONE;
 }
 
@@ -357,5 +374,7 @@ writer_delete(Writer *w, const DynKeyValues *key)
 	result = delete_version(w->at.rel, &tid, w->command, GetActiveSnapshot(), &failure);
 	if (result == TM_Ok && w->statement != NULL)
 		statement_deleted(w->statement, &tid);
+	if (result == TM_Ok)
+		write_vectors(w, key, NULL);
 	return writer_resolve(w, key, result, &failure, LockTupleExclusive, "deleted");
 }

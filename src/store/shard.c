@@ -139,14 +139,28 @@ compare_hash(const void *key, const void *element)
 	return hash < shard->from ? -1 : hash > shard->to;
 }
 
+static const Shard *
+find_hash(DynTable *table, int32 hash)
+{
+	struct StoreShards *shards = get_shards(table);
+
+	return bsearch(&hash, shards->shards, shards->n, sizeof(Shard), compare_hash);
+}
+
 /* Returns the shard of a partition key, or NULL. */
 static const Shard *
 find_shard(DynTable *table, Datum partition)
 {
-	int32 hash = store_hash(table, partition);
-	struct StoreShards *shards = get_shards(table);
+	return find_hash(table, store_hash(table, partition));
+}
 
-	return bsearch(&hash, shards->shards, shards->n, sizeof(Shard), compare_hash);
+/* Returns the shard of this node that has a hash, or InvalidOid. */
+Oid
+store_shard_of_hash(DynTable *table, int32 hash)
+{
+	const Shard *shard = find_hash(table, hash);
+
+	return shard == NULL ? InvalidOid : shard->relid;
 }
 
 /* Returns the number of the shard of a partition key; 0 if the table has none that is known here. */

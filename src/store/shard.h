@@ -29,6 +29,7 @@ typedef struct StorePlace
 	Oid relid; /* if it is */
 } StorePlace;
 
+extern Oid store_shard_of_hash(DynTable *table, int32 hash);
 extern int32 store_hash(const DynTable *table, Datum partition);
 extern bool store_shard_is_away(DynTable *table, Datum partition);
 extern bool store_shard_place(DynTable *table, Datum partition, StorePlace *place);

@@ -42,6 +42,7 @@
 #include "server/work/brief_lock.h"
 #include "store/find.h"
 #include "store/range.h"
+#include "store/shard.h"
 #include "store/vector.h"
 
 /*
@@ -263,6 +264,49 @@ item_now(Relation rel, const DynTable *table, const DynKeyValues *key)
 	return item;
 }
 
+/* Sets the places of what was found to those of the items, of which some may be gone; returns how many are not. */
+int
+store_found_items(Relation rel, const DynTable *table, StoreFound *found, int n)
+{
+	RowFinder finder = {.table = table,
+						.rel = rel,
+						.primary = index_open(table->primary.relid, AccessShareLock),
+						.row = table_slot_create(rel, NULL)};
+	DynKeyValues key = {table->nkeys};
+	int there = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		memcpy(key.values, found[i].key, table->nkeys * sizeof(Datum));
+		if (!find_row_by_scan(&finder, GetActiveSnapshot(), &key))
+			continue;
+		found[there] = found[i];
+		found[there++].place = finder.row->tts_tid;
+		ExecClearTuple(finder.row);
+	}
+	ExecDropSingleTupleTableSlot(finder.row);
+	index_close(finder.primary, AccessShareLock);
+	return there;
+}
+
+/* Returns whether the entry in the slot is this one. */
+static bool
+same_entry(const EntryWriter *w, const DynVectorEntry *entry)
+{
+	TupleDesc desc = RelationGetDescr(w->rel);
+
+	slot_getallattrs(w->slot);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		if (w->slot->tts_isnull[i] != entry->nulls[i] ||
+			(!entry->nulls[i] &&
+			 !datum_image_eq(w->slot->tts_values[i], entry->values[i], false, -1)))
+			return false;
+	}
+	return true;
+}
+
 /* Has a key the entry of an item, or none. */
 static void
 entry_set(const EntryWriter *w, const DynKeyValues *key, const DynItem *item)
@@ -273,6 +317,69 @@ entry_set(const EntryWriter *w, const DynKeyValues *key, const DynItem *item)
 	if (item != NULL && dyn_vector_entry(w->table, w->vector, item, &entry))
 		entry_insert(w, &entry);
 }
+
+/*
+ * Shards
+ */
+
+/* Sets a vector index of a shard to the entries of the shard, which are where it is, by one of its hashes. */
+static void
+set_entries(const DynTable *shard, const DynVector *vector, int32 hash, DynVector *here)
+{
+	*here = *vector;
+	here->relid = OidIsValid(vector->relid)
+					  ? store_shard_of_hash(dyn_schema_entries(shard, &vector->index), hash)
+					  : InvalidOid;
+	here->fits = false;
+	if (!OidIsValid(here->relid))
+		dyn_vector_fail_dropped(shard, vector);
+}
+
+/* Does so for an open shard. */
+void
+store_vector_of_shard(Relation rel, const DynTable *shard, const DynVector *vector, DynVector *here)
+{
+	CitusRange range;
+
+	if (!OidIsValid(citus_shard_range(RelationGetRelid(rel), &range)))
+		dyn_vector_fail_dropped(shard, vector);
+	set_entries(shard, vector, range.from, here);
+}
+
+/*
+ * Writes the entries of a key of a shard, whose row this transaction has written: those of its item, or
+ * none.  What is there is compared, and not the row before, so a build that has not come to it is no matter.
+ */
+void
+dyn_vectors_write(Relation shard, const DynTable *table, const DynKeyValues *key,
+				  const DynItem *item)
+{
+	MemoryContext work =
+		AllocSetContextCreate(CurrentMemoryContext, "entries of vectors", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(work);
+	int32 hash = store_hash(table, key->values[0]);
+
+	for (int i = 0; i < table->nvectors; i++)
+	{
+		DynVectorEntry entry;
+		EntryWriter writer;
+		DynVector here;
+		bool is;
+
+		set_entries(table, &table->vectors[i], hash, &here);
+		entries_open(&writer, table, &here);
+		is = item != NULL && dyn_vector_entry(table, &here, item, &entry);
+		if (!entry_find(&writer, SnapshotSelf, key) || !is || !same_entry(&writer, &entry))
+			entry_set(&writer, key, item);
+		entries_close(&writer);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(work);
+}
+
+/*
+ * The trigger
+ */
 
 /*
  * Writes the entry of a row's key.  A row may have been changed again by then, as by another trigger, of
@@ -545,6 +652,7 @@ typedef struct EntryCheck
 	int64 expected;
 	int64 missing;
 	int64 wrong;
+	int64 surplus; /* of no item */
 } EntryCheck;
 
 static Relation
@@ -562,23 +670,6 @@ open_key_index(const DynTable *table, Relation entries)
 		index_close(index, AccessShareLock);
 	}
 	return NULL;
-}
-
-/* Returns whether the entry in the slot is this one. */
-static bool
-same_entry(const EntryWriter *w, const DynVectorEntry *entry)
-{
-	TupleDesc desc = RelationGetDescr(w->rel);
-
-	slot_getallattrs(w->slot);
-	for (int i = 0; i < desc->natts; i++)
-	{
-		if (w->slot->tts_isnull[i] != entry->nulls[i] ||
-			(!entry->nulls[i] &&
-			 !datum_image_eq(w->slot->tts_values[i], entry->values[i], false, -1)))
-			return false;
-	}
-	return true;
 }
 
 static void
@@ -614,30 +705,85 @@ count_entries(EntryCheck *check)
 	return n;
 }
 
-/* Compares entries and items as one snapshot shows them. */
+/* Compares entries and items as one snapshot shows them; unless reads, looks at what is there only. */
 static void
-compare_entries(TableCheck *check, DynVector *vector, Relation entries, Relation key_index)
+compare_entries(EntryCheck *c, Relation rel, DynTable *table, DynVector *vector, bool reads)
 {
-	EntryCheck c = {.at = {.table = check->table,
-						   .vector = vector,
-						   .rel = entries,
-						   .key_index = key_index,
-						   .slot = table_slot_create(entries, NULL)},
-					.snapshot = GetActiveSnapshot()};
-	TableScanDesc scan = begin_table_scan(check->rel, c.snapshot);
-	int64 surplus;
+	Relation entries = try_relation_open(vector->relid, AccessShareLock);
+	TableScanDesc scan;
 
-	for_items(check->rel, check->table, scan, check_item, &c);
-	table_endscan(scan);
-	surplus = count_entries(&c) - (c.expected - c.missing);
-	ExecDropSingleTupleTableSlot(c.at.slot);
-	if (c.missing > 0 || c.wrong > 0 || surplus > 0)
-		check_report(
-			check, psprintf("vector index \"%s\"", item_quoted(vector->index.name)),
-			psprintf("its entries are not those of the items: " INT64_FORMAT
-					 " are missing, " INT64_FORMAT " wrong, " INT64_FORMAT " of no item",
-					 c.missing, c.wrong, surplus),
-			psprintf("Run REFRESH MATERIALIZED VIEW %s.", catalogs_qualified(vector->relid)));
+	if (entries == NULL)
+		dyn_vector_fail_dropped(table, vector);
+	dyn_vector_check_fits(table, vector, entries);
+	c->at = (EntryWriter){table, vector, entries, open_key_index(table, entries)};
+	if (c->at.key_index == NULL)
+		fail_key_index(table, vector);
+	if (reads)
+	{
+		c->snapshot = GetActiveSnapshot();
+		c->at.slot = table_slot_create(entries, NULL);
+		scan = begin_table_scan(rel, c->snapshot);
+		for_items(rel, table, scan, check_item, c);
+		table_endscan(scan);
+		c->surplus = count_entries(c) - (c->expected - c->missing);
+		ExecDropSingleTupleTableSlot(c->at.slot);
+	}
+	index_close(c->at.key_index, AccessShareLock);
+	relation_close(entries, AccessShareLock);
+}
+
+#define COUNTS INT64_FORMAT " " INT64_FORMAT " " INT64_FORMAT
+
+/* check_vectors(shard, index_name) returns how many entries of a shard are missing, wrong, and of no item. */
+PG_FUNCTION_INFO_V1(dyn_check_vectors);
+Datum
+dyn_check_vectors(PG_FUNCTION_ARGS)
+{
+	Relation rel = dyn_open_given(PG_GETARG_OID(0));
+	DynTable *table;
+	DynVector *vector;
+	EntryCheck c = {0};
+	DynVector here;
+
+	rights_require_owner(rel);
+	table = dyn_schema_shard(rel);
+	vector = table == NULL ? NULL : dyn_find_vector(table, text_span(PG_GETARG_TEXT_PP(1)));
+	if (vector == NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+						errmsg("\"%s\" is no shard with such a vector index",
+							   RelationGetRelationName(rel))));
+	store_vector_of_shard(rel, table, vector, &here);
+	compare_entries(&c, rel, table, &here, true);
+	relation_close(rel, AccessShareLock);
+	PG_RETURN_TEXT_P(cstring_to_text(psprintf(COUNTS, c.missing, c.wrong, c.surplus)));
+}
+
+/* Has the nodes compare the entries of each shard. */
+static void
+compare_shards(EntryCheck *c, const DynTable *table, const DynVector *vector)
+{
+	SPI_connect();
+	sql_execute("SELECT success, result FROM pg_catalog.run_command_on_shards($1,"
+				" pg_catalog.format('SELECT " DYN_INTERNAL ".check_vectors(%%L, %L)',"
+				" pg_catalog.replace($2, '%', '%%')))",
+				false, 0,
+				SQL_VALUES(SQL_VALUE(REGCLASSOID, ObjectIdGetDatum(table->relid)),
+						   sql_span(vector->index.name)));
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		const char *answer = sql_text_or_null(SPI_tuptable, i, 2);
+		EntryCheck one;
+
+		if (!DatumGetBool(sql_value(SPI_tuptable, i, 1)) || answer == NULL ||
+			sscanf(answer, COUNTS, &one.missing, &one.wrong, &one.surplus) != 3)
+			ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE),
+							errmsg("its entries in a shard cannot be looked at: %s",
+								   answer == NULL ? "" : answer)));
+		c->missing += one.missing;
+		c->wrong += one.wrong;
+		c->surplus += one.surplus;
+	}
+	SPI_finish();
 }
 
 typedef struct VectorCheck
@@ -650,20 +796,24 @@ typedef struct VectorCheck
 static void
 check_vector(void *arg)
 {
-	const VectorCheck *c = arg;
-	Relation entries = try_relation_open(c->vector->relid, AccessShareLock);
-	Relation key_index;
+	const VectorCheck *one = arg;
+	TableCheck *check = one->check;
+	DynVector *vector = one->vector;
+	bool reads = check->reads && dyn_vector_is_built(vector);
+	bool distributed = dyn_vector_is_distributed(vector);
+	EntryCheck c = {0};
 
-	if (entries == NULL)
-		dyn_vector_fail_dropped(c->check->table, c->vector);
-	dyn_vector_check_fits(c->check->table, c->vector, entries);
-	key_index = open_key_index(c->check->table, entries);
-	if (key_index == NULL)
-		fail_key_index(c->check->table, c->vector);
-	if (c->check->reads && dyn_vector_is_built(c->vector))
-		compare_entries(c->check, c->vector, entries, key_index);
-	index_close(key_index, AccessShareLock);
-	relation_close(entries, AccessShareLock);
+	compare_entries(&c, check->rel, check->table, vector, reads && !distributed);
+	if (reads && distributed)
+		compare_shards(&c, check->table, vector);
+	if (c.missing > 0 || c.wrong > 0 || c.surplus > 0)
+		check_report(check, psprintf("vector index \"%s\"", item_quoted(vector->index.name)),
+					 psprintf("its entries are not those of the items: " INT64_FORMAT
+							  " are missing, " INT64_FORMAT " wrong, " INT64_FORMAT " of no item",
+							  c.missing, c.wrong, c.surplus),
+					 distributed ? "Drop the index and create it again."
+								 : psprintf("Run REFRESH MATERIALIZED VIEW %s.",
+											catalogs_qualified(vector->relid)));
 }
 
 /* Reports what is wrong with the vector indexes of a table. */

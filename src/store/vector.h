@@ -10,6 +10,8 @@
 #define DYNAMO_TABLE_STORE_VECTOR_H
 
 #include "storage/block.h"
+#include "utils/array.h"
+#include "utils/jsonb.h"
 
 #include "catalog/check/check.h"
 #include "catalog/vector.h"
@@ -30,6 +32,10 @@ typedef struct StoreSearch
 	void *arg;
 	int most; /* how many are wanted */
 	bool exact; /* whatever the method of the index is */
+	/* a distributed table's shards are asked by these, which are not NULL */
+	text *condition;
+	Jsonb *names;
+	text *values; /* as JSON */
 	bool approximate; /* set: what was found may not be the nearest */
 } StoreSearch;
 
@@ -37,11 +43,15 @@ typedef struct StoreFound
 {
 	float score;
 	float rank; /* the score, or its negative where the largest is the best */
+	ItemPointerData place; /* of the entry, unless shards were asked */
 	Datum key[DYN_MAX_KEYS];
 } StoreFound;
 
 /* Returns how many were found, which is fewer than most if there are no more; the best first. */
 extern int store_search(StoreSearch *search, StoreFound **found);
+
+extern PgVector *store_vector_query(const DynVectorSpec *spec, const ArrayType *array);
+extern int store_found_items(Relation rel, const DynTable *table, StoreFound *found, int n);
 
 /* Tells what has become of rows that are older than an index. */
 typedef struct StoreVectorFill
@@ -56,6 +66,10 @@ extern void store_vector_fill(Relation rel, DynTable *table, DynVector *vector, 
 							  BlockNumber to, StoreVectorFill *fill);
 extern void store_vector_fill_row(Relation rel, DynTable *table, DynVector *vector, ItemPointer tid,
 								  StoreVectorFill *fill);
+
+/* Sets a vector index of an open shard to its entries. */
+extern void store_vector_of_shard(Relation rel, const DynTable *shard, const DynVector *vector,
+								  DynVector *here);
 
 /* Returns the index of type hnsw by which it is searched, valid or not; InvalidOid: there is none. */
 extern Oid store_vector_hnsw(const DynVector *vector, bool valid);

@@ -23,16 +23,22 @@
 #include "commands/defrem.h"
 #include "miscadmin.h"
 #include "nodes/primnodes.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/rls.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
+#include "catalog/rights.h"
+#include "server/catalogs.h"
 #include "server/compat.h"
 #include "server/errors.h"
+#include "server/extension.h"
+#include "server/sql.h"
 #include "store/range.h"
 #include "store/vector.h"
 
@@ -239,6 +245,7 @@ take(Search *s, bool check_hash)
 	{
 		s->call->args[0].value = column(s, DYN_VECTOR_COLUMN);
 		set_score(s->request->vector->spec->distance, DatumGetFloat8(s->distance(s->call)), &found);
+		found.place = s->slot->tts_tid;
 		s->last = found.rank;
 		if (s->nfound < s->request->most || found.rank <= s->found[0].rank)
 		{
@@ -597,20 +604,205 @@ choose_hnsw(const Search *s)
 	return !OidIsValid(index) || (s->request->hashed && hash_is_small(s)) ? InvalidOid : index;
 }
 
+/*
+ * Searches of a distributed table
+ */
+
+/* Returns whether the shard of the hash key alone has its items. */
+static bool
+is_routed(const StoreSearch *request)
+{
+	return request->hashed && item_compare_bytes(request->vector->index.hash->attribute,
+												 request->table->keys[0].attribute) == 0;
+}
+
+/* Asks for the nearest entries of each shard; $1 is what is searched for, and the others nearest()'s. */
+static char *
+shards_sql(const StoreSearch *request, bool hides)
+{
+	const DynTable *table = request->table;
+	const char *schema = quote_identifier(get_namespace_name(pgvector_require()));
+	const char *keys[] = {"partition_key", "sort_key"};
+	StringInfoData sql;
+
+	initStringInfo(&sql);
+	if (hides)
+		appendStringInfo(&sql, "SELECT vector OPERATOR(%s.%s) $1::%s.vector", schema,
+						 store_vector_operator(request->vector->spec), schema);
+	else
+		appendStringInfo(&sql, "SELECT " DYN_INTERNAL ".vector_distance(%s, $2, $1)",
+						 DYN_ITEM_COLUMN);
+	for (int i = 0; i < table->nkeys; i++)
+	{
+		if (!hides)
+			keys[i] = quote_identifier(table->keys[i].column);
+		appendStringInfo(&sql, ", %s", keys[i]);
+	}
+	appendStringInfo(&sql,
+					 " FROM %s TABLESAMPLE " DYN_INTERNAL ".nearest($2, $1, $3, $4, $5, $6, $7)",
+					 hides ? catalogs_qualified(request->vector->relid) : table->qualified);
+	if (is_routed(request))
+		appendStringInfo(&sql, " WHERE %s OPERATOR(pg_catalog.=) $8", keys[0]);
+	return hides ? sql_on_rows(request->vector->relid, sql.data) : sql_on(table->relid, sql.data);
+}
+
+static Datum
+query_array(const PgVector *query)
+{
+	Datum *values = palloc(query->dimensions * sizeof(Datum));
+
+	for (int i = 0; i < query->dimensions; i++)
+		values[i] = Float4GetDatum(query->values[i]);
+	return PointerGetDatum(
+		construct_array(values, query->dimensions, FLOAT4OID, sizeof(float4), true, TYPALIGN_INT));
+}
+
+/* Takes a row, unless the vector of the item is not one any more. */
 static void
-search_begin(Search *s, const StoreSearch *request)
+take_answer(Search *s, uint64 row)
+{
+	bool none;
+	double distance = DatumGetFloat8(sql_nullable(SPI_tuptable, row, 1, &none));
+	StoreFound found = {0};
+
+	set_score(s->request->vector->spec->distance, none ? 0 : distance, &found);
+	for (int i = 0; i < s->request->table->nkeys; i++)
+		found.key[i] = sql_value(SPI_tuptable, row, 2 + i);
+	if (!none)
+		keep(s, &found);
+}
+
+static void
+ask_shards(Search *s, const char *sql)
+{
+	const StoreSearch *request = s->request;
+
+	SPI_connect();
+	sql_execute(
+		sql, true, 0, is_routed(request) ? 8 : 7,
+		(SqlValue[]){SQL_VALUE(FLOAT4ARRAYOID, query_array(request->query)),
+					 SQL_TEXT(dyn_vector_spec_print(request->vector->spec)),
+					 SQL_VALUE(TEXTOID, PointerGetDatum(request->condition)),
+					 SQL_VALUE(JSONBOID, PointerGetDatum(request->names)),
+					 SQL_VALUE(TEXTOID, PointerGetDatum(request->values)), SQL_INT4(request->most),
+					 SQL_BOOL(request->exact),
+					 SQL_VALUE(dyn_key_column_type(request->table->keys[0].type), request->hash)});
+	for (uint64 i = 0; i < SPI_processed; i++)
+		take_answer(s, i);
+	SPI_finish();
+}
+
+/* Raises an error unless the entries of all shards are there, and the owner's. */
+static void
+check_entries(const StoreSearch *request)
+{
+	Relation entries = try_relation_open(request->vector->relid, AccessShareLock);
+
+	if (entries == NULL)
+		dyn_vector_fail_dropped(request->table, request->vector);
+	dyn_vector_check_fits(request->table, request->vector, entries);
+	relation_close(entries, NoLock);
+}
+
+/*
+ * Has Citus ask the shards.  What is found among the entries of each shard is sorted here, as it is there.
+ * The caller's role samples the items: a transaction in which it has written may not use another one.  Where
+ * policies would hide rows of that sample, the owner's role samples the entries.
+ */
+static int
+search_shards(StoreSearch *request, StoreFound **found)
+{
+	const DynTable *table = request->table;
+	bool hides =
+		table->row_security && check_enable_rls(table->relid, InvalidOid, true) == RLS_ENABLED;
+	Search s = {.request = request,
+				.context = CurrentMemoryContext,
+				.found = palloc(request->most * sizeof(StoreFound))};
+	RightsBefore before;
+
+	check_entries(request);
+	if (hides)
+		rights_take(rights_owner(table->relid), 0, &before);
+	ask_shards(&s, shards_sql(request, hides));
+	if (hides)
+		rights_give_back(&before);
+	sort_found(&s);
+	request->approximate = request->vector->spec->method == DYN_SEARCH_HNSW && !request->exact;
+	*found = s.found;
+	return s.nfound;
+}
+
+/* Returns a vector of the dimensions of an index. */
+PgVector *
+store_vector_query(const DynVectorSpec *spec, const ArrayType *array)
+{
+	PgVector *query = pgvector_new((int) spec->dimensions);
+
+	if (ARR_NDIM(array) != 1 || ARR_HASNULL(array) || ARR_ELEMTYPE(array) != FLOAT4OID ||
+		ARR_DIMS(array)[0] != query->dimensions)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("the vector must have %d dimensions", query->dimensions)));
+	memcpy(query->values, ARR_DATA_PTR(array), query->dimensions * sizeof(float));
+	return query;
+}
+
+static PGFunction
+distance_function(const DynVectorSpec *spec)
 {
 	static const PgvectorSymbol distances[] = {[DYN_DISTANCE_COSINE] = PGVECTOR_COSINE,
 											   [DYN_DISTANCE_EUCLIDEAN] = PGVECTOR_L2,
 											   [DYN_DISTANCE_DOT_PRODUCT] = PGVECTOR_INNER_PRODUCT};
 
+	return pgvector_symbol(distances[spec->distance]);
+}
+
+/* Holds what a statement needs to know of the index, and what is searched for. */
+typedef struct Distance
+{
+	DynVector vector;
+	const PgVector *query;
+} Distance;
+
+static Distance *
+make_distance(FunctionCallInfo fcinfo)
+{
+	MemoryContext old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+	const DynVectorSpec *spec = dyn_vector_spec_parse(text_to_cstring(PG_GETARG_TEXT_PP(1)));
+	Distance *distance = palloc0(sizeof(Distance));
+
+	dyn_vector_set(&(DynTable){0}, spec, &distance->vector);
+	distance->query = store_vector_query(spec, PG_GETARG_ARRAYTYPE_P(2));
+	MemoryContextSwitchTo(old);
+	return distance;
+}
+
+/* vector_distance(item, definition, vector) returns pgvector's distance of an item from a vector. */
+PG_FUNCTION_INFO_V1(dyn_vector_distance);
+Datum
+dyn_vector_distance(PG_FUNCTION_ARGS)
+{
+	Distance *distance = fcinfo->flinfo->fn_extra;
+	PgVector *vector;
+
+	if (distance == NULL)
+		distance = fcinfo->flinfo->fn_extra = make_distance(fcinfo);
+	vector = dyn_vector_value(&distance->vector, PG_GETARG_DYN_ITEM(0));
+	if (vector == NULL)
+		PG_RETURN_NULL();
+	return DirectFunctionCall2(distance_function(distance->vector.spec), PointerGetDatum(vector),
+							   PointerGetDatum(distance->query));
+}
+
+static void
+search_begin(Search *s, const StoreSearch *request)
+{
 	*s = (Search){.request = request, .context = CurrentMemoryContext};
 	s->entries = try_relation_open(request->vector->relid, AccessShareLock);
 	if (s->entries == NULL)
 		dyn_vector_fail_dropped(request->table, request->vector);
 	dyn_vector_check_fits(request->table, request->vector, s->entries);
 	s->slot = table_slot_create(s->entries, NULL);
-	s->distance = pgvector_symbol(distances[request->vector->spec->distance]);
+	s->distance = distance_function(request->vector->spec);
 	s->call = palloc0(SizeForFunctionCallInfo(2));
 	InitFunctionCallInfoData(*s->call, NULL, 2, InvalidOid, NULL, NULL);
 	s->call->args[1].value = PointerGetDatum(request->query);
@@ -626,6 +818,8 @@ store_search(StoreSearch *request, StoreFound **found)
 	Search s;
 	Oid index;
 
+	if (request->table->distributed)
+		return search_shards(request, found);
 	search_begin(&s, request);
 	index = choose_hnsw(&s);
 	request->approximate = OidIsValid(index) && search_by_hnsw(&s, index);

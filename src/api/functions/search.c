@@ -59,6 +59,8 @@ dyn_search(PG_FUNCTION_ARGS)
 	request.top_k = PG_ARGISNULL(3) ? DEFAULT_TOP_K : PG_GETARG_INT64(3);
 	request.condition = argument_text(fcinfo, 4);
 	request.expressions = expr_request_arguments(fcinfo, 5, 6);
+	request.names = PG_ARGISNULL(5) ? NULL : PG_GETARG_JSONB_P(5);
+	request.expression_values = argument_item(fcinfo, 6);
 	request.projection = argument_text(fcinfo, 7);
 	InitMaterializedSRF(fcinfo, 0);
 	action_search(&request, put_result, fcinfo->resultinfo, &table);

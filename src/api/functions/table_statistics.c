@@ -314,10 +314,11 @@ return_indexes(ReturnSetInfo *result, const Statistics *s, const DynSize *sizes)
 	}
 	for (int i = 0; i < s->table->nvectors; i++)
 	{
-		Oid entries = s->table->vectors[i].relid;
-		Row row = {"vector index", sql_span(s->table->vectors[i].index.name),
-				   NULL,           SQL_INT8(sum_of(entries, pg_total_relation_size)),
-				   none,           none,
+		const DynVector *vector = &s->table->vectors[i];
+		int64 bytes = dyn_vector_is_distributed(vector)
+						  ? dyn_entries_size(vector->relid).bytes
+						  : sum_of(vector->relid, pg_total_relation_size);
+		Row row = {"vector index", sql_span(vector->index.name), NULL, SQL_INT8(bytes), none, none,
 				   {none, none}};
 
 		put_row(result, &row, &s->of_indexes[s->table->nindexes + i], s->total_segments);

@@ -97,6 +97,8 @@ request_search_vectors(JsonReader *reader, JsonWriter *response)
 	set_values(&call);
 	call.search.top_k = call.top_k.value;
 	call.search.expressions = expr_request_of_api(call.names, call.values);
+	call.search.names = call.names;
+	call.search.expression_values = call.values;
 	json_write_begin_array(response, "SearchResults");
 	action_search(&call.search, print_result, response, &table);
 	json_write_end_array(response);

@@ -148,7 +148,6 @@ create_vectors(ItemSpan name, List *specs)
 		index_build_declare_vector(rel, table, spec);
 		rel = resource_open(name, &table);
 		index_build_finish_empty_vector(rel, table, spec->index.name);
-		relation_close(rel, NoLock);
 	}
 	SPI_finish();
 }

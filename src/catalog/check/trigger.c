@@ -15,6 +15,7 @@
 #include "catalog/check/check.h"
 #include "catalog/definition/definition.h"
 #include "catalog/definition/trigger.h"
+#include "catalog/definition/vector_spec.h"
 #include "catalog/key.h"
 #include "catalog/shard_guard.h"
 #include "server/extension.h"
@@ -110,6 +111,8 @@ parse_argument(void *arg)
 		dyn_parse_key_spec(item_span(argument->text), &attribute, &type);
 	else if (dyn_settings_is_argument(argument->text))
 		dyn_settings_parse(argument->text, &settings);
+	else if (dyn_vector_spec_is_argument(argument->text))
+		(void) dyn_vector_spec_parse_argument(argument->text);
 	else
 		(void) dyn_index_spec_parse_argument(argument->text);
 }

@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/definition/table_settings.h"
 #include "catalog/definition/vector_spec.h"
 #include "item/fields.h"
 #include "server/errors.h"
@@ -77,7 +78,13 @@ static const Field fields[] = {
 	{"projection", FIELD_CHOICE, FIELD_AT(DynVectorSpec, index.projection), .always = true,
 	 .choices = dyn_projection_names},
 	{"non_key_attributes", FIELD_OWN, .read = read_included, .print = print_included},
+	{"entries", FIELD_STRING, FIELD_AT(DynVectorSpec, index.entries)},
+	{"status", FIELD_CHOICE, FIELD_AT(DynVectorSpec, index.status),
+	 .choices = dyn_index_status_names},
 	{NULL}};
+
+/* An argument of a table's definition begins so, and no index's, which begins with its name. */
+#define ARGUMENT_START "{\"vector\": "
 
 /*
  * Returns a definition from the argument of a trigger.  The table's owner may have written any text
@@ -103,6 +110,41 @@ dyn_vector_spec_print(const DynVectorSpec *spec)
 
 	fields_print_object(&json, NULL, fields, spec);
 	return json.text->data;
+}
+
+/* Returns whether an argument of a table's definition is that of a vector index. */
+bool
+dyn_vector_spec_is_argument(const char *argument)
+{
+	return dyn_argument_is_json(argument) &&
+		   strncmp(argument, ARGUMENT_START, strlen(ARGUMENT_START)) == 0;
+}
+
+/* Returns the definition in such an argument. */
+DynVectorSpec *
+dyn_vector_spec_parse_argument(const char *argument)
+{
+	const char *json = argument + strlen(ARGUMENT_START);
+
+	return dyn_vector_spec_parse(pnstrdup(json, strlen(json) - 1));
+}
+
+/* Returns a definition as such an argument. */
+char *
+dyn_vector_spec_print_argument(const DynVectorSpec *spec)
+{
+	return psprintf(ARGUMENT_START "%s}", dyn_vector_spec_print(spec));
+}
+
+/* Returns what a definition says beside where its entries are, and whether all are there. */
+char *
+dyn_vector_spec_words(const DynVectorSpec *spec)
+{
+	DynVectorSpec said = *spec;
+
+	said.index.entries = (ItemSpan){NULL, 0};
+	said.index.status = DYN_INDEX_ACTIVE;
+	return dyn_vector_spec_print(&said);
 }
 
 /* Returns the attribute of a key or filter; it is an error if another one before it is the same. */

@@ -6,6 +6,9 @@
  *
  *		{"name": "embeddings", "attribute": "embedding", "dimensions": 384, "distance": "COSINE",
  *		 "method": "exact", "hash_key": "tenant S", "filters": ["lang S"], "projection": "ALL"}
+ *
+ * A distributed table has it in an argument of its definition, with the name of the table of entries,
+ * and the status.
  */
 #ifndef DYNAMO_TABLE_CATALOG_DEFINITION_VECTOR_SPEC_H
 #define DYNAMO_TABLE_CATALOG_DEFINITION_VECTOR_SPEC_H
@@ -31,7 +34,7 @@ typedef enum DynSearchMethod
 
 typedef struct DynVectorSpec
 {
-	DynIndexSpec index; /* its name, and what it projects; the rest is zero */
+	DynIndexSpec index; /* its name, what it projects, its entries and status; the rest is zero */
 	ItemSpan attribute; /* that has the vectors */
 	int64 dimensions;
 	DynDistance distance;
@@ -46,6 +49,10 @@ extern const char *const dyn_search_method_names[];
 
 extern DynVectorSpec *dyn_vector_spec_parse(const char *json);
 extern char *dyn_vector_spec_print(const DynVectorSpec *spec);
+extern bool dyn_vector_spec_is_argument(const char *argument);
+extern DynVectorSpec *dyn_vector_spec_parse_argument(const char *argument);
+extern char *dyn_vector_spec_print_argument(const DynVectorSpec *spec);
+extern char *dyn_vector_spec_words(const DynVectorSpec *spec);
 extern void dyn_vector_spec_check(DynVectorSpec *spec, bool stored);
 
 #endif

@@ -218,7 +218,9 @@ fill_batch(Backfill *fill, Shard *shard)
 	if (!shards_call(fill, shard, range, false, &done))
 		return;
 	shard->next = range.to;
-	shard->changed += (BlockNumber) Min(done.updated, range.to - range.from);
+	/* entries of vectors are somewhere else */
+	if (!fill->work->vector)
+		shard->changed += (BlockNumber) Min(done.updated, range.to - range.from);
 	if (done.updated < done.lacking)
 		shard->skipped = lacking_keep(shard->skipped, range, fill->work);
 	fill->batch = lacking_next_batch(fill->batch, begin, SHORT_BATCH, LONG_BATCH);

@@ -27,6 +27,7 @@
 #include "services/index/fill_shard.h"
 #include "services/index/index.h"
 #include "services/index/lacking.h"
+#include "store/vector.h"
 
 typedef struct Fill
 {
@@ -181,7 +182,27 @@ open_shard(Fill *fill, FunctionCallInfo fcinfo)
 						errmsg("relation %u is not a shard of a table of items", relid)));
 	index_build_begin_in_transaction(&fill->work, fill->rel, fill->table);
 	index_build_check_row_security(&fill->work);
-	lacking_describe(&fill->rows, &fill->work, fill->rel, fill->table);
+}
+
+/*
+ * Makes the entries of a vector index instead.  One row that others have locked is waited for by a call
+ * that has locked none: then it is asked again.
+ */
+static void
+fill_vector(Fill *fill, const DynVector *vector, BlockRange range, bool one, FilledShard *done)
+{
+	StoreVectorFill rows = {CurrentMemoryContext};
+	DynVector here;
+
+	store_vector_of_shard(fill->rel, fill->table, vector, &here);
+	store_vector_fill(fill->rel, fill->table, &here, range.from, range.to, &rows);
+	fill->updated = (int) rows.items;
+	fill->left_out = one ? 0 : rows.left_out;
+	done->lacking = rows.items + list_length(rows.locked);
+	if (!one || rows.items > 0 || rows.locked == NIL)
+		return;
+	store_vector_fill_row(fill->rel, fill->table, &here, linitial(rows.locked), &rows);
+	fill->updated = 1;
 }
 
 /*
@@ -198,6 +219,7 @@ dyn_fill_shard(PG_FUNCTION_ARGS)
 	BlockRange range;
 	FilledShard done = {0};
 	Fill fill = {0};
+	const DynVector *vector;
 	bool one;
 
 	argument_require(fcinfo, 0, "shard");
@@ -206,12 +228,17 @@ dyn_fill_shard(PG_FUNCTION_ARGS)
 	range = (BlockRange){(BlockNumber) PG_GETARG_INT64(3), (BlockNumber) PG_GETARG_INT64(4)};
 	one = PG_GETARG_BOOL(5);
 	open_shard(&fill, fcinfo);
+	vector = fill.work.ttl ? NULL : dyn_find_vector(fill.table, fill.work.name);
+	if (vector == NULL)
+		lacking_describe(&fill.rows, &fill.work, fill.rel, fill.table);
 	done.filenode = fill.rel->rd_rel->relfilenode;
 	done.blocks = RelationGetNumberOfBlocks(fill.rel);
 	SPI_connect();
 	fill.context =
 		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table row", ALLOCSET_DEFAULT_SIZES);
-	if (done.filenode == PG_GETARG_OID(2) && range.from < range.to)
+	if (done.filenode == PG_GETARG_OID(2) && range.from < range.to && vector != NULL)
+		fill_vector(&fill, vector, range, one, &done);
+	else if (done.filenode == PG_GETARG_OID(2) && range.from < range.to)
 	{
 		if (!one)
 			done.lacking = lacking_count(&fill.rows, range, InvalidTransactionId, &fill.left_out);

@@ -58,6 +58,7 @@ typedef struct IndexBuild
 	bool temporary; /* no other process can see the table */
 	bool distributed; /* its rows are on other nodes */
 	bool ttl; /* it is about time to live, not about an index */
+	bool vector; /* it builds a vector index */
 	bool cascade; /* what depends on columns that go is dropped too */
 	ItemSpan name; /* of the index */
 	const char *index; /* the same for messages; procedure.what is "index "GSI1"" */

@@ -27,7 +27,11 @@ const DynIndex *
 index_build_find(const IndexBuild *work, const DynTable *table)
 {
 	const DynIndex *index = work->ttl ? table->ttl : dyn_find_index(table, work->name);
+	const DynVector *vector =
+		work->ttl || index != NULL ? NULL : dyn_find_vector(table, work->name);
 
+	if (vector != NULL)
+		return &vector->index;
 	if (index == NULL)
 		index_build_fail_dropped(work);
 	return index;
@@ -37,8 +41,11 @@ index_build_find(const IndexBuild *work, const DynTable *table)
 DynIndexStatus *
 index_build_status(const IndexBuild *work, const DynShape *shape)
 {
+	DynVectorSpec *vector = work->ttl ? NULL : dyn_shape_vector(shape, work->name);
 	DynIndexSpec *spec;
 
+	if (vector != NULL)
+		return &vector->index.status;
 	if (work->ttl)
 		return shape->settings.ttl.len > 0 ? (DynIndexStatus *) &shape->settings.ttl_status : NULL;
 	spec = dyn_shape_index(shape, work->name);

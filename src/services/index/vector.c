@@ -26,6 +26,8 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
+#include "catalog/distribute.h"
+#include "catalog/entries.h"
 #include "catalog/lookup.h"
 #include "catalog/resource.h"
 #include "catalog/rights.h"
@@ -78,9 +80,6 @@ check_others(const DynTable *table, const DynVectorSpec *spec)
 static void
 check_table(Relation rel, const DynTable *table)
 {
-	if (table->distributed)
-		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						errmsg("distributed table \"%s\" can have no vector index", table->name)));
 	if (rel->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("table \"%s\" can have no vector index", table->name),
@@ -98,12 +97,12 @@ is_there(const DynTable *table, const DynVectorSpec *spec)
 
 	if (there == NULL)
 		return false;
-	if (strcmp(dyn_vector_spec_print(there->spec), dyn_vector_spec_print(spec)) != 0)
+	if (strcmp(dyn_vector_spec_words(there->spec), dyn_vector_spec_words(spec)) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_RESOURCE_IN_USE),
 				 errmsg("a vector index \"%s\" of table \"%s\" with another definition is there",
 						item_quoted(spec->index.name), table->name),
-				 errdetail("It is defined as %s.", dyn_vector_spec_print(there->spec)),
+				 errdetail("It is defined as %s.", dyn_vector_spec_words(there->spec)),
 				 errhint("Call dyn_drop_index to remove it.")));
 	return true;
 }
@@ -163,35 +162,66 @@ revoke_from_others(Oid entries)
 							 (char *) lfirst(cell)));
 }
 
+/* Returns the statement that makes the entries of a table of one node, without rows. */
+static char *
+view_sql(const char *qualified, const DynTable *table, const DynVectorSpec *spec,
+		 const char *columns)
+{
+	return psprintf(
+		"CREATE MATERIALIZED VIEW %s (%s) USING heap WITH (toast_tuple_target = 8160) AS SELECT e.*"
+		" FROM " DYN_INTERNAL ".vector_entries(%s::pg_catalog.regclass, %s::pg_catalog.text)"
+		" AS e(%s) WITH NO DATA",
+		qualified, columns_sql(table, spec, NULL, NULL), quote_literal_cstr(table->qualified),
+		quote_literal_cstr(span_string(spec->index.name)), columns);
+}
+
 static Oid
 make_entries(Relation rel, const DynTable *table, const DynVectorSpec *spec, Oid vector_schema)
 {
-	const char *types = quote_identifier(get_namespace_name(vector_schema));
+	const char *columns =
+		columns_sql(table, spec, quote_identifier(get_namespace_name(vector_schema)),
+					extension_keep_own_schema());
+	const char *key = table->nkeys > 1 ? "partition_key, sort_key" : "partition_key";
+	const char *kind = table->distributed ? "TABLE" : "MATERIALIZED VIEW";
 	char *schema = get_namespace_name(RelationGetNamespace(rel));
 	char *name = dyn_index_relation_name(RelationGetNamespace(rel), RelationGetRelationName(rel),
 										 spec->index.name);
 	char *qualified = quote_qualified_identifier(schema, name);
 	Oid relid;
 
-	dyn_execute(psprintf(
-		"CREATE MATERIALIZED VIEW %s (%s) USING heap WITH (toast_tuple_target = 8160) AS SELECT e.*"
-		" FROM " DYN_INTERNAL ".vector_entries(%s::pg_catalog.regclass, %s::pg_catalog.text)"
-		" AS e(%s) WITH NO DATA",
-		qualified, columns_sql(table, spec, NULL, NULL), quote_literal_cstr(table->qualified),
-		quote_literal_cstr(span_string(spec->index.name)),
-		columns_sql(table, spec, types, extension_keep_own_schema())));
+	if (table->distributed)
+		dyn_execute(psprintf("CREATE TABLE %s (%s, PRIMARY KEY (%s)) USING heap"
+							 " WITH (toast_tuple_target = 8160)",
+							 qualified, columns, key));
+	else
+		dyn_execute(view_sql(qualified, table, spec, columns));
 	relid = get_relname_relid(name, RelationGetNamespace(rel));
 	/* out of line only what does not fit into a page */
 	dyn_execute(
-		psprintf("ALTER MATERIALIZED VIEW %s ALTER COLUMN vector SET STORAGE %s,"
+		psprintf("ALTER %s %s ALTER COLUMN vector SET STORAGE %s,"
 				 " ALTER COLUMN vector SET STATISTICS 0, ALTER COLUMN filters SET STATISTICS 0",
-				 qualified, spec->dimensions <= PGVECTOR_PLAIN ? "PLAIN" : "EXTERNAL"));
-	dyn_execute(psprintf("CREATE UNIQUE INDEX ON %s (partition_key%s)", qualified,
-						 table->nkeys > 1 ? ", sort_key" : ""));
+				 kind, qualified, spec->dimensions <= PGVECTOR_PLAIN ? "PLAIN" : "EXTERNAL"));
+	if (!table->distributed)
+		dyn_execute(psprintf("CREATE UNIQUE INDEX ON %s (%s)", qualified, key));
 	if (spec->hash.len > 0)
 		dyn_execute(psprintf("CREATE INDEX ON %s (hash_key)", qualified));
 	revoke_from_others(relid);
+	if (table->distributed)
+		dyn_distribute_entries(relid, table->relid, DYN_ENTRY_KEY_COLUMN, true);
 	return relid;
+}
+
+/* Writes the definition of a distributed table, which has made an index's entries. */
+static void
+write_definition(DynShape *shape, const DynVectorSpec *spec, Oid entries)
+{
+	DynVectorSpec *made = palloc(sizeof(DynVectorSpec));
+
+	*made = *spec;
+	made->index.entries = item_span(get_rel_name(entries));
+	made->index.status = DYN_INDEX_CREATING;
+	shape->vectors = lappend(shape->vectors, made);
+	dyn_shape_write_trigger(shape);
 }
 
 static void
@@ -223,6 +253,7 @@ index_build_declare_vector(Relation rel, const DynTable *table, const DynVectorS
 {
 	Oid vector_schema = pgvector_require();
 	char *qualified = pstrdup(table->qualified);
+	DynShape *shape = table->distributed ? dyn_shape_of(rel, table) : NULL;
 	Oid relid = RelationGetRelid(rel);
 	const DynVector *made;
 	Relation entries;
@@ -237,7 +268,10 @@ index_build_declare_vector(Relation rel, const DynTable *table, const DynVectorS
 	rights_take(rel->rd_rel->relowner, 0, &before);
 	entries_oid = make_entries(rel, table, spec, vector_schema);
 	relation_close(rel, NoLock);
-	make_triggers(qualified, spec, entries_oid);
+	if (shape != NULL)
+		write_definition(shape, spec, entries_oid);
+	else
+		make_triggers(qualified, spec, entries_oid);
 	rights_give_back(&before);
 
 	rel = relation_open(relid, NoLock);
@@ -360,6 +394,14 @@ fill_entries(IndexBuild *work)
 	}
 }
 
+static void
+fill_shards(IndexBuild *work)
+{
+	ereport(NOTICE, (errmsg("%s: making entries", work->procedure.what)));
+	index_build_progress(work, INDEX_BUILD_BACKFILL);
+	index_build_backfill_shards(work);
+}
+
 /*
  * The candidates that the build keeps: with pgvector's default of 64 a search among vectors in clusters
  * misses one in ten of the nearest, and with these one in five hundred.  A build takes twice as long.
@@ -468,17 +510,23 @@ index_build_make_vector(IndexBuild *work)
 	Relation rel;
 	char *sql;
 
-	index_build_fill_once(work, fill_entries);
+	work->vector = true;
+	index_build_fill_once(work, work->distributed ? fill_shards : fill_entries);
 	while ((sql = next_hnsw_sql(work)) != NULL)
 	{
 		index_build_progress(work, INDEX_BUILD_BTREE);
 		ereport(NOTICE, (errmsg("%s: building", work->procedure.what)));
 		index_build_run_statement(work, sql);
 	}
-	rel = open_with_entries(work, ShareUpdateExclusiveLock, &table);
-	index_build_progress(work, INDEX_BUILD_ACTIVATE);
-	set_built(find_to_build(work, table));
-	relation_close(rel, NoLock);
+	if (work->distributed)
+		index_build_declare_status(work, INDEX_BUILD_ACTIVATE, DYN_INDEX_ACTIVE);
+	else
+	{
+		rel = open_with_entries(work, ShareUpdateExclusiveLock, &table);
+		index_build_progress(work, INDEX_BUILD_ACTIVATE);
+		set_built(find_to_build(work, table));
+		relation_close(rel, NoLock);
+	}
 	procedure_next_transaction(&work->procedure);
 	ereport(NOTICE,
 			(errmsg("%s of table \"%s\" is active", work->procedure.what, work->procedure.table),
@@ -489,12 +537,13 @@ index_build_make_vector(IndexBuild *work)
 
 /*
  * Completes an index of a table without rows, which nobody else uses, in the transaction that has
- * declared it.
+ * declared it.  Closes the relation.
  */
 void
 index_build_finish_empty_vector(Relation rel, const DynTable *table, ItemSpan name)
 {
 	DynVector *vector = dyn_find_vector(table, name);
+	DynShape *shape = table->distributed ? dyn_shape_of(rel, table) : NULL;
 	RightsBefore before;
 	char *sql;
 
@@ -505,7 +554,13 @@ index_build_finish_empty_vector(Relation rel, const DynTable *table, ItemSpan na
 			dyn_execute(sql);
 		rights_give_back(&before);
 	}
-	set_built(vector);
+	if (shape == NULL)
+		set_built(vector);
+	else
+		dyn_shape_vector(shape, name)->index.status = DYN_INDEX_ACTIVE;
+	relation_close(rel, NoLock);
+	if (shape != NULL)
+		dyn_shape_write_trigger(shape);
 }
 
 /*
@@ -610,6 +665,19 @@ dyn_create_vector_index(PG_FUNCTION_ARGS)
  * Drop
  */
 
+/* Takes an index from the definition, and then its entries from the shards; closes the relation. */
+static void
+forget_distributed(Relation rel, const DynTable *table, const DynVector *vector)
+{
+	DynShape *shape = dyn_shape_of(rel, table);
+	Oid entries = dyn_vector_is_owned(table, vector) ? vector->relid : InvalidOid;
+
+	shape->vectors = list_delete_ptr(shape->vectors, dyn_shape_vector(shape, vector->index.name));
+	relation_close(rel, NoLock);
+	dyn_shape_write_trigger(shape);
+	dyn_entries_drop(entries);
+}
+
 /*
  * Drops an index in a transaction that has locked the table and its entries so that no other session
  * uses them.  Closes the relation.  A relation that is not its owner's is left as it is.
@@ -622,6 +690,11 @@ index_build_forget_vector(Relation rel, const DynTable *table, ItemSpan name, bo
 	bool last = table->nvectors == 1;
 	ObjectAddress object;
 
+	if (dyn_vector_is_distributed(vector))
+	{
+		forget_distributed(rel, table, vector);
+		return;
+	}
 	/* the trigger goes with its relation */
 	if (dyn_vector_is_owned(table, vector))
 		ObjectAddressSet(object, RelationRelationId, vector->relid);

@@ -254,7 +254,7 @@ removal_plan(TtlSweep *sweep, const DynTable *table)
 			"SELECT ctid FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.=) ANY ($1) AND " IS_DUE
 			" FOR UPDATE SKIP LOCKED))%s",
 			table->qualified, table->qualified, column, column,
-			dyn_has_entries(table) ? dyn_entries_mark(table, " RETURNING item,") : "");
+			dyn_entries_mark(table, " RETURNING item,"));
 		sweep->plan = SPI_prepare_cursor(sql_on(sweep->relid, sql), lengthof(types), types,
 										 CURSOR_OPT_GENERIC_PLAN);
 		if (sweep->plan == NULL)
