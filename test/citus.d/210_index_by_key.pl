@@ -329,6 +329,8 @@ for my $n (0 .. 2)
 		vals => '{":g":{"S":"a"},":r":{"N":"0"}}')}), $n + 1, "names are quoted at node $n");
 }
 is($citus->sql(0, q{SELECT object, problem FROM dyn_check_table($$Sch e'ma.t"a'b$$)}), '', 'and by the check');
+is($citus->sql(0, q{SELECT dyn_describe_table($$Sch e'ma.t"a'b$$) #>> '{GlobalSecondaryIndexes,0,IndexSizeBytes}' <> '0'}), 't',
+	'and where shards are asked for their sizes');
 is((call(0, q{CALL dyn_drop_index($$Sch e'ma.t"a'b$$, $$i"n'd; ex$$)}))[0], 0, 'and dropped');
 
 # An owner who is no superuser, a writer, time to live; the way back
