@@ -464,7 +464,7 @@ dyn_drop(Relation rel, DynTable *table, bool cascade)
 {
 	Oid relid = RelationGetRelid(rel);
 	char *name = pstrdup(table->name);
-	List *entries = NIL;
+	List *entries;
 	ListCell *cell;
 	char *sql;
 
@@ -483,11 +483,7 @@ dyn_drop(Relation rel, DynTable *table, bool cascade)
 	check_protection(relid);
 	if (!cascade)
 		check_dependents(rel);
-	for (int i = 0; i < table->nindexes; i++)
-	{
-		if (table->indexes[i].entries != NULL)
-			entries = lappend_oid(entries, table->indexes[i].relid);
-	}
+	entries = dyn_entries_of(table);
 	relation_close(rel, NoLock);
 	extension_keep_schema(get_rel_namespace(relid));
 	sql = psprintf("DROP TABLE %s%s", catalogs_qualified(relid), cascade ? " CASCADE" : "");

@@ -100,6 +100,27 @@ dyn_entries_create(const DynShape *shape, DynIndexSpec *spec, bool keep)
 	rights_give_back(&before);
 }
 
+/*
+ * Lists the relations of entries that go with a table: those of its owner.  The owner may have named any
+ * other one, which the caller may drop.
+ */
+List *
+dyn_entries_of(const DynTable *table)
+{
+	Oid owner = rights_owner(table->relid);
+	List *relids = NIL;
+
+	for (int i = 0; i < table->nindexes; i++)
+	{
+		const DynIndex *index = &table->indexes[i];
+
+		if (index->entries != NULL && OidIsValid(index->relid) &&
+			rights_owner(index->relid) == owner)
+			relids = lappend_oid(relids, index->relid);
+	}
+	return relids;
+}
+
 /* Drops such a relation, if it is there, with the rights of the caller. */
 void
 dyn_entries_drop(Oid relid)
