@@ -464,8 +464,9 @@ dyn_drop(Relation rel, DynTable *table, bool cascade)
 {
 	Oid relid = RelationGetRelid(rel);
 	char *name = pstrdup(table->name);
-	List *entries;
+	List *entries = NIL;
 	ListCell *cell;
+	Oid owner;
 	char *sql;
 
 	check_may_drop(rel);
@@ -483,14 +484,19 @@ dyn_drop(Relation rel, DynTable *table, bool cascade)
 	check_protection(relid);
 	if (!cascade)
 		check_dependents(rel);
-	entries = dyn_entries_of(table);
+	for (int i = 0; i < table->nindexes; i++)
+	{
+		if (table->indexes[i].entries != NULL)
+			entries = lappend_oid(entries, table->indexes[i].relid);
+	}
+	owner = rel->rd_rel->relowner;
 	relation_close(rel, NoLock);
 	extension_keep_schema(get_rel_namespace(relid));
 	sql = psprintf("DROP TABLE %s%s", catalogs_qualified(relid), cascade ? " CASCADE" : "");
 	SPI_connect();
 	dyn_execute(sql);
 	foreach (cell, entries)
-		dyn_entries_drop(lfirst_oid(cell));
+		dyn_entries_drop(lfirst_oid(cell), owner);
 	SPI_finish();
 }
 

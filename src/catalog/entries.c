@@ -85,6 +85,7 @@ void
 dyn_entries_create(const DynShape *shape, DynIndexSpec *spec, bool keep)
 {
 	Oid namespace = get_rel_namespace(shape->relid);
+	Oid owner = rights_owner(shape->relid);
 	RightsBefore before;
 
 	if (spec->entries.len == 0)
@@ -92,40 +93,22 @@ dyn_entries_create(const DynShape *shape, DynIndexSpec *spec, bool keep)
 			item_span(dyn_index_relation_name(namespace, get_rel_name(shape->relid), spec->name));
 	if (keep && OidIsValid(find_entries(namespace, spec)))
 		return;
-	rights_take(rights_owner(shape->relid), 0, &before);
+	rights_take(owner, 0, &before);
 	/* over the same connections, which belong to a role */
-	dyn_entries_drop(find_entries(namespace, spec));
+	dyn_entries_drop(find_entries(namespace, spec), owner);
 	dyn_execute(dyn_shape_entries_sql(shape, spec, entries_name(namespace, spec)));
 	dyn_distribute_entries(find_entries(namespace, spec), shape->relid);
 	rights_give_back(&before);
 }
 
 /*
- * Lists the relations of entries that go with a table: those of its owner.  The owner may have named any
- * other one, which the caller may drop.
+ * Drops such a relation, if it is there, with the rights of the caller.  The owner of the table may have
+ * named any other one, which is left alone unless it is the owner's.
  */
-List *
-dyn_entries_of(const DynTable *table)
-{
-	Oid owner = rights_owner(table->relid);
-	List *relids = NIL;
-
-	for (int i = 0; i < table->nindexes; i++)
-	{
-		const DynIndex *index = &table->indexes[i];
-
-		if (index->entries != NULL && OidIsValid(index->relid) &&
-			rights_owner(index->relid) == owner)
-			relids = lappend_oid(relids, index->relid);
-	}
-	return relids;
-}
-
-/* Drops such a relation, if it is there, with the rights of the caller. */
 void
-dyn_entries_drop(Oid relid)
+dyn_entries_drop(Oid relid, Oid owner)
 {
-	if (OidIsValid(relid))
+	if (OidIsValid(relid) && rights_owner(relid) == owner)
 		dyn_execute(psprintf("DROP TABLE %s", catalogs_qualified(relid)));
 }
 

@@ -29,8 +29,7 @@ extern void dyn_entries_read(Oid namespace, const DynIndexSpec *spec, DynIndex *
 extern bool dyn_has_entries(const DynTable *table);
 extern void dyn_entries_forbid(const DynShape *shape);
 extern void dyn_entries_create(const DynShape *shape, DynIndexSpec *spec, bool keep);
-extern List *dyn_entries_of(const DynTable *table);
-extern void dyn_entries_drop(Oid relid);
+extern void dyn_entries_drop(Oid relid, Oid owner);
 extern void dyn_entries_take(const DynTable *table, const DynIndex *index, RightsBefore *before);
 
 /* entries_guard.c */
