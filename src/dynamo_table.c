@@ -28,6 +28,7 @@
 #include "server/library.h"
 #include "server/progress.h"
 #include "server/quiet.h"
+#include "server/sent_settings.h"
 #include "server/sql.h"
 #include "server/work/place.h"
 #include "server/work/service.h"
@@ -65,6 +66,7 @@ _PG_init(void)
 	progress_init();
 	quiet_init();
 	sql_init();
+	sent_settings_init();
 	dyn_arn_init();
 	dyn_derive_init();
 	dyn_vector_init();

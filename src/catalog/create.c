@@ -467,6 +467,7 @@ dyn_drop(Relation rel, DynTable *table, bool cascade)
 	char *name = pstrdup(table->name);
 	List *entries = NIL;
 	ListCell *cell;
+	Oid owner;
 	char *sql;
 
 	check_may_drop(rel);
@@ -491,17 +492,17 @@ dyn_drop(Relation rel, DynTable *table, bool cascade)
 	}
 	for (int i = 0; i < table->nvectors; i++)
 	{
-		if (dyn_vector_is_distributed(&table->vectors[i]) &&
-			dyn_vector_is_owned(table, &table->vectors[i]))
+		if (dyn_vector_is_distributed(&table->vectors[i]))
 			entries = lappend_oid(entries, table->vectors[i].relid);
 	}
+	owner = rel->rd_rel->relowner;
 	relation_close(rel, NoLock);
 	extension_keep_schema(get_rel_namespace(relid));
 	sql = psprintf("DROP TABLE %s%s", catalogs_qualified(relid), cascade ? " CASCADE" : "");
 	SPI_connect();
 	dyn_execute(sql);
 	foreach (cell, entries)
-		dyn_entries_drop(lfirst_oid(cell));
+		dyn_entries_drop(lfirst_oid(cell), owner);
 	SPI_finish();
 }
 

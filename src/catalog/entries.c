@@ -7,7 +7,9 @@
 #include "access/relation.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
+#include "catalog/pg_trigger.h"
 #include "catalog/pg_type.h"
+#include "commands/trigger.h"
 #include "executor/spi.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -16,6 +18,7 @@
 #include "catalog/distribute.h"
 #include "catalog/entries.h"
 #include "catalog/key.h"
+#include "catalog/local_shards.h"
 #include "catalog/rights.h"
 #include "server/catalogs.h"
 #include "server/errors.h"
@@ -89,6 +92,7 @@ void
 dyn_entries_create(const DynShape *shape, DynIndexSpec *spec, bool keep)
 {
 	Oid namespace = get_rel_namespace(shape->relid);
+	Oid owner = rights_owner(shape->relid);
 	RightsBefore before;
 
 	if (spec->entries.len == 0)
@@ -96,19 +100,22 @@ dyn_entries_create(const DynShape *shape, DynIndexSpec *spec, bool keep)
 			item_span(dyn_index_relation_name(namespace, get_rel_name(shape->relid), spec->name));
 	if (keep && OidIsValid(find_entries(namespace, spec)))
 		return;
-	rights_take(rights_owner(shape->relid), 0, &before);
+	rights_take(owner, 0, &before);
 	/* over the same connections, which belong to a role */
-	dyn_entries_drop(find_entries(namespace, spec));
+	dyn_entries_drop(find_entries(namespace, spec), owner);
 	dyn_execute(dyn_shape_entries_sql(shape, spec, entries_name(namespace, spec)));
 	dyn_distribute_entries(find_entries(namespace, spec), shape->relid, DYN_ENTRIES_KEY, false);
 	rights_give_back(&before);
 }
 
-/* Drops such a relation, if it is there, with the rights of the caller. */
+/*
+ * Drops such a relation, if it is there, with the rights of the caller.  The owner of the table may have
+ * named any other one, which is left alone unless it is the owner's.
+ */
 void
-dyn_entries_drop(Oid relid)
+dyn_entries_drop(Oid relid, Oid owner)
 {
-	if (OidIsValid(relid))
+	if (OidIsValid(relid) && rights_owner(relid) == owner)
 		dyn_execute(psprintf("DROP TABLE %s", catalogs_qualified(relid)));
 }
 
@@ -122,15 +129,67 @@ column_fits(Relation rel, const char *name, Oid type)
 		   (type != TEXTOID || column->attcollation == C_COLLATION_OID);
 }
 
-/* Returns whether the owner has hung code on the relation, which runs when it is written. */
+/* Returns whether a relation has triggers but that of Citus, which is for TRUNCATE. */
 static bool
-has_code(Relation rel)
+has_triggers(Relation rel)
+{
+	const TriggerDesc *triggers = rel->trigdesc;
+
+	for (int i = 0; triggers != NULL && i < triggers->numtriggers; i++)
+	{
+		if (!TRIGGER_FOR_TRUNCATE(triggers->triggers[i].tgtype))
+			return true;
+	}
+	return false;
+}
+
+/* Returns whether a relation has more columns than an entry, whose domains or defaults may be code. */
+static bool
+has_more_columns(Relation rel, const DynIndex *index)
+{
+	int columns = 0;
+
+	for (int i = 0; i < RelationGetNumberOfAttributes(rel); i++)
+		columns += !TupleDescAttr(RelationGetDescr(rel), i)->attisdropped;
+	return columns > index->ncolumns + 1;
+}
+
+/* Returns whether the owner has hung code on the relation, which runs when it is written or read. */
+static bool
+has_code(Relation rel, const DynIndex *index)
 {
 	const TupleConstr *constraints = RelationGetDescr(rel)->constr;
 
-	return rel->rd_rules != NULL ||
-		   (constraints != NULL && (constraints->num_check > 0 || constraints->num_defval > 0)) ||
-		   list_length(RelationGetIndexList(rel)) > 1;
+	return rel->rd_rules != NULL || rel->rd_rel->relhassubclass ||
+		   (rel->rd_rel->relrowsecurity && rel->rd_rel->relforcerowsecurity) ||
+		   (constraints != NULL && constraints->num_check > 0) || has_triggers(rel) ||
+		   has_more_columns(rel, index) || list_length(RelationGetIndexList(rel)) > 1;
+}
+
+/*
+ * Refuses a session with temporary tables if code of the owner would find them: also of a shard that
+ * this session writes to itself.  Sessions of other nodes have none.
+ */
+static void
+check_temporary(Relation rel, const DynIndex *index)
+{
+	ListCell *cell;
+
+	if (!rights_have_temporary())
+		return;
+	if (has_code(rel, index))
+		rights_check_temporary(rel);
+	foreach (cell, dyn_local_shards(list_make1_oid(RelationGetRelid(rel))))
+	{
+		const DynLocalShard *local = lfirst(cell);
+		Relation shard = try_relation_open(local->relid, AccessShareLock);
+
+		if (shard == NULL)
+			continue;
+		if (has_code(shard, index))
+			rights_check_temporary(shard);
+		relation_close(shard, NoLock);
+	}
 }
 
 /*
@@ -154,8 +213,8 @@ entries_fit(const DynTable *table, const DynIndex *index, Oid owner)
 
 		fits = column_fits(rel, key->column, dyn_key_column_type(key->type));
 	}
-	if (fits && has_code(rel))
-		rights_check_temporary(rel);
+	if (fits)
+		check_temporary(rel, index);
 	/* what was found stays so */
 	relation_close(rel, NoLock);
 	return fits;

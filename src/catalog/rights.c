@@ -158,6 +158,17 @@ rights_open(Oid relid, LOCKMODE mode)
 	return try_relation_open(relid, mode);
 }
 
+/* Returns whether the session has temporary tables, or had some. */
+bool
+rights_have_temporary(void)
+{
+	Oid namespace;
+	Oid toast_namespace;
+
+	GetTempNamespaceState(&namespace, &toast_namespace);
+	return OidIsValid(namespace);
+}
+
 /*
  * Refuses sessions with temporary tables, which are found by names without a schema whatever the
  * search_path is.  Triggers of the owner's that use such names would use a table of the caller's,
@@ -166,11 +177,7 @@ rights_open(Oid relid, LOCKMODE mode)
 void
 rights_check_temporary(Relation rel)
 {
-	Oid namespace;
-	Oid toast_namespace;
-
-	GetTempNamespaceState(&namespace, &toast_namespace);
-	if (OidIsValid(namespace) && !has_privs_of_role(GetUserId(), rel->rd_rel->relowner))
+	if (rights_have_temporary() && !has_privs_of_role(GetUserId(), rel->rd_rel->relowner))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("a session with temporary tables cannot work on the rows of table \"%s\"",

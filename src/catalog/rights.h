@@ -54,6 +54,8 @@ extern void rights_take_owner(Relation rel, int flags, RightsBefore *before);
 /* Does so if the caller has the owner's rights and is not the owner. */
 extern void rights_take_for_rows(Relation rel, bool write, RightsBefore *before);
 
+extern bool rights_have_temporary(void);
+
 /* Raises an error if the owner's code would find temporary tables of a caller who has not the owner's rights. */
 extern void rights_check_temporary(Relation rel);
 

@@ -282,7 +282,7 @@ add_answer(uint64 row, int n, DynSize *sizes)
 	" (SELECT result::pg_catalog.int8[] AS sizes FROM pg_catalog.run_command_on_shards($1," \
 	" 'SELECT ARRAY[CASE WHEN reltuples OPERATOR(pg_catalog.>) 0 THEN reltuples ELSE 0 END," \
 	" pg_catalog.pg_total_relation_size(oid)]::pg_catalog.int8[] FROM pg_catalog.pg_class" \
-	" WHERE oid OPERATOR(pg_catalog.=) ''%s''::pg_catalog.regclass') WHERE success) r"
+	" WHERE oid OPERATOR(pg_catalog.=) %L::pg_catalog.regclass') WHERE success) r"
 
 static DynSize
 entries_size(Oid relid)

@@ -37,6 +37,16 @@ item_build_init(ItemBuilder *b, Size hint)
 	b->children = palloc(b->maxchildren * sizeof(ItemBuildChild));
 }
 
+/* Free all that the builder has, with the item. */
+void
+item_build_free(ItemBuilder *b)
+{
+	pfree(b->data);
+	pfree(b->children);
+	if (b->scratch != NULL)
+		pfree(b->scratch);
+}
+
 static void
 begin_child(ItemBuilder *b)
 {

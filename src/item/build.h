@@ -65,6 +65,7 @@ extern void item_build_value(ItemBuilder *b, ItemSpan value);
 extern char *item_build_reserve(ItemBuilder *b, ItemType type, uint32 max);
 extern void item_build_reserved(ItemBuilder *b, uint32 used);
 extern DynItem *item_build_finish(ItemBuilder *b);
+extern void item_build_free(ItemBuilder *b);
 extern void item_build_path(const ItemBuilder *b, int depth, StringInfo out);
 extern void item_build_describe(const ItemBuilder *b, ItemBuildError error, StringInfo out);
 extern const char *item_build_words(const ItemBuilder *b, ItemBuildError error, ItemLayer layer);

@@ -910,25 +910,27 @@ init_parser(ItemParser *p, JsonLexContext *lex, ItemSyntax syntax, Size hint, bo
 
 /* Returns what stands for an item of a request that something is wrong with. */
 static DynItem *
-blank_item(ItemSyntax syntax)
+blank_item(ItemParser *p)
 {
-	ItemBuilder b;
+	ItemSyntax syntax = p->syntax;
+	ItemBuilder *b = &p->b;
 
-	item_build_init(&b, 0);
+	item_build_free(b);
+	item_build_init(b, 0);
 	if (syntax == ITEM_SYNTAX_VALUE || syntax == ITEM_SYNTAX_PARAMETER)
-		item_build_null(&b);
+		item_build_null(b);
 	else
 	{
-		item_build_begin(&b, ITEM_M);
+		item_build_begin(b, ITEM_M);
 		/* values that were given are not none */
 		if (syntax == ITEM_SYNTAX_VALUES || syntax == ITEM_SYNTAX_LATE_VALUES)
 		{
-			item_build_name(&b, (ItemSpan){":", 1});
-			item_build_null(&b);
+			item_build_name(b, (ItemSpan){":", 1});
+			item_build_null(b);
 		}
-		(void) item_build_end(&b);
+		(void) item_build_end(b);
 	}
-	return item_build_finish(&b);
+	return item_build_finish(b);
 }
 
 static DynItem *
@@ -938,7 +940,7 @@ finish_item(ItemParser *p)
 	Size size;
 
 	if (p->broken)
-		return blank_item(p->syntax);
+		return blank_item(p);
 	item = item_build_finish(&p->b);
 	if (item_size_bound(item) <= ITEM_MAX_SIZE)
 		return item;
@@ -998,6 +1000,9 @@ item_parse_inside(struct JsonLexContext *lex, ItemSyntax syntax, bool of_call, b
 	p.depth = syntax == ITEM_SYNTAX_VALUE || syntax == ITEM_SYNTAX_PARAMETER;
 	(void) parse_root(&p);
 	item = finish_item(&p);
+	/* there may be a million values in a request: each keeps no more than it needs */
+	item = memcpy(palloc(VARSIZE(item)), item, VARSIZE(item));
+	item_build_free(&p.b);
 	pfree(p.scratch.data);
 	return item;
 }

@@ -28,6 +28,7 @@
  *		text_cache.c		what a backend has parsed, kept by its text
  *		name.c				names that tables and indexes may have
  *		citus.c				what Citus says of a relation
+ *		sent_settings.c		settings that Citus sends over connections of other roles
  *		pgvector.c			what is used of the extension "vector"
  *		progress.c			when a NOTICE about the progress of long work is due
  *		mark.c				marks in the WAL for readers of changes, and their signatures

@@ -329,6 +329,8 @@ for my $n (0 .. 2)
 		vals => '{":g":{"S":"a"},":r":{"N":"0"}}')}), $n + 1, "names are quoted at node $n");
 }
 is($citus->sql(0, q{SELECT object, problem FROM dyn_check_table($$Sch e'ma.t"a'b$$)}), '', 'and by the check');
+is($citus->sql(0, q{SELECT dyn_describe_table($$Sch e'ma.t"a'b$$) #>> '{GlobalSecondaryIndexes,0,IndexSizeBytes}' <> '0'}), 't',
+	'and where shards are asked for their sizes');
 is((call(0, q{CALL dyn_drop_index($$Sch e'ma.t"a'b$$, $$i"n'd; ex$$)}))[0], 0, 'and dropped');
 
 # An owner who is no superuser, a writer, time to live; the way back
@@ -347,13 +349,41 @@ $citus->sql(0, q{SET ROLE keeper; CALL dyn_create_index('kept', 'H', 'pk S', pro
 is_right('kept', 'the entries of an owner are right');
 is($citus->sql(0, q{SELECT string_agg(DISTINCT relowner::regrole::text, ' ') FROM pg_class WHERE relname ~ '^kept'}), 'keeper', 'and all are the owner\'s');
 fails(0, q{SET ROLE writer; UPDATE kept SET item = item RETURNING true}, $refused, 'a writer writes by calls only');
-for (q{ADD COLUMN code int DEFAULT 1}, q{ADD COLUMN code text GENERATED ALWAYS AS (lower(g)) STORED}, q{ADD CHECK (item IS NOT NULL)})
+for (q{ADD COLUMN code int DEFAULT 1}, q{ADD COLUMN code text GENERATED ALWAYS AS (lower(g)) STORED}, q{ADD CONSTRAINT code CHECK (item IS NOT NULL)})
 {
 	$citus->sql(0, qq{ALTER TABLE "kept_G" $_});
 	fails(0, q{CREATE TEMP TABLE t (); SET ROLE writer; SELECT dyn_put('kept', '{"pk":{"S":"temp2"},"g":{"S":"g"}}')}, qr/with temporary tables/,
 		"code of the owner does not see temporary tables: $_");
-	$citus->sql(0, q{ALTER TABLE "kept_G" DROP COLUMN code}) if /COLUMN/;
+	$citus->sql(0, q{ALTER TABLE "kept_G" DROP } . (/(COLUMN|CONSTRAINT)/)[0] . ' code');
 }
+my $temporary = q{CREATE TEMP TABLE t (); SET ROLE writer;
+	SELECT dyn_put('kept', jsonb_build_object('pk', 'temp' || i, 'g', 'g' || random())::dyn_item)
+	FROM generate_series(3, 30) i};
+is((call(1, $temporary))[0], 0, 'and where there is no code it does no harm');
+$citus->sql(0, q{CREATE POLICY seen ON "kept_G" USING (true); ALTER TABLE "kept_G" ENABLE ROW LEVEL SECURITY; ALTER TABLE "kept_G" FORCE ROW LEVEL SECURITY});
+fails(1, $temporary, qr/with temporary tables/, 'policies for the owner are code');
+$citus->sql(0, q{ALTER TABLE "kept_G" DISABLE ROW LEVEL SECURITY; ALTER TABLE "kept_G" NO FORCE ROW LEVEL SECURITY; DROP POLICY seen ON "kept_G"});
+my $shard = $citus->sql(1, q{SELECT format('%I', 'kept_G_' || s.shardid) FROM pg_dist_shard s JOIN pg_dist_placement USING (shardid)
+	JOIN pg_dist_local_group USING (groupid) WHERE logicalrelid = '"kept_G"'::regclass LIMIT 1});
+my $by_hand = 'SET citus.enable_manual_changes_to_shards = on; SET citus.enable_ddl_propagation = off; SET ROLE keeper;';
+$citus->sql(1, "$by_hand CREATE TRIGGER code BEFORE INSERT ON $shard FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()");
+fails(1, $temporary, qr/with temporary tables/, 'and a trigger of a shard that the session writes to');
+$citus->sql(1, "$by_hand DROP TRIGGER code ON $shard");
+
+# With a setting Citus sends what a client says together with SET LOCAL over the connection of each role.
+my $sent = q{SET citus.propagate_set_commands = 'local'; BEGIN; SET LOCAL the.thing = '1'\; DO $$BEGIN IF current_user <> 'writer' THEN
+	RAISE 'code of writer as %', current_user; END IF; END$$;};
+my @uses = (q{SELECT dyn_put('kept', '{"pk":{"S":"sent"},"g":{"S":"sent"}}')},
+	q{SELECT * FROM dyn_query('kept', 'g = :g', index_name => 'G', vals => '{":g":{"S":"g"}}')},
+	q{SELECT dyn_transact('[{"Put":{"TableName":"kept","Item":{"pk":{"S":"sent"}}}}]', 'token')});
+for my $use (@uses)
+{
+	fails($_, "SET SESSION AUTHORIZATION writer; $sent $use", qr/in a transaction that sends settings/, "so it is refused at node $_: $use") for 0, 1;
+}
+fails(0, "SET SESSION AUTHORIZATION writer; BEGIN; $uses[2]; SET LOCAL citus.propagate_set_commands = 'local'", qr/settings cannot be sent/,
+	'and so is what would send them afterwards');
+fails(0, q{BEGIN; SET LOCAL work_mem = '1MB'; SET ROLE writer; SELECT dyn_put('kept', '{"pk":{"S":"not sent"}}'); SET LOCAL work_mem = '2MB'; SELECT 1/0},
+	qr/division by zero/, 'but not what is not sent');
 is((call(1, q{SET ROLE keeper; CALL dyn_enable_ttl('kept', 'expires')}))[0] != 0, 1, 'a worker changes no table');
 $citus->sql(0, q{SET ROLE keeper; CALL dyn_enable_ttl('kept', 'not yet'); CALL dyn_disable_ttl('kept'); CALL dyn_enable_ttl('kept', 'expires')});
 $citus->sql(0, q{SELECT dyn_put('kept', jsonb_build_object('pk', 'due', 'g', 'g', 'expires', floor(extract(epoch FROM now())) - 10)::dyn_item)});

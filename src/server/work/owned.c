@@ -28,6 +28,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
+#include "server/sent_settings.h"
 #include "server/sql.h"
 #include "server/work/owned.h"
 
@@ -111,11 +112,13 @@ rights_owner(Oid relid)
 
 /*
  * Gives the session the rights of a role instead of its own, until rights_give_back().  Code that
- * runs meanwhile cannot change that, as in maintenance commands.
+ * runs meanwhile cannot change that, as in maintenance commands.  Nor can settings that Citus sends.
  */
 void
 rights_take(Oid role, int flags, RightsBefore *before)
 {
+	if (role != GetUserId())
+		sent_settings_forbid();
 	before->nest = NewGUCNestLevel();
 	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);

@@ -109,6 +109,7 @@ index_build_forget_index(const IndexBuild *work, Relation rel, const DynTable *t
 	Oid entries = index->entries != NULL ? index->relid : InvalidOid;
 	List *columns = drop_forget(work, shape);
 	List *commands = validated ? NIL : index_build_constraint_commands(shape);
+	Oid owner = rel->rd_rel->relowner;
 	bool distributed = table->distributed;
 	bool proven = is_proven(rel, table);
 	ListCell *cell;
@@ -123,7 +124,7 @@ index_build_forget_index(const IndexBuild *work, Relation rel, const DynTable *t
 	/* first the trigger: the schema names no column that is not there */
 	dyn_shape_write_trigger(shape);
 	index_build_alter(shape, distributed, commands, proven);
-	dyn_entries_drop(entries);
+	dyn_entries_drop(entries, owner);
 }
 
 static Relation

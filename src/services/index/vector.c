@@ -670,12 +670,13 @@ static void
 forget_distributed(Relation rel, const DynTable *table, const DynVector *vector)
 {
 	DynShape *shape = dyn_shape_of(rel, table);
-	Oid entries = dyn_vector_is_owned(table, vector) ? vector->relid : InvalidOid;
+	Oid entries = vector->relid;
+	Oid owner = rel->rd_rel->relowner;
 
 	shape->vectors = list_delete_ptr(shape->vectors, dyn_shape_vector(shape, vector->index.name));
 	relation_close(rel, NoLock);
 	dyn_shape_write_trigger(shape);
-	dyn_entries_drop(entries);
+	dyn_entries_drop(entries, owner);
 }
 
 /*
