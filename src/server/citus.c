@@ -373,7 +373,8 @@ citus_can_join(void)
  * shard past Citus, and on no other node, calls it first: when Citus looks for deadlocks it takes all
  * sessions of a node without a name for one transaction, so that two of them that wait for each
  * other's rows would be a deadlock to it.  It does not cancel what was named so, and there is another
- * transaction in every circle over several nodes.  Returns false if Citus cannot be told, or can be told more.
+ * transaction in every circle over several nodes.  Returns false if Citus cannot be told this, or can be
+ * told more.
  */
 bool
 citus_name_transaction(int32 group)
