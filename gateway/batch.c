@@ -6,11 +6,14 @@
  * part of the server of "database".  What a part that failed would have done is left for the client to
  * send again, as DynamoDB does: UnprocessedKeys and UnprocessedItems are written as RequestItems are.
  *
- * A batch goes as a whole where it asks for more than items, is larger than DynamoDB allows, or is
- * written in a way that this does not take apart.
+ * The capacity that parts have consumed is added.  Item collections are in one part each.
+ *
+ * A batch goes as a whole where it is larger than DynamoDB allows, or is written in a way that this does
+ * not take apart.
  */
 #include "batch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +28,9 @@
 /* What a table's object has beside keys is in each part, so larger reads are not taken apart, in bytes:
  * no hundred keys are as large. */
 #define MAX_READ (1024 * 1024)
+
+/* What the batch has beside items is in each part, too. */
+#define MAX_OTHERS 256
 
 /* An Element is a key to read, or a write. */
 typedef struct Element
@@ -45,6 +51,7 @@ typedef struct Entry
 typedef struct Split
 {
 	bool reads;
+	Text others; /* the members of the batch but RequestItems, each after a comma */
 	int tables;
 	Member names[MAX_KEYS]; /* in quotes */
 	Member rests[MAX_KEYS]; /* of reads: the object that has the keys */
@@ -214,7 +221,9 @@ write_part(const Split *split, int part, Request *request)
 		text_add(&text, element->text.text, element->text.length);
 	}
 	end_table(&text, split->reads);
-	text_add_strings(&text, "}}", NULL);
+	text_add_char(&text, '}');
+	text_add(&text, split->others.data, split->others.length);
+	text_add_char(&text, '}');
 	request->body = (Body){.size = text.length};
 	request->body.data = text_take(&text);
 	return request->body.data != NULL;
@@ -318,11 +327,107 @@ find_failure(Batch *batch)
 	return all ? &batch->parts[0].request : NULL;
 }
 
+/* Returns a member of the answer of a part, if that is one. */
 static Member
 member_of_answer(const Request *part, const char *name)
 {
 	return part->answer.status == 200 ? member_find(part->answer.data, part->answer.length, name)
 									  : (Member){NULL, 0};
+}
+
+/* Adds the sum of numbers, as they are written: units have a decimal, bytes of vectors have none. */
+static void
+add_number(Text *text, const Member *values, int n)
+{
+	char number[32];
+	double sum = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		snprintf(number, sizeof(number), "%.*s", (int) values[i].length, values[i].text);
+		sum += strtod(number, NULL);
+	}
+	snprintf(number, sizeof(number), "%.*f", strchr(number, '.') != NULL, sum);
+	text_add(text, number, strlen(number));
+}
+
+/* Adds the sum of values, which of objects is that of their members.  Strings are all the same. */
+static void
+add_sum(Text *text, const Member *values, int n)
+{
+	Member name;
+	Member of_name[MAX_PARTS];
+	char before = '{';
+
+	if (*values[0].text == '"')
+	{
+		text_add(text, values[0].text, values[0].length);
+		return;
+	}
+	if (*values[0].text != '{')
+	{
+		add_number(text, values, n);
+		return;
+	}
+	for (int i = 0; i < n; i++)
+	{
+		MemberScan scan = member_scan(values[i]);
+
+		while (member_next(&scan, &name, &of_name[0]))
+		{
+			int count = 1;
+			int k = 0;
+
+			while (k < i && member_of(values[k], name).text == NULL)
+				k++;
+			if (k < i)
+				continue;
+			while (++k < n)
+			{
+				of_name[count] = member_of(values[k], name);
+				count += of_name[count].text != NULL;
+			}
+			text_add_char(text, before);
+			text_add(text, name.text - 1, name.length + 2);
+			text_add_char(text, ':');
+			add_sum(text, of_name, count);
+			before = ',';
+		}
+	}
+	text_add_char(text, '}');
+}
+
+/* Adds what all parts have consumed of each table: each part has a list, or none. */
+static void
+add_capacity(Text *text, Member tables, const Member *lists, int n)
+{
+	MemberScan scan = member_scan(tables);
+	const char *before = ",\"ConsumedCapacity\":[";
+	Member name;
+	Member ignored;
+
+	while (member_next(&scan, &name, &ignored))
+	{
+		Member quoted = {name.text - 1, name.length + 2};
+		Member consumed[MAX_PARTS];
+		int count = 0;
+
+		for (int i = 0; i < n; i++)
+		{
+			MemberScan elements = member_scan(lists[i]);
+
+			while (count < MAX_PARTS && member_next_element(&elements, &consumed[count]))
+				count += is_same_name(
+					member_find(consumed[count].text, consumed[count].length, "TableName"), quoted);
+		}
+		if (count == 0)
+			continue;
+		text_add_strings(text, before, NULL);
+		before = ",";
+		add_sum(text, consumed, count);
+	}
+	if (before[1] == '\0')
+		text_add_char(text, ']');
 }
 
 /* Writes the answer of the whole. */
@@ -332,6 +437,7 @@ join_answers(Batch *batch)
 	Request *whole = batch->whole;
 	bool reads = whole->operation->kind == OPERATION_READ;
 	const char *left = reads ? "UnprocessedKeys" : "UnprocessedItems";
+	bool collections = false;
 	Member tables = member_find(whole->body.data, whole->body.size, "RequestItems");
 	Member objects[MAX_PARTS];
 	/* one more, for list_entries() to find no other */
@@ -364,6 +470,19 @@ join_answers(Batch *batch)
 	}
 	text_add_strings(&text, "\"", left, "\":", NULL);
 	add_tables(&text, reads, tables, entries, list_entries(objects, batch->count, entries));
+	for (int i = 0; i < batch->count; i++)
+		objects[i] = member_of_answer(&batch->parts[i].request, "ConsumedCapacity");
+	add_capacity(&text, tables, objects, batch->count);
+	for (int i = 0; i < batch->count; i++)
+	{
+		objects[i] = member_of_answer(&batch->parts[i].request, "ItemCollectionMetrics");
+		collections |= objects[i].text != NULL;
+	}
+	if (collections)
+	{
+		text_add_strings(&text, ",\"ItemCollectionMetrics\":", NULL);
+		add_tables(&text, false, tables, entries, list_entries(objects, batch->count, entries));
+	}
 	text_add_char(&text, '}');
 	free(entries);
 	length = text.length;
@@ -410,9 +529,9 @@ part_done(Request *request)
  * Taking apart
  */
 
-/* Returns whether a batch is nothing but its items. */
+/* Finds the items of a batch, and keeps the members beside them.  False if there may be others. */
 static bool
-is_plain(Member request, Member *tables)
+take_members(Split *split, Member request, Member *tables)
 {
 	MemberScan scan = member_scan(request);
 	Member name;
@@ -425,13 +544,19 @@ is_plain(Member request, Member *tables)
 		{
 			*tables = value;
 			found = true;
+			continue;
 		}
-		else if (!(member_is(name, "ReturnConsumedCapacity") ||
-				   member_is(name, "ReturnItemCollectionMetrics")) ||
-				 !member_is(value, "\"NONE\""))
+		if (!member_is(name, "ReturnConsumedCapacity") &&
+			!member_is(name, "ReturnItemCollectionMetrics"))
+			return false;
+		text_add_char(&split->others, ',');
+		text_add(&split->others, name.text - 1, name.length + 2);
+		text_add_char(&split->others, ':');
+		text_add(&split->others, value.text, value.length);
+		if (split->others.length > MAX_OTHERS)
 			return false;
 	}
-	return scan.whole && found;
+	return scan.whole && found && !split->others.failed;
 }
 
 /* Sets what a part is: the batch itself, if there is no other. */
@@ -499,18 +624,19 @@ batch_split(Request *request)
 		return NULL;
 	reads = strcmp(request->operation->name, "BatchGetItem") == 0;
 	if ((!reads && strcmp(request->operation->name, "BatchWriteItem") != 0) ||
-		(reads && request->body.size > MAX_READ) ||
-		!is_plain((Member){request->body.data, request->body.size}, &tables))
+		(reads && request->body.size > MAX_READ))
 		return NULL;
 	split = calloc(1, sizeof(*split));
 	if (split == NULL)
 		return NULL;
 	split->reads = reads;
-	if (take_tables(split, &request->caller, tables) && split->parts > 0 &&
+	if (take_members(split, (Member){request->body.data, request->body.size}, &tables) &&
+		take_tables(split, &request->caller, tables) && split->parts > 0 &&
 		(split->parts > 1 || split->targets[0] != NULL))
 		batch = make_batch(split, request);
 	for (int i = 0; i < split->parts; i++)
 		text_free(&split->named[i]);
+	text_free(&split->others);
 	free(split);
 	return batch;
 }

@@ -226,6 +226,7 @@ run_batch_write(Operation *operation, void *arg)
 		AllocSetContextCreate(CurrentMemoryContext, "batch write", ALLOCSET_DEFAULT_SIZES);
 
 	authorize_batch(order, n, ACTION_BATCH_WRITE_ITEM);
+	target_place(tables, order, n, false);
 	/* puts and deletes take turns where their keys do: the order is that of all calls */
 	for (int first = 0, next; first < n; first = next)
 	{

@@ -223,6 +223,7 @@ extern void target_begin(const TargetTables *tables, const ItemTarget *target);
 extern void target_begin_several(const TargetTables *tables, const ItemTarget *first);
 extern void target_close(TargetTables *tables);
 extern ItemTarget **target_sort(ItemTarget *targets, int n, const char *what, const char *words);
+extern void target_place(const TargetTables *tables, ItemTarget *const *sorted, int n, bool claims);
 extern bool target_any_distributed(const ItemTarget *targets, int n);
 
 #endif

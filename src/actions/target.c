@@ -9,6 +9,7 @@
 
 #include "actions/several.h"
 #include "catalog/lookup.h"
+#include "server/citus.h"
 #include "server/errors.h"
 
 /* This is a table of a request, opened once for all actions that name it alike. */
@@ -190,6 +191,21 @@ target_sort(ItemTarget *targets, int n, const char *what, const char *words)
 							   Max(sorted[i - 1]->number, sorted[i]->number) + 1)));
 	}
 	return sorted;
+}
+
+/*
+ * Leaves the shards to statements unless all that is written is on this node, or Citus can commit it
+ * in two phases.  Called before the first write; claims: of a token, which may be on another node.
+ */
+void
+target_place(const TargetTables *tables, ItemTarget *const *sorted, int n, bool claims)
+{
+	bool may = !claims || citus_can_join();
+
+	for (int i = 0; may && i < n; i++)
+		may = store_writer_may_write(sorted[i]->writer->store, &sorted[i]->write.key);
+	if (!may)
+		leave_shards_to_statements(tables);
 }
 
 /*

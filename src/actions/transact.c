@@ -693,6 +693,7 @@ run_transact(Operation *operation, void *arg)
 	authorize_all(t);
 	order = target_sort(t->targets, request->nactions, "the transaction", TRANSACT_TWICE_WORDS);
 	target_begin_several(t->tables, &t->targets[0]);
+	target_place(t->tables, order, request->nactions, token.token != NULL);
 	token.shared = target_any_distributed(t->targets, request->nactions);
 	call->fresh = token.token == NULL ||
 				  token_claim(&token, transact_request_hash(request, t->targets), &returned);

@@ -15,6 +15,8 @@
 #include "access/table.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_namespace_d.h"
+#include "miscadmin.h"
+#include "storage/proc.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
@@ -23,6 +25,7 @@
 #include "utils/regproc.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
+#include "utils/timestamp.h"
 
 #include "server/citus.h"
 #include "server/compat.h"
@@ -338,10 +341,9 @@ citus_misses_shard(void)
 
 /*
  * Makes this transaction one of Citus', which commits in two phases what it writes on other nodes.
- * Whoever writes to a shard past Citus calls it first.  Citus does not know of such writes, and would
- * commit a single node's before them.  And it takes all other sessions of a node for one transaction
- * when it looks for deadlocks, so that two of them that wait for each other's rows would be a deadlock
- * to it.  Returns false if Citus cannot be told, so that nothing must be written past it.
+ * Whoever writes to a shard past Citus, and on other nodes, calls it first.  Citus does not know of such
+ * writes, and would commit a single node's before them.  Returns false if Citus cannot be told: from
+ * PostgreSQL 16 on its library hides the functions.
  */
 bool
 citus_join_transaction(void)
@@ -356,5 +358,36 @@ citus_join_transaction(void)
 		return false;
 	join();
 	two_phases();
+	return true;
+}
+
+/* Returns whether citus_join_transaction() joins. */
+bool
+citus_can_join(void)
+{
+	return dlsym(RTLD_DEFAULT, "UseCoordinatedTransaction") != NULL;
+}
+
+/*
+ * Names this transaction to Citus, as Citus does one that comes from another node.  Whoever writes to a
+ * shard past Citus, and on no other node, calls it first: when Citus looks for deadlocks it takes all
+ * sessions of a node without a name for one transaction, so that two of them that wait for each
+ * other's rows would be a deadlock to it.  It does not cancel what was named so, and there is another
+ * transaction in every circle over several nodes.  Returns false if Citus cannot be told this, or can be
+ * told more.
+ */
+bool
+citus_name_transaction(int32 group)
+{
+	static LocalTransactionId named = InvalidLocalTransactionId;
+	PGFunction assign = (PGFunction) dlsym(RTLD_DEFAULT, "assign_distributed_transaction_id");
+
+	if (assign == NULL || citus_can_join())
+		return false;
+	if (named != my_local_xid())
+		(void) DirectFunctionCall3(assign, Int32GetDatum(group),
+								   Int64GetDatum((INT64CONST(1) << 62) | MyProcPid),
+								   TimestampTzGetDatum(GetCurrentTimestamp()));
+	named = my_local_xid();
 	return true;
 }

@@ -60,6 +60,8 @@ extern Oid citus_shard_relation(Oid table, const char *name);
 extern bool citus_ends_deadlock(void);
 extern bool citus_misses_shard(void);
 extern bool citus_join_transaction(void);
+extern bool citus_can_join(void);
+extern bool citus_name_transaction(int32 group);
 extern bool citus_name_is(Relation rel, const char *name, const char *base);
 
 #endif

@@ -42,8 +42,9 @@ make_array(const DynTable *table, Datum *items, bool *nulls, int n)
 	return construct_md_array(items, nulls, 1, &n, &lower, table->item_type, len, byval, align);
 }
 
+/* Takes the items that another node has answered for so many keys. */
 static void
-take_items(const DynTable *table, ArrayType *array, StoreFetched *const *fetched)
+take_items(const DynTable *table, ArrayType *array, int asked, StoreFetched *const *fetched)
 {
 	Datum *items;
 	bool *nulls;
@@ -54,7 +55,7 @@ take_items(const DynTable *table, ArrayType *array, StoreFetched *const *fetched
 
 	get_typlenbyvalalign(table->item_type, &len, &byval, &align);
 	deconstruct_array(array, table->item_type, len, byval, align, &items, &nulls, &n);
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < Min(n, asked); i++)
 	{
 		fetched[i]->known = true;
 		fetched[i]->item = nulls[i] ? NULL : DatumGetDynItem(items[i]);
@@ -78,7 +79,7 @@ ask(DynTable *table, int n, StoreFetched *const *fetched)
 											CStringGetTextDatum(table->qualified),
 											PointerGetDatum(make_array(table, keys, NULL, n))});
 	if (store_call(table, GET_ITEMS, DYN_INTERNAL ".get_items", parameters, &answer))
-		take_items(table, DatumGetArrayTypeP(answer), fetched);
+		take_items(table, DatumGetArrayTypeP(answer), n, fetched);
 }
 
 /* Returns what of a table is read together with a key; 0 if the key is better read by itself. */

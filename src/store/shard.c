@@ -4,6 +4,7 @@
  *
  * A shard of this node is a table of items that the direct store can serve.  Citus does not know of
  * what is written so, and is told to commit in two phases what the same call writes on other nodes.
+ * Where it cannot be told, a call that writes on several nodes opens none.
  * Only a call that is a transaction by itself opens a shard; all others are statements, which Citus
  * sends to the shard.  Such a call has no writes before it, which may have gone by a connection of
  * Citus and would not be seen here, and runs no code of users that may write so.
@@ -220,6 +221,15 @@ store_shard_keep(DynTable *table, Datum partition)
 	(void) keep_shard(table, partition);
 }
 
+/* Does so, and returns whether the shard is on this node. */
+bool
+store_shard_keep_here(DynTable *table, Datum partition)
+{
+	const Shard *shard = keep_shard(table, partition);
+
+	return shard != NULL && OidIsValid(shard->relid);
+}
+
 /* Returns whether rows of the table are the shard's.  What users added to it may call anything. */
 static bool
 is_alike(const DynTable *table, const DynTable *shard)
@@ -256,6 +266,7 @@ store_shard_open(DynTable *table, Datum partition, AclMode privileges, DynTable 
 {
 	const Shard *found;
 	Relation rel;
+	int32 node;
 
 	if (IsolationUsesXactSnapshot() || table->row_security || table->rules || table->unsupported ||
 		direct_call_refusal(table, privileges | ACL_SELECT) != NULL || !executes_locally())
@@ -266,13 +277,13 @@ store_shard_open(DynTable *table, Datum partition, AclMode privileges, DynTable 
 	found = keep_shard(table, partition);
 	if (found == NULL || !OidIsValid(found->relid))
 		return NULL;
-	if (privileges != 0 && !citus_join_transaction())
-		return NULL;
+	node = found->node;
 	rel = try_relation_open(found->relid, privileges != 0 ? RowExclusiveLock : AccessShareLock);
 	if (rel == NULL)
 		return NULL;
 	*shard = dyn_schema_shard(rel);
-	if (is_alike(table, *shard))
+	if (is_alike(table, *shard) &&
+		(privileges == 0 || citus_join_transaction() || citus_name_transaction(node)))
 		return rel;
 	relation_close(rel, NoLock);
 	return NULL;

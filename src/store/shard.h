@@ -35,6 +35,7 @@ extern bool store_shard_is_away(DynTable *table, Datum partition);
 extern bool store_shard_place(DynTable *table, Datum partition, StorePlace *place);
 extern const char *store_shards_words(DynTable *table, const Datum *partition);
 extern void store_shard_keep(DynTable *table, Datum partition);
+extern bool store_shard_keep_here(DynTable *table, Datum partition);
 extern int64 store_shard_number(DynTable *table, Datum partition);
 extern Relation store_shard_open(DynTable *table, Datum partition, AclMode privileges,
 								 DynTable **shard);

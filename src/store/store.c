@@ -272,7 +272,8 @@ store_writer(Relation rel, DynTable *table, const Node *site)
 	*writer = (StoreWriter){.table = table,
 							.rel = rel,
 							.context = CurrentMemoryContext,
-							.alone = table->distributed && store_call_is_alone(site)};
+							.alone = table->distributed && store_call_is_alone(site) &&
+									 (!dyn_has_entries(table) || citus_can_join())};
 	/* what was sent to a shard that is no longer here, or is not the direct store's */
 	if (writer->alone && citus_is_calling())
 		citus_allow_statements();
@@ -284,6 +285,18 @@ void
 store_writer_by_statements(StoreWriter *writer)
 {
 	writer->alone = false;
+}
+
+/*
+ * Keeps the shard of a key where it is for a call that writes several items, and returns whether the
+ * call may write to shards itself: Citus can be told to commit in two phases what is written so, or
+ * nothing of the call is on another node.  Asked for each key before the first write.
+ */
+bool
+store_writer_may_write(StoreWriter *writer, const DynKeyValues *key)
+{
+	return !writer->alone || citus_can_join() ||
+		   store_shard_keep_here(writer->table, key->values[0]);
 }
 
 /*

@@ -200,6 +200,7 @@ extern int store_key_compare(const DynTable *table, const DynKeyValues *a, const
 extern StoreWriter *store_writer(Relation rel, DynTable *table, const Node *site);
 extern void store_writer_close(StoreWriter *writer);
 extern void store_writer_by_statements(StoreWriter *writer);
+extern bool store_writer_may_write(StoreWriter *writer, const DynKeyValues *key);
 extern void store_writer_after_read(StoreWriter *writer);
 extern void store_put(StoreWriter *writer, const DynRow *row);
 extern bool store_change(StoreWriter *writer, const DynKeyValues *key, StoreChange change,

@@ -2,7 +2,8 @@
 
 $DISTRIBUTED, where it is set, says how to connect to the node on which tables are made and distributed:
 Citus' coordinator, or the only node, if it is one that only looks like Citus (test/sql/like_citus.sql).
-What is asked of the tables is asked of the node that libpq's own variables name.
+With $INDEXES = key all global indexes are distributed by their own key, which takes Citus.  What is
+asked of the tables is asked of the node that libpq's own variables name.
 """
 
 import os
@@ -10,6 +11,7 @@ import os
 import psycopg2
 
 NODE = os.environ.get("DISTRIBUTED")
+INDEXES = os.environ.get("INDEXES", "table")
 
 
 def maker(cur):
@@ -18,7 +20,10 @@ def maker(cur):
         return cur
     connection = psycopg2.connect(NODE)
     connection.autocommit = True
-    return connection.cursor()
+    made = connection.cursor()
+    made.execute("SELECT set_config('dynamo_table.distribute_new_tables', 'on', false),"
+                 " set_config('dynamo_table.distribute_new_indexes', %s, false)", (INDEXES,))
+    return made
 
 
 def fills_indexes(cur):
@@ -27,8 +32,3 @@ def fills_indexes(cur):
         return True
     cur.execute("SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')")
     return cur.fetchone()[0]
-
-
-def distribute(cur, table):
-    if NODE is not None:
-        cur.execute("SELECT dyn_distribute_table(%s)", (table,))

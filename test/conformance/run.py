@@ -91,9 +91,9 @@ def update_table(table, r):
     for update in r["GlobalSecondaryIndexUpdates"]:
         index = update["Create"]
         keys = {k["KeyType"]: "%s %s" % (k["AttributeName"], types[k["AttributeName"]]) for k in index["KeySchema"]}
-        ddl.execute("CALL dyn_create_index(%s, %s, %s, sort_key => %s, projection => %s, non_key_attributes => %s)",
+        ddl.execute("CALL dyn_create_index(%s, %s, %s, sort_key => %s, projection => %s, non_key_attributes => %s, distribution => %s)",
                     (table, index["IndexName"], keys["HASH"], keys.get("RANGE"), index["Projection"]["ProjectionType"],
-                     index["Projection"].get("NonKeyAttributes")))
+                     index["Projection"].get("NonKeyAttributes"), distributed.INDEXES))
     cur.execute("BEGIN")
     return {}
 
@@ -340,7 +340,6 @@ def create_by_request(name, strategy):
         if kind:
             request[member] = [{"IndexName": i["name"], "KeySchema": key_schema(pk, i["sk"]), "Projection": i["projection"]} for i, pk in kind]
     call("dyn_request('CreateTable', %s)::text", request, on=ddl)
-    distributed.distribute(ddl, name)
     for item in strategy["items"]:
         call("dyn_request('PutItem', %s)::text", {"TableName": name, "Item": item})
     return name
@@ -351,10 +350,9 @@ def create(n, strategy):
     if by_request:
         return create_by_request(name, strategy)
     keys = strategy["table"]
-    call("dyn_create_table(%s, %s, %s, global_indexes => %s, local_indexes => %s)", name, key_text(keys["pk"]), keys["sk"] and key_text(keys["sk"]),
-         {i["name"]: global_index(i) for i in strategy["gsis"]} or None,
-         {i["name"]: dict(projection(i), sort_key=key_text(i["sk"])) for i in strategy["lsis"]} or None, on=ddl)
-    distributed.distribute(ddl, name)
+    call("dyn_create_table(%s, %s, %s, global_indexes => %s, local_indexes => %s, distributed => %s)", name, key_text(keys["pk"]), keys["sk"] and key_text(keys["sk"]),
+         {i["name"]: dict(global_index(i), distribution=distributed.INDEXES) for i in strategy["gsis"]} or None,
+         {i["name"]: dict(projection(i), sort_key=key_text(i["sk"])) for i in strategy["lsis"]} or None, distributed.NODE is not None, on=ddl)
     for item in strategy["items"]:
         call("dyn_put(%s, %s)", name, item)
     return name

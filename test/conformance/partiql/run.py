@@ -252,7 +252,6 @@ def create_table(cur, ddl, model):
         if indexes:
             request[member] = [{"IndexName": i["name"], "KeySchema": key_schema(i.get("pk", pk), i["sk"]), "Projection": i["projection"]} for i in indexes]
     send(ddl, "CreateTable", request)
-    distributed.distribute(ddl, model["id"])
     for item in model["items"]:
         send(cur, "PutItem", {"TableName": model["id"], "Item": item})
 
@@ -321,7 +320,7 @@ def run_store(admin, store, models):
     transcript = []
     results = [run_model(cur, ddl, store, model, transcript) for model in models]
     for model in models:
-        ddl.execute("DROP TABLE IF EXISTS " + '"%s"' % model["id"])
+        ddl.execute("SELECT dyn_drop_table(table_name) FROM dyn_tables WHERE table_name = %s", (model["id"],))
     cur.connection.close()
     return sum(r[0] for r in results), sum(r[1] for r in results), transcript
 

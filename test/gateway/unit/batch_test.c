@@ -94,7 +94,7 @@ static const Trial trials[] = {
 	 {"{\"Responses\":{\"t\":[]},\"UnprocessedKeys\":{}}", "503", "400"},
 	 "400 failed"},
 	{"BatchWriteItem",
-	 "{\"ReturnConsumedCapacity\":\"NONE\",\"RequestItems\":{\"t\":[{\"PutRequest\":{\"Item\":{"
+	 "{\"RequestItems\":{\"t\":[{\"PutRequest\":{\"Item\":{"
 	 "\"S\":\"]}1\"}}},"
 	 "{\"DeleteRequest\":{\"Key\":2}}]}}",
 	 "1 {\"public\",\"t\"} "
@@ -107,6 +107,54 @@ static const Trial trials[] = {
 	 "2 {\"public\",\"t\"} {\"RequestItems\":{\"t\":[{\"DeleteRequest\":{\"Key\":2}}]}}\n",
 	 {"{\"UnprocessedItems\":{}}"},
 	 "200 {\"UnprocessedItems\":{}}"},
+	{"BatchGetItem",
+	 "{\"RequestItems\":{\"t\":{\"Keys\":[1,2,3]},\"u\":{\"Keys\":[2]},\"v\":{\"Keys\":[3]}},"
+	 "\"ReturnConsumedCapacity\":\"TOTAL\"}",
+	 "1 {\"public\",\"t\"} "
+	 "{\"RequestItems\":{\"t\":{\"Keys\":[1]}},\"ReturnConsumedCapacity\":\"TOTAL\"}\n"
+	 "2 {\"public\",\"t\",\"public\",\"t\"} "
+	 "{\"RequestItems\":{\"t\":{\"Keys\":[2]},\"u\":{\"Keys\":[2]}},"
+	 "\"ReturnConsumedCapacity\":\"TOTAL\"}\n"
+	 "3 {\"public\",\"t\",\"public\",\"t\"} "
+	 "{\"RequestItems\":{\"t\":{\"Keys\":[3]},\"v\":{\"Keys\":[3]}},"
+	 "\"ReturnConsumedCapacity\":\"TOTAL\"}\n",
+	 {"{\"Responses\":{\"t\":[]},\"UnprocessedKeys\":{},\"ConsumedCapacity\":[{\"TableName\":\"t\","
+	  "\"CapacityUnits\":1.5}]}",
+	  "{\"Responses\":{\"t\":[],\"u\":[]},\"UnprocessedKeys\":{},\"ConsumedCapacity\":[{"
+	  "\"TableName\":\"u\","
+	  "\"CapacityUnits\":0.5},{\"TableName\":\"t\",\"CapacityUnits\":12.0}]}",
+	  "503"},
+	 "200 "
+	 "{\"Responses\":{\"t\":[],\"u\":[]},\"UnprocessedKeys\":{\"t\":{\"Keys\":[3]},\"v\":{\"Keys\":"
+	 "[3]}},"
+	 "\"ConsumedCapacity\":[{\"TableName\":\"t\",\"CapacityUnits\":13.5},"
+	 "{\"TableName\":\"u\",\"CapacityUnits\":0.5}]}"},
+	{"BatchWriteItem",
+	 "{\"ReturnConsumedCapacity\":\"INDEXES\",\"ReturnItemCollectionMetrics\":\"SIZE\","
+	 "\"RequestItems\":{\"t\":[{\"DeleteRequest\":{\"Key\":1}},{\"DeleteRequest\":{\"Key\":2}}]}}",
+	 "1 {\"public\",\"t\"} "
+	 "{\"RequestItems\":{\"t\":[{\"DeleteRequest\":{\"Key\":1}}]},\"ReturnConsumedCapacity\":"
+	 "\"INDEXES\","
+	 "\"ReturnItemCollectionMetrics\":\"SIZE\"}\n"
+	 "2 {\"public\",\"t\"} "
+	 "{\"RequestItems\":{\"t\":[{\"DeleteRequest\":{\"Key\":2}}]},\"ReturnConsumedCapacity\":"
+	 "\"INDEXES\","
+	 "\"ReturnItemCollectionMetrics\":\"SIZE\"}\n",
+	 {"{\"UnprocessedItems\":{},\"ConsumedCapacity\":[{\"TableName\":\"t\",\"CapacityUnits\":2.0,"
+	  "\"Table\":{\"CapacityUnits\":1.0},\"GlobalSecondaryIndexes\":{\"g\":{\"CapacityUnits\":1.0}}"
+	  "}],"
+	  "\"ItemCollectionMetrics\":{\"t\":[{\"a\":1}]}}",
+	  "{\"UnprocessedItems\":{},\"ConsumedCapacity\":[{\"TableName\":\"t\",\"CapacityUnits\":6.0,"
+	  "\"Table\":{\"CapacityUnits\":3.0},\"LocalSecondaryIndexes\":{\"l\":{\"CapacityUnits\":1.0}},"
+	  "\"GlobalSecondaryIndexes\":{\"h\":{\"CapacityUnits\":1.0},\"g\":{\"CapacityUnits\":1.0}},"
+	  "\"VectorIndexes\":{\"v\":{\"VectorWriteRequestBytes\":1024}}}],"
+	  "\"ItemCollectionMetrics\":{\"t\":[{\"a\":2}]}}"},
+	 "200 "
+	 "{\"UnprocessedItems\":{},\"ConsumedCapacity\":[{\"TableName\":\"t\",\"CapacityUnits\":8.0,"
+	 "\"Table\":{\"CapacityUnits\":4.0},\"GlobalSecondaryIndexes\":{\"g\":{\"CapacityUnits\":2.0},"
+	 "\"h\":{\"CapacityUnits\":1.0}},\"LocalSecondaryIndexes\":{\"l\":{\"CapacityUnits\":1.0}},"
+	 "\"VectorIndexes\":{\"v\":{\"VectorWriteRequestBytes\":1024}}}],"
+	 "\"ItemCollectionMetrics\":{\"t\":[{\"a\":1},{\"a\":2}]}}"},
 	{"BatchGetItem", "{\"RequestItems\":{\"t\":{\"Keys\":[0]}}}", NULL, {NULL}, NULL},
 	{"BatchGetItem", "{\"RequestItems\":{\"t\":{\"Keys\":[]}}}", NULL, {NULL}, NULL},
 	{"BatchGetItem", "{\"RequestItems\":{}}", NULL, {NULL}, NULL},
@@ -120,11 +168,6 @@ static const Trial trials[] = {
 	 NULL},
 	{"BatchGetItem", "{\"RequestItems\":{\"t\\u0020\":{\"Keys\":[1,2]}}}", NULL, {NULL}, NULL},
 	{"BatchGetItem", "{\"RequestItems\":{\"arn:aws:t\":{\"Keys\":[1,2]}}}", NULL, {NULL}, NULL},
-	{"BatchGetItem",
-	 "{\"RequestItems\":{\"t\":{\"Keys\":[1,2]}},\"ReturnConsumedCapacity\":\"TOTAL\"}",
-	 NULL,
-	 {NULL},
-	 NULL},
 	{"BatchGetItem", "{\"RequestItems\":{\"t\":{\"Keys\":[1,2]}},\"Other\":1}", NULL, {NULL}, NULL},
 	{"BatchGetItem",
 	 "{\"RequestItems\":{\"t\":{\"Keys\":[1,2]}},\"RequestItems\":{\"t\":{\"Keys\":[3]}}}",
