@@ -565,10 +565,9 @@ COMMENT ON VIEW dyn_operations IS
 	'calls on the tables that the caller has a privilege on, or on all for pg_monitor, by table, operation and index, since the server was started';
 GRANT SELECT ON dyn_operations TO PUBLIC;
 
-CREATE FUNCTION dyn_reset_operations() RETURNS void
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_reset_operations() IS 'forget what dyn_operations has counted in this database';
-REVOKE ALL ON FUNCTION dyn_reset_operations() FROM PUBLIC;
+CREATE FUNCTION dynamo_internal.reset_operations() RETURNS void
+	AS 'MODULE_PATHNAME', 'dyn_reset_operations' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dynamo_internal.reset_operations() IS 'forget what dyn_operations has counted in this database';
 
 CREATE FUNCTION dyn_check_table(table_name text, max_problems bigint DEFAULT 100)
 	RETURNS TABLE (relation regclass, object text, problem text, advice text, key dyn_item, place tid)
@@ -1245,10 +1244,6 @@ COMMENT ON FUNCTION dyn_to_value(anyelement, text) IS 'an SQL value as an attrib
 CREATE FUNCTION dynamo_internal.to_value(value anyelement, type text) RETURNS dyn_value
 	AS 'MODULE_PATHNAME', 'dyn_to_value' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION dynamo_internal.to_value(anyelement, text) IS 'an SQL value as an attribute of an entity has it';
-
-CREATE FUNCTION dynamo_internal.render(template text, vals dyn_item) RETURNS text
-	AS 'MODULE_PATHNAME', 'dyn_render' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dynamo_internal.render(text, dyn_item) IS 'what a key template makes of attributes; NULL if one of them is not there';
 
 -- An untyped literal is a text: of a string's category among types that are not.  It has an order, as json has; jsonb has none.
 CREATE FUNCTION dyn_create_entity(table_name text, entity text, keys jsonb, attributes text,
