@@ -1260,6 +1260,10 @@ CREATE FUNCTION dynamo_internal.to_value(value anyelement, type text) RETURNS dy
 	AS 'MODULE_PATHNAME', 'dyn_to_value' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION dynamo_internal.to_value(anyelement, text) IS 'an SQL value as an attribute of an entity has it';
 
+CREATE FUNCTION dynamo_internal.render(template text, vals dyn_item) RETURNS text
+	AS 'MODULE_PATHNAME', 'dyn_render' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.render(text, dyn_item) IS 'what a key template makes of attributes; NULL if one of them is not there';
+
 -- An untyped literal is a text: of a string's category among types that are not.  It has an order, as json has; jsonb has none.
 CREATE FUNCTION dyn_create_entity(table_name text, entity text, keys jsonb, attributes text,
 		type_attribute text DEFAULT 'Type', type_value text DEFAULT NULL, if_not_exists boolean DEFAULT false)

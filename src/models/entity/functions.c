@@ -38,6 +38,22 @@ return_item(FunctionCallInfo fcinfo, DynItem *item)
 	PG_RETURN_POINTER(item);
 }
 
+/* render(template, vals) */
+PG_FUNCTION_INFO_V1(dyn_render);
+Datum
+dyn_render(PG_FUNCTION_ARGS)
+{
+	Template *t = template_parse(text_span(PG_GETARG_TEXT_PP(0)));
+	const TemplatePart *missing;
+	StringInfoData out;
+
+	initStringInfo(&out);
+	if (!template_render(t, item_root(PG_GETARG_DYN_ITEM(1)), &out, &missing))
+		PG_RETURN_NULL();
+	item_forbid_nul((ItemSpan){out.data, (uint32) out.len});
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(out.data, out.len));
+}
+
 /* dyn_entity_keys(table_name, entity, attributes) */
 PG_FUNCTION_INFO_V1(dyn_entity_keys);
 Datum
