@@ -565,10 +565,9 @@ COMMENT ON VIEW dyn_operations IS
 	'calls on the tables that the caller has a privilege on, or on all for pg_monitor, by table, operation and index, since the server was started';
 GRANT SELECT ON dyn_operations TO PUBLIC;
 
-CREATE FUNCTION dyn_reset_operations() RETURNS void
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_reset_operations() IS 'forget what dyn_operations has counted in this database';
-REVOKE ALL ON FUNCTION dyn_reset_operations() FROM PUBLIC;
+CREATE FUNCTION dynamo_internal.reset_operations() RETURNS void
+	AS 'MODULE_PATHNAME', 'dyn_reset_operations' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dynamo_internal.reset_operations() IS 'forget what dyn_operations has counted in this database';
 
 CREATE FUNCTION dyn_check_table(table_name text, max_problems bigint DEFAULT 100)
 	RETURNS TABLE (relation regclass, object text, problem text, advice text, key dyn_item, place tid)

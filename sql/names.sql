@@ -20,10 +20,10 @@ SELECT routine FROM ours o WHERE o.pronamespace = (SELECT typnamespace FROM pg_t
 -- Names.  Bare verbs are DynamoDB's operations, and those whose object is no object of a schema.  With an object: verb_object.
 CREATE TEMP TABLE bare (verb text PRIMARY KEY);
 INSERT INTO bare SELECT unnest('{put,get,update,delete,query,query_page,scan,scan_page,batch_get,batch_write,transact,transact_get,request,execute,
-	execute_page,explain,matches,project,apply,render,
+	execute_page,explain,matches,project,apply,
 	migrate,import,export,backfill,regroup,detach}'::text[]);
 CREATE TEMP TABLE verbs (verb text PRIMARY KEY);
-INSERT INTO verbs SELECT unnest('{create,alter,drop,grant,revoke,describe,put,get,update,delete,enable,disable,enforce,sweep,setup,reset,teardown,collect,read,check,
+INSERT INTO verbs SELECT unnest('{create,alter,drop,grant,revoke,describe,put,get,update,delete,enable,disable,enforce,sweep,setup,teardown,collect,read,check,
 	preview,propose,verify,follow,refresh,
 	run,import,export,explain,distribute,undistribute}'::text[]);
 -- other words for these, and what is no name of a function at all

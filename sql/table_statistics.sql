@@ -66,7 +66,7 @@ SELECT * FROM dyn_table_statistics(NULL);
 
 -- nobody else forgets what was counted, or stops that
 SET ROLE regress_statistics_nobody;
-SELECT dyn_reset_operations();
+SELECT dynamo_internal.reset_operations();
 SET dynamo_table.track_operations = off;
 RESET ROLE;
 DROP TABLE stats, statistics_parts;

@@ -4,7 +4,7 @@ CALL dyn_enable_ttl('unloaded', 'expires');
 SELECT dyn_put('unloaded', '{"id":{"S":"a"}}');
 CALL dyn_sweep_ttl('unloaded');
 SELECT * FROM dyn_operations;
-SELECT dyn_reset_operations();
+SELECT dynamo_internal.reset_operations();
 SELECT context FROM pg_settings WHERE name = 'dynamo_table.max_tracked_operations';
 
 -- a call collects all that there is

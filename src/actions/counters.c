@@ -99,7 +99,7 @@ tell_full(bool tell)
 		ereport(LOG, (errmsg("counters of operations do not suffice"),
 					  errdetail("Further operations on tables and indexes are not counted."),
 					  errhint("Set dynamo_table.max_tracked_operations to more than %d, or call "
-							  "dyn_reset_operations().",
+							  "dynamo_internal.reset_operations().",
 							  max_tracked_operations)));
 }
 
@@ -143,16 +143,6 @@ counters_add(OperationKind kind, const OperationTable *table, const int64 counts
  * All entries
  */
 
-static void
-require_memory(void)
-{
-	if (shared == NULL)
-		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("operations are counted only if dynamo_table is preloaded"),
-						errhint("Add dynamo_table to shared_preload_libraries, and restart the "
-								"server.")));
-}
-
 /*
  * Returns what was counted in all databases, palloc'd, and sets *n to their number.  Raises an error
  * if the library is not preloaded.
@@ -164,7 +154,11 @@ counters_read(int *n)
 	HASH_SEQ_STATUS scan;
 	Entry *entry;
 
-	require_memory();
+	if (shared == NULL)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("operations are counted only if dynamo_table is preloaded"),
+						errhint("Add dynamo_table to shared_preload_libraries, and restart the "
+								"server.")));
 	counted = palloc(max_tracked_operations * sizeof(CountedOperation));
 	*n = 0;
 	LWLockAcquire(&shared->lock, LW_SHARED);
@@ -189,24 +183,6 @@ counters_forget(const OperationKey *key)
 {
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
 	(void) hash_search(entries, key, HASH_REMOVE, NULL);
-	LWLockRelease(&shared->lock);
-}
-
-/* Forgets what was counted in this database.  Raises an error if the library is not preloaded. */
-void
-counters_reset(void)
-{
-	HASH_SEQ_STATUS scan;
-	Entry *entry;
-
-	require_memory();
-	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	hash_seq_init(&scan, entries);
-	while ((entry = hash_seq_search(&scan)) != NULL)
-	{
-		if (entry->key.database == MyDatabaseId)
-			(void) hash_search(entries, &entry->key, HASH_REMOVE, NULL);
-	}
 	LWLockRelease(&shared->lock);
 }
 

@@ -97,6 +97,5 @@ extern void counters_add(OperationKind kind, const OperationTable *table,
 						 const int64 counts[NCOUNTS]);
 extern CountedOperation *counters_read(int *n);
 extern void counters_forget(const OperationKey *key);
-extern void counters_reset(void);
 
 #endif

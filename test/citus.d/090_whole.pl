@@ -79,7 +79,7 @@ sub counted
 		ORDER BY operation, index_name)
 		FROM dyn_operations WHERE relation = 'app'::regclass}) } 0 .. 2);
 }
-$citus->sql($_, 'SELECT dyn_reset_operations()') for 0 .. 2;
+$citus->sql($_, 'SELECT dynamo_internal.reset_operations()') for 0 .. 2;
 my $home = $citus->sql(0, q{SELECT nodeport FROM pg_dist_node JOIN pg_dist_placement USING (groupid)
 	WHERE shardid = get_shard_id_for_distribution_column('app', 'ORG#7')})
 	== ($citus->address(1))[1] ? 1 : 2;

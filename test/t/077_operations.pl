@@ -31,7 +31,7 @@ sub counted
 			' x' || nullif(conflicts, 0), ' read' || nullif(items_read, 0), ' returned' || nullif(items_returned, 0), ' w' || nullif(items_written, 0)), ', '
 			ORDER BY operation, index_name) FROM dyn_operations WHERE relation = to_regclass('$table')});
 }
-sub reset_all { $node->safe_psql('postgres', 'SELECT dyn_reset_operations()') }
+sub reset_all { $node->safe_psql('postgres', 'SELECT dynamo_internal.reset_operations()') }
 
 # Without its errors, which are meant.
 sub try { $node->psql('postgres', $_[0], on_error_stop => 0) }
@@ -134,7 +134,7 @@ $node->safe_psql('postgres', q{SELECT dyn_put('other', '{"pk":{"S":"x"}}')});
 is(seen_by('reader'), 'other', 'with some privilege on one of the tables');
 is(seen_by('nobody'), '', 'with none');
 is(seen_by('watcher'), "app\nother", 'pg_monitor sees all');
-for my $forbidden ('SELECT dyn_reset_operations()', 'SET dynamo_table.track_operations = off', 'SET dynamo_table.max_tracked_operations = 100000')
+for my $forbidden ('SELECT dynamo_internal.reset_operations()', 'SET dynamo_table.track_operations = off', 'SET dynamo_table.max_tracked_operations = 100000')
 {
 	ok($node->psql('postgres', $forbidden, extra_params => [ '-U', 'nobody' ]) != 0, "others may not: $forbidden");
 }

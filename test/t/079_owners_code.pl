@@ -424,7 +424,7 @@ SELECT dynamo_internal.get_attribute(v, 'a'), dynamo_internal.get_attribute_text
 	dynamo_internal.get_element(v, 0), dynamo_internal.get_element_text(v, 0) FROM dyn_to_value('x'::text) v;
 SELECT dyn_ksuid_time(k), dyn_ksuid_bytes(k), dyn_ksuid(NULL, dyn_ksuid_bytes(k)), dyn_ksuid(now(), '\x00') FROM dyn_ksuid() k;
 SELECT dynamo_internal.render('P#<Id>', '{"Id": {"S": "1"}}');
-SELECT dyn_reset_operations();
+SELECT dynamo_internal.reset_operations();
 # keys of gateways
 SELECT dyn_create_access_key('KEY', 'keyed', '\x00');
 SELECT dyn_alter_access_key('KEY', enabled => true);

@@ -1,6 +1,6 @@
 /*
  * operations.c
- *	  dyn_operations and dyn_reset_operations(): what was counted of operations.
+ *	  dyn_operations, and its reset: what was counted of operations.
  */
 #include "postgres.h"
 
@@ -73,11 +73,18 @@ dyn_operations(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* dyn_reset_operations() */
+/* reset_operations() forgets what was counted in this database. */
 PG_FUNCTION_INFO_V1(dyn_reset_operations);
 Datum
 dyn_reset_operations(PG_FUNCTION_ARGS)
 {
-	counters_reset();
+	int n;
+	CountedOperation *counted = counters_read(&n);
+
+	for (int i = 0; i < n; i++)
+	{
+		if (counted[i].key.database == MyDatabaseId)
+			counters_forget(&counted[i].key);
+	}
 	PG_RETURN_VOID();
 }
