@@ -1377,8 +1377,43 @@ CREATE FUNCTION dyn_create_entity_view(table_name text, entity text, view_name t
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_create_entity_view(text, text, text, text, text, boolean) IS 'make a view of an entity''s items, with a typed column for each attribute';
 
+CREATE FUNCTION dynamo_internal.draw_chart(cells text[], format text, width bigint, title text DEFAULT NULL, code boolean DEFAULT false)
+	RETURNS SETOF text
+	AS 'MODULE_PATHNAME', 'dyn_draw_chart' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20;
+COMMENT ON FUNCTION dynamo_internal.draw_chart(text[], text, bigint, text, boolean) IS
+	'rows of cells as a table below its title, the header first, as text or Markdown, which may have cells of code';
+
+-- For each index its title, its header, and the entities that have all of its keys: by templates, or by attributes of these names.
 CREATE FUNCTION dyn_entity_chart(table_name text, format text DEFAULT 'text', width bigint DEFAULT 79) RETURNS SETOF text
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20;
+	LANGUAGE sql STABLE PARALLEL RESTRICTED ROWS 20
+BEGIN ATOMIC
+	WITH description AS (SELECT dyn_describe_table(table_name) AS d),
+	indexes AS (
+		SELECT NULL::text AS title, d -> 'KeySchema'::text AS keys FROM description
+		UNION ALL SELECT i ->> 'IndexName'::text, i -> 'KeySchema'::text
+			FROM description, (VALUES ('GlobalSecondaryIndexes'::text), ('LocalSecondaryIndexes')) l (list), LATERAL pg_catalog.jsonb_array_elements(d -> list) i),
+	keys AS (
+		SELECT i.n AS index, i.title, k.n, k.key ->> 'AttributeName'::text AS name
+			FROM (SELECT *, pg_catalog.row_number() OVER () AS n FROM indexes) i, LATERAL pg_catalog.jsonb_array_elements(i.keys) WITH ORDINALITY k (key, n)),
+	entities AS (SELECT * FROM dyn_entities(table_name) WITH ORDINALITY e (entity, type_attribute, type_value, keys, attributes, place)),
+	templates AS (
+		SELECT e.place, e.entity, k.key AS name, CASE pg_catalog.jsonb_typeof(k.value) WHEN 'array'::text
+			THEN (SELECT pg_catalog.string_agg(pg_catalog.concat(t ->> 'template'::text, ' if ' || (t -> 'when'::text)::dyn_item::json::text), ', or ' ORDER BY n)
+				FROM pg_catalog.jsonb_array_elements(k.value) WITH ORDINALITY c (t, n)) ELSE k.value #>> '{}'::text[] END AS template
+			FROM entities e, LATERAL pg_catalog.jsonb_each(e.keys) k
+		UNION ALL SELECT e.place, e.entity, coalesce(a.value ->> 'stored'::text, a.key), pg_catalog.concat('<', a.key, '>')
+			FROM entities e, LATERAL pg_catalog.json_each(e.attributes) a WHERE NOT e.keys ? coalesce(a.value ->> 'stored'::text, a.key)),
+	headers AS (SELECT index, title, pg_catalog.array_agg(name ORDER BY n) AS names FROM keys GROUP BY index, title),
+	cells AS (
+		SELECT index, 0::bigint AS place, pg_catalog.array_prepend('Entity'::text, names) AS row FROM headers
+		UNION ALL SELECT k.index, t.place, pg_catalog.array_prepend(t.entity, pg_catalog.array_agg(t.template ORDER BY k.n))
+			FROM keys k JOIN templates t ON t.name = k.name JOIN headers h ON h.index = k.index GROUP BY k.index, t.place, t.entity, h.names
+			HAVING pg_catalog.count(*)::integer = pg_catalog.cardinality(h.names))
+	SELECT l.line FROM (SELECT index, pg_catalog.array_agg(row ORDER BY place) AS cells FROM cells GROUP BY index) c JOIN headers h ON h.index = c.index,
+		LATERAL (SELECT ''::text, 0::bigint WHERE h.title IS NOT NULL
+			UNION ALL SELECT * FROM dynamo_internal.draw_chart(c.cells, format, width, coalesce('Index ' || h.title, 'Main table'), true) WITH ORDINALITY) l (line, n)
+		ORDER BY h.index, l.n;
+END;
 COMMENT ON FUNCTION dyn_entity_chart(text, text, bigint) IS 'the chart of a table''s entities and their keys, as text or Markdown';
 
 CREATE FUNCTION dyn_check_entities(table_name text, max_problems bigint DEFAULT 1000)
@@ -1397,14 +1432,18 @@ CREATE FUNCTION dyn_drop_access_pattern(table_name text, access_pattern text) RE
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_drop_access_pattern(text, text) IS 'remove an access pattern';
 
-CREATE FUNCTION dyn_access_pattern_chart(table_name text, format text DEFAULT 'text', width bigint DEFAULT 79) RETURNS SETOF text
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20;
-COMMENT ON FUNCTION dyn_access_pattern_chart(text, text, bigint) IS 'the chart of a table''s access patterns, as text or Markdown';
-
 CREATE FUNCTION dyn_access_patterns(table_name text)
 	RETURNS TABLE (entity text, access_pattern text, operation text, index_name text, parameters text[], notes text, request jsonb)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20;
 COMMENT ON FUNCTION dyn_access_patterns(text) IS 'a table''s access patterns';
+
+CREATE FUNCTION dyn_access_pattern_chart(table_name text, format text DEFAULT 'text', width bigint DEFAULT 79) RETURNS SETOF text
+	LANGUAGE sql STABLE PARALLEL RESTRICTED ROWS 20
+BEGIN ATOMIC
+	SELECT dynamo_internal.draw_chart(pg_catalog.array_cat(ARRAY['Entity', 'Access pattern', 'Index', 'Parameters', 'Notes'], (SELECT pg_catalog.array_agg(ARRAY[p.entity, p.access_pattern,
+		coalesce(p.index_name, 'Main table'), pg_catalog.array_to_string(p.parameters, ', '), p.notes]) FROM dyn_access_patterns(table_name) p)), format, width);
+END;
+COMMENT ON FUNCTION dyn_access_pattern_chart(text, text, bigint) IS 'the chart of a table''s access patterns, as text or Markdown';
 
 CREATE FUNCTION dyn_run_access_pattern(table_name text, access_pattern text, parameters dyn_item DEFAULT NULL) RETURNS SETOF dyn_item
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100;
@@ -1760,7 +1799,7 @@ GRANT EXECUTE ON FUNCTION
 	dynamo_internal.stream_node_records, dynamo_internal.migration_steps,
 	-- statements
 	dynamo_internal.to_value, dynamo_internal.store_change, dynamo_internal.keys_missing, dynamo_internal.fill_shard, dynamo_internal.scan_shard, dynamo_internal.get_items, dynamo_internal.shard_sizes, dynamo_internal.wake_sweepers,
-	dynamo_internal.coordinator_request,
+	dynamo_internal.coordinator_request, dynamo_internal.draw_chart,
 	dynamo_internal.migration_key, dynamo_internal.migration_items,
 	-- types, casts, operators and what sorts and hashes by them
 	dynamo_internal.item_in, dynamo_internal.item_out, dynamo_internal.item_recv, dynamo_internal.item_send,

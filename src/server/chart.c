@@ -9,8 +9,10 @@
 
 #include <limits.h>
 
+#include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "utils/array.h"
 
 #include "server/arguments.h"
 #include "server/chart.h"
@@ -49,32 +51,33 @@ chart_add(Chart *chart, char **cells)
  * Cells
  */
 
-/* Returns how many columns a text in UTF-8 takes: an accent none, a wide character two. */
+/*
+ * Returns how many bytes of a text in UTF-8 fit into so many columns, which it takes from *width: an
+ * accent takes none, a wide character two.
+ */
 static int
-text_width(const char *text, int len)
-{
-	int width = 0;
-
-	for (int i = 0; i < len; i += pg_utf_mblen((const unsigned char *) text + i))
-		width += Max(pg_encoding_dsplen(PG_UTF8, text + i), 0);
-	return width;
-}
-
-/* Returns the length of what fits into so many columns. */
-static int
-fitting_length(const char *text, int width)
+fit(const char *text, int *width)
 {
 	int len = 0;
-	int next;
 
-	for (; text[len] != '\0'; len += next)
+	for (; text[len] != '\0'; len += pg_utf_mblen((const unsigned char *) text + len))
 	{
-		next = pg_utf_mblen((const unsigned char *) text + len);
-		width -= text_width(text + len, next);
-		if (width < 0)
+		int columns = Max(pg_encoding_dsplen(PG_UTF8, text + len), 0);
+
+		if (columns > *width)
 			break;
+		*width -= columns;
 	}
 	return len;
+}
+
+static int
+text_width(const char *text)
+{
+	int rest = INT_MAX;
+
+	(void) fit(text, &rest);
+	return INT_MAX - rest;
 }
 
 /*
@@ -124,26 +127,9 @@ char *
 chart_words(const Chart *chart, ItemSpan text, int max_width)
 {
 	char *words = escape(text, chart->markdown ? "\\`*_<>[]&|" : "");
+	int room = max_width - 3;
 
-	if (words[fitting_length(words, max_width)] == '\0')
-		return words;
-	return psprintf("%.*s...", fitting_length(words, max_width - 3), words);
-}
-
-/* Returns a text whole; NULL is an empty one. */
-char *
-chart_text(const Chart *chart, const char *text)
-{
-	return chart_words(chart, item_span(text != NULL ? text : ""), INT_MAX);
-}
-
-/* Returns a template, in Markdown as code: there "|" alone is escaped and no backtick can be. */
-char *
-chart_code(const Chart *chart, const char *text)
-{
-	if (!chart->markdown || strchr(text, '`') != NULL)
-		return chart_text(chart, text);
-	return psprintf("`%s`", escape(item_span(text), "|"));
+	return text_width(words) <= max_width ? words : psprintf("%.*s...", fit(words, &room), words);
 }
 
 /*
@@ -161,18 +147,11 @@ choose_widths(const Chart *chart)
 	int excess = 3 * (chart->ncolumns - 1) - chart->width;
 	ListCell *cell;
 
-	if (chart->markdown)
-		return widths;
-
-	for (int i = 0; i < chart->ncolumns; i++)
+	for (int i = 0; i < chart->ncolumns && !chart->markdown; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		foreach (cell, chart->rows)
-		{
-			const char *text = ((char **) lfirst(cell))[i];
-
-			CHECK_FOR_INTERRUPTS();
-			widths[i] = Max(widths[i], text_width(text, (int) strlen(text)));
-		}
+			widths[i] = Max(widths[i], text_width(((char **) lfirst(cell))[i]));
 		excess += widths[i];
 	}
 	for (; excess > 0; excess--)
@@ -195,7 +174,7 @@ choose_widths(const Chart *chart)
 static char *
 take_line(char **rest, int width)
 {
-	int len = width == 0 ? (int) strlen(*rest) : fitting_length(*rest, width);
+	int len = width == 0 ? (int) strlen(*rest) : fit(*rest, &width);
 	int blank = len;
 	char *line;
 
@@ -207,7 +186,7 @@ take_line(char **rest, int width)
 	return line;
 }
 
-/* The lines of a row are as many as its longest cell needs, and have no blanks at their ends. */
+/* Appends the lines of a row, as many as its longest cell needs, which have no blanks at their ends. */
 static List *
 print_row(const Chart *chart, const int *widths, char **cells, const char *between, List *lines)
 {
@@ -226,7 +205,7 @@ print_row(const Chart *chart, const int *widths, char **cells, const char *betwe
 			char *text = take_line(&cells[i], widths[i]);
 
 			appendStringInfo(&line, "%s%s", i > 0 ? between : edge, text);
-			appendStringInfoSpaces(&line, widths[i] - text_width(text, (int) strlen(text)));
+			appendStringInfoSpaces(&line, widths[i] - text_width(text));
 			more |= *cells[i] != '\0';
 		}
 		appendStringInfoString(&line, chart->markdown ? between : "");
@@ -254,8 +233,55 @@ chart_lines(const Chart *chart, List *lines)
 	foreach (cell, chart->rows)
 	{
 		lines = print_row(chart, widths, lfirst(cell), " | ", lines);
-		if (cell == list_head(chart->rows))
+		if (foreach_current_index(cell) == 0)
 			lines = print_row(chart, widths, dashes, chart->markdown ? "|" : "-+-", lines);
 	}
 	return lines;
+}
+
+/*
+ * draw_chart(cells, format, width, title, code): the cells are an array of rows, or of a header alone.
+ * code: below the header and behind the first column they are code, in Markdown, which escapes there "|"
+ * alone and can have no backtick.
+ */
+PG_FUNCTION_INFO_V1(dyn_draw_chart);
+Datum
+dyn_draw_chart(PG_FUNCTION_ARGS)
+{
+	text *title = argument_text(fcinfo, 3);
+	bool code = argument_flag(fcinfo, 4, false);
+	List *lines = NIL;
+	ArrayType *array;
+	int ncolumns;
+	Chart *chart;
+	Datum *cells;
+	bool *nulls;
+	int n;
+
+	argument_require(fcinfo, 0, "cells");
+	array = PG_GETARG_ARRAYTYPE_P(0);
+	ncolumns = ARR_NDIM(array) == 0 ? 1 : ARR_DIMS(array)[ARR_NDIM(array) - 1];
+	chart = chart_create(fcinfo, 1, ncolumns);
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &cells, &nulls, &n);
+	for (int i = 0; i < n; i += ncolumns)
+	{
+		char **row = palloc0(ncolumns * sizeof(char *));
+
+		for (int k = 0; k < ncolumns; k++)
+		{
+			ItemSpan cell = nulls[i + k] ? item_span("") : text_span(DatumGetTextPP(cells[i + k]));
+
+			row[k] = code && i > 0 && k > 0 && chart->markdown &&
+							 memchr(cell.data, '`', cell.len) == NULL
+						 ? psprintf("`%s`", escape(cell, "|"))
+						 : chart_words(chart, cell, INT_MAX);
+		}
+		chart_add(chart, row);
+	}
+	if (title != NULL)
+		lines = list_make2(psprintf("%s%s", chart->markdown ? "### " : "",
+									chart_words(chart, text_span(title), INT_MAX)),
+						   "");
+	return_texts(fcinfo, chart_lines(chart, lines));
+	return (Datum) 0;
 }

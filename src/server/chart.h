@@ -30,8 +30,6 @@ extern Chart *chart_create(FunctionCallInfo fcinfo, int i, int ncolumns);
 extern void chart_add(Chart *chart, char **cells);
 extern int chart_hidden(const char *c);
 extern char *chart_words(const Chart *chart, ItemSpan text, int max_width);
-extern char *chart_text(const Chart *chart, const char *text);
-extern char *chart_code(const Chart *chart, const char *text);
 extern List *chart_lines(const Chart *chart, List *lines);
 
 #endif

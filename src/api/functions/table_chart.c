@@ -87,17 +87,16 @@ draw_item(Datum datum, void *arg)
 	const DynIndex *index = drawing->index;
 	MemoryContext old = MemoryContextSwitchTo(drawing->context);
 	const DynItem *item = (const DynItem *) PG_DETOAST_DATUM_COPY(datum);
-	ItemChildren children = item_children(item_root(item));
 	ItemSpan *keys = palloc(index->ncolumns * sizeof(ItemSpan));
 	char **cells = palloc0((index->nkeys + 1) * sizeof(char *));
 	bool first = drawing->keys == NULL;
 
 	for (int i = 0; i < index->ncolumns; i++)
 	{
-		if (!item_find(&children, key_name(drawing, i), &keys[i]))
+		if (!item_lookup(item_root(item), key_name(drawing, i), &keys[i]))
 			item_fail_invalid();
-		if (i < index->npartition && !first)
-			first = item_compare_bytes(keys[i], drawing->keys[i]) != 0;
+		first =
+			first || (i < index->npartition && item_compare_bytes(keys[i], drawing->keys[i]) != 0);
 	}
 	for (int i = first ? 0 : index->npartition; i < index->nkeys; i++)
 		cells[i] = value_words(drawing, keys[i]);

@@ -43,7 +43,6 @@
  *		refresh.c	dyn_refresh_entity(): keys made again, by the current templates
  *		copy.h		attributes that are copies of other items', made again by a refresh
  *		copy.c		these copies: which items they are of, and what they are now
- *		key_chart.c	dyn_entity_chart(): the keys of all entities
  */
 #ifndef DYNAMO_TABLE_MODELS_ENTITY_ENTITY_H
 #define DYNAMO_TABLE_MODELS_ENTITY_ENTITY_H

@@ -1,10 +1,8 @@
 /*
  * pattern.c
- *	  Access patterns: declaring and removing them, the chart.
+ *	  Access patterns: declaring, removing and listing them.
  */
 #include "postgres.h"
-
-#include <limits.h>
 
 #include "access/relation.h"
 #include "catalog/pg_type.h"
@@ -18,7 +16,6 @@
 #include "item/fields.h"
 #include "models/pattern/pattern.h"
 #include "server/arguments.h"
-#include "server/chart.h"
 #include "server/errors.h"
 #include "server/sql.h"
 
@@ -275,64 +272,6 @@ dyn_drop_access_pattern(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/*
- * The chart of access patterns (docs/semantics.md, M01)
- */
-
-static List *
-read_patterns(text *name)
-{
-	DynTable *table;
-	Relation rel = dyn_table_open(name, AccessShareLock, &table);
-	List *patterns = patterns_of(rel);
-
-	relation_close(rel, NoLock);
-	return patterns;
-}
-
-static char *
-list_parameters(const Pattern *pattern)
-{
-	StringInfoData out;
-	ListCell *cell;
-
-	initStringInfo(&out);
-	foreach (cell, pattern_parameters(pattern))
-	{
-		const ItemSpan *name = lfirst(cell);
-
-		appendStringInfo(&out, "%s%.*s", out.len > 0 ? ", " : "", (int) name->len, name->data);
-	}
-	return out.data;
-}
-
-/* dyn_access_pattern_chart(table_name, format, width) */
-PG_FUNCTION_INFO_V1(dyn_access_pattern_chart);
-Datum
-dyn_access_pattern_chart(PG_FUNCTION_ARGS)
-{
-	char *header[] = {"Entity", "Access pattern", "Index", "Parameters", "Notes"};
-	ListCell *cell;
-	Chart *chart;
-
-	argument_require(fcinfo, 0, "table_name");
-	chart = chart_create(fcinfo, 1, lengthof(header));
-	chart_add(chart, header);
-	foreach (cell, read_patterns(PG_GETARG_TEXT_PP(0)))
-	{
-		const Pattern *pattern = lfirst(cell);
-		char *index = pattern_member(pattern, "IndexName");
-		char *cells[] = {
-			chart_text(chart, pattern->entity), chart_words(chart, pattern->name, INT_MAX),
-			chart_text(chart, index != NULL ? index : "Main table"),
-			chart_text(chart, list_parameters(pattern)), chart_text(chart, pattern->notes)};
-
-		chart_add(chart, cells);
-	}
-	return_texts(fcinfo, chart_lines(chart, NIL));
-	return (Datum) 0;
-}
-
 static Datum
 parameter_array(const Pattern *pattern)
 {
@@ -356,11 +295,13 @@ Datum
 dyn_access_patterns(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	text *name = argument_required_text(fcinfo, 0, "table_name");
+	DynTable *table;
+	Relation rel = dyn_table_open(name, AccessShareLock, &table);
 	ListCell *cell;
 
-	argument_require(fcinfo, 0, "table_name");
 	InitMaterializedSRF(fcinfo, 0);
-	foreach (cell, read_patterns(PG_GETARG_TEXT_PP(0)))
+	foreach (cell, patterns_of(rel))
 	{
 		const Pattern *pattern = lfirst(cell);
 
@@ -371,5 +312,6 @@ dyn_access_patterns(PG_FUNCTION_ARGS)
 								   SQL_TEXT(pattern->notes),
 								   SQL_VALUE(JSONBOID, JsonbPGetDatum(pattern->request))));
 	}
+	relation_close(rel, NoLock);
 	return (Datum) 0;
 }

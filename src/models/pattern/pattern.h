@@ -12,7 +12,7 @@
  * are templates (template.h) of the parameters; one that is a placeholder and nothing else takes
  * the parameter with its own type.  "<<" is one "<" there.
  *
- *		pattern.c	declaring and removing patterns; the chart
+ *		pattern.c	declaring, removing and listing patterns
  *		request.c	from a pattern and its parameters to a request
  *		run.c		dyn_run_access_pattern()
  */
