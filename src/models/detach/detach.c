@@ -137,7 +137,7 @@ make_view(Detach *detach, const DetachView *view)
 	int64 rows;
 
 	dyn_execute(sql);
-	detach->steps = lappend(detach->steps, sql);
+	detach->steps = lappend(detach->steps, psprintf("%s;", sql));
 	rows = detach_count(view->relid, "true");
 	if (rows != view->rows)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -168,21 +168,6 @@ detach_execute(Detach *detach)
 	foreach (cell, detach->views)
 		make_view(detach, lfirst(cell));
 	require_independent(detach->relid);
-}
-
-static void
-return_plan(FunctionCallInfo fcinfo, const Detach *detach)
-{
-	List *lines = NIL;
-	ListCell *cell;
-
-	foreach (cell, detach->steps)
-	{
-		char *step = lfirst(cell);
-
-		lines = lappend(lines, *step == '-' ? step : psprintf("%s;", step));
-	}
-	return_texts(fcinfo, lines);
 }
 
 /* dyn_detach(table_name, format, dry_run) */
@@ -216,7 +201,7 @@ dyn_detach(PG_FUNCTION_ARGS)
 		detach_execute(&detach);
 	}
 	rights_give_back(&before);
-	return_plan(fcinfo, &detach);
+	return_texts(fcinfo, detach.steps);
 	SPI_finish();
 	return (Datum) 0;
 }

@@ -58,6 +58,7 @@ typedef struct Detach
 	List *columns; /* of DetachColumn */
 	List *views; /* of DetachView */
 	List *problems; /* of char *: why it cannot be detached */
+	List *gone; /* OIDs of triggers and relations that the statements drop */
 	List *steps; /* of char *: statements, and notes for people, which begin with "--" */
 } Detach;
 

@@ -29,19 +29,32 @@
 /* Views that can be written to have this trigger. */
 #define VIEW_TRIGGER "dynamo_entity"
 
-/* Adds a statement, a problem or a note, which is one line: people may run the plan as a script. */
+/* Adds a statement, or a note, which is one line: people may run the plan as a script. */
 static void
-add_line(List **lines, char *line)
+add_step(Detach *detach, char *step)
 {
-	*lines = lappend(*lines, line);
-	for (char *c = line; *line == '-' && *c != '\0'; c++)
+	for (char *c = step; *step == '-' && *c != '\0'; c++)
 	{
 		if ((unsigned char) *c < ' ' || *c == 0x7f)
 			*c = ' ';
 	}
+	detach->steps = lappend(detach->steps, *step == '-' ? step : psprintf("%s;", step));
 }
 
-#define plan_add(lines, ...) add_line(lines, psprintf(__VA_ARGS__))
+#define plan_add(...) add_step(detach, psprintf(__VA_ARGS__))
+#define plan_refuse(...) (detach->problems = lappend(detach->problems, psprintf(__VA_ARGS__)))
+
+/* Drops a trigger, if it is there. */
+static void
+drop_trigger(Detach *detach, Oid relid, const char *name)
+{
+	Oid oid = get_trigger_oid(relid, name, true);
+
+	if (!OidIsValid(oid))
+		return;
+	detach->gone = lappend_oid(detach->gone, oid);
+	plan_add("DROP TRIGGER %s ON %s", quote_identifier(name), detach_name(relid));
+}
 
 /*
  * What is in the way
@@ -58,29 +71,28 @@ check_state(Detach *detach)
 		const DynIndexSpec *spec = lfirst(cell);
 
 		if (spec->status != DYN_INDEX_ACTIVE)
-			plan_add(&detach->problems, "index \"%s\" is %s; finish or drop it",
-					 item_quoted(spec->name), dyn_index_status_names[spec->status]);
+			plan_refuse("index \"%s\" is %s; finish or drop it", item_quoted(spec->name),
+						dyn_index_status_names[spec->status]);
 	}
 	if (settings->ttl.len > 0 && settings->ttl_status != DYN_INDEX_ACTIVE)
-		plan_add(&detach->problems, "time to live is %s; call dyn_disable_ttl()",
-				 dyn_index_status_names[settings->ttl_status]);
+		plan_refuse("time to live is %s; call dyn_disable_ttl()",
+					dyn_index_status_names[settings->ttl_status]);
 	for (int i = 0; i < detach->table->nvectors; i++)
 	{
 		const DynVector *vector = &detach->table->vectors[i];
 
 		if (!dyn_vector_is_built(vector))
-			plan_add(&detach->problems, "vector index \"%s\" is CREATING; finish or drop it",
-					 item_quoted(vector->index.name));
+			plan_refuse("vector index \"%s\" is CREATING; finish or drop it",
+						item_quoted(vector->index.name));
 	}
 	if (dyn_settings_stream(settings) != NULL)
-		plan_add(&detach->problems, "a change stream is enabled; call dyn_disable_stream()");
+		plan_refuse("a change stream is enabled; call dyn_disable_stream()");
 	foreach (cell, migration_declarations(detach->relid))
 	{
 		ItemSpan name = ((const ModelDeclaration *) lfirst(cell))->name;
 
 		if (migration_followers(span_string(name), detach->relid) != NIL)
-			plan_add(
-				&detach->problems,
+			plan_refuse(
 				"migration \"%s\" is followed; call dyn_follow_migration() with enabled => false",
 				item_quoted(name));
 	}
@@ -137,27 +149,6 @@ detach_dependents(Oid relid, List *attnums, List *changed, List *gone)
 	return names;
 }
 
-/* Returns the triggers that go, and the entries of vector indexes. */
-static List *
-what_goes(const Detach *detach)
-{
-	const DynTable *table = detach->table;
-	List *gone =
-		list_make1_oid(get_trigger_oid(detach->relid, DYN_VECTORS_TRUNCATED_TRIGGER, true));
-
-	for (int role = 0; role < DYN_TRIGGERS; role++)
-		gone = lappend_oid(gone, get_trigger_oid(detach->relid, dyn_triggers[role].name, true));
-	for (int i = 0; i < table->nvectors; i++)
-	{
-		const DynVector *vector = &table->vectors[i];
-
-		gone = lappend_oid(gone, get_trigger_oid(detach->relid, vector->trigger, true));
-		if (dyn_vector_is_owned(table, vector))
-			gone = lappend_oid(gone, vector->relid);
-	}
-	return gone;
-}
-
 static void
 check_dependents(Detach *detach)
 {
@@ -170,9 +161,8 @@ check_dependents(Detach *detach)
 		attnums = lappend_oid(attnums, table->keys[i].attnum);
 	foreach (cell, detach->views)
 		changed = lappend_oid(changed, ((const DetachView *) lfirst(cell))->relid);
-	foreach (cell, detach_dependents(detach->relid, attnums, changed, what_goes(detach)))
-		plan_add(&detach->problems, "%s depends on column item or on the extension",
-				 (const char *) lfirst(cell));
+	foreach (cell, detach_dependents(detach->relid, attnums, changed, detach->gone))
+		plan_refuse("%s depends on column item or on the extension", (const char *) lfirst(cell));
 }
 
 static void
@@ -187,10 +177,9 @@ check_strings(Detach *detach)
 				  : detach_count(detach->relid, psprintf(condition, item, item));
 
 	if (n > 0)
-		plan_add(&detach->problems,
-				 "strings with U+0000, which jsonb and text cannot hold, are in " INT64_FORMAT
-				 " items; format 'dynamodb' can hold them",
-				 n);
+		plan_refuse("strings with U+0000, which jsonb and text cannot hold, are in " INT64_FORMAT
+					" items; format 'dynamodb' can hold them",
+					n);
 }
 
 /*
@@ -202,33 +191,30 @@ static void
 add_notes(Detach *detach)
 {
 	const DynSettings *settings = &detach->shape->settings;
-	List **steps = &detach->steps;
 	ListCell *cell;
 
 	foreach (cell, detach->problems)
-		plan_add(steps, "-- Refused: %s.", (const char *) lfirst(cell));
-	plan_add(steps, "-- Rewrites table %s, " INT64_FORMAT " bytes, and its indexes.",
+		plan_add("-- Refused: %s.", (const char *) lfirst(cell));
+	plan_add("-- Rewrites table %s, " INT64_FORMAT " bytes, and its indexes.",
 			 detach->table->qualified,
 			 DatumGetInt64(DirectFunctionCall1(pg_table_size, ObjectIdGetDatum(detach->relid))));
-	plan_add(steps, "-- Readers and writers wait until the transaction ends.  A transaction whose "
-					"snapshot is older then sees an empty table.");
+	plan_add("-- Readers and writers wait until the transaction ends.  A transaction whose "
+			 "snapshot is older then sees an empty table.");
 	if (settings->ttl.len > 0)
-		plan_add(steps,
-				 "-- Time to live ends: nothing deletes items by attribute \"%s\" any more, and "
+		plan_add("-- Time to live ends: nothing deletes items by attribute \"%s\" any more, and "
 				 "nothing hides them.",
 				 item_quoted(settings->ttl));
 	if (settings->nstreams > 0)
-		plan_add(steps, "-- Records of past change streams cannot be read any more.");
+		plan_add("-- Records of past change streams cannot be read any more.");
 	if (detach->table->enforced)
-		plan_add(steps, "-- Entities are not enforced any more.");
+		plan_add("-- Entities are not enforced any more.");
 	foreach (cell, label_read(detach->relid))
 	{
 		const LabelMember *member = lfirst(cell);
 
-		plan_add(steps, "-- Goes with the label, %s: %s", item_quoted(member->name), member->json);
+		plan_add("-- Goes with the label, %s: %s", item_quoted(member->name), member->json);
 	}
-	plan_add(steps,
-			 "-- Nothing derives key columns any more: statements that write rows have to give "
+	plan_add("-- Nothing derives key columns any more: statements that write rows have to give "
 			 "them.");
 }
 
@@ -255,9 +241,9 @@ add_btrees(Detach *detach)
 		sql = dyn_shape_index_sql(detach->shape, &spec, get_rel_name(btree), false);
 		if (sql == NULL)
 			continue;
-		plan_add(&detach->steps, "%s", sql);
+		plan_add("%s", sql);
 		if (OidIsValid(tablespace))
-			plan_add(&detach->steps, "ALTER INDEX %s SET TABLESPACE %s", catalogs_qualified(btree),
+			plan_add("ALTER INDEX %s SET TABLESPACE %s", catalogs_qualified(btree),
 					 quote_identifier(get_tablespace_name(tablespace)));
 	}
 }
@@ -302,16 +288,15 @@ add_rewrite(Detach *detach)
 		if (column->is_key)
 			continue;
 		if (column->own.sql != column->type.sql)
-			plan_add(&detach->steps, "-- Column %s is of type %s, as %s refuses NULL.", name, type,
+			plan_add("-- Column %s is of type %s, as %s refuses NULL.", name, type,
 					 value_type_sql(&column->type));
 		appendStringInfo(&columns, "%s ADD COLUMN %s %s", columns.len > 0 ? "," : "", name, type);
 		appendStringInfo(&values, "ALTER COLUMN %s TYPE %s USING %s, ", name, type,
 						 detach_column_value(detach, column));
 	}
 	if (columns.len > 0)
-		plan_add(&detach->steps, "ALTER TABLE %s%s", table->qualified, columns.data);
-	plan_add(&detach->steps,
-			 "ALTER TABLE %s DROP CONSTRAINT IF EXISTS " DYN_KEYS_CONSTRAINT
+		plan_add("ALTER TABLE %s%s", table->qualified, columns.data);
+	plan_add("ALTER TABLE %s DROP CONSTRAINT IF EXISTS " DYN_KEYS_CONSTRAINT
 			 ", %sALTER COLUMN item TYPE pg_catalog.%s, SET ACCESS METHOD heap",
 			 table->qualified, values.data, item_value(detach));
 }
@@ -351,38 +336,32 @@ note_vector(Detach *detach, const DynVectorSpec *spec)
 
 	if (value == NULL)
 	{
-		plan_add(&detach->steps, "-- Vector index \"%s\" goes.", name);
+		plan_add("-- Vector index \"%s\" goes.", name);
 		return;
 	}
 	value = index_build_hnsw_value(spec, value);
-	plan_add(&detach->steps, "-- Vector index \"%s\" goes.  Order by %s OPERATOR(%s.%s) a vector.",
-			 name, value, schema, store_vector_operator(spec));
+	plan_add("-- Vector index \"%s\" goes.  Order by %s OPERATOR(%s.%s) a vector.", name, value,
+			 schema, store_vector_operator(spec));
 	if (spec->method == DYN_SEARCH_HNSW)
-		plan_add(&detach->steps, "-- An index for that can be made afterwards: %s;",
+		plan_add("-- An index for that can be made afterwards: %s;",
 				 index_build_hnsw_sql(spec, true, detach->table->qualified, value));
 }
 
 static void
 add_vectors(Detach *detach)
 {
-	const DynTable *table = detach->table;
-	const char *truncated = DYN_VECTORS_TRUNCATED_TRIGGER;
-
-	for (int i = 0; i < table->nvectors; i++)
+	for (int i = 0; i < detach->table->nvectors; i++)
 	{
-		const DynVector *vector = &table->vectors[i];
+		const DynVector *vector = &detach->table->vectors[i];
 
 		note_vector(detach, vector->spec);
-		/* the trigger goes with its relation */
-		if (dyn_vector_is_owned(table, vector))
-			plan_add(&detach->steps, "DROP MATERIALIZED VIEW %s",
-					 catalogs_qualified(vector->relid));
-		else
-			plan_add(&detach->steps, "DROP TRIGGER %s ON %s", quote_identifier(vector->trigger),
-					 table->qualified);
+		drop_trigger(detach, detach->relid, vector->trigger);
+		if (!dyn_vector_is_owned(detach->table, vector))
+			continue;
+		detach->gone = lappend_oid(detach->gone, vector->relid);
+		plan_add("DROP MATERIALIZED VIEW %s", catalogs_qualified(vector->relid));
 	}
-	if (OidIsValid(get_trigger_oid(detach->relid, truncated, true)))
-		plan_add(&detach->steps, "DROP TRIGGER \"%s\" ON %s", truncated, table->qualified);
+	drop_trigger(detach, detach->relid, DYN_VECTORS_TRUNCATED_TRIGGER);
 }
 
 /*
@@ -390,33 +369,28 @@ add_vectors(Detach *detach)
  */
 
 static void
-add_statements(Detach *detach, Relation rel)
+add_statements(Detach *detach)
 {
 	const char *table = detach->table->qualified;
-	List **steps = &detach->steps;
 	ListCell *cell;
 
 	foreach (cell, detach->views)
 	{
 		const DetachView *view = lfirst(cell);
 
-		if (OidIsValid(get_trigger_oid(view->relid, VIEW_TRIGGER, true)))
-			plan_add(steps, "DROP TRIGGER " VIEW_TRIGGER " ON %s", detach_name(view->relid));
-		plan_add(steps, "%s", detach_free_view_sql(view));
+		drop_trigger(detach, view->relid, VIEW_TRIGGER);
+		plan_add("%s", detach_free_view_sql(view));
 	}
 	if (label_read(detach->relid) != NIL)
-		plan_add(steps, "SECURITY LABEL FOR " LABEL_PROVIDER " ON TABLE %s IS NULL", table);
+		plan_add("SECURITY LABEL FOR " LABEL_PROVIDER " ON TABLE %s IS NULL", table);
 	add_vectors(detach);
 	for (int role = 0; role < DYN_TRIGGERS; role++)
-	{
-		if (dyn_trigger_find(rel, (DynTriggerRole) role) != NULL)
-			plan_add(steps, "DROP TRIGGER \"%s\" ON %s", dyn_triggers[role].name, table);
-	}
+		drop_trigger(detach, detach->relid, dyn_triggers[role].name);
 	add_rewrite(detach);
 	add_btrees(detach);
-	plan_add(steps, "ANALYZE %s", table);
+	plan_add("ANALYZE %s", table);
 	foreach (cell, detach->views)
-		plan_add(steps, "-- View %s becomes one of these columns.",
+		plan_add("-- View %s becomes one of these columns.",
 				 detach_name(((const DetachView *) lfirst(cell))->relid));
 }
 
@@ -427,14 +401,19 @@ add_statements(Detach *detach, Relation rel)
 void
 detach_plan(Detach *detach, Relation rel)
 {
+	List *statements;
+
 	check_state(detach);
 	if (detach->format == DETACH_COLUMNS)
 	{
 		detach_choose_columns(detach, rel);
 		detach_choose_views(detach, rel);
 	}
+	add_statements(detach);
+	statements = detach->steps;
+	detach->steps = NIL;
 	check_dependents(detach);
 	check_strings(detach);
 	add_notes(detach);
-	add_statements(detach, rel);
+	detach->steps = list_concat(detach->steps, statements);
 }

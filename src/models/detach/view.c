@@ -18,8 +18,9 @@
 #include "catalog/pg_type_d.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "parser/analyze.h"
+#include "parser/parser.h"
 #include "parser/parsetree.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -53,51 +54,26 @@ is_item(const Change *change, Node *node)
 		   rt_fetch(var->varno, change->rtable)->relid == change->detach->relid;
 }
 
-/*
- * Returns NULL of a domain that refuses it, as what is beyond the end of an array: a cast of NULL would
- * be refused.
- */
 static Node *
-null_of_domain(Oid domain, Oid collation)
+put_value(Node *node, void *value)
 {
-	SubscriptingRef *element = makeNode(SubscriptingRef);
-	Oid array = get_array_type(domain);
-
-	element->refcontainertype = array;
-	element->refelemtype = domain;
-	element->refrestype = domain;
-	element->reftypmod = -1;
-	element->refcollid = collation;
-	element->refexpr = (Expr *) makeConst(
-		array, -1, collation, -1, PointerGetDatum(construct_empty_array(domain)), false, false);
-	element->refupperindexpr = list_make1(
-		makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(1), false, true));
-	return (Node *) element;
+	if (node == NULL || IsA(node, Param))
+		return node == NULL ? NULL : copyObject((Node *) value);
+	return expression_tree_mutator(node, put_value, value);
 }
 
-/* Returns CASE WHEN base IS NOT NULL THEN base::domain ELSE … END. */
+/* A cast of NULL to a domain that refuses it would fail, so NULL is an element that there is not. */
 static Node *
 as_domain(Node *base, Oid domain)
 {
-	CaseExpr *either = makeNode(CaseExpr);
-	CaseWhen *when = makeNode(CaseWhen);
-	NullTest *present = makeNode(NullTest);
-	CoerceToDomain *cast = makeNode(CoerceToDomain);
+	const char *sql = psprintf("SELECT CASE WHEN $1 IS NOT NULL THEN $1::%s ELSE (NULL::%s)[1] END",
+							   format_type_be_qualified(domain),
+							   format_type_be_qualified(get_array_type(domain)));
+	Oid type = exprType(base);
+	const Query *query = parse_analyze_fixedparams(linitial(raw_parser(sql, RAW_PARSE_DEFAULT)),
+												   sql, &type, 1, NULL);
 
-	present->arg = (Expr *) base;
-	present->nulltesttype = IS_NOT_NULL;
-	cast->arg = (Expr *) base;
-	cast->resulttype = domain;
-	cast->resulttypmod = -1;
-	cast->resultcollid = exprCollation(base);
-	cast->coercionformat = COERCE_EXPLICIT_CAST;
-	when->expr = (Expr *) present;
-	when->result = (Expr *) cast;
-	either->casetype = domain;
-	either->casecollid = exprCollation(base);
-	either->args = list_make1(when);
-	either->defresult = (Expr *) null_of_domain(domain, exprCollation(base));
-	return (Node *) either;
+	return put_value((Node *) linitial_node(TargetEntry, query->targetList)->expr, base);
 }
 
 /* Returns a column in place of one of items, which is there once the view is made again. */
