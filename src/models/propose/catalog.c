@@ -6,7 +6,6 @@
 
 #include "access/htup_details.h"
 #include "access/relation.h"
-#include "catalog/partition.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
@@ -160,59 +159,36 @@ read_key(ProposeTable *table, Relation rel)
  * Foreign keys
  */
 
-static bool
-same_columns(const ProposeForeignKey *a, const ProposeForeignKey *b)
-{
-	return a->ncolumns == b->ncolumns &&
-		   memcmp(a->columns, b->columns, a->ncolumns * sizeof(int)) == 0;
-}
-
 /*
- * Returns whether it is a copy: a foreign key that refers to a partitioned table has such, which
- * refer to its partitions and say nothing more.
+ * Returns whether a constraint was made with another one of the same table: a foreign key that refers
+ * to a partitioned table has such, which refer to its partitions and say nothing more.
  */
 static bool
-is_copy(const ProposeTable *table, const ProposeForeignKey *foreign)
+is_copy(const FormData_pg_constraint *form)
 {
-	if (!get_rel_relispartition(foreign->parent_relid))
-		return false;
-	for (int i = 0; i < table->nforeign; i++)
-	{
-		const ProposeForeignKey *other = &table->foreign[i];
+	HeapTuple tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(form->conparentid));
+	bool result = HeapTupleIsValid(tuple) &&
+				  ((const FormData_pg_constraint *) GETSTRUCT(tuple))->conrelid == form->conrelid;
 
-		if (other != foreign && same_columns(other, foreign) &&
-			list_member_oid(get_partition_ancestors(foreign->parent_relid), other->parent_relid))
-			return true;
-	}
-	return false;
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
+	return result;
 }
 
-static void
-drop_copies(ProposeTable *table)
-{
-	int kept = 0;
-
-	for (int i = 0; i < table->nforeign; i++)
-	{
-		ProposeForeignKey foreign = table->foreign[i];
-
-		if (!is_copy(table, &table->foreign[i]))
-			table->foreign[kept++] = foreign;
-	}
-	table->nforeign = kept;
-}
-
-/* A partition has the columns of its table by name, and not by number. */
+/* A partition has the columns of its table by name, and not by number.  Returns NULL for a copy. */
 static ProposeForeignKey *
 read_foreign_key(const ProposeTable *table, Relation rel, const ForeignKeyCacheInfo *info)
 {
 	ProposeForeignKey *foreign = palloc0(sizeof(ProposeForeignKey));
 	HeapTuple tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(info->conoid));
 	const FormData_pg_constraint *form = (const FormData_pg_constraint *) GETSTRUCT(tuple);
+	bool copied = is_copy(form);
 
 	foreign->cascades =
 		strchr("cnd", form->confdeltype) != NULL || strchr("cnd", form->confupdtype) != NULL;
 	ReleaseSysCache(tuple);
+	if (copied)
+		return NULL;
 	foreign->name = get_constraint_name(info->conoid);
 	foreign->parent_relid = info->confrelid;
 	foreign->ncolumns = info->nkeys;
@@ -239,7 +215,11 @@ foreign_keys_of(const ProposeTable *table, Relation rel)
 	ListCell *cell;
 
 	foreach (cell, keys)
-		result = lappend(result, read_foreign_key(table, rel, lfirst(cell)));
+	{
+		ProposeForeignKey *foreign = read_foreign_key(table, rel, lfirst(cell));
+
+		result = foreign == NULL ? result : lappend(result, foreign);
+	}
 	return result;
 }
 
@@ -252,7 +232,8 @@ has_same(const List *list, const ProposeForeignKey *foreign)
 	{
 		const ProposeForeignKey *other = lfirst(cell);
 
-		if (other->parent_relid == foreign->parent_relid && same_columns(other, foreign) &&
+		if (other->parent_relid == foreign->parent_relid && other->ncolumns == foreign->ncolumns &&
+			memcmp(other->columns, foreign->columns, foreign->ncolumns * sizeof(int)) == 0 &&
 			memcmp(other->parent_columns, foreign->parent_columns,
 				   foreign->ncolumns * sizeof(int)) == 0)
 			return true;
@@ -308,7 +289,6 @@ read_foreign_keys(ProposeTable *table, Relation rel)
 	table->foreign = palloc0(Max(list_length(list), 1) * sizeof(ProposeForeignKey));
 	foreach (cell, list)
 		table->foreign[table->nforeign++] = *(const ProposeForeignKey *) lfirst(cell);
-	drop_copies(table);
 }
 
 static void

@@ -42,7 +42,7 @@ warn_of_column(ProposeTable *table, const ProposeColumn *column)
 			&table->remarks, true,
 			"Column %s holds values of up to %d bytes, and an item has at most 400 kB: are "
 			"the large ones to be kept elsewhere?",
-			column->name, column->data.longest);
+			column->name, (int) column->data.longest);
 	if (column->generated)
 		propose_remark(&table->remarks, false,
 					   "Column %s is generated: programs that write items have to compute it.",

@@ -15,71 +15,72 @@
 #include "models/propose/propose.h"
 #include "server/sql.h"
 
-/* These are asked of a column, in this order, then about each delimiter. */
-enum
-{
-	ASK_COUNT,
-	ASK_WIDTH,
-	ASK_LONGEST,
-	ASK_EMPTY,
-	ASK_DIGITS,
-	ASK_NEGATIVE,
-	ASK_FRACTIONS,
-	ASK_UNSTORABLE,
-	ASK_TIMELESS,
-	ASK_OBJECTS,
-	ASK_ARRAYS,
-	ASK_SCALARS,
-	ASK_DELIMITERS
-};
-
 /* Kinds of types, as bits. */
 enum
 {
 	OF_INTEGERS = 1,
 	OF_FRACTIONS = 2,
 	OF_TIMES = 4,
-	OF_JSON = 8
+	OF_JSON = 8,
+	OF_ALL = 15 | 16
 };
 
-/* What is asked from ASK_DIGITS on, each of some kinds; $ stands for the column. */
+#define ANSWER(member) offsetof(ProposeData, member)
+
+/*
+ * What is asked of columns of some kinds, and where the answer is kept: a number, or a flag, which is
+ * asked for as one.  $ stands for the column, # for its text.
+ */
 static const struct
 {
 	int kinds;
+	bool flag;
+	size_t answer;
 	const char *sql;
 } questions[] = {
-	{OF_INTEGERS | OF_FRACTIONS,
+	{OF_ALL, false, ANSWER(filled), "count($)"},
+	{OF_ALL, false, ANSWER(width), "avg(octet_length(#))"},
+	{OF_ALL, false, ANSWER(longest), "max(octet_length(#))"},
+	{OF_ALL, true, ANSWER(empty), "bool_or(octet_length(#) = 0)::int"},
+	{OF_INTEGERS | OF_FRACTIONS, false, ANSWER(digits),
 	 "length(max(abs(trunc($::numeric))) FILTER (WHERE $::numeric NOT IN"
 	 " ('NaN', 'Infinity', '-Infinity'))::text)"},
-	{OF_INTEGERS | OF_FRACTIONS, "bool_or($::numeric < 0)"},
-	{OF_FRACTIONS, "bool_or($::numeric <> trunc($::numeric))"},
-	{OF_FRACTIONS, "bool_or($::numeric IN ('NaN', 'Infinity', '-Infinity') OR"
-				   " abs($::numeric) >= 1e125 OR length(trim(BOTH '0' FROM"
-				   " replace(abs($::numeric)::text, '.', ''))) > 38)"},
-	{OF_TIMES, "bool_or(NOT isfinite($) OR extract(year FROM $) NOT BETWEEN 1 AND 9999)"},
-	{OF_JSON, "bool_or(json_typeof($::json) = 'object')"},
-	{OF_JSON, "bool_or(json_typeof($::json) = 'array')"},
-	{OF_JSON, "bool_or(json_typeof($::json) NOT IN ('object', 'array'))"},
+	{OF_INTEGERS | OF_FRACTIONS, true, ANSWER(negative), "bool_or($::numeric < 0)::int"},
+	{OF_FRACTIONS, true, ANSWER(fractions), "bool_or($::numeric <> trunc($::numeric))::int"},
+	{OF_FRACTIONS, true, ANSWER(unstorable),
+	 "bool_or($::numeric IN ('NaN', 'Infinity', '-Infinity') OR abs($::numeric) >= 1e125 OR"
+	 " length(trim(BOTH '0' FROM replace(abs($::numeric)::text, '.', ''))) > 38)::int"},
+	{OF_TIMES, true, ANSWER(unstorable),
+	 "bool_or(NOT isfinite($) OR extract(year FROM $) NOT BETWEEN 1 AND 9999)::int"},
+	{OF_JSON, true, ANSWER(objects), "bool_or(json_typeof($::json) = 'object')::int"},
+	{OF_JSON, true, ANSWER(arrays), "bool_or(json_typeof($::json) = 'array')::int"},
+	{OF_JSON, true, ANSWER(scalars),
+	 "bool_or(json_typeof($::json) NOT IN ('object', 'array'))::int"},
 };
 
 /*
  * Statements
  */
 
-/* Appends SQL, in which $ stands for the column. */
+/* Appends SQL, in which $ stands for the column, and # for its text. */
 static void
-append_for(StringInfo sql, const char *pattern, const char *column)
+append_for(StringInfo sql, const char *pattern, const ProposeColumn *column)
 {
+	const char *name = psprintf("src.%s", quote_identifier(column->name));
+	bool is_text = getBaseType(column->type) != BYTEAOID;
+
 	for (const char *p = pattern; *p != '\0'; p++)
 	{
-		if (*p == '$')
-			appendStringInfoString(sql, column);
+		if (*p == '$' || (*p == '#' && !is_text))
+			appendStringInfoString(sql, name);
+		else if (*p == '#')
+			appendStringInfoString(sql, propose_text_sql(column));
 		else
 			appendStringInfoChar(sql, *p);
 	}
 }
 
-/* Returns which kind a type is of, or 0. */
+/* Returns which kind a type is of. */
 static int
 kind_of(Oid type)
 {
@@ -101,7 +102,7 @@ kind_of(Oid type)
 		case JSONBOID:
 			return OF_JSON;
 		default:
-			return 0;
+			return OF_ALL & ~(OF_INTEGERS | OF_FRACTIONS | OF_TIMES | OF_JSON);
 	}
 }
 
@@ -113,7 +114,7 @@ append_key(StringInfo sql, const ProposeColumn *column)
 		return;
 	for (const char *p = PROPOSE_DELIMITERS; *p != '\0'; p++)
 	{
-		appendStringInfo(sql, ", bool_or(strpos(%s COLLATE \"C\", '%c') > 0)::text",
+		appendStringInfo(sql, ", bool_or(strpos(%s COLLATE \"C\", '%c') > 0)::int",
 						 propose_text_sql(column), *p);
 	}
 }
@@ -121,27 +122,14 @@ append_key(StringInfo sql, const ProposeColumn *column)
 static void
 append_column(StringInfo sql, const ProposeColumn *column)
 {
-	const char *name = psprintf("src.%s", quote_identifier(column->name));
-	const char *length =
-		psprintf("octet_length(%s)",
-				 getBaseType(column->type) == BYTEAOID ? name : propose_text_sql(column));
-
-	appendStringInfo(sql, ", ARRAY[count(%s)::text, avg(%s)::text, max(%s)::text", name, length,
-					 length);
-	appendStringInfo(sql, ", bool_or(%s = 0)::text", length);
 	for (int i = 0; i < lengthof(questions); i++)
 	{
-		if ((questions[i].kinds & kind_of(column->type)) == 0)
-		{
-			appendStringInfoString(sql, ", NULL");
-			continue;
-		}
-		appendStringInfoString(sql, ", ");
-		append_for(sql, questions[i].sql, name);
-		appendStringInfoString(sql, "::text");
+		appendStringInfoString(sql, i == 0 ? ", ARRAY[" : ", ");
+		append_for(sql, questions[i].kinds & kind_of(column->type) ? questions[i].sql : "NULL",
+				   column);
 	}
 	append_key(sql, column);
-	appendStringInfoChar(sql, ']');
+	appendStringInfoString(sql, "]::float8[]");
 }
 
 static char *
@@ -163,50 +151,28 @@ table_sql(const ProposeTable *table)
  * Answers
  */
 
-static double
-as_number(char *const *answers, int i)
-{
-	return answers[i] == NULL ? 0 : strtod(answers[i], NULL);
-}
-
-static bool
-as_bool(char *const *answers, int i)
-{
-	return answers[i] != NULL && strcmp(answers[i], "true") == 0;
-}
-
-static char **
-answers_at(int column, int *n)
-{
-	Datum array = sql_value(SPI_tuptable, 0, column);
-	Datum *elements;
-	bool *nulls;
-	char **answers;
-
-	deconstruct_array(DatumGetArrayTypeP(array), TEXTOID, -1, false, TYPALIGN_INT, &elements,
-					  &nulls, n);
-	answers = palloc(*n * sizeof(char *));
-	for (int i = 0; i < *n; i++)
-		answers[i] = nulls[i] ? NULL : TextDatumGetCString(elements[i]);
-	return answers;
-}
-
 static void
-take_answers(ProposeData *data, double rows, int n, char *const *answers)
+take_answers(ProposeData *data, double rows, Datum array)
 {
-	data->filled = rows > 0 ? as_number(answers, ASK_COUNT) / rows : 0;
-	data->width = as_number(answers, ASK_WIDTH);
-	data->longest = (int) as_number(answers, ASK_LONGEST);
-	data->digits = (int) as_number(answers, ASK_DIGITS);
-	data->negative = as_bool(answers, ASK_NEGATIVE);
-	data->fractions = as_bool(answers, ASK_FRACTIONS);
-	data->unstorable = as_bool(answers, ASK_UNSTORABLE) || as_bool(answers, ASK_TIMELESS);
-	data->empty = as_bool(answers, ASK_EMPTY);
-	data->objects = as_bool(answers, ASK_OBJECTS);
-	data->arrays = as_bool(answers, ASK_ARRAYS);
-	data->scalars = as_bool(answers, ASK_SCALARS);
-	for (int i = ASK_DELIMITERS; i < n; i++)
-		data->delimiters |= as_bool(answers, i) ? 1 << (i - ASK_DELIMITERS) : 0;
+	Datum *answers;
+	bool *nulls;
+	int n;
+
+	deconstruct_array(DatumGetArrayTypeP(array), FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL,
+					  TYPALIGN_DOUBLE, &answers, &nulls, &n);
+	for (int i = 0; i < n; i++)
+	{
+		double answer = nulls[i] ? 0 : DatumGetFloat8(answers[i]);
+		char *place = (char *) data + (i < lengthof(questions) ? questions[i].answer : 0);
+
+		if (i >= lengthof(questions))
+			data->delimiters |= answer > 0 ? 1 << (i - lengthof(questions)) : 0;
+		else if (questions[i].flag)
+			*(bool *) place |= answer > 0;
+		else
+			*(double *) place = answer;
+	}
+	data->filled = rows > 0 ? data->filled / rows : 0;
 }
 
 /*
@@ -216,17 +182,16 @@ static void
 read_extremes(ProposeTable *table)
 {
 	ProposeColumn *column = &table->columns[table->keys[0]];
-	const char *name = psprintf("src.%s", quote_identifier(column->name));
 	StringInfoData sql;
 
 	initStringInfo(&sql);
 	append_for(&sql,
 			   "SELECT length(greatest(abs(max($)::numeric), abs(min($)::numeric))::text),"
 			   " (min($) < 0)::int",
-			   name);
+			   column);
 	appendStringInfo(&sql, " FROM %s AS src", table->qualified);
 	propose_execute_on(table, sql.data, 0, NULL);
-	column->data.digits = Max(column->data.digits, (int) propose_answer(1));
+	column->data.digits = Max(column->data.digits, propose_answer(1));
 	column->data.negative |= propose_answer(2) > 0;
 	SPI_freetuptable(SPI_tuptable);
 }
@@ -239,12 +204,7 @@ read_table(ProposeTable *table)
 	propose_execute_on(table, table_sql(table), 0, NULL);
 	rows = propose_answer(1);
 	for (int i = 0; i < table->ncolumns; i++)
-	{
-		int n;
-		char **answers = answers_at(i + 2, &n);
-
-		take_answers(&table->columns[i].data, rows, n, answers);
-	}
+		take_answers(&table->columns[i].data, rows, sql_value(SPI_tuptable, 0, i + 2));
 	table->rows = rows / table->sampled;
 	SPI_freetuptable(SPI_tuptable);
 	if (table->sampled < 1 && table->nkeys > 0 &&

@@ -39,7 +39,7 @@ width_of(const ProposeColumn *column)
 		return 0;
 	if (column->data.digits == 0)
 		return type_digits(column);
-	return Min(column->data.digits + SPARE_DIGITS, type_digits(column));
+	return Min((int) column->data.digits + SPARE_DIGITS, type_digits(column));
 }
 
 static bool
@@ -94,7 +94,7 @@ remark_key_values(ProposeTable *table, const ProposeColumn *column)
 		propose_remark(&table->remarks, true,
 					   "Column %s is in a key and holds values of up to %d bytes: do they fit into "
 					   "its keys?",
-					   column->name, column->data.longest);
+					   column->name, (int) column->data.longest);
 }
 
 /* Chooses the first delimiter that no value in a key has. */

@@ -124,28 +124,6 @@ append_options(StringInfo out, const ProposeEntity *entity)
 										   "L jsonb", false));
 }
 
-/* Returns the foreign key to the other side if an item of the entity links two others. */
-static const ProposeForeignKey *
-other_side(const ProposeEntity *entity)
-{
-	const ProposeTable *table = entity->table;
-
-	if (entity->owner == NULL)
-		return NULL;
-	for (int i = 0; i < table->nforeign; i++)
-	{
-		const ProposeForeignKey *foreign = &table->foreign[i];
-		bool links = false;
-
-		for (int k = 0; k < PROPOSE_MAX_INDEXES; k++)
-			links |= foreign != entity->owner && entity->places[k] != NULL &&
-					 entity->places[k]->foreign == foreign;
-		if (links && bms_is_subset(bms_union(foreign->set, entity->owner->set), table->key))
-			return foreign;
-	}
-	return NULL;
-}
-
 static void
 explain_owner(StringInfo out, const ProposeEntity *entity)
 {
@@ -162,11 +140,6 @@ explain_owner(StringInfo out, const ProposeEntity *entity)
 					bms_is_member(owner->columns[0], entity->table->key)
 						? ", which is a part of its key"
 						: ", as owners names it");
-	if (other_side(entity) != NULL)
-		propose_comment(out,
-						"It links %s and %s: the table lists it from one side, an index from "
-						"the other.",
-						owner->parent->entity->name, other_side(entity)->parent->entity->name);
 }
 
 static void

@@ -60,8 +60,8 @@ typedef struct ProposeData
 {
 	double filled; /* the part of the rows where it is not NULL */
 	double width; /* average bytes as text */
-	int longest; /* bytes of the longest text */
-	int digits; /* of the largest integer; 0: none was seen */
+	double longest; /* bytes of the longest text */
+	double digits; /* of the largest integer; 0: none was seen */
 	bool negative;
 	bool fractions;
 	bool unstorable; /* NaN, infinity, years that no attribute holds */
