@@ -231,8 +231,7 @@ one_line(const char *text)
 static const char *
 answer_text(const AskedQuery *asked)
 {
-	static const char *const kinds[] = {"", "SQL over views", "not classified", "none: no source",
-										"none: no rows"};
+	static const char *const kinds[] = {"", "SQL over views", "not classified", "none"};
 	const char *reads = asked->each          ? "a read for each row"
 						: asked->nreads > 2  ? psprintf("%d reads", asked->nreads)
 						: asked->nreads == 2 ? "two reads"

@@ -40,6 +40,7 @@ typedef struct AskedRelation
 {
 	const Query *query; /* while it is analysed: where it is */
 	Index number; /* in that */
+	int position; /* among the relations */
 	ProposeTable *table; /* NULL: it is no source */
 	AskedUse *uses; /* by the column */
 	bool done; /* it is read */
@@ -73,8 +74,7 @@ typedef enum AskedKind
 	ASKED_READS,
 	ASKED_VIEWS,
 	ASKED_UNKNOWN,
-	ASKED_ELSEWHERE, /* it uses no source */
-	ASKED_UTILITY
+	ASKED_ELSEWHERE /* it uses no source, or has no rows */
 } AskedKind;
 
 typedef struct AskedQuery
@@ -91,9 +91,9 @@ typedef struct AskedQuery
 	bool limited;
 	int limit; /* rows; 0: a parameter says how many */
 	bool computed; /* rows of the result are made of several */
-	bool filtered; /* there are conditions beside uses and joins */
-	bool named; /* its text names a relation that is there */
-	bool elsewhere; /* and neither a source nor a view */
+	bool compared; /* there are conditions on columns, */
+	bool filtered; /* and others */
+	bool elsewhere; /* it names neither a source nor a view */
 	int nsources;
 	List *reads; /* of AskedRead */
 	int nreads;
@@ -111,7 +111,6 @@ typedef struct AskedRead
 	ProposeKey *sort; /* the parts at its beginning that are known */
 	bool gets_item;
 	int range; /* the column that is next in it, if that has bounds; -1: it has none */
-	bool has_bound; /* the item at its upper bound is read, but not wanted */
 	bool in_order; /* of the query */
 	bool backward;
 	int limit; /* 0: none */

@@ -8,6 +8,7 @@
 #include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
@@ -36,20 +37,6 @@ stays(const char *why)
  * Columns and conditions
  */
 
-/* Strips casts that PostgreSQL adds between its own types: these keep what is equal. */
-static Node *
-strip_casts(Node *node)
-{
-	FuncExpr *function = (FuncExpr *) node;
-
-	if (node != NULL && IsA(node, RelabelType))
-		return strip_casts((Node *) ((RelabelType *) node)->arg);
-	if (node != NULL && IsA(node, FuncExpr) && function->funcformat == COERCE_IMPLICIT_CAST &&
-		function->funcid < FirstNormalObjectId && list_length(function->args) == 1)
-		return strip_casts(linitial(function->args));
-	return node;
-}
-
 /* Returns whether it chooses among the rows it reads, of which a condition then says nothing. */
 static bool
 chooses_rows(const Query *query)
@@ -58,11 +45,14 @@ chooses_rows(const Query *query)
 		   query->hasDistinctOn || query->hasTargetSRFs || query->groupingSets != NIL;
 }
 
-/* Returns the column of a source that an expression is; none if it is something else. */
+/*
+ * Returns the column of a source that an expression is, which may come into a key now that it is asked;
+ * none if it is something else.
+ */
 static AskedColumn
 find_column(const AskedQuery *asked, const Query *query, Node *node)
 {
-	const Var *var = (Var *) strip_casts(node);
+	const Var *var = (Var *) strip_implicit_coercions(node);
 	const RangeTblEntry *rte;
 	int i;
 	ListCell *cell;
@@ -85,19 +75,13 @@ find_column(const AskedQuery *asked, const Query *query, Node *node)
 	{
 		AskedRelation *relation = lfirst(cell);
 
-		if (relation->query == query && relation->number == var->varno && relation->table != NULL)
-			return (AskedColumn){relation, propose_position(relation->table, var->varattno)};
+		if (relation->query != query || relation->number != var->varno || relation->table == NULL)
+			continue;
+		i = propose_position(relation->table, var->varattno);
+		relation->table->columns[i].asked = true;
+		return (AskedColumn){relation, i};
 	}
 	return (AskedColumn){NULL};
-}
-
-/* A column that is asked may come into a key. */
-static AskedColumn
-mark(AskedColumn column)
-{
-	if (column.relation != NULL)
-		column.relation->table->columns[column.column].asked = true;
-	return column;
 }
 
 /* Returns which test PostgreSQL's own operator is. */
@@ -117,43 +101,40 @@ test_of(Oid operator, Oid collation)
 
 /* Keeps a condition, if it is one on the rows that are wanted of the relation. */
 static bool
-use_column(const AskedQuery *asked, AskedColumn column, AskedTest test, int from)
+use_column(AskedQuery *asked, AskedColumn column, AskedTest test, int from)
 {
 	AskedUse *use;
 
-	if (column.relation == NULL || test == ASKED_NONE ||
-		list_member_ptr(list_copy_head(asked->relations, from), column.relation))
+	if (column.relation == NULL || column.relation->position < from)
 		return false;
-	use = &mark(column).relation->uses[column.column];
+	asked->compared = true;
+	use = &column.relation->uses[column.column];
 	if (test == ASKED_EQUAL || use->equal == ASKED_NONE)
 		*(test < ASKED_BELOW ? &use->low : test < ASKED_EQUAL ? &use->high : &use->equal) = test;
 	return true;
-}
-
-static bool
-depends_on_rows(Node *node, void *context)
-{
-	return node != NULL &&
-		   (IsA(node, Var) || expression_tree_walker(node, depends_on_rows, context));
 }
 
 /* Reads "a = b", "a < 5", "5 > a" or "a = ANY (…)". */
 static bool
 read_comparison(AskedQuery *asked, const Query *query, List *sides, AskedTest test, int from)
 {
-	AskedColumn a = find_column(asked, query, linitial(sides));
-	AskedColumn b = find_column(asked, query, lsecond(sides));
+	AskedColumn a = {NULL};
+	AskedColumn b = {NULL};
 	AskedJoin *join = palloc(sizeof(AskedJoin));
 
+	if (test == ASKED_NONE)
+		return false;
+	a = find_column(asked, query, linitial(sides));
+	b = find_column(asked, query, lsecond(sides));
 	if (a.relation != NULL && b.relation != NULL && test == ASKED_EQUAL)
 	{
-		*join = (AskedJoin){mark(a), mark(b), from};
+		*join = (AskedJoin){a, b, from};
 		asked->joins = lappend(asked->joins, join);
 		return true;
 	}
 	if (a.relation == NULL && test >= ASKED_ABOVE && test <= ASKED_BELOW_EQUAL)
 		test = test < ASKED_BELOW ? test + 2 : test - 2;
-	return !depends_on_rows(a.relation == NULL ? linitial(sides) : lsecond(sides), NULL) &&
+	return !contain_var_clause(a.relation == NULL ? linitial(sides) : lsecond(sides)) &&
 		   use_column(asked, a.relation == NULL ? b : a, test, from);
 }
 
@@ -177,20 +158,19 @@ read_one(AskedQuery *asked, const Query *query, Node *node, int from)
 
 /* from: the relation from which on the rows that are wanted fulfil it. */
 static void
-read_condition(AskedQuery *asked, const Query *query, Node *node, int from)
+read_condition(AskedQuery *asked, const Query *query, Node *condition, int from)
 {
+	ListCell *cell;
+
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
-	if (node != NULL && (IsA(node, List) || is_andclause(node)))
+	foreach (cell, make_ands_implicit((Expr *) condition))
 	{
-		List *list = IsA(node, List) ? (List *) node : ((BoolExpr *) node)->args;
-		ListCell *cell;
-
-		foreach (cell, list)
+		if (is_andclause(lfirst(cell)))
 			read_condition(asked, query, lfirst(cell), from);
+		else if (!read_one(asked, query, lfirst(cell), from))
+			asked->filtered = true;
 	}
-	else if (node != NULL && !read_one(asked, query, node, from))
-		asked->filtered = true;
 }
 
 /*
@@ -202,8 +182,9 @@ add_relation(AskedQuery *asked, const Query *query, Index number)
 {
 	AskedRelation *relation = palloc0(sizeof(AskedRelation));
 
-	*relation = (AskedRelation){
-		query, number, propose_source(asked->proposal, rt_fetch(number, query->rtable)->relid)};
+	*relation =
+		(AskedRelation){query, number, list_length(asked->relations),
+						propose_source(asked->proposal, rt_fetch(number, query->rtable)->relid)};
 	if (relation->table != NULL)
 		relation->uses = palloc0(relation->table->ncolumns * sizeof(AskedUse));
 	asked->relations = lappend(asked->relations, relation);
@@ -276,7 +257,7 @@ static void
 enter_query(AskedQuery *asked, Query *query, bool top)
 {
 	int from = list_length(asked->relations);
-	const Const *limit = (Const *) strip_casts(query->limitCount);
+	const Const *limit = (Const *) strip_implicit_coercions(query->limitCount);
 	ListCell *cell;
 
 	check_stack_depth();
@@ -305,7 +286,7 @@ enter_query(AskedQuery *asked, Query *query, bool top)
 			Node *node = (Node *) get_sortgroupclause_tle(clause, query->targetList)->expr;
 			AskedOrder *order = palloc(sizeof(AskedOrder));
 
-			*order = (AskedOrder){mark(find_column(asked, query, node)),
+			*order = (AskedOrder){find_column(asked, query, node),
 								  strcmp(get_opname(clause->sortop), ">") == 0};
 			asked->order = lappend(asked->order, order);
 		}
@@ -317,7 +298,6 @@ note_name(void *arg, Oid relid)
 {
 	AskedQuery *asked = arg;
 
-	asked->named = true;
 	asked->elsewhere &=
 		propose_source(asked->proposal, relid) == NULL && get_rel_relkind(relid) != RELKIND_VIEW;
 }
@@ -330,7 +310,7 @@ read_query(void *arg)
 	Query *query = analyse_query(asked->text, note_name, asked);
 
 	if (query == NULL)
-		asked->kind = ASKED_UTILITY;
+		asked->kind = ASKED_ELSEWHERE;
 	if (query == NULL)
 		return;
 	asked->command = query->commandType;
@@ -353,25 +333,18 @@ asked_analyse(AskedQuery *asked, const Proposal *proposal)
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(scratch);
 	ErrorData *error;
-	int category;
 
 	asked->proposal = proposal;
 	asked->elsewhere = true;
 	error = attempt_and_undo(read_query, asked);
 	MemoryContextSwitchTo(old);
-	category = error == NULL ? 0 : ERRCODE_TO_CATEGORY(error->sqlerrcode);
-	/* the error may be the server's, or the caller's wish to end */
-	if (category == ERRCODE_OPERATOR_INTERVENTION || category == ERRCODE_INSUFFICIENT_RESOURCES ||
-		category == ERRCODE_TRANSACTION_ROLLBACK)
-		ReThrowError(error);
 	if (error != NULL)
 	{
 		asked->problem = pstrdup(error->message);
 		asked->kind =
 			error->sqlerrcode == ERRCODE_FEATURE_NOT_SUPPORTED ? ASKED_VIEWS : ASKED_UNKNOWN;
 	}
-	if (asked->kind != ASKED_UTILITY && asked->elsewhere &&
-		(asked->kind != ASKED_UNKNOWN || asked->named))
+	if (asked->kind != ASKED_UNKNOWN && asked->elsewhere)
 		asked->kind = ASKED_ELSEWHERE;
 	MemoryContextDelete(scratch);
 }

@@ -63,20 +63,6 @@ is_range(const AskedRelation *relation, int column)
 		   is_sorted(&relation->table->columns[column], false);
 }
 
-/* Returns whether there are conditions on columns of a relation, but those that a key says. */
-static bool
-has_conditions(const AskedRelation *relation, const Bitmapset *said)
-{
-	for (int i = 0; i < relation->table->ncolumns; i++)
-	{
-		const AskedUse *use = &relation->uses[i];
-
-		if (!bms_is_member(i, said) && (use->equal != ASKED_NONE || has_bounds(use)))
-			return true;
-	}
-	return false;
-}
-
 /* Returns how many rows have the same values of some columns: on average, or at most. */
 static double
 rows_by(const ProposeTable *table, const Bitmapset *columns, bool most)
@@ -86,13 +72,6 @@ rows_by(const ProposeTable *table, const Bitmapset *columns, bool most)
 
 	if (bms_is_subset(table->key, columns))
 		return 1;
-	for (int k = 0; k < table->nforeign; k++)
-	{
-		const ProposeForeignKey *foreign = &table->foreign[k];
-
-		if (foreign->most > 0 && bms_equal(foreign->set, columns))
-			return most ? foreign->most : foreign->average;
-	}
 	while ((i = bms_next_member(columns, i)) >= 0)
 	{
 		const ProposeData *data = &table->columns[i].data;
@@ -107,13 +86,12 @@ rows_by(const ProposeTable *table, const Bitmapset *columns, bool most)
  */
 
 static bool
-carry(const AskedQuery *asked, AskedColumn a, AskedColumn b, int from)
+carry(AskedColumn a, AskedColumn b, int from)
 {
 	const AskedUse *known = &a.relation->uses[a.column];
 	AskedUse *use = &b.relation->uses[b.column];
 
-	if (known->level < 0 || use->level >= 0 ||
-		list_member_ptr(list_copy_head(asked->relations, from), b.relation))
+	if (known->level < 0 || use->level >= 0 || b.relation->position < from)
 		return false;
 	use->level = known->level;
 	use->source = known->source;
@@ -136,8 +114,7 @@ spread(const AskedQuery *asked)
 		{
 			const AskedJoin *join = lfirst(cell);
 
-			changed |= carry(asked, join->a, join->b, join->from) ||
-					   carry(asked, join->b, join->a, join->from);
+			changed |= carry(join->a, join->b, join->from) || carry(join->b, join->a, join->from);
 		}
 	}
 }
@@ -279,20 +256,14 @@ make_place(const AskedQuery *asked, const AskedRelation *relation)
 	Bitmapset *columns = partition_columns(relation, &foreign);
 	List *sort = sort_columns(asked, relation);
 	ProposePlace *place = palloc(sizeof(ProposePlace));
-	ListCell *cell;
 
 	*place = (ProposePlace){foreign != NULL ? PLACE_PARENT : PLACE_COLUMNS, foreign,
 							.entity = table->entity, .index = -1};
 	/* all rows in one partition: a range of them is read, or the last ones, whatever they are */
-	if (columns == NULL && (sort == NIL || asked->filtered ||
-							(!is_range(relation, linitial_int(sort)) && !asked->limited)))
+	if (columns == NULL &&
+		(sort == NIL || asked->filtered ||
+		 (!is_range(relation, linitial_int(sort)) && (!asked->limited || asked->compared))))
 		return NULL;
-	foreach (cell,
-			 columns == NULL && !is_range(relation, linitial_int(sort)) ? asked->relations : NIL)
-	{
-		if (has_conditions(lfirst(cell), NULL))
-			return NULL;
-	}
 	if (bms_equal(columns, table->key))
 	{
 		place->purpose = PLACE_OWN;
@@ -369,7 +340,6 @@ read_by(const AskedQuery *asked, AskedRelation *relation, ProposePlace *place)
 		if (use != NULL && use->level < 0)
 		{
 			read->range = is_range(relation, part->column) ? part->column : -1;
-			read->has_bound = read->range >= 0 && use->high == ASKED_BELOW && part == llast(sort);
 			break;
 		}
 		if (use != NULL)
@@ -587,16 +557,28 @@ propose_asked_places(const Proposal *proposal)
 
 #define note(...) (asked->notes = lappend(asked->notes, psprintf(__VA_ARGS__)))
 
-/* Returns whether there are conditions on its rows that their key does not say. */
+/*
+ * Returns whether there are conditions on its rows that their key does not say.  What ends with a column
+ * is not kept from having its upper bound.
+ */
 static bool
 leaves_conditions(const AskedQuery *asked, const AskedRead *read)
 {
-	Bitmapset *said =
-		bms_union(propose_key_columns(read->partition), propose_key_columns(read->sort));
+	const ProposeKey *sort = read->place == NULL ? read->entity->sort : read->place->sort;
+	bool left = asked->filtered;
 
-	return asked->filtered ||
-		   has_conditions(read->relation,
-						  read->range < 0 ? said : bms_add_member(said, read->range));
+	for (int i = 0; i < read->relation->table->ncolumns; i++)
+	{
+		const AskedUse *use = &read->relation->uses[i];
+
+		if (bms_is_member(i, propose_key_columns(read->partition)) ||
+			bms_is_member(i, propose_key_columns(read->sort)))
+			continue;
+		left |= i == read->range
+					? use->high == ASKED_BELOW && ((ProposePart *) llast(sort))->column == i
+					: use->equal != ASKED_NONE || has_bounds(use);
+	}
+	return left;
 }
 
 static void
@@ -641,11 +623,9 @@ answer_read(AskedQuery *asked, AskedRead *read)
 			note("a read for each %s", table->columns[i].name);
 	}
 	if (!leaves && part && (read->in_order || !sorted))
-		read->limit = (asked->limit > 0 ? asked->limit : EXAMPLE_LIMIT) + (read->has_bound ? 1 : 0);
+		read->limit = asked->limit > 0 ? asked->limit : EXAMPLE_LIMIT;
 	if (read->limit > 0 && asked->limit == 0)
 		note("Limit is an example");
-	if (read->has_bound)
-		note("the item at the upper bound is read, too");
 	if (sorted && !read->in_order)
 		note("the reader sorts");
 	if (read->head != NULL)

@@ -34,16 +34,11 @@ ends_with(const char *name, const char *word)
 }
 
 static bool
-is_name_like(const ProposeColumn *column, bool whole)
+is_name_like(const ProposeColumn *column)
 {
-	static const char *const words[] = {"name", "title", "label"};
-
-	for (int i = 0; i < lengthof(words); i++)
-	{
-		if (whole ? pg_strcasecmp(column->name, words[i]) == 0 : ends_with(column->name, words[i]))
-			return is_text(column);
-	}
-	return false;
+	return is_text(column) &&
+		   (ends_with(column->name, "name") || ends_with(column->name, "title") ||
+			ends_with(column->name, "label"));
 }
 
 /*
@@ -71,8 +66,8 @@ stem(const ProposeTable *table, const ProposeForeignKey *foreign)
 	return name;
 }
 
-static int
-offer(ProposeEntity *entity, const ProposeForeignKey *foreign, bool whole)
+static void
+offer(ProposeEntity *entity, const ProposeForeignKey *foreign)
 {
 	const ProposeTable *parent = foreign->parent;
 	int n = 0;
@@ -81,7 +76,7 @@ offer(ProposeEntity *entity, const ProposeForeignKey *foreign, bool whole)
 	{
 		ProposeCopy *copy;
 
-		if (!is_name_like(&parent->columns[i], whole) || bms_is_member(i, parent->key))
+		if (!is_name_like(&parent->columns[i]) || bms_is_member(i, parent->key))
 			continue;
 		copy = palloc(sizeof(ProposeCopy));
 		copy->foreign = foreign;
@@ -91,7 +86,6 @@ offer(ProposeEntity *entity, const ProposeForeignKey *foreign, bool whole)
 		entity->copies = lappend(entity->copies, copy);
 		n++;
 	}
-	return n;
 }
 
 /* Chooses the copies that all entities are offered. */
@@ -108,8 +102,8 @@ propose_copies(Proposal *proposal)
 		{
 			const ProposeForeignKey *foreign = &entity->table->foreign[i];
 
-			if (foreign->parent != NULL && offer(entity, foreign, true) == 0)
-				(void) offer(entity, foreign, false);
+			if (foreign->parent != NULL)
+				offer(entity, foreign);
 		}
 	}
 }
