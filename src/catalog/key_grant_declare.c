@@ -160,16 +160,20 @@ read_keys(ArrayType *array)
 	return keys_literal(elements, n);
 }
 
+static Datum *
+texts(int n, const ItemSpan *spans)
+{
+	Datum *elements = palloc(Max(n, 1) * sizeof(Datum));
+
+	for (int i = 0; i < n; i++)
+		elements[i] = PointerGetDatum(span_text(spans[i]));
+	return elements;
+}
+
 static char *
 grant_keys_literal(const DynKeyGrant *grant)
 {
-	Datum *elements = palloc(Max(grant->nkeys, 1) * sizeof(Datum));
-
-	if (grant->any_key)
-		return NULL;
-	for (int i = 0; i < grant->nkeys; i++)
-		elements[i] = PointerGetDatum(span_text(grant->keys[i]));
-	return keys_literal(elements, grant->nkeys);
+	return grant->any_key ? NULL : keys_literal(texts(grant->nkeys, grant->keys), grant->nkeys);
 }
 
 /* Reads the arguments, and locks the table for its owner. */
@@ -545,16 +549,6 @@ dyn_revoke_keys(PG_FUNCTION_ARGS)
  * The list
  */
 
-static ArrayType *
-texts(int n, const ItemSpan *spans)
-{
-	Datum *elements = palloc(Max(n, 1) * sizeof(Datum));
-
-	for (int i = 0; i < n; i++)
-		elements[i] = PointerGetDatum(span_text(spans[i]));
-	return construct_array(elements, n, TEXTOID, -1, false, TYPALIGN_INT);
-}
-
 static void
 put_grants(ReturnSetInfo *result, const DynListed *listed, void *arg)
 {
@@ -563,7 +557,10 @@ put_grants(ReturnSetInfo *result, const DynListed *listed, void *arg)
 	for (int i = 0; i < n; i++)
 	{
 		const DynKeyGrant *grant = &listed->table->grants->grants[i];
-		ArrayType *keys = grant->any_key ? NULL : texts(grant->nkeys, grant->keys);
+		ArrayType *keys = grant->any_key
+							  ? NULL
+							  : construct_array(texts(grant->nkeys, grant->keys), grant->nkeys,
+												TEXTOID, -1, false, TYPALIGN_INT);
 
 		for (int k = 0; k < grant->nroles && !grant->all; k++)
 			sql_put(result,

@@ -81,8 +81,11 @@ static const char *const reserved_words[] = {
 StaticAssertDecl(lengthof(reserved_words) == 573, "DynamoDB has 573 reserved words");
 
 static int
-compare_word(ItemSpan word, const char *reserved)
+compare_word(const void *a, const void *b)
 {
+	ItemSpan word = *(const ItemSpan *) a;
+	const char *reserved = *(const char *const *) b;
+
 	for (uint32 i = 0; i < word.len; i++)
 	{
 		int c = pg_ascii_toupper((unsigned char) word.data[i]);
@@ -97,20 +100,6 @@ compare_word(ItemSpan word, const char *reserved)
 bool
 expr_is_reserved(ItemSpan word)
 {
-	int low = 0;
-	int high = lengthof(reserved_words);
-
-	while (low < high)
-	{
-		int middle = (low + high) / 2;
-		int cmp = compare_word(word, reserved_words[middle]);
-
-		if (cmp == 0)
-			return true;
-		if (cmp < 0)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return false;
+	return bsearch(&word, reserved_words, lengthof(reserved_words), sizeof(reserved_words[0]),
+				   compare_word) != NULL;
 }

@@ -38,7 +38,11 @@ return_item(FunctionCallInfo fcinfo, DynItem *item)
 	PG_RETURN_POINTER(item);
 }
 
-/* render(template, vals) */
+/*
+ * Rendering
+ */
+
+/* dyn_render(template, vals) */
 PG_FUNCTION_INFO_V1(dyn_render);
 Datum
 dyn_render(PG_FUNCTION_ARGS)
