@@ -672,11 +672,20 @@ take_answer(Search *s, uint64 row)
 		keep(s, &found);
 }
 
+/*
+ * Citus opens more connections to a node after so many milliseconds, each for this statement alone.  One takes
+ * as much of the processor as some 10,000 vectors.
+ */
+#define SLOW_START "50"
+
 static void
 ask_shards(Search *s, const char *sql)
 {
 	const StoreSearch *request = s->request;
+	int nest = NewGUCNestLevel();
 
+	(void) set_config_option("citus.executor_slow_start_interval", SLOW_START, PGC_USERSET,
+							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 	SPI_connect();
 	sql_execute(
 		sql, true, 0, is_routed(request) ? 8 : 7,
@@ -690,6 +699,7 @@ ask_shards(Search *s, const char *sql)
 	for (uint64 i = 0; i < SPI_processed; i++)
 		take_answer(s, i);
 	SPI_finish();
+	AtEOXact_GUC(false, nest);
 }
 
 /* Raises an error unless the entries of all shards are there, and the owner's. */
