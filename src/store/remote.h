@@ -14,6 +14,7 @@ extern void remote_range(DynTable *table, const StoreRange *range, StoreRowCallb
 						 void *arg);
 
 /* remote_scan.c: likewise, of all of an index */
+extern bool remote_scan_has_cells(DynTable *table, const StoreRange *range);
 extern void remote_scan(DynTable *table, const StoreRange *range, StoreRowCallback callback,
 						void *arg);
 

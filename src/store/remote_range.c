@@ -50,7 +50,7 @@ remote_range(DynTable *table, const StoreRange *range, StoreRowCallback callback
 	RangeChunk chunk = {.limit = first_limit(range)};
 	MemoryContext position = NULL; /* of the entry that the chunk begins after */
 
-	if (range->scan && range->index->entries == NULL && store_cells(table) > 0)
+	if (remote_scan_has_cells(table, range))
 	{
 		remote_scan(table, range, callback, arg);
 		return;

@@ -4,7 +4,7 @@
  *
  * A scan reads the cells of the table in the order of their hashes, and the entries of a cell in that
  * of the index.  So the key of an entry is its place: its partition key has the cell, whatever has
- * become of the shards since.  Most cells are one shard each.  The shards of one that was split are
+ * become of the shards since.  An index that is distributed by its own key has cells of its own.  Most cells are one shard each.  The shards of one that was split are
  * read together, each by pieces, and the first entry of all is the next one.
  *
  * A piece is what dynamo_internal.scan_shard() answers on the shard's node.  It is called there by
@@ -24,6 +24,7 @@
 #include "catalog/key.h"
 #include "server/arguments.h"
 #include "server/extension.h"
+#include "store/entries.h"
 #include "store/remote.h"
 #include "store/shard.h"
 
@@ -52,6 +53,7 @@ typedef struct ShardPiece
 typedef struct ShardScan
 {
 	DynTable *table;
+	DynTable *placed; /* what has the shards: the table, or the relation of the index's entries */
 	const StoreRange *range;
 	StoreRowCallback callback;
 	void *arg;
@@ -117,7 +119,7 @@ ask(const ShardScan *scan, ShardPiece *piece, Datum key)
 {
 	DynTable *table = scan->table;
 	const StoreRange *range = scan->range;
-	Oid types[] = {dyn_key_column_type(table->keys[0].type),
+	Oid types[] = {dyn_key_column_type(scan->placed->keys[0].type),
 				   TEXTOID,
 				   INT8OID,
 				   INT4OID,
@@ -139,11 +141,16 @@ ask(const ShardScan *scan, ShardPiece *piece, Datum key)
 					  Int64GetDatum(share(scan, bytes_wanted(range)))};
 	ParamListInfo parameters = store_parameters(lengthof(types), types, values);
 	MemoryContext old = MemoryContextSwitchTo(piece->context);
+	RightsBefore before;
 	Datum answer;
 	bool here;
 
 	parameters->params[6].isnull = scan->position == NULL;
-	here = store_call(table, SCAN_SHARD, DYN_INTERNAL ".scan_shard", parameters, &answer);
+	if (scan->placed->entries)
+		store_entries_begin(table, range->index, &before);
+	here = store_call(scan->placed, SCAN_SHARD, DYN_INTERNAL ".scan_shard", parameters, &answer);
+	if (scan->placed->entries)
+		rights_give_back(&before);
 	if (here)
 		take_items(piece, DatumGetArrayTypeP(answer));
 	MemoryContextSwitchTo(old);
@@ -163,7 +170,7 @@ wait_for_nodes(ShardScan *scan)
 						errmsg("could not serialize access due to a move or split of a shard")));
 	CHECK_FOR_INTERRUPTS();
 	pg_usleep(PAUSE_MS * 1000L);
-	store_shards_forget(scan->table);
+	store_shards_forget(scan->placed);
 }
 
 /* Fetches the next piece of a shard.  False if the cell has to begin again. */
@@ -175,7 +182,7 @@ fetch(ShardScan *scan, ShardPiece *piece)
 	bool here;
 
 	CHECK_FOR_INTERRUPTS();
-	if (!store_shard_pin(scan->table, piece->number, &pin))
+	if (!store_shard_pin(scan->placed, piece->number, &pin))
 		return false;
 	MemoryContextReset(piece->context);
 	old = MemoryContextSwitchTo(piece->context);
@@ -253,7 +260,7 @@ open_cell(ShardScan *scan, int cell)
 
 	MemoryContextReset(scan->cell);
 	old = MemoryContextSwitchTo(scan->cell);
-	scan->npieces = store_cell_shards(scan->table, cell, &scan->hashes, &numbers);
+	scan->npieces = store_cell_shards(scan->placed, cell, &scan->hashes, &numbers);
 	scan->pieces = palloc0(scan->npieces * sizeof(ShardPiece));
 	for (int i = 0; i < scan->npieces; i++)
 	{
@@ -323,28 +330,47 @@ segment_of(int cells, int cell, int64 total_segments)
 	return cell * total_segments / cells;
 }
 
-/* Returns the value of the table's partition key that a position has. */
+/* Returns what has the shards of an index; NULL if that is missing. */
+static DynTable *
+placed(DynTable *table, const DynIndex *index)
+{
+	if (index->entries == NULL)
+		return table;
+	return OidIsValid(index->relid) ? dyn_schema_entries(table, index) : NULL;
+}
+
+/* Returns the value that a position has of the key by which the shards are divided. */
 static Datum
 position_partition(const StoreRange *range)
 {
 	int i = 0;
 
-	while (range->index->columns[i] != 0)
+	while (range->index->entries == NULL && range->index->columns[i] != 0)
 		i++;
 	return range->position[i];
+}
+
+/* Returns whether a range is read cell by cell. */
+bool
+remote_scan_has_cells(DynTable *table, const StoreRange *range)
+{
+	DynTable *shards = placed(table, range->index);
+
+	return range->scan && shards != NULL && store_cells(shards) > 0;
 }
 
 /* Returns the segment of so many that a position lies in; -1: they are no matter of the store. */
 int64
 store_segment(DynTable *table, const StoreRange *range, int64 total_segments)
 {
-	int cells = range->index->entries != NULL ? 0 : store_cells(table);
+	DynTable *shards = placed(table, range->index);
+	int cells = shards == NULL ? 0 : store_cells(shards);
 
 	if (cells == 0)
 		return -1;
 	if (range->nposition == 0)
 		return 0;
-	return segment_of(cells, store_cell(table, position_partition(range)), total_segments);
+	return segment_of(cells, store_cell(shards, position_partition(range)), total_segments);
 }
 
 /* Returns how many times all of a table is as much as the first of so many segments, roughly. */
@@ -366,19 +392,20 @@ remote_scan(DynTable *table, const StoreRange *range, StoreRowCallback callback,
 		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table scan", ALLOCSET_DEFAULT_SIZES);
 	ShardScan scan = {
 		.table = table,
+		.placed = placed(table, range->index),
 		.range = range,
 		.callback = callback,
 		.arg = arg,
 		.row = AllocSetContextCreate(context, "dynamo_table row", ALLOCSET_DEFAULT_SIZES),
 		.context = AllocSetContextCreate(context, "dynamo_table position", ALLOCSET_SMALL_SIZES),
 		.cell = AllocSetContextCreate(context, "dynamo_table cell", ALLOCSET_DEFAULT_SIZES)};
-	int cells = store_cells(table);
+	int cells = store_cells(scan.placed);
 	CellEnd end = CELL_READ;
 	int cell = 0;
 
 	if (range->nposition > 0)
 	{
-		cell = store_cell(table, position_partition(range));
+		cell = store_cell(scan.placed, position_partition(range));
 		scan.position = store_range_item(table, range->index, range->position);
 	}
 	for (; cell < cells && end != CELL_LEFT; cell++)

@@ -11,6 +11,7 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "utils/varlena.h"
@@ -18,8 +19,10 @@
 #include "catalog/key.h"
 #include "catalog/rights.h"
 #include "server/arguments.h"
+#include "server/catalogs.h"
 #include "server/errors.h"
 #include "store/range.h"
+#include "store/remote.h"
 #include "store/shard.h"
 
 /* This is the place of an argument that may be null. */
@@ -28,6 +31,7 @@
 typedef struct ShardRows
 {
 	const DynTable *table; /* the shard */
+	const DynTable *placed; /* what is divided by hashes of its first key */
 	const StoreRange *range;
 	CitusRange hashes;
 	bool all; /* rows of the shard have one of these hashes */
@@ -49,8 +53,13 @@ add_row(const StoreRow *row, void *arg)
 		DynKeyValues key;
 		int32 hash;
 
-		dyn_key_of_item(rows->table, item, &key);
-		hash = store_hash(rows->table, key.values[0]);
+		if (rows->placed->entries)
+			dyn_key_exact(rows->table, rows->range->index,
+						  dyn_key_item(rows->table, rows->range->index, item),
+						  DYN_KEY_OF_SCAN_START, &key);
+		else
+			dyn_key_of_item(rows->table, item, &key);
+		hash = store_hash(rows->placed, key.values[0]);
 		if (hash < rows->hashes.from || hash > rows->hashes.to)
 			return true;
 	}
@@ -107,6 +116,35 @@ set_start(const DynTable *shard, const DynItem *start, StoreRange *range)
 }
 
 /*
+ * Opens the shard of entries of an index, as store_shard_find() does.  It is read as the relation of the
+ * index of a table that is like its own but for that.
+ */
+static Relation
+open_entries(const DynTable *table, int index, int64 number, CitusRange *hashes, ShardRows *rows,
+			 DynTable **like)
+{
+	DynTable *placed = dyn_schema_entries(table, &table->indexes[index]);
+	Relation rel = store_shard_find(placed, number, hashes, NULL);
+	DynIndex *own;
+
+	if (rel == NULL)
+		return NULL;
+	rows->placed = placed;
+	*like = palloc(sizeof(DynTable));
+	**like = *table;
+	(*like)->distributed = false;
+	(*like)->plans = NULL;
+	(*like)->context =
+		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table entries", ALLOCSET_SMALL_SIZES);
+	(*like)->indexes = palloc(table->nindexes * sizeof(DynIndex));
+	memcpy((*like)->indexes, table->indexes, table->nindexes * sizeof(DynIndex));
+	own = &(*like)->indexes[index];
+	own->relid = RelationGetRelid(rel);
+	own->entries = catalogs_qualified(own->relid);
+	return rel;
+}
+
+/*
  * scan_shard(table_name, shard, from_hash, to_hash, index_name, start_key, want, max_items, max_bytes)
  * returns the entries of an index of a shard behind a start key that have hashes in a range: so many,
  * or so many bytes, and a NULL if there are no more.  Returns NULL if the shard is not on this node, or the
@@ -123,6 +161,7 @@ dyn_scan_shard(PG_FUNCTION_ARGS)
 	DynTable *table;
 	Relation rel = store_open_distributed(argument_required_text(fcinfo, 0, "table_name"), &table);
 	DynTable *shard;
+	const DynIndex *of_entries;
 	Relation shard_rel;
 	CitusRange hashes;
 
@@ -134,7 +173,15 @@ dyn_scan_shard(PG_FUNCTION_ARGS)
 	}
 	if (rel == NULL)
 		PG_RETURN_NULL();
-	shard_rel = store_shard_find(table, PG_GETARG_INT64(1), &hashes, &shard);
+	of_entries = index.len == 0 ? NULL : dyn_active_index(table, index);
+	if (of_entries != NULL && of_entries->entries != NULL)
+		shard_rel = open_entries(table, (int) (of_entries - table->indexes), PG_GETARG_INT64(1),
+								 &hashes, &rows, &shard);
+	else
+	{
+		shard_rel = store_shard_find(table, PG_GETARG_INT64(1), &hashes, &shard);
+		rows.placed = shard;
+	}
 	relation_close(rel, NoLock);
 	if (shard_rel == NULL)
 		PG_RETURN_NULL();
@@ -151,7 +198,11 @@ dyn_scan_shard(PG_FUNCTION_ARGS)
 	/* one that is older does not show what was moved here */
 	if (latest)
 		PushActiveSnapshot(GetLatestSnapshot());
-	store_range(shard, &range, add_row, &rows);
+	/* entries are read by statements with limits, so that their plans are ordered */
+	if (range.index->entries != NULL)
+		remote_range(shard, &range, add_row, &rows);
+	else
+		store_range(shard, &range, add_row, &rows);
 	if (latest)
 		PopActiveSnapshot();
 	if (rows.items < rows.max_items && rows.bytes < rows.max_bytes)

@@ -380,8 +380,8 @@ find_number(DynTable *table, int64 number)
 }
 
 /*
- * Opens and locks a shard of this node for a read, and sets the hashes that it has; NULL if there is
- * no such shard here.
+ * Opens and locks a shard of this node for a read, and sets the hashes that it has, and its schema
+ * unless that is not asked for: one of entries has none.  NULL if there is no such shard here.
  */
 Relation
 store_shard_find(DynTable *table, int64 number, CitusRange *range, DynTable **shard)
@@ -394,8 +394,9 @@ store_shard_find(DynTable *table, int64 number, CitusRange *range, DynTable **sh
 	if (rel == NULL)
 		return NULL;
 	*range = (CitusRange){found->from, found->to};
-	*shard = dyn_schema_shard(rel);
-	if (*shard != NULL)
+	if (shard != NULL)
+		*shard = dyn_schema_shard(rel);
+	if (shard == NULL || *shard != NULL)
 		return rel;
 	relation_close(rel, AccessShareLock);
 	return NULL;

@@ -130,6 +130,14 @@ for my $n (0 .. 2)
 		SELECT count(*) FROM dyn_scan('app', 'All', segment => 2, total_segments => 3)) s}), $citus->sql($n, q{SELECT count(*) FROM dyn_scan('app', 'With')}),
 		'so have segments');
 }
+# A scan goes shard by shard, so all segments together read each entry once.
+my $read = q{SELECT sum(result::bigint) FROM run_command_on_placements('"app_All"', $$SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)
+	FROM pg_stat_all_tables WHERE relid = '%s'::regclass$$)};
+my ($before, $entries) = ($citus->sql(0, $read), $citus->sql(0, q{SELECT count(*) FROM dyn_scan('app', 'With')}));
+is($citus->sql(0, q{SET citus.max_cached_conns_per_worker = 0; SELECT count(DISTINCT i) FROM generate_series(0, 15) s,
+	dyn_scan('app', 'All', segment => s, total_segments => 16) i}), $entries, 'many segments have each item, too');
+ok($coordinator->poll_query_until('postgres', "SELECT ($read) >= $before + $entries"), '… which is read');
+cmp_ok($citus->sql(0, $read) - $before, '<', 2 * $entries, '… and not for each segment');
 is(scalar(keys %answers), 1, 'all nodes answer the same') or diag(join("\n--\n", keys %answers));
 is($citus->sql(1, q{SELECT string_agg(i ->> 'r', ' ') FROM dyn_query('app', 'g = :g', index_name => 'All', vals => '{":g":{"S":"g1"}}') i}),
 	$citus->sql(1, q{SELECT string_agg(i ->> 'r', ' ' ORDER BY (i ->> 'r')::int) FROM dyn_scan('app') i WHERE i ->> 'g' = 'g1' AND i ? 'r'}), 'in order');

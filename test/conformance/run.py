@@ -350,7 +350,8 @@ def create(n, strategy):
     if by_request:
         return create_by_request(name, strategy)
     keys = strategy["table"]
-    call("dyn_create_table(%s, %s, %s, global_indexes => %s, local_indexes => %s, distributed => %s)", name, key_text(keys["pk"]), keys["sk"] and key_text(keys["sk"]),
+    call("dyn_create_table(%s, %s, %s, global_indexes => %s, local_indexes => %s, distributed => %s)",
+         name, key_text(keys["pk"]), keys["sk"] and key_text(keys["sk"]),
          {i["name"]: dict(global_index(i), distribution=distributed.INDEXES) for i in strategy["gsis"]} or None,
          {i["name"]: dict(projection(i), sort_key=key_text(i["sk"])) for i in strategy["lsis"]} or None, distributed.NODE is not None, on=ddl)
     for item in strategy["items"]:
