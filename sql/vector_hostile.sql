@@ -187,6 +187,36 @@ SET ROLE regress_vector_mallory;
 SELECT count(*) FROM dyn_search('victim.app', 'emb', '{1,2}', 1, 'tenant = :t', vals => '{":t":{"S":"t"}}');
 SELECT attempt('SELECT * FROM victim.app_emb'),
 	attempt('SET LOCAL client_min_messages = error; ANALYZE victim.app_emb'), attempt($$CREATE INDEX ON victim.app_emb (whoami(hash_key))$$);
+-- a sample, which is how nodes of Citus search, is for who may read all of the relation
+SET ROLE regress_vector_victim;
+CREATE TABLE victim.shard (vector vector(2), filters dyn_item, partition_key text COLLATE "C");
+INSERT INTO victim.shard SELECT format('[%s,0]', i)::vector, format('{"f":{"S":"%s"}}', i)::dyn_item, i FROM generate_series(1, 5) i;
+CREATE TABLE victim.parent (LIKE victim.shard);
+ALTER TABLE victim.shard INHERIT victim.parent;
+GRANT SELECT (partition_key) ON victim.shard TO regress_vector_mallory;
+RESET ROLE;
+CREATE FUNCTION pg_temp.sample(relation text, wanted text, most int = 1) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE found text;
+BEGIN
+	EXECUTE format('SELECT string_agg(partition_key, '','') FROM %s TABLESAMPLE dynamo_internal.nearest($1, $2, $3, ''{}'', $4, $5, true)', relation)
+		INTO found USING '{"name":"i","attribute":"v","dimensions":2,"distance":"EUCLIDEAN","method":"exact","projection":"ALL","filters":["f S"]}',
+		'{3,0}'::real[], CASE WHEN wanted IS NULL THEN '' ELSE 'f = :f' END,
+		CASE WHEN wanted IS NULL THEN '{}' ELSE jsonb_build_object(':f', jsonb_build_object('S', wanted))::text END, most;
+	RETURN coalesce(found, '-');
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLERRM;
+END $$;
+GRANT EXECUTE ON FUNCTION pg_temp.sample TO PUBLIC;
+SET ROLE regress_vector_mallory;
+SELECT pg_temp.sample('victim.shard', '4'), pg_temp.sample('victim.shard', NULL);
+SET ROLE regress_vector_victim;
+SELECT pg_temp.sample('victim.shard', '4'), pg_temp.sample('victim.shard', NULL, 3), pg_temp.sample('victim.parent', '4');
+GRANT SELECT ON victim.shard TO regress_vector_mallory;
+ALTER TABLE victim.shard ENABLE ROW LEVEL SECURITY;
+CREATE POLICY one ON victim.shard USING (partition_key = '1');
+SET ROLE regress_vector_mallory;
+SELECT pg_temp.sample('victim.shard', '4'), pg_temp.sample('victim.shard', NULL);
+RESET ROLE;
 \set ECHO none
 RESET ROLE;
 DROP SCHEMA victim, mallory CASCADE;

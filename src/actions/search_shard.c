@@ -8,24 +8,30 @@
  *		SELECT … FROM items TABLESAMPLE dynamo_internal.nearest(definition, vector, condition, …)
  *
  * On the node of a shard the sample is what the store finds among the shard's entries, by the same code as
- * in the entries of a table of one node.  The method is for everybody: the executor has looked at the
- * privileges on what it samples, and applies policies to that.
+ * in the entries of a table of one node.  The method is for everybody who may read all columns and all rows
+ * of what is sampled: policies, which are applied to what was found, would tell of what they hide.
  */
 #include "postgres.h"
 
 #include "access/tsmapi.h"
 #include "catalog/pg_type.h"
-#include "nodes/execnodes.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
 #include "nodes/pathnodes.h"
+#include "parser/parse_relation.h"
+#include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/rls.h"
 
 #include "actions/search.h"
 #include "catalog/derive.h"
 #include "catalog/key.h"
+#include "catalog/rights.h"
+#include "server/compat.h"
 #include "server/errors.h"
 
 /* What the planner takes it for: Citus plans the rest. */
@@ -33,6 +39,7 @@
 
 typedef struct Nearest
 {
+	MemoryContext context; /* of what is found, until the next scan */
 	StoreFound *found;
 	int n;
 	int next;
@@ -46,19 +53,47 @@ sample_size(PlannerInfo *root, RelOptInfo *rel, List *arguments, BlockNumber *pa
 	*tuples = EXPECTED_FOUND;
 }
 
-static void
-init_sample(SampleScanState *node, int flags)
-{
-	node->tsm_state = palloc0(sizeof(Nearest));
-	node->use_bulkread = node->use_pagemode = false;
-}
-
 pg_noreturn static void
 fail_unfit(Relation rel)
 {
 	ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
 					errmsg("table \"%s\" does not have the entries of such a vector index",
 						   RelationGetRelationName(rel))));
+}
+
+/* Raises an error unless the role that samples a relation may read all of it. */
+static void
+check_rights(const SampleScanState *node)
+{
+	Relation rel = node->ss.ss_currentRelation;
+	Oid relid = RelationGetRelid(rel);
+	EState *estate = node->ss.ps.state;
+	RangeTblEntry *entry = exec_rt_fetch(((const Scan *) node->ss.ps.plan)->scanrelid, estate);
+	const ReadChecks *checks = read_checks(estate, entry);
+	Oid role;
+
+	/* of a child those of its parent are checked */
+	if (checks == NULL)
+		fail_unfit(rel);
+	role = OidIsValid(checks->checkAsUser) ? checks->checkAsUser : GetUserId();
+	if (!rights_to_read(relid, role))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, RelationGetRelationName(rel));
+	if (check_enable_rls(relid, role, true) == RLS_ENABLED)
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+						errmsg("table \"%s\" cannot be sampled under row-level security",
+							   RelationGetRelationName(rel)),
+						errhint("Call dyn_search.")));
+}
+
+static void
+init_sample(SampleScanState *node, int flags)
+{
+	Nearest *nearest = palloc0(sizeof(Nearest));
+
+	check_rights(node);
+	nearest->context = AllocSetContextCreate(node->ss.ps.state->es_query_cxt, "nearest items",
+											 ALLOCSET_DEFAULT_SIZES);
+	node->tsm_state = nearest;
 }
 
 /* Sets the type of a key of items by its column. */
@@ -137,12 +172,14 @@ begin_sample(SampleScanState *node, Datum *params, int nparams, uint32 seed)
 {
 	Nearest *nearest = node->tsm_state;
 	Relation rel = node->ss.ss_currentRelation;
-	MemoryContext old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
-	DynVectorSpec *spec = dyn_vector_spec_parse(TextDatumGetCString(params[0]));
+	MemoryContext old = MemoryContextSwitchTo(nearest->context);
 	DynTable entries = {0};
 	DynVector vector = {0};
 	StoreSearch search = {.table = &entries, .vector = &vector};
+	DynVectorSpec *spec;
 
+	MemoryContextReset(nearest->context);
+	spec = dyn_vector_spec_parse(TextDatumGetCString(params[0]));
 	set_searched(rel, spec, &search);
 	search.query = store_vector_query(vector.spec, DatumGetArrayTypeP(params[1]));
 	set_condition(&search, DatumGetTextPP(params[2]), DatumGetJsonbP(params[3]),
@@ -157,6 +194,7 @@ begin_sample(SampleScanState *node, Datum *params, int nparams, uint32 seed)
 		nearest->n = store_found_items(rel, search.table, nearest->found, nearest->n);
 	nearest->next = 0;
 	nearest->given = true;
+	node->use_bulkread = node->use_pagemode = false;
 	MemoryContextSwitchTo(old);
 }
 

@@ -24,6 +24,7 @@
 #include "catalog/entries.h"
 #include "catalog/vector.h"
 #include "server/citus.h"
+#include "server/compat.h"
 #include "server/errors.h"
 #include "server/object_access.h"
 
@@ -36,18 +37,31 @@ typedef struct KeptStatement
 	struct KeptStatement *outer; /* that had begun before */
 	MemoryContext context;
 	Oid relid;
+	const FuncExpr *call; /* for what it has written */
 	bool deletes;
 } KeptStatement;
 
 static KeptStatement *kept_statements = NULL;
 
-/* Returns the statement that has a function call; NULL: it is not the store's. */
+/* Returns whether a check of a row is one of the store's statements. */
+static bool
+is_kept(const FmgrInfo *flinfo)
+{
+	const KeptStatement *statement = kept_statements;
+
+	while (statement != NULL && statement->context != flinfo->fn_mcxt)
+		statement = statement->outer;
+	return statement != NULL;
+}
+
+/* Returns the statement whose call for what it has written this is; NULL: it is some other call. */
 static const KeptStatement *
 statement_of(const FmgrInfo *flinfo)
 {
 	const KeptStatement *statement = kept_statements;
 
-	while (statement != NULL && statement->context != flinfo->fn_mcxt)
+	while (statement != NULL && (statement->context != flinfo->fn_mcxt ||
+								 (const Node *) statement->call != flinfo->fn_expr))
 		statement = statement->outer;
 	return statement;
 }
@@ -87,11 +101,9 @@ Datum
 dyn_entries_kept(PG_FUNCTION_ARGS)
 {
 	const KeptStatement *statement = statement_of(fcinfo->flinfo);
-	const Var *column =
-		statement == NULL ? NULL : column_of(castNode(FuncExpr, fcinfo->flinfo->fn_expr));
 
-	if (column != NULL)
-		write_vectors(statement, column->varattno, PG_GETARG_DYN_ITEM(0));
+	if (statement != NULL)
+		write_vectors(statement, column_of(statement->call)->varattno, PG_GETARG_DYN_ITEM(0));
 	PG_RETURN_BOOL(true);
 }
 
@@ -104,9 +116,9 @@ dyn_entries_mark(const DynTable *table, const char *before)
 			   : "";
 }
 
-/* Returns whether it is called for the items of the relation that is written, whatever becomes of them. */
-static bool
-has_call(const ModifyTable *write, Index relation, AttrNumber attnum)
+/* Returns its call for the items of the relation that is written, whatever becomes of them; or NULL. */
+static const FuncExpr *
+find_call(const ModifyTable *write, Index relation, AttrNumber attnum)
 {
 	ListCell *list;
 	ListCell *cell;
@@ -123,11 +135,12 @@ has_call(const ModifyTable *write, Index relation, AttrNumber attnum)
 				continue;
 			fmgr_info(call->funcid, &flinfo);
 			column = flinfo.fn_addr == dyn_entries_kept ? column_of(call) : NULL;
-			if (column != NULL && column->varno == (int) relation && column->varattno == attnum)
-				return true;
+			if (column != NULL && column->varno == (int) relation && column->varattno == attnum &&
+				returns_default(column))
+				return call;
 		}
 	}
-	return false;
+	return NULL;
 }
 
 /* Returns whether a distributed table, or a shard on this node, has such indexes. */
@@ -169,12 +182,12 @@ forget_statement(void *arg)
 
 /* Remembers a statement of the store. */
 static void
-remember_statement(MemoryContext context, Oid relid, bool deletes)
+remember_statement(MemoryContext context, Oid relid, const FuncExpr *call, bool deletes)
 {
 	KeptStatement *statement = MemoryContextAllocZero(context, sizeof(KeptStatement));
 
-	*statement =
-		(KeptStatement){{forget_statement, statement}, kept_statements, context, relid, deletes};
+	*statement = (KeptStatement){
+		{forget_statement, statement}, kept_statements, context, relid, call, deletes};
 	MemoryContextRegisterResetCallback(context, &statement->callback);
 	kept_statements = statement;
 }
@@ -192,12 +205,16 @@ check_write(QueryDesc *query, const Plan *plan)
 	{
 		Index relation = lfirst_int(cell);
 		Oid relid = rt_fetch(relation, query->plannedstmt->rtable)->relid;
+		const FuncExpr *call;
 
 		if (!OidIsValid(citus_shard_range(relid, NULL)) || !is_guarded(relid))
 			continue;
-		if (!has_call(write, relation, get_attnum(relid, DYN_ITEM_COLUMN)))
+		call = find_call(write, relation, get_attnum(relid, DYN_ITEM_COLUMN));
+		/* MERGE may delete some and write others */
+		if (call == NULL || write->operation == CMD_MERGE)
 			fail_write(relid);
-		remember_statement(query->estate->es_query_cxt, relid, write->operation == CMD_DELETE);
+		remember_statement(query->estate->es_query_cxt, relid, call,
+						   write->operation == CMD_DELETE);
 	}
 }
 
@@ -224,7 +241,7 @@ check_statement(QueryDesc *query, int flags)
 void
 dyn_entries_forbid_write(Oid relid, const FmgrInfo *flinfo)
 {
-	if (statement_of(flinfo) == NULL && is_guarded(relid))
+	if (!is_kept(flinfo) && is_guarded(relid))
 		fail_write(relid);
 }
 

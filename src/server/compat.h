@@ -53,6 +53,23 @@ struct Node;
 	object_aclcheck(ProcedureRelationId, (object), (role), (mode))
 #endif
 
+/* 16 keeps what the executor checks of a relation apart from the range table; children have nothing there. */
+#if PG16_GE
+#define ReadChecks RTEPermissionInfo
+#define read_checks(estate, rte) \
+	((rte)->perminfoindex == 0 ? NULL : getRTEPermissionInfo((estate)->es_rteperminfos, (rte)))
+#else
+#define ReadChecks RangeTblEntry
+#define read_checks(estate, rte) (((rte)->requiredPerms & ACL_SELECT) == 0 ? NULL : (rte))
+#endif
+
+/* 18 returns old rows too. */
+#if PG18_GE
+#define returns_default(var) ((var)->varreturningtype == VAR_RETURNING_DEFAULT)
+#else
+#define returns_default(var) true
+#endif
+
 /* 16 lets a role be granted without the right to set it. */
 #if PG16_GE
 #define may_set_role(member, role) member_can_set_role((member), (role))

@@ -326,6 +326,8 @@ entry_set(const EntryWriter *w, const DynKeyValues *key, const DynItem *item)
 static void
 set_entries(const DynTable *shard, const DynVector *vector, int32 hash, DynVector *here)
 {
+	if (OidIsValid(vector->relid))
+		dyn_vector_check_owned(shard, vector);
 	*here = *vector;
 	here->relid = OidIsValid(vector->relid)
 					  ? store_shard_of_hash(dyn_schema_entries(shard, &vector->index), hash)

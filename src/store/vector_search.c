@@ -702,15 +702,20 @@ ask_shards(Search *s, const char *sql)
 	AtEOXact_GUC(false, nest);
 }
 
-/* Raises an error unless the entries of all shards are there, and the owner's. */
+/*
+ * Raises an error unless the entries of all shards are there, and the owner's; also if code of the owner on
+ * them would find temporary tables, where the owner's role reads them.
+ */
 static void
-check_entries(const StoreSearch *request)
+check_entries(const StoreSearch *request, bool hides)
 {
 	Relation entries = try_relation_open(request->vector->relid, AccessShareLock);
 
 	if (entries == NULL)
 		dyn_vector_fail_dropped(request->table, request->vector);
 	dyn_vector_check_fits(request->table, request->vector, entries);
+	if (hides)
+		rights_check_temporary(entries);
 	relation_close(entries, NoLock);
 }
 
@@ -730,7 +735,7 @@ search_shards(StoreSearch *request, StoreFound **found)
 				.found = palloc(request->most * sizeof(StoreFound))};
 	RightsBefore before;
 
-	check_entries(request);
+	check_entries(request, hides);
 	if (hides)
 		rights_take(rights_owner(table->relid), 0, &before);
 	ask_shards(&s, shards_sql(request, hides));
