@@ -495,7 +495,9 @@ dyn_schema_entries(const DynTable *table, const DynIndex *index)
 	entries->keys = MemoryContextAllocZero(context, sizeof(DynKey));
 	entries->keys[0].type = dyn_index_key(table, index, 0)->type;
 	entries->keys[0].column = MemoryContextStrdup(context, dyn_index_key(table, index, 0)->column);
-	entries->qualified = MemoryContextStrdup(context, index->entries);
+	/* those of a vector index are not read by statements */
+	if (index->entries != NULL)
+		entries->qualified = MemoryContextStrdup(context, index->entries);
 	entries->grants = MemoryContextAllocZero(context, sizeof(DynKeyGrants));
 	entries->nkeys = 1;
 	entries->relid = index->relid;
