@@ -211,8 +211,8 @@ def run_both():
     if following is None or following.poll() is not None:
         if following is not None and following.returncode > 0:
             message = following.stderr.read()
-            # who begins while the server is away says so and ends; who is under way waits for it
-            if 'is not a copy' not in message and not message.startswith('dynamo_table: connection'):
+            # who begins while the server or the source is away says so and ends; who is under way waits for it
+            if 'is not a copy' not in message and not re.match('dynamo_table: (connection|\\S+ does not answer)', message):
                 refused_to_run.append(message)
         following = begin('follow', source.url, '--table', 'app', '--poll', '0.1', '--settle', '1')
 
