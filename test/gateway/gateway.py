@@ -96,7 +96,9 @@ class Hold:
 
 
 def waiting_backends():
-    return [int(pid) for pid in psql("SELECT pid FROM pg_stat_activity WHERE usename = 'gateway' AND wait_event = 'advisory'").split()]
+    """Those that have waited for so long that nothing is sent behind what they do."""
+    return [int(pid) for pid in psql("""SELECT pid FROM pg_stat_activity WHERE usename = 'gateway' AND wait_event = 'advisory'
+        AND query_start < clock_timestamp() - interval '50 ms'""").split()]
 
 
 def in_thread(function, *arguments, **named):
