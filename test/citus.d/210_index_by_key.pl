@@ -13,23 +13,6 @@ my $citus = CitusNodes->new(join("\n", 'deadlock_timeout = 100ms', 'citus.recove
 	'dynamo_table.ttl_probe_interval = 1'));
 my $coordinator = $citus->node(0);
 
-# What a node answers: its code and what it says.
-sub call
-{
-	my ($n, $sql) = @_;
-	my ($out, $err) = ('', '');
-	my $code = $citus->node($n)->psql('postgres', $sql, stdout => \$out, stderr => \$err);
-	return ($code, $err, $out);
-}
-
-sub fails
-{
-	my ($n, $sql, $error, $what) = @_;
-	my ($code, $err) = call($n, $sql);
-	ok($code != 0, $what);
-	like($err, $error, '… and says why');
-}
-
 sub is_right
 {
 	my ($table, $what) = @_;
@@ -42,9 +25,9 @@ my $indexes = q{{"All": {"partition_key": "g S", "sort_key": "r N", "distributio
 	"With": {"partition_key": "g S", "sort_key": "r N"}}};
 
 # Definitions
-fails(0, qq{SELECT dyn_create_table('one', 'pk S', global_indexes => '$indexes')}, qr/index "All" cannot be distributed by its key/,
+$citus->fails(0, qq{SELECT dyn_create_table('one', 'pk S', global_indexes => '$indexes')}, qr/index "All" cannot be distributed by its key/,
 	'a table of one node has none');
-fails(0, q{SELECT dyn_create_table('one', 'pk S', distributed => true, global_indexes => '{"G": {"partition_key": "g S", "distribution": "node"}}')},
+$citus->fails(0, q{SELECT dyn_create_table('one', 'pk S', distributed => true, global_indexes => '{"G": {"partition_key": "g S", "distribution": "node"}}')},
 	qr/distribution/, 'another word is refused');
 $citus->sql(0, qq{SELECT dyn_create_table('app', 'pk S', 'sk N', distributed => true, global_indexes => '$indexes')});
 is($citus->sql(0, q{SELECT string_agg(i ->> 'IndexName' || coalesce(' ' || (i ->> 'Distribution'), ''), ', ' ORDER BY i ->> 'IndexName')
@@ -90,10 +73,10 @@ for my $n (0 .. 2)
 			SELECT dyn_put('app', '{"pk":{"S":"b$n"},"sk":{"N":"1"}@{[ sprintf($all, 2, 1) ]}}'); ROLLBACK TO s;
 			SELECT dyn_delete('app', '{"pk":{"S":"r$n"},"sk":{"N":"1"}}'); COMMIT})
 	{
-		my ($code, $err) = call($n, $statement);
+		my ($code, $err) = $citus->call($n, $statement);
 		is($code, 0, "node $n writes") or diag("$statement: $err");
 	}
-	fails($n, q{SELECT dyn_put('app', '} . $item->(9, sprintf($all, 'no', 1)) . q{', condition => 'attribute_not_exists(pk)')}, qr/condition/i,
+	$citus->fails($n, q{SELECT dyn_put('app', '} . $item->(9, sprintf($all, 'no', 1)) . q{', condition => 'attribute_not_exists(pk)')}, qr/condition/i,
 		'a condition that fails');
 }
 is_right('app', 'all indexes are what the items say');
@@ -155,17 +138,17 @@ my ($shard, $place) = split /\|/, $citus->sql(0, q{SELECT s.shardid, n.nodename 
 my $home = $place eq join(':', $citus->address(1)) ? 1 : 2;
 for my $n (0 .. 2)
 {
-	fails($n, $_, $refused, "plain SQL does not write at node $n: $_") for (
+	$citus->fails($n, $_, $refused, "plain SQL does not write at node $n: $_") for (
 		q{INSERT INTO app (item, pk, sk) VALUES ('{"pk":{"S":"p0"},"sk":{"N":"99"}}', 'p0', 99)},
 		q{UPDATE app SET item = item WHERE pk = 'p0' AND sk = 1},
 		q{DELETE FROM app WHERE pk = 'p0'}, q{DELETE FROM app},
 		q{WITH gone AS (DELETE FROM app WHERE pk = 'p0' RETURNING 1) SELECT count(*) FROM gone},
 		q{INSERT INTO app (item, pk, sk) SELECT item, pk, sk FROM app ON CONFLICT (pk, sk) DO UPDATE SET item = EXCLUDED.item},
 		q{TRUNCATE app});
-	fails($n, qq{COPY app (item, pk, sk) FROM STDIN;\n{"pk":{"S":"p0"},"sk":{"N":"99"}}\tp0\t99\n\\.\n}, $refused, 'nor does COPY');
+	$citus->fails($n, qq{COPY app (item, pk, sk) FROM STDIN;\n{"pk":{"S":"p0"},"sk":{"N":"99"}}\tp0\t99\n\\.\n}, $refused, 'nor does COPY');
 }
-fails($home, qq{SET citus.enable_manual_changes_to_shards = on; DELETE FROM app_$shard}, $refused, 'nor at a shard');
-fails($home, qq{SET citus.enable_manual_changes_to_shards = on; TRUNCATE app_$shard}, $refused, 'nor TRUNCATE of one');
+$citus->fails($home, qq{SET citus.enable_manual_changes_to_shards = on; DELETE FROM app_$shard}, $refused, 'nor at a shard');
+$citus->fails($home, qq{SET citus.enable_manual_changes_to_shards = on; TRUNCATE app_$shard}, $refused, 'nor TRUNCATE of one');
 is_right('app', 'nothing of that was done');
 $citus->sql(0, q{CREATE ROLE reader LOGIN; CREATE ROLE writer LOGIN; CREATE ROLE nobody LOGIN; GRANT SELECT ON app TO reader;
 	GRANT SELECT, INSERT, UPDATE, DELETE ON app TO writer});
@@ -174,18 +157,18 @@ for my $n (0 .. 2)
 {
 	is($citus->sql($n, "SET ROLE reader; $query"), 't', "a reader of the table reads the index at node $n");
 	is($citus->sql($n, qq{SET ROLE writer; SELECT dyn_put('app', '{"pk":{"S":"w$n"},"sk":{"N":"1"},"g":{"S":"w"},"r":{"N":"1"}}')}), '', 'a writer writes');
-	fails($n, "SET ROLE nobody; $query", qr/permission denied for table app/, 'and nobody else');
-	fails($n, qq{SET ROLE writer; SELECT * FROM "app_All"}, qr/permission denied for table app_All/, 'entries are the owner\'s');
-	fails($n, qq{SET ROLE writer; DELETE FROM "app_All"}, qr/permission denied for table app_All/, 'also to write');
+	$citus->fails($n, "SET ROLE nobody; $query", qr/permission denied for table app/, 'and nobody else');
+	$citus->fails($n, qq{SET ROLE writer; SELECT * FROM "app_All"}, qr/permission denied for table app_All/, 'entries are the owner\'s');
+	$citus->fails($n, qq{SET ROLE writer; DELETE FROM "app_All"}, qr/permission denied for table app_All/, 'also to write');
 }
 is_right('app', 'the entries of a writer are there');
 $citus->sql(0, q{ALTER TABLE app ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON app USING (pk LIKE 'w%')});
 for my $n (0 .. 2)
 {
-	fails($n, "SET ROLE reader; $query", qr/cannot be read under row-level security/, "policies do not hold for entries at node $n");
+	$citus->fails($n, "SET ROLE reader; $query", qr/cannot be read under row-level security/, "policies do not hold for entries at node $n");
 	is($citus->sql($n, qq{SET ROLE writer; SELECT dyn_update('app', '{"pk":{"S":"w$n"},"sk":{"N":"1"}}', 'SET g = :g', vals => '{":g":{"S":"w2"}}')}), '',
 		'who may write an item writes its entries');
-	fails($n, qq{SET ROLE writer; SELECT dyn_put('app', '{"pk":{"S":"p$n"},"sk":{"N":"1"},"g":{"S":"w"},"r":{"N":"1"}}')}, qr/row-level security/,
+	$citus->fails($n, qq{SET ROLE writer; SELECT dyn_put('app', '{"pk":{"S":"p$n"},"sk":{"N":"1"},"g":{"S":"w"},"r":{"N":"1"}}')}, qr/row-level security/,
 		'and who may not does not');
 	is($citus->sql($n, $query), 't', 'the owner reads');
 }
@@ -206,7 +189,7 @@ finds(q{INSERT INTO "app_All" SELECT item, 'x', r, pk, sk FROM "app_All" WHERE g
 is_right('app', 'all is right again');
 $citus->sql(0, q{ALTER TABLE "app_All" RENAME TO gone});
 like($citus->sql(0, q{SELECT problem FROM dyn_check_table('app')}), qr/does not have the entries of index "All"/, 'a table that is gone is found');
-fails($_, q{SELECT dyn_put('app', '{"pk":{"S":"p0"},"sk":{"N":"50"},"g":{"S":"w"},"r":{"N":"1"}}')}, qr/gone|does not have the entries|does not exist/,
+$citus->fails($_, q{SELECT dyn_put('app', '{"pk":{"S":"p0"},"sk":{"N":"50"},"g":{"S":"w"},"r":{"N":"1"}}')}, qr/gone|does not have the entries|does not exist/,
 	"and nothing is written without it at node $_") for 0 .. 2;
 $citus->sql(0, q{ALTER TABLE gone RENAME TO "app_All"});
 is_right('app', 'nothing was');
@@ -221,7 +204,7 @@ is_right('app', 'expired items take their entries along');
 $citus->sql(0, q{SELECT count(dyn_put('app', jsonb_build_object('pk', 'e' || i, 'sk', 1, 'g', 'e', 'r', i, 'h', 'e',
 	'expires', floor(extract(epoch FROM now())) - 10)::dyn_item))
 	FROM generate_series(1, 40) i});
-is((call(1, q{CALL dyn_sweep_ttl('app')}))[0], 0, 'a sweep on demand');
+is(($citus->call(1, q{CALL dyn_sweep_ttl('app')}))[0], 0, 'a sweep on demand');
 wait_for($coordinator, q{SELECT count(*) = 0 FROM app WHERE pk LIKE 'e%'});
 is_right('app', 'so do those of a sweep on demand');
 $citus->sql(0, q{CALL dyn_disable_ttl('app')});
@@ -236,14 +219,14 @@ my @writers = map { start_load($citus->node($_), 1, 3600, qq{
 SELECT dyn_put('app', jsonb_build_object('pk', 'f' || 1 + (:i * 7 + $_) % 60, 'sk', 1 + :i % 25, 'g', 'n' || :i % 9, 'r', :i, 'x', 'n' || :i % 50)::dyn_item);
 }) } 0 .. 2;
 await_load($citus->node($_), 1) for 0 .. 2;
-my ($code, $notices) = call(0, q{CALL dyn_create_index('app', 'ByX', 'x S', 'sk N', distribution => 'key')});
+my ($code, $notices) = $citus->call(0, q{CALL dyn_create_index('app', 'ByX', 'x S', 'sk N', distribution => 'key')});
 is($code, 0, 'an index is created beside writers') or diag($notices);
 like($notices, qr/making entries/, 'with entries of its own');
 stop_load($_) for @writers;
 is(scalar(grep { !defined finish_load($_) } @writers), 0, 'no write fails beside it') or diag(map { $_->{err} } @writers);
 is_right('app', 'it has what was there and what was written');
 is($citus->sql(2, q{SELECT count(*) > 0 FROM dyn_scan('app', 'ByX')}), 't', 'and is read');
-($code, $notices) = call(0, q{CALL dyn_drop_index('app', 'ByX')});
+($code, $notices) = $citus->call(0, q{CALL dyn_drop_index('app', 'ByX')});
 is($code, 0, 'an index is dropped') or diag($notices);
 is($citus->sql(0, q{SELECT string_agg(result, ',') FROM run_command_on_all_nodes($$SELECT count(*) FROM pg_class WHERE relname LIKE 'app_ByX%'$$)}), '0,0,0',
 	'with its entries on all nodes');
@@ -258,7 +241,7 @@ wait_for($coordinator, q{SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'ap
 $citus->crash(0);
 my $status = q{SELECT i ->> 'IndexStatus' FROM jsonb_array_elements(dyn_describe_table('app') -> 'GlobalSecondaryIndexes') i WHERE i ->> 'IndexName' = 'ByY'};
 # a worker goes on with it at some time; unless it does already
-call(0, q{CALL dynamo_internal.resume_index('app', 'ByY')});
+$citus->call(0, q{CALL dynamo_internal.resume_index('app', 'ByY')});
 wait_for($coordinator, "SELECT ($status) = 'ACTIVE'");
 pass('UpdateTable creates one, and the coordinator died meanwhile');
 is_right('app', 'which has all items');
@@ -339,7 +322,7 @@ for my $n (0 .. 2)
 is($citus->sql(0, q{SELECT object, problem FROM dyn_check_table($$Sch e'ma.t"a'b$$)}), '', 'and by the check');
 is($citus->sql(0, q{SELECT dyn_describe_table($$Sch e'ma.t"a'b$$) #>> '{GlobalSecondaryIndexes,0,IndexSizeBytes}' <> '0'}), 't',
 	'and where shards are asked for their sizes');
-is((call(0, q{CALL dyn_drop_index($$Sch e'ma.t"a'b$$, $$i"n'd; ex$$)}))[0], 0, 'and dropped');
+is(($citus->call(0, q{CALL dyn_drop_index($$Sch e'ma.t"a'b$$, $$i"n'd; ex$$)}))[0], 0, 'and dropped');
 
 # An owner who is no superuser, a writer, time to live; the way back
 $citus->sql(0, q{CREATE ROLE keeper LOGIN; GRANT CREATE ON SCHEMA public TO keeper});
@@ -348,7 +331,7 @@ $citus->sql(0, q{SET ROLE keeper; SELECT dyn_create_table('kept', 'pk S', distri
 for my $n (0 .. 2)
 {
 	$citus->sql($n, qq{SET ROLE writer; SELECT dyn_put('kept', '{"pk":{"S":"$n"},"g":{"S":"g"},"expires":{"N":"1"}}')});
-	is((call($n, q{CREATE TEMP TABLE t (); SET ROLE writer; SELECT dyn_put('kept', '{"pk":{"S":"temp"},"g":{"S":"g"}}')}))[0], 0,
+	is(($citus->call($n, q{CREATE TEMP TABLE t (); SET ROLE writer; SELECT dyn_put('kept', '{"pk":{"S":"temp"},"g":{"S":"g"}}')}))[0], 0,
 		"a session with temporary tables writes at node $n");
 	is($citus->sql($n, q{SET ROLE writer; SELECT count(*) FROM dyn_query('kept', 'g = :g', index_name => 'G', vals => '{":g":{"S":"g"}}')}), $n + 2,
 		'a writer reads what was written');
@@ -356,26 +339,26 @@ for my $n (0 .. 2)
 $citus->sql(0, q{SET ROLE keeper; CALL dyn_create_index('kept', 'H', 'pk S', projection => 'KEYS_ONLY', distribution => 'key')});
 is_right('kept', 'the entries of an owner are right');
 is($citus->sql(0, q{SELECT string_agg(DISTINCT relowner::regrole::text, ' ') FROM pg_class WHERE relname ~ '^kept'}), 'keeper', 'and all are the owner\'s');
-fails(0, q{SET ROLE writer; UPDATE kept SET item = item RETURNING true}, $refused, 'a writer writes by calls only');
+$citus->fails(0, q{SET ROLE writer; UPDATE kept SET item = item RETURNING true}, $refused, 'a writer writes by calls only');
 for (q{ADD COLUMN code int DEFAULT 1}, q{ADD COLUMN code text GENERATED ALWAYS AS (lower(g)) STORED}, q{ADD CONSTRAINT code CHECK (item IS NOT NULL)})
 {
 	$citus->sql(0, qq{ALTER TABLE "kept_G" $_});
-	fails(0, q{CREATE TEMP TABLE t (); SET ROLE writer; SELECT dyn_put('kept', '{"pk":{"S":"temp2"},"g":{"S":"g"}}')}, qr/with temporary tables/,
+	$citus->fails(0, q{CREATE TEMP TABLE t (); SET ROLE writer; SELECT dyn_put('kept', '{"pk":{"S":"temp2"},"g":{"S":"g"}}')}, qr/with temporary tables/,
 		"code of the owner does not see temporary tables: $_");
 	$citus->sql(0, q{ALTER TABLE "kept_G" DROP } . (/(COLUMN|CONSTRAINT)/)[0] . ' code');
 }
 my $temporary = q{CREATE TEMP TABLE t (); SET ROLE writer;
 	SELECT dyn_put('kept', jsonb_build_object('pk', 'temp' || i, 'g', 'g' || random())::dyn_item)
 	FROM generate_series(3, 30) i};
-is((call(1, $temporary))[0], 0, 'and where there is no code it does no harm');
+is(($citus->call(1, $temporary))[0], 0, 'and where there is no code it does no harm');
 $citus->sql(0, q{CREATE POLICY seen ON "kept_G" USING (true); ALTER TABLE "kept_G" ENABLE ROW LEVEL SECURITY; ALTER TABLE "kept_G" FORCE ROW LEVEL SECURITY});
-fails(1, $temporary, qr/with temporary tables/, 'policies for the owner are code');
+$citus->fails(1, $temporary, qr/with temporary tables/, 'policies for the owner are code');
 $citus->sql(0, q{ALTER TABLE "kept_G" DISABLE ROW LEVEL SECURITY; ALTER TABLE "kept_G" NO FORCE ROW LEVEL SECURITY; DROP POLICY seen ON "kept_G"});
 my $shard = $citus->sql(1, q{SELECT format('%I', 'kept_G_' || s.shardid) FROM pg_dist_shard s JOIN pg_dist_placement USING (shardid)
 	JOIN pg_dist_local_group USING (groupid) WHERE logicalrelid = '"kept_G"'::regclass LIMIT 1});
 my $by_hand = 'SET citus.enable_manual_changes_to_shards = on; SET citus.enable_ddl_propagation = off; SET ROLE keeper;';
 $citus->sql(1, "$by_hand CREATE TRIGGER code BEFORE INSERT ON $shard FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()");
-fails(1, $temporary, qr/with temporary tables/, 'and a trigger of a shard that the session writes to');
+$citus->fails(1, $temporary, qr/with temporary tables/, 'and a trigger of a shard that the session writes to');
 $citus->sql(1, "$by_hand DROP TRIGGER code ON $shard");
 
 # With a setting Citus sends what a client says together with SET LOCAL over the connection of each role.
@@ -386,18 +369,19 @@ my @uses = (q{SELECT dyn_put('kept', '{"pk":{"S":"sent"},"g":{"S":"sent"}}')},
 	q{SELECT dyn_transact('[{"Put":{"TableName":"kept","Item":{"pk":{"S":"sent"}}}}]', 'token')});
 for my $use (@uses)
 {
-	fails($_, "SET SESSION AUTHORIZATION writer; $sent $use", qr/in a transaction that sends settings/, "so it is refused at node $_: $use") for 0, 1;
+	$citus->fails($_, "SET SESSION AUTHORIZATION writer; $sent $use", qr/in a transaction that sends settings/, "so it is refused at node $_: $use") for 0, 1;
 }
-fails(0, "SET SESSION AUTHORIZATION writer; BEGIN; $uses[2]; SET LOCAL citus.propagate_set_commands = 'local'", qr/settings cannot be sent/,
+$citus->fails(0, "SET SESSION AUTHORIZATION writer; BEGIN; $uses[2]; SET LOCAL citus.propagate_set_commands = 'local'", qr/settings cannot be sent/,
 	'and so is what would send them afterwards');
-fails(0, q{BEGIN; SET LOCAL work_mem = '1MB'; SET ROLE writer; SELECT dyn_put('kept', '{"pk":{"S":"not sent"}}'); SET LOCAL work_mem = '2MB'; SELECT 1/0},
+$citus->fails(0, q{BEGIN; SET LOCAL work_mem = '1MB'; SET ROLE writer;
+	SELECT dyn_put('kept', '{"pk":{"S":"not sent"}}'); SET LOCAL work_mem = '2MB'; SELECT 1/0},
 	qr/division by zero/, 'but not what is not sent');
-is((call(1, q{SET ROLE keeper; CALL dyn_enable_ttl('kept', 'expires')}))[0] != 0, 1, 'a worker changes no table');
+is(($citus->call(1, q{SET ROLE keeper; CALL dyn_enable_ttl('kept', 'expires')}))[0] != 0, 1, 'a worker changes no table');
 $citus->sql(0, q{SET ROLE keeper; CALL dyn_enable_ttl('kept', 'not yet'); CALL dyn_disable_ttl('kept'); CALL dyn_enable_ttl('kept', 'expires')});
 $citus->sql(0, q{SELECT dyn_put('kept', jsonb_build_object('pk', 'due', 'g', 'g', 'expires', floor(extract(epoch FROM now())) - 10)::dyn_item)});
 wait_for($coordinator, q{SELECT count(*) = 0 FROM kept WHERE pk = 'due'});
 is_right('kept', 'sweeps have the rights of the owner');
-fails(0, q{SET ROLE keeper; SELECT dyn_undistribute_table('kept')}, qr/cannot be made a table of one node/, 'such a table stays distributed');
+$citus->fails(0, q{SET ROLE keeper; SELECT dyn_undistribute_table('kept')}, qr/cannot be made a table of one node/, 'such a table stays distributed');
 $citus->sql(0, q{SELECT undistribute_table('kept'); SELECT dyn_distribute_table('kept')});
 is($citus->sql(0, q{SELECT string_agg(i ->> 'IndexStatus', ' ') FROM jsonb_array_elements(dyn_describe_table('kept') -> 'GlobalSecondaryIndexes') i}),
 	'CREATING CREATING', 'distributed anew its indexes have to be built');

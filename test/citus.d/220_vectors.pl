@@ -14,22 +14,6 @@ my $citus = CitusNodes->new(join("\n", 'deadlock_timeout = 100ms', 'citus.recove
 my $coordinator = $citus->node(0);
 my %operator = (EUCLIDEAN => '<->', COSINE => '<=>', DOT_PRODUCT => '<#>');
 
-sub call
-{
-	my ($n, $sql) = @_;
-	my ($out, $err) = ('', '');
-	my $code = $citus->node($n)->psql('postgres', $sql, stdout => \$out, stderr => \$err);
-	return ($code, $err, $out);
-}
-
-sub fails
-{
-	my ($n, $sql, $error, $what) = @_;
-	my ($code, $err) = call($n, $sql);
-	ok($code != 0, $what);
-	like($err, $error, '… and says why');
-}
-
 # What a search must find: all items, sorted by pgvector's distance as a score, and by the key.
 sub nearest
 {
@@ -95,10 +79,10 @@ sub items
 }
 
 # What is refused
-fails(0, q{SELECT dyn_create_table('plain', 'pk S', distributed => true); CALL dyn_create_vector_index('plain', 'v', 'v', 4)},
+$citus->fails(0, q{SELECT dyn_create_table('plain', 'pk S', distributed => true); CALL dyn_create_vector_index('plain', 'v', 'v', 4)},
 	qr/need the extension "vector"/, 'without pgvector there is none');
 $citus->sql(0, q{CREATE EXTENSION vector; SELECT dyn_create_table('one', 'pk S'); CALL dyn_create_vector_index('one', 'v', 'v', 4)});
-fails(0, q{SELECT dyn_distribute_table('one')}, qr/Drop them by dyn_drop_index first, and create them again afterwards/,
+$citus->fails(0, q{SELECT dyn_distribute_table('one')}, qr/Drop them by dyn_drop_index first, and create them again afterwards/,
 	'a table is distributed before its vector indexes are made');
 
 # Built on what is there, of all distances and methods
@@ -107,14 +91,14 @@ $citus->sql(0, qq{SELECT count(dyn_put('app', item)) FROM @{[ items(1, 300, 'p')
 my @plain = ([ 'near', 'EUCLIDEAN' ], [ 'angle', 'COSINE' ], [ 'dot', 'DOT_PRODUCT' ]);
 for (@plain)
 {
-	my ($code, $notices) = call(0, qq{CALL dyn_create_vector_index('app', '$_->[0]', 'v', 4, '$_->[1]', filters => ARRAY['kind S', 'year N'])});
+	my ($code, $notices) = $citus->call(0, qq{CALL dyn_create_vector_index('app', '$_->[0]', 'v', 4, '$_->[1]', filters => ARRAY['kind S', 'year N'])});
 	is($code, 0, "index $_->[0] is created") or diag($notices);
 	like($notices, qr/Items filled in: 300\./, 'with all entries');
 }
-my ($code, $notices) = call(0, q{CALL dyn_create_vector_index('app', 'own', 'v', 4, 'EUCLIDEAN', 'hnsw', hash_key => 'pk S', filters => ARRAY['x N'])});
+my ($code, $notices) = $citus->call(0, q{CALL dyn_create_vector_index('app', 'own', 'v', 4, 'EUCLIDEAN', 'hnsw', hash_key => 'pk S', filters => ARRAY['x N'])});
 is($code, 0, 'an index of type hnsw, with the partition key as its hash key') or diag($notices);
-fails(1, q{CALL dyn_create_vector_index('app', 'more', 'v', 4)}, qr/node|worker|coordinator/i, 'a worker creates none');
-fails(0, q{CALL dyn_create_vector_index('app', 'more', 'v', 5)}, qr/vectors "v" have 4 dimensions/, 'nor does a definition that does not fit');
+$citus->fails(1, q{CALL dyn_create_vector_index('app', 'more', 'v', 4)}, qr/node|worker|coordinator/i, 'a worker creates none');
+$citus->fails(0, q{CALL dyn_create_vector_index('app', 'more', 'v', 5)}, qr/vectors "v" have 4 dimensions/, 'nor does a definition that does not fit');
 is($citus->sql(0, q{SELECT string_agg(table_name::text || ' ' || distribution_column, ', ' ORDER BY table_name::text COLLATE "C")
 	|| ' ' || count(DISTINCT colocation_id) FROM citus_tables WHERE table_name::text LIKE 'app%'}),
 	'app pk, app_angle partition_key, app_dot partition_key, app_near partition_key, app_own partition_key 1',
@@ -155,10 +139,10 @@ for my $n (0 .. 2)
 			SELECT dyn_put('app', '{"pk":{"S":"b$n"},"sk":{"N":"1"}@{[ $v->(2, 2, 2) ]}}'); ROLLBACK TO s;
 			SELECT dyn_delete('app', '{"pk":{"S":"r$n"},"sk":{"N":"1"}}'); COMMIT})
 	{
-		my ($code, $err) = call($n, $statement);
+		my ($code, $err) = $citus->call($n, $statement);
 		is($code, 0, "node $n writes") or diag("$statement: $err");
 	}
-	fails($n, q{SELECT dyn_put('app', '} . $item->(9, ',"v":{"L":[{"N":"1"}]}') . q{')}, qr/must have 4 elements/, 'a wrong vector is refused');
+	$citus->fails($n, q{SELECT dyn_put('app', '} . $item->(9, ',"v":{"L":[{"N":"1"}]}') . q{')}, qr/must have 4 elements/, 'a wrong vector is refused');
 	is($citus->sql($n, qq{BEGIN; SELECT dyn_put('app', '{"pk":{"S":"mine"},"sk":{"N":"1"},"v":{"L":[{"N":"500"},{"N":"500"},{"N":"500"},{"N":"500"}]}}');
 		@{[ found('app', 'near', '500,500,500,500', 1, '') ]}; ROLLBACK}), "\nmine/1=0", 'a transaction finds what it has written');
 }
@@ -171,12 +155,13 @@ for my $n (0 .. 2)
 {
 	my $more = q{, 'pk = :p AND x > :x', vals => '{":p":{"S":"p3"},":x":{"N":"20"}}'};
 	my $search = 'SET citus.multi_task_query_log_level = notice; ' . found('app', 'own', '1,2,3,4', 10, $more);
-	my (undef, $said, $is) = call($n, $search);
+	my (undef, $said, $is) = $citus->call($n, $search);
 	is($is, $citus->sql(0, nearest('app', 'EUCLIDEAN', '1,2,3,4', 10, q{i ->> 'pk' = 'p3' AND (i ->> 'x')::int > 20})), "by the hash key at node $n");
 	unlike($said, qr/multi-task query/, '… of one shard');
-	like((call($n, 'SET citus.multi_task_query_log_level = notice; ' . found('app', 'near', '1,2,3,4', 10, '')))[1], qr/multi-task query/, 'and without of all');
-	fails($n, found('app', 'own', '1,2,3,4', 10, ''), qr/the condition must require to equal a value/, 'which is required');
-	fails($n, found('app', 'near', '1,2,3', 10, ''), qr/has 3 dimensions/, 'so is the right number of dimensions');
+	like(($citus->call($n, 'SET citus.multi_task_query_log_level = notice; ' . found('app', 'near', '1,2,3,4', 10, '')))[1],
+		qr/multi-task query/, 'and without of all');
+	$citus->fails($n, found('app', 'own', '1,2,3,4', 10, ''), qr/the condition must require to equal a value/, 'which is required');
+	$citus->fails($n, found('app', 'near', '1,2,3', 10, ''), qr/has 3 dimensions/, 'so is the right number of dimensions');
 	is($citus->sql($n, q{SELECT jsonb_array_length(r -> 'SearchResults') || ' ' || (r #>> '{SearchResults,0,Item,x,N}')
 		FROM (SELECT dyn_request('SearchVectors', '{"TableName":"app","IndexName":"own","TopK":3,"SearchVector":[{"N":"1"},{"N":"0"},{"N":"1"},{"N":"-1"}],
 			"SearchConditionExpression":"#p = :p","ExpressionAttributeNames":{"#p":"pk"},
@@ -188,17 +173,17 @@ for my $n (0 .. 2)
 my $refused = qr/can be written by calls and requests only/;
 for my $n (0 .. 2)
 {
-	fails($n, $_, $refused, "plain SQL does not write at node $n: $_") for (
+	$citus->fails($n, $_, $refused, "plain SQL does not write at node $n: $_") for (
 		q{INSERT INTO app (item, pk, sk) VALUES ('{"pk":{"S":"p0"},"sk":{"N":"99"}}', 'p0', 99)}, q{UPDATE app SET item = item WHERE pk = 'p0'},
 		q{DELETE FROM app}, q{TRUNCATE app},
 		q{UPDATE app SET item = item WHERE pk = 'p0' RETURNING dynamo_internal.entries_kept('{"pk":{"S":"p0"},"sk":{"N":"1"}}')},
 		q{UPDATE app SET item = item WHERE pk = 'p0' RETURNING CASE WHEN sk < 0 THEN dynamo_internal.entries_kept(item) END});
-	fails($n, qq{COPY app (item, pk, sk) FROM STDIN;\n{"pk":{"S":"p0"},"sk":{"N":"99"}}\tp0\t99\n\\.\n}, $refused, 'nor does COPY');
+	$citus->fails($n, qq{COPY app (item, pk, sk) FROM STDIN;\n{"pk":{"S":"p0"},"sk":{"N":"99"}}\tp0\t99\n\\.\n}, $refused, 'nor does COPY');
 }
 my ($shard, $place) = split /\|/, $citus->sql(0, q{SELECT s.shardid, n.nodename || ':' || n.nodeport FROM pg_dist_shard s
 	JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node n USING (groupid) WHERE s.shardid = get_shard_id_for_distribution_column('app', 'p0'::text)});
 my $home = $place eq join(':', $citus->address(1)) ? 1 : 2;
-fails($home, qq{SET citus.enable_manual_changes_to_shards = on; DELETE FROM app_$shard}, $refused, 'nor at a shard');
+$citus->fails($home, qq{SET citus.enable_manual_changes_to_shards = on; DELETE FROM app_$shard}, $refused, 'nor at a shard');
 $citus->sql(0, q{CREATE ROLE reader LOGIN; CREATE ROLE writer LOGIN; CREATE ROLE nobody LOGIN; GRANT SELECT ON app TO reader;
 	GRANT SELECT, INSERT, UPDATE, DELETE ON app TO writer});
 for my $n (0 .. 2)
@@ -209,9 +194,9 @@ for my $n (0 .. 2)
 	is($citus->sql($n, qq{SET ROLE writer; BEGIN; @{[ found('app', 'near', '400,400,400,400', 1, '') =~ s/string_agg.*ORDER BY n./count(*)/r ]};
 		SELECT dyn_put('app', '{"pk":{"S":"h$n"},"sk":{"N":"1"},"v":{"L":[{"N":"400"},{"N":"400"},{"N":"400"},{"N":"400"}]}}');
 		@{[ found('app', 'near', '400,400,400,400', 1, '') ]}; ROLLBACK}), "1\n\nh$n/1=0", 'whose transaction finds what it has written');
-	fails($n, 'SET ROLE nobody; ' . found('app', 'near', '1,2,3,4', 5, ''), qr/permission denied for table app/, 'and nobody else');
-	fails($n, 'SET ROLE writer; SELECT * FROM app_near', qr/permission denied for table app_near/, 'entries are the owner\'s');
-	fails($n, qq{SELECT * FROM app TABLESAMPLE dynamo_internal.nearest(
+	$citus->fails($n, 'SET ROLE nobody; ' . found('app', 'near', '1,2,3,4', 5, ''), qr/permission denied for table app/, 'and nobody else');
+	$citus->fails($n, 'SET ROLE writer; SELECT * FROM app_near', qr/permission denied for table app_near/, 'entries are the owner\'s');
+	$citus->fails($n, qq{SELECT * FROM app TABLESAMPLE dynamo_internal.nearest(
 		'{"name":"xxx","attribute":"v","dimensions":4,"distance":"COSINE","method":"exact","projection":"ALL"}', '{1,2,3,4}', '', '{}', '{}', 3, true)}, qr/does not have the entries/, 'and nothing else is sampled');
 }
 is_right('app', 'the entries of a writer are there');
@@ -222,7 +207,7 @@ for my $n (0 .. 2)
 {
 	is($citus->sql($n, 'SET ROLE reader; ' . found('app', 'near', '1,2,3,4', 10, '')),
 		$citus->sql(0, nearest('app', 'EUCLIDEAN', '1,2,3,4', 10, q{i ->> 'pk' IN ('p7', 'v1', 'v2')})), "policies are applied before the cut at node $n");
-	fails($n, qq{SET ROLE writer; SELECT dyn_put('app', '{"pk":{"S":"p1"},"sk":{"N":"1"},@{[ vector(1, 2, 3, 1) ]}}')}, qr/row-level security/,
+	$citus->fails($n, qq{SET ROLE writer; SELECT dyn_put('app', '{"pk":{"S":"p1"},"sk":{"N":"1"},@{[ vector(1, 2, 3, 1) ]}}')}, qr/row-level security/,
 		'and to writes');
 	is($citus->sql($n, qq{SET ROLE writer; SELECT dyn_update('app', '{"pk":{"S":"v1"},"sk":{"N":"1"}}', 'SET v[0] = :v', vals => '{":v":{"N":"3$n"}}')}), '',
 		'who may write, does');
@@ -246,7 +231,7 @@ finds(q{INSERT INTO app_near SELECT vector, filters, partition_key, 1000 FROM ap
 is_right('app', 'all is right again');
 $citus->sql(0, 'ALTER TABLE app_near RENAME TO gone');
 like($citus->sql(0, q{SELECT problem FROM dyn_check_table('app')}), qr/was dropped meanwhile|does not have the entries/, 'a table that is gone is found');
-fails($_, qq{SELECT dyn_put('app', '{"pk":{"S":"p0"},"sk":{"N":"50"},@{[ vector(1, 2, 3, 1) ]}}')}, qr/dropped meanwhile/,
+$citus->fails($_, qq{SELECT dyn_put('app', '{"pk":{"S":"p0"},"sk":{"N":"50"},@{[ vector(1, 2, 3, 1) ]}}')}, qr/dropped meanwhile/,
 	"and nothing is written without it") for 0 .. 2;
 $citus->sql(0, 'ALTER TABLE gone RENAME TO app_near');
 is_right('app', 'nothing was');
@@ -263,7 +248,7 @@ $citus->sql(0, $expired);
 wait_for($coordinator, q{SELECT count(*) = 0 FROM app WHERE pk LIKE 'e%'});
 is_right('app', 'expired items take their entries along');
 $citus->sql(0, $expired);
-is((call(1, q{CALL dyn_sweep_ttl('app')}))[0], 0, 'a sweep on demand');
+is(($citus->call(1, q{CALL dyn_sweep_ttl('app')}))[0], 0, 'a sweep on demand');
 wait_for($coordinator, q{SELECT count(*) = 0 FROM app WHERE pk LIKE 'e%'});
 is_right('app', 'so do those of a sweep on demand');
 $citus->sql(0, q{CALL dyn_disable_ttl('app')});
@@ -284,7 +269,8 @@ $citus->sql(0, qq{SELECT count(dyn_batch_write('kept', items)) FROM
 	(SELECT array_agg(item) AS items FROM (SELECT item, ntile(40) OVER () AS n FROM @{[ items(1, 800, 'f') ]}) x GROUP BY n) y});
 for my $n (0 .. 2)
 {
-	is((call($n, qq{CREATE TEMP TABLE t (); SET ROLE writer; SELECT dyn_put('kept', '{"pk":{"S":"u$n"},"sk":{"N":"1"},@{[ vector(1, 2, 3, 1) ]}}')}))[0], 0,
+	is(($citus->call($n, qq{CREATE TEMP TABLE t (); SET ROLE writer;
+		SELECT dyn_put('kept', '{"pk":{"S":"u$n"},"sk":{"N":"1"},@{[ vector(1, 2, 3, 1) ]}}')}))[0], 0,
 		"a session with temporary tables writes at node $n");
 }
 is_right('kept', 'the entries of an owner are right');
@@ -300,7 +286,8 @@ my @writers;
 sub begin_load { @writers = map { start_load($citus->node($_), 1, 3600, $load) } @_; await_load($citus->node($_), 1) for @_ }
 sub end_load { stop_load($_) for @writers; my $failed = grep { !defined finish_load($_) } @writers; @writers = (); return $failed }
 begin_load(0 .. 2);
-($code, $notices) = call(0, q{SET ROLE keeper; CALL dyn_create_vector_index('kept', 'dot', 'v', 4, 'DOT_PRODUCT', filters => ARRAY['kind S', 'year N'])});
+($code, $notices) = $citus->call(0, q{SET ROLE keeper;
+	CALL dyn_create_vector_index('kept', 'dot', 'v', 4, 'DOT_PRODUCT', filters => ARRAY['kind S', 'year N'])});
 is($code, 0, 'an index is created beside writers') or diag($notices);
 is(end_load(), 0, 'of which none fails');
 is_right('kept', 'it has what was there and what was written');
@@ -311,7 +298,7 @@ $citus->sql(0, q{SET ROLE keeper; SET dynamo_table.vector_index_method = 'hnsw';
 	"Projection":{"ProjectionType":"KEYS_ONLY"}}}]}'::jsonb)});
 $citus->crash(0);
 my $status = q{SELECT i ->> 'IndexStatus' FROM jsonb_array_elements(dyn_describe_table('kept') -> 'VectorIndexes') i WHERE i ->> 'IndexName' = 'more'};
-call(0, q{CALL dynamo_internal.resume_index('kept', 'more')});
+$citus->call(0, q{CALL dynamo_internal.resume_index('kept', 'more')});
 wait_for($coordinator, "SELECT ($status) = 'ACTIVE'");
 pass('UpdateTable creates one, and the coordinator died meanwhile');
 is_right('kept', 'which has all items');
@@ -345,7 +332,7 @@ searches('kept', 1, 'after deaths', @kept);
 
 # Names that have to be quoted, in every place; binary and numeric keys
 $citus->sql(0, q{CREATE SCHEMA "Sch e'ma"; SELECT dyn_create_table($$Sch e'ma.t"a'b$$, $$p"k'; B$$, distributed => true)});
-($code, $notices) = call(0, q{CALL dyn_create_vector_index($$Sch e'ma.t"a'b$$, $$i"n'd; %s$$, $$v"'$$, 2, hash_key => $$h"'% N$$)});
+($code, $notices) = $citus->call(0, q{CALL dyn_create_vector_index($$Sch e'ma.t"a'b$$, $$i"n'd; %s$$, $$v"'$$, 2, hash_key => $$h"'% N$$)});
 is($code, 0, 'names are quoted') or diag($notices);
 for my $n (0 .. 2)
 {
@@ -357,17 +344,17 @@ for my $n (0 .. 2)
 is($citus->sql(0, q{SELECT object, problem FROM dyn_check_table($$Sch e'ma.t"a'b$$)}), '', 'and by the check');
 
 # The end
-fails(0, q{SELECT dyn_undistribute_table('app')}, qr/cannot be made a table of one node/, 'such a table stays distributed');
-is((call(0, qq{CALL dyn_drop_index('app', '$_')}))[0], 0, "index $_ is dropped") for 'angle', 'dot';
+$citus->fails(0, q{SELECT dyn_undistribute_table('app')}, qr/cannot be made a table of one node/, 'such a table stays distributed');
+is(($citus->call(0, qq{CALL dyn_drop_index('app', '$_')}))[0], 0, "index $_ is dropped") for 'angle', 'dot';
 is($citus->sql(0, q{SELECT string_agg(result, ',') FROM run_command_on_all_nodes($$SELECT count(*) FROM pg_class WHERE relname ~ '^app_(angle|dot)'$$)}),
 	'0,0,0', 'with their entries on all nodes');
 is_right('app', 'and nothing else');
 searches('app', 1, 'what is left', [ 'near', 'EUCLIDEAN' ]);
-is((call(0, q{CALL dyn_drop_index('app', 'own')}))[0], 0, 'another index is dropped');
-like((call(0, q{SELECT undistribute_table('app'); SELECT dyn_distribute_table('app')}))[1], qr/vector index "near" has to be created again/,
+is(($citus->call(0, q{CALL dyn_drop_index('app', 'own')}))[0], 0, 'another index is dropped');
+like(($citus->call(0, q{SELECT undistribute_table('app'); SELECT dyn_distribute_table('app')}))[1], qr/vector index "near" has to be created again/,
 	'what Citus has made a table of one node is distributed without it');
 is($citus->sql(0, q{SELECT dyn_describe_table('app') ? 'VectorIndexes'}), 'f', '… and has none');
-is((call(1, q{DELETE FROM app WHERE pk = 'p0'}))[0], 0, 'without one plain SQL writes');
+is(($citus->call(1, q{DELETE FROM app WHERE pk = 'p0'}))[0], 0, 'without one plain SQL writes');
 $citus->sql(0, q{SET ROLE keeper; SELECT dyn_drop_table('kept')});
 is($citus->sql(0, q{SELECT string_agg(result, ',') FROM run_command_on_all_nodes($$SELECT count(*) FROM pg_class WHERE relname ~ '^kept(_|$)'$$)}), '0,0,0',
 	'a table is dropped with its entries');

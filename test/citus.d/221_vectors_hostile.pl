@@ -10,22 +10,6 @@ use DynamoTable;
 
 my $citus = CitusNodes->new;
 
-sub call
-{
-	my ($n, $sql) = @_;
-	my ($out, $err) = ('', '');
-	my $code = $citus->node($n)->psql('postgres', $sql, stdout => \$out, stderr => \$err);
-	return ($code, $err, $out);
-}
-
-sub fails
-{
-	my ($n, $sql, $error, $what) = @_;
-	my ($code, $err, $out) = call($n, $sql);
-	ok($code != 0, "$what at node $n") or diag($out);
-	like($err, $error, '… and says why');
-}
-
 # The node of a shard of a table, and the shard, by a key.
 sub shard_of
 {
@@ -52,9 +36,9 @@ my ($home, $mine) = shard_of('app', 'mine');
 for ([ 0, 'app' ], [ 1, 'app' ], [ 2, 'app' ], [ $home, $mine ])
 {
 	my ($n, $relation) = @$_;
-	fails($n, qq{SET ROLE caller; SET citus.override_table_visibility = off;
+	$citus->fails($n, qq{SET ROLE caller; SET citus.override_table_visibility = off;
 		SELECT pk FROM $relation TABLESAMPLE dynamo_internal.nearest('$definition', '{1,0}', '', '{}', '{}', 9, true)},
-		qr/cannot be sampled under row-level security/, "a sample of $relation");
+		qr/cannot be sampled under row-level security/, "a sample of $relation at node $n");
 	is($citus->sql($n, q{SET ROLE caller; SELECT item ->> 'pk', score FROM dyn_search('app', 'near', '{5,0}', 5)}), 'mine|4', 'a search is not');
 }
 
@@ -64,13 +48,13 @@ for my $key ('hers', 'his', 'its', 'mine')
 	my ($n, undef) = shard_of('app', $key);
 	next if $n != $home;
 	my $item = qq{{"pk":{"S":"$key"},"sk":{"N":"1"},"secret":{"S":"forged"},"v":{"L":[$v[9],$v[9]]}}};
-	my ($code, $err) = call($n, qq{SET ROLE caller; SET citus.enable_manual_changes_to_shards = on; SET citus.override_table_visibility = off;
+	my ($code, $err) = $citus->call($n, qq{SET ROLE caller; SET citus.enable_manual_changes_to_shards = on; SET citus.override_table_visibility = off;
 		CREATE TEMP TABLE forged (LIKE $mine); INSERT INTO forged (item, pk, sk) VALUES ('$item', '$key', 1);
 		UPDATE $mine SET item = item WHERE pk = 'mine' AND EXISTS (SELECT FROM forged WHERE dynamo_internal.entries_kept(item))
 		RETURNING dynamo_internal.entries_kept(item)});
 	is($code, 0, "a writer has an item of $key read") or diag($err);
 	is($citus->sql(0, q{SELECT object, problem FROM dyn_check_table('app')}), '', '… and no entry of it is written');
-	call($n, qq{SET ROLE caller; SET citus.enable_manual_changes_to_shards = on; SET citus.override_table_visibility = off;
+	$citus->call($n, qq{SET ROLE caller; SET citus.enable_manual_changes_to_shards = on; SET citus.override_table_visibility = off;
 		CREATE TEMP TABLE forged (LIKE $mine); INSERT INTO forged (item, pk, sk) VALUES ('$item', '$key', 1);
 		DELETE FROM $mine WHERE pk = 'mine' AND NOT EXISTS (SELECT FROM forged WHERE dynamo_internal.entries_kept(item))
 		RETURNING dynamo_internal.entries_kept(item)});
@@ -78,13 +62,13 @@ for my $key ('hers', 'his', 'its', 'mine')
 }
 my $version = $citus->sql(0, 'SHOW server_version_num');
 my $returning = sub { $version >= $_[0] ? "RETURNING dynamo_internal.entries_kept($_[1])" : '' };
-fails($home, qq{SET ROLE caller; SET citus.enable_manual_changes_to_shards = on; SET citus.override_table_visibility = off; $_},
+$citus->fails($home, qq{SET ROLE caller; SET citus.enable_manual_changes_to_shards = on; SET citus.override_table_visibility = off; $_},
 	qr/can be written by calls and requests only/, "a statement that would leave a wrong entry: $_")
 	for "MERGE INTO $mine a USING (SELECT 'mine' AS pk) b ON a.pk = b.pk WHEN MATCHED THEN DELETE " . $returning->(170000, 'a.item'),
 	"UPDATE $mine SET item = item " . $returning->(180000, 'old.item');
 
 # The owner's role reads entries under policies: code of the owner would find temporary tables.
-fails(0, q{SET ROLE caller; CREATE TEMP TABLE t (); SELECT * FROM dyn_search('app', 'near', '{1,0}', 1)},
+$citus->fails(0, q{SET ROLE caller; CREATE TEMP TABLE t (); SELECT * FROM dyn_search('app', 'near', '{1,0}', 1)},
 	qr/session with temporary tables/, 'a session with temporary tables is refused');
 
 # A definition by hand names the table of another role, which stays one in the session that meets it.

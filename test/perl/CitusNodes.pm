@@ -2,6 +2,8 @@
 #
 #   my $citus = CitusNodes->new;
 #   $citus->sql(0, 'SELECT …')   its result, as safe_psql()
+#   my ($code, $err, $out) = $citus->call(0, 'SELECT …');  what psql says, also where it fails
+#   $citus->fails(0, 'SELECT …', qr/…/, 'name');  it fails with such an error
 #   $citus->node(1)              the PostgreSQL::Test::Cluster, for everything else
 #   $citus->add                  a worker more; returns its number
 #   $citus->crash(1)             kill -9 for its processes, and the next start
@@ -19,6 +21,7 @@ use FindBin;
 use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Test::More;
 use DynamoTable ();
 
 sub new
@@ -45,6 +48,24 @@ sub sql
 {
 	my ($self, $n, $sql) = @_;
 	return $self->node($n)->safe_psql('postgres', $sql);
+}
+
+sub call
+{
+	my ($self, $n, $sql) = @_;
+	my ($out, $err) = ('', '');
+	my $code = $self->node($n)->psql('postgres', $sql, stdout => \$out, stderr => \$err);
+	return ($code, $err, $out);
+}
+
+sub fails
+{
+	my ($self, $n, $sql, $error, $what) = @_;
+	my ($code, $err, $out) = $self->call($n, $sql);
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	ok($code != 0, $what) or diag($out);
+	like($err, $error, '… and says why');
+	return;
 }
 
 sub add
