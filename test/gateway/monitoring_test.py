@@ -5,7 +5,7 @@ import re
 
 import yaml
 
-from gateway import Gateway, Hold, done, in_thread, is_, ok, post, psql, put, until
+from gateway import DATABASE, Gateway, Hold, done, in_thread, is_, ok, post, psql, put, run, until
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 ROLE = 'exporter'
@@ -21,7 +21,7 @@ def labels_of(samples):
 
 
 # what the gateway has: families, and labels of those that have samples
-with Gateway() as g:
+with Gateway('--read-database', DATABASE) as g:
     put(g)
     g.call('Nothing', {})
     g.call('GetItem', {'TableName': 'items', 'Key': {}})
@@ -37,6 +37,14 @@ for family, kind in families.items():
 for name in 'process_cpu_seconds_total', 'process_resident_memory_bytes', 'process_open_fds', 'process_max_fds', 'process_start_time_seconds':
     ok(float(re.search(f'^{name} (.*)$', text, re.M).group(1)) > 0, f'{name} is known')
 ok(re.search(r'^dynamo_build_info{version="\d+\.\d+\.\d+",libpq="\d+\.\d+"} 1$', text, re.M), 'versions')
+
+# From the release on, lines are added to this file, and none is changed or lost: docs/compatibility.md.
+surface = re.findall(r'^  (?:dynamo_gateway )?(--\S+)', run('--help')[1], re.M)
+surface += [' '.join([family, kind, *sorted((labels[family] or set()) - {'instance', 'job'})]) for family, kind in sorted(families.items())]
+with open(os.path.join(TOP, 'test', 'gateway', 'surface.txt')) as f:
+    stored = f.read().splitlines()
+is_([line for line in stored if line not in surface], [], 'settings and metrics are what they were: programs and dashboards of users name them')
+is_([line for line in surface if line not in stored], [], 'test/gateway/surface.txt has all of them')
 
 # what the database has, for a role that is a member of pg_monitor and nothing else
 psql(f'CREATE ROLE {ROLE} LOGIN; GRANT pg_monitor TO {ROLE}')
