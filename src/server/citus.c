@@ -304,6 +304,33 @@ citus_name_is(Relation rel, const char *name, const char *base)
  * Functions of Citus, which is loaded where its tables are used
  */
 
+typedef struct CitusFunctions
+{
+	bool (*cancelled)(bool clear);
+	bool (*loaded)(void);
+	void (*join)(void);
+	void (*two_phases)(void);
+	PGFunction assign;
+} CitusFunctions;
+
+/* Returns them, NULL where its library hides one.  It is loaded when the server starts, or never. */
+static const CitusFunctions *
+citus_functions(void)
+{
+	static CitusFunctions functions;
+	static bool known = false;
+
+	if (!known)
+		functions = (CitusFunctions){
+			(bool (*)(bool)) dlsym(RTLD_DEFAULT, "MyBackendGotCancelledDueToDeadlock"),
+			(bool (*)(void)) dlsym(RTLD_DEFAULT, "CitusHasBeenLoaded"),
+			(void (*)(void)) dlsym(RTLD_DEFAULT, "UseCoordinatedTransaction"),
+			(void (*)(void)) dlsym(RTLD_DEFAULT, "Use2PCForCoordinatedTransaction"),
+			(PGFunction) dlsym(RTLD_DEFAULT, "assign_distributed_transaction_id")};
+	known = true;
+	return &functions;
+}
+
 /*
  * Returns whether the cancel that is being raised is the one by which Citus ends a deadlock of several
  * nodes.  Citus gives that error its code when it is sent to the client.
@@ -311,10 +338,9 @@ citus_name_is(Relation rel, const char *name, const char *base)
 bool
 citus_ends_deadlock(void)
 {
-	bool (*cancelled)(bool clear) =
-		(bool (*)(bool)) dlsym(RTLD_DEFAULT, "MyBackendGotCancelledDueToDeadlock");
+	const CitusFunctions *citus = citus_functions();
 
-	return cancelled != NULL && cancelled(true);
+	return citus->cancelled != NULL && citus->cancelled(true);
 }
 
 /*
@@ -348,16 +374,13 @@ citus_misses_shard(void)
 bool
 citus_join_transaction(void)
 {
-	/* this one also makes a background worker ready for Citus, which a session is from its start */
-	bool (*ready)(void) = (bool (*)(void)) dlsym(RTLD_DEFAULT, "CitusHasBeenLoaded");
-	void (*join)(void) = (void (*)(void)) dlsym(RTLD_DEFAULT, "UseCoordinatedTransaction");
-	void (*two_phases)(void) =
-		(void (*)(void)) dlsym(RTLD_DEFAULT, "Use2PCForCoordinatedTransaction");
+	const CitusFunctions *citus = citus_functions();
 
-	if (ready == NULL || join == NULL || two_phases == NULL || !ready())
+	/* to ask that also makes a background worker ready for Citus, which a session is from its start */
+	if (!citus_can_join() || !citus->loaded())
 		return false;
-	join();
-	two_phases();
+	citus->join();
+	citus->two_phases();
 	return true;
 }
 
@@ -365,7 +388,9 @@ citus_join_transaction(void)
 bool
 citus_can_join(void)
 {
-	return dlsym(RTLD_DEFAULT, "UseCoordinatedTransaction") != NULL;
+	const CitusFunctions *citus = citus_functions();
+
+	return citus->loaded != NULL && citus->join != NULL && citus->two_phases != NULL;
 }
 
 /*
@@ -380,12 +405,12 @@ bool
 citus_name_transaction(int32 group)
 {
 	static LocalTransactionId named = InvalidLocalTransactionId;
-	PGFunction assign = (PGFunction) dlsym(RTLD_DEFAULT, "assign_distributed_transaction_id");
+	const CitusFunctions *citus = citus_functions();
 
-	if (assign == NULL || citus_can_join())
+	if (citus->assign == NULL || citus_can_join())
 		return false;
 	if (named != my_local_xid())
-		(void) DirectFunctionCall3(assign, Int32GetDatum(group),
+		(void) DirectFunctionCall3(citus->assign, Int32GetDatum(group),
 								   Int64GetDatum((INT64CONST(1) << 62) | MyProcPid),
 								   TimestampTzGetDatum(GetCurrentTimestamp()));
 	named = my_local_xid();

@@ -180,14 +180,13 @@ place_of(const DynTable *table, const Shard *shard)
 }
 
 /*
- * Keeps the shard of a partition key where it is until the transaction ends, and returns it; NULL if
- * the table has none that is known here.  Citus moves and splits shards under a lock on all nodes
- * that conflicts, and its changed catalogs invalidate the table.
+ * Keeps the shard of a partition key, which was found, where it is until the transaction ends, and
+ * returns it; NULL if the table has none that is known here.  Citus moves and splits shards under a
+ * lock on all nodes that conflicts, and its changed catalogs invalidate the table.
  */
 static const Shard *
-keep_shard(DynTable *table, Datum partition)
+keep_shard(DynTable *table, Datum partition, const Shard *found)
 {
-	const Shard *found = find_shard(table, partition);
 	Shard shard;
 	int place;
 
@@ -218,14 +217,14 @@ keep_shard(DynTable *table, Datum partition)
 void
 store_shard_keep(DynTable *table, Datum partition)
 {
-	(void) keep_shard(table, partition);
+	(void) keep_shard(table, partition, find_shard(table, partition));
 }
 
 /* Does so, and returns whether the shard is on this node. */
 bool
 store_shard_keep_here(DynTable *table, Datum partition)
 {
-	const Shard *shard = keep_shard(table, partition);
+	const Shard *shard = keep_shard(table, partition, find_shard(table, partition));
 
 	return shard != NULL && OidIsValid(shard->relid);
 }
@@ -274,7 +273,7 @@ store_shard_open(DynTable *table, Datum partition, AclMode privileges, DynTable 
 	found = find_shard(table, partition);
 	if (found == NULL || !OidIsValid(found->relid))
 		return NULL;
-	found = keep_shard(table, partition);
+	found = keep_shard(table, partition, found);
 	if (found == NULL || !OidIsValid(found->relid))
 		return NULL;
 	node = found->node;
