@@ -199,6 +199,7 @@ lock_items(const TransactRequest *request, const TargetTables *tables, ItemTarge
 	/* they are open as for a read; rows are locked, and inserted to keep items absent */
 	for (int i = 0; i < n; i++)
 		relation_close(rights_open(order[i]->table->relid, RowExclusiveLock), NoLock);
+	target_place(tables, order, n, false);
 	items = palloc(n * sizeof(DynItem *));
 	for (int i = 0; i < n; i++)
 	{
