@@ -253,7 +253,9 @@ def main():
     except (OSError, ValueError, WrongPolicy, AttributeError, TypeError) as problem:
         print(f'{me}: {path}: {problem}', file=sys.stderr)
         return 1
-    print('\n'.join(lines) if lines else '-- nothing is granted')
+    # psql takes what it reads for text of its own encoding, in which a quote may be a part of a character
+    sys.stdout.reconfigure(encoding='utf-8')
+    print('\n'.join(["SET client_encoding = 'UTF8';", *lines]) if lines else '-- nothing is granted')
     for text in dict.fromkeys(told):
         print(f'{me}: ' + ''.join(c if c.isprintable() else '?' for c in text), file=sys.stderr)
     return 3 if told else 0

@@ -102,6 +102,9 @@ escaped(const char *text, size_t length, char *out)
 		return (size_t) sprintf(out, "\\%c", text[0]);
 	if ((unsigned char) text[0] < 0x20 || text[0] == 0x7f)
 		return (size_t) sprintf(out, "\\u%04x", (unsigned) text[0]);
+	/* control characters of two bytes: terminals obey them, too */
+	if ((unsigned char) text[0] == 0xc2 && (unsigned char) text[1] < 0xa0)
+		return (size_t) sprintf(out, "\\u%04x", (unsigned char) text[1]);
 	memcpy(out, text, length);
 	return length;
 }

@@ -221,15 +221,13 @@ entries_fit(const DynTable *table, const DynIndex *index, Oid owner)
 }
 
 /*
- * Gives the session the rights to read and write the entries of an index: those of the table's owner, to whom
- * they belong.  Raises an error unless they are there.
+ * Raises an error unless the entries of an index are there, and belong to the owner of the table.  Until then the
+ * relation may be any one, such as a table of another role, and is not to be taken for one of entries.
  */
 void
-dyn_entries_take(const DynTable *table, const DynIndex *index, RightsBefore *before)
+dyn_entries_check(const DynTable *table, const DynIndex *index)
 {
-	Oid owner = rights_owner(table->relid);
-
-	if (!entries_fit(table, index, owner))
+	if (!entries_fit(table, index, rights_owner(table->relid)))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("table %s does not have the entries of index \"%s\" of table \"%s\"",
@@ -237,5 +235,15 @@ dyn_entries_take(const DynTable *table, const DynIndex *index, RightsBefore *bef
 				 errdetail("It is not there, has other columns, or does not belong to the owner of "
 						   "the table."),
 				 errhint("Drop the index, and create it again.")));
-	rights_take(owner, 0, before);
+}
+
+/*
+ * Gives the session the rights to read and write the entries of an index: those of the table's owner, to whom
+ * they belong.  Raises an error unless they are there.
+ */
+void
+dyn_entries_take(const DynTable *table, const DynIndex *index, RightsBefore *before)
+{
+	dyn_entries_check(table, index);
+	rights_take(rights_owner(table->relid), 0, before);
 }

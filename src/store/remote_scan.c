@@ -22,6 +22,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "catalog/entries.h"
 #include "catalog/key.h"
 #include "server/arguments.h"
 #include "server/extension.h"
@@ -337,7 +338,10 @@ placed(DynTable *table, const DynIndex *index)
 {
 	if (index->entries == NULL)
 		return table;
-	return OidIsValid(index->relid) ? dyn_schema_entries(table, index) : NULL;
+	if (!OidIsValid(index->relid))
+		return NULL;
+	dyn_entries_check(table, index);
+	return dyn_schema_entries(table, index);
 }
 
 /* Returns the value that a position has of the key by which the shards are divided. */

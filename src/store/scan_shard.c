@@ -16,6 +16,7 @@
 #include "utils/snapmgr.h"
 #include "utils/varlena.h"
 
+#include "catalog/entries.h"
 #include "catalog/key.h"
 #include "catalog/rights.h"
 #include "server/arguments.h"
@@ -123,10 +124,13 @@ static Relation
 open_entries(const DynTable *table, int index, int64 number, CitusRange *hashes, ShardRows *rows,
 			 DynTable **like)
 {
-	DynTable *placed = dyn_schema_entries(table, &table->indexes[index]);
-	Relation rel = store_shard_find(placed, number, hashes, NULL);
+	DynTable *placed;
+	Relation rel;
 	DynIndex *own;
 
+	dyn_entries_check(table, &table->indexes[index]);
+	placed = dyn_schema_entries(table, &table->indexes[index]);
+	rel = store_shard_find(placed, number, hashes, NULL);
 	if (rel == NULL)
 		return NULL;
 	rows->placed = placed;

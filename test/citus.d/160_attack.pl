@@ -60,4 +60,36 @@ cmp_ok($citus->sql(0, q{SET ROLE owner;
 $citus->sql(1, "$changes; DROP VIEW app_$shard; ALTER TABLE away RENAME TO app_$shard");
 is($citus->sql(0, q{SET ROLE owner; SELECT count(*) FROM public.dyn_scan('public.app')}), 40, 'the shard is read where it is again');
 
+# A definition by hand names the table of another role as the entries of an index, or a shard of one.  These stay what they are in
+# the session that meets it, which may be a gateway's, and cannot be written past their own indexes.
+my $by_key = q{distributed => true, global_indexes => '{"All": {"partition_key": "g S", "distribution": "key"}}'};
+$citus->sql(0, qq{CREATE ROLE planter LOGIN; CREATE ROLE keeper LOGIN; GRANT CREATE ON SCHEMA public TO planter, keeper;
+	SET ROLE keeper; SELECT dyn_create_table('prey', 'pk S', $by_key); GRANT SELECT, DELETE ON prey TO planter;
+	SELECT dyn_put('prey', '{"pk":{"S":"x"},"g":{"S":"g"}}');
+	RESET ROLE; SET ROLE planter; SELECT dyn_create_table('bait', 'pk S', $by_key)});
+my ($prey, $at) = split /\|/, $citus->sql(0, q{SELECT 'prey_' || s.shardid, nodeport FROM pg_dist_shard s JOIN pg_dist_placement USING (shardid)
+	JOIN pg_dist_node USING (groupid) WHERE s.shardid = get_shard_id_for_distribution_column('prey', 'x'::text)});
+my $plant = sub {
+	my $check = $citus->sql(0, q{SELECT regexp_replace(pg_get_constraintdef(oid), '("entries.": .")[^"\\\\]*', '\1} . $_[0] . q{') FROM pg_constraint
+		WHERE conrelid = 'bait'::regclass AND conname = 'dynamo_definition'});
+	$citus->sql(0, qq{SET ROLE planter; ALTER TABLE bait DROP CONSTRAINT dynamo_definition; ALTER TABLE bait ADD CONSTRAINT dynamo_definition $check});
+};
+$plant->('prey');
+for my $n (0 .. 2)
+{
+	my ($out, $err) = ('', '');
+	$citus->node($n)->psql('postgres', q{SET ROLE planter; SELECT count(*) FROM dyn_scan('bait', 'All');
+		RESET ROLE; SET ROLE keeper; SELECT dyn_get('prey', '{"pk":{"S":"x"}}') ->> 'g', (SELECT count(*) FROM dyn_scan('prey', 'All'))},
+		stdout => \$out, stderr => \$err, on_error_stop => 0);
+	is($out, 'g|1', "the table of another role is as it was at node $n");
+	like($err, qr/^psql:[^\n]*table public\.prey does not have the entries of index "All" of table "bait"/, '… and has no entries');
+}
+$plant->($prey);
+my ($home) = grep { ($citus->address($_))[1] == $at } 1, 2;
+my ($out, $err) = ('', '');
+$citus->node($home)->psql('postgres', qq{SET ROLE planter; SET citus.enable_manual_changes_to_shards = on; SET citus.override_table_visibility = off;
+	SELECT count(*) FROM dyn_scan('bait', 'All'); DELETE FROM $prey}, stdout => \$out, stderr => \$err, on_error_stop => 0);
+like($err, qr/table "$prey" can be written by calls and requests only/, 'nor is a shard written past its indexes');
+is($citus->sql(0, q{SET ROLE keeper; SELECT object, problem FROM dyn_check_table('prey')}), '', '… which are right');
+
 done_testing();

@@ -133,12 +133,14 @@ for form in 'logfmt', 'json':
         a = g.call('GetItem', {'TableName': 'a\nlevel=forged "\\ \x7f', 'Key': {'pk': {'S': 'a secret key'}}})
         g.call('GetItem', {'TableName': 'x' * 100000})
         g.call('GetItem', {'TableName': 7})
-        until(lambda: g.log().count('received') >= 4)
+        g.call('GetItem', '{"TableName":"a\x85\x9b2J","Key":{}}'.encode())
+        until(lambda: g.log().count('received') >= 5)
         log = g.log()
         ok('secret' not in log, f'{form}: no data, no signature', log)
         ok(a.headers['x-amzn-requestid'] in log, f'{form}: the id')
         lines = [line for line in log.splitlines() if 'GetItem' in line or 'PutItem' in line]
-        is_(len(lines), 4, f'{form}: a line each')
+        is_(len(lines), 5, f'{form}: a line each')
+        ok(not re.search('[\x80-\x9f]', log), f'{form}: no control characters', log)
         ok(max(map(len, lines)) < 1000, f'{form}: lines are not long')
         if form == 'json':
             fields = [json.loads(line) for line in log.splitlines()]

@@ -228,6 +228,10 @@ for texts in (['a\0'], ["\\'); CREATE TABLE pwned(); --"], ["\n\\! false\n'"]):
     for setting in ('on', 'off'):
         subprocess.run([os.environ['PG_BIN'] + '/psql', '-XqAt', ADMINISTRATOR], input=f'SET standard_conforming_strings = {setting};\n{run.stdout}',
                        capture_output=True, text=True, timeout=WAIT, check=True)
+run = policy_of(allow('dynamodb:GetItem', TABLE + 'Books', leading('ForAllValues:StringEquals', 'a\u20ac', 'b]); ROLLBACK; CREATE TABLE pwned(); --')))
+for encoding in ('GBK', 'BIG5'):
+    subprocess.run([os.environ['PG_BIN'] + '/psql', '-Xqf', '-', ADMINISTRATOR], input=run.stdout.encode(), capture_output=True, timeout=WAIT,
+                   env={**os.environ, 'PGCLIENTENCODING': encoding})
 is_(psql("SELECT to_regclass('pwned')"), '', 'nothing else is done')
 for resource in (TABLE.replace('table/', 'tabl?/') + 'Books', TABLE + '${aws:username}', 'arn:aws:dynamodb:*'):
     run = policy_of(allow('dynamodb:GetItem', TABLE + 'Books'), {'Effect': 'Deny', 'Action': 'dynamodb:*', 'Resource': resource})

@@ -205,6 +205,11 @@ rename "$folder/data/part1.json.gz", "$dir/elsewhere.json.gz" and symlink("../..
 like($err, qr/part1\.json\.gz is a link\n/, 'data of a manifest is no link');
 is($status, 1, 'which fails');
 rename "$dir/elsewhere.json.gz", "$folder/data/part1.json.gz" or die $!;
+rename "$folder/data", "$dir/elsewhere" and symlink("../../../elsewhere", "$folder/data") or die $!;
+($status, $out, $err) = command('import', '--table', 'exported', "$dir/s3");
+like($err, qr/data is a link\n/, 'nor is their folder');
+is($status, 1, 'which fails, too');
+unlink "$folder/data" and rename "$dir/elsewhere", "$folder/data" or die $!;
 # its name may be an option of find, which removes files
 mkdir "$dir/names" and mkdir "$dir/names/-delete" or die $!;
 write_file('names/kept', '');
