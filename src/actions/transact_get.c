@@ -19,7 +19,6 @@
 #include "catalog/definition/settings.h"
 #include "catalog/expiry.h"
 #include "catalog/rights.h"
-#include "server/attempt.h"
 #include "server/errors.h"
 
 /* These are the gets of a request. */
@@ -125,52 +124,17 @@ require_right_to_lock(const ItemTarget *target)
 				 errhint(LOCK_HINT)));
 }
 
-/* This is an item that is not there, or that a policy of row-level security hides. */
-typedef struct Absence
-{
-	const TransactRequest *request;
-	ItemTarget *target;
-	bool held;
-} Absence;
-
-static void
-hold_absent(void *arg)
-{
-	Absence *absence = arg;
-	const ItemTarget *target = absence->target;
-
-	absence->held = write_hold_absent(target->writer, &target->write,
-									  absence->request->actions[target->number].request.item);
-}
-
-/* Returns false if there is an item.  A role that may not write a key need not keep it absent. */
-static bool
-stays_absent(Absence *absence)
-{
-	ErrorData *error;
-
-	if (!absence->target->table->row_security)
-	{
-		hold_absent(absence);
-		return absence->held;
-	}
-	error = attempt(hold_absent, absence);
-	if (error != NULL && error->sqlerrcode != ERRCODE_INSUFFICIENT_PRIVILEGE)
-		ReThrowError(error);
-	return error != NULL || absence->held;
-}
-
+/* Locks an item, or keeps it absent.  One that a policy hides is there each time. */
 static DynItem *
 lock_item(const TransactRequest *request, ItemTarget *target)
 {
-	Absence absence = {request, target, false};
-
 	for (int round = 1;; round++)
 	{
 		DynItem *item = write_lock(target->writer, &target->write, STORE_LOCK_CHECK);
 
-		/* an item that a policy hides is there each time */
-		if (item != NULL || (target->table->row_security && round > 1) || stays_absent(&absence))
+		if (item != NULL || (target->table->row_security && round > 1) ||
+			write_hold_absent(target->writer, &target->write,
+							  request->actions[target->number].request.item))
 			return item;
 		CHECK_FOR_INTERRUPTS();
 	}

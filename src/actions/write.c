@@ -8,6 +8,8 @@
 #include "utils/rel.h"
 
 #include "actions/write.h"
+#include "catalog/key_grant.h"
+#include "server/attempt.h"
 #include "server/errors.h"
 
 /*
@@ -335,18 +337,51 @@ write_delete_locked(ItemWriter *writer, ItemWrite *write)
 	store_end(&callback);
 }
 
+/* This is an item of key attributes alone, which is not to come until the transaction ends. */
+typedef struct Absence
+{
+	ItemWriter *writer;
+	const DynItem *key;
+} Absence;
+
+static void
+try_insert(void *arg)
+{
+	const Absence *absence = arg;
+	ItemWriter *writer = absence->writer;
+
+	(void) store_insert(writer->store, dyn_derive(writer->rel, writer->table, absence->key));
+}
+
+/*
+ * Returns whether a role may keep an item absent, for which others wait.  Where policies limit the
+ * role they have a say in it, as in an insert, which is tried.
+ */
+static bool
+may_hold(Absence *absence)
+{
+	const ErrorData *error;
+
+	if (OidIsValid(absence->writer->clearance.relid) ||
+		!dyn_policies_hide(absence->writer->table->relid))
+		return true;
+	error = attempt_and_undo(try_insert, absence);
+	return error == NULL || error->sqlerrcode != ERRCODE_INSUFFICIENT_PRIVILEGE;
+}
+
 /*
  * Keeps the item of the write's key absent until the transaction ends; key has its attributes.
- * Returns false if by now there is one.
+ * Returns false if by now there is one.  A role that may not insert an item need not keep it absent.
  */
 bool
 write_hold_absent(ItemWriter *writer, const ItemWrite *write, const DynItem *key)
 {
+	Absence absence = {writer, key};
 	ErrorContextCallback callback;
 	bool absent;
 
 	write_begin(writer, &callback);
-	absent = store_hold_absent(writer->store, &write->key, key);
+	absent = !may_hold(&absence) || store_hold_absent(writer->store, &write->key, key);
 	store_end(&callback);
 	return absent;
 }

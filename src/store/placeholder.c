@@ -8,7 +8,8 @@
  *
  * It goes past the executor, into the table and its primary key alone: it is no row, and no
  * trigger, constraint, policy or other index has a say in it.  Nor has a privilege: the caller has
- * looked for the item under a lock, which takes more than a foreign key takes of who refers to it.
+ * looked for the item under a lock, which takes more than a foreign key takes of who refers to it, and
+ * where policies limit a role has asked them (write_hold_absent()).
  * Logical decoding does not see the insert.  It sees the delete, between marks that say what that is.
  */
 #include "postgres.h"
