@@ -990,7 +990,7 @@ CREATE TABLE dynamo_internal.index_requests (
 );
 COMMENT ON TABLE dynamo_internal.index_requests IS 'tables with indexes, or time to live, that background workers are to make or remove';
 
-CREATE FUNCTION dynamo_internal.ttl_tables() RETURNS TABLE (relation regclass, attribute text, status text, hide_expired boolean, locked boolean, parts oid[])
+CREATE FUNCTION dynamo_internal.ttl_tables() RETURNS TABLE (relation regclass, attribute text, status text, hide_expired boolean, locked boolean, reads_all boolean, parts oid[])
 	AS 'MODULE_PATHNAME', 'dyn_ttl_list' LANGUAGE C;
 COMMENT ON FUNCTION dynamo_internal.ttl_tables() IS 'tables with time to live that the caller may read';
 
@@ -1001,7 +1001,7 @@ COMMENT ON FUNCTION dynamo_internal.ttl_due(regclass, bigint) IS 'how many items
 -- A barrier: what others' sweeps have met is not for functions in a query's conditions.
 CREATE VIEW dyn_ttl_tables WITH (security_barrier) AS
 	SELECT t.relation, t.attribute, t.status, t.hide_expired, p.due_items, p.oldest_due, p.never_due, p.swept AS last_sweep, p.deleted, p.errors,
-		CASE WHEN pg_catalog.has_table_privilege(t.relation::oid, 'SELECT') THEN p.last_error END AS last_error, p.retry_at, t.locked
+		CASE WHEN t.reads_all THEN p.last_error END AS last_error, p.retry_at, t.locked
 	FROM dynamo_internal.ttl_tables() t CROSS JOIN LATERAL (
 		SELECT pg_catalog.sum(d.due_items)::bigint AS due_items, pg_catalog.min(d.oldest_due) AS oldest_due, pg_catalog.sum(d.never_due)::bigint AS never_due, pg_catalog.max(s.swept) AS swept,
 			coalesce(pg_catalog.sum(s.deleted), 0)::bigint AS deleted, coalesce(pg_catalog.sum(s.errors), 0)::bigint AS errors,

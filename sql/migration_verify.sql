@@ -31,6 +31,19 @@ BEGIN ISOLATION LEVEL REPEATABLE READ;
 DELETE FROM vf.t WHERE id = 10;
 SELECT * FROM dyn_verify_migration('vf') WHERE key ->> 'pk' = 'T#10';
 ROLLBACK;
+-- a call site that outlives its transaction, as the check of a domain does in a variable, has nothing of the one before
+CREATE TYPE vf.pair AS (a int, b int);
+CREATE DOMAIN vf.checked AS vf.pair CHECK (dynamo_internal.migration_key('vf', '{"pk": {"S": "x"}, "sk": {"S": "y"}}'::dyn_item, false) IS NULL);
+CREATE PROCEDURE vf.outlives() LANGUAGE plpgsql AS $$
+DECLARE
+	variable vf.checked := row(1, 2);
+BEGIN
+	variable.a := 3;
+	PERFORM dyn_drop_migration('vf');
+	COMMIT;
+	variable.a := 4;
+END $$;
+CALL vf.outlives();
 DROP TABLE vft;
 SELECT * FROM dyn_verify_migration('vf');
 DROP SCHEMA vf CASCADE;

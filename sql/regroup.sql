@@ -109,6 +109,25 @@ CALL dyn_regroup('slow');
 SELECT state, rows_done > 2800 AS many FROM dyn_jobs WHERE kind = 'regroup' AND relation = 'slow'::regclass;
 SELECT pages <= 1.2 * ideal_pages AS ideal FROM dyn_table_statistics('slow') WHERE kind = 'table';
 
+-- what fills pages while rows leave is seen by no command of an index's expression: its columns would be null
+SELECT dyn_create_table('watched', 'pk S', 'sk S');
+CREATE TABLE saw (nulls bigint, rows bigint);
+CREATE FUNCTION watch(dyn_item) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN 1; END';
+CREATE INDEX watched_item ON watched (watch(item));
+SET dynamo_table.placement = off;
+INSERT INTO watched (item) SELECT jsonb_build_object('pk', 'p' || s % 20, 'sk', s::text, 'text', repeat('x', 200)) FROM generate_series(1, 400) s;
+RESET dynamo_table.placement;
+CREATE OR REPLACE FUNCTION watch(dyn_item) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+	INSERT INTO public.saw SELECT count(*) FILTER (WHERE num_nulls(item, pk, sk) > 0), count(*) FROM public.watched;
+	RETURN 1;
+END $$;
+\set VERBOSITY terse
+CALL dyn_regroup('watched');
+\set VERBOSITY default
+SELECT count(*) > 0 AS looked, max(nulls) AS nulls, min(rows), max(rows) FROM saw;
+DROP TABLE saw;
+
 -- what it refuses
 CALL dyn_regroup('missing');
 CALL dyn_regroup(NULL);
@@ -129,6 +148,6 @@ ALTER TABLE small ADD EXCLUDE USING btree (pk WITH =, sk WITH =);
 CALL dyn_regroup('small');
 RESET ROLE;
 DROP TABLE before_it;
-SELECT dyn_drop_table(t) FROM unnest(ARRAY['scattered', 'small', 'slow', 'halves', 'one_key', 'as_heap']) t;
+SELECT dyn_drop_table(t) FROM unnest(ARRAY['scattered', 'small', 'slow', 'halves', 'one_key', 'as_heap', 'watched']) t;
 DROP OWNED BY regress_regroup_owner;
 DROP ROLE regress_regroup_owner, regress_regroup_other;

@@ -202,6 +202,22 @@ CALL dyn_sweep_ttl(batch_size => 1);
 SELECT string_agg(id, ' ' ORDER BY id) FROM app;
 CALL dyn_sweep_ttl('app', batch_size => 1);
 TABLE status;
+-- it may quote an item, so roles from which policies hide some do not see it
+CREATE ROLE regress_ttl_reader;
+GRANT USAGE ON SCHEMA ttl_sweep TO regress_ttl_reader;
+GRANT SELECT ON app TO regress_ttl_reader;
+SET ROLE regress_ttl_reader;
+SELECT errors, last_error FROM dyn_ttl_tables WHERE relation = 'app'::regclass;
+RESET ROLE;
+CREATE POLICY one ON app USING (id = '4');
+ALTER TABLE app ENABLE ROW LEVEL SECURITY;
+SET ROLE regress_ttl_reader;
+SELECT errors, last_error FROM dyn_ttl_tables WHERE relation = 'app'::regclass;
+RESET ROLE;
+ALTER TABLE app DISABLE ROW LEVEL SECURITY;
+DROP POLICY one ON app;
+DROP OWNED BY regress_ttl_reader;
+DROP ROLE regress_ttl_reader;
 DROP TRIGGER object ON app;
 -- a trigger that keeps an item
 CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN CASE WHEN OLD.id <> '4' THEN OLD END; END $$;

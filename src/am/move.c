@@ -4,7 +4,9 @@
  *
  * heap_update() keeps a new version on the page of the old one if it fits there.  So fillers take
  * that page's room first: speculative insertions, which nobody sees and which are aborted as soon
- * as the rows have left.  They need no index entry and no lock of a token, since nobody can find
+ * as the rows have left.  Later commands of the transaction, which expressions of indexes may run, do not
+ * see them by their command, which is the last one that there could be: their columns are all null,
+ * whatever the table says.  They need no index entry and no lock of a token, since nobody can find
  * them to wait for, and they leave a line pointer each until the next VACUUM.  The update is heap's
  * own, so that whoever waits for the row follows it to its new version.
  *
@@ -31,6 +33,9 @@
 #include "server/compat.h"
 
 #define MAX_FILLERS 16
+
+/* No snapshot shows what this command of its own transaction has inserted. */
+#define FILLER_COMMAND (InvalidCommandId - 1)
 
 struct DynMover
 {
@@ -127,7 +132,7 @@ insert_filler(DynMover *mover, Size len)
 	{
 		if (options != NULL)
 			options->fillfactor = 100;
-		heap_insert(mover->rel, mover->filler, mover->command,
+		heap_insert(mover->rel, mover->filler, FILLER_COMMAND,
 					HEAP_INSERT_SPECULATIVE | HEAP_INSERT_NO_LOGICAL, NULL);
 	}
 	PG_FINALLY();

@@ -493,6 +493,19 @@ dyn_policies_hide(Oid relid)
 	return restricted || !all;
 }
 
+/*
+ * Returns whether the current user may read all items of a table: privileges and policies keep none away.
+ * False if the table is gone.
+ */
+bool
+dyn_reads_all(Oid relid)
+{
+	bool missing = false;
+
+	return pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) == ACLCHECK_OK &&
+		   !dyn_policies_hide(relid);
+}
+
 /* Returns whether all values are granted, as ForAllValues has it: also if there are none. */
 static bool
 covers_values(const DynKeyGrant *grant, const DynTable *table, const DynIndex *index, int nvalues,

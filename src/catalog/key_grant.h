@@ -68,6 +68,7 @@ extern const DynKeyGrants *dyn_read_key_grants(Relation rel);
 extern DynGranted dyn_key_granted_for(const DynTable *table, const DynIndex *index,
 									  DynAction action, int nvalues, const Datum *values);
 extern bool dyn_policies_hide(Oid relid);
+extern bool dyn_reads_all(Oid relid);
 extern uint32 dyn_actions_of(ItemSpan pattern);
 extern void dyn_check_key_pattern(ItemSpan pattern);
 

@@ -105,14 +105,6 @@ dyn_begin_block_scan(Relation rel, BlockNumber from, BlockNumber to)
 	return begin_tid_scan(rel, GetActiveSnapshot(), &first, &last);
 }
 
-/* Returns whether a count tells the caller nothing that it may not see. */
-static bool
-may_count(Oid relid)
-{
-	return pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK &&
-		   !dyn_policies_hide(relid);
-}
-
 static bool
 is_in_index(TupleTableSlot *slot, const DynTable *table, const DynIndex *index)
 {
@@ -155,7 +147,7 @@ count_if_small(Relation rel, const DynTable *table, DynSize *sizes)
 	TableScanDesc scan;
 
 	if (rel->rd_rel->relkind != RELKIND_RELATION || !ActiveSnapshotSet() ||
-		IsolationIsSerializable() || !may_count(RelationGetRelid(rel)))
+		IsolationIsSerializable() || !dyn_reads_all(RelationGetRelid(rel)))
 		return;
 	blocks = RelationGetNumberOfBlocks(rel);
 	end = Min(blocks, COUNT_BLOCKS);

@@ -14,6 +14,7 @@
 #include "api/request/node_shards.h"
 #include "api/request/request.h"
 #include "catalog/definition/arn.h"
+#include "catalog/key_grant.h"
 #include "catalog/listing.h"
 #include "catalog/lookup.h"
 #include "catalog/resource.h"
@@ -119,7 +120,7 @@ find_table(Oid relid, ListedTable *listed)
 {
 	DynListed table;
 
-	if (!stream_may_read(relid) || !dyn_is_named_alone(relid) || !dyn_open_listed(relid, &table))
+	if (!dyn_reads_all(relid) || !dyn_is_named_alone(relid) || !dyn_open_listed(relid, &table))
 		return false;
 	listed->settings = table.settings;
 	listed->name = dyn_name_of_relation(get_rel_name(relid), &listed->settings);

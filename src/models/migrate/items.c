@@ -6,12 +6,14 @@
 
 #include "access/relation.h"
 #include "funcapi.h"
+#include "storage/proc.h"
 #include "utils/builtins.h"
 
 #include "actions/actions.h"
 #include "catalog/key.h"
 #include "models/migrate/migrate.h"
 #include "server/arguments.h"
+#include "server/compat.h"
 #include "server/errors.h"
 #include "server/progress.h"
 #include "server/sql.h"
@@ -80,9 +82,13 @@ dyn_migration_items(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* Holds what the calls in one query share; the migration lives as long as the transaction. */
+/*
+ * Holds what the calls in one query share.  The migration and the table live as long as the transaction, which
+ * a call site may outlive: the check of a domain does so in a variable of a procedure that commits.
+ */
 typedef struct KeyCall
 {
+	LocalTransactionId transaction;
 	Migration *migration;
 	DynTable *table;
 } KeyCall;
@@ -93,17 +99,20 @@ key_call(FunctionCallInfo fcinfo)
 	MemoryContext old;
 	KeyCall *call = fcinfo->flinfo->fn_extra;
 
-	if (call != NULL)
+	if (call != NULL && call->transaction == my_local_xid())
 		return call;
 	store_connect();
 	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
-	call = palloc(sizeof(KeyCall));
+	if (call == NULL)
+		call = palloc(sizeof(KeyCall));
+	call->transaction = InvalidLocalTransactionId;
+	fcinfo->flinfo->fn_extra = call;
 	relation_close(migration_open(text_span(PG_GETARG_TEXT_PP(0)), AccessShareLock, &call->table,
 								  &call->migration),
 				   NoLock);
 	MemoryContextSwitchTo(old);
 	SPI_finish();
-	fcinfo->flinfo->fn_extra = call;
+	call->transaction = my_local_xid();
 	return call;
 }
 

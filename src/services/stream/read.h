@@ -58,7 +58,6 @@ extern StreamPosition stream_position_parse(ItemSpan text);
 
 /* target.c */
 extern bool stream_is_kept(const DynStream *stream);
-extern bool stream_may_read(Oid relid);
 extern const DynStream *stream_find(const DynSettings *settings, int64 label);
 extern void stream_set_target(StreamTarget *target, const DynTable *table, const DynStream *stream,
 							  ItemSpan name);

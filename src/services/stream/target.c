@@ -47,16 +47,6 @@ stream_check_reader(Relation rel)
 						errdetail("Records hold whole items, which no policy is applied to.")));
 }
 
-/* Returns the same as a boolean, for lists; the relation may be gone. */
-bool
-stream_may_read(Oid relid)
-{
-	bool missing = false;
-
-	return pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) == ACLCHECK_OK &&
-		   !dyn_policies_hide(relid);
-}
-
 /* Returns the stream with a label, the latest one for 0; NULL if there is none that is kept. */
 const DynStream *
 stream_find(const DynSettings *settings, int64 label)

@@ -71,10 +71,11 @@ put_table(ReturnSetInfo *result, const DynListed *listed, void *shards)
 			SQL_VALUES(SQL_OID(listed->relid), sql_span(listed->settings.ttl),
 					   SQL_TEXT(dyn_ttl_status_names[status]),
 					   SQL_BOOL(listed->settings.hide_expired), SQL_BOOL(listed->rel == NULL),
+					   SQL_BOOL(dyn_reads_all(listed->relid)),
 					   SQL_VALUE(OIDARRAYOID, parts_of(listed->relid, shards))));
 }
 
-/* dyn_ttl_list(): relation, attribute, status, hide_expired, locked, parts */
+/* dyn_ttl_list(): relation, attribute, status, hide_expired, locked, reads_all, parts */
 PG_FUNCTION_INFO_V1(dyn_ttl_list);
 Datum
 dyn_ttl_list(PG_FUNCTION_ARGS)
