@@ -65,16 +65,16 @@ is_range(const AskedRelation *relation, int column)
 
 /* Returns how many rows have the same values of some columns: on average, or at most. */
 static double
-rows_by(const ProposeTable *table, const Bitmapset *columns, bool most)
+rows_by(const ProposeTable *table, const List *columns, bool most)
 {
 	double rows = table->rows < 1 ? UNKNOWN_ROWS : table->rows;
-	int i = -1;
+	ListCell *cell;
 
-	if (bms_is_subset(table->key, columns))
+	if (propose_are_in(table->key, columns))
 		return 1;
-	while ((i = bms_next_member(columns, i)) >= 0)
+	foreach (cell, columns)
 	{
-		const ProposeData *data = &table->columns[i].data;
+		const ProposeData *data = &table->columns[lfirst_int(cell)].data;
 
 		rows = most && data->most > 0 ? Min(rows, data->most) : rows / Max(data->distinct, 1);
 	}
@@ -207,40 +207,41 @@ sort_columns(const AskedQuery *asked, const AskedRelation *relation)
  * Returns the columns of a partition key with the fewest rows: the own key, a foreign key, or another
  * column that is of use.  *foreign: the foreign key.
  */
-static Bitmapset *
+static List *
 partition_columns(const AskedRelation *relation, const ProposeForeignKey **foreign)
 {
 	const ProposeTable *table = relation->table;
-	Bitmapset *known = NULL;
-	Bitmapset *best = NULL;
+	List *known = NIL;
+	List *best = NIL;
 
 	for (int i = 0; i < table->ncolumns; i++)
 	{
 		if (relation->uses[i].level >= 0)
-			known = bms_add_member(known, i);
+			known = lappend_int(known, i);
 	}
-	if (bms_is_subset(table->key, known))
+	if (propose_are_in(table->key, known))
 		return table->key;
 	for (int i = 0; i < table->nforeign + table->ncolumns; i++)
 	{
 		int column = i - table->nforeign;
 		const ProposeForeignKey *key = column < 0 ? &table->foreign[i] : NULL;
-		Bitmapset *columns = key != NULL ? key->set : bms_make_singleton(column);
+		List *columns = key != NULL ? key->columns : list_make1_int(column);
 
 		if ((key != NULL ? key->parent == NULL : !is_useful(table, column)) ||
-			!bms_is_subset(columns, known) ||
-			(best != NULL && rows_by(table, columns, false) >= rows_by(table, best, false)))
+			!propose_are_in(columns, known) ||
+			(best != NIL && rows_by(table, columns, false) >= rows_by(table, best, false)))
 			continue;
 		best = columns;
 		*foreign = key;
 	}
-	for (int i = 0; i < table->ncolumns && best != NULL; i++)
+	for (int i = 0; i < table->ncolumns && best != NIL; i++)
 	{
-		if (bms_is_member(i, known) && !bms_is_member(i, best) &&
+		if (list_member_int(known, i) && !list_member_int(best, i) &&
 			propose_can_be_key(&table->columns[i]) && table->columns[i].data.distinct > 1 &&
 			!relation->uses[i].several && rows_by(table, best, false) > LARGE)
 		{
-			best = bms_add_member(bms_copy(best), i);
+			best = lappend_int(list_copy(best), i);
+			list_sort(best, list_int_cmp);
 			*foreign = NULL;
 		}
 	}
@@ -253,18 +254,18 @@ make_place(const AskedQuery *asked, const AskedRelation *relation)
 {
 	const ProposeTable *table = relation->table;
 	const ProposeForeignKey *foreign = NULL;
-	Bitmapset *columns = partition_columns(relation, &foreign);
+	List *columns = partition_columns(relation, &foreign);
 	List *sort = sort_columns(asked, relation);
 	ProposePlace *place = palloc(sizeof(ProposePlace));
 
 	*place = (ProposePlace){foreign != NULL ? PLACE_PARENT : PLACE_COLUMNS, foreign,
 							.entity = table->entity, .index = -1};
 	/* all rows in one partition: a range of them is read, or the last ones, whatever they are */
-	if (columns == NULL &&
+	if (columns == NIL &&
 		(sort == NIL || asked->filtered ||
 		 (!is_range(relation, linitial_int(sort)) && (!asked->limited || asked->compared))))
 		return NULL;
-	if (bms_equal(columns, table->key))
+	if (columns == table->key)
 	{
 		place->purpose = PLACE_OWN;
 		place->partition = propose_own_key(asked->proposal, table->entity);
@@ -283,16 +284,11 @@ static void
 want(const AskedRead *read)
 {
 	ProposeTable *table = read->relation->table;
-	Bitmapset *columns;
-	int i = -1;
-
 	if (read->place == NULL || list_member_ptr(table->entity->wanted, read->place))
 		return;
 	table->entity->wanted = lappend(table->entity->wanted, read->place);
-	columns =
-		bms_union(propose_key_columns(read->partition), propose_key_columns(read->place->sort));
-	while ((i = bms_next_member(columns, i)) >= 0)
-		table->columns[i].in_key = true;
+	propose_mark_key(table, propose_key_columns(read->partition));
+	propose_mark_key(table, propose_key_columns(read->place->sort));
 }
 
 /*
@@ -325,7 +321,6 @@ read_by(const AskedQuery *asked, AskedRelation *relation, ProposePlace *place)
 	ProposeKey *partition = place == NULL ? entity->partition : place->partition;
 	ProposeKey *sort = place == NULL ? entity->sort : place->sort;
 	AskedRead *read = palloc0(sizeof(AskedRead));
-	int i = -1;
 	ListCell *cell;
 
 	*read = (AskedRead){relation, entity, place, partition, .range = -1};
@@ -351,8 +346,9 @@ read_by(const AskedQuery *asked, AskedRelation *relation, ProposePlace *place)
 			read->sort = lappend(read->sort, part);
 	}
 	/* an item whose sort key lacks a column is not in the index */
-	while ((i = bms_next_member(propose_key_columns(sort), i)) >= 0)
+	foreach (cell, propose_key_columns(sort))
 	{
+		int i = lfirst_int(cell);
 		const ProposeColumn *column = &relation->table->columns[i];
 
 		if (!column->required && column->data.filled < 1 && i != read->range &&
@@ -362,7 +358,7 @@ read_by(const AskedQuery *asked, AskedRelation *relation, ProposePlace *place)
 	read->gets_item = place == NULL && list_length(read->sort) == list_length(sort);
 	take_order(asked, read, sort);
 	/* a collection of all rows is never read as a whole */
-	return propose_key_columns(partition) != NULL || read->range >= 0 ||
+	return propose_key_columns(partition) != NIL || read->range >= 0 ||
 				   (asked->limited && asked->order != NIL && read->in_order)
 			   ? read
 			   : NULL;
@@ -372,17 +368,17 @@ read_by(const AskedQuery *asked, AskedRelation *relation, ProposePlace *place)
 static bool
 is_bounded(const AskedRead *read)
 {
-	return read->gets_item || read->range >= 0 || propose_key_columns(read->sort) != NULL;
+	return read->gets_item || read->range >= 0 || propose_key_columns(read->sort) != NIL;
 }
 
 /* What a read is worth: the less it reads, the more. */
 static double
 worth(const AskedQuery *asked, const AskedRead *read)
 {
-	const Bitmapset *columns = propose_key_columns(read->partition);
+	const List *columns = propose_key_columns(read->partition);
 	double rows = rows_by(read->relation->table, columns, false);
 
-	return (read->gets_item ? 1000 : 0) - (columns == NULL ? 500 : 0) +
+	return (read->gets_item ? 1000 : 0) - (columns == NIL ? 500 : 0) +
 		   (is_bounded(read) ? 40 : -20 * Min(rows / LARGE / 2, 5)) +
 		   (asked->limited && asked->order != NIL && read->in_order ? 20 : 0) - 2000 * read->level;
 }
@@ -451,17 +447,17 @@ are_together(const AskedQuery *asked, const AskedRead *read, const AskedRead *he
 
 	if (!head->gets_item || read->gets_item || read->level != head->level || read->each ||
 		head->each || read->entity == head->entity || foreign == NULL || !foreign->to_key ||
-		foreign->parent->entity != head->entity || propose_key_columns(read->sort) != NULL)
+		foreign->parent->entity != head->entity || propose_key_columns(read->sort) != NIL)
 		return false;
 	/* "~" is behind what sorts, unless that is text */
 	if (place != NULL && list_length(place->sort) > 1 &&
 		!is_sorted(&read->relation->table->columns[((ProposePart *) lsecond(place->sort))->column],
 				   false))
 		return false;
-	for (int i = 0; i < foreign->ncolumns; i++)
+	for (int i = 0; i < list_length(foreign->columns); i++)
 	{
-		if (read->relation->uses[foreign->columns[i]].source !=
-			head->relation->uses[foreign->parent_columns[i]].source)
+		if (read->relation->uses[list_nth_int(foreign->columns, i)].source !=
+			head->relation->uses[list_nth_int(foreign->parent_columns, i)].source)
 			return false;
 	}
 	foreach (cell, asked->proposal->entities)
@@ -571,8 +567,8 @@ leaves_conditions(const AskedQuery *asked, const AskedRead *read)
 	{
 		const AskedUse *use = &read->relation->uses[i];
 
-		if (bms_is_member(i, propose_key_columns(read->partition)) ||
-			bms_is_member(i, propose_key_columns(read->sort)))
+		if (list_member_int(propose_key_columns(read->partition), i) ||
+			list_member_int(propose_key_columns(read->sort), i))
 			continue;
 		left |= i == read->range
 					? use->high == ASKED_BELOW && ((ProposePart *) llast(sort))->column == i
@@ -618,7 +614,7 @@ answer_read(AskedQuery *asked, AskedRead *read)
 	}
 	for (int i = 0; i < table->ncolumns; i++)
 	{
-		if (bms_is_member(i, propose_key_columns(read->partition)) &&
+		if (list_member_int(propose_key_columns(read->partition), i) &&
 			read->relation->uses[i].equal == ASKED_ANY_OF)
 			note("a read for each %s", table->columns[i].name);
 	}

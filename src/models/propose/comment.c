@@ -77,12 +77,13 @@ propose_print_remarks(StringInfo out, const List *remarks)
 
 /* Returns names of columns for a comment: "a, b". */
 const char *
-propose_columns(const ProposeTable *table, int n, const int *columns)
+propose_columns(const ProposeTable *table, const List *columns)
 {
-	StringInfoData text;
+	const char *text = "";
+	ListCell *cell;
 
-	initStringInfo(&text);
-	for (int i = 0; i < n; i++)
-		appendStringInfo(&text, "%s%s", i == 0 ? "" : ", ", table->columns[columns[i]].name);
-	return text.data;
+	foreach (cell, columns)
+		text = psprintf("%s%s%s", text, *text == '\0' ? "" : ", ",
+						table->columns[lfirst_int(cell)].name);
+	return text;
 }

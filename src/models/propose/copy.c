@@ -49,10 +49,10 @@ static const char *
 stem(const ProposeTable *table, const ProposeForeignKey *foreign)
 {
 	static const char *const ends[] = {"_id", "Id", "ID"};
-	const char *name = table->columns[foreign->columns[0]].name;
+	const char *name = table->columns[linitial_int(foreign->columns)].name;
 	size_t length = strlen(name);
 
-	if (foreign->ncolumns > 1)
+	if (list_length(foreign->columns) > 1)
 		return foreign->parent->entity->name;
 	for (int i = 0; i < lengthof(ends); i++)
 	{
@@ -61,7 +61,7 @@ stem(const ProposeTable *table, const ProposeForeignKey *foreign)
 		if (length > end && strcmp(name + length - end, ends[i]) == 0)
 			return pnstrdup(name, length - end);
 	}
-	if (strcmp(name, foreign->parent->columns[foreign->parent_columns[0]].name) == 0)
+	if (strcmp(name, foreign->parent->columns[linitial_int(foreign->parent_columns)].name) == 0)
 		return foreign->parent->entity->name;
 	return name;
 }
@@ -76,7 +76,7 @@ offer(ProposeEntity *entity, const ProposeForeignKey *foreign)
 	{
 		ProposeCopy *copy;
 
-		if (!is_name_like(&parent->columns[i]) || bms_is_member(i, parent->key))
+		if (!is_name_like(&parent->columns[i]) || list_member_int(parent->key, i))
 			continue;
 		copy = palloc(sizeof(ProposeCopy));
 		copy->foreign = foreign;

@@ -19,21 +19,15 @@
 static char *
 count_sql(const ProposeTable *table, const ProposeForeignKey *foreign)
 {
-	StringInfoData columns;
-	StringInfoData filled;
+	const char *columns = "";
+	ListCell *cell;
 
-	initStringInfo(&columns);
-	initStringInfo(&filled);
-	for (int i = 0; i < foreign->ncolumns; i++)
-	{
-		const char *name = quote_identifier(table->columns[foreign->columns[i]].name);
-
-		appendStringInfo(&columns, "%ssrc.%s", i == 0 ? "" : ", ", name);
-		appendStringInfo(&filled, "%ssrc.%s IS NOT NULL", i == 0 ? "" : " AND ", name);
-	}
-	return psprintf("SELECT avg(n), max(n) FROM (SELECT count(*) AS n FROM %s AS src WHERE %s"
-					" GROUP BY %s) AS c",
-					table->qualified, filled.data, columns.data);
+	foreach (cell, foreign->columns)
+		columns = psprintf("%s%ssrc.%s", columns, *columns == '\0' ? "" : ", ",
+						   quote_identifier(table->columns[lfirst_int(cell)].name));
+	return psprintf("SELECT avg(n), max(n) FROM (SELECT count(*) AS n FROM %s AS src"
+					" WHERE num_nulls(%s) = 0 GROUP BY %s) AS c",
+					table->qualified, columns, columns);
 }
 
 static void
@@ -55,11 +49,11 @@ estimate(const ProposeTable *table, ProposeForeignKey *foreign)
 		"SELECT max(n_distinct), max(most_common_freqs[1]), max(null_frac) FROM pg_stats"
 		" WHERE schemaname = $1 AND tablename = $2 AND attname = $3",
 		SQL_VALUES(SQL_TEXT(table->schema), SQL_TEXT(table->name),
-				   SQL_TEXT(table->columns[foreign->columns[0]].name)));
+				   SQL_TEXT(table->columns[linitial_int(foreign->columns)].name)));
 	distinct = propose_answer(1);
 	if (distinct < 0)
 		distinct = -distinct * table->rows;
-	if (distinct > 0 && foreign->ncolumns == 1)
+	if (distinct > 0 && list_length(foreign->columns) == 1)
 	{
 		foreign->average = Max(table->rows * (1 - propose_answer(3)) / distinct, 1);
 		foreign->most = Max(table->rows * propose_answer(2), foreign->average);
@@ -72,7 +66,7 @@ static void
 count_values(const ProposeTable *table, int position)
 {
 	ProposeColumn *column = &table->columns[position];
-	ProposeForeignKey values = {.ncolumns = 1, .columns = &position};
+	ProposeForeignKey values = {.columns = list_make1_int(position)};
 
 	if (!column->asked || getBaseType(column->type) >= FirstNormalObjectId ||
 		!propose_has_order(column))
@@ -93,7 +87,7 @@ count_values(const ProposeTable *table, int position)
 static bool
 is_named_after(const char *name, const ProposeTable *parent)
 {
-	const char *key = parent->columns[parent->keys[0]].name;
+	const char *key = parent->columns[linitial_int(parent->key)].name;
 	int stem = (int) strlen(name);
 
 	if (stem > 2 && pg_strcasecmp(name + stem - 2, "id") == 0)
@@ -109,12 +103,13 @@ is_named_after(const char *name, const ProposeTable *parent)
 static void
 ask_of_column(ProposeTable *table, const ProposeColumn *column, const ProposeTable *parent)
 {
-	const ProposeColumn *key = &parent->columns[parent->nkeys > 0 ? parent->keys[0] : 0];
+	const ProposeColumn *key = &parent->columns[parent->key == NIL ? 0 : linitial_int(parent->key)];
 	SPITupleTable *keys;
 
-	if (table == parent || parent->nkeys != 1 || parent->rows < 1 || parent->unseen != NULL ||
-		parent->sampled < 1 || column->type != key->type || column->type >= FirstNormalObjectId ||
-		!propose_has_order(column) || !is_named_after(column->name, parent))
+	if (table == parent || list_length(parent->key) != 1 || parent->rows < 1 ||
+		parent->unseen != NULL || parent->sampled < 1 || column->type != key->type ||
+		column->type >= FirstNormalObjectId || !propose_has_order(column) ||
+		!is_named_after(column->name, parent))
 		return;
 	/* a statement names one of the tables only */
 	propose_execute_on(parent,
@@ -145,7 +140,7 @@ ask_of_columns(const Proposal *proposal, ProposeTable *table)
 
 		CHECK_FOR_INTERRUPTS();
 		for (int k = 0; k < table->nforeign; k++)
-			declared |= bms_is_member(i, table->foreign[k].set);
+			declared |= list_member_int(table->foreign[k].columns, i);
 		for (int k = 0; k < proposal->ntables && !declared; k++)
 			ask_of_column(table, &table->columns[i], &proposal->tables[k]);
 	}

@@ -181,7 +181,7 @@ take_answers(ProposeData *data, double rows, Datum array)
 static void
 read_extremes(ProposeTable *table)
 {
-	ProposeColumn *column = &table->columns[table->keys[0]];
+	ProposeColumn *column = &table->columns[linitial_int(table->key)];
 	StringInfoData sql;
 
 	initStringInfo(&sql);
@@ -207,8 +207,8 @@ read_table(ProposeTable *table)
 		take_answers(&table->columns[i].data, rows, sql_value(SPI_tuptable, 0, i + 2));
 	table->rows = rows / table->sampled;
 	SPI_freetuptable(SPI_tuptable);
-	if (table->sampled < 1 && table->nkeys > 0 &&
-		kind_of(table->columns[table->keys[0]].type) == OF_INTEGERS)
+	if (table->sampled < 1 && table->key != NIL &&
+		kind_of(table->columns[linitial_int(table->key)].type) == OF_INTEGERS)
 		read_extremes(table);
 }
 

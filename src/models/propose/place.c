@@ -67,9 +67,10 @@ propose_add_head(const Proposal *proposal, ProposePlace *place, ProposeEntity *p
 static bool
 is_found_by_key(const ProposeEntity *entity)
 {
-	return bms_is_subset(
-		bms_union(propose_key_columns(entity->partition), propose_key_columns(entity->sort)),
-		entity->table->key);
+	const List *key = entity->table->key;
+
+	return propose_are_in(propose_key_columns(entity->partition), key) &&
+		   propose_are_in(propose_key_columns(entity->sort), key);
 }
 
 static bool
@@ -118,11 +119,11 @@ places_of(const Proposal *proposal, ProposeEntity *entity)
 		if (is_read_already(entity, places, partition))
 			continue;
 		if (all_is_asked(proposal) && (foreign == NULL || !foreign->cascades))
-			propose_remark(
-				&table->remarks, false, "No question reads it by %s (%s), so no index does.",
-				foreign == NULL ? "its key" : psprintf("foreign key %s", foreign->name),
-				foreign == NULL ? propose_columns(table, table->nkeys, table->keys)
-								: propose_columns(table, foreign->ncolumns, foreign->columns));
+			propose_remark(&table->remarks, false,
+						   "No question reads it by %s (%s), so no index does.",
+						   foreign == NULL ? "its key" : psprintf("foreign key %s", foreign->name),
+						   foreign == NULL ? propose_columns(table, table->key)
+										   : propose_columns(table, foreign->columns));
 		else
 			places = lappend(
 				places,

@@ -136,8 +136,8 @@ explain_owner(StringInfo out, const ProposeEntity *entity)
 	}
 	propose_comment(out, "It is in the collection of its %s, by foreign key %s (%s)%s.",
 					owner->parent->entity->name, owner->name,
-					propose_columns(entity->table, owner->ncolumns, owner->columns),
-					bms_is_member(owner->columns[0], entity->table->key)
+					propose_columns(entity->table, owner->columns),
+					list_member_int(entity->table->key, linitial_int(owner->columns))
 						? ", which is a part of its key"
 						: ", as owners names it");
 }
@@ -152,14 +152,13 @@ explain_place(StringInfo out, const Proposal *proposal, const ProposeEntity *ent
 	switch (place->purpose)
 	{
 		case PLACE_OWN:
-			propose_comment(
-				out, "%s: by its own key %s, without that of its owner.", index,
-				propose_columns(entity->table, entity->table->nkeys, entity->table->keys));
+			propose_comment(out, "%s: by its own key %s, without that of its owner.", index,
+							propose_columns(entity->table, entity->table->key));
 			return;
 		case PLACE_PARENT:
 			propose_comment(out, "%s: all of one %s, by foreign key %s (%s)%s.", index,
 							foreign->parent->entity->name, foreign->name,
-							propose_columns(entity->table, foreign->ncolumns, foreign->columns),
+							propose_columns(entity->table, foreign->columns),
 							foreign->required ? "" : "; without it an item is not in the index");
 			return;
 		case PLACE_COLUMNS:

@@ -41,7 +41,6 @@
 #define DYNAMO_TABLE_MODELS_PROPOSE_PROPOSE_H
 
 #include "access/attnum.h"
-#include "nodes/bitmapset.h"
 #include "nodes/pg_list.h"
 #include "utils/array.h"
 #include "utils/jsonb.h"
@@ -102,10 +101,8 @@ typedef struct ProposeForeignKey
 	const char *name;
 	Oid parent_relid;
 	struct ProposeTable *parent; /* NULL: it is not among the sources, or has no key */
-	int ncolumns;
-	int *columns; /* positions in the table's columns */
-	Bitmapset *set; /* the same */
-	int *parent_columns; /* and in the parent's; NULL without a parent */
+	List *columns; /* of int: positions in the table's columns, */
+	List *parent_columns; /* and in the parent's; of attributes, if that is not known */
 	bool required; /* no column of it can be NULL */
 	bool to_key; /* it refers to the parent's key */
 	bool cascades; /* what happens to a parent changes or deletes its rows */
@@ -132,11 +129,8 @@ typedef struct ProposeTable
 	const char *qualified; /* both, quoted */
 	int ncolumns;
 	ProposeColumn *columns;
-	int nkeys; /* 0: nothing identifies its rows */
-	int *keys; /* positions in columns */
-	Bitmapset *key; /* the same */
+	List *key; /* of int: positions in columns; NIL: nothing identifies its rows */
 	bool key_is_primary;
-	bool key_is_guess; /* by the values, as nothing in the catalogs says it */
 	int nforeign;
 	ProposeForeignKey *foreign;
 	double rows;
@@ -232,12 +226,16 @@ typedef struct Proposal
 	const char *unseen_questions; /* why there may be more; NULL: there are not */
 } Proposal;
 
+/* Whether all of some columns are among others. */
+#define propose_are_in(columns, others) (list_difference_int(columns, others) == NIL)
+
 /* source.c, catalog.c */
 extern void propose_sources(Proposal *proposal, ArrayType *sources);
 extern void propose_read_catalog(Proposal *proposal);
 extern void propose_link(Proposal *proposal);
 extern void propose_share(const Proposal *proposal,
 						  bool (*share)(ProposeColumn *a, ProposeColumn *b));
+extern void propose_mark_key(ProposeTable *table, const List *columns);
 extern ProposeTable *propose_source(const Proposal *proposal, Oid relid);
 extern int propose_position(const ProposeTable *table, AttrNumber attnum);
 
@@ -278,12 +276,12 @@ extern ProposeKey *propose_own_key(const Proposal *proposal, const ProposeEntity
 extern ProposeKey *propose_child_key(const Proposal *proposal, const ProposeEntity *entity,
 									 const ProposeForeignKey *foreign, const List *first);
 extern ProposeKey *propose_columns_key(const Proposal *proposal, const ProposeEntity *entity,
-									   const Bitmapset *columns);
+									   const List *columns);
 extern void propose_remark_unpadded(ProposeEntity *entity);
 extern ProposeKey *propose_head_key(const ProposeEntity *entity);
 extern ProposeKey *propose_parent_key(const Proposal *proposal, const ProposeForeignKey *foreign);
 extern const char *propose_key_text(const ProposeEntity *entity, const ProposeKey *key);
-extern Bitmapset *propose_key_columns(const ProposeKey *key);
+extern List *propose_key_columns(const ProposeKey *key);
 extern bool propose_is_required(const ProposeTable *table, const ProposeKey *key);
 extern const char *propose_first_literal(const ProposeKey *key);
 extern bool propose_can_be_key(const ProposeColumn *column);
@@ -316,7 +314,7 @@ extern void propose_comment_text(StringInfo out, const char *text);
 	propose_remark_text(remarks, question, psprintf(__VA_ARGS__))
 #define propose_comment(out, ...) propose_comment_text(out, psprintf(__VA_ARGS__))
 extern void propose_print_remarks(StringInfo out, const List *remarks);
-extern const char *propose_columns(const ProposeTable *table, int n, const int *columns);
+extern const char *propose_columns(const ProposeTable *table, const List *columns);
 
 /* literal.c */
 extern void propose_piece(StringInfo out, const char *json);

@@ -36,10 +36,11 @@ write_on(JsonWriter *json, const ProposeForeignKey *foreign, const ProposeTable 
 		 bool of_children)
 {
 	json_write_begin(json, "on");
-	for (int i = 0; i < foreign->ncolumns; i++)
+	for (int i = 0; i < list_length(foreign->columns); i++)
 	{
-		const char *column = table->columns[foreign->columns[i]].name;
-		const char *parent = foreign->parent->columns[foreign->parent_columns[i]].name;
+		const char *column = table->columns[list_nth_int(foreign->columns, i)].name;
+		const char *parent =
+			foreign->parent->columns[list_nth_int(foreign->parent_columns, i)].name;
 
 		json_write_member(json, item_span(of_children ? column : parent));
 		json_write_string(json, NULL, of_children ? parent : column);
@@ -102,11 +103,7 @@ write_values(JsonWriter *json, const ProposeList *list)
 	json_write_begin(json, "value");
 	for (int i = 0; i < table->ncolumns; i++)
 	{
-		bool refers = false;
-
-		for (int k = 0; k < list->foreign->ncolumns; k++)
-			refers |= list->foreign->columns[k] == i;
-		if (refers)
+		if (list_member_int(list->foreign->columns, i))
 			continue;
 		json_write_member(json, item_span(table->columns[i].name));
 		json_write_string(json, NULL,
@@ -120,14 +117,15 @@ static void
 write_order(JsonWriter *json, const ProposeTable *table)
 {
 	const char *alias = quote_identifier(table->name);
+	ListCell *cell;
 
 	if (table->key_is_primary)
 		return;
 	json_write_begin_array(json, "order");
-	for (int i = 0; i < table->nkeys; i++)
+	foreach (cell, table->key)
 		json_write_string(
 			json, NULL,
-			psprintf("%s.%s", alias, quote_identifier(table->columns[table->keys[i]].name)));
+			psprintf("%s.%s", alias, quote_identifier(table->columns[lfirst_int(cell)].name)));
 	json_write_end_array(json);
 }
 
@@ -162,6 +160,7 @@ step_json(const ProposeEntity *entity, const char *before)
 {
 	const ProposeTable *table = entity->table;
 	JsonWriter json = json_writer(JSON_SPACED);
+	ListCell *cell;
 
 	appendStringInfoString(json.text, before);
 	json_write_begin(&json, NULL);
@@ -170,8 +169,8 @@ step_json(const ProposeEntity *entity, const char *before)
 	if (!table->key_is_primary)
 	{
 		json_write_begin_array(&json, "key");
-		for (int i = 0; i < table->nkeys; i++)
-			json_write_string(&json, NULL, table->columns[table->keys[i]].name);
+		foreach (cell, table->key)
+			json_write_string(&json, NULL, table->columns[lfirst_int(cell)].name);
 		json_write_end_array(&json);
 	}
 	write_step_attributes(&json, table);
