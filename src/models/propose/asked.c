@@ -134,36 +134,35 @@ write_value(JsonWriter *json, const char *name, const char *text)
 static char *
 bound(const AskedRead *read, bool low)
 {
-	const char *sort = propose_key_text(read->entity, read->sort);
-	const ProposeColumn *column = &read->entity->table->columns[Max(read->range, 0)];
+	const char *sort = propose_key_text(read->place->entity, read->sort);
+	const ProposeColumn *column = &read->relation->table->columns[Max(read->range, 0)];
 	const AskedUse *use = &read->relation->uses[Max(read->range, 0)];
-	AskedTest test = read->range < 0 ? ASKED_NONE : low ? use->low : use->high;
+	StrategyNumber test = read->range < 0 ? InvalidStrategy : low ? use->low : use->high;
 
-	if (test == ASKED_NONE)
+	if (test == InvalidStrategy)
 		return psprintf("%s%s%s", sort, low ? "" : "~",
 						low || read->head == NULL ? "" : read->head->prefix);
 	return psprintf("%s<%s_%s%s>%s", sort, column->attribute, low ? "from" : "to",
 					propose_format(column->width),
-					test == ASKED_ABOVE || test == ASKED_BELOW_EQUAL ? "~" : "");
+					test == BTGreaterStrategyNumber || test == BTLessEqualStrategyNumber ? "~"
+																						 : "");
 }
 
 /* Returns the request of a read, in which parameters are placeholders. */
 static char *
 request(const Proposal *proposal, const AskedRead *read)
 {
-	const char *index =
-		read->place == NULL ? NULL : propose_index_name(proposal, read->place->index);
-	const char *partition = index == NULL ? proposal->partition_name : psprintf("%sPK", index);
-	const char *sort = index == NULL ? proposal->sort_name : psprintf("%sSK", index);
-	bool whole = index == NULL && read->head != NULL;
-	bool between =
-		read->range >= 0 || (index != NULL && read->place->head != NULL && read->head == NULL);
+	int index = read->place->index;
+	const char *partition = propose_key_name(proposal, index, false);
+	const char *sort = propose_key_name(proposal, index, true);
+	bool whole = index == 0 && read->head != NULL;
+	bool between = read->range >= 0 || (read->place->head != NULL && read->head == NULL);
 	JsonWriter json = json_writer(JSON_SPACED);
 
 	json_write_begin(&json, NULL);
 	json_write_begin(&json, read->gets_item ? "Key" : "ExpressionAttributeValues");
 	write_value(&json, read->gets_item ? partition : ":p",
-				propose_key_text(read->entity, read->partition));
+				propose_key_text(read->place->entity, read->place->partition));
 	if (!whole)
 		write_value(&json, read->gets_item ? sort : ":s", bound(read, true));
 	if (between)
@@ -180,8 +179,8 @@ request(const Proposal *proposal, const AskedRead *read)
 		if (!whole)
 			json_write_string(&json, "#s", sort);
 		json_write_end(&json);
-		if (index != NULL)
-			json_write_string(&json, "IndexName", index);
+		if (index > 0)
+			json_write_string(&json, "IndexName", propose_index_name(proposal, index));
 		if (read->backward)
 			json_write_bool(&json, "ScanIndexForward", false);
 		if (read->limit > 0)
@@ -202,7 +201,7 @@ pattern(const Proposal *proposal, const AskedRead *read, const char *name)
 	appendStringInfo(&statement, ", %s, '%s',", quote_literal_cstr(name),
 					 read->gets_item ? "GetItem" : "Query");
 	propose_piece(&statement, request(proposal, read));
-	appendStringInfo(&statement, ", %s);", quote_literal_cstr(read->entity->name));
+	appendStringInfo(&statement, ", %s);", quote_literal_cstr(read->place->entity->name));
 	return statement.data;
 }
 
@@ -265,12 +264,10 @@ add_line(Chart *chart, const AskedQuery *asked, const char *name)
 	{
 		const AskedRead *read = lfirst(cell);
 		int i = foreach_current_index(cell);
-		const char *pattern_name =
-			psprintf("%s%s_%s", name, i == 0 ? "" : psprintf("_%d", i + 1), read->entity->name);
+		const char *pattern_name = psprintf("%s%s_%s", name, i == 0 ? "" : psprintf("_%d", i + 1),
+											read->place->entity->name);
 
-		append_text(&cells[2], ", ",
-					read->place == NULL ? "Main table"
-										: propose_index_name(proposal, read->place->index));
+		append_text(&cells[2], ", ", propose_index_name(proposal, read->place->index));
 		if (asked->kind != ASKED_READS)
 			continue;
 		append_text(&cells[3], ", ", pattern_name);

@@ -10,30 +10,31 @@
 #ifndef DYNAMO_TABLE_MODELS_PROPOSE_ASKED_H
 #define DYNAMO_TABLE_MODELS_PROPOSE_ASKED_H
 
+#include "access/stratnum.h"
 #include "nodes/parsenodes.h"
 
 #include "models/propose/propose.h"
 
-typedef enum AskedTest
-{
-	ASKED_NONE,
-	ASKED_ABOVE,
-	ASKED_ABOVE_EQUAL,
-	ASKED_BELOW,
-	ASKED_BELOW_EQUAL,
-	ASKED_EQUAL,
-	ASKED_ANY_OF
-} AskedTest;
+/* A test is the number of a strategy of btrees, or this: equal to one of several. */
+#define ASKED_ANY_OF (BTMaxStrategyNumber + 1)
 
-/* An AskedUse is what a query says of a column, and what is known when its rows are to be read. */
+/* An AskedKnown is what is known of a column when its rows are to be read. */
+typedef struct AskedKnown
+{
+	int level; /* of the read that tells its value; 0: a constant; -1: it is not known */
+	bool several; /* it is one of several values */
+	const struct AskedUse *source; /* of the value: columns with the same are equal */
+} AskedKnown;
+
+/* An AskedUse is what a query says of a column. */
 typedef struct AskedUse
 {
-	AskedTest equal; /* to a constant or a parameter, or one of several; or none */
-	AskedTest low;
-	AskedTest high;
-	int level; /* of the read that tells its value; 0: a constant; -1: it is not known */
-	int source; /* of that: columns with the same are equal */
-	bool several; /* it is one of several values */
+	struct AskedRelation *relation;
+	int column;
+	StrategyNumber equal; /* to a constant or a parameter, or one of several; 0: none */
+	StrategyNumber low;
+	StrategyNumber high;
+	AskedKnown known;
 } AskedUse;
 
 typedef struct AskedRelation
@@ -46,26 +47,9 @@ typedef struct AskedRelation
 	bool done; /* it is read */
 } AskedRelation;
 
-typedef struct AskedColumn
-{
-	AskedRelation *relation; /* NULL: it is none */
-	int column;
-} AskedColumn;
-
-/*
- * The columns of an AskedJoin are equal.  That tells nothing of a relation whose rows an outer join
- * keeps: those before the position "from".
- */
-typedef struct AskedJoin
-{
-	AskedColumn a;
-	AskedColumn b;
-	int from;
-} AskedJoin;
-
 typedef struct AskedOrder
 {
-	AskedColumn by; /* none: an expression */
+	const AskedUse *by; /* NULL: an expression */
 	bool descending;
 } AskedOrder;
 
@@ -86,7 +70,7 @@ typedef struct AskedQuery
 	const char *problem; /* why it is none of reads; NULL: it is one */
 	CmdType command;
 	List *relations; /* of AskedRelation */
-	List *joins; /* of AskedJoin */
+	List *joins; /* of two AskedUses: what is known of the first is known of the second */
 	List *order; /* of AskedOrder */
 	bool limited;
 	int limit; /* rows; 0: a parameter says how many */
@@ -94,7 +78,6 @@ typedef struct AskedQuery
 	bool compared; /* there are conditions on columns, */
 	bool filtered; /* and others */
 	bool elsewhere; /* it names neither a source nor a view */
-	int nsources;
 	List *reads; /* of AskedRead */
 	int nreads;
 	bool each; /* one of them is done for each row of another one */
@@ -105,9 +88,7 @@ typedef struct AskedQuery
 typedef struct AskedRead
 {
 	AskedRelation *relation;
-	const ProposeEntity *entity; /* that of it */
-	ProposePlace *place; /* NULL: the table itself */
-	ProposeKey *partition;
+	ProposePlace *place;
 	ProposeKey *sort; /* the parts at its beginning that are known */
 	bool gets_item;
 	int range; /* the column that is next in it, if that has bounds; -1: it has none */

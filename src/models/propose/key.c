@@ -204,19 +204,12 @@ named_key(const Proposal *proposal, const ProposeEntity *entity, const List *nam
 }
 
 /* Returns the partition key by which an entity is identified. */
-ProposeKey *
-propose_own_key(const Proposal *proposal, const ProposeEntity *entity)
+static ProposeKey *
+own_key(const Proposal *proposal, const ProposeEntity *entity)
 {
 	const ProposeTable *table = entity->table;
 
 	return add_columns(proposal, NIL, entity->prefix, table, table->key, false);
-}
-
-/* Returns the sort key of the item that a collection is named by: it sorts before all others. */
-ProposeKey *
-propose_head_key(const ProposeEntity *entity)
-{
-	return add_literal(NIL, psprintf("#%s", entity->prefix));
 }
 
 /* Returns the key of the rows that refer to it; NIL if the foreign key does not have all of it. */
@@ -244,13 +237,13 @@ as_referred(const ProposeKey *key, const ProposeForeignKey *foreign)
  * Returns the partition key of what a foreign key refers to, made of the columns that refer to it.
  * If these are not the parent's key, their names are in it too.
  */
-ProposeKey *
-propose_parent_key(const Proposal *proposal, const ProposeForeignKey *foreign)
+static ProposeKey *
+parent_key(const Proposal *proposal, const ProposeForeignKey *foreign)
 {
 	const ProposeEntity *parent = foreign->parent->entity;
 
 	if (foreign->to_key)
-		return as_referred(propose_own_key(proposal, parent), foreign);
+		return as_referred(own_key(proposal, parent), foreign);
 	return named_key(proposal, parent, foreign->parent_columns, foreign->columns);
 }
 
@@ -270,51 +263,73 @@ add_rest(const Proposal *proposal, ProposeKey *key, const ProposeEntity *entity,
 					   true);
 }
 
-/* Returns the sort key of an entity in a collection, that of a parent's children or another one. */
-ProposeKey *
-propose_child_key(const Proposal *proposal, const ProposeEntity *entity,
-				  const ProposeForeignKey *foreign, const List *first)
+/*
+ * Returns a place by a foreign key; or else by columns, which may be the table's key.  sort: the columns
+ * that its sort key begins with.
+ */
+ProposePlace *
+propose_make_place(const Proposal *proposal, ProposeEntity *entity,
+				   const ProposeForeignKey *foreign, const List *columns, const List *sort)
 {
-	return add_rest(proposal, NIL, entity, foreign, first);
+	ProposePlace *place = palloc(sizeof(ProposePlace));
+
+	*place = (ProposePlace){PLACE_COLUMNS, foreign, .entity = entity, .index = -1};
+	place->sort = add_rest(proposal, NIL, entity, foreign, sort);
+	if (foreign != NULL)
+	{
+		place->purpose = PLACE_PARENT;
+		place->partition = parent_key(proposal, foreign);
+	}
+	else if (columns == entity->table->key)
+	{
+		place->purpose = PLACE_OWN;
+		place->partition = own_key(proposal, entity);
+		/* it sorts before all others of the collection that is named by it */
+		place->sort = add_literal(NIL, psprintf("#%s", entity->prefix));
+	}
+	else
+		place->partition = named_key(proposal, entity, columns, columns);
+	return place;
 }
 
-/* Returns a partition key of some columns, whose names are in it; without any, it has all rows. */
-ProposeKey *
-propose_columns_key(const Proposal *proposal, const ProposeEntity *entity, const List *columns)
+/*
+ * Puts the item of a parent behind those that refer to it: who reads these backward begins with it.
+ * What they are sorted by has no "~".
+ */
+void
+propose_add_head(const Proposal *proposal, ProposePlace *place, ProposeEntity *parent)
 {
-	return named_key(proposal, entity, columns, columns);
+	const char *sort = psprintf("%s~%s", propose_first_literal(place->sort), parent->prefix);
+
+	place->head = propose_make_place(proposal, parent, NULL, parent->table->key, NIL);
+	place->head->purpose = PLACE_HEAD;
+	place->head->sort = add_literal(NIL, sort);
 }
 
 /* Sets the table's key: below an owner that is itself in a collection, if the row has its key. */
 static void
 set_keys(const Proposal *proposal, ProposeEntity *entity)
 {
-	ProposeEntity *parent;
+	const ProposeForeignKey *owner = entity->owner;
+	ProposePlace *place;
+	ProposePlace *above;
 
 	check_stack_depth();
-	if (entity->partition != NIL)
+	if (entity->places[0] != NULL)
 		return;
-	if (entity->owner == NULL)
-	{
-		entity->partition = propose_own_key(proposal, entity);
-		entity->sort = propose_head_key(entity);
+	place = propose_make_place(proposal, entity, owner, entity->table->key, NIL);
+	place->index = 0;
+	entity->places[0] = place;
+	if (owner == NULL)
 		return;
-	}
-	parent = entity->owner->parent->entity;
-	set_keys(proposal, parent);
-	if (parent->owner != NULL)
-	{
-		entity->partition = as_referred(parent->partition, entity->owner);
-		entity->sort = as_referred(parent->sort, entity->owner);
-	}
-	if (entity->partition == NIL || entity->sort == NIL)
-	{
-		entity->partition = propose_parent_key(proposal, entity->owner);
-		entity->sort = NIL;
-	}
-	else
-		entity->sort = add_literal(entity->sort, psprintf("%c", proposal->delimiter));
-	entity->sort = add_rest(proposal, entity->sort, entity, entity->owner, NIL);
+	set_keys(proposal, owner->parent->entity);
+	above = owner->parent->entity->places[0];
+	if (above->foreign == NULL || as_referred(above->partition, owner) == NIL ||
+		as_referred(above->sort, owner) == NIL)
+		return;
+	place->partition = as_referred(above->partition, owner);
+	place->sort = add_literal(as_referred(above->sort, owner), psprintf("%c", proposal->delimiter));
+	place->sort = add_rest(proposal, place->sort, entity, owner, NIL);
 }
 
 /* Chooses the keys of the table of all entities. */
@@ -336,9 +351,9 @@ propose_remark_unpadded(ProposeEntity *entity)
 	for (int i = 0; i < table->ncolumns; i++)
 	{
 		const ProposeColumn *column = &table->columns[i];
-		bool sorts = list_member_int(propose_key_columns(entity->sort), i);
+		bool sorts = false;
 
-		for (int k = 0; k < PROPOSE_MAX_INDEXES; k++)
+		for (int k = 0; k <= PROPOSE_MAX_INDEXES; k++)
 			sorts |= entity->places[k] != NULL &&
 					 list_member_int(propose_key_columns(entity->places[k]->sort), i);
 		if (sorts && value_item_type(column->type) == ITEM_N && column->width == 0)

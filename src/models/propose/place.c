@@ -39,54 +39,30 @@ habit_of(const List *habits, const char *prefix)
  * What an entity needs
  */
 
-static ProposePlace *
-make_place(ProposeEntity *entity, ProposePurpose purpose, const ProposeForeignKey *foreign,
-		   ProposeKey *partition, ProposeKey *sort)
-{
-	ProposePlace *place = palloc(sizeof(ProposePlace));
-
-	*place = (ProposePlace){purpose, foreign, partition, sort, entity, NULL, -1};
-	return place;
-}
-
-/*
- * Puts the item of a parent behind those that refer to it: who reads these backward begins with it.
- * What they are sorted by has no "~".
- */
-void
-propose_add_head(const Proposal *proposal, ProposePlace *place, ProposeEntity *parent)
-{
-	ProposePart *behind = palloc0(sizeof(ProposePart));
-
-	behind->literal = psprintf("%s~%s", propose_first_literal(place->sort), parent->prefix);
-	place->head = make_place(parent, PLACE_HEAD, place->foreign, propose_own_key(proposal, parent),
-							 list_make1(behind));
-}
-
 /* Returns whether whoever knows the key of a row can make the key of its item. */
 static bool
 is_found_by_key(const ProposeEntity *entity)
 {
-	const List *key = entity->table->key;
+	const ProposePlace *place = entity->places[0];
 
-	return propose_are_in(propose_key_columns(entity->partition), key) &&
-		   propose_are_in(propose_key_columns(entity->sort), key);
+	return propose_are_in(propose_key_columns(place->partition), entity->table->key) &&
+		   propose_are_in(propose_key_columns(place->sort), entity->table->key);
 }
 
+/* Returns whether the items of a collection are in one of the table already, or in that of a place. */
 static bool
-is_read_already(const ProposeEntity *entity, const List *places, const ProposeKey *partition)
+is_read_already(const List *places, const ProposePlace *wanted)
 {
-	const char *text = propose_key_text(entity, partition);
+	const ProposeEntity *entity = wanted->entity;
+	const char *text = propose_key_text(entity, wanted->partition);
 	ListCell *cell;
 
-	if (strcmp(text, propose_key_text(entity, entity->partition)) == 0)
-		return true;
-	foreach (cell, places)
+	foreach (cell, lcons(entity->places[0], list_copy(places)))
 	{
 		const ProposePlace *place = lfirst(cell);
 
 		if (strcmp(text, propose_key_text(entity, place->partition)) == 0 &&
-			propose_is_required(entity->table, place->sort))
+			(place->index == 0 || propose_is_required(entity->table, place->sort)))
 			return true;
 	}
 	return false;
@@ -109,27 +85,21 @@ places_of(const Proposal *proposal, ProposeEntity *entity)
 	for (int i = -1; i < table->nforeign; i++)
 	{
 		const ProposeForeignKey *foreign = i < 0 ? NULL : &table->foreign[i];
-		ProposeKey *partition;
+		const char *by = foreign == NULL ? "its key" : psprintf("foreign key %s", foreign->name);
+		ProposePlace *place;
 
 		if (foreign == NULL ? is_found_by_key(entity)
 							: foreign->parent == NULL || foreign == entity->owner)
 			continue;
-		partition = foreign == NULL ? propose_own_key(proposal, entity)
-									: propose_parent_key(proposal, foreign);
-		if (is_read_already(entity, places, partition))
+		place = propose_make_place(proposal, entity, foreign, table->key, NIL);
+		if (is_read_already(places, place))
 			continue;
 		if (all_is_asked(proposal) && (foreign == NULL || !foreign->cascades))
 			propose_remark(&table->remarks, false,
-						   "No question reads it by %s (%s), so no index does.",
-						   foreign == NULL ? "its key" : psprintf("foreign key %s", foreign->name),
-						   foreign == NULL ? propose_columns(table, table->key)
-										   : propose_columns(table, foreign->columns));
+						   "No question reads it by %s (%s), so no index does.", by,
+						   propose_columns(table, foreign == NULL ? table->key : foreign->columns));
 		else
-			places = lappend(
-				places,
-				make_place(entity, foreign == NULL ? PLACE_OWN : PLACE_PARENT, foreign, partition,
-						   foreign == NULL ? propose_head_key(entity)
-										   : propose_child_key(proposal, entity, foreign, NIL)));
+			places = lappend(places, place);
 	}
 	return places;
 }
@@ -151,7 +121,7 @@ free_index(const ProposePlace *place, const List *habits, const List *places)
 {
 	int fallback = -1;
 
-	for (int i = 0; i < PROPOSE_MAX_INDEXES; i++)
+	for (int i = 1; i <= PROPOSE_MAX_INDEXES; i++)
 	{
 		bool wanted = false;
 		ListCell *cell;
@@ -175,7 +145,7 @@ put_place(Proposal *proposal, ProposePlace *place, int index, List *habits)
 {
 	const char *prefix = propose_first_literal(place->partition);
 
-	proposal->nindexes = Max(proposal->nindexes, index + 1);
+	proposal->nindexes = Max(proposal->nindexes, index);
 	place->index = index;
 	place->entity->places[index] = place;
 	if (place->head != NULL)
@@ -213,7 +183,7 @@ put_places(Proposal *proposal, ProposeEntity *entity, List *places, List *habits
 		int index = free_index(place, habits, places);
 
 		/* one that others want raises no number, a new one would */
-		if (index >= proposal->nindexes)
+		if (index > proposal->nindexes)
 			index = free_index(place, habits, NIL);
 		if (index < 0)
 		{
@@ -243,7 +213,7 @@ wants_join(const ProposeEntity *entity)
 static void
 drop_lonely_joins(const Proposal *proposal, ProposeEntity *entity)
 {
-	for (int i = 0; i < proposal->nindexes; i++)
+	for (int i = 1; i <= proposal->nindexes; i++)
 	{
 		const ProposePlace *place = entity->places[i];
 		const ProposePlace *other;
@@ -288,13 +258,14 @@ list_needs(Proposal *proposal)
 	foreach (cell, needs)
 	{
 		ProposeEntity *entity = linitial(lfirst(cell));
+		ProposePlace *place;
 
-		if (!all_is_asked(proposal) && wants_join(entity) &&
-			list_length(lfirst(cell)) <= proposal->nindexes)
-			lfirst(cell) = lappend(
-				lfirst(cell), make_place(entity, PLACE_JOIN, entity->owner,
-										 propose_parent_key(proposal, entity->owner),
-										 propose_child_key(proposal, entity, entity->owner, NIL)));
+		if (all_is_asked(proposal) || !wants_join(entity) ||
+			list_length(lfirst(cell)) > proposal->nindexes)
+			continue;
+		place = propose_make_place(proposal, entity, entity->owner, NIL, NIL);
+		place->purpose = PLACE_JOIN;
+		lfirst(cell) = lappend(lfirst(cell), place);
 	}
 	return needs;
 }
@@ -326,5 +297,14 @@ propose_places(Proposal *proposal)
 const char *
 propose_index_name(const Proposal *proposal, int index)
 {
-	return psprintf("%s%d", proposal->index_name, index + 1);
+	return index == 0 ? "Main table" : psprintf("%s%d", proposal->index_name, index);
+}
+
+/* Returns the name of a key of the table or of an index. */
+const char *
+propose_key_name(const Proposal *proposal, int index, bool sort)
+{
+	if (index == 0)
+		return sort ? proposal->sort_name : proposal->partition_name;
+	return psprintf("%s%s", propose_index_name(proposal, index), sort ? "SK" : "PK");
 }

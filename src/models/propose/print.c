@@ -18,15 +18,15 @@
 static void
 append_index(StringInfo out, const Proposal *proposal, int i)
 {
-	const char *name = propose_index_name(proposal, i);
 	JsonWriter json = json_writer(JSON_SPACED);
 
-	appendStringInfoString(json.text, i == 0 ? "{" : ", ");
-	json_write_begin(&json, name);
-	json_write_string(&json, "partition_key", psprintf("%sPK S", name));
-	json_write_string(&json, "sort_key", psprintf("%sSK S", name));
+	appendStringInfoString(json.text, i == 1 ? "{" : ", ");
+	json_write_begin(&json, propose_index_name(proposal, i));
+	json_write_string(&json, "partition_key",
+					  psprintf("%s S", propose_key_name(proposal, i, false)));
+	json_write_string(&json, "sort_key", psprintf("%s S", propose_key_name(proposal, i, true)));
 	json_write_end(&json);
-	if (i == proposal->nindexes - 1)
+	if (i == proposal->nindexes)
 		appendStringInfoChar(json.text, '}');
 	propose_piece(out, json.text->data);
 }
@@ -52,7 +52,7 @@ print_table(const Proposal *proposal)
 					 quote_literal_cstr(psprintf("%s S", proposal->sort_name)));
 	if (proposal->nindexes > 0)
 		appendStringInfoString(&out, ", global_indexes =>");
-	for (int i = 0; i < proposal->nindexes; i++)
+	for (int i = 1; i <= proposal->nindexes; i++)
 		append_index(&out, proposal, i);
 	appendStringInfoString(&out, ");");
 	return out.data;
@@ -75,17 +75,14 @@ keys_json(const Proposal *proposal, const ProposeEntity *entity)
 	JsonWriter json = json_writer(JSON_SPACED);
 
 	json_write_begin(&json, NULL);
-	write_key(&json, entity, proposal->partition_name, entity->partition);
-	write_key(&json, entity, proposal->sort_name, entity->sort);
-	for (int i = 0; i < proposal->nindexes; i++)
+	for (int i = 0; i <= proposal->nindexes; i++)
 	{
 		const ProposePlace *place = entity->places[i];
-		const char *name = propose_index_name(proposal, i);
 
 		if (place == NULL)
 			continue;
-		write_key(&json, entity, psprintf("%sPK", name), place->partition);
-		write_key(&json, entity, psprintf("%sSK", name), place->sort);
+		write_key(&json, entity, propose_key_name(proposal, i, false), place->partition);
+		write_key(&json, entity, propose_key_name(proposal, i, true), place->sort);
 	}
 	json_write_end(&json);
 	return json.text->data;
@@ -195,7 +192,7 @@ explain_entity(StringInfo out, const Proposal *proposal, const ProposeEntity *en
 							? psprintf(", of which %.1f %% were looked at", table->sampled * 100)
 							: "");
 	explain_owner(out, entity);
-	for (int i = 0; i < proposal->nindexes; i++)
+	for (int i = 1; i <= proposal->nindexes; i++)
 	{
 		if (entity->places[i] != NULL)
 			explain_place(out, proposal, entity, i);

@@ -160,7 +160,7 @@ typedef enum ProposePurpose
 	PLACE_JOIN /* beside its owner, whose items the table keeps elsewhere */
 } ProposePurpose;
 
-/* A ProposePlace says where the items of an entity are in an index. */
+/* A ProposePlace says where the items of an entity are in an index, or in the table, which is index 0. */
 typedef struct ProposePlace
 {
 	ProposePurpose purpose;
@@ -195,10 +195,8 @@ typedef struct ProposeEntity
 	const char *prefix; /* of its keys, in templates */
 	const char *view;
 	const ProposeForeignKey *owner; /* NULL: it has a collection of its own */
-	ProposeKey *partition;
-	ProposeKey *sort;
 	List *wanted; /* ProposePlaces that questions need */
-	ProposePlace *places[PROPOSE_MAX_INDEXES]; /* by the index; NULL: it is not there */
+	ProposePlace *places[PROPOSE_MAX_INDEXES + 1]; /* by the index; NULL: it is not there */
 	List *copies; /* of ProposeCopy; offered, not made */
 	List *lists; /* of ProposeList; offered, not made */
 	List *offered; /* names of both */
@@ -272,14 +270,11 @@ extern void propose_widths(Proposal *proposal);
 extern const char *propose_format(int width);
 extern void propose_delimiter(Proposal *proposal);
 extern void propose_keys(Proposal *proposal);
-extern ProposeKey *propose_own_key(const Proposal *proposal, const ProposeEntity *entity);
-extern ProposeKey *propose_child_key(const Proposal *proposal, const ProposeEntity *entity,
-									 const ProposeForeignKey *foreign, const List *first);
-extern ProposeKey *propose_columns_key(const Proposal *proposal, const ProposeEntity *entity,
-									   const List *columns);
+extern ProposePlace *propose_make_place(const Proposal *proposal, ProposeEntity *entity,
+										const ProposeForeignKey *foreign, const List *columns,
+										const List *sort);
+extern void propose_add_head(const Proposal *proposal, ProposePlace *place, ProposeEntity *parent);
 extern void propose_remark_unpadded(ProposeEntity *entity);
-extern ProposeKey *propose_head_key(const ProposeEntity *entity);
-extern ProposeKey *propose_parent_key(const Proposal *proposal, const ProposeForeignKey *foreign);
 extern const char *propose_key_text(const ProposeEntity *entity, const ProposeKey *key);
 extern List *propose_key_columns(const ProposeKey *key);
 extern bool propose_is_required(const ProposeTable *table, const ProposeKey *key);
@@ -289,7 +284,7 @@ extern bool propose_can_be_key(const ProposeColumn *column);
 /* place.c */
 extern void propose_places(Proposal *proposal);
 extern const char *propose_index_name(const Proposal *proposal, int index);
-extern void propose_add_head(const Proposal *proposal, ProposePlace *place, ProposeEntity *parent);
+extern const char *propose_key_name(const Proposal *proposal, int index, bool sort);
 
 /* asked.c, asked_read.c */
 extern void propose_ask(Proposal *proposal, ArrayType *queries);
