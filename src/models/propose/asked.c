@@ -12,7 +12,6 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-#include "item/json_writer.h"
 #include "models/propose/asked.h"
 #include "server/arguments.h"
 #include "server/attempt.h"
@@ -122,14 +121,6 @@ propose_ask(Proposal *proposal, ArrayType *queries)
  * Access patterns
  */
 
-static void
-write_value(JsonWriter *json, const char *name, const char *text)
-{
-	json_write_begin(json, name);
-	json_write_string(json, "S", text);
-	json_write_end(json);
-}
-
 /* Returns a bound of the sort key.  "~" is behind all that such keys are sorted by. */
 static char *
 bound(const AskedRead *read, bool low)
@@ -157,37 +148,37 @@ request(const Proposal *proposal, const AskedRead *read)
 	const char *sort = propose_key_name(proposal, index, true);
 	bool whole = index == 0 && read->head != NULL;
 	bool between = read->range >= 0 || (read->place->head != NULL && read->head == NULL);
-	JsonWriter json = json_writer(JSON_SPACED);
+	const char *value =
+		propose_string(propose_key_text(read->place->entity, read->place->partition));
+	const char *low = propose_string(bound(read, true));
+	const char *names;
+	StringInfoData json;
 
-	json_write_begin(&json, NULL);
-	json_write_begin(&json, read->gets_item ? "Key" : "ExpressionAttributeValues");
-	write_value(&json, read->gets_item ? partition : ":p",
-				propose_key_text(read->place->entity, read->place->partition));
+	if (read->gets_item)
+		return psprintf("{\"Key\": {%s: {\"S\": %s}, %s: {\"S\": %s}}}", propose_string(partition),
+						value, propose_string(sort), low);
+	initStringInfo(&json);
+	appendStringInfo(&json, "{\"ExpressionAttributeValues\": {\":p\": {\"S\": %s}", value);
 	if (!whole)
-		write_value(&json, read->gets_item ? sort : ":s", bound(read, true));
+		appendStringInfo(&json, ", \":s\": {\"S\": %s}", low);
 	if (between)
-		write_value(&json, ":t", bound(read, false));
-	json_write_end(&json);
-	if (!read->gets_item)
-	{
-		json_write_string(&json, "KeyConditionExpression",
-						  whole     ? "#p = :p"
-						  : between ? "#p = :p AND #s BETWEEN :s AND :t"
-									: "#p = :p AND begins_with(#s, :s)");
-		json_write_begin(&json, "ExpressionAttributeNames");
-		json_write_string(&json, "#p", partition);
-		if (!whole)
-			json_write_string(&json, "#s", sort);
-		json_write_end(&json);
-		if (index > 0)
-			json_write_string(&json, "IndexName", propose_index_name(proposal, index));
-		if (read->backward)
-			json_write_bool(&json, "ScanIndexForward", false);
-		if (read->limit > 0)
-			json_write_integer(&json, "Limit", read->limit + (read->head != NULL ? 1 : 0));
-	}
-	json_write_end(&json);
-	return json.text->data;
+		appendStringInfo(&json, ", \":t\": {\"S\": %s}", propose_string(bound(read, false)));
+	appendStringInfo(&json, "}, \"KeyConditionExpression\": \"#p = :p%s\"",
+					 whole     ? ""
+					 : between ? " AND #s BETWEEN :s AND :t"
+							   : " AND begins_with(#s, :s)");
+	names = propose_member("", "#p", partition);
+	appendStringInfo(&json, ", \"ExpressionAttributeNames\": {%s}",
+					 whole ? names : propose_member(names, "#s", sort));
+	if (index > 0)
+		appendStringInfo(&json, ", \"IndexName\": %s",
+						 propose_string(propose_index_name(proposal, index)));
+	if (read->backward)
+		appendStringInfoString(&json, ", \"ScanIndexForward\": false");
+	if (read->limit > 0)
+		appendStringInfo(&json, ", \"Limit\": %d", read->limit + (read->head != NULL ? 1 : 0));
+	appendStringInfoChar(&json, '}');
+	return json.data;
 }
 
 /* Returns the statement that declares a read as an access pattern. */
@@ -245,12 +236,6 @@ answer_text(const AskedQuery *asked)
 	return reads;
 }
 
-static void
-append_text(char **list, const char *between, const char *text)
-{
-	*list = **list == '\0' ? pstrdup(text) : psprintf("%s%s%s", *list, between, text);
-}
-
 /* Adds the line of a question to the chart; returns the patterns of its reads. */
 static List *
 add_line(Chart *chart, const AskedQuery *asked, const char *name)
@@ -267,16 +252,16 @@ add_line(Chart *chart, const AskedQuery *asked, const char *name)
 		const char *pattern_name = psprintf("%s%s_%s", name, i == 0 ? "" : psprintf("_%d", i + 1),
 											read->place->entity->name);
 
-		append_text(&cells[2], ", ", propose_index_name(proposal, read->place->index));
+		cells[2] = propose_add(cells[2], ", ", propose_index_name(proposal, read->place->index));
 		if (asked->kind != ASKED_READS)
 			continue;
-		append_text(&cells[3], ", ", pattern_name);
+		cells[3] = propose_add(cells[3], ", ", pattern_name);
 		patterns = lappend(patterns, pattern(proposal, read, pattern_name));
 	}
 	if (asked->problem != NULL)
-		append_text(&cells[4], "", one_line(asked->problem));
+		cells[4] = one_line(asked->problem);
 	foreach (cell, asked->notes)
-		append_text(&cells[4], "; ", lfirst(cell));
+		cells[4] = propose_add(cells[4], "; ", lfirst(cell));
 	/* columns are as wide as what is shown in them */
 	for (int i = 0; i < lengthof(cells); i++)
 		cells[i] = propose_shown(cells[i]);

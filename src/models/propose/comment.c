@@ -83,7 +83,6 @@ propose_columns(const ProposeTable *table, const List *columns)
 	ListCell *cell;
 
 	foreach (cell, columns)
-		text = psprintf("%s%s%s", text, *text == '\0' ? "" : ", ",
-						table->columns[lfirst_int(cell)].name);
+		text = propose_add(text, ", ", table->columns[lfirst_int(cell)].name);
 	return text;
 }

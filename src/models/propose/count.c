@@ -23,8 +23,9 @@ count_sql(const ProposeTable *table, const ProposeForeignKey *foreign)
 	ListCell *cell;
 
 	foreach (cell, foreign->columns)
-		columns = psprintf("%s%ssrc.%s", columns, *columns == '\0' ? "" : ", ",
-						   quote_identifier(table->columns[lfirst_int(cell)].name));
+		columns = propose_add(
+			columns, ", ",
+			psprintf("src.%s", quote_identifier(table->columns[lfirst_int(cell)].name)));
 	return psprintf("SELECT avg(n), max(n) FROM (SELECT count(*) AS n FROM %s AS src"
 					" WHERE num_nulls(%s) = 0 GROUP BY %s) AS c",
 					table->qualified, columns, columns);

@@ -7,7 +7,6 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-#include "item/json_writer.h"
 #include "models/propose/propose.h"
 #include "server/extension.h"
 
@@ -15,20 +14,13 @@
  * The table
  */
 
-static void
-append_index(StringInfo out, const Proposal *proposal, int i)
+static char *
+index_keys(const Proposal *proposal, int index)
 {
-	JsonWriter json = json_writer(JSON_SPACED);
+	const char *partition = psprintf("%s S", propose_key_name(proposal, index, false));
+	const char *sort = psprintf("%s S", propose_key_name(proposal, index, true));
 
-	appendStringInfoString(json.text, i == 1 ? "{" : ", ");
-	json_write_begin(&json, propose_index_name(proposal, i));
-	json_write_string(&json, "partition_key",
-					  psprintf("%s S", propose_key_name(proposal, i, false)));
-	json_write_string(&json, "sort_key", psprintf("%s S", propose_key_name(proposal, i, true)));
-	json_write_end(&json);
-	if (i == proposal->nindexes)
-		appendStringInfoChar(json.text, '}');
-	propose_piece(out, json.text->data);
+	return propose_member(propose_member("", "partition_key", partition), "sort_key", sort);
 }
 
 static char *
@@ -53,7 +45,9 @@ print_table(const Proposal *proposal)
 	if (proposal->nindexes > 0)
 		appendStringInfoString(&out, ", global_indexes =>");
 	for (int i = 1; i <= proposal->nindexes; i++)
-		append_index(&out, proposal, i);
+		propose_piece(&out, psprintf("%s%s: {%s}%s", i == 1 ? "{" : ", ",
+									 propose_string(propose_index_name(proposal, i)),
+									 index_keys(proposal, i), i == proposal->nindexes ? "}" : ""));
 	appendStringInfoString(&out, ");");
 	return out.data;
 }
@@ -62,45 +56,30 @@ print_table(const Proposal *proposal)
  * Entities
  */
 
-static void
-write_key(JsonWriter *json, const ProposeEntity *entity, const char *name, const ProposeKey *key)
-{
-	json_write_member(json, item_span(name));
-	json_write_string(json, NULL, propose_key_text(entity, key));
-}
-
 static char *
 keys_json(const Proposal *proposal, const ProposeEntity *entity)
 {
-	JsonWriter json = json_writer(JSON_SPACED);
+	const char *keys = "";
 
-	json_write_begin(&json, NULL);
 	for (int i = 0; i <= proposal->nindexes; i++)
 	{
 		const ProposePlace *place = entity->places[i];
 
 		if (place == NULL)
 			continue;
-		write_key(&json, entity, propose_key_name(proposal, i, false), place->partition);
-		write_key(&json, entity, propose_key_name(proposal, i, true), place->sort);
+		keys = propose_member(keys, propose_key_name(proposal, i, false),
+							  propose_key_text(entity, place->partition));
+		keys = propose_member(keys, propose_key_name(proposal, i, true),
+							  propose_key_text(entity, place->sort));
 	}
-	json_write_end(&json);
-	return json.text->data;
+	return psprintf("{%s}", keys);
 }
 
 static char *
 attribute_json(const char *before, const char *name, const char *type, bool required)
 {
-	JsonWriter json = json_writer(JSON_SPACED);
-
-	appendStringInfoString(json.text, before);
-	json_write_member(&json, item_span(name));
-	json_write_begin(&json, NULL);
-	json_write_string(&json, "type", type);
-	if (required)
-		json_write_bool(&json, "required", true);
-	json_write_end(&json);
-	return json.text->data;
+	return psprintf("%s%s: {\"type\": %s%s}", before, propose_string(name), propose_string(type),
+					required ? ", \"required\": true" : "");
 }
 
 /* Appends the attributes that are offered. */

@@ -312,6 +312,9 @@ extern void propose_print_remarks(StringInfo out, const List *remarks);
 extern const char *propose_columns(const ProposeTable *table, const List *columns);
 
 /* literal.c */
+extern char *propose_add(const char *list, const char *between, const char *text);
+extern char *propose_string(const char *text);
+extern char *propose_member(const char *members, const char *name, const char *text);
 extern void propose_piece(StringInfo out, const char *json);
 extern void propose_option(StringInfo out, const char *json);
 extern void propose_call(StringInfo out, const Proposal *proposal, const char *function);
