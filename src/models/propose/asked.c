@@ -37,8 +37,7 @@ add_question(Proposal *proposal, Datum query, int64 calls)
 {
 	AskedQuery *asked = palloc0(sizeof(AskedQuery));
 
-	asked->text = TextDatumGetCString(query);
-	asked->calls = calls;
+	*asked = (AskedQuery){TextDatumGetCString(query), calls, proposal};
 	proposal->questions = lappend(proposal->questions, asked);
 }
 
@@ -112,7 +111,7 @@ propose_ask(Proposal *proposal, ArrayType *queries)
 		AskedQuery *asked = lfirst(cell);
 
 		CHECK_FOR_INTERRUPTS();
-		asked_analyse(asked, proposal);
+		asked_analyse(asked);
 		proposal->asked |= asked->kind <= ASKED_VIEWS;
 	}
 }

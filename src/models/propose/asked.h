@@ -34,13 +34,13 @@ typedef struct AskedUse
 	StrategyNumber equal; /* to a constant or a parameter, or one of several; 0: none */
 	StrategyNumber low;
 	StrategyNumber high;
+	List *equals; /* of AskedUse: what is known of it is known of them */
 	AskedKnown known;
 } AskedUse;
 
 typedef struct AskedRelation
 {
-	const Query *query; /* while it is analysed: where it is */
-	Index number; /* in that */
+	const RangeTblEntry *rte; /* while it is analysed */
 	int position; /* among the relations */
 	ProposeTable *table; /* NULL: it is no source */
 	AskedUse *uses; /* by the column */
@@ -70,7 +70,6 @@ typedef struct AskedQuery
 	const char *problem; /* why it is none of reads; NULL: it is one */
 	CmdType command;
 	List *relations; /* of AskedRelation */
-	List *joins; /* of two AskedUses: what is known of the first is known of the second */
 	List *order; /* of AskedOrder */
 	bool limited;
 	int limit; /* rows; 0: a parameter says how many */
@@ -101,7 +100,7 @@ typedef struct AskedRead
 } AskedRead;
 
 /* asked_query.c */
-extern void asked_analyse(AskedQuery *asked, const Proposal *proposal);
+extern void asked_analyse(AskedQuery *asked);
 
 /* asked_read.c */
 extern void asked_answer(AskedQuery *asked);

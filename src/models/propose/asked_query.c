@@ -77,7 +77,7 @@ find_column(const AskedQuery *asked, const Query *query, Node *node)
 	{
 		AskedRelation *relation = lfirst(cell);
 
-		if (relation->query != query || relation->number != var->varno || relation->table == NULL)
+		if (relation->rte != rte || relation->table == NULL)
 			continue;
 		i = propose_position(relation->table, var->varattno);
 		relation->table->columns[i].asked = true;
@@ -88,18 +88,17 @@ find_column(const AskedQuery *asked, const Query *query, Node *node)
 
 /* Returns which test PostgreSQL's own operator is, or 0. */
 static StrategyNumber
-test_of(Oid operator, Oid collation)
+test_of(Oid op, Oid collation)
 {
 	Oid left;
 	Oid right;
 
-	if (operator>=
-		FirstNormalObjectId ||(OidIsValid(collation) && !get_collation_isdeterministic(collation)))
+	if (op >= FirstNormalObjectId ||
+		(OidIsValid(collation) && !get_collation_isdeterministic(collation)))
 		return InvalidStrategy;
-	op_input_types(operator, & left, &right);
-	return (StrategyNumber)
-		get_op_opfamily_strategy(operator,
-								 lookup_type_cache(left, TYPECACHE_BTREE_OPFAMILY)->btree_opf);
+	op_input_types(op, &left, &right);
+	return (StrategyNumber) get_op_opfamily_strategy(
+		op, lookup_type_cache(left, TYPECACHE_BTREE_OPFAMILY)->btree_opf);
 }
 
 /* Keeps a condition, if it is one on the rows that are wanted of the relation. */
@@ -109,19 +108,19 @@ use_column(AskedQuery *asked, AskedUse *use, StrategyNumber test, int from)
 	if (use == NULL || use->relation->position < from)
 		return false;
 	asked->compared = true;
-	if (test == BTEqualStrategyNumber || (test == ASKED_ANY_OF && use->equal == InvalidStrategy))
-		use->equal = test;
-	else if (use->equal == InvalidStrategy)
-		*(test < BTEqualStrategyNumber ? &use->high : &use->low) = test;
+	if (test == BTEqualStrategyNumber || use->equal == InvalidStrategy)
+		*(test < BTEqualStrategyNumber                            ? &use->high
+		  : test == BTEqualStrategyNumber || test == ASKED_ANY_OF ? &use->equal
+																  : &use->low) = test;
 	return true;
 }
 
 /* What is known of one column is known of another one, if its rows are those that are wanted. */
 static void
-join(AskedQuery *asked, AskedUse *known, AskedUse *equal, int from)
+join(AskedUse *known, AskedUse *equal, int from)
 {
 	if (equal->relation->position >= from)
-		asked->joins = lappend(asked->joins, list_make2(known, equal));
+		known->equals = lappend(known->equals, equal);
 }
 
 /* Reads "a = b", "a < 5", "5 > a" or "a = ANY (…)". */
@@ -137,8 +136,8 @@ read_comparison(AskedQuery *asked, const Query *query, List *sides, StrategyNumb
 	b = find_column(asked, query, lsecond(sides));
 	if (a != NULL && b != NULL && test == BTEqualStrategyNumber)
 	{
-		join(asked, a, b, from);
-		join(asked, b, a, from);
+		join(a, b, from);
+		join(b, a, from);
 		return true;
 	}
 	if (a == NULL && test != ASKED_ANY_OF)
@@ -187,13 +186,12 @@ read_condition(AskedQuery *asked, const Query *query, Node *condition, int from)
  */
 
 static void
-add_relation(AskedQuery *asked, const Query *query, Index number)
+add_relation(AskedQuery *asked, const RangeTblEntry *rte)
 {
 	AskedRelation *relation = palloc0(sizeof(AskedRelation));
 
-	*relation =
-		(AskedRelation){query, number, list_length(asked->relations),
-						propose_source(asked->proposal, rt_fetch(number, query->rtable)->relid)};
+	*relation = (AskedRelation){rte, list_length(asked->relations),
+								propose_source(asked->proposal, rte->relid)};
 	if (relation->table != NULL)
 		relation->uses = palloc0(relation->table->ncolumns * sizeof(AskedUse));
 	for (int i = 0; relation->table != NULL && i < relation->table->ncolumns; i++)
@@ -204,16 +202,15 @@ add_relation(AskedQuery *asked, const Query *query, Index number)
 }
 
 static void
-enter_relation(AskedQuery *asked, const Query *query, Index number)
+enter_relation(AskedQuery *asked, const Query *query, RangeTblEntry *rte)
 {
-	RangeTblEntry *rte = rt_fetch(number, query->rtable);
 	bool is_table = rte->rtekind == RTE_RELATION && rte->tablesample == NULL;
 	ListCell *cell;
 
 	if (is_table && (get_rel_relkind(rte->relid) != RELKIND_VIEW ||
 					 propose_source(asked->proposal, rte->relid) != NULL))
 	{
-		add_relation(asked, query, number);
+		add_relation(asked, rte);
 		return;
 	}
 	if (is_table)
@@ -250,7 +247,7 @@ enter_join(AskedQuery *asked, const Query *query, Node *node)
 	CHECK_FOR_INTERRUPTS();
 	if (IsA(node, RangeTblRef))
 	{
-		enter_relation(asked, query, ((RangeTblRef *) node)->rtindex);
+		enter_relation(asked, query, rt_fetch(((RangeTblRef *) node)->rtindex, query->rtable));
 		return;
 	}
 	if (join->jointype == JOIN_FULL)
@@ -336,14 +333,13 @@ read_query(void *arg)
  * is noted in it.  Views are looked through, unless they are sources themselves.
  */
 void
-asked_analyse(AskedQuery *asked, const Proposal *proposal)
+asked_analyse(AskedQuery *asked)
 {
 	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "query that is looked at",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(scratch);
 	ErrorData *error;
 
-	asked->proposal = proposal;
 	asked->elsewhere = true;
 	error = attempt_and_undo(read_query, asked);
 	MemoryContextSwitchTo(old);

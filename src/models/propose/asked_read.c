@@ -92,28 +92,29 @@ rows_by(const ProposeTable *table, const List *columns, bool most)
  * What is known
  */
 
+/* Tells what is known of a column to those that are equal to it and of which nothing is known. */
 static void
-spread(const AskedQuery *asked)
+tell(const AskedUse *use)
 {
-	bool changed = true;
+	ListCell *cell;
 
-	while (changed)
+	check_stack_depth();
+	foreach (cell, use->known.level < 0 ? NIL : use->equals)
 	{
-		ListCell *cell;
+		AskedUse *equal = lfirst(cell);
 
-		CHECK_FOR_INTERRUPTS();
-		changed = false;
-		foreach (cell, asked->joins)
-		{
-			const AskedUse *known = linitial(lfirst(cell));
-			AskedUse *equal = lsecond(lfirst(cell));
-
-			if (known->known.level < 0 || equal->known.level >= 0)
-				continue;
-			equal->known = known->known;
-			changed = true;
-		}
+		if (equal->known.level >= 0)
+			continue;
+		equal->known = use->known;
+		tell(equal);
 	}
+}
+
+static void
+tell_columns(const AskedRelation *relation)
+{
+	for (int i = 0; i < relation->table->ncolumns; i++)
+		tell(&relation->uses[i]);
 }
 
 /* Begins with what conditions tell.  Returns false if it is no query of entities alone. */
@@ -140,7 +141,8 @@ begin(AskedQuery *asked)
 									  use->equal == ASKED_ANY_OF, use};
 		}
 	}
-	spread(asked);
+	foreach (cell, asked->relations)
+		tell_columns(lfirst(cell));
 	return true;
 }
 
@@ -400,7 +402,7 @@ take_read(AskedQuery *asked, AskedRead *read)
 		if (use->known.level < 0)
 			use->known = (AskedKnown){read->level, several, use};
 	}
-	spread(asked);
+	tell_columns(read->relation);
 }
 
 /*
@@ -580,11 +582,10 @@ answer_read(AskedQuery *asked, AskedRead *read)
 			 rows < UNKNOWN_ROWS ? psprintf("up to %.0f", rows) : "an unknown number of",
 			 read->place->entity->name);
 	}
-	for (int i = 0; i < table->ncolumns; i++)
+	foreach (cell, propose_key_columns(read->place->partition))
 	{
-		if (list_member_int(propose_key_columns(read->place->partition), i) &&
-			read->relation->uses[i].equal == ASKED_ANY_OF)
-			note("a read for each %s", table->columns[i].name);
+		if (read->relation->uses[lfirst_int(cell)].equal == ASKED_ANY_OF)
+			note("a read for each %s", table->columns[lfirst_int(cell)].name);
 	}
 	if (!leaves && part && (read->in_order || !sorted))
 		read->limit = asked->limit > 0 ? asked->limit : EXAMPLE_LIMIT;

@@ -292,6 +292,7 @@ link_parent(const Proposal *proposal, ProposeTable *table, ProposeForeignKey *fo
 	if (parent == NULL || parent->key == NIL)
 		return;
 	foreign->parent = parent;
+	parent->is_parent = true;
 	foreach (cell, foreign->parent_columns)
 		lfirst_int(cell) = propose_position(parent, (AttrNumber) lfirst_int(cell));
 	foreign->to_key = list_length(parent->key) == list_length(foreign->columns) &&

@@ -95,6 +95,11 @@ remark_key_values(ProposeTable *table, const ProposeColumn *column)
 					   "Column %s is in a key and holds values of up to %d bytes: do they fit into "
 					   "its keys?",
 					   column->name, (int) column->data.longest);
+	if (delimiters_of(column) & 1)
+		propose_remark(&table->remarks, false,
+					   "Column %s is in a key and holds \"%c\", which therefore cannot divide "
+					   "the parts of keys.",
+					   column->name, PROPOSE_DELIMITERS[0]);
 }
 
 /* Chooses the first delimiter that no value in a key has. */
@@ -114,15 +119,7 @@ propose_delimiter(Proposal *proposal)
 			ProposeColumn *column = &table->columns[k];
 
 			remark_key_values(table, column);
-			if (!column->in_key)
-				continue;
-			found |= delimiters_of(column);
-			if (delimiters_of(column) & 1)
-				propose_remark(
-					&table->remarks, false,
-					"Column %s is in a key and holds \"%c\", which therefore cannot divide "
-					"the parts of keys.",
-					column->name, candidates[0]);
+			found |= column->in_key ? delimiters_of(column) : 0;
 		}
 	}
 	/* questions do not take the last one away */

@@ -13,29 +13,6 @@
 #define MAX_CHILDREN 50
 #define MAX_LIST_BYTES 16384
 
-static bool
-is_referred_to(const Proposal *proposal, const ProposeTable *table)
-{
-	for (int i = 0; i < proposal->ntables; i++)
-	{
-		for (int k = 0; k < proposal->tables[i].nforeign; k++)
-		{
-			if (proposal->tables[i].foreign[k].parent == table)
-				return true;
-		}
-	}
-	return false;
-}
-
-/* Returns the one foreign key of a table that nothing refers to; NULL: it has several, or none. */
-static const ProposeForeignKey *
-only_parent(const Proposal *proposal, const ProposeTable *table)
-{
-	if (table->nforeign != 1 || is_referred_to(proposal, table))
-		return NULL;
-	return table->foreign[0].parent == table ? NULL : &table->foreign[0];
-}
-
 /* Chooses the lists that all entities are offered. */
 void
 propose_lists(Proposal *proposal)
@@ -45,12 +22,13 @@ propose_lists(Proposal *proposal)
 	foreach (cell, proposal->entities)
 	{
 		const ProposeEntity *child = lfirst(cell);
-		const ProposeForeignKey *foreign = only_parent(proposal, child->table);
+		const ProposeForeignKey *foreign = child->table->foreign;
 		ProposeEntity *parent;
 		ProposeList *list;
 
-		if (foreign == NULL || foreign->parent == NULL || foreign->most < 1 ||
-			foreign->most > MAX_CHILDREN ||
+		/* nothing refers to it, and it refers to its parent alone */
+		if (child->table->is_parent || child->table->nforeign != 1 || foreign->parent == NULL ||
+			foreign->most < 1 || foreign->most > MAX_CHILDREN ||
 			foreign->most * propose_item_size(proposal, child, 0) > MAX_LIST_BYTES)
 			continue;
 		parent = foreign->parent->entity;

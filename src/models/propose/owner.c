@@ -76,26 +76,17 @@ named(const Proposal *proposal, ItemSpan name)
 	return table;
 }
 
-static bool
-is_filled(const ProposeTable *table, const ProposeForeignKey *foreign)
-{
-	ListCell *cell;
-
-	foreach (cell, foreign->columns)
-	{
-		if (table->rows > 0 && table->columns[lfirst_int(cell)].data.filled < 1)
-			return false;
-	}
-	return true;
-}
-
 /* A row without an owner has no key. */
 static void
 remark_null(ProposeTable *table, const ProposeForeignKey *foreign)
 {
 	const char *columns = propose_columns(table, foreign->columns);
+	bool filled = true;
+	ListCell *cell;
 
-	if (is_filled(table, foreign))
+	foreach (cell, foreign->columns)
+		filled &= table->rows < 1 || table->columns[lfirst_int(cell)].data.filled >= 1;
+	if (filled)
 		propose_remark(
 			&table->remarks, false,
 			"%s may be NULL, and is not: a row without an owner would have no key, so make "

@@ -118,42 +118,35 @@ explain_owner(StringInfo out, const ProposeEntity *entity)
 						: ", as owners names it");
 }
 
-static void
-explain_place(StringInfo out, const Proposal *proposal, const ProposeEntity *entity, int i)
+static const char *
+place_text(const ProposePlace *place)
 {
-	const ProposePlace *place = entity->places[i];
-	const char *index = propose_index_name(proposal, i);
+	const ProposeTable *table = place->entity->table;
 	const ProposeForeignKey *foreign = place->foreign;
 
 	switch (place->purpose)
 	{
 		case PLACE_OWN:
-			propose_comment(out, "%s: by its own key %s, without that of its owner.", index,
-							propose_columns(entity->table, entity->table->key));
-			return;
+			return psprintf("by its own key %s, without that of its owner",
+							propose_columns(table, table->key));
 		case PLACE_PARENT:
-			propose_comment(out, "%s: all of one %s, by foreign key %s (%s)%s.", index,
+			return psprintf("all of one %s, by foreign key %s (%s)%s",
 							foreign->parent->entity->name, foreign->name,
-							propose_columns(entity->table, foreign->columns),
+							propose_columns(table, foreign->columns),
 							foreign->required ? "" : "; without it an item is not in the index");
-			return;
 		case PLACE_COLUMNS:
-			propose_comment(out, "%s: %s, as questions ask.", index,
-							list_length(place->partition) == 1
-								? "all of them"
-								: psprintf("by %s", propose_key_text(entity, place->partition)));
-			return;
+			return list_length(place->partition) == 1
+					   ? "all of them, as questions ask"
+					   : psprintf("by %s, as questions ask",
+								  propose_key_text(place->entity, place->partition));
 		case PLACE_HEAD:
-			propose_comment(out,
-							"%s: behind the items that refer to it, so that one Query reads "
-							"it and the last of them.",
-							index);
-			return;
+			return "behind the items that refer to it, so that one Query reads it and the last of "
+				   "them";
 		case PLACE_JOIN:
-			propose_comment(out, "%s: beside its %s, so that one Query reads both.", index,
+			return psprintf("beside its %s, so that one Query reads both",
 							foreign->parent->entity->name);
-			return;
 	}
+	return NULL;
 }
 
 static void
@@ -174,7 +167,8 @@ explain_entity(StringInfo out, const Proposal *proposal, const ProposeEntity *en
 	for (int i = 1; i <= proposal->nindexes; i++)
 	{
 		if (entity->places[i] != NULL)
-			explain_place(out, proposal, entity, i);
+			propose_comment(out, "%s: %s.", propose_index_name(proposal, i),
+							place_text(entity->places[i]));
 	}
 	propose_print_remarks(out, table->remarks);
 	if (entity->copies != NIL)
@@ -233,20 +227,6 @@ print_left_out(const ProposeTable *table)
  * Views
  */
 
-static char *
-print_view(const Proposal *proposal, const ProposeEntity *entity)
-{
-	StringInfoData out;
-
-	initStringInfo(&out);
-	propose_call(&out, proposal, "dyn_create_entity_view");
-	appendStringInfo(&out, ", %s", quote_literal_cstr(entity->name));
-	if (strcmp(entity->view, entity->name) != 0)
-		appendStringInfo(&out, ", %s", quote_literal_cstr(entity->view));
-	appendStringInfoString(&out, ");");
-	return out.data;
-}
-
 static List *
 print_views(const Proposal *proposal, List *texts)
 {
@@ -258,7 +238,17 @@ print_views(const Proposal *proposal, List *texts)
 						  "table's key and by all indexes.");
 	texts = lappend(texts, out.data);
 	foreach (cell, proposal->entities)
-		texts = lappend(texts, print_view(proposal, lfirst(cell)));
+	{
+		const ProposeEntity *entity = lfirst(cell);
+
+		initStringInfo(&out);
+		propose_call(&out, proposal, "dyn_create_entity_view");
+		appendStringInfo(&out, ", %s", quote_literal_cstr(entity->name));
+		if (strcmp(entity->view, entity->name) != 0)
+			appendStringInfo(&out, ", %s", quote_literal_cstr(entity->view));
+		appendStringInfoString(&out, ");");
+		texts = lappend(texts, out.data);
+	}
 	return texts;
 }
 

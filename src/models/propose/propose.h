@@ -110,13 +110,6 @@ typedef struct ProposeForeignKey
 	double most;
 } ProposeForeignKey;
 
-/* A ProposeRemark is a line before the statement that it is about. */
-typedef struct ProposeRemark
-{
-	bool question;
-	const char *text;
-} ProposeRemark;
-
 typedef struct ProposeTable
 {
 	Oid relid;
@@ -136,7 +129,8 @@ typedef struct ProposeTable
 	double rows;
 	double bytes; /* with indexes */
 	double sampled; /* the part of its pages that was read */
-	List *remarks;
+	List *remarks; /* lines of comments before the statement */
+	bool is_parent; /* a foreign key refers to it */
 	struct ProposeEntity *entity; /* NULL: nothing identifies its rows */
 } ProposeTable;
 
@@ -195,7 +189,7 @@ typedef struct ProposeEntity
 	const char *prefix; /* of its keys, in templates */
 	const char *view;
 	const ProposeForeignKey *owner; /* NULL: it has a collection of its own */
-	List *wanted; /* ProposePlaces that questions need */
+	List *wanted; /* ProposePlaces that it needs in indexes */
 	ProposePlace *places[PROPOSE_MAX_INDEXES + 1]; /* by the index; NULL: it is not there */
 	List *copies; /* of ProposeCopy; offered, not made */
 	List *lists; /* of ProposeList; offered, not made */
@@ -303,10 +297,11 @@ extern void propose_cautions(Proposal *proposal);
 
 /* comment.c */
 extern char *propose_shown(const char *text);
-extern void propose_remark_text(List **remarks, bool question, char *text);
 extern void propose_comment_text(StringInfo out, const char *text);
+/* A question is one that a person has to answer. */
 #define propose_remark(remarks, question, ...) \
-	propose_remark_text(remarks, question, psprintf(__VA_ARGS__))
+	(*(remarks) = \
+		 lappend(*(remarks), propose_add((question) ? "?" : "", " ", psprintf(__VA_ARGS__))))
 #define propose_comment(out, ...) propose_comment_text(out, psprintf(__VA_ARGS__))
 extern void propose_print_remarks(StringInfo out, const List *remarks);
 extern const char *propose_columns(const ProposeTable *table, const List *columns);
