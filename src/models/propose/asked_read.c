@@ -42,14 +42,6 @@ is_sorted(const ProposeColumn *column, bool by_bytes)
 		   (column->value.type == ITEM_S || column->width > 0);
 }
 
-/* Returns whether a key with the column has much fewer rows than without it. */
-static bool
-is_useful(const ProposeTable *table, int column)
-{
-	return propose_can_be_key(&table->columns[column]) &&
-		   (table->rows < LARGE || table->columns[column].data.distinct >= FEW_VALUES);
-}
-
 static bool
 has_bounds(const AskedUse *use)
 {
@@ -219,7 +211,9 @@ partition_columns(const AskedRelation *relation)
 		if (relation->uses[i].known.level < 0)
 			continue;
 		known = lappend_int(known, i);
-		if (is_useful(table, i))
+		/* a key with the column has much fewer rows than without it */
+		if (propose_can_be_key(&table->columns[i]) &&
+			(table->rows < LARGE || table->columns[i].data.distinct >= FEW_VALUES))
 			candidates = lappend(candidates, list_make1_int(i));
 	}
 	if (propose_are_in(table->key, known))
@@ -505,17 +499,16 @@ plan(AskedQuery *asked, bool make)
 void
 propose_asked_places(const Proposal *proposal)
 {
-	/* a place that is sorted answers questions that want no order, too */
-	for (int pass = 0; pass < 2; pass++)
-	{
-		ListCell *cell;
+	ListCell *cell;
 
-		foreach (cell, proposal->questions)
-		{
-			if (pass > 0 || ((const AskedQuery *) lfirst(cell))->order != NIL)
-				plan(lfirst(cell), true);
-		}
+	/* a place that is sorted answers questions that want no order, too */
+	foreach (cell, proposal->questions)
+	{
+		if (((const AskedQuery *) lfirst(cell))->order != NIL)
+			plan(lfirst(cell), true);
 	}
+	foreach (cell, proposal->questions)
+		plan(lfirst(cell), true);
 }
 
 /*

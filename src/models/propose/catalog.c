@@ -235,7 +235,6 @@ foreign_keys_of_partitions(const ProposeTable *table)
 	{
 		Relation rel = relation_open(lfirst_oid(cell), NoLock);
 		List *list = foreign_keys_of(table, rel);
-		List *both = NIL;
 		ListCell *other;
 		bool has_rows = rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE;
 
@@ -243,12 +242,12 @@ foreign_keys_of_partitions(const ProposeTable *table)
 		relation_close(rel, NoLock);
 		if (!has_rows)
 			continue;
-		foreach (other, list)
+		foreach (other, first ? NIL : list)
 		{
-			if (first || has_same(result, lfirst(other)))
-				both = lappend(both, lfirst(other));
+			if (!has_same(result, lfirst(other)))
+				list = foreach_delete_current(list, other);
 		}
-		result = both;
+		result = list;
 		first = false;
 	}
 	return result;
@@ -260,13 +259,11 @@ read_foreign_keys(ProposeTable *table, Relation rel)
 	List *list = foreign_keys_of(table, rel);
 	ListCell *cell;
 
-	if (table->relkind == RELKIND_PARTITIONED_TABLE)
+	foreach (cell,
+			 table->relkind == RELKIND_PARTITIONED_TABLE ? foreign_keys_of_partitions(table) : NIL)
 	{
-		foreach (cell, foreign_keys_of_partitions(table))
-		{
-			if (!has_same(list, lfirst(cell)))
-				list = lappend(list, lfirst(cell));
-		}
+		if (!has_same(list, lfirst(cell)))
+			list = lappend(list, lfirst(cell));
 	}
 	table->foreign = palloc0(Max(list_length(list), 1) * sizeof(ProposeForeignKey));
 	foreach (cell, list)

@@ -31,15 +31,6 @@ count_sql(const ProposeTable *table, const ProposeForeignKey *foreign)
 					table->qualified, columns, columns);
 }
 
-static void
-count(const ProposeTable *table, ProposeForeignKey *foreign)
-{
-	propose_execute_on(table, count_sql(table, foreign), 0, NULL);
-	foreign->average = propose_answer(1);
-	foreign->most = propose_answer(2);
-	SPI_freetuptable(SPI_tuptable);
-}
-
 /* The view shows only what the caller may read. */
 static void
 estimate(const ProposeTable *table, ProposeForeignKey *foreign)
@@ -62,6 +53,20 @@ estimate(const ProposeTable *table, ProposeForeignKey *foreign)
 	SPI_freetuptable(SPI_tuptable);
 }
 
+static void
+count(const ProposeTable *table, ProposeForeignKey *foreign)
+{
+	if (table->sampled < 1)
+	{
+		estimate(table, foreign);
+		return;
+	}
+	propose_execute_on(table, count_sql(table, foreign), 0, NULL);
+	foreign->average = propose_answer(1);
+	foreign->most = propose_answer(2);
+	SPI_freetuptable(SPI_tuptable);
+}
+
 /* Counts the rows of each value of a column, if its type is none that a user has made. */
 static void
 count_values(const ProposeTable *table, int position)
@@ -72,10 +77,7 @@ count_values(const ProposeTable *table, int position)
 	if (!column->asked || getBaseType(column->type) >= FirstNormalObjectId ||
 		!propose_has_order(column))
 		return;
-	if (table->sampled < 1)
-		estimate(table, &values);
-	else
-		count(table, &values);
+	count(table, &values);
 	column->data.most = values.most;
 	if (values.average > 0)
 		column->data.distinct = table->rows * column->data.filled / values.average;
@@ -158,11 +160,7 @@ propose_count(Proposal *proposal)
 		for (int k = 0; k < table->nforeign; k++)
 		{
 			CHECK_FOR_INTERRUPTS();
-			if (table->foreign[k].parent == NULL || table->unseen != NULL)
-				continue;
-			if (table->sampled < 1)
-				estimate(table, &table->foreign[k]);
-			else
+			if (table->foreign[k].parent != NULL && table->unseen == NULL)
 				count(table, &table->foreign[k]);
 		}
 		for (int k = 0; k < table->ncolumns && table->unseen == NULL; k++)

@@ -106,19 +106,6 @@ kind_of(Oid type)
 	}
 }
 
-/* A value may be in a key only if it is not empty and has no delimiter. */
-static void
-append_key(StringInfo sql, const ProposeColumn *column)
-{
-	if (!column->in_key && !column->asked)
-		return;
-	for (const char *p = PROPOSE_DELIMITERS; *p != '\0'; p++)
-	{
-		appendStringInfo(sql, ", bool_or(strpos(%s COLLATE \"C\", '%c') > 0)::int",
-						 propose_text_sql(column), *p);
-	}
-}
-
 static void
 append_column(StringInfo sql, const ProposeColumn *column)
 {
@@ -128,7 +115,10 @@ append_column(StringInfo sql, const ProposeColumn *column)
 		append_for(sql, questions[i].kinds & kind_of(column->type) ? questions[i].sql : "NULL",
 				   column);
 	}
-	append_key(sql, column);
+	/* a value may be in a key only if it has no delimiter */
+	for (const char *p = column->in_key || column->asked ? PROPOSE_DELIMITERS : ""; *p != '\0'; p++)
+		appendStringInfo(sql, ", bool_or(strpos(%s COLLATE \"C\", '%c') > 0)::int",
+						 propose_text_sql(column), *p);
 	appendStringInfoString(sql, "]::float8[]");
 }
 

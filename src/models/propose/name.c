@@ -113,7 +113,7 @@ propose_view_names(Proposal *proposal)
 		ProposeEntity *entity = lfirst(cell);
 		const char *name = entity->name;
 
-		if (list_member(taken, makeString(pstrdup(name))) || is_relation(proposal, name))
+		if (list_member(taken, makeString((char *) name)) || is_relation(proposal, name))
 			name = clipped(name, "_item");
 		entity->view = free_name(proposal, name, &taken, is_relation);
 	}
@@ -149,18 +149,6 @@ name_in_template(const ProposeTable *table, const ProposeColumn *column)
 	for (int i = 2; strcmp(result, column->name) != 0 && is_attribute(table, result); i++)
 		result = psprintf("%s%d", name, i);
 	return result;
-}
-
-static void
-name_attributes(ProposeTable *table)
-{
-	for (int i = 0; i < table->ncolumns; i++)
-	{
-		ProposeColumn *column = &table->columns[i];
-
-		column->attribute =
-			column->in_key || column->asked ? name_in_template(table, column) : column->name;
-	}
 }
 
 /*
@@ -216,9 +204,7 @@ unused_name(const Proposal *proposal, const char *name, bool whole)
 static bool
 is_migration(const Proposal *proposal, const char *name)
 {
-	ItemSpan span = {name, (uint32) strlen(name)};
-
-	return OidIsValid(migration_taken_by(span, GetUserId(), InvalidOid));
+	return OidIsValid(migration_taken_by(item_span(name), GetUserId(), InvalidOid));
 }
 
 /* Names all that is to be made; key attributes must not have the name of a column. */
@@ -233,7 +219,13 @@ propose_names(Proposal *proposal)
 	{
 		ProposeTable *table = &proposal->tables[i];
 
-		name_attributes(table);
+		for (int k = 0; k < table->ncolumns; k++)
+		{
+			ProposeColumn *column = &table->columns[k];
+
+			column->attribute =
+				column->in_key || column->asked ? name_in_template(table, column) : column->name;
+		}
 		if (table->entity != NULL)
 			name_entity(proposal, table, &names, &prefixes);
 	}

@@ -21,8 +21,7 @@
  *		owner.c		in whose collection the items of an entity are
  *		key.c		templates of keys
  *		place.c		the overloaded indexes, and which entity is where in them
- *		copy.c		columns of parents that items may have copies of
- *		list.c		children that may be a list in the item of their parent
+ *		offer.c		what items may have of others: columns of parents, lists of children
  *		size.c		how large the table of items becomes
  *		caution.c	what a person should know about a table
  *
@@ -285,7 +284,7 @@ extern void propose_ask(Proposal *proposal, ArrayType *queries);
 extern void propose_asked_places(const Proposal *proposal);
 extern List *propose_print_asked(const Proposal *proposal);
 
-/* copy.c, list.c */
+/* offer.c */
 extern void propose_copies(Proposal *proposal);
 extern void propose_lists(Proposal *proposal);
 
