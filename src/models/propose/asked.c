@@ -37,7 +37,7 @@ add_question(Proposal *proposal, Datum query, int64 calls)
 {
 	AskedQuery *asked = palloc0(sizeof(AskedQuery));
 
-	*asked = (AskedQuery){TextDatumGetCString(query), calls, proposal};
+	*asked = (AskedQuery){TextDatumGetCString(query), calls, proposal, .notes = ""};
 	proposal->questions = lappend(proposal->questions, asked);
 }
 
@@ -200,8 +200,8 @@ pattern(const Proposal *proposal, const AskedRead *read, const char *name)
  */
 
 /* Returns the text as one line, cut, with one space for any white space. */
-static char *
-one_line(const char *text)
+char *
+asked_line(const char *text)
 {
 	int length = pg_mbcliplen(text, (int) strlen(text), SHOWN_TEXT);
 	StringInfoData line;
@@ -240,7 +240,7 @@ static List *
 add_line(Chart *chart, const AskedQuery *asked, const char *name)
 {
 	const Proposal *proposal = asked->proposal;
-	char *cells[5] = {(char *) name, (char *) answer_text(asked), "", "", ""};
+	char *cells[5] = {(char *) name, (char *) answer_text(asked), "", "", (char *) asked->notes};
 	List *patterns = NIL;
 	ListCell *cell;
 
@@ -257,10 +257,6 @@ add_line(Chart *chart, const AskedQuery *asked, const char *name)
 		cells[3] = propose_add(cells[3], ", ", pattern_name);
 		patterns = lappend(patterns, pattern(proposal, read, pattern_name));
 	}
-	if (asked->problem != NULL)
-		cells[4] = one_line(asked->problem);
-	foreach (cell, asked->notes)
-		cells[4] = propose_add(cells[4], "; ", lfirst(cell));
 	/* columns are as wide as what is shown in them */
 	for (int i = 0; i < lengthof(cells); i++)
 		cells[i] = propose_shown(cells[i]);
@@ -285,7 +281,7 @@ propose_print_asked(const Proposal *proposal)
 	propose_comment(&out, "Access patterns, from %s:",
 					proposal->statements ? STATEMENTS : "the queries that were given");
 	if (proposal->unseen_questions != NULL)
-		propose_comment(&out, "%s", one_line(proposal->unseen_questions));
+		propose_comment(&out, "%s", asked_line(proposal->unseen_questions));
 	chart_add(&chart, header);
 	foreach (cell, proposal->questions)
 	{
@@ -300,7 +296,7 @@ propose_print_asked(const Proposal *proposal)
 		propose_comment(&out, "%s%s: %s", name,
 						asked->calls > 0 ? psprintf(" (calls: " INT64_FORMAT ")", asked->calls)
 										 : "",
-						one_line(asked->text));
+						asked_line(asked->text));
 		patterns = list_concat(patterns, add_line(&chart, asked, name));
 	}
 	appendStringInfoString(&out, "--\n");

@@ -67,7 +67,6 @@ typedef struct AskedQuery
 	int64 calls; /* 0: not known */
 	const Proposal *proposal;
 	AskedKind kind;
-	const char *problem; /* why it is none of reads; NULL: it is one */
 	CmdType command;
 	List *relations; /* of AskedRelation */
 	List *order; /* of AskedOrder */
@@ -80,7 +79,7 @@ typedef struct AskedQuery
 	List *reads; /* of AskedRead */
 	int nreads;
 	bool each; /* one of them is done for each row of another one */
-	List *notes; /* of char * */
+	const char *notes; /* what else is to be said, first of all why it is none of reads */
 } AskedQuery;
 
 /* An AskedRead is a GetItem or Query that gives all rows of a relation that are wanted. */
@@ -98,6 +97,12 @@ typedef struct AskedRead
 	bool each; /* once for each row of another read */
 	int level; /* reads of the same level do not wait for each other */
 } AskedRead;
+
+#define asked_note(asked, ...) \
+	((asked)->notes = propose_add((asked)->notes, "; ", psprintf(__VA_ARGS__)))
+
+/* asked.c */
+extern char *asked_line(const char *text);
 
 /* asked_query.c */
 extern void asked_analyse(AskedQuery *asked);

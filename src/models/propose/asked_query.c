@@ -345,7 +345,7 @@ asked_analyse(AskedQuery *asked)
 	MemoryContextSwitchTo(old);
 	if (error != NULL)
 	{
-		asked->problem = pstrdup(error->message);
+		asked_note(asked, "%s", asked_line(error->message));
 		asked->kind =
 			error->sqlerrcode == ERRCODE_FEATURE_NOT_SUPPORTED ? ASKED_VIEWS : ASKED_UNKNOWN;
 	}

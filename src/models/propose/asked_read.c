@@ -142,7 +142,7 @@ begin(AskedQuery *asked)
  * Places
  */
 
-/* Returns the columns by which rows of a relation are to be sorted; in_order: that is the whole order. */
+/* Returns the columns by which rows are to be sorted; in_order: that is the whole order. */
 static List *
 order_columns(const AskedQuery *asked, const AskedRelation *relation, AskedRead *read)
 {
@@ -190,8 +190,8 @@ sort_columns(const AskedQuery *asked, const AskedRelation *relation)
 }
 
 /*
- * Returns the columns of a partition key with the fewest rows: the own key, those of a foreign key, or
- * another column that is of use.
+ * Returns the columns of a partition key with the fewest rows: the own key, those of a foreign key,
+ * or another column that is of use.
  */
 static List *
 partition_columns(const AskedRelation *relation)
@@ -352,8 +352,8 @@ worth(const AskedQuery *asked, const AskedRead *read)
 }
 
 /*
- * Returns the better one of a read and the best of a relation.  make: that may be by a place that is not
- * there yet.
+ * Returns the better one of a read and the best of a relation.  make: that may be by a place that
+ * is not there yet.
  */
 static AskedRead *
 better_read(const AskedQuery *asked, AskedRead *best, AskedRelation *relation, bool make)
@@ -515,8 +515,6 @@ propose_asked_places(const Proposal *proposal)
  * The answer
  */
 
-#define note(...) (asked->notes = lappend(asked->notes, psprintf(__VA_ARGS__)))
-
 /*
  * Returns whether there are conditions on its rows that their key does not say.  What ends with a column
  * is not kept from having its upper bound.
@@ -551,7 +549,7 @@ answer_read(AskedQuery *asked, AskedRead *read)
 	ListCell *cell;
 
 	if (leaves)
-		note("further conditions are the reader's");
+		asked_note(asked, "further conditions are the reader's");
 	if (read->gets_item)
 		return;
 	foreach (cell, asked->order)
@@ -561,7 +559,7 @@ answer_read(AskedQuery *asked, AskedRead *read)
 		sorted |= by == NULL || by->relation == read->relation;
 		if (by != NULL && by->relation == read->relation && read->in_order &&
 			!is_sorted(&table->columns[by->column], false))
-			note("%s sorts by its bytes", table->columns[by->column].name);
+			asked_note(asked, "%s sorts by its bytes", table->columns[by->column].name);
 	}
 	part = asked->limited && (sorted || list_length(asked->reads) == 1);
 	/* who wants the last rows reads more of them, whatever relation the condition is on */
@@ -571,25 +569,26 @@ answer_read(AskedQuery *asked, AskedRead *read)
 										: !is_bounded(read) && (asked->computed || leaves)))
 	{
 		asked->kind = ASKED_VIEWS;
-		note("a collection of %s %s would be read for a part of it",
-			 rows < UNKNOWN_ROWS ? psprintf("up to %.0f", rows) : "an unknown number of",
-			 read->place->entity->name);
+		asked_note(asked, "a collection of %s %s would be read for a part of it",
+				   rows < UNKNOWN_ROWS ? psprintf("up to %.0f", rows) : "an unknown number of",
+				   read->place->entity->name);
 	}
 	foreach (cell, propose_key_columns(read->place->partition))
 	{
 		if (read->relation->uses[lfirst_int(cell)].equal == ASKED_ANY_OF)
-			note("a read for each %s", table->columns[lfirst_int(cell)].name);
+			asked_note(asked, "a read for each %s", table->columns[lfirst_int(cell)].name);
 	}
 	if (!leaves && part && (read->in_order || !sorted))
 		read->limit = asked->limit > 0 ? asked->limit : EXAMPLE_LIMIT;
 	if (read->limit > 0 && asked->limit == 0)
-		note("Limit is an example");
+		asked_note(asked, "Limit is an example");
 	if (sorted && !read->in_order)
-		note("the reader sorts");
+		asked_note(asked, "the reader sorts");
 	if (read->head != NULL)
-		note("%s and %s in one collection", read->head->name, read->place->entity->name);
+		asked_note(asked, "%s and %s in one collection", read->head->name,
+				   read->place->entity->name);
 	if (read->each)
-		note("a read of %s for each row found before", read->place->entity->name);
+		asked_note(asked, "a read of %s for each row found before", read->place->entity->name);
 	asked->each |= read->each;
 }
 
@@ -601,6 +600,11 @@ asked_answer(AskedQuery *asked)
 	ListCell *cell;
 
 	plan(asked, false);
+	if (asked->kind == ASKED_READS && asked->reads == NIL && asked->command != CMD_INSERT)
+	{
+		asked->kind = ASKED_VIEWS;
+		asked_note(asked, "no key leads from the values to all of its rows");
+	}
 	foreach (cell, asked->reads)
 	{
 		AskedRead *read = lfirst(cell);
@@ -612,11 +616,7 @@ asked_answer(AskedQuery *asked)
 			levels = bms_add_member(levels, read->level);
 	}
 	if (asked->nreads < list_length(asked->reads))
-		note("one BatchGetItem gets items of several");
+		asked_note(asked, "one BatchGetItem gets items of several");
 	if (asked->computed)
-		note("the reader computes the result");
-	if (asked->kind != ASKED_READS || asked->reads != NIL || asked->command == CMD_INSERT)
-		return;
-	asked->kind = ASKED_VIEWS;
-	asked->problem = "no key leads from the values to all of its rows";
+		asked_note(asked, "the reader computes the result");
 }

@@ -96,8 +96,8 @@ read_columns(ProposeTable *table, Relation rel)
  */
 
 /*
- * Returns the columns of an index that proves that rows differ in them, none of which is NULL; NIL for
- * other indexes.
+ * Returns the columns of an index that proves that rows differ in them, none of which is NULL; NIL
+ * for other indexes.
  */
 static List *
 key_columns(const ProposeTable *table, Relation index)
@@ -182,6 +182,8 @@ read_foreign_key(const ProposeTable *table, Relation rel, const ForeignKeyCacheI
 		const char *name = get_attname(RelationGetRelid(rel), info->conkey[i], false);
 		int column = propose_position(table, get_attnum(table->relid, name));
 
+		if (column < 0)
+			elog(ERROR, "a partition of %s has a column that the table lacks", table->qualified);
 		foreign->columns = lappend_int(foreign->columns, column);
 		foreign->parent_columns = lappend_int(foreign->parent_columns, info->confkey[i]);
 		foreign->required &= table->columns[column].required;

@@ -261,8 +261,8 @@ add_rest(const Proposal *proposal, ProposeKey *key, const ProposeEntity *entity,
 }
 
 /*
- * Returns a place by a foreign key; or else by columns, which may be the table's key.  sort: the columns
- * that its sort key begins with.
+ * Returns a place by a foreign key; or else by columns, which may be the table's key.  sort: the
+ * columns that its sort key begins with.
  */
 ProposePlace *
 propose_make_place(const Proposal *proposal, ProposeEntity *entity,

@@ -27,7 +27,7 @@ is_found_by_key(const ProposeEntity *entity)
 		   propose_are_in(propose_key_columns(place->sort), entity->table->key);
 }
 
-/* Returns whether the items of a collection are in one of the table already, or in that of a place. */
+/* Returns whether the table, or a place, has the collections of a place already. */
 static bool
 is_read_already(const ProposePlace *wanted)
 {
@@ -53,7 +53,7 @@ all_is_asked(const Proposal *proposal)
 	return proposal->asked && proposal->unseen_questions == NULL;
 }
 
-/* Adds the places that cascades need to those that questions need; or all, if these are not known. */
+/* Adds the places that cascades need to those of questions; or all, if these are not known. */
 static void
 want_places(const Proposal *proposal, ProposeEntity *entity)
 {
@@ -112,7 +112,7 @@ habit_of(const Proposal *proposal, const ProposePlace *place)
 	return 0;
 }
 
-/* Returns the lowest index that has room for it, of those that others want only if need be; or 0. */
+/* Returns the lowest index with room for it, of those that others want only if need be; or 0. */
 static int
 free_index(const Proposal *proposal, const ProposePlace *place, const List *others)
 {
@@ -238,7 +238,7 @@ propose_places(Proposal *proposal)
 		ProposePlace *place;
 
 		if (all_is_asked(proposal) || !wants_join(entity) ||
-			list_length(entity->wanted) > proposal->nindexes)
+			list_length(entity->wanted) >= proposal->nindexes)
 			continue;
 		place = propose_make_place(proposal, entity, entity->owner, NIL, NIL);
 		place->purpose = PLACE_JOIN;

@@ -153,7 +153,7 @@ typedef enum ProposePurpose
 	PLACE_JOIN /* beside its owner, whose items the table keeps elsewhere */
 } ProposePurpose;
 
-/* A ProposePlace says where the items of an entity are in an index, or in the table, which is index 0. */
+/* A ProposePlace says where the items of an entity are in an index; the table is index 0. */
 typedef struct ProposePlace
 {
 	ProposePurpose purpose;
