@@ -2,10 +2,10 @@
  * offer.c
  *	  What items may have of others: columns of parents, and lists of children.
  *
- * A copy of what a parent is called saves the read of the parent, and has to be written again when it
- * changes.  A list is worth while where children are few, small, and read only together with the
- * parent; items of its collection are always right.  Which costs less is for a person to say, so both
- * are offered and not made.
+ * A copy of what a parent is called saves the read of the parent, and has to be written again when
+ * it changes.  A list is worth while where children are few, small, and read only together with the
+ * parent; items of its collection are always right.  Which costs less is for a person to say, so
+ * both are offered and not made.
  */
 #include "postgres.h"
 
