@@ -39,8 +39,8 @@ read_rows(Oid catalog, Oid index, int nkeys, ScanKeyData *keys)
 }
 
 /*
- * Returns copies of the rows of a catalog that have an OID in a column, which is the first one of an
- * index; InvalidOid is no index.
+ * Returns copies of the rows of a catalog that have an OID in a column, in the order of an index
+ * that has the column, best as its first one; InvalidOid is no index.
  */
 List *
 catalogs_rows(Oid catalog, Oid index, AttrNumber column, Oid value)

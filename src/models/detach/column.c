@@ -19,13 +19,6 @@
 #include "server/attempt.h"
 #include "server/extension.h"
 
-/* Returns a string as SQL has it. */
-static char *
-literal(ItemSpan text)
-{
-	return quote_literal_cstr(span_string(text));
-}
-
 /*
  * Which columns there are
  */
@@ -48,16 +41,11 @@ static char *
 new_name(const Detach *detach, ItemSpan stored)
 {
 	const char *wanted = stored.len > 0 ? span_string(stored) : "entity";
-	const char *text = wanted;
+	char *name = dyn_column_identifier(item_span(wanted));
 
-	for (int i = 2;; i++)
-	{
-		char *name = dyn_column_identifier(item_span(text));
-
-		if (!is_taken(detach, name))
-			return name;
-		text = psprintf("%s_%d", wanted, i);
-	}
+	for (int i = 2; is_taken(detach, name); i++)
+		name = dyn_column_identifier(item_span(psprintf("%s_%d", wanted, i)));
+	return name;
 }
 
 static void
@@ -98,9 +86,8 @@ detach_column(Detach *detach, ItemSpan stored, ValueType type)
 	{
 		const DetachColumn *column = lfirst(cell);
 
-		if (item_compare_bytes(column->stored, stored) == 0 && column->type.type == type.type &&
-			column->type.sql == type.sql && column->type.typmod == type.typmod &&
-			column->type.length == type.length)
+		if (item_compare_bytes(column->stored, stored) == 0 &&
+			memcmp(&column->type, &type, sizeof(type)) == 0)
 			return column;
 	}
 	add_column(detach, stored, type, new_name(detach, stored), false);
@@ -165,7 +152,7 @@ entity_value(const Detach *detach)
 				&sql, " %s " DYN_INTERNAL ".is_entity(item, %s, %s)", i == 0 ? "WHEN" : "AND",
 				quote_literal_cstr(member_definition(entity, &(MemberKey){&entity->keys[i]})),
 				quote_identifier(detach->table->keys[i].column));
-		appendStringInfo(&sql, " THEN %s", literal(entity->name));
+		appendStringInfo(&sql, " THEN %s", quote_literal_cstr(span_string(entity->name)));
 	}
 	appendStringInfoString(&sql, " END");
 	return sql.data;
@@ -209,7 +196,7 @@ detach_rest_value(const Detach *detach)
 	foreach (cell, detach->columns)
 	{
 		const DetachColumn *column = lfirst(cell);
-		const char *name = literal(column->stored);
+		const char *name = quote_literal_cstr(span_string(column->stored));
 		const char *again =
 			psprintf(DYN_INTERNAL ".to_value(%s, '%s')::pg_catalog.jsonb",
 					 detach_column_value(detach, column), value_code(&column->type));

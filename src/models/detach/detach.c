@@ -82,17 +82,16 @@ open_to_change(text *name, DetachFormat format, DynTable **table)
 static void
 detach_refuse(const Detach *detach)
 {
-	StringInfoData detail;
+	const char *detail = "";
 	ListCell *cell;
 
 	if (detach->problems == NIL)
 		return;
-	initStringInfo(&detail);
 	foreach (cell, detach->problems)
-		appendStringInfo(&detail, "%s%s.", detail.len > 0 ? "\n" : "", (const char *) lfirst(cell));
+		detail = psprintf("%s%s%s.", detail, *detail == '\0' ? "" : "\n", (char *) lfirst(cell));
 	ereport(ERROR, (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
 					errmsg("table \"%s\" cannot be detached", detach->table->name),
-					errdetail("%s", detail.data),
+					errdetail("%s", detail),
 					detach->format == DETACH_COLUMNS
 						? 0
 						: errhint("Format 'columns' keeps views of entities.")));

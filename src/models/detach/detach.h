@@ -80,7 +80,6 @@ extern char *detach_rest_value(const Detach *detach);
 /* view.c */
 extern List *detach_views_of_owner(Relation rel); /* of Oid */
 extern void detach_choose_views(Detach *detach, Relation rel);
-extern char *detach_free_view_sql(const DetachView *view);
 extern char *detach_view_sql(Detach *detach, const DetachView *view);
 
 #endif

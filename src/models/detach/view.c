@@ -237,28 +237,6 @@ detach_choose_views(Detach *detach, Relation rel)
 	}
 }
 
-/* Returns the statement that makes a view independent of the table. */
-char *
-detach_free_view_sql(const DetachView *view)
-{
-	Query *query = makeNode(Query);
-	ListCell *cell;
-
-	query->commandType = CMD_SELECT;
-	query->jointree = makeFromExpr(NIL, NULL);
-	foreach (cell, view->query->targetList)
-	{
-		TargetEntry *entry = copyObject(lfirst_node(TargetEntry, cell));
-		const Node *expr = (Node *) entry->expr;
-
-		entry->expr = (Expr *) makeNullConst(exprType(expr), exprTypmod(expr), exprCollation(expr));
-		entry->ressortgroupref = 0;
-		if (!entry->resjunk)
-			query->targetList = lappend(query->targetList, entry);
-	}
-	return psprintf("%s%s", view->create, pg_get_querydef(query, false));
-}
-
 /* Returns the statement that makes it a view of the table's columns, which are there by now. */
 char *
 detach_view_sql(Detach *detach, const DetachView *view)

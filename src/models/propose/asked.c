@@ -12,7 +12,6 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-#include "item/json_writer.h"
 #include "models/propose/asked.h"
 #include "server/arguments.h"
 #include "server/attempt.h"
@@ -38,8 +37,7 @@ add_question(Proposal *proposal, Datum query, int64 calls)
 {
 	AskedQuery *asked = palloc0(sizeof(AskedQuery));
 
-	asked->text = TextDatumGetCString(query);
-	asked->calls = calls;
+	*asked = (AskedQuery){TextDatumGetCString(query), calls, proposal, .notes = ""};
 	proposal->questions = lappend(proposal->questions, asked);
 }
 
@@ -113,7 +111,7 @@ propose_ask(Proposal *proposal, ArrayType *queries)
 		AskedQuery *asked = lfirst(cell);
 
 		CHECK_FOR_INTERRUPTS();
-		asked_analyse(asked, proposal);
+		asked_analyse(asked);
 		proposal->asked |= asked->kind <= ASKED_VIEWS;
 	}
 }
@@ -122,73 +120,64 @@ propose_ask(Proposal *proposal, ArrayType *queries)
  * Access patterns
  */
 
-static void
-write_value(JsonWriter *json, const char *name, const char *text)
-{
-	json_write_begin(json, name);
-	json_write_string(json, "S", text);
-	json_write_end(json);
-}
-
 /* Returns a bound of the sort key.  "~" is behind all that such keys are sorted by. */
 static char *
 bound(const AskedRead *read, bool low)
 {
-	const char *sort = propose_key_text(read->entity, read->sort);
-	const ProposeColumn *column = &read->entity->table->columns[Max(read->range, 0)];
+	const char *sort = propose_key_text(read->place->entity, read->sort);
+	const ProposeColumn *column = &read->relation->table->columns[Max(read->range, 0)];
 	const AskedUse *use = &read->relation->uses[Max(read->range, 0)];
-	AskedTest test = read->range < 0 ? ASKED_NONE : low ? use->low : use->high;
+	StrategyNumber test = read->range < 0 ? InvalidStrategy : low ? use->low : use->high;
 
-	if (test == ASKED_NONE)
+	if (test == InvalidStrategy)
 		return psprintf("%s%s%s", sort, low ? "" : "~",
 						low || read->head == NULL ? "" : read->head->prefix);
 	return psprintf("%s<%s_%s%s>%s", sort, column->attribute, low ? "from" : "to",
 					propose_format(column->width),
-					test == ASKED_ABOVE || test == ASKED_BELOW_EQUAL ? "~" : "");
+					test == BTGreaterStrategyNumber || test == BTLessEqualStrategyNumber ? "~"
+																						 : "");
 }
 
 /* Returns the request of a read, in which parameters are placeholders. */
 static char *
 request(const Proposal *proposal, const AskedRead *read)
 {
-	const char *index =
-		read->place == NULL ? NULL : propose_index_name(proposal, read->place->index);
-	const char *partition = index == NULL ? proposal->partition_name : psprintf("%sPK", index);
-	const char *sort = index == NULL ? proposal->sort_name : psprintf("%sSK", index);
-	bool whole = index == NULL && read->head != NULL;
-	bool between =
-		read->range >= 0 || (index != NULL && read->place->head != NULL && read->head == NULL);
-	JsonWriter json = json_writer(JSON_SPACED);
+	int index = read->place->index;
+	const char *partition = propose_key_name(proposal, index, false);
+	const char *sort = propose_key_name(proposal, index, true);
+	bool whole = index == 0 && read->head != NULL;
+	bool between = read->range >= 0 || (read->place->head != NULL && read->head == NULL);
+	const char *value =
+		propose_string(propose_key_text(read->place->entity, read->place->partition));
+	const char *low = propose_string(bound(read, true));
+	const char *names;
+	StringInfoData json;
 
-	json_write_begin(&json, NULL);
-	json_write_begin(&json, read->gets_item ? "Key" : "ExpressionAttributeValues");
-	write_value(&json, read->gets_item ? partition : ":p",
-				propose_key_text(read->entity, read->partition));
+	if (read->gets_item)
+		return psprintf("{\"Key\": {%s: {\"S\": %s}, %s: {\"S\": %s}}}", propose_string(partition),
+						value, propose_string(sort), low);
+	initStringInfo(&json);
+	appendStringInfo(&json, "{\"ExpressionAttributeValues\": {\":p\": {\"S\": %s}", value);
 	if (!whole)
-		write_value(&json, read->gets_item ? sort : ":s", bound(read, true));
+		appendStringInfo(&json, ", \":s\": {\"S\": %s}", low);
 	if (between)
-		write_value(&json, ":t", bound(read, false));
-	json_write_end(&json);
-	if (!read->gets_item)
-	{
-		json_write_string(&json, "KeyConditionExpression",
-						  whole     ? "#p = :p"
-						  : between ? "#p = :p AND #s BETWEEN :s AND :t"
-									: "#p = :p AND begins_with(#s, :s)");
-		json_write_begin(&json, "ExpressionAttributeNames");
-		json_write_string(&json, "#p", partition);
-		if (!whole)
-			json_write_string(&json, "#s", sort);
-		json_write_end(&json);
-		if (index != NULL)
-			json_write_string(&json, "IndexName", index);
-		if (read->backward)
-			json_write_bool(&json, "ScanIndexForward", false);
-		if (read->limit > 0)
-			json_write_integer(&json, "Limit", read->limit + (read->head != NULL ? 1 : 0));
-	}
-	json_write_end(&json);
-	return json.text->data;
+		appendStringInfo(&json, ", \":t\": {\"S\": %s}", propose_string(bound(read, false)));
+	appendStringInfo(&json, "}, \"KeyConditionExpression\": \"#p = :p%s\"",
+					 whole     ? ""
+					 : between ? " AND #s BETWEEN :s AND :t"
+							   : " AND begins_with(#s, :s)");
+	names = propose_member("", "#p", partition);
+	appendStringInfo(&json, ", \"ExpressionAttributeNames\": {%s}",
+					 whole ? names : propose_member(names, "#s", sort));
+	if (index > 0)
+		appendStringInfo(&json, ", \"IndexName\": %s",
+						 propose_string(propose_index_name(proposal, index)));
+	if (read->backward)
+		appendStringInfoString(&json, ", \"ScanIndexForward\": false");
+	if (read->limit > 0)
+		appendStringInfo(&json, ", \"Limit\": %d", read->limit + (read->head != NULL ? 1 : 0));
+	appendStringInfoChar(&json, '}');
+	return json.data;
 }
 
 /* Returns the statement that declares a read as an access pattern. */
@@ -202,7 +191,7 @@ pattern(const Proposal *proposal, const AskedRead *read, const char *name)
 	appendStringInfo(&statement, ", %s, '%s',", quote_literal_cstr(name),
 					 read->gets_item ? "GetItem" : "Query");
 	propose_piece(&statement, request(proposal, read));
-	appendStringInfo(&statement, ", %s);", quote_literal_cstr(read->entity->name));
+	appendStringInfo(&statement, ", %s);", quote_literal_cstr(read->place->entity->name));
 	return statement.data;
 }
 
@@ -211,8 +200,8 @@ pattern(const Proposal *proposal, const AskedRead *read, const char *name)
  */
 
 /* Returns the text as one line, cut, with one space for any white space. */
-static char *
-one_line(const char *text)
+char *
+asked_line(const char *text)
 {
 	int length = pg_mbcliplen(text, (int) strlen(text), SHOWN_TEXT);
 	StringInfoData line;
@@ -246,18 +235,12 @@ answer_text(const AskedQuery *asked)
 	return reads;
 }
 
-static void
-append_text(char **list, const char *between, const char *text)
-{
-	*list = **list == '\0' ? pstrdup(text) : psprintf("%s%s%s", *list, between, text);
-}
-
 /* Adds the line of a question to the chart; returns the patterns of its reads. */
 static List *
 add_line(Chart *chart, const AskedQuery *asked, const char *name)
 {
 	const Proposal *proposal = asked->proposal;
-	char *cells[5] = {(char *) name, (char *) answer_text(asked), "", "", ""};
+	char *cells[5] = {(char *) name, (char *) answer_text(asked), "", "", (char *) asked->notes};
 	List *patterns = NIL;
 	ListCell *cell;
 
@@ -265,21 +248,15 @@ add_line(Chart *chart, const AskedQuery *asked, const char *name)
 	{
 		const AskedRead *read = lfirst(cell);
 		int i = foreach_current_index(cell);
-		const char *pattern_name =
-			psprintf("%s%s_%s", name, i == 0 ? "" : psprintf("_%d", i + 1), read->entity->name);
+		const char *pattern_name = psprintf("%s%s_%s", name, i == 0 ? "" : psprintf("_%d", i + 1),
+											read->place->entity->name);
 
-		append_text(&cells[2], ", ",
-					read->place == NULL ? "Main table"
-										: propose_index_name(proposal, read->place->index));
+		cells[2] = propose_add(cells[2], ", ", propose_index_name(proposal, read->place->index));
 		if (asked->kind != ASKED_READS)
 			continue;
-		append_text(&cells[3], ", ", pattern_name);
+		cells[3] = propose_add(cells[3], ", ", pattern_name);
 		patterns = lappend(patterns, pattern(proposal, read, pattern_name));
 	}
-	if (asked->problem != NULL)
-		append_text(&cells[4], "", one_line(asked->problem));
-	foreach (cell, asked->notes)
-		append_text(&cells[4], "; ", lfirst(cell));
 	/* columns are as wide as what is shown in them */
 	for (int i = 0; i < lengthof(cells); i++)
 		cells[i] = propose_shown(cells[i]);
@@ -304,7 +281,7 @@ propose_print_asked(const Proposal *proposal)
 	propose_comment(&out, "Access patterns, from %s:",
 					proposal->statements ? STATEMENTS : "the queries that were given");
 	if (proposal->unseen_questions != NULL)
-		propose_comment(&out, "%s", one_line(proposal->unseen_questions));
+		propose_comment(&out, "%s", asked_line(proposal->unseen_questions));
 	chart_add(&chart, header);
 	foreach (cell, proposal->questions)
 	{
@@ -319,7 +296,7 @@ propose_print_asked(const Proposal *proposal)
 		propose_comment(&out, "%s%s: %s", name,
 						asked->calls > 0 ? psprintf(" (calls: " INT64_FORMAT ")", asked->calls)
 										 : "",
-						one_line(asked->text));
+						asked_line(asked->text));
 		patterns = list_concat(patterns, add_line(&chart, asked, name));
 	}
 	appendStringInfoString(&out, "--\n");

@@ -10,62 +10,46 @@
 #ifndef DYNAMO_TABLE_MODELS_PROPOSE_ASKED_H
 #define DYNAMO_TABLE_MODELS_PROPOSE_ASKED_H
 
+#include "access/stratnum.h"
 #include "nodes/parsenodes.h"
 
 #include "models/propose/propose.h"
 
-typedef enum AskedTest
-{
-	ASKED_NONE,
-	ASKED_ABOVE,
-	ASKED_ABOVE_EQUAL,
-	ASKED_BELOW,
-	ASKED_BELOW_EQUAL,
-	ASKED_EQUAL,
-	ASKED_ANY_OF
-} AskedTest;
+/* A test is the number of a strategy of btrees, or this: equal to one of several. */
+#define ASKED_ANY_OF (BTMaxStrategyNumber + 1)
 
-/* An AskedUse is what a query says of a column, and what is known when its rows are to be read. */
+/* An AskedKnown is what is known of a column when its rows are to be read. */
+typedef struct AskedKnown
+{
+	int level; /* of the read that tells its value; 0: a constant; -1: it is not known */
+	bool several; /* it is one of several values */
+	const struct AskedUse *source; /* of the value: columns with the same are equal */
+} AskedKnown;
+
+/* An AskedUse is what a query says of a column. */
 typedef struct AskedUse
 {
-	AskedTest equal; /* to a constant or a parameter, or one of several; or none */
-	AskedTest low;
-	AskedTest high;
-	int level; /* of the read that tells its value; 0: a constant; -1: it is not known */
-	int source; /* of that: columns with the same are equal */
-	bool several; /* it is one of several values */
+	struct AskedRelation *relation;
+	int column;
+	StrategyNumber equal; /* to a constant or a parameter, or one of several; 0: none */
+	StrategyNumber low;
+	StrategyNumber high;
+	List *equals; /* of AskedUse: what is known of it is known of them */
+	AskedKnown known;
 } AskedUse;
 
 typedef struct AskedRelation
 {
-	const Query *query; /* while it is analysed: where it is */
-	Index number; /* in that */
+	const RangeTblEntry *rte; /* while it is analysed */
 	int position; /* among the relations */
 	ProposeTable *table; /* NULL: it is no source */
 	AskedUse *uses; /* by the column */
 	bool done; /* it is read */
 } AskedRelation;
 
-typedef struct AskedColumn
-{
-	AskedRelation *relation; /* NULL: it is none */
-	int column;
-} AskedColumn;
-
-/*
- * The columns of an AskedJoin are equal.  That tells nothing of a relation whose rows an outer join
- * keeps: those before the position "from".
- */
-typedef struct AskedJoin
-{
-	AskedColumn a;
-	AskedColumn b;
-	int from;
-} AskedJoin;
-
 typedef struct AskedOrder
 {
-	AskedColumn by; /* none: an expression */
+	const AskedUse *by; /* NULL: an expression */
 	bool descending;
 } AskedOrder;
 
@@ -83,10 +67,8 @@ typedef struct AskedQuery
 	int64 calls; /* 0: not known */
 	const Proposal *proposal;
 	AskedKind kind;
-	const char *problem; /* why it is none of reads; NULL: it is one */
 	CmdType command;
 	List *relations; /* of AskedRelation */
-	List *joins; /* of AskedJoin */
 	List *order; /* of AskedOrder */
 	bool limited;
 	int limit; /* rows; 0: a parameter says how many */
@@ -94,20 +76,17 @@ typedef struct AskedQuery
 	bool compared; /* there are conditions on columns, */
 	bool filtered; /* and others */
 	bool elsewhere; /* it names neither a source nor a view */
-	int nsources;
 	List *reads; /* of AskedRead */
 	int nreads;
 	bool each; /* one of them is done for each row of another one */
-	List *notes; /* of char * */
+	const char *notes; /* what else is to be said, first of all why it is none of reads */
 } AskedQuery;
 
 /* An AskedRead is a GetItem or Query that gives all rows of a relation that are wanted. */
 typedef struct AskedRead
 {
 	AskedRelation *relation;
-	const ProposeEntity *entity; /* that of it */
-	ProposePlace *place; /* NULL: the table itself */
-	ProposeKey *partition;
+	ProposePlace *place;
 	ProposeKey *sort; /* the parts at its beginning that are known */
 	bool gets_item;
 	int range; /* the column that is next in it, if that has bounds; -1: it has none */
@@ -119,8 +98,14 @@ typedef struct AskedRead
 	int level; /* reads of the same level do not wait for each other */
 } AskedRead;
 
+#define asked_note(asked, ...) \
+	((asked)->notes = propose_add((asked)->notes, "; ", psprintf(__VA_ARGS__)))
+
+/* asked.c */
+extern char *asked_line(const char *text);
+
 /* asked_query.c */
-extern void asked_analyse(AskedQuery *asked, const Proposal *proposal);
+extern void asked_analyse(AskedQuery *asked);
 
 /* asked_read.c */
 extern void asked_answer(AskedQuery *asked);

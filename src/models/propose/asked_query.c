@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "access/nbtree.h"
 #include "access/table.h"
 #include "access/transam.h"
 #include "catalog/pg_type.h"
@@ -15,6 +16,7 @@
 #include "rewrite/rewriteHandler.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/typcache.h"
 
 #include "models/propose/asked.h"
 #include "server/analyse.h"
@@ -47,9 +49,9 @@ chooses_rows(const Query *query)
 
 /*
  * Returns the column of a source that an expression is, which may come into a key now that it is asked;
- * none if it is something else.
+ * NULL if it is something else.
  */
-static AskedColumn
+static AskedUse *
 find_column(const AskedQuery *asked, const Query *query, Node *node)
 {
 	const Var *var = (Var *) strip_implicit_coercions(node);
@@ -59,7 +61,7 @@ find_column(const AskedQuery *asked, const Query *query, Node *node)
 
 	check_stack_depth();
 	if (var == NULL || !IsA(var, Var) || var->varlevelsup > 0 || var->varattno < 1)
-		return (AskedColumn){NULL};
+		return NULL;
 	rte = rt_fetch(var->varno, query->rtable);
 	i = var->varattno - 1;
 	if (rte->rtekind == RTE_JOIN)
@@ -75,67 +77,73 @@ find_column(const AskedQuery *asked, const Query *query, Node *node)
 	{
 		AskedRelation *relation = lfirst(cell);
 
-		if (relation->query != query || relation->number != var->varno || relation->table == NULL)
+		if (relation->rte != rte || relation->table == NULL)
 			continue;
 		i = propose_position(relation->table, var->varattno);
 		relation->table->columns[i].asked = true;
-		return (AskedColumn){relation, i};
+		return &relation->uses[i];
 	}
-	return (AskedColumn){NULL};
+	return NULL;
 }
 
-/* Returns which test PostgreSQL's own operator is. */
-static AskedTest
-test_of(Oid operator, Oid collation)
+/* Returns which test PostgreSQL's own operator is, or 0. */
+static StrategyNumber
+test_of(Oid op, Oid collation)
 {
-	static const char *const names[] = {"", ">", ">=", "<", "<=", "="};
-	const char *name = operator<FirstNormalObjectId ? get_opname(operator) : "";
-	AskedTest test = ASKED_EQUAL;
+	Oid left;
+	Oid right;
 
-	if (OidIsValid(collation) && !get_collation_isdeterministic(collation))
-		return ASKED_NONE;
-	while (test > ASKED_NONE && strcmp(names[test], name) != 0)
-		test--;
-	return test;
+	if (op >= FirstNormalObjectId ||
+		(OidIsValid(collation) && !get_collation_isdeterministic(collation)))
+		return InvalidStrategy;
+	op_input_types(op, &left, &right);
+	return (StrategyNumber) get_op_opfamily_strategy(
+		op, lookup_type_cache(left, TYPECACHE_BTREE_OPFAMILY)->btree_opf);
 }
 
 /* Keeps a condition, if it is one on the rows that are wanted of the relation. */
 static bool
-use_column(AskedQuery *asked, AskedColumn column, AskedTest test, int from)
+use_column(AskedQuery *asked, AskedUse *use, StrategyNumber test, int from)
 {
-	AskedUse *use;
-
-	if (column.relation == NULL || column.relation->position < from)
+	if (use == NULL || use->relation->position < from)
 		return false;
 	asked->compared = true;
-	use = &column.relation->uses[column.column];
-	if (test == ASKED_EQUAL || use->equal == ASKED_NONE)
-		*(test < ASKED_BELOW ? &use->low : test < ASKED_EQUAL ? &use->high : &use->equal) = test;
+	if (test == BTEqualStrategyNumber || use->equal == InvalidStrategy)
+		*(test < BTEqualStrategyNumber                            ? &use->high
+		  : test == BTEqualStrategyNumber || test == ASKED_ANY_OF ? &use->equal
+																  : &use->low) = test;
 	return true;
+}
+
+/* What is known of one column is known of another one, if its rows are those that are wanted. */
+static void
+join(AskedUse *known, AskedUse *equal, int from)
+{
+	if (equal->relation->position >= from)
+		known->equals = lappend(known->equals, equal);
 }
 
 /* Reads "a = b", "a < 5", "5 > a" or "a = ANY (…)". */
 static bool
-read_comparison(AskedQuery *asked, const Query *query, List *sides, AskedTest test, int from)
+read_comparison(AskedQuery *asked, const Query *query, List *sides, StrategyNumber test, int from)
 {
-	AskedColumn a = {NULL};
-	AskedColumn b = {NULL};
-	AskedJoin *join = palloc(sizeof(AskedJoin));
+	AskedUse *a;
+	AskedUse *b;
 
-	if (test == ASKED_NONE)
+	if (test == InvalidStrategy)
 		return false;
 	a = find_column(asked, query, linitial(sides));
 	b = find_column(asked, query, lsecond(sides));
-	if (a.relation != NULL && b.relation != NULL && test == ASKED_EQUAL)
+	if (a != NULL && b != NULL && test == BTEqualStrategyNumber)
 	{
-		*join = (AskedJoin){a, b, from};
-		asked->joins = lappend(asked->joins, join);
+		join(a, b, from);
+		join(b, a, from);
 		return true;
 	}
-	if (a.relation == NULL && test >= ASKED_ABOVE && test <= ASKED_BELOW_EQUAL)
-		test = test < ASKED_BELOW ? test + 2 : test - 2;
-	return !contain_var_clause(a.relation == NULL ? linitial(sides) : lsecond(sides)) &&
-		   use_column(asked, a.relation == NULL ? b : a, test, from);
+	if (a == NULL && test != ASKED_ANY_OF)
+		test = BTCommuteStrategyNumber(test);
+	return !contain_var_clause(a == NULL ? linitial(sides) : lsecond(sides)) &&
+		   use_column(asked, a == NULL ? b : a, test, from);
 }
 
 /* Returns whether it is a condition that can be kept. */
@@ -148,12 +156,12 @@ read_one(AskedQuery *asked, const Query *query, Node *node, int from)
 	if (IsA(node, OpExpr) && list_length(op->args) == 2)
 		return read_comparison(asked, query, op->args, test_of(op->opno, op->inputcollid), from);
 	if (IsA(node, ScalarArrayOpExpr))
-		return list->useOr && test_of(list->opno, list->inputcollid) == ASKED_EQUAL &&
+		return list->useOr && test_of(list->opno, list->inputcollid) == BTEqualStrategyNumber &&
 			   read_comparison(asked, query, list->args, ASKED_ANY_OF, from);
 	/* a column of type boolean */
 	if (is_notclause(node))
 		node = (Node *) get_notclausearg(node);
-	return use_column(asked, find_column(asked, query, node), ASKED_EQUAL, from);
+	return use_column(asked, find_column(asked, query, node), BTEqualStrategyNumber, from);
 }
 
 /* from: the relation from which on the rows that are wanted fulfil it. */
@@ -178,31 +186,31 @@ read_condition(AskedQuery *asked, const Query *query, Node *condition, int from)
  */
 
 static void
-add_relation(AskedQuery *asked, const Query *query, Index number)
+add_relation(AskedQuery *asked, const RangeTblEntry *rte)
 {
 	AskedRelation *relation = palloc0(sizeof(AskedRelation));
 
-	*relation =
-		(AskedRelation){query, number, list_length(asked->relations),
-						propose_source(asked->proposal, rt_fetch(number, query->rtable)->relid)};
+	*relation = (AskedRelation){rte, list_length(asked->relations),
+								propose_source(asked->proposal, rte->relid)};
 	if (relation->table != NULL)
 		relation->uses = palloc0(relation->table->ncolumns * sizeof(AskedUse));
+	for (int i = 0; relation->table != NULL && i < relation->table->ncolumns; i++)
+		relation->uses[i] = (AskedUse){relation, i};
 	asked->relations = lappend(asked->relations, relation);
 	if (list_length(asked->relations) > MAX_RELATIONS)
 		stays("it has too many parts");
 }
 
 static void
-enter_relation(AskedQuery *asked, const Query *query, Index number)
+enter_relation(AskedQuery *asked, const Query *query, RangeTblEntry *rte)
 {
-	RangeTblEntry *rte = rt_fetch(number, query->rtable);
 	bool is_table = rte->rtekind == RTE_RELATION && rte->tablesample == NULL;
 	ListCell *cell;
 
 	if (is_table && (get_rel_relkind(rte->relid) != RELKIND_VIEW ||
 					 propose_source(asked->proposal, rte->relid) != NULL))
 	{
-		add_relation(asked, query, number);
+		add_relation(asked, rte);
 		return;
 	}
 	if (is_table)
@@ -239,7 +247,7 @@ enter_join(AskedQuery *asked, const Query *query, Node *node)
 	CHECK_FOR_INTERRUPTS();
 	if (IsA(node, RangeTblRef))
 	{
-		enter_relation(asked, query, ((RangeTblRef *) node)->rtindex);
+		enter_relation(asked, query, rt_fetch(((RangeTblRef *) node)->rtindex, query->rtable));
 		return;
 	}
 	if (join->jointype == JOIN_FULL)
@@ -310,8 +318,6 @@ read_query(void *arg)
 	Query *query = analyse_query(asked->text, note_name, asked);
 
 	if (query == NULL)
-		asked->kind = ASKED_ELSEWHERE;
-	if (query == NULL)
 		return;
 	asked->command = query->commandType;
 	if (asked->command == CMD_UTILITY)
@@ -327,20 +333,19 @@ read_query(void *arg)
  * is noted in it.  Views are looked through, unless they are sources themselves.
  */
 void
-asked_analyse(AskedQuery *asked, const Proposal *proposal)
+asked_analyse(AskedQuery *asked)
 {
 	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "query that is looked at",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(scratch);
 	ErrorData *error;
 
-	asked->proposal = proposal;
 	asked->elsewhere = true;
 	error = attempt_and_undo(read_query, asked);
 	MemoryContextSwitchTo(old);
 	if (error != NULL)
 	{
-		asked->problem = pstrdup(error->message);
+		asked_note(asked, "%s", asked_line(error->message));
 		asked->kind =
 			error->sqlerrcode == ERRCODE_FEATURE_NOT_SUPPORTED ? ASKED_VIEWS : ASKED_UNKNOWN;
 	}

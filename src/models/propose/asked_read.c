@@ -42,18 +42,10 @@ is_sorted(const ProposeColumn *column, bool by_bytes)
 		   (column->value.type == ITEM_S || column->width > 0);
 }
 
-/* Returns whether a key with the column has much fewer rows than without it. */
-static bool
-is_useful(const ProposeTable *table, int column)
-{
-	return propose_can_be_key(&table->columns[column]) &&
-		   (table->rows < LARGE || table->columns[column].data.distinct >= FEW_VALUES);
-}
-
 static bool
 has_bounds(const AskedUse *use)
 {
-	return use->low != ASKED_NONE || use->high != ASKED_NONE;
+	return use->low != InvalidStrategy || use->high != InvalidStrategy;
 }
 
 static bool
@@ -63,18 +55,25 @@ is_range(const AskedRelation *relation, int column)
 		   is_sorted(&relation->table->columns[column], false);
 }
 
+/* Returns whether there are rows, or may be some, that lack a column. */
+static bool
+may_lack(const ProposeTable *table, int column)
+{
+	return !table->columns[column].required && table->columns[column].data.filled < 1;
+}
+
 /* Returns how many rows have the same values of some columns: on average, or at most. */
 static double
-rows_by(const ProposeTable *table, const Bitmapset *columns, bool most)
+rows_by(const ProposeTable *table, const List *columns, bool most)
 {
 	double rows = table->rows < 1 ? UNKNOWN_ROWS : table->rows;
-	int i = -1;
+	ListCell *cell;
 
-	if (bms_is_subset(table->key, columns))
+	if (propose_are_in(table->key, columns))
 		return 1;
-	while ((i = bms_next_member(columns, i)) >= 0)
+	foreach (cell, columns)
 	{
-		const ProposeData *data = &table->columns[i].data;
+		const ProposeData *data = &table->columns[lfirst_int(cell)].data;
 
 		rows = most && data->most > 0 ? Min(rows, data->most) : rows / Max(data->distinct, 1);
 	}
@@ -85,38 +84,29 @@ rows_by(const ProposeTable *table, const Bitmapset *columns, bool most)
  * What is known
  */
 
-static bool
-carry(AskedColumn a, AskedColumn b, int from)
+/* Tells what is known of a column to those that are equal to it and of which nothing is known. */
+static void
+tell(const AskedUse *use)
 {
-	const AskedUse *known = &a.relation->uses[a.column];
-	AskedUse *use = &b.relation->uses[b.column];
+	ListCell *cell;
 
-	if (known->level < 0 || use->level >= 0 || b.relation->position < from)
-		return false;
-	use->level = known->level;
-	use->source = known->source;
-	use->several = known->several;
-	return true;
+	check_stack_depth();
+	foreach (cell, use->known.level < 0 ? NIL : use->equals)
+	{
+		AskedUse *equal = lfirst(cell);
+
+		if (equal->known.level >= 0)
+			continue;
+		equal->known = use->known;
+		tell(equal);
+	}
 }
 
 static void
-spread(const AskedQuery *asked)
+tell_columns(const AskedRelation *relation)
 {
-	bool changed = true;
-
-	while (changed)
-	{
-		ListCell *cell;
-
-		CHECK_FOR_INTERRUPTS();
-		changed = false;
-		foreach (cell, asked->joins)
-		{
-			const AskedJoin *join = lfirst(cell);
-
-			changed |= carry(join->a, join->b, join->from) || carry(join->b, join->a, join->from);
-		}
-	}
+	for (int i = 0; i < relation->table->ncolumns; i++)
+		tell(&relation->uses[i]);
 }
 
 /* Begins with what conditions tell.  Returns false if it is no query of entities alone. */
@@ -139,12 +129,12 @@ begin(AskedQuery *asked)
 		{
 			AskedUse *use = &relation->uses[i];
 
-			use->level = use->equal == ASKED_NONE ? -1 : 0;
-			use->source = ++asked->nsources;
-			use->several = use->equal == ASKED_ANY_OF;
+			use->known = (AskedKnown){use->equal == InvalidStrategy ? -1 : 0,
+									  use->equal == ASKED_ANY_OF, use};
 		}
 	}
-	spread(asked);
+	foreach (cell, asked->relations)
+		tell_columns(lfirst(cell));
 	return true;
 }
 
@@ -152,27 +142,26 @@ begin(AskedQuery *asked)
  * Places
  */
 
-/* Returns the columns by which rows of a relation are to be sorted; *all: that is the whole order. */
+/* Returns the columns by which rows are to be sorted; in_order: that is the whole order. */
 static List *
-order_columns(const AskedQuery *asked, const AskedRelation *relation, bool *all, bool *backward)
+order_columns(const AskedQuery *asked, const AskedRelation *relation, AskedRead *read)
 {
 	List *columns = NIL;
 	ListCell *cell;
 
-	*all = true;
-	*backward = false;
+	read->in_order = true;
 	foreach (cell, asked->order)
 	{
 		const AskedOrder *order = lfirst(cell);
-		const AskedColumn *by = &order->by;
+		const AskedUse *by = order->by;
 
-		if (by->relation != NULL && by->relation->uses[by->column].level >= 0 &&
-			!by->relation->uses[by->column].several)
+		if (by != NULL && by->known.level >= 0 && !by->known.several)
 			continue;
-		*backward = columns == NIL ? order->descending : *backward;
-		*all &= by->relation == relation && order->descending == *backward &&
-				is_sorted(&relation->table->columns[by->column], true);
-		if (!*all)
+		read->backward = columns == NIL ? order->descending : read->backward;
+		read->in_order = by != NULL && by->relation == relation &&
+						 order->descending == read->backward &&
+						 is_sorted(&relation->table->columns[by->column], true);
+		if (!read->in_order)
 			break;
 		columns = lappend_int(columns, by->column);
 	}
@@ -183,9 +172,8 @@ order_columns(const AskedQuery *asked, const AskedRelation *relation, bool *all,
 static List *
 sort_columns(const AskedQuery *asked, const AskedRelation *relation)
 {
-	bool all;
-	bool backward;
-	List *columns = order_columns(asked, relation, &all, &backward);
+	AskedRead scratch = {0};
+	List *columns = order_columns(asked, relation, &scratch);
 	ListCell *cell;
 
 	for (int i = 0; i < relation->table->ncolumns; i++)
@@ -195,54 +183,57 @@ sort_columns(const AskedQuery *asked, const AskedRelation *relation)
 	}
 	foreach (cell, columns)
 	{
-		const ProposeColumn *column = &relation->table->columns[lfirst_int(cell)];
-
-		if (!column->required && column->data.filled < 1)
+		if (may_lack(relation->table, lfirst_int(cell)))
 			return NIL;
 	}
 	return columns;
 }
 
 /*
- * Returns the columns of a partition key with the fewest rows: the own key, a foreign key, or another
- * column that is of use.  *foreign: the foreign key.
+ * Returns the columns of a partition key with the fewest rows: the own key, those of a foreign key,
+ * or another column that is of use.
  */
-static Bitmapset *
-partition_columns(const AskedRelation *relation, const ProposeForeignKey **foreign)
+static List *
+partition_columns(const AskedRelation *relation)
 {
 	const ProposeTable *table = relation->table;
-	Bitmapset *known = NULL;
-	Bitmapset *best = NULL;
+	List *known = NIL;
+	List *candidates = NIL;
+	List *best = NIL;
+	ListCell *cell;
 
+	for (int i = 0; i < table->nforeign; i++)
+		candidates = table->foreign[i].parent == NULL
+						 ? candidates
+						 : lappend(candidates, table->foreign[i].columns);
 	for (int i = 0; i < table->ncolumns; i++)
 	{
-		if (relation->uses[i].level >= 0)
-			known = bms_add_member(known, i);
-	}
-	if (bms_is_subset(table->key, known))
-		return table->key;
-	for (int i = 0; i < table->nforeign + table->ncolumns; i++)
-	{
-		int column = i - table->nforeign;
-		const ProposeForeignKey *key = column < 0 ? &table->foreign[i] : NULL;
-		Bitmapset *columns = key != NULL ? key->set : bms_make_singleton(column);
-
-		if ((key != NULL ? key->parent == NULL : !is_useful(table, column)) ||
-			!bms_is_subset(columns, known) ||
-			(best != NULL && rows_by(table, columns, false) >= rows_by(table, best, false)))
+		if (relation->uses[i].known.level < 0)
 			continue;
-		best = columns;
-		*foreign = key;
+		known = lappend_int(known, i);
+		/* a key with the column has much fewer rows than without it */
+		if (propose_can_be_key(&table->columns[i]) &&
+			(table->rows < LARGE || table->columns[i].data.distinct >= FEW_VALUES))
+			candidates = lappend(candidates, list_make1_int(i));
 	}
-	for (int i = 0; i < table->ncolumns && best != NULL; i++)
+	if (propose_are_in(table->key, known))
+		return table->key;
+	foreach (cell, candidates)
 	{
-		if (bms_is_member(i, known) && !bms_is_member(i, best) &&
-			propose_can_be_key(&table->columns[i]) && table->columns[i].data.distinct > 1 &&
-			!relation->uses[i].several && rows_by(table, best, false) > LARGE)
-		{
-			best = bms_add_member(bms_copy(best), i);
-			*foreign = NULL;
-		}
+		if (propose_are_in(lfirst(cell), known) &&
+			(best == NIL || rows_by(table, lfirst(cell), false) < rows_by(table, best, false)))
+			best = lfirst(cell);
+	}
+	foreach (cell, best == NIL ? NIL : known)
+	{
+		int i = lfirst_int(cell);
+
+		if (list_member_int(best, i) || !propose_can_be_key(&table->columns[i]) ||
+			table->columns[i].data.distinct <= 1 || relation->uses[i].known.several ||
+			rows_by(table, best, false) <= LARGE)
+			continue;
+		best = lappend_int(list_copy(best), i);
+		list_sort(best, list_int_cmp);
 	}
 	return best;
 }
@@ -253,116 +244,89 @@ make_place(const AskedQuery *asked, const AskedRelation *relation)
 {
 	const ProposeTable *table = relation->table;
 	const ProposeForeignKey *foreign = NULL;
-	Bitmapset *columns = partition_columns(relation, &foreign);
+	List *columns = partition_columns(relation);
 	List *sort = sort_columns(asked, relation);
-	ProposePlace *place = palloc(sizeof(ProposePlace));
 
-	*place = (ProposePlace){foreign != NULL ? PLACE_PARENT : PLACE_COLUMNS, foreign,
-							.entity = table->entity, .index = -1};
 	/* all rows in one partition: a range of them is read, or the last ones, whatever they are */
-	if (columns == NULL &&
+	if (columns == NIL &&
 		(sort == NIL || asked->filtered ||
 		 (!is_range(relation, linitial_int(sort)) && (!asked->limited || asked->compared))))
 		return NULL;
-	if (bms_equal(columns, table->key))
-	{
-		place->purpose = PLACE_OWN;
-		place->partition = propose_own_key(asked->proposal, table->entity);
-		place->sort = propose_head_key(table->entity);
-		return place;
-	}
-	place->partition = foreign != NULL
-						   ? propose_parent_key(asked->proposal, foreign)
-						   : propose_columns_key(asked->proposal, table->entity, columns);
-	place->sort = propose_child_key(asked->proposal, table->entity, foreign, sort);
-	return place;
+	for (int i = 0; i < table->nforeign; i++)
+		foreign = table->foreign[i].columns == columns ? &table->foreign[i] : foreign;
+	return propose_make_place(asked->proposal, table->entity, foreign, columns, sort);
 }
 
 /* Adds the place of a read to those that its entity wants. */
 static void
 want(const AskedRead *read)
 {
-	ProposeTable *table = read->relation->table;
-	Bitmapset *columns;
-	int i = -1;
+	ProposePlace *place = read->place;
+	ProposeEntity *entity = place->entity;
 
-	if (read->place == NULL || list_member_ptr(table->entity->wanted, read->place))
+	if (place->index == 0 || list_member_ptr(entity->wanted, place))
 		return;
-	table->entity->wanted = lappend(table->entity->wanted, read->place);
-	columns =
-		bms_union(propose_key_columns(read->partition), propose_key_columns(read->place->sort));
-	while ((i = bms_next_member(columns, i)) >= 0)
-		table->columns[i].in_key = true;
+	entity->wanted = lappend(entity->wanted, place);
+	propose_mark_key(entity->table, propose_key_columns(place->partition));
+	propose_mark_key(entity->table, propose_key_columns(place->sort));
 }
 
 /*
  * The read of one relation
  */
 
-/* Notes whether the items come in the order that the query wants. */
-static void
-take_order(const AskedQuery *asked, AskedRead *read, const ProposeKey *sort)
+/* Notes that a read needs the value of a column.  Returns whether it is known. */
+static bool
+needs(AskedRead *read, int column)
 {
-	List *wanted = order_columns(asked, read->relation, &read->in_order, &read->backward);
-	int n = 0;
+	const AskedKnown *known = &read->relation->uses[column].known;
 
-	for (int i = list_length(read->sort); i < list_length(sort) && n < list_length(wanted); i++)
-	{
-		const ProposePart *part = list_nth(sort, i);
-
-		if (part->literal == NULL)
-			read->in_order &= part->column == list_nth_int(wanted, n++);
-	}
-	read->in_order &= n == list_length(wanted);
-	read->backward &= read->in_order;
+	read->level = Max(read->level, known->level);
+	read->each |= known->level > 0 && known->several;
+	return known->level >= 0;
 }
 
-/* Returns the read by a place, or by the table's key; NULL: a column is not known. */
+/* Returns the read by a place; NULL: a column is not known, or it would read all rows. */
 static AskedRead *
 read_by(const AskedQuery *asked, AskedRelation *relation, ProposePlace *place)
 {
-	const ProposeEntity *entity = relation->table->entity;
-	ProposeKey *partition = place == NULL ? entity->partition : place->partition;
-	ProposeKey *sort = place == NULL ? entity->sort : place->sort;
 	AskedRead *read = palloc0(sizeof(AskedRead));
-	int i = -1;
+	List *wanted = order_columns(asked, relation, read);
+	List *rest;
 	ListCell *cell;
 
-	*read = (AskedRead){relation, entity, place, partition, .range = -1};
-	foreach (cell, list_concat_copy(partition, sort))
+	read->relation = relation;
+	read->place = place;
+	read->range = -1;
+	foreach (cell, propose_key_columns(place->partition))
 	{
-		ProposePart *part = lfirst(cell);
-		const AskedUse *use = part->literal != NULL ? NULL : &relation->uses[part->column];
-		bool in_partition = foreach_current_index(cell) < list_length(partition);
-
-		if (use != NULL && use->level < 0 && in_partition)
+		if (!needs(read, lfirst_int(cell)))
 			return NULL;
-		if (use != NULL && use->level < 0)
+	}
+	foreach (cell, place->sort)
+	{
+		const ProposePart *part = lfirst(cell);
+
+		if (part->literal == NULL && !needs(read, part->column))
 		{
 			read->range = is_range(relation, part->column) ? part->column : -1;
 			break;
 		}
-		if (use != NULL)
-		{
-			read->level = Max(read->level, use->level);
-			read->each |= use->level > 0 && use->several;
-		}
-		if (!in_partition)
-			read->sort = lappend(read->sort, part);
+		read->sort = lappend(read->sort, lfirst(cell));
 	}
 	/* an item whose sort key lacks a column is not in the index */
-	while ((i = bms_next_member(propose_key_columns(sort), i)) >= 0)
+	foreach (cell, propose_key_columns(place->sort))
 	{
-		const ProposeColumn *column = &relation->table->columns[i];
+		int i = lfirst_int(cell);
 
-		if (!column->required && column->data.filled < 1 && i != read->range &&
-			relation->uses[i].level < 0)
+		if (may_lack(relation->table, i) && i != read->range && relation->uses[i].known.level < 0)
 			return NULL;
 	}
-	read->gets_item = place == NULL && list_length(read->sort) == list_length(sort);
-	take_order(asked, read, sort);
-	/* a collection of all rows is never read as a whole */
-	return propose_key_columns(partition) != NULL || read->range >= 0 ||
+	read->gets_item = place->index == 0 && list_length(read->sort) == list_length(place->sort);
+	rest = propose_key_columns(list_copy_tail(place->sort, list_length(read->sort)));
+	read->in_order &= equal(wanted, list_truncate(rest, list_length(wanted)));
+	read->backward &= read->in_order;
+	return propose_key_columns(place->partition) != NIL || read->range >= 0 ||
 				   (asked->limited && asked->order != NIL && read->in_order)
 			   ? read
 			   : NULL;
@@ -372,45 +336,42 @@ read_by(const AskedQuery *asked, AskedRelation *relation, ProposePlace *place)
 static bool
 is_bounded(const AskedRead *read)
 {
-	return read->gets_item || read->range >= 0 || propose_key_columns(read->sort) != NULL;
+	return read->gets_item || read->range >= 0 || propose_key_columns(read->sort) != NIL;
 }
 
 /* What a read is worth: the less it reads, the more. */
 static double
 worth(const AskedQuery *asked, const AskedRead *read)
 {
-	const Bitmapset *columns = propose_key_columns(read->partition);
+	const List *columns = propose_key_columns(read->place->partition);
 	double rows = rows_by(read->relation->table, columns, false);
 
-	return (read->gets_item ? 1000 : 0) - (columns == NULL ? 500 : 0) +
+	return (read->gets_item ? 1000 : 0) - (columns == NIL ? 500 : 0) +
 		   (is_bounded(read) ? 40 : -20 * Min(rows / LARGE / 2, 5)) +
 		   (asked->limited && asked->order != NIL && read->in_order ? 20 : 0) - 2000 * read->level;
 }
 
+/*
+ * Returns the better one of a read and the best of a relation.  make: that may be by a place that
+ * is not there yet.
+ */
 static AskedRead *
-better(const AskedQuery *asked, AskedRead *a, AskedRead *b)
+better_read(const AskedQuery *asked, AskedRead *best, AskedRelation *relation, bool make)
 {
-	if (a == NULL || b == NULL)
-		return a == NULL ? b : a;
-	return worth(asked, b) > worth(asked, a) ? b : a;
-}
-
-/* make: by a place that is not there yet, if that is better. */
-static AskedRead *
-best_read(const AskedQuery *asked, AskedRelation *relation, bool make)
-{
-	AskedRead *best = read_by(asked, relation, NULL);
-	ProposePlace *made = make ? make_place(asked, relation) : NULL;
+	const ProposeEntity *entity = relation->table->entity;
+	List *places = lcons(entity->places[0], list_copy(entity->wanted));
 	ListCell *cell;
 
-	foreach (cell, relation->table->entity->wanted)
+	foreach (cell, make ? lappend(places, make_place(asked, relation)) : places)
 	{
 		ProposePlace *place = lfirst(cell);
+		AskedRead *read =
+			place != NULL && (make || place->index >= 0) ? read_by(asked, relation, place) : NULL;
 
-		if (make || place->index >= 0)
-			best = better(asked, best, read_by(asked, relation, place));
+		if (read != NULL && (best == NULL || worth(asked, read) > worth(asked, best)))
+			best = read;
 	}
-	return made == NULL ? best : better(asked, best, read_by(asked, relation, made));
+	return best;
 }
 
 /*
@@ -422,7 +383,8 @@ static void
 take_read(AskedQuery *asked, AskedRead *read)
 {
 	const ProposeTable *table = read->relation->table;
-	bool one = read->gets_item || rows_by(table, propose_key_columns(read->partition), true) <= 1;
+	double rows = rows_by(table, propose_key_columns(read->place->partition), true);
+	bool several = read->each || (!read->gets_item && rows > 1);
 
 	read->level++;
 	read->relation->done = true;
@@ -431,10 +393,10 @@ take_read(AskedQuery *asked, AskedRead *read)
 	{
 		AskedUse *use = &read->relation->uses[i];
 
-		use->several = use->level < 0 ? read->each || !one : use->several;
-		use->level = use->level < 0 ? read->level : use->level;
+		if (use->known.level < 0)
+			use->known = (AskedKnown){read->level, several, use};
 	}
-	spread(asked);
+	tell_columns(read->relation);
 }
 
 /*
@@ -445,36 +407,39 @@ static bool
 are_together(const AskedQuery *asked, const AskedRead *read, const AskedRead *head, bool make)
 {
 	const ProposePlace *place = read->place;
-	const ProposeForeignKey *foreign = place == NULL ? read->entity->owner : place->foreign;
+	const ProposeForeignKey *foreign = place->foreign;
+	List *sorts = propose_key_columns(place->sort);
 	int inside = 0;
 	ListCell *cell;
 
 	if (!head->gets_item || read->gets_item || read->level != head->level || read->each ||
-		head->each || read->entity == head->entity || foreign == NULL || !foreign->to_key ||
-		foreign->parent->entity != head->entity || propose_key_columns(read->sort) != NULL)
+		place->entity == head->place->entity || foreign == NULL || !foreign->to_key ||
+		foreign->parent->entity != head->place->entity || propose_key_columns(read->sort) != NIL)
 		return false;
-	/* "~" is behind what sorts, unless that is text */
-	if (place != NULL && list_length(place->sort) > 1 &&
-		!is_sorted(&read->relation->table->columns[((ProposePart *) lsecond(place->sort))->column],
-				   false))
-		return false;
-	for (int i = 0; i < foreign->ncolumns; i++)
+	for (int i = 0; i < list_length(foreign->columns); i++)
 	{
-		if (read->relation->uses[foreign->columns[i]].source !=
-			head->relation->uses[foreign->parent_columns[i]].source)
+		if (read->relation->uses[list_nth_int(foreign->columns, i)].known.source !=
+			head->relation->uses[list_nth_int(foreign->parent_columns, i)].known.source)
 			return false;
 	}
 	foreach (cell, asked->proposal->entities)
-		inside += strcmp(propose_first_literal(((const ProposeEntity *) lfirst(cell))->partition),
-						 propose_first_literal(read->partition)) == 0;
-	if (place == NULL)
+	{
+		const ProposeEntity *entity = lfirst(cell);
+
+		inside += strcmp(propose_first_literal(entity->places[0]->partition),
+						 propose_first_literal(place->partition)) == 0;
+	}
+	if (place->index == 0)
 		return !make && !asked->limited && read->range < 0 && inside == 2;
-	if ((asked->limited && !read->backward) ||
-		(read->range >= 0 && read->relation->uses[read->range].high != ASKED_NONE))
+	/* "~" is behind what sorts, unless that is text */
+	if ((sorts != NIL && !is_sorted(&read->relation->table->columns[linitial_int(sorts)], false)) ||
+		(asked->limited && !read->backward) ||
+		(read->range >= 0 && read->relation->uses[read->range].high != InvalidStrategy))
 		return false;
 	return make ? place->head == NULL : place->head != NULL && place->head->index >= 0;
 }
 
+/* Leaves out reads of what other ones give, too; make: and makes the places for that. */
 static void
 put_together(AskedQuery *asked, bool make)
 {
@@ -483,20 +448,20 @@ put_together(AskedQuery *asked, bool make)
 	foreach (cell, asked->reads)
 	{
 		const AskedRead *head = lfirst(cell);
-		AskedRead *read = NULL;
-		ListCell *other;
+		ListCell *other = list_head(asked->reads);
 
-		foreach (other, asked->reads)
-		{
-			if (are_together(asked, lfirst(other), head, make))
-				read = lfirst(other);
-		}
-		if (read != NULL && make)
-			propose_add_head(asked->proposal, read->place, head->relation->table->entity);
-		if (read == NULL || make)
+		while (other != NULL && !are_together(asked, lfirst(other), head, make))
+			other = lnext(asked->reads, other);
+		if (other == NULL)
 			continue;
-		read->head = head->entity;
-		asked->reads = foreach_delete_current(asked->reads, cell);
+		if (make)
+			propose_add_head(asked->proposal, ((AskedRead *) lfirst(other))->place,
+							 head->place->entity);
+		else
+		{
+			((AskedRead *) lfirst(other))->head = head->place->entity;
+			asked->reads = foreach_delete_current(asked->reads, cell);
+		}
 	}
 }
 
@@ -504,32 +469,28 @@ put_together(AskedQuery *asked, bool make)
 static void
 plan(AskedQuery *asked, bool make)
 {
-	bool more = begin(asked);
-
-	while (more)
+	if (!begin(asked))
+		return;
+	while (list_length(asked->reads) < list_length(asked->relations))
 	{
 		AskedRead *best = NULL;
 		ListCell *cell;
 
 		CHECK_FOR_INTERRUPTS();
-		more = false;
 		foreach (cell, asked->relations)
 		{
 			AskedRelation *relation = lfirst(cell);
 
-			if (!relation->done)
-				best = better(asked, best, best_read(asked, relation, make));
-			more |= !relation->done;
+			best = relation->done ? best : better_read(asked, best, relation, make);
 		}
-		if (more && best == NULL)
+		if (best == NULL)
 		{
 			asked->reads = NIL;
 			return;
 		}
-		if (more && make)
+		if (make)
 			want(best);
-		if (more)
-			take_read(asked, best);
+		take_read(asked, best);
 	}
 	put_together(asked, make);
 }
@@ -538,24 +499,21 @@ plan(AskedQuery *asked, bool make)
 void
 propose_asked_places(const Proposal *proposal)
 {
-	/* a place that is sorted answers questions that want no order, too */
-	for (int pass = 0; pass < 2; pass++)
-	{
-		ListCell *cell;
+	ListCell *cell;
 
-		foreach (cell, proposal->questions)
-		{
-			if (pass > 0 || ((const AskedQuery *) lfirst(cell))->order != NIL)
-				plan(lfirst(cell), true);
-		}
+	/* a place that is sorted answers questions that want no order, too */
+	foreach (cell, proposal->questions)
+	{
+		if (((const AskedQuery *) lfirst(cell))->order != NIL)
+			plan(lfirst(cell), true);
 	}
+	foreach (cell, proposal->questions)
+		plan(lfirst(cell), true);
 }
 
 /*
  * The answer
  */
-
-#define note(...) (asked->notes = lappend(asked->notes, psprintf(__VA_ARGS__)))
 
 /*
  * Returns whether there are conditions on its rows that their key does not say.  What ends with a column
@@ -564,19 +522,18 @@ propose_asked_places(const Proposal *proposal)
 static bool
 leaves_conditions(const AskedQuery *asked, const AskedRead *read)
 {
-	const ProposeKey *sort = read->place == NULL ? read->entity->sort : read->place->sort;
+	const ProposePart *last = llast(read->place->sort);
 	bool left = asked->filtered;
 
 	for (int i = 0; i < read->relation->table->ncolumns; i++)
 	{
 		const AskedUse *use = &read->relation->uses[i];
 
-		if (bms_is_member(i, propose_key_columns(read->partition)) ||
-			bms_is_member(i, propose_key_columns(read->sort)))
+		if (list_member_int(propose_key_columns(read->place->partition), i) ||
+			list_member_int(propose_key_columns(read->sort), i))
 			continue;
-		left |= i == read->range
-					? use->high == ASKED_BELOW && ((ProposePart *) llast(sort))->column == i
-					: use->equal != ASKED_NONE || has_bounds(use);
+		left |= i == read->range ? use->high == BTLessStrategyNumber && last->column == i
+								 : use->equal != InvalidStrategy || has_bounds(use);
 	}
 	return left;
 }
@@ -585,24 +542,24 @@ static void
 answer_read(AskedQuery *asked, AskedRead *read)
 {
 	const ProposeTable *table = read->relation->table;
-	double rows = rows_by(table, propose_key_columns(read->partition), true);
+	double rows = rows_by(table, propose_key_columns(read->place->partition), true);
 	bool sorted = false;
 	bool leaves = leaves_conditions(asked, read);
 	bool part;
 	ListCell *cell;
 
 	if (leaves)
-		note("further conditions are the reader's");
+		asked_note(asked, "further conditions are the reader's");
 	if (read->gets_item)
 		return;
 	foreach (cell, asked->order)
 	{
-		const AskedColumn *by = &((const AskedOrder *) lfirst(cell))->by;
+		const AskedUse *by = ((const AskedOrder *) lfirst(cell))->by;
 
-		sorted |= by->relation == NULL || by->relation == read->relation;
-		if (by->relation == read->relation && read->in_order &&
+		sorted |= by == NULL || by->relation == read->relation;
+		if (by != NULL && by->relation == read->relation && read->in_order &&
 			!is_sorted(&table->columns[by->column], false))
-			note("%s sorts by its bytes", table->columns[by->column].name);
+			asked_note(asked, "%s sorts by its bytes", table->columns[by->column].name);
 	}
 	part = asked->limited && (sorted || list_length(asked->reads) == 1);
 	/* who wants the last rows reads more of them, whatever relation the condition is on */
@@ -612,26 +569,26 @@ answer_read(AskedQuery *asked, AskedRead *read)
 										: !is_bounded(read) && (asked->computed || leaves)))
 	{
 		asked->kind = ASKED_VIEWS;
-		note("a collection of %s %s would be read for a part of it",
-			 rows < UNKNOWN_ROWS ? psprintf("up to %.0f", rows) : "an unknown number of",
-			 read->entity->name);
+		asked_note(asked, "a collection of %s %s would be read for a part of it",
+				   rows < UNKNOWN_ROWS ? psprintf("up to %.0f", rows) : "an unknown number of",
+				   read->place->entity->name);
 	}
-	for (int i = 0; i < table->ncolumns; i++)
+	foreach (cell, propose_key_columns(read->place->partition))
 	{
-		if (bms_is_member(i, propose_key_columns(read->partition)) &&
-			read->relation->uses[i].equal == ASKED_ANY_OF)
-			note("a read for each %s", table->columns[i].name);
+		if (read->relation->uses[lfirst_int(cell)].equal == ASKED_ANY_OF)
+			asked_note(asked, "a read for each %s", table->columns[lfirst_int(cell)].name);
 	}
 	if (!leaves && part && (read->in_order || !sorted))
 		read->limit = asked->limit > 0 ? asked->limit : EXAMPLE_LIMIT;
 	if (read->limit > 0 && asked->limit == 0)
-		note("Limit is an example");
+		asked_note(asked, "Limit is an example");
 	if (sorted && !read->in_order)
-		note("the reader sorts");
+		asked_note(asked, "the reader sorts");
 	if (read->head != NULL)
-		note("%s and %s in one collection", read->head->name, read->entity->name);
+		asked_note(asked, "%s and %s in one collection", read->head->name,
+				   read->place->entity->name);
 	if (read->each)
-		note("a read of %s for each row found before", read->entity->name);
+		asked_note(asked, "a read of %s for each row found before", read->place->entity->name);
 	asked->each |= read->each;
 }
 
@@ -643,6 +600,11 @@ asked_answer(AskedQuery *asked)
 	ListCell *cell;
 
 	plan(asked, false);
+	if (asked->kind == ASKED_READS && asked->reads == NIL && asked->command != CMD_INSERT)
+	{
+		asked->kind = ASKED_VIEWS;
+		asked_note(asked, "no key leads from the values to all of its rows");
+	}
 	foreach (cell, asked->reads)
 	{
 		AskedRead *read = lfirst(cell);
@@ -654,11 +616,7 @@ asked_answer(AskedQuery *asked)
 			levels = bms_add_member(levels, read->level);
 	}
 	if (asked->nreads < list_length(asked->reads))
-		note("one BatchGetItem gets items of several");
+		asked_note(asked, "one BatchGetItem gets items of several");
 	if (asked->computed)
-		note("the reader computes the result");
-	if (asked->kind != ASKED_READS || asked->reads != NIL || asked->command == CMD_INSERT)
-		return;
-	asked->kind = ASKED_VIEWS;
-	asked->problem = "no key leads from the values to all of its rows";
+		asked_note(asked, "the reader computes the result");
 }

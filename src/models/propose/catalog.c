@@ -46,17 +46,6 @@ propose_position(const ProposeTable *table, AttrNumber attnum)
 	return -1;
 }
 
-static int
-position_of_name(const ProposeTable *table, const char *name)
-{
-	for (int i = 0; i < table->ncolumns; i++)
-	{
-		if (strcmp(table->columns[i].name, name) == 0)
-			return i;
-	}
-	elog(ERROR, "a partition of %s has a column that the table lacks", table->qualified);
-}
-
 /*
  * Columns
  */
@@ -106,35 +95,28 @@ read_columns(ProposeTable *table, Relation rel)
  * Keys
  */
 
-/* Returns whether an index proves that rows differ in its columns, none of which is NULL. */
-static bool
-is_key(const ProposeTable *table, Relation index)
+/*
+ * Returns the columns of an index that proves that rows differ in them, none of which is NULL; NIL
+ * for other indexes.
+ */
+static List *
+key_columns(const ProposeTable *table, Relation index)
 {
 	const FormData_pg_index *form = index->rd_index;
+	List *columns = NIL;
 
-	if (!form->indisunique || !form->indisvalid || !form->indimmediate ||
-		!heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))
-		return false;
+	if (!form->indisprimary && (!form->indisunique || !form->indisvalid || !form->indimmediate ||
+								!heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL)))
+		return NIL;
 	for (int i = 0; i < form->indnkeyatts; i++)
 	{
 		int column = propose_position(table, form->indkey.values[i]);
 
 		if (column < 0 || !table->columns[column].required)
-			return false;
+			return NIL;
+		columns = lappend_int(columns, column);
 	}
-	return true;
-}
-
-static void
-take_key(ProposeTable *table, Relation index)
-{
-	const FormData_pg_index *form = index->rd_index;
-
-	table->nkeys = form->indnkeyatts;
-	table->keys = palloc(table->nkeys * sizeof(int));
-	for (int i = 0; i < table->nkeys; i++)
-		table->keys[i] = propose_position(table, form->indkey.values[i]);
-	table->key_is_primary = form->indisprimary;
+	return columns;
 }
 
 /* Takes the primary key, or else the unique index with the fewest columns. */
@@ -146,11 +128,14 @@ read_key(ProposeTable *table, Relation rel)
 	foreach (cell, RelationGetIndexList(rel))
 	{
 		Relation index = relation_open(lfirst_oid(cell), AccessShareLock);
+		List *columns = key_columns(table, index);
+		bool shorter = table->key == NIL || list_length(columns) < list_length(table->key);
 
-		if (index->rd_index->indisprimary ||
-			(!table->key_is_primary && is_key(table, index) &&
-			 (table->nkeys == 0 || index->rd_index->indnkeyatts < table->nkeys)))
-			take_key(table, index);
+		if (columns != NIL && !table->key_is_primary && (shorter || index->rd_index->indisprimary))
+		{
+			table->key = columns;
+			table->key_is_primary = index->rd_index->indisprimary;
+		}
 		relation_close(index, AccessShareLock);
 	}
 }
@@ -191,17 +176,17 @@ read_foreign_key(const ProposeTable *table, Relation rel, const ForeignKeyCacheI
 		return NULL;
 	foreign->name = get_constraint_name(info->conoid);
 	foreign->parent_relid = info->confrelid;
-	foreign->ncolumns = info->nkeys;
-	foreign->columns = palloc(info->nkeys * sizeof(int));
-	foreign->parent_columns = palloc(info->nkeys * sizeof(int));
 	foreign->required = true;
 	for (int i = 0; i < info->nkeys; i++)
 	{
-		Form_pg_attribute column = TupleDescAttr(RelationGetDescr(rel), info->conkey[i] - 1);
+		const char *name = get_attname(RelationGetRelid(rel), info->conkey[i], false);
+		int column = propose_position(table, get_attnum(table->relid, name));
 
-		foreign->columns[i] = position_of_name(table, NameStr(column->attname));
-		foreign->required &= table->columns[foreign->columns[i]].required;
-		foreign->parent_columns[i] = info->confkey[i]; /* until the parent is known */
+		if (column < 0)
+			elog(ERROR, "a partition of %s has a column that the table lacks", table->qualified);
+		foreign->columns = lappend_int(foreign->columns, column);
+		foreign->parent_columns = lappend_int(foreign->parent_columns, info->confkey[i]);
+		foreign->required &= table->columns[column].required;
 	}
 	return foreign;
 }
@@ -232,10 +217,9 @@ has_same(const List *list, const ProposeForeignKey *foreign)
 	{
 		const ProposeForeignKey *other = lfirst(cell);
 
-		if (other->parent_relid == foreign->parent_relid && other->ncolumns == foreign->ncolumns &&
-			memcmp(other->columns, foreign->columns, foreign->ncolumns * sizeof(int)) == 0 &&
-			memcmp(other->parent_columns, foreign->parent_columns,
-				   foreign->ncolumns * sizeof(int)) == 0)
+		if (other->parent_relid == foreign->parent_relid &&
+			equal(other->columns, foreign->columns) &&
+			equal(other->parent_columns, foreign->parent_columns))
 			return true;
 	}
 	return false;
@@ -253,7 +237,6 @@ foreign_keys_of_partitions(const ProposeTable *table)
 	{
 		Relation rel = relation_open(lfirst_oid(cell), NoLock);
 		List *list = foreign_keys_of(table, rel);
-		List *both = NIL;
 		ListCell *other;
 		bool has_rows = rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE;
 
@@ -261,12 +244,12 @@ foreign_keys_of_partitions(const ProposeTable *table)
 		relation_close(rel, NoLock);
 		if (!has_rows)
 			continue;
-		foreach (other, list)
+		foreach (other, first ? NIL : list)
 		{
-			if (first || has_same(result, lfirst(other)))
-				both = lappend(both, lfirst(other));
+			if (!has_same(result, lfirst(other)))
+				list = foreach_delete_current(list, other);
 		}
-		result = both;
+		result = list;
 		first = false;
 	}
 	return result;
@@ -278,62 +261,43 @@ read_foreign_keys(ProposeTable *table, Relation rel)
 	List *list = foreign_keys_of(table, rel);
 	ListCell *cell;
 
-	if (table->relkind == RELKIND_PARTITIONED_TABLE)
+	foreach (cell,
+			 table->relkind == RELKIND_PARTITIONED_TABLE ? foreign_keys_of_partitions(table) : NIL)
 	{
-		foreach (cell, foreign_keys_of_partitions(table))
-		{
-			if (!has_same(list, lfirst(cell)))
-				list = lappend(list, lfirst(cell));
-		}
+		if (!has_same(list, lfirst(cell)))
+			list = lappend(list, lfirst(cell));
 	}
 	table->foreign = palloc0(Max(list_length(list), 1) * sizeof(ProposeForeignKey));
 	foreach (cell, list)
 		table->foreign[table->nforeign++] = *(const ProposeForeignKey *) lfirst(cell);
 }
 
-static void
-link_parent(const Proposal *proposal, ProposeForeignKey *foreign)
+/* Notes that columns are in a key. */
+void
+propose_mark_key(ProposeTable *table, const List *columns)
 {
-	ProposeTable *parent = propose_source(proposal, foreign->parent_relid);
-	int in_key = 0;
+	ListCell *cell;
 
-	if (parent == NULL || parent->nkeys == 0)
-	{
-		foreign->parent_columns = NULL;
-		return;
-	}
-	foreign->parent = parent;
-	for (int i = 0; i < foreign->ncolumns; i++)
-	{
-		int column = propose_position(parent, (AttrNumber) foreign->parent_columns[i]);
-
-		foreign->parent_columns[i] = column;
-		parent->columns[column].in_key = true;
-		for (int k = 0; k < parent->nkeys; k++)
-			in_key += parent->keys[k] == column;
-	}
-	foreign->to_key = in_key == parent->nkeys && in_key == foreign->ncolumns;
+	foreach (cell, columns)
+		table->columns[lfirst_int(cell)].in_key = true;
 }
 
 static void
-link_parents(const Proposal *proposal, ProposeTable *table)
+link_parent(const Proposal *proposal, ProposeTable *table, ProposeForeignKey *foreign)
 {
-	for (int i = 0; i < table->nkeys; i++)
-	{
-		table->columns[table->keys[i]].in_key = true;
-		table->key = bms_add_member(table->key, table->keys[i]);
-	}
-	for (int i = 0; i < table->nforeign; i++)
-	{
-		ProposeForeignKey *foreign = &table->foreign[i];
+	ProposeTable *parent = propose_source(proposal, foreign->parent_relid);
+	ListCell *cell;
 
-		link_parent(proposal, foreign);
-		for (int k = 0; k < foreign->ncolumns; k++)
-		{
-			table->columns[foreign->columns[k]].in_key |= foreign->parent != NULL;
-			foreign->set = bms_add_member(foreign->set, foreign->columns[k]);
-		}
-	}
+	if (parent == NULL || parent->key == NIL)
+		return;
+	foreign->parent = parent;
+	parent->is_parent = true;
+	foreach (cell, foreign->parent_columns)
+		lfirst_int(cell) = propose_position(parent, (AttrNumber) lfirst_int(cell));
+	foreign->to_key = list_length(parent->key) == list_length(foreign->columns) &&
+					  propose_are_in(parent->key, foreign->parent_columns);
+	propose_mark_key(parent, foreign->parent_columns);
+	propose_mark_key(table, foreign->columns);
 }
 
 /* Sets what the catalogs say of all tables. */
@@ -374,9 +338,10 @@ propose_share(const Proposal *proposal, bool (*share)(ProposeColumn *a, ProposeC
 			{
 				ProposeForeignKey *foreign = &table->foreign[k];
 
-				for (int c = 0; c < foreign->ncolumns && foreign->parent != NULL; c++)
-					changed |= share(&table->columns[foreign->columns[c]],
-									 &foreign->parent->columns[foreign->parent_columns[c]]);
+				for (int c = 0; c < list_length(foreign->columns) && foreign->parent != NULL; c++)
+					changed |=
+						share(&table->columns[list_nth_int(foreign->columns, c)],
+							  &foreign->parent->columns[list_nth_int(foreign->parent_columns, c)]);
 			}
 		}
 	}
@@ -387,5 +352,11 @@ void
 propose_link(Proposal *proposal)
 {
 	for (int i = 0; i < proposal->ntables; i++)
-		link_parents(proposal, &proposal->tables[i]);
+	{
+		ProposeTable *table = &proposal->tables[i];
+
+		propose_mark_key(table, table->key);
+		for (int k = 0; k < table->nforeign; k++)
+			link_parent(proposal, table, &table->foreign[k]);
+	}
 }

@@ -78,15 +78,15 @@ tell_of_foreign_key(ProposeTable *table, const ProposeForeignKey *foreign)
 		propose_remark(&table->remarks, false,
 					   "Foreign key %s (%s) refers to %s, which is not among the entities, so no "
 					   "index is made for it.",
-					   foreign->name, propose_columns(table, foreign->ncolumns, foreign->columns),
+					   foreign->name, propose_columns(table, foreign->columns),
 					   get_rel_name(foreign->parent_relid));
 		return;
 	}
 	if (foreign->most > 0)
 		propose_remark(&table->remarks, false,
 					   "By %s there are %.1f on average and %.0f at most for each %s that has any.",
-					   propose_columns(table, foreign->ncolumns, foreign->columns),
-					   foreign->average, foreign->most, foreign->parent->entity->name);
+					   propose_columns(table, foreign->columns), foreign->average, foreign->most,
+					   foreign->parent->entity->name);
 	if (may_be_owned(table, foreign))
 		propose_remark(&table->remarks, false,
 					   "To have it in the collection of its %s, call with {\"%s\": \"%s\"} in "

@@ -38,51 +38,31 @@ propose_shown(const char *text)
 	return shown.data;
 }
 
-static void
-append_line(StringInfo out, const char *begin, const char *text)
-{
-	appendStringInfo(out, "%s%s\n", begin, propose_shown(text));
-}
-
 /* Appends a line that begins with "-- ". */
 void
 propose_comment_text(StringInfo out, const char *text)
 {
-	append_line(out, "-- ", text);
+	appendStringInfo(out, "-- %s\n", propose_shown(text));
 }
 
-/* Adds a remark to a list of them; a question is one that a person has to answer. */
-void
-propose_remark_text(List **remarks, bool question, char *text)
-{
-	ProposeRemark *remark = palloc(sizeof(ProposeRemark));
-
-	*remark = (ProposeRemark){question, text};
-	*remarks = lappend(*remarks, remark);
-}
-
-/* Appends remarks as lines; those of questions begin with "-- ? ". */
+/* Appends remarks as lines. */
 void
 propose_print_remarks(StringInfo out, const List *remarks)
 {
 	ListCell *cell;
 
 	foreach (cell, remarks)
-	{
-		const ProposeRemark *remark = lfirst(cell);
-
-		append_line(out, remark->question ? "-- ? " : "-- ", remark->text);
-	}
+		propose_comment_text(out, lfirst(cell));
 }
 
 /* Returns names of columns for a comment: "a, b". */
 const char *
-propose_columns(const ProposeTable *table, int n, const int *columns)
+propose_columns(const ProposeTable *table, const List *columns)
 {
-	StringInfoData text;
+	const char *text = "";
+	ListCell *cell;
 
-	initStringInfo(&text);
-	for (int i = 0; i < n; i++)
-		appendStringInfo(&text, "%s%s", i == 0 ? "" : ", ", table->columns[columns[i]].name);
-	return text.data;
+	foreach (cell, columns)
+		text = propose_add(text, ", ", table->columns[lfirst_int(cell)].name);
+	return text;
 }

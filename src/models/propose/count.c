@@ -19,30 +19,16 @@
 static char *
 count_sql(const ProposeTable *table, const ProposeForeignKey *foreign)
 {
-	StringInfoData columns;
-	StringInfoData filled;
+	const char *columns = "";
+	ListCell *cell;
 
-	initStringInfo(&columns);
-	initStringInfo(&filled);
-	for (int i = 0; i < foreign->ncolumns; i++)
-	{
-		const char *name = quote_identifier(table->columns[foreign->columns[i]].name);
-
-		appendStringInfo(&columns, "%ssrc.%s", i == 0 ? "" : ", ", name);
-		appendStringInfo(&filled, "%ssrc.%s IS NOT NULL", i == 0 ? "" : " AND ", name);
-	}
-	return psprintf("SELECT avg(n), max(n) FROM (SELECT count(*) AS n FROM %s AS src WHERE %s"
-					" GROUP BY %s) AS c",
-					table->qualified, filled.data, columns.data);
-}
-
-static void
-count(const ProposeTable *table, ProposeForeignKey *foreign)
-{
-	propose_execute_on(table, count_sql(table, foreign), 0, NULL);
-	foreign->average = propose_answer(1);
-	foreign->most = propose_answer(2);
-	SPI_freetuptable(SPI_tuptable);
+	foreach (cell, foreign->columns)
+		columns = propose_add(
+			columns, ", ",
+			psprintf("src.%s", quote_identifier(table->columns[lfirst_int(cell)].name)));
+	return psprintf("SELECT avg(n), max(n) FROM (SELECT count(*) AS n FROM %s AS src"
+					" WHERE num_nulls(%s) = 0 GROUP BY %s) AS c",
+					table->qualified, columns, columns);
 }
 
 /* The view shows only what the caller may read. */
@@ -55,15 +41,29 @@ estimate(const ProposeTable *table, ProposeForeignKey *foreign)
 		"SELECT max(n_distinct), max(most_common_freqs[1]), max(null_frac) FROM pg_stats"
 		" WHERE schemaname = $1 AND tablename = $2 AND attname = $3",
 		SQL_VALUES(SQL_TEXT(table->schema), SQL_TEXT(table->name),
-				   SQL_TEXT(table->columns[foreign->columns[0]].name)));
+				   SQL_TEXT(table->columns[linitial_int(foreign->columns)].name)));
 	distinct = propose_answer(1);
 	if (distinct < 0)
 		distinct = -distinct * table->rows;
-	if (distinct > 0 && foreign->ncolumns == 1)
+	if (distinct > 0 && list_length(foreign->columns) == 1)
 	{
 		foreign->average = Max(table->rows * (1 - propose_answer(3)) / distinct, 1);
 		foreign->most = Max(table->rows * propose_answer(2), foreign->average);
 	}
+	SPI_freetuptable(SPI_tuptable);
+}
+
+static void
+count(const ProposeTable *table, ProposeForeignKey *foreign)
+{
+	if (table->sampled < 1)
+	{
+		estimate(table, foreign);
+		return;
+	}
+	propose_execute_on(table, count_sql(table, foreign), 0, NULL);
+	foreign->average = propose_answer(1);
+	foreign->most = propose_answer(2);
 	SPI_freetuptable(SPI_tuptable);
 }
 
@@ -72,15 +72,12 @@ static void
 count_values(const ProposeTable *table, int position)
 {
 	ProposeColumn *column = &table->columns[position];
-	ProposeForeignKey values = {.ncolumns = 1, .columns = &position};
+	ProposeForeignKey values = {.columns = list_make1_int(position)};
 
 	if (!column->asked || getBaseType(column->type) >= FirstNormalObjectId ||
 		!propose_has_order(column))
 		return;
-	if (table->sampled < 1)
-		estimate(table, &values);
-	else
-		count(table, &values);
+	count(table, &values);
 	column->data.most = values.most;
 	if (values.average > 0)
 		column->data.distinct = table->rows * column->data.filled / values.average;
@@ -93,7 +90,7 @@ count_values(const ProposeTable *table, int position)
 static bool
 is_named_after(const char *name, const ProposeTable *parent)
 {
-	const char *key = parent->columns[parent->keys[0]].name;
+	const char *key = parent->columns[linitial_int(parent->key)].name;
 	int stem = (int) strlen(name);
 
 	if (stem > 2 && pg_strcasecmp(name + stem - 2, "id") == 0)
@@ -109,12 +106,13 @@ is_named_after(const char *name, const ProposeTable *parent)
 static void
 ask_of_column(ProposeTable *table, const ProposeColumn *column, const ProposeTable *parent)
 {
-	const ProposeColumn *key = &parent->columns[parent->nkeys > 0 ? parent->keys[0] : 0];
+	const ProposeColumn *key = &parent->columns[parent->key == NIL ? 0 : linitial_int(parent->key)];
 	SPITupleTable *keys;
 
-	if (table == parent || parent->nkeys != 1 || parent->rows < 1 || parent->unseen != NULL ||
-		parent->sampled < 1 || column->type != key->type || column->type >= FirstNormalObjectId ||
-		!propose_has_order(column) || !is_named_after(column->name, parent))
+	if (table == parent || list_length(parent->key) != 1 || parent->rows < 1 ||
+		parent->unseen != NULL || parent->sampled < 1 || column->type != key->type ||
+		column->type >= FirstNormalObjectId || !propose_has_order(column) ||
+		!is_named_after(column->name, parent))
 		return;
 	/* a statement names one of the tables only */
 	propose_execute_on(parent,
@@ -145,7 +143,7 @@ ask_of_columns(const Proposal *proposal, ProposeTable *table)
 
 		CHECK_FOR_INTERRUPTS();
 		for (int k = 0; k < table->nforeign; k++)
-			declared |= bms_is_member(i, table->foreign[k].set);
+			declared |= list_member_int(table->foreign[k].columns, i);
 		for (int k = 0; k < proposal->ntables && !declared; k++)
 			ask_of_column(table, &table->columns[i], &proposal->tables[k]);
 	}
@@ -162,11 +160,7 @@ propose_count(Proposal *proposal)
 		for (int k = 0; k < table->nforeign; k++)
 		{
 			CHECK_FOR_INTERRUPTS();
-			if (table->foreign[k].parent == NULL || table->unseen != NULL)
-				continue;
-			if (table->sampled < 1)
-				estimate(table, &table->foreign[k]);
-			else
+			if (table->foreign[k].parent != NULL && table->unseen == NULL)
 				count(table, &table->foreign[k]);
 		}
 		for (int k = 0; k < table->ncolumns && table->unseen == NULL; k++)

@@ -106,19 +106,6 @@ kind_of(Oid type)
 	}
 }
 
-/* A value may be in a key only if it is not empty and has no delimiter. */
-static void
-append_key(StringInfo sql, const ProposeColumn *column)
-{
-	if (!column->in_key && !column->asked)
-		return;
-	for (const char *p = PROPOSE_DELIMITERS; *p != '\0'; p++)
-	{
-		appendStringInfo(sql, ", bool_or(strpos(%s COLLATE \"C\", '%c') > 0)::int",
-						 propose_text_sql(column), *p);
-	}
-}
-
 static void
 append_column(StringInfo sql, const ProposeColumn *column)
 {
@@ -128,7 +115,10 @@ append_column(StringInfo sql, const ProposeColumn *column)
 		append_for(sql, questions[i].kinds & kind_of(column->type) ? questions[i].sql : "NULL",
 				   column);
 	}
-	append_key(sql, column);
+	/* a value may be in a key only if it has no delimiter */
+	for (const char *p = column->in_key || column->asked ? PROPOSE_DELIMITERS : ""; *p != '\0'; p++)
+		appendStringInfo(sql, ", bool_or(strpos(%s COLLATE \"C\", '%c') > 0)::int",
+						 propose_text_sql(column), *p);
 	appendStringInfoString(sql, "]::float8[]");
 }
 
@@ -181,7 +171,7 @@ take_answers(ProposeData *data, double rows, Datum array)
 static void
 read_extremes(ProposeTable *table)
 {
-	ProposeColumn *column = &table->columns[table->keys[0]];
+	ProposeColumn *column = &table->columns[linitial_int(table->key)];
 	StringInfoData sql;
 
 	initStringInfo(&sql);
@@ -207,8 +197,8 @@ read_table(ProposeTable *table)
 		take_answers(&table->columns[i].data, rows, sql_value(SPI_tuptable, 0, i + 2));
 	table->rows = rows / table->sampled;
 	SPI_freetuptable(SPI_tuptable);
-	if (table->sampled < 1 && table->nkeys > 0 &&
-		kind_of(table->columns[table->keys[0]].type) == OF_INTEGERS)
+	if (table->sampled < 1 && table->key != NIL &&
+		kind_of(table->columns[linitial_int(table->key)].type) == OF_INTEGERS)
 		read_extremes(table);
 }
 

@@ -51,14 +51,11 @@ guess(ProposeTable *table)
 
 	propose_execute_on(table, distinct_sql(table), 0, NULL);
 	rows = propose_answer(1);
-	for (int i = 0; i < table->ncolumns && rows > 0 && table->nkeys == 0; i++)
+	for (int i = 0; i < table->ncolumns && rows > 0 && table->key == NIL; i++)
 	{
 		if (propose_answer(i + 2) != rows)
 			continue;
-		table->keys = palloc(sizeof(int));
-		table->keys[0] = i;
-		table->nkeys = 1;
-		table->key_is_guess = true;
+		table->key = list_make1_int(i);
 		propose_remark(
 			&table->remarks, true,
 			"Nothing in the catalogs says what identifies its rows.  Column %s has another "
@@ -79,7 +76,7 @@ propose_identify(Proposal *proposal)
 
 		CHECK_FOR_INTERRUPTS();
 		propose_read_size(table);
-		if (table->nkeys == 0 && table->ncolumns > 0 && table->sampled == 1 &&
+		if (table->key == NIL && table->ncolumns > 0 && table->sampled == 1 &&
 			table->unseen == NULL)
 			guess(table);
 	}

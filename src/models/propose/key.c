@@ -95,6 +95,11 @@ remark_key_values(ProposeTable *table, const ProposeColumn *column)
 					   "Column %s is in a key and holds values of up to %d bytes: do they fit into "
 					   "its keys?",
 					   column->name, (int) column->data.longest);
+	if (delimiters_of(column) & 1)
+		propose_remark(&table->remarks, false,
+					   "Column %s is in a key and holds \"%c\", which therefore cannot divide "
+					   "the parts of keys.",
+					   column->name, PROPOSE_DELIMITERS[0]);
 }
 
 /* Chooses the first delimiter that no value in a key has. */
@@ -114,15 +119,7 @@ propose_delimiter(Proposal *proposal)
 			ProposeColumn *column = &table->columns[k];
 
 			remark_key_values(table, column);
-			if (!column->in_key)
-				continue;
-			found |= delimiters_of(column);
-			if (delimiters_of(column) & 1)
-				propose_remark(
-					&table->remarks, false,
-					"Column %s is in a key and holds \"%c\", which therefore cannot divide "
-					"the parts of keys.",
-					column->name, candidates[0]);
+			found |= column->in_key ? delimiters_of(column) : 0;
 		}
 	}
 	/* questions do not take the last one away */
@@ -172,32 +169,44 @@ add_literal(ProposeKey *key, const char *literal)
 /* Appends "E#<a>#<b>" to a key, or "E" without columns. */
 static ProposeKey *
 add_columns(const Proposal *proposal, ProposeKey *key, const char *prefix,
-			const ProposeTable *table, int n, const int *columns, bool sorted)
+			const ProposeTable *table, const List *columns, bool sorted)
 {
-	key = add_literal(key, n == 0 ? prefix : psprintf("%s%c", prefix, proposal->delimiter));
-	for (int i = 0; i < n; i++)
+	const char *between = psprintf("%c", proposal->delimiter);
+	ListCell *cell;
+
+	key = add_literal(key, columns == NIL ? prefix : psprintf("%s%s", prefix, between));
+	foreach (cell, columns)
 	{
-		if (i > 0)
-			key = add_literal(key, psprintf("%c", proposal->delimiter));
-		key = add_part(key, NULL, columns[i], sorted ? table->columns[columns[i]].width : 0);
+		int i = lfirst_int(cell);
+
+		if (cell != list_head(columns))
+			key = add_literal(key, between);
+		key = add_part(key, NULL, i, sorted ? table->columns[i].width : 0);
 	}
 	return key;
 }
 
+/* Does the same with the names of the columns in the prefix. */
+static ProposeKey *
+named_key(const Proposal *proposal, const ProposeEntity *entity, const List *names,
+		  const List *columns)
+{
+	const char *prefix = entity->prefix;
+	ListCell *cell;
+
+	foreach (cell, names)
+		prefix = psprintf("%s_%s", prefix,
+						  propose_prefix(entity->table->columns[lfirst_int(cell)].attribute));
+	return add_columns(proposal, NIL, prefix, entity->table, columns, false);
+}
+
 /* Returns the partition key by which an entity is identified. */
-ProposeKey *
-propose_own_key(const Proposal *proposal, const ProposeEntity *entity)
+static ProposeKey *
+own_key(const Proposal *proposal, const ProposeEntity *entity)
 {
 	const ProposeTable *table = entity->table;
 
-	return add_columns(proposal, NIL, entity->prefix, table, table->nkeys, table->keys, false);
-}
-
-/* Returns the sort key of the item that a collection is named by: it sorts before all others. */
-ProposeKey *
-propose_head_key(const ProposeEntity *entity)
-{
-	return add_literal(NIL, psprintf("#%s", entity->prefix));
+	return add_columns(proposal, NIL, entity->prefix, table, table->key, false);
 }
 
 /* Returns the key of the rows that refer to it; NIL if the foreign key does not have all of it. */
@@ -212,16 +221,11 @@ as_referred(const ProposeKey *key, const ProposeForeignKey *foreign)
 		const ProposePart *part = lfirst(cell);
 		int i = 0;
 
-		if (part->literal != NULL)
-		{
-			result = add_literal(result, part->literal);
-			continue;
-		}
-		while (i < foreign->ncolumns && foreign->parent_columns[i] != part->column)
-			i++;
-		if (i == foreign->ncolumns)
+		if (part->literal == NULL && !list_member_int(foreign->parent_columns, part->column))
 			return NIL;
-		result = add_part(result, NULL, foreign->columns[i], part->width);
+		while (part->literal == NULL && list_nth_int(foreign->parent_columns, i) != part->column)
+			i++;
+		result = add_part(result, part->literal, list_nth_int(foreign->columns, i), part->width);
 	}
 	return result;
 }
@@ -230,22 +234,14 @@ as_referred(const ProposeKey *key, const ProposeForeignKey *foreign)
  * Returns the partition key of what a foreign key refers to, made of the columns that refer to it.
  * If these are not the parent's key, their names are in it too.
  */
-ProposeKey *
-propose_parent_key(const Proposal *proposal, const ProposeForeignKey *foreign)
+static ProposeKey *
+parent_key(const Proposal *proposal, const ProposeForeignKey *foreign)
 {
 	const ProposeEntity *parent = foreign->parent->entity;
-	StringInfoData prefix;
 
 	if (foreign->to_key)
-		return as_referred(propose_own_key(proposal, parent), foreign);
-	initStringInfo(&prefix);
-	appendStringInfoString(&prefix, parent->prefix);
-	for (int i = 0; i < foreign->ncolumns; i++)
-		appendStringInfo(
-			&prefix, "_%s",
-			propose_prefix(parent->table->columns[foreign->parent_columns[i]].attribute));
-	return add_columns(proposal, NIL, prefix.data, parent->table, foreign->ncolumns,
-					   foreign->columns, false);
+		return as_referred(own_key(proposal, parent), foreign);
+	return named_key(proposal, parent, foreign->parent_columns, foreign->columns);
 }
 
 /*
@@ -256,81 +252,81 @@ static ProposeKey *
 add_rest(const Proposal *proposal, ProposeKey *key, const ProposeEntity *entity,
 		 const ProposeForeignKey *foreign, const List *first)
 {
-	const ProposeTable *table = entity->table;
-	int *rest = palloc((list_length(first) + table->nkeys) * sizeof(int));
-	int n = 0;
-	ListCell *cell;
+	List *rest = list_difference_int(entity->table->key, first);
 
-	foreach (cell, first)
-		rest[n++] = lfirst_int(cell);
-	for (int i = 0; i < table->nkeys; i++)
-	{
-		if (!list_member_int(first, table->keys[i]) &&
-			(foreign == NULL || !bms_is_member(table->keys[i], foreign->set)))
-			rest[n++] = table->keys[i];
-	}
-	return add_columns(proposal, key, entity->prefix, table, n, rest, true);
+	if (foreign != NULL)
+		rest = list_difference_int(rest, foreign->columns);
+	return add_columns(proposal, key, entity->prefix, entity->table, list_concat_copy(first, rest),
+					   true);
 }
 
-/* Returns the sort key of an entity in a collection, that of a parent's children or another one. */
-ProposeKey *
-propose_child_key(const Proposal *proposal, const ProposeEntity *entity,
-				  const ProposeForeignKey *foreign, const List *first)
+/*
+ * Returns a place by a foreign key; or else by columns, which may be the table's key.  sort: the
+ * columns that its sort key begins with.
+ */
+ProposePlace *
+propose_make_place(const Proposal *proposal, ProposeEntity *entity,
+				   const ProposeForeignKey *foreign, const List *columns, const List *sort)
 {
-	return add_rest(proposal, NIL, entity, foreign, first);
+	ProposePlace *place = palloc(sizeof(ProposePlace));
+
+	*place = (ProposePlace){PLACE_COLUMNS, foreign, .entity = entity, .index = -1};
+	place->sort = add_rest(proposal, NIL, entity, foreign, sort);
+	if (foreign != NULL)
+	{
+		place->purpose = PLACE_PARENT;
+		place->partition = parent_key(proposal, foreign);
+	}
+	else if (columns == entity->table->key)
+	{
+		place->purpose = PLACE_OWN;
+		place->partition = own_key(proposal, entity);
+		/* it sorts before all others of the collection that is named by it */
+		place->sort = add_literal(NIL, psprintf("#%s", entity->prefix));
+	}
+	else
+		place->partition = named_key(proposal, entity, columns, columns);
+	return place;
 }
 
-/* Returns a partition key of some columns, whose names are in it; without any, it has all rows. */
-ProposeKey *
-propose_columns_key(const Proposal *proposal, const ProposeEntity *entity, const Bitmapset *columns)
+/*
+ * Puts the item of a parent behind those that refer to it: who reads these backward begins with it.
+ * What they are sorted by has no "~".
+ */
+void
+propose_add_head(const Proposal *proposal, ProposePlace *place, ProposeEntity *parent)
 {
-	const ProposeTable *table = entity->table;
-	int *members = palloc(table->ncolumns * sizeof(int));
-	int n = 0;
-	StringInfoData prefix;
+	const char *sort = psprintf("%s~%s", propose_first_literal(place->sort), parent->prefix);
 
-	initStringInfo(&prefix);
-	appendStringInfoString(&prefix, entity->prefix);
-	for (int i = 0; i < table->ncolumns; i++)
-	{
-		if (!bms_is_member(i, columns))
-			continue;
-		appendStringInfo(&prefix, "_%s", propose_prefix(table->columns[i].attribute));
-		members[n++] = i;
-	}
-	return add_columns(proposal, NIL, prefix.data, table, n, members, false);
+	place->head = propose_make_place(proposal, parent, NULL, parent->table->key, NIL);
+	place->head->purpose = PLACE_HEAD;
+	place->head->sort = add_literal(NIL, sort);
 }
 
 /* Sets the table's key: below an owner that is itself in a collection, if the row has its key. */
 static void
 set_keys(const Proposal *proposal, ProposeEntity *entity)
 {
-	ProposeEntity *parent;
+	const ProposeForeignKey *owner = entity->owner;
+	ProposePlace *place;
+	ProposePlace *above;
 
 	check_stack_depth();
-	if (entity->partition != NIL)
+	if (entity->places[0] != NULL)
 		return;
-	if (entity->owner == NULL)
-	{
-		entity->partition = propose_own_key(proposal, entity);
-		entity->sort = propose_head_key(entity);
+	place = propose_make_place(proposal, entity, owner, entity->table->key, NIL);
+	place->index = 0;
+	entity->places[0] = place;
+	if (owner == NULL)
 		return;
-	}
-	parent = entity->owner->parent->entity;
-	set_keys(proposal, parent);
-	if (parent->owner != NULL)
-	{
-		entity->partition = as_referred(parent->partition, entity->owner);
-		entity->sort = as_referred(parent->sort, entity->owner);
-	}
-	if (entity->partition == NIL || entity->sort == NIL)
-	{
-		entity->partition = propose_parent_key(proposal, entity->owner);
-		entity->sort = NIL;
-	}
-	else
-		entity->sort = add_literal(entity->sort, psprintf("%c", proposal->delimiter));
-	entity->sort = add_rest(proposal, entity->sort, entity, entity->owner, NIL);
+	set_keys(proposal, owner->parent->entity);
+	above = owner->parent->entity->places[0];
+	if (above->foreign == NULL || as_referred(above->partition, owner) == NIL ||
+		as_referred(above->sort, owner) == NIL)
+		return;
+	place->partition = as_referred(above->partition, owner);
+	place->sort = add_literal(as_referred(above->sort, owner), psprintf("%c", proposal->delimiter));
+	place->sort = add_rest(proposal, place->sort, entity, owner, NIL);
 }
 
 /* Chooses the keys of the table of all entities. */
@@ -352,11 +348,11 @@ propose_remark_unpadded(ProposeEntity *entity)
 	for (int i = 0; i < table->ncolumns; i++)
 	{
 		const ProposeColumn *column = &table->columns[i];
-		bool sorts = bms_is_member(i, propose_key_columns(entity->sort));
+		bool sorts = false;
 
-		for (int k = 0; k < PROPOSE_MAX_INDEXES; k++)
+		for (int k = 0; k <= PROPOSE_MAX_INDEXES; k++)
 			sorts |= entity->places[k] != NULL &&
-					 bms_is_member(i, propose_key_columns(entity->places[k]->sort));
+					 list_member_int(propose_key_columns(entity->places[k]->sort), i);
 		if (sorts && value_item_type(column->type) == ITEM_N && column->width == 0)
 			propose_remark(
 				&table->remarks, false,
@@ -394,11 +390,11 @@ propose_key_text(const ProposeEntity *entity, const ProposeKey *key)
 	return text.data;
 }
 
-/* Returns the columns in a key. */
-Bitmapset *
+/* Returns the columns in a key, in their order. */
+List *
 propose_key_columns(const ProposeKey *key)
 {
-	Bitmapset *columns = NULL;
+	List *columns = NIL;
 	ListCell *cell;
 
 	foreach (cell, key)
@@ -406,7 +402,7 @@ propose_key_columns(const ProposeKey *key)
 		const ProposePart *part = lfirst(cell);
 
 		if (part->literal == NULL)
-			columns = bms_add_member(columns, part->column);
+			columns = lappend_int(columns, part->column);
 	}
 	return columns;
 }
@@ -442,10 +438,12 @@ propose_can_be_key(const ProposeColumn *column)
 bool
 propose_is_required(const ProposeTable *table, const ProposeKey *key)
 {
-	Bitmapset *columns = propose_key_columns(key);
-	int i = -1;
+	ListCell *cell;
 
-	while ((i = bms_next_member(columns, i)) >= 0 && table->columns[i].required)
-		continue;
-	return i < 0;
+	foreach (cell, propose_key_columns(key))
+	{
+		if (!table->columns[lfirst_int(cell)].required)
+			return false;
+	}
+	return true;
 }

@@ -10,8 +10,34 @@
 
 #include "utils/builtins.h"
 
+#include "item/item.h"
 #include "models/propose/propose.h"
 #include "server/extension.h"
+
+/* Returns a list of texts with another one. */
+char *
+propose_add(const char *list, const char *between, const char *text)
+{
+	return psprintf("%s%s%s", list, *list == '\0' ? "" : between, text);
+}
+
+/* Returns a string of JSON. */
+char *
+propose_string(const char *text)
+{
+	StringInfo out = makeStringInfo();
+
+	item_print_string(out, item_span(text));
+	return out->data;
+}
+
+/* Returns the members of an object of JSON with another one, which is a string. */
+char *
+propose_member(const char *members, const char *name, const char *text)
+{
+	return propose_add(members, ", ",
+					   psprintf("%s: %s", propose_string(name), propose_string(text)));
+}
 
 /* Appends one line of a literal of JSON. */
 void

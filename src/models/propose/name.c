@@ -6,6 +6,7 @@
 
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "nodes/value.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
@@ -23,19 +24,6 @@ clipped(const char *name, const char *suffix)
 
 typedef bool (*IsTaken)(const Proposal *proposal, const char *name);
 
-static bool
-is_in(const List *names, const char *name)
-{
-	ListCell *cell;
-
-	foreach (cell, names)
-	{
-		if (strcmp(lfirst(cell), name) == 0)
-			return true;
-	}
-	return false;
-}
-
 /*
  * Returns the name, or the first of name2, name3, … that is free, and adds it to the names that are
  * taken.  is_taken: whether it is for another reason; or NULL.
@@ -45,9 +33,11 @@ free_name(const Proposal *proposal, const char *name, List **taken, IsTaken is_t
 {
 	char *result = clipped(name, "");
 
-	for (int i = 2; is_in(*taken, result) || (is_taken != NULL && is_taken(proposal, result)); i++)
+	for (int i = 2; list_member(*taken, makeString(result)) ||
+					(is_taken != NULL && is_taken(proposal, result));
+		 i++)
 		result = clipped(name, psprintf("%d", i));
-	*taken = lappend(*taken, result);
+	*taken = lappend(*taken, makeString(result));
 	return result;
 }
 
@@ -123,7 +113,7 @@ propose_view_names(Proposal *proposal)
 		ProposeEntity *entity = lfirst(cell);
 		const char *name = entity->name;
 
-		if (is_in(taken, name) || is_relation(proposal, name))
+		if (list_member(taken, makeString((char *) name)) || is_relation(proposal, name))
 			name = clipped(name, "_item");
 		entity->view = free_name(proposal, name, &taken, is_relation);
 	}
@@ -161,18 +151,6 @@ name_in_template(const ProposeTable *table, const ProposeColumn *column)
 	return result;
 }
 
-static void
-name_attributes(ProposeTable *table)
-{
-	for (int i = 0; i < table->ncolumns; i++)
-	{
-		ProposeColumn *column = &table->columns[i];
-
-		column->attribute =
-			column->in_key || column->asked ? name_in_template(table, column) : column->name;
-	}
-}
-
 /*
  * Returns a name for another attribute of an entity: "artist_name", or "ArtistName" after a stem
  * with a capital.  Without a name it is the stem.
@@ -188,9 +166,11 @@ propose_new_attribute(ProposeEntity *entity, const char *stem, const char *name)
 	else if (name != NULL)
 		base = psprintf("%s_%s", stem, name);
 	result = pstrdup(base);
-	for (int i = 2; is_in(entity->offered, result) || is_attribute(entity->table, result); i++)
+	for (int i = 2;
+		 list_member(entity->offered, makeString(result)) || is_attribute(entity->table, result);
+		 i++)
 		result = psprintf("%s%d", base, i);
-	entity->offered = lappend(entity->offered, result);
+	entity->offered = lappend(entity->offered, makeString(result));
 	return result;
 }
 
@@ -224,9 +204,7 @@ unused_name(const Proposal *proposal, const char *name, bool whole)
 static bool
 is_migration(const Proposal *proposal, const char *name)
 {
-	ItemSpan span = {name, (uint32) strlen(name)};
-
-	return OidIsValid(migration_taken_by(span, GetUserId(), InvalidOid));
+	return OidIsValid(migration_taken_by(item_span(name), GetUserId(), InvalidOid));
 }
 
 /* Names all that is to be made; key attributes must not have the name of a column. */
@@ -241,7 +219,13 @@ propose_names(Proposal *proposal)
 	{
 		ProposeTable *table = &proposal->tables[i];
 
-		name_attributes(table);
+		for (int k = 0; k < table->ncolumns; k++)
+		{
+			ProposeColumn *column = &table->columns[k];
+
+			column->attribute =
+				column->in_key || column->asked ? name_in_template(table, column) : column->name;
+		}
 		if (table->entity != NULL)
 			name_entity(proposal, table, &names, &prefixes);
 	}

@@ -14,10 +14,11 @@
 static int
 first_in_key(const ProposeTable *table, const ProposeForeignKey *foreign)
 {
-	int first = table->nkeys;
+	int first = 0;
 
-	for (int i = 0; i < table->nkeys; i++)
-		first = bms_is_member(table->keys[i], foreign->set) ? Min(first, i) : first;
+	while (first < list_length(table->key) &&
+		   !list_member_int(foreign->columns, list_nth_int(table->key, first)))
+		first++;
 	return first;
 }
 
@@ -25,10 +26,12 @@ first_in_key(const ProposeTable *table, const ProposeForeignKey *foreign)
 static bool
 is_closer(const ProposeTable *table, const ProposeForeignKey *a, const ProposeForeignKey *b)
 {
-	if (bms_is_subset(a->set, table->key) != bms_is_subset(b->set, table->key))
-		return bms_is_subset(a->set, table->key);
-	if (a->ncolumns != b->ncolumns)
-		return a->ncolumns > b->ncolumns;
+	bool in_key = propose_are_in(a->columns, table->key);
+
+	if (in_key != propose_are_in(b->columns, table->key))
+		return in_key;
+	if (list_length(a->columns) != list_length(b->columns))
+		return list_length(a->columns) > list_length(b->columns);
 	return first_in_key(table, a) < first_in_key(table, b);
 }
 
@@ -47,7 +50,7 @@ owner_by_key(const ProposeTable *table)
 	{
 		const ProposeForeignKey *foreign = &table->foreign[i];
 
-		if (may_own(table, foreign) && bms_is_subset(foreign->set, table->key) &&
+		if (may_own(table, foreign) && propose_are_in(foreign->columns, table->key) &&
 			(best == NULL || is_closer(table, foreign, best)))
 			best = foreign;
 	}
@@ -73,24 +76,17 @@ named(const Proposal *proposal, ItemSpan name)
 	return table;
 }
 
-static bool
-is_filled(const ProposeTable *table, const ProposeForeignKey *foreign)
-{
-	for (int i = 0; i < foreign->ncolumns; i++)
-	{
-		if (table->rows > 0 && table->columns[foreign->columns[i]].data.filled < 1)
-			return false;
-	}
-	return true;
-}
-
 /* A row without an owner has no key. */
 static void
 remark_null(ProposeTable *table, const ProposeForeignKey *foreign)
 {
-	const char *columns = propose_columns(table, foreign->ncolumns, foreign->columns);
+	const char *columns = propose_columns(table, foreign->columns);
+	bool filled = true;
+	ListCell *cell;
 
-	if (is_filled(table, foreign))
+	foreach (cell, foreign->columns)
+		filled &= table->rows < 1 || table->columns[lfirst_int(cell)].data.filled >= 1;
+	if (filled)
 		propose_remark(
 			&table->remarks, false,
 			"%s may be NULL, and is not: a row without an owner would have no key, so make "

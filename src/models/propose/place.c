@@ -13,79 +13,34 @@
 
 #include "models/propose/propose.h"
 
-/* A Habit says in which index the collections with some literal at their beginning are. */
-typedef struct Habit
-{
-	const char *prefix;
-	int index;
-} Habit;
-
-static int
-habit_of(const List *habits, const char *prefix)
-{
-	ListCell *cell;
-
-	foreach (cell, habits)
-	{
-		const Habit *habit = lfirst(cell);
-
-		if (strcmp(habit->prefix, prefix) == 0)
-			return habit->index;
-	}
-	return -1;
-}
-
 /*
  * What an entity needs
  */
-
-static ProposePlace *
-make_place(ProposeEntity *entity, ProposePurpose purpose, const ProposeForeignKey *foreign,
-		   ProposeKey *partition, ProposeKey *sort)
-{
-	ProposePlace *place = palloc(sizeof(ProposePlace));
-
-	*place = (ProposePlace){purpose, foreign, partition, sort, entity, NULL, -1};
-	return place;
-}
-
-/*
- * Puts the item of a parent behind those that refer to it: who reads these backward begins with it.
- * What they are sorted by has no "~".
- */
-void
-propose_add_head(const Proposal *proposal, ProposePlace *place, ProposeEntity *parent)
-{
-	ProposePart *behind = palloc0(sizeof(ProposePart));
-
-	behind->literal = psprintf("%s~%s", propose_first_literal(place->sort), parent->prefix);
-	place->head = make_place(parent, PLACE_HEAD, place->foreign, propose_own_key(proposal, parent),
-							 list_make1(behind));
-}
 
 /* Returns whether whoever knows the key of a row can make the key of its item. */
 static bool
 is_found_by_key(const ProposeEntity *entity)
 {
-	return bms_is_subset(
-		bms_union(propose_key_columns(entity->partition), propose_key_columns(entity->sort)),
-		entity->table->key);
+	const ProposePlace *place = entity->places[0];
+
+	return propose_are_in(propose_key_columns(place->partition), entity->table->key) &&
+		   propose_are_in(propose_key_columns(place->sort), entity->table->key);
 }
 
+/* Returns whether the table, or a place, has the collections of a place already. */
 static bool
-is_read_already(const ProposeEntity *entity, const List *places, const ProposeKey *partition)
+is_read_already(const ProposePlace *wanted)
 {
-	const char *text = propose_key_text(entity, partition);
+	const ProposeEntity *entity = wanted->entity;
+	const char *text = propose_key_text(entity, wanted->partition);
 	ListCell *cell;
 
-	if (strcmp(text, propose_key_text(entity, entity->partition)) == 0)
-		return true;
-	foreach (cell, places)
+	foreach (cell, lcons(entity->places[0], list_copy(entity->wanted)))
 	{
 		const ProposePlace *place = lfirst(cell);
 
 		if (strcmp(text, propose_key_text(entity, place->partition)) == 0 &&
-			propose_is_required(entity->table, place->sort))
+			(place->index == 0 || propose_is_required(entity->table, place->sort)))
 			return true;
 	}
 	return false;
@@ -98,39 +53,31 @@ all_is_asked(const Proposal *proposal)
 	return proposal->asked && proposal->unseen_questions == NULL;
 }
 
-/* Returns the places that questions need, and those that cascades need. */
-static List *
-places_of(const Proposal *proposal, ProposeEntity *entity)
+/* Adds the places that cascades need to those of questions; or all, if these are not known. */
+static void
+want_places(const Proposal *proposal, ProposeEntity *entity)
 {
 	ProposeTable *table = entity->table;
-	List *places = list_copy(entity->wanted);
 
 	for (int i = -1; i < table->nforeign; i++)
 	{
 		const ProposeForeignKey *foreign = i < 0 ? NULL : &table->foreign[i];
-		ProposeKey *partition;
+		const char *by = foreign == NULL ? "its key" : psprintf("foreign key %s", foreign->name);
+		ProposePlace *place;
 
 		if (foreign == NULL ? is_found_by_key(entity)
 							: foreign->parent == NULL || foreign == entity->owner)
 			continue;
-		partition = foreign == NULL ? propose_own_key(proposal, entity)
-									: propose_parent_key(proposal, foreign);
-		if (is_read_already(entity, places, partition))
+		place = propose_make_place(proposal, entity, foreign, table->key, NIL);
+		if (is_read_already(place))
 			continue;
 		if (all_is_asked(proposal) && (foreign == NULL || !foreign->cascades))
-			propose_remark(
-				&table->remarks, false, "No question reads it by %s (%s), so no index does.",
-				foreign == NULL ? "its key" : psprintf("foreign key %s", foreign->name),
-				foreign == NULL ? propose_columns(table, table->nkeys, table->keys)
-								: propose_columns(table, foreign->ncolumns, foreign->columns));
+			propose_remark(&table->remarks, false,
+						   "No question reads it by %s (%s), so no index does.", by,
+						   propose_columns(table, foreign == NULL ? table->key : foreign->columns));
 		else
-			places = lappend(
-				places,
-				make_place(entity, foreign == NULL ? PLACE_OWN : PLACE_PARENT, foreign, partition,
-						   foreign == NULL ? propose_head_key(entity)
-										   : propose_child_key(proposal, entity, foreign, NIL)));
+			entity->wanted = lappend(entity->wanted, place);
 	}
-	return places;
 }
 
 /*
@@ -144,88 +91,89 @@ is_free(const ProposePlace *place, int index)
 		   (place->head == NULL || place->head->entity->places[index] == NULL);
 }
 
-/* Returns the lowest index that has room for it, of those that others want only if need be. */
+/* Returns the index that has collections of the same first literal; 0: there is none. */
 static int
-free_index(const ProposePlace *place, const List *habits, const List *places)
+habit_of(const Proposal *proposal, const ProposePlace *place)
 {
-	int fallback = -1;
+	const char *prefix = propose_first_literal(place->partition);
 
-	for (int i = 0; i < PROPOSE_MAX_INDEXES; i++)
+	for (int i = 1; i <= proposal->nindexes; i++)
 	{
-		bool wanted = false;
 		ListCell *cell;
 
-		if (!is_free(place, i))
-			continue;
-		foreach (cell, places)
-			wanted |=
-				habit_of(habits,
-						 propose_first_literal(((ProposePlace *) lfirst(cell))->partition)) == i;
-		if (!wanted)
-			return i;
-		if (fallback < 0)
+		foreach (cell, proposal->entities)
+		{
+			const ProposePlace *other = ((const ProposeEntity *) lfirst(cell))->places[i];
+
+			if (other != NULL && strcmp(propose_first_literal(other->partition), prefix) == 0)
+				return i;
+		}
+	}
+	return 0;
+}
+
+/* Returns the lowest index with room for it, of those that others want only if need be; or 0. */
+static int
+free_index(const Proposal *proposal, const ProposePlace *place, const List *others)
+{
+	bool wanted[PROPOSE_MAX_INDEXES + 1] = {false};
+	int fallback = 0;
+	ListCell *cell;
+
+	foreach (cell, others)
+		wanted[habit_of(proposal, lfirst(cell))] = true;
+	for (int i = PROPOSE_MAX_INDEXES; i > 0; i--)
+	{
+		if (is_free(place, i) && (!wanted[i] || fallback == 0 || wanted[fallback]))
 			fallback = i;
 	}
 	return fallback;
 }
 
-static List *
-put_place(Proposal *proposal, ProposePlace *place, int index, List *habits)
+static void
+put_place(Proposal *proposal, ProposePlace *place, int index)
 {
-	const char *prefix = propose_first_literal(place->partition);
-
-	proposal->nindexes = Max(proposal->nindexes, index + 1);
+	proposal->nindexes = Max(proposal->nindexes, index);
 	place->index = index;
 	place->entity->places[index] = place;
 	if (place->head != NULL)
-		habits = put_place(proposal, place->head, index, habits);
-	if (habit_of(habits, prefix) < 0)
-	{
-		Habit *habit = palloc(sizeof(Habit));
-
-		*habit = (Habit){prefix, index};
-		habits = lappend(habits, habit);
-	}
-	return habits;
+		put_place(proposal, place->head, index);
 }
 
 /* Puts places into the indexes that they are wanted in, as far as the number allows. */
-static List *
-put_places(Proposal *proposal, ProposeEntity *entity, List *places, List *habits)
+static void
+put_places(Proposal *proposal, ProposeEntity *entity)
 {
 	List *rest = NIL;
 	ListCell *cell;
 
-	foreach (cell, places)
+	foreach (cell, entity->wanted)
 	{
 		ProposePlace *place = lfirst(cell);
-		int index = habit_of(habits, propose_first_literal(place->partition));
+		int index = habit_of(proposal, place);
 
-		if (index >= 0 && is_free(place, index))
-			habits = put_place(proposal, place, index, habits);
+		if (index > 0 && is_free(place, index))
+			put_place(proposal, place, index);
 		else
 			rest = lappend(rest, place);
 	}
 	foreach (cell, rest)
 	{
 		ProposePlace *place = lfirst(cell);
-		int index = free_index(place, habits, places);
+		int index = free_index(proposal, place, entity->wanted);
 
 		/* one that others want raises no number, a new one would */
-		if (index >= proposal->nindexes)
-			index = free_index(place, habits, NIL);
-		if (index < 0)
-		{
+		if (index > proposal->nindexes)
+			index = free_index(proposal, place, NIL);
+		if (index > 0)
+			put_place(proposal, place, index);
+		else
 			propose_remark(&entity->table->remarks, true,
 						   "A table has at most %d indexes, so %s is in none: by which of its "
 						   "foreign keys is it read?",
 						   PROPOSE_MAX_INDEXES,
 						   place->foreign != NULL ? place->foreign->name : "its own key");
-			continue;
-		}
-		habits = put_place(proposal, place, index, habits);
 	}
-	return habits;
 }
 
 /*
@@ -242,82 +190,67 @@ wants_join(const ProposeEntity *entity)
 static void
 drop_lonely_joins(const Proposal *proposal, ProposeEntity *entity)
 {
-	for (int i = 0; i < proposal->nindexes; i++)
+	for (int i = 1; i <= proposal->nindexes; i++)
 	{
-		const ProposePlace *place = entity->places[i];
+		ProposePlace *place = entity->places[i];
 		const ProposePlace *other;
 
 		if (place == NULL || place->purpose != PLACE_JOIN)
 			continue;
 		other = entity->owner->parent->entity->places[i];
-		if (other == NULL || other->purpose != PLACE_OWN)
-			entity->places[i] = NULL;
+		if (other != NULL && other->purpose == PLACE_OWN)
+			continue;
+		place->index = -1;
+		entity->places[i] = NULL;
 	}
 }
 
 static int
 compare_counts(const ListCell *a, const ListCell *b)
 {
-	const List *x = lfirst(a);
-	const List *y = lfirst(b);
-	const ProposeTable *first = ((const ProposeEntity *) linitial(x))->table;
-	const ProposeTable *second = ((const ProposeEntity *) linitial(y))->table;
+	const ProposeEntity *x = lfirst(a);
+	const ProposeEntity *y = lfirst(b);
 
-	if (list_length(x) != list_length(y))
-		return list_length(y) - list_length(x);
-	return first < second ? -1 : first > second;
-}
-
-/* Lists the needs of all entities, each as entity and places; sets the number of indexes. */
-static List *
-list_needs(Proposal *proposal)
-{
-	List *needs = NIL;
-	ListCell *cell;
-
-	foreach (cell, proposal->entities)
-	{
-		ProposeEntity *entity = lfirst(cell);
-		List *places = places_of(proposal, entity);
-
-		proposal->nindexes = Max(proposal->nindexes, list_length(places));
-		needs = lappend(needs, lcons(entity, places));
-	}
-	proposal->nindexes = Min(proposal->nindexes, PROPOSE_MAX_INDEXES);
-	foreach (cell, needs)
-	{
-		ProposeEntity *entity = linitial(lfirst(cell));
-
-		if (!all_is_asked(proposal) && wants_join(entity) &&
-			list_length(lfirst(cell)) <= proposal->nindexes)
-			lfirst(cell) = lappend(
-				lfirst(cell), make_place(entity, PLACE_JOIN, entity->owner,
-										 propose_parent_key(proposal, entity->owner),
-										 propose_child_key(proposal, entity, entity->owner, NIL)));
-	}
-	return needs;
+	if (list_length(x->wanted) != list_length(y->wanted))
+		return list_length(y->wanted) - list_length(x->wanted);
+	return x->table < y->table ? -1 : x->table > y->table;
 }
 
 /* Chooses the indexes, entities with the most places first. */
 void
 propose_places(Proposal *proposal)
 {
-	List *needs;
-	List *habits = NIL;
+	List *entities = list_copy(proposal->entities);
 	ListCell *cell;
 
 	propose_asked_places(proposal);
-	needs = list_needs(proposal);
-	list_sort(needs, compare_counts);
-	foreach (cell, needs)
+	foreach (cell, entities)
 	{
-		List *places = lfirst(cell);
-		ProposeEntity *entity = linitial(places);
+		ProposeEntity *entity = lfirst(cell);
 
-		CHECK_FOR_INTERRUPTS();
-		habits = put_places(proposal, entity, list_delete_first(places), habits);
+		want_places(proposal, entity);
+		proposal->nindexes = Max(proposal->nindexes, list_length(entity->wanted));
 	}
-	foreach (cell, proposal->entities)
+	proposal->nindexes = Min(proposal->nindexes, PROPOSE_MAX_INDEXES);
+	foreach (cell, entities)
+	{
+		ProposeEntity *entity = lfirst(cell);
+		ProposePlace *place;
+
+		if (all_is_asked(proposal) || !wants_join(entity) ||
+			list_length(entity->wanted) >= proposal->nindexes)
+			continue;
+		place = propose_make_place(proposal, entity, entity->owner, NIL, NIL);
+		place->purpose = PLACE_JOIN;
+		entity->wanted = lappend(entity->wanted, place);
+	}
+	list_sort(entities, compare_counts);
+	foreach (cell, entities)
+	{
+		CHECK_FOR_INTERRUPTS();
+		put_places(proposal, lfirst(cell));
+	}
+	foreach (cell, entities)
 		drop_lonely_joins(proposal, lfirst(cell));
 }
 
@@ -325,5 +258,14 @@ propose_places(Proposal *proposal)
 const char *
 propose_index_name(const Proposal *proposal, int index)
 {
-	return psprintf("%s%d", proposal->index_name, index + 1);
+	return index == 0 ? "Main table" : psprintf("%s%d", proposal->index_name, index);
+}
+
+/* Returns the name of a key of the table or of an index. */
+const char *
+propose_key_name(const Proposal *proposal, int index, bool sort)
+{
+	if (index == 0)
+		return sort ? proposal->sort_name : proposal->partition_name;
+	return psprintf("%s%s", propose_index_name(proposal, index), sort ? "SK" : "PK");
 }

@@ -7,7 +7,6 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-#include "item/json_writer.h"
 #include "models/propose/propose.h"
 #include "server/extension.h"
 
@@ -15,20 +14,13 @@
  * The table
  */
 
-static void
-append_index(StringInfo out, const Proposal *proposal, int i)
+static char *
+index_keys(const Proposal *proposal, int index)
 {
-	const char *name = propose_index_name(proposal, i);
-	JsonWriter json = json_writer(JSON_SPACED);
+	const char *partition = psprintf("%s S", propose_key_name(proposal, index, false));
+	const char *sort = psprintf("%s S", propose_key_name(proposal, index, true));
 
-	appendStringInfoString(json.text, i == 0 ? "{" : ", ");
-	json_write_begin(&json, name);
-	json_write_string(&json, "partition_key", psprintf("%sPK S", name));
-	json_write_string(&json, "sort_key", psprintf("%sSK S", name));
-	json_write_end(&json);
-	if (i == proposal->nindexes - 1)
-		appendStringInfoChar(json.text, '}');
-	propose_piece(out, json.text->data);
+	return propose_member(propose_member("", "partition_key", partition), "sort_key", sort);
 }
 
 static char *
@@ -52,8 +44,10 @@ print_table(const Proposal *proposal)
 					 quote_literal_cstr(psprintf("%s S", proposal->sort_name)));
 	if (proposal->nindexes > 0)
 		appendStringInfoString(&out, ", global_indexes =>");
-	for (int i = 0; i < proposal->nindexes; i++)
-		append_index(&out, proposal, i);
+	for (int i = 1; i <= proposal->nindexes; i++)
+		propose_piece(&out, psprintf("%s%s: {%s}%s", i == 1 ? "{" : ", ",
+									 propose_string(propose_index_name(proposal, i)),
+									 index_keys(proposal, i), i == proposal->nindexes ? "}" : ""));
 	appendStringInfoString(&out, ");");
 	return out.data;
 }
@@ -62,48 +56,30 @@ print_table(const Proposal *proposal)
  * Entities
  */
 
-static void
-write_key(JsonWriter *json, const ProposeEntity *entity, const char *name, const ProposeKey *key)
-{
-	json_write_member(json, item_span(name));
-	json_write_string(json, NULL, propose_key_text(entity, key));
-}
-
 static char *
 keys_json(const Proposal *proposal, const ProposeEntity *entity)
 {
-	JsonWriter json = json_writer(JSON_SPACED);
+	const char *keys = "";
 
-	json_write_begin(&json, NULL);
-	write_key(&json, entity, proposal->partition_name, entity->partition);
-	write_key(&json, entity, proposal->sort_name, entity->sort);
-	for (int i = 0; i < proposal->nindexes; i++)
+	for (int i = 0; i <= proposal->nindexes; i++)
 	{
 		const ProposePlace *place = entity->places[i];
-		const char *name = propose_index_name(proposal, i);
 
 		if (place == NULL)
 			continue;
-		write_key(&json, entity, psprintf("%sPK", name), place->partition);
-		write_key(&json, entity, psprintf("%sSK", name), place->sort);
+		keys = propose_member(keys, propose_key_name(proposal, i, false),
+							  propose_key_text(entity, place->partition));
+		keys = propose_member(keys, propose_key_name(proposal, i, true),
+							  propose_key_text(entity, place->sort));
 	}
-	json_write_end(&json);
-	return json.text->data;
+	return psprintf("{%s}", keys);
 }
 
 static char *
 attribute_json(const char *before, const char *name, const char *type, bool required)
 {
-	JsonWriter json = json_writer(JSON_SPACED);
-
-	appendStringInfoString(json.text, before);
-	json_write_member(&json, item_span(name));
-	json_write_begin(&json, NULL);
-	json_write_string(&json, "type", type);
-	if (required)
-		json_write_bool(&json, "required", true);
-	json_write_end(&json);
-	return json.text->data;
+	return psprintf("%s%s: {\"type\": %s%s}", before, propose_string(name), propose_string(type),
+					required ? ", \"required\": true" : "");
 }
 
 /* Appends the attributes that are offered. */
@@ -136,49 +112,41 @@ explain_owner(StringInfo out, const ProposeEntity *entity)
 	}
 	propose_comment(out, "It is in the collection of its %s, by foreign key %s (%s)%s.",
 					owner->parent->entity->name, owner->name,
-					propose_columns(entity->table, owner->ncolumns, owner->columns),
-					bms_is_member(owner->columns[0], entity->table->key)
+					propose_columns(entity->table, owner->columns),
+					list_member_int(entity->table->key, linitial_int(owner->columns))
 						? ", which is a part of its key"
 						: ", as owners names it");
 }
 
-static void
-explain_place(StringInfo out, const Proposal *proposal, const ProposeEntity *entity, int i)
+static const char *
+place_text(const ProposePlace *place)
 {
-	const ProposePlace *place = entity->places[i];
-	const char *index = propose_index_name(proposal, i);
+	const ProposeTable *table = place->entity->table;
 	const ProposeForeignKey *foreign = place->foreign;
 
 	switch (place->purpose)
 	{
 		case PLACE_OWN:
-			propose_comment(
-				out, "%s: by its own key %s, without that of its owner.", index,
-				propose_columns(entity->table, entity->table->nkeys, entity->table->keys));
-			return;
+			return psprintf("by its own key %s, without that of its owner",
+							propose_columns(table, table->key));
 		case PLACE_PARENT:
-			propose_comment(out, "%s: all of one %s, by foreign key %s (%s)%s.", index,
+			return psprintf("all of one %s, by foreign key %s (%s)%s",
 							foreign->parent->entity->name, foreign->name,
-							propose_columns(entity->table, foreign->ncolumns, foreign->columns),
+							propose_columns(table, foreign->columns),
 							foreign->required ? "" : "; without it an item is not in the index");
-			return;
 		case PLACE_COLUMNS:
-			propose_comment(out, "%s: %s, as questions ask.", index,
-							list_length(place->partition) == 1
-								? "all of them"
-								: psprintf("by %s", propose_key_text(entity, place->partition)));
-			return;
+			return list_length(place->partition) == 1
+					   ? "all of them, as questions ask"
+					   : psprintf("by %s, as questions ask",
+								  propose_key_text(place->entity, place->partition));
 		case PLACE_HEAD:
-			propose_comment(out,
-							"%s: behind the items that refer to it, so that one Query reads "
-							"it and the last of them.",
-							index);
-			return;
+			return "behind the items that refer to it, so that one Query reads it and the last of "
+				   "them";
 		case PLACE_JOIN:
-			propose_comment(out, "%s: beside its %s, so that one Query reads both.", index,
+			return psprintf("beside its %s, so that one Query reads both",
 							foreign->parent->entity->name);
-			return;
 	}
+	return NULL;
 }
 
 static void
@@ -196,10 +164,11 @@ explain_entity(StringInfo out, const Proposal *proposal, const ProposeEntity *en
 							? psprintf(", of which %.1f %% were looked at", table->sampled * 100)
 							: "");
 	explain_owner(out, entity);
-	for (int i = 0; i < proposal->nindexes; i++)
+	for (int i = 1; i <= proposal->nindexes; i++)
 	{
 		if (entity->places[i] != NULL)
-			explain_place(out, proposal, entity, i);
+			propose_comment(out, "%s: %s.", propose_index_name(proposal, i),
+							place_text(entity->places[i]));
 	}
 	propose_print_remarks(out, table->remarks);
 	if (entity->copies != NIL)
@@ -258,20 +227,6 @@ print_left_out(const ProposeTable *table)
  * Views
  */
 
-static char *
-print_view(const Proposal *proposal, const ProposeEntity *entity)
-{
-	StringInfoData out;
-
-	initStringInfo(&out);
-	propose_call(&out, proposal, "dyn_create_entity_view");
-	appendStringInfo(&out, ", %s", quote_literal_cstr(entity->name));
-	if (strcmp(entity->view, entity->name) != 0)
-		appendStringInfo(&out, ", %s", quote_literal_cstr(entity->view));
-	appendStringInfoString(&out, ");");
-	return out.data;
-}
-
 static List *
 print_views(const Proposal *proposal, List *texts)
 {
@@ -283,7 +238,17 @@ print_views(const Proposal *proposal, List *texts)
 						  "table's key and by all indexes.");
 	texts = lappend(texts, out.data);
 	foreach (cell, proposal->entities)
-		texts = lappend(texts, print_view(proposal, lfirst(cell)));
+	{
+		const ProposeEntity *entity = lfirst(cell);
+
+		initStringInfo(&out);
+		propose_call(&out, proposal, "dyn_create_entity_view");
+		appendStringInfo(&out, ", %s", quote_literal_cstr(entity->name));
+		if (strcmp(entity->view, entity->name) != 0)
+			appendStringInfo(&out, ", %s", quote_literal_cstr(entity->view));
+		appendStringInfoString(&out, ");");
+		texts = lappend(texts, out.data);
+	}
 	return texts;
 }
 

@@ -41,7 +41,7 @@ make_entities(Proposal *proposal)
 	{
 		ProposeTable *table = &proposal->tables[i];
 
-		if (table->nkeys == 0)
+		if (table->key == NIL)
 			continue;
 		table->entity = palloc0(sizeof(ProposeEntity));
 		table->entity->table = table;

@@ -21,8 +21,7 @@
  *		owner.c		in whose collection the items of an entity are
  *		key.c		templates of keys
  *		place.c		the overloaded indexes, and which entity is where in them
- *		copy.c		columns of parents that items may have copies of
- *		list.c		children that may be a list in the item of their parent
+ *		offer.c		what items may have of others: columns of parents, lists of children
  *		size.c		how large the table of items becomes
  *		caution.c	what a person should know about a table
  *
@@ -41,7 +40,6 @@
 #define DYNAMO_TABLE_MODELS_PROPOSE_PROPOSE_H
 
 #include "access/attnum.h"
-#include "nodes/bitmapset.h"
 #include "nodes/pg_list.h"
 #include "utils/array.h"
 #include "utils/jsonb.h"
@@ -102,23 +100,14 @@ typedef struct ProposeForeignKey
 	const char *name;
 	Oid parent_relid;
 	struct ProposeTable *parent; /* NULL: it is not among the sources, or has no key */
-	int ncolumns;
-	int *columns; /* positions in the table's columns */
-	Bitmapset *set; /* the same */
-	int *parent_columns; /* and in the parent's; NULL without a parent */
+	List *columns; /* of int: positions in the table's columns, */
+	List *parent_columns; /* and in the parent's; of attributes, if that is not known */
 	bool required; /* no column of it can be NULL */
 	bool to_key; /* it refers to the parent's key */
 	bool cascades; /* what happens to a parent changes or deletes its rows */
 	double average; /* rows that refer to one row, of those that have any; 0: not known */
 	double most;
 } ProposeForeignKey;
-
-/* A ProposeRemark is a line before the statement that it is about. */
-typedef struct ProposeRemark
-{
-	bool question;
-	const char *text;
-} ProposeRemark;
 
 typedef struct ProposeTable
 {
@@ -132,17 +121,15 @@ typedef struct ProposeTable
 	const char *qualified; /* both, quoted */
 	int ncolumns;
 	ProposeColumn *columns;
-	int nkeys; /* 0: nothing identifies its rows */
-	int *keys; /* positions in columns */
-	Bitmapset *key; /* the same */
+	List *key; /* of int: positions in columns; NIL: nothing identifies its rows */
 	bool key_is_primary;
-	bool key_is_guess; /* by the values, as nothing in the catalogs says it */
 	int nforeign;
 	ProposeForeignKey *foreign;
 	double rows;
 	double bytes; /* with indexes */
 	double sampled; /* the part of its pages that was read */
-	List *remarks;
+	List *remarks; /* lines of comments before the statement */
+	bool is_parent; /* a foreign key refers to it */
 	struct ProposeEntity *entity; /* NULL: nothing identifies its rows */
 } ProposeTable;
 
@@ -166,7 +153,7 @@ typedef enum ProposePurpose
 	PLACE_JOIN /* beside its owner, whose items the table keeps elsewhere */
 } ProposePurpose;
 
-/* A ProposePlace says where the items of an entity are in an index. */
+/* A ProposePlace says where the items of an entity are in an index; the table is index 0. */
 typedef struct ProposePlace
 {
 	ProposePurpose purpose;
@@ -201,10 +188,8 @@ typedef struct ProposeEntity
 	const char *prefix; /* of its keys, in templates */
 	const char *view;
 	const ProposeForeignKey *owner; /* NULL: it has a collection of its own */
-	ProposeKey *partition;
-	ProposeKey *sort;
-	List *wanted; /* ProposePlaces that questions need */
-	ProposePlace *places[PROPOSE_MAX_INDEXES]; /* by the index; NULL: it is not there */
+	List *wanted; /* ProposePlaces that it needs in indexes */
+	ProposePlace *places[PROPOSE_MAX_INDEXES + 1]; /* by the index; NULL: it is not there */
 	List *copies; /* of ProposeCopy; offered, not made */
 	List *lists; /* of ProposeList; offered, not made */
 	List *offered; /* names of both */
@@ -232,12 +217,16 @@ typedef struct Proposal
 	const char *unseen_questions; /* why there may be more; NULL: there are not */
 } Proposal;
 
+/* Whether all of some columns are among others. */
+#define propose_are_in(columns, others) (list_difference_int(columns, others) == NIL)
+
 /* source.c, catalog.c */
 extern void propose_sources(Proposal *proposal, ArrayType *sources);
 extern void propose_read_catalog(Proposal *proposal);
 extern void propose_link(Proposal *proposal);
 extern void propose_share(const Proposal *proposal,
 						  bool (*share)(ProposeColumn *a, ProposeColumn *b));
+extern void propose_mark_key(ProposeTable *table, const List *columns);
 extern ProposeTable *propose_source(const Proposal *proposal, Oid relid);
 extern int propose_position(const ProposeTable *table, AttrNumber attnum);
 
@@ -274,16 +263,13 @@ extern void propose_widths(Proposal *proposal);
 extern const char *propose_format(int width);
 extern void propose_delimiter(Proposal *proposal);
 extern void propose_keys(Proposal *proposal);
-extern ProposeKey *propose_own_key(const Proposal *proposal, const ProposeEntity *entity);
-extern ProposeKey *propose_child_key(const Proposal *proposal, const ProposeEntity *entity,
-									 const ProposeForeignKey *foreign, const List *first);
-extern ProposeKey *propose_columns_key(const Proposal *proposal, const ProposeEntity *entity,
-									   const Bitmapset *columns);
+extern ProposePlace *propose_make_place(const Proposal *proposal, ProposeEntity *entity,
+										const ProposeForeignKey *foreign, const List *columns,
+										const List *sort);
+extern void propose_add_head(const Proposal *proposal, ProposePlace *place, ProposeEntity *parent);
 extern void propose_remark_unpadded(ProposeEntity *entity);
-extern ProposeKey *propose_head_key(const ProposeEntity *entity);
-extern ProposeKey *propose_parent_key(const Proposal *proposal, const ProposeForeignKey *foreign);
 extern const char *propose_key_text(const ProposeEntity *entity, const ProposeKey *key);
-extern Bitmapset *propose_key_columns(const ProposeKey *key);
+extern List *propose_key_columns(const ProposeKey *key);
 extern bool propose_is_required(const ProposeTable *table, const ProposeKey *key);
 extern const char *propose_first_literal(const ProposeKey *key);
 extern bool propose_can_be_key(const ProposeColumn *column);
@@ -291,14 +277,14 @@ extern bool propose_can_be_key(const ProposeColumn *column);
 /* place.c */
 extern void propose_places(Proposal *proposal);
 extern const char *propose_index_name(const Proposal *proposal, int index);
-extern void propose_add_head(const Proposal *proposal, ProposePlace *place, ProposeEntity *parent);
+extern const char *propose_key_name(const Proposal *proposal, int index, bool sort);
 
 /* asked.c, asked_read.c */
 extern void propose_ask(Proposal *proposal, ArrayType *queries);
 extern void propose_asked_places(const Proposal *proposal);
 extern List *propose_print_asked(const Proposal *proposal);
 
-/* copy.c, list.c */
+/* offer.c */
 extern void propose_copies(Proposal *proposal);
 extern void propose_lists(Proposal *proposal);
 
@@ -310,15 +296,19 @@ extern void propose_cautions(Proposal *proposal);
 
 /* comment.c */
 extern char *propose_shown(const char *text);
-extern void propose_remark_text(List **remarks, bool question, char *text);
 extern void propose_comment_text(StringInfo out, const char *text);
+/* A question is one that a person has to answer. */
 #define propose_remark(remarks, question, ...) \
-	propose_remark_text(remarks, question, psprintf(__VA_ARGS__))
+	(*(remarks) = \
+		 lappend(*(remarks), propose_add((question) ? "?" : "", " ", psprintf(__VA_ARGS__))))
 #define propose_comment(out, ...) propose_comment_text(out, psprintf(__VA_ARGS__))
 extern void propose_print_remarks(StringInfo out, const List *remarks);
-extern const char *propose_columns(const ProposeTable *table, int n, const int *columns);
+extern const char *propose_columns(const ProposeTable *table, const List *columns);
 
 /* literal.c */
+extern char *propose_add(const char *list, const char *between, const char *text);
+extern char *propose_string(const char *text);
+extern char *propose_member(const char *members, const char *name, const char *text);
 extern void propose_piece(StringInfo out, const char *json);
 extern void propose_option(StringInfo out, const char *json);
 extern void propose_call(StringInfo out, const Proposal *proposal, const char *function);

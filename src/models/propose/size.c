@@ -75,8 +75,9 @@ double
 propose_item_size(const Proposal *proposal, const ProposeEntity *entity, int name_length)
 {
 	double filled = 1;
+	const ProposePlace *place = entity->places[0];
 	double key =
-		key_size(entity, entity->partition, &filled) + key_size(entity, entity->sort, &filled);
+		key_size(entity, place->partition, &filled) + key_size(entity, place->sort, &filled);
 	double size = ROW_OVERHEAD + ITEM_OVERHEAD + 2 * key + strlen(proposal->partition_name) +
 				  strlen(proposal->sort_name) + strlen(proposal->type_name) + strlen(entity->name) +
 				  3 * ATTRIBUTE_OVERHEAD;
@@ -84,7 +85,7 @@ propose_item_size(const Proposal *proposal, const ProposeEntity *entity, int nam
 	for (int i = 0; i < entity->table->ncolumns; i++)
 		size += attribute_size(&entity->table->columns[i], name_length);
 	size = size / FILL + (key + ENTRY_OVERHEAD) / ENTRY_FILL;
-	for (int i = 0; i < proposal->nindexes; i++)
+	for (int i = 1; i <= proposal->nindexes; i++)
 	{
 		if (entity->places[i] != NULL)
 			size += place_size(proposal, entity, entity->places[i], key);

@@ -78,31 +78,19 @@ is_listed(const FormData_pg_class *form)
 		   !OidIsValid(getExtensionOfObject(RelationRelationId, form->oid));
 }
 
-static const FormData_pg_class *
-form_of(const ListCell *cell)
-{
-	return (const FormData_pg_class *) GETSTRUCT((HeapTuple) lfirst(cell));
-}
-
-static int
-compare_names(const ListCell *a, const ListCell *b)
-{
-	return strcmp(NameStr(form_of(a)->relname), NameStr(form_of(b)->relname));
-}
-
-/* Returns OIDs by name.  The tables are not locked: they were there when they were listed. */
+/* Returns OIDs in the order of the index, by name.  The tables are not locked, and may be gone. */
 static List *
 list_schema(Oid schema)
 {
-	List *rows = catalogs_rows(RelationRelationId, InvalidOid, Anum_pg_class_relnamespace, schema);
 	List *relids = NIL;
 	ListCell *cell;
 
-	list_sort(rows, compare_names);
-	foreach (cell, rows)
+	foreach (cell, catalogs_rows(RelationRelationId, ClassNameNspIndexId,
+								 Anum_pg_class_relnamespace, schema))
 	{
-		if (is_listed(form_of(cell)))
-			relids = lappend_oid(relids, form_of(cell)->oid);
+		const FormData_pg_class *form = (FormData_pg_class *) GETSTRUCT((HeapTuple) lfirst(cell));
+
+		relids = is_listed(form) ? lappend_oid(relids, form->oid) : relids;
 	}
 	return relids;
 }

@@ -6,194 +6,148 @@
 
 #include "utils/builtins.h"
 
-#include "item/json_writer.h"
 #include "models/propose/propose.h"
 
-static void
-write_step_attributes(JsonWriter *json, const ProposeTable *table)
+/* Returns which attributes are no columns of the same names. */
+static const char *
+attributes_json(const ProposeTable *table)
 {
-	bool begun = false;
+	const char *members = "";
 
 	for (int i = 0; i < table->ncolumns; i++)
 	{
 		const ProposeColumn *column = &table->columns[i];
 
-		if (column->sql == NULL && strcmp(column->attribute, column->name) == 0)
-			continue;
-		if (!begun)
-			json_write_begin(json, "attributes");
-		begun = true;
-		json_write_member(json, item_span(column->attribute));
-		json_write_string(json, NULL, column->sql != NULL ? column->sql : column->name);
+		if (column->sql != NULL || strcmp(column->attribute, column->name) != 0)
+			members = propose_member(members, column->attribute,
+									 column->sql != NULL ? column->sql : column->name);
 	}
-	if (begun)
-		json_write_end(json);
+	return *members == '\0' ? "" : psprintf(", \"attributes\": {%s}", members);
 }
 
-/* Writes {"column of the parent": "column"}, or the other way round of children. */
-static void
-write_on(JsonWriter *json, const ProposeForeignKey *foreign, const ProposeTable *table,
-		 bool of_children)
+/* Returns {"column of the parent": "column"}, or the other way round of children. */
+static const char *
+on_json(const ProposeForeignKey *foreign, const ProposeTable *table, bool of_children)
 {
-	json_write_begin(json, "on");
-	for (int i = 0; i < foreign->ncolumns; i++)
+	const char *members = "";
+
+	for (int i = 0; i < list_length(foreign->columns); i++)
 	{
-		const char *column = table->columns[foreign->columns[i]].name;
-		const char *parent = foreign->parent->columns[foreign->parent_columns[i]].name;
+		const char *column = table->columns[list_nth_int(foreign->columns, i)].name;
+		const char *parent =
+			foreign->parent->columns[list_nth_int(foreign->parent_columns, i)].name;
 
-		json_write_member(json, item_span(of_children ? column : parent));
-		json_write_string(json, NULL, of_children ? parent : column);
+		members =
+			propose_member(members, of_children ? column : parent, of_children ? parent : column);
 	}
-	json_write_end(json);
+	return psprintf("\"on\": {%s}", members);
 }
 
-/* Writes all that is copied from the parent of one foreign key. */
-static void
-write_parent(JsonWriter *json, const ProposeEntity *entity, const ProposeForeignKey *foreign)
+/* Returns all that is copied from the parent of one foreign key. */
+static const char *
+parent_json(const ProposeEntity *entity, const ProposeForeignKey *foreign)
 {
+	const char *attributes = "";
 	ListCell *cell;
 
-	json_write_member(json, item_span(foreign->name));
-	json_write_begin(json, NULL);
-	json_write_string(json, "from", foreign->parent->qualified);
-	write_on(json, foreign, entity->table, false);
-	json_write_begin(json, "attributes");
 	foreach (cell, entity->copies)
 	{
 		const ProposeCopy *copy = lfirst(cell);
 
-		if (copy->foreign != foreign)
-			continue;
-		json_write_member(json, item_span(copy->attribute));
-		json_write_string(json, NULL, copy->column->name);
+		if (copy->foreign == foreign)
+			attributes = propose_member(attributes, copy->attribute, copy->column->name);
 	}
-	json_write_end(json);
-	json_write_end(json);
+	return psprintf("%s: {\"from\": %s, %s, \"attributes\": {%s}}", propose_string(foreign->name),
+					propose_string(foreign->parent->qualified),
+					on_json(foreign, entity->table, false), attributes);
 }
 
-static char *
+static const char *
 parents_json(const ProposeEntity *entity)
 {
-	JsonWriter json = json_writer(JSON_SPACED);
+	const char *parents = "";
 	const ProposeForeignKey *last = NULL;
 	ListCell *cell;
 
-	appendStringInfoString(json.text, ", ");
-	json_write_begin(&json, "parents");
 	foreach (cell, entity->copies)
 	{
 		const ProposeCopy *copy = lfirst(cell);
 
 		if (copy->foreign != last)
-			write_parent(&json, entity, copy->foreign);
+			parents = propose_add(parents, ", ", parent_json(entity, copy->foreign));
 		last = copy->foreign;
 	}
-	json_write_end(&json);
-	return json.text->data;
+	return psprintf(", \"parents\": {%s}", parents);
 }
 
-/* Writes the columns of a child but those that refer to the parent. */
-static void
-write_values(JsonWriter *json, const ProposeList *list)
+/* Returns the columns of the key, as a migration looks for them in the table or in children. */
+static const char *
+key_json(const ProposeTable *table, bool of_children)
 {
-	const ProposeTable *table = list->child->table;
-	const char *alias = quote_identifier(table->name);
-
-	json_write_begin(json, "value");
-	for (int i = 0; i < table->ncolumns; i++)
-	{
-		bool refers = false;
-
-		for (int k = 0; k < list->foreign->ncolumns; k++)
-			refers |= list->foreign->columns[k] == i;
-		if (refers)
-			continue;
-		json_write_member(json, item_span(table->columns[i].name));
-		json_write_string(json, NULL,
-						  psprintf("%s.%s", alias, quote_identifier(table->columns[i].name)));
-	}
-	json_write_end(json);
-}
-
-/* A primary key orders a list by itself. */
-static void
-write_order(JsonWriter *json, const ProposeTable *table)
-{
-	const char *alias = quote_identifier(table->name);
-
-	if (table->key_is_primary)
-		return;
-	json_write_begin_array(json, "order");
-	for (int i = 0; i < table->nkeys; i++)
-		json_write_string(
-			json, NULL,
-			psprintf("%s.%s", alias, quote_identifier(table->columns[table->keys[i]].name)));
-	json_write_end_array(json);
-}
-
-static char *
-children_json(const ProposeEntity *entity)
-{
-	JsonWriter json = json_writer(JSON_SPACED);
+	const char *columns = "";
 	ListCell *cell;
 
-	appendStringInfoString(json.text, ", ");
-	json_write_begin(&json, "children");
-	foreach (cell, entity->lists)
+	foreach (cell, table->key)
 	{
-		const ProposeList *list = lfirst(cell);
+		const char *name = table->columns[lfirst_int(cell)].name;
 
-		json_write_member(&json, item_span(list->attribute));
-		json_write_begin(&json, NULL);
-		json_write_string(&json, "from", list->child->table->qualified);
-		write_on(&json, list->foreign, list->child->table, true);
-		json_write_string(&json, "as", "list");
-		write_order(&json, list->child->table);
-		write_values(&json, list);
-		json_write_end(&json);
+		if (of_children)
+			name = psprintf("%s.%s", quote_identifier(table->name), quote_identifier(name));
+		columns = propose_add(columns, ", ", propose_string(name));
 	}
-	json_write_end(&json);
-	return json.text->data;
+	/* a primary key is known, and orders a list by itself */
+	return table->key_is_primary
+			   ? ""
+			   : psprintf(", \"%s\": [%s]", of_children ? "order" : "key", columns);
 }
 
-/* Returns a step without the brace at its end. */
-static char *
-step_json(const ProposeEntity *entity, const char *before)
+/* Returns a list of children, with their columns but those that refer to the parent. */
+static const char *
+child_json(const ProposeList *list)
 {
-	const ProposeTable *table = entity->table;
-	JsonWriter json = json_writer(JSON_SPACED);
+	const ProposeTable *table = list->child->table;
+	const char *values = "";
 
-	appendStringInfoString(json.text, before);
-	json_write_begin(&json, NULL);
-	json_write_string(&json, "entity", entity->name);
-	json_write_string(&json, "from", table->qualified);
-	if (!table->key_is_primary)
+	for (int i = 0; i < table->ncolumns; i++)
 	{
-		json_write_begin_array(&json, "key");
-		for (int i = 0; i < table->nkeys; i++)
-			json_write_string(&json, NULL, table->columns[table->keys[i]].name);
-		json_write_end_array(&json);
+		const char *name = table->columns[i].name;
+
+		if (!list_member_int(list->foreign->columns, i))
+			values = propose_member(
+				values, name,
+				psprintf("%s.%s", quote_identifier(table->name), quote_identifier(name)));
 	}
-	write_step_attributes(&json, table);
-	return json.text->data;
+	return psprintf("%s: {\"from\": %s, %s, \"as\": \"list\"%s, \"value\": {%s}}",
+					propose_string(list->attribute), propose_string(table->qualified),
+					on_json(list->foreign, table, true), key_json(table, true), values);
+}
+
+static const char *
+children_json(const ProposeEntity *entity)
+{
+	const char *children = "";
+	ListCell *cell;
+
+	foreach (cell, entity->lists)
+		children = propose_add(children, ", ", child_json(lfirst(cell)));
+	return psprintf(", \"children\": {%s}", children);
 }
 
 static void
 append_step(StringInfo out, const ProposeEntity *entity, const char *before)
 {
-	char *json = step_json(entity, before);
+	const ProposeTable *table = entity->table;
+	bool whole = entity->copies == NIL && entity->lists == NIL;
 
-	if (entity->copies == NIL && entity->lists == NIL)
-	{
-		propose_piece(out, psprintf("%s}", json));
-		return;
-	}
-	propose_piece(out, json);
+	propose_piece(out, psprintf("%s{\"entity\": %s, \"from\": %s%s%s%s", before,
+								propose_string(entity->name), propose_string(table->qualified),
+								key_json(table, false), attributes_json(table), whole ? "}" : ""));
 	if (entity->copies != NIL)
 		propose_option(out, parents_json(entity));
 	if (entity->lists != NIL)
 		propose_option(out, children_json(entity));
-	propose_piece(out, "}");
+	if (!whole)
+		propose_piece(out, "}");
 }
 
 /* Returns the statement that declares the migration. */

@@ -1,9 +1,11 @@
 /*
- * copy.c
- *	  Columns of parents that items may have copies of: what a row is called.
+ * offer.c
+ *	  What items may have of others: columns of parents, and lists of children.
  *
- * Copies save the read of the parent, and have to be written again when it changes.  Which of the
- * two costs less is for a person to say, so copies are offered and not made.
+ * A copy of what a parent is called saves the read of the parent, and has to be written again when
+ * it changes.  A list is worth while where children are few, small, and read only together with the
+ * parent; items of its collection are always right.  Which costs less is for a person to say, so
+ * both are offered and not made.
  */
 #include "postgres.h"
 
@@ -13,6 +15,14 @@
 
 /* So many columns of one parent are copied at most. */
 #define MAX_COPIES 2
+
+/* A list is offered for so many children of one row, and so many bytes of all of them. */
+#define MAX_CHILDREN 50
+#define MAX_LIST_BYTES 16384
+
+/*
+ * Copies
+ */
 
 static bool
 is_text(const ProposeColumn *column)
@@ -49,10 +59,10 @@ static const char *
 stem(const ProposeTable *table, const ProposeForeignKey *foreign)
 {
 	static const char *const ends[] = {"_id", "Id", "ID"};
-	const char *name = table->columns[foreign->columns[0]].name;
+	const char *name = table->columns[linitial_int(foreign->columns)].name;
 	size_t length = strlen(name);
 
-	if (foreign->ncolumns > 1)
+	if (list_length(foreign->columns) > 1)
 		return foreign->parent->entity->name;
 	for (int i = 0; i < lengthof(ends); i++)
 	{
@@ -61,7 +71,7 @@ stem(const ProposeTable *table, const ProposeForeignKey *foreign)
 		if (length > end && strcmp(name + length - end, ends[i]) == 0)
 			return pnstrdup(name, length - end);
 	}
-	if (strcmp(name, foreign->parent->columns[foreign->parent_columns[0]].name) == 0)
+	if (strcmp(name, foreign->parent->columns[linitial_int(foreign->parent_columns)].name) == 0)
 		return foreign->parent->entity->name;
 	return name;
 }
@@ -76,13 +86,12 @@ offer(ProposeEntity *entity, const ProposeForeignKey *foreign)
 	{
 		ProposeCopy *copy;
 
-		if (!is_name_like(&parent->columns[i]) || bms_is_member(i, parent->key))
+		if (!is_name_like(&parent->columns[i]) || list_member_int(parent->key, i))
 			continue;
 		copy = palloc(sizeof(ProposeCopy));
-		copy->foreign = foreign;
-		copy->column = &parent->columns[i];
-		copy->attribute =
-			propose_new_attribute(entity, stem(entity->table, foreign), parent->columns[i].name);
+		*copy = (ProposeCopy){
+			foreign, &parent->columns[i],
+			propose_new_attribute(entity, stem(entity->table, foreign), parent->columns[i].name)};
 		entity->copies = lappend(entity->copies, copy);
 		n++;
 	}
@@ -105,5 +114,34 @@ propose_copies(Proposal *proposal)
 			if (foreign->parent != NULL)
 				offer(entity, foreign);
 		}
+	}
+}
+
+/*
+ * Lists
+ */
+
+/* Chooses the lists that all entities are offered. */
+void
+propose_lists(Proposal *proposal)
+{
+	ListCell *cell;
+
+	foreach (cell, proposal->entities)
+	{
+		const ProposeEntity *child = lfirst(cell);
+		const ProposeForeignKey *foreign = child->table->foreign;
+		ProposeEntity *parent;
+		ProposeList *list;
+
+		/* nothing refers to it, and it refers to its parent alone */
+		if (child->table->is_parent || child->table->nforeign != 1 || foreign->parent == NULL ||
+			foreign->most < 1 || foreign->most > MAX_CHILDREN ||
+			foreign->most * propose_item_size(proposal, child, 0) > MAX_LIST_BYTES)
+			continue;
+		parent = foreign->parent->entity;
+		list = palloc(sizeof(ProposeList));
+		*list = (ProposeList){child, foreign, propose_new_attribute(parent, child->name, NULL)};
+		parent->lists = lappend(parent->lists, list);
 	}
 }
