@@ -45,6 +45,8 @@ my $primary = $citus->node(2);
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $primary->backup('base');
 $standby->init_from_backup($primary, 'base', has_streaming => 1);
+# Citus has made a key, and the group may read the files of a backup
+chmod 0600, $standby->data_dir . '/server.key';
 $standby->append_conf('postgresql.conf', "citus.local_hostname = '" . $standby->host . "'");
 $standby->start;
 put('first');
