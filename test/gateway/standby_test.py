@@ -171,7 +171,8 @@ with Gateway('--read-database', READ_DATABASE, '--read-pool-size', '4', '--queue
         "END $$")
     psql('CREATE POLICY slow ON items USING (slow_there()); ALTER TABLE items ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY')
     catch_up()
-    sleepers = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+    # for so long that no other request is sent behind them
+    sleepers = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND clock_timestamp() - query_start > '50 ms'"
 
     # all connections to the standby are taken: after queue_time the primary has the others
     slow = []
