@@ -61,7 +61,7 @@ BEGIN
 END $$;
 CREATE FUNCTION told_ever(what text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-	RAISE NOTICE '% by %', what, store();
+	RAISE NOTICE '% by %', what, public.store();
 	RETURN what;
 END $$;
 ALTER TABLE app ADD CONSTRAINT checked CHECK (told('check ' || pk) IS NOT NULL);
@@ -85,7 +85,10 @@ ALTER TABLE app ADD COLUMN made text GENERATED ALWAYS AS (told_ever(pk || g)) ST
 RESET client_min_messages;
 SELECT calls();
 ALTER TABLE app DROP COLUMN made;
+-- it also asks for rows that are deleted, as long as another session may see them
+SET client_min_messages = warning;
 CREATE INDEX expression ON app (told_ever(g)) WHERE told_ever(pk) <> '';
+RESET client_min_messages;
 SELECT calls();
 DROP INDEX expression;
 SELECT calls();
