@@ -136,24 +136,28 @@ extension_schema(void)
 }
 
 /*
- * Keeps a schema from being renamed or dropped until the transaction ends, as SELECT … FOR KEY SHARE of
- * its row does: ALTER SCHEMA takes no lock that another session could take.  It is an error if another
- * transaction renames it: what the caller has locked must not wait for that.  One that is gone is none of
- * ours: whoever opens what was in it finds that out.
+ * Keeps a schema from being renamed or dropped until the transaction ends, by a lock on it, which newer
+ * minor releases of PostgreSQL take to rename it, and as SELECT … FOR KEY SHARE of its row does, for
+ * others take none.  It is an error if another transaction renames or drops it: what the caller has
+ * locked must not wait for that.  One that is gone is none of ours: whoever opens what was in it finds
+ * that out.
  */
 void
 extension_keep_schema(Oid schema)
 {
+	bool kept = ConditionalLockDatabaseObject(NamespaceRelationId, schema, 0, AccessShareLock);
 	Relation rel = table_open(NamespaceRelationId, RowShareLock);
 	HeapTuple tuple = SearchSysCacheCopy1(NAMESPACEOID, ObjectIdGetDatum(schema));
 	Buffer buffer = InvalidBuffer;
 	TM_FailureData failure;
 
-	if (HeapTupleIsValid(tuple) &&
-		heap_lock_tuple(rel, tuple, GetCurrentCommandId(true), LockTupleKeyShare, LockWaitSkip,
-						false, &buffer, &failure) != TM_Ok)
-		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
-						errmsg("another transaction renames a schema"), errhint("Try again.")));
+	if (kept && HeapTupleIsValid(tuple))
+		kept = heap_lock_tuple(rel, tuple, GetCurrentCommandId(true), LockTupleKeyShare,
+							   LockWaitSkip, false, &buffer, &failure) == TM_Ok;
+	if (!kept)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+				 errmsg("another transaction renames or drops a schema"), errhint("Try again.")));
 	if (BufferIsValid(buffer))
 		ReleaseBuffer(buffer);
 	table_close(rel, NoLock);
