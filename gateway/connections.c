@@ -9,13 +9,16 @@
 #include "connections.h"
 
 #include <arpa/inet.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "clock.h"
@@ -32,6 +35,10 @@
 /* Each body, and each answer, has this without being counted: connections are few enough for that.  With the NUL
  * behind it, it is as much as bodies get at once. */
 #define UNCOUNTED_SIZE 65535
+
+/* So much of a client is read at most before its first request begins: a handshake of TLS, whose messages the
+ * library keeps up to 16 MB of, and what comes with the first line. */
+#define MAX_BEGINNING ((int64_t) 256 * 1024)
 
 /* A Client is the clients of one address; those without one are on this machine, and one client. */
 typedef struct Client
@@ -405,6 +412,21 @@ waits_for_client(const Connection *connection)
 	return connection->phase != PHASE_RUNNING && connection->phase != PHASE_ANSWER;
 }
 
+/* Returns how many bytes of a client have been read; 0 if it is on this machine's Unix socket. */
+static int64_t
+bytes_read(int socket)
+{
+	struct tcp_info info;
+	socklen_t size = sizeof(info);
+	int unread;
+
+	if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
+		size < offsetof(struct tcp_info, tcpi_bytes_received) + sizeof(info.tcpi_bytes_received) ||
+		ioctl(socket, FIONREAD, &unread) != 0)
+		return 0;
+	return (int64_t) info.tcpi_bytes_received - unread;
+}
+
 /*
  * Lets the library look once more, with the lock held: it does not see a client's end that comes
  * together with the last of what it reads, and would wait for the rest.
@@ -432,7 +454,8 @@ connections_check(void)
 	pthread_mutex_lock(&connections.lock);
 	for (Connection *c = connections.first; c != NULL; c = c->next)
 	{
-		if (now - c->since > clock_of_ms(limit_of(c->phase, config)))
+		if (now - c->since > clock_of_ms(limit_of(c->phase, config)) ||
+			(c->phase == PHASE_NEW && bytes_read(c->socket) > MAX_BEGINNING))
 			shutdown(c->socket, SHUT_RDWR);
 		else if (tells && waits_for_client(c))
 			tell_end(c);

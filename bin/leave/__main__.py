@@ -117,7 +117,7 @@ def follow(options, database, book, source, refused, writer):
     if options.back:
         applier, records = Back(book, source, options.source_table, refused, keys), Own(database)
     else:
-        connection.require_own(options.table)
+        writer.open(connection)
         applier, records = Forward(book, writer, keys), source
     Follow(options, database, book, records, applier, found['stream']).run()
     return refused.result()
@@ -132,6 +132,9 @@ def main():
             say(line)
     except psycopg.Error as problem:
         say(str(problem).strip() or type(problem).__name__)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as problem:
+        # whoever answers there may answer anything
+        say(f'{options.source} gives an answer that DynamoDB does not give: {type(problem).__name__}: {problem}')
     except KeyboardInterrupt:
         say('interrupted')
     return 1

@@ -56,14 +56,21 @@ class Connection:
         statement = sql.SQL('/* of relation 0 */ SELECT * FROM {}.' + what).format(sql.Identifier(self.extension))
         return self.session.execute(statement, parameters).fetchone()
 
-    def require_own(self, table):
-        """Raises an error for a table of another role, whose triggers would run as the caller, and who could read what is written."""
-        rows = self.execute(sql.SQL("""/* of relation 0 */ SELECT pg_catalog.pg_get_userbyid(c.relowner) FROM {}.dyn_tables t JOIN pg_catalog.pg_class c
-            ON c.oid OPERATOR(pg_catalog.=) t.relation::pg_catalog.oid WHERE pg_catalog.pg_get_userbyid(c.relowner) OPERATOR(pg_catalog.<>) current_user
-            AND (pg_catalog.concat(t.schema_name, '.', t.table_name) OPERATOR(pg_catalog.=) %s::pg_catalog.text OR (pg_catalog.pg_table_is_visible(c.oid)
-            AND t.table_name OPERATOR(pg_catalog.=) %s::pg_catalog.text))""").format(sql.Identifier(self.extension)), table, table).fetchall()
-        if rows:
-            raise Failure(f'table "{table}" belongs to role "{rows[0][0]}": write to it as that role, as by PGOPTIONS="-c role=…"')
+    def own(self, table):
+        """The name with its schema of a table that is there, in whose place nobody can put another one; None if there is none.  Raises an error for a table of
+        another role, whose triggers would run as the caller, and who could read what is written."""
+        rows = self.execute(sql.SQL("""/* of relation 0 */ SELECT t.schema_name, t.table_name, pg_catalog.pg_get_userbyid(c.relowner),
+                pg_catalog.pg_get_userbyid(c.relowner) OPERATOR(pg_catalog.=) current_user
+            FROM {}.dyn_tables t JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.relation::pg_catalog.oid
+            WHERE pg_catalog.concat(t.schema_name, '.', t.table_name) OPERATOR(pg_catalog.=) %s::pg_catalog.text
+            OR (pg_catalog.pg_table_is_visible(c.oid) AND t.table_name OPERATOR(pg_catalog.=) %s::pg_catalog.text)""").format(
+                sql.Identifier(self.extension)), table, table).fetchall()
+        for _, _, owner, is_own in rows:
+            if not is_own:
+                raise Failure(f'table "{table}" belongs to role "{owner}": write to it as that role, as by PGOPTIONS="-c role=…"')
+        # a name with its schema is looked up first; a schema whose name has a dot cannot be named
+        names = [f'{schema}.{name}' if '.' not in schema else table for schema, name, _, _ in rows]
+        return table if table in names else names[0] if names else None
 
     def transaction(self):
         return self.session.transaction()
@@ -230,6 +237,13 @@ class Writer:
 
     def __init__(self, table, refused):
         self.table, self.refused = table, refused
+
+    def open(self, connection):
+        """From now on it is the table that is there now, whatever others make by its name."""
+        name = connection.own(self.table)
+        if name is None:
+            raise Failure(f'there is no table "{self.table}"')
+        self.table = name
 
     def write(self, connection, lines):
         if not lines:

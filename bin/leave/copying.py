@@ -87,7 +87,6 @@ class Copy:
     def run(self):
         options = self.options
         connection = self.database.connect()
-        connection.require_own(options.table)
         self.description = describe(self.source, options.source_table)
         self.keys = key_names(self.description)
         found = self.book.find(connection)
@@ -98,6 +97,7 @@ class Copy:
         elif found['copied']:
             say(f'table "{options.table}" has been copied')
             return 0
+        self.writer.open(connection)
         if options.export:
             with connection.transaction():
                 connection.execute(self.book.q('UPDATE {schema}.follows SET copied_at = pg_catalog.now() WHERE id = %s'), self.book.id)
@@ -128,18 +128,14 @@ class Copy:
     def create(self, connection):
         """The table, with time to live and a stream, if it is not there.  One that is there must be empty, since what is in it is not the source's."""
         options = self.options
-        try:
-            with connection.transaction():
-                there = connection.call('dyn_request(%s::pg_catalog.text, %s::pg_catalog.text)', 'DescribeTable', json.dumps({'TableName': options.table}))[0]['Table']
-        except psycopg.Error as error:
-            if error.sqlstate != 'YD008':
-                raise
-            there = None
-        if there:
+        # others may have made one since the last look, whose code must not run
+        name = connection.own(options.table)
+        if name:
+            there = connection.call('dyn_request(%s::pg_catalog.text, %s::pg_catalog.text)', 'DescribeTable', json.dumps({'TableName': name}))[0]['Table']
             types = [{d['AttributeName']: d['AttributeType'] for d in t['AttributeDefinitions']} for t in (there, self.description)]
             if [(k, types[0][k]) for k in key_names(there)] != [(k, types[1][k]) for k in self.keys]:
                 raise Failure(f'table "{options.table}" is there, and has other keys')
-            if connection.call('dyn_scan(%s::pg_catalog.text, max_items => 1::pg_catalog.int8)', options.table) is not None:
+            if connection.call('dyn_scan(%s::pg_catalog.text, max_items => 1::pg_catalog.int8)', name) is not None:
                 raise Failure(f'table "{options.table}" is there, and has items')
             return
         self.request(connection, 'CreateTable', create_request(self.description, options.table))
@@ -257,6 +253,8 @@ class Copy:
             parameters['Limit'] = max(1, int(self.options.read_units / self.options.jobs * 4096 / max(self.size, 1)))
         page = self.source.call('Scan', TableName=self.options.source_table, Segment=segment, TotalSegments=self.segments, ConsistentRead=True,
                                 ReturnConsumedCapacity='TOTAL', **parameters)
+        if last_key and page.get('LastEvaluatedKey') == json.loads(last_key):
+            raise Failure(f'{self.source.name} begins the same page again and again')
         units = (page.get('ConsumedCapacity') or {}).get('CapacityUnits')
         if page['Items']:
             size = len(json.dumps(page['Items'][0])) if units is None else units * 4096 / len(page['Items'])

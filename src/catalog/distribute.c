@@ -43,6 +43,11 @@
 #include "server/sql.h"
 #include "server/work/brief_lock.h"
 
+#define FORCED_DETAIL \
+	"Row-level security is forced on its owner, with whose rights items are copied."
+#define FORCED_HINT \
+	"Call ALTER TABLE ... NO FORCE ROW LEVEL SECURITY, and force it again afterwards."
+
 /*
  * Refusals
  */
@@ -149,6 +154,14 @@ refuse_unfinished(Relation rel, const DynTable *table)
 	if (!dyn_shape_is_filled(dyn_shape_of(rel, table)))
 		distribute_fail(rel, "An index of it, or time to live, is being made or removed.",
 						"Finish that first.");
+}
+
+/* Returns whether policies hide items from the owner, whose rights they are copied with. */
+static bool
+hides_from_owner(Relation rel)
+{
+	return rel->rd_rel->relrowsecurity && rel->rd_rel->relforcerowsecurity &&
+		   !has_bypassrls_privilege(rel->rd_rel->relowner);
 }
 
 /* Raises an error unless the table, which the caller has locked, can be distributed. */
@@ -383,6 +396,8 @@ dyn_distribute(Oid relid, const DynDistribution *how)
 						"Give both tables the same owner.");
 	/* it is no partitioned table, which has none */
 	rows = RelationGetNumberOfBlocks(rel) > 0;
+	if (rows && hides_from_owner(rel))
+		distribute_fail(rel, FORCED_DETAIL, FORCED_HINT);
 	if (rows)
 		forget_entries(shape);
 	forget_vectors(shape);
@@ -460,6 +475,19 @@ lock_table(ItemSpan given)
 						errmsg("table \"%.*s\" does not exist", (int) name.len, name.data)));
 	relation_close(rel, NoLock);
 	return relid;
+}
+
+/*
+ * Gives the session the rights of the owner of a table that is locked, as for maintenance: on all nodes rows
+ * are written by code of the owner's.
+ */
+static void
+take_rights(Oid relid, RightsBefore *before)
+{
+	Relation rel = relation_open(relid, NoLock);
+
+	rights_take_for_rows(rel, true, before);
+	relation_close(rel, NoLock);
 }
 
 pg_noreturn static void
@@ -556,7 +584,9 @@ dyn_distribute_table(PG_FUNCTION_ARGS)
 	ItemSpan name = text_span(argument_required_text(fcinfo, 0, "table_name"));
 	DynDistribution how = dyn_distribution_read(fcinfo, 1);
 	Oid relid = lock_table(name);
+	RightsBefore before;
 
+	take_rights(relid, &before);
 	if (citus_kind(relid) == CITUS_NONE)
 		(void) return_trigger(relid);
 	if (is_distributed(relid))
@@ -564,6 +594,7 @@ dyn_distribute_table(PG_FUNCTION_ARGS)
 						errmsg("table \"%s\" is distributed already", get_rel_name(relid))));
 	refuse_grants(relid);
 	dyn_distribute(relid, &how);
+	rights_give_back(&before);
 	PG_RETURN_VOID();
 }
 
@@ -620,6 +651,11 @@ refuse_undistribute(Oid relid)
 						errmsg("table \"%s\" cannot be made a table of one node", table->name),
 						errdetail("It has a change stream."),
 						errhint("Call dyn_disable_stream() first.")));
+	/* Citus copies what the owner sees, and drops the shards */
+	if (hides_from_owner(rel))
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("table \"%s\" cannot be made a table of one node", table->name),
+						errdetail(FORCED_DETAIL), errhint(FORCED_HINT)));
 	dyn_follower_refuse(rel, "made a table of one node");
 	relation_close(rel, NoLock);
 	SPI_connect();
@@ -665,7 +701,9 @@ Datum
 dyn_undistribute_table(PG_FUNCTION_ARGS)
 {
 	Oid relid = lock_table(text_span(argument_required_text(fcinfo, 0, "table_name")));
+	RightsBefore before;
 
+	take_rights(relid, &before);
 	refuse_entries(relid);
 	if (citus_kind(relid) != CITUS_NONE && is_distributed(relid))
 	{
@@ -677,5 +715,6 @@ dyn_undistribute_table(PG_FUNCTION_ARGS)
 						errmsg("table \"%s\" is not distributed", get_rel_name(relid))));
 	/* it must be a table of items now */
 	(void) is_distributed(relid);
+	rights_give_back(&before);
 	PG_RETURN_VOID();
 }

@@ -281,6 +281,19 @@ with Gateway('--tls-key', folder.name + '/used.key', '--tls-certificate', folder
     with g.connect() as c:
         c.send(LIST)
         ok(c.ends(), 'HTTP where TLS is spoken')
+    # a first message of 16 MB, in records, which the library would keep until it is whole
+    host, port = g.address.rsplit(':', 1)
+    ended = False
+    with socket.create_connection((host.strip('[]'), int(port))) as c:
+        for n in range(125):
+            payload = (b'' if n else b'\x01\xff\xff\xff\x03\x03') + bytes(16000)
+            try:
+                c.sendall((b'\x16\x03\x01' + len(payload).to_bytes(2, 'big') + payload) * (8 if n else 1))
+            except OSError:
+                ended = True
+                break
+            time.sleep(0.02)
+    ok(ended, 'a handshake without end is not kept')
     use('second', ['key'])
     g.signal(signal.SIGHUP)
     until(lambda: 'certificate that of the key' in g.log())

@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import subprocess
 
 import yaml
 
@@ -48,6 +49,19 @@ is_([line for line in surface if line not in stored], [], 'test/gateway/surface.
 
 # what the database has, for a role that is a member of pg_monitor and nothing else
 psql(f'CREATE ROLE {ROLE} LOGIN; GRANT pg_monitor TO {ROLE}')
+# jobs that are alike, and one that was interrupted
+psql("""SELECT dyn_create_table('worked', 'pk S', 'sk S'); SELECT dyn_put('worked', '{"pk": {"S": "a"}, "sk": {"S": "a"}}')""")
+for n in 1, 2:
+    psql("CALL dyn_regroup('worked')")
+psql("""CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); RETURN NEW; END';
+    CREATE TRIGGER wait BEFORE UPDATE ON worked FOR EACH ROW EXECUTE FUNCTION wait()""")
+os.environ['PGOPTIONS'] = '-c statement_timeout=1s'
+try:
+    psql("""CALL dyn_backfill('worked', 'SET a = :a', NULL, vals => '{":a": {"S": "a"}}')""")
+except subprocess.CalledProcessError as error:
+    ok('statement timeout' in error.stderr, 'a backfill is interrupted', error.stderr)
+del os.environ['PGOPTIONS']
+is_(psql("SELECT string_agg(state, ',' ORDER BY state) FROM dyn_jobs WHERE relation = 'worked'::regclass"), 'finished,finished,interrupted', 'there are jobs')
 for name, query in yaml.safe_load(read('queries.yaml')).items():
     columns = [next(iter(metric)) for metric in query['metrics']]
     usages = {column: metric[column]['usage'] for metric in query['metrics'] for column in metric}
@@ -56,10 +70,14 @@ for name, query in yaml.safe_load(read('queries.yaml')).items():
     described = psql(f"CREATE TEMP VIEW described AS {query['query']}; SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_attribute "
                      "WHERE attrelid = 'described'::regclass AND attnum > 0", user=ROLE)
     is_(described.split(','), columns, f'{name} has the columns')
+    alike = ', '.join(column for column, usage in usages.items() if usage == 'LABEL')
+    is_(psql(f"SELECT {alike} FROM ({query['query']}) AS q GROUP BY {alike} HAVING count(*) > 1", user=ROLE), '', f'{name} has each metric once')
     for column, usage in usages.items():
         if usage != 'LABEL':
             labels[f'{name}_{column}'] = {c for c, u in usages.items() if u == 'LABEL'} | {'instance', 'job'}
 labels['up'] = {'instance', 'job'}
+failed = yaml.safe_load(read('queries.yaml'))['dynamo_job']['query']
+is_(psql(f"SELECT state, failed FROM ({failed}) AS q WHERE failed > 0", user=ROLE), 'interrupted|1', 'a job that was interrupted is told of')
 
 # what is asked
 expressions = [rule['expr'] for group in yaml.safe_load(read('alerts.yaml'))['groups'] for rule in group['rules']]

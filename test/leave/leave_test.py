@@ -1,6 +1,7 @@
 """Leaving a source: the copy, the records, what differs, the switch, and the way back, while each part is killed again and again."""
 import atexit
 import http.client
+import http.server
 import json
 import os
 import random
@@ -9,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 
@@ -166,6 +168,59 @@ def stop(process):
     out, err = process.communicate(timeout=WAIT)
     return process.returncode, out + err
 
+
+class Other(http.server.BaseHTTPRequestHandler):
+    """An endpoint that answers what a test says, or as one with a table of one item and no stream would."""
+    KEYS = [{'AttributeName': 'pk', 'KeyType': 'HASH'}]
+    USUAL = {'DescribeTable': {'Table': {'TableName': 'other', 'KeySchema': KEYS, 'AttributeDefinitions': [{'AttributeName': 'pk', 'AttributeType': 'N'}]}},
+             'DescribeTimeToLive': {'TimeToLiveDescription': {'TimeToLiveStatus': 'DISABLED'}}, 'Scan': {'Items': [{'pk': {'N': '1'}}]}}
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers['Content-Length']))
+        operation = self.headers['X-Amz-Target'].split('.')[1]
+        answer = self.server.answers.get(operation, self.USUAL[operation])
+        data = json.dumps(answer() if callable(answer) else answer).encode()
+        self.send_response(200)
+        self.send_header('Content-Length', str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_):
+        pass
+
+
+def call_other(name, answers, *arguments):
+    """What the command does where the endpoint gives these answers."""
+    with http.server.ThreadingHTTPServer(('127.0.0.1', 0), Other) as endpoint:
+        endpoint.answers = answers
+        threading.Thread(target=endpoint.serve_forever, daemon=True).start()
+        try:
+            return call(name, f'http://127.0.0.1:{endpoint.server_address[1]}', '--table', 'other', '--no-stream', '--segments', '1', *arguments)
+        finally:
+            endpoint.shutdown()
+
+
+def plant():
+    """Another role makes the table while the command waits for the endpoint."""
+    query("SELECT dyn_create_table('other', 'pk N')")
+    query("""CREATE FUNCTION planted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'planted'; END $$;
+        CREATE TRIGGER planted BEFORE INSERT ON other FOR EACH ROW EXECUTE FUNCTION planted()""")
+    return Other.USUAL['DescribeTable']
+
+
+status, out, err = call_other('copy', {'DescribeTable': plant}, '--schema', 'by_superuser', '-U', 'postgres')
+ok(status == 1 and 'belongs to role "shop"' in err, 'a table that another role makes meanwhile is not copied to', status, err)
+query('DROP TABLE other; DROP FUNCTION planted()')
+for what, answers in {
+        'a table without keys': {'DescribeTable': {'Table': {'TableName': 'other', 'AttributeDefinitions': []}}},
+        'an item without its key': {'Scan': {'Items': [{'a': {'S': 'x'}}]}},
+        'a number that is none': {'Scan': {'Items': [{'pk': {'N': 'x'}}]}},
+        'a number that is too large': {'Scan': {'Items': [{'pk': {'N': '1e999999999'}}]}},
+        'a capacity that is text': {'Scan': {'Items': [], 'ConsumedCapacity': {'CapacityUnits': 'x'}}},
+        'the same page again and again': {'Scan': {'Items': [], 'LastEvaluatedKey': {'pk': {'N': '1'}}}}}.items():
+    status, out, err = call_other('copy', answers, '--schema', 'other')
+    ok(status == 1 and err.startswith('dynamo_table: ') and 'Traceback' not in err and err.count('\n') == 1, f'{what} is a message', status, err)
+    query('DROP TABLE IF EXISTS other; DROP SCHEMA IF EXISTS other CASCADE')
 
 # what is refused before anything is made
 source = Source('--items', str(ITEMS))
