@@ -127,6 +127,8 @@ transact_prepare(const TransactRequest *request, Operation *operation)
 	int number;
 	ErrorContextCallback callback = {error_context_stack, name_action, &number};
 
+	/* before functions of types are called, whose errors could not be taken back then */
+	PreventCommandIfParallelMode("a transaction that writes items");
 	t->request = request;
 	t->steps = palloc0(n * sizeof(Step));
 	t->targets = palloc0(n * sizeof(ItemTarget));

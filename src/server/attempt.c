@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
@@ -68,23 +69,31 @@ attempt_and_undo(void (*step)(void *arg), void *arg)
 /*
  * Runs a step without a subtransaction, so the step must not acquire locks or other resources.
  * Returns NULL if it succeeded, or the error, copied into the current memory context, if catches()
- * returns true for it.  Other errors are raised again.
+ * returns true for it.  Other errors are raised again, and so is one that has left the session with
+ * the rights of another role: only the end of a transaction takes these away.
  */
 ErrorData *
 attempt_to_compute(void (*step)(void *arg), void *arg, bool (*catches)(const ErrorData *error))
 {
 	MemoryContext context = CurrentMemoryContext;
 	ErrorData *volatile error = NULL;
+	Oid user;
+	int security;
 
+	GetUserIdAndSecContext(&user, &security);
 	PG_TRY();
 	{
 		step(arg);
 	}
 	PG_CATCH();
 	{
+		Oid user_now;
+		int security_now;
+
 		MemoryContextSwitchTo(context);
 		error = CopyErrorData();
-		if (!catches(error))
+		GetUserIdAndSecContext(&user_now, &security_now);
+		if (user_now != user || security_now != security || !catches(error))
 			PG_RE_THROW();
 		FlushErrorState();
 	}

@@ -45,6 +45,8 @@ struct TransferEntry
 void
 transfer_begin(Transfer *transfer, const char *unit, int max)
 {
+	/* before functions of types are called, whose errors could not be taken back then */
+	PreventCommandIfParallelMode("an import");
 	transfer->unit = unit;
 	transfer->max = max;
 	transfer->outer = CurrentMemoryContext;
@@ -210,35 +212,46 @@ batch_parse(Transfer *transfer, const char *line, int len, TransferEntry *entry)
 	return true;
 }
 
-/* Parsing only computes, so there is nothing to roll back. */
+/* This is a line that is parsed. */
+typedef struct Parsing
+{
+	Transfer *transfer;
+	const char *line;
+	int len;
+	TransferEntry *entry;
+	bool found;
+} Parsing;
+
+static void
+parse_line(void *arg)
+{
+	Parsing *parsing = arg;
+
+	parsing->found = batch_parse(parsing->transfer, parsing->line, parsing->len, parsing->entry);
+}
+
+static bool
+line_is_to_blame(const ErrorData *error)
+{
+	return item_is_to_blame(error, false);
+}
+
 static bool
 try_parse(Transfer *transfer, const char *line, int len, TransferEntry *entry)
 {
-	ErrorData *volatile error = NULL;
-	volatile bool found = false;
+	Parsing parsing = {transfer, line, len, entry, false};
+	ErrorData *error;
 
 	entry->line = transfer->line;
 	entry->place = transfer->place;
 	entry->write.row = NULL;
-	PG_TRY();
-	{
-		found = batch_parse(transfer, line, len, entry);
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(transfer->transient);
-		error = CopyErrorData();
-		if (!item_is_to_blame(error, transfer->table->row_security))
-			PG_RE_THROW();
-		FlushErrorState();
-	}
-	PG_END_TRY();
+	error = attempt_to_compute(parse_line, &parsing, line_is_to_blame);
 	if (error != NULL)
 	{
 		transfer->items++;
 		tell_error(transfer, entry, error);
 	}
-	return found;
+	return parsing.found;
 }
 
 /*

@@ -783,32 +783,47 @@ add_context(void *arg)
 	errcontext("entity \"%s\" of table \"%s\"", item_quoted(context->entity), context->table);
 }
 
+static Entity *
+parse_declaration(const ModelDeclaration *declaration, const DynTable *table)
+{
+	ItemSpan attributes;
+	Entity *entity = entity_parse(table,
+								  item_parse(declaration->json, (int) strlen(declaration->json),
+											 ITEM_SYNTAX_PLAIN_ITEM, NULL),
+								  false);
+
+	if (model_member(declaration, "attributes", &attributes))
+		entity_order(entity, attributes);
+	return entity;
+}
+
 /*
  * Parses a declaration with the rights of the table's owner, who has declared it: a role that
  * writes items needs no USAGE on the schemas of their types, as it needs none for the types of
- * columns.
+ * columns.  Some callers go on after an error, and must not have these rights then.
  */
 static void *
 read_entity(const ModelDeclaration *declaration, Relation rel, const DynTable *table)
 {
-	ItemSpan attributes;
 	ReadContext context = {RelationGetRelationName(rel), declaration->name};
 	ErrorContextCallback callback = {error_context_stack, add_context, &context};
-	Entity *entity;
+	Entity *volatile entity = NULL;
 	Oid user;
 	int security;
 
 	error_context_stack = &callback;
 	GetUserIdAndSecContext(&user, &security);
-	SetUserIdAndSecContext(rel->rd_rel->relowner,
-						   security | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
-	entity = entity_parse(table,
-						  item_parse(declaration->json, (int) strlen(declaration->json),
-									 ITEM_SYNTAX_PLAIN_ITEM, NULL),
-						  false);
-	if (model_member(declaration, "attributes", &attributes))
-		entity_order(entity, attributes);
-	SetUserIdAndSecContext(user, security);
+	PG_TRY();
+	{
+		SetUserIdAndSecContext(rel->rd_rel->relowner, security | SECURITY_LOCAL_USERID_CHANGE |
+														  SECURITY_RESTRICTED_OPERATION);
+		entity = parse_declaration(declaration, table);
+	}
+	PG_FINALLY();
+	{
+		SetUserIdAndSecContext(user, security);
+	}
+	PG_END_TRY();
 	error_context_stack = callback.previous;
 	return entity;
 }

@@ -53,12 +53,15 @@ struct ValueReader
 	MemoryContext context;
 };
 
-/* Returns whether the input function of a type is the server's own, and looks nothing up. */
+/* Returns whether the input function of a type is the server's own, and calls no others. */
 static bool
-input_computes(Oid sql, Oid input)
+input_computes(const ValueForm *form, Oid input)
 {
-	return sql < FirstGenbkiObjectId &&
-		   (func_volatile(input) == PROVOLATILE_IMMUTABLE || sql == TIMEOID || sql == TIMETZOID);
+	Oid sql = form->sql;
+
+	return form->kind == VALUE_ENUM ||
+		   (sql < FirstGenbkiObjectId &&
+			(func_volatile(input) == PROVOLATILE_IMMUTABLE || sql == TIMEOID || sql == TIMETZOID));
 }
 
 /*
@@ -96,7 +99,7 @@ value_reader(const ValueType *type)
 	{
 		getTypeInputInfo(reader->form.sql, &input, &reader->ioparam);
 		fmgr_info(input, &reader->input);
-		reader->computes = input_computes(reader->form.sql, input);
+		reader->computes = input_computes(&reader->form, input);
 	}
 	return reader;
 }
@@ -124,15 +127,6 @@ call_type(ValueReader *reader, char *text, Datum *value, struct Node *escontext)
 #endif
 }
 
-#if PG17_GE
-static bool
-try_type(ValueReader *reader, char *text, Datum *value)
-{
-	ErrorSaveContext soft = {T_ErrorSaveContext};
-
-	return call_type(reader, text, value, (Node *) &soft);
-}
-#else
 typedef struct TypeCall
 {
 	ValueReader *reader;
@@ -148,15 +142,32 @@ make_call(void *arg)
 	call_type(call->reader, call->text, call->value, NULL);
 }
 
+#if !PG17_GE
 static bool
 is_about_value(const ErrorData *error)
 {
 	return item_is_to_blame(error, false);
 }
+#endif
+
+/* Does what only computes.  The server's own errors of that are noted, where it can note them. */
+static bool
+try_to_compute(TypeCall *call)
+{
+#if PG17_GE
+	ErrorSaveContext soft = {T_ErrorSaveContext};
+
+	return call_type(call->reader, call->text, call->value, (Node *) &soft);
+#else
+	return attempt_to_compute(make_call, call, is_about_value) == NULL;
+#endif
+}
 
 /*
- * An error is taken back with all that the functions have done.  While workers run there cannot be
- * a subtransaction for that, and the type's own error is raised.
+ * An error is taken back with all that the functions have done, such as the rights that one of them
+ * has: callers go on after it.  Constraints of a domain, which a type may have inside, call any
+ * functions, and these raise errors that the server cannot note.  Before 17 there cannot be a
+ * subtransaction while workers run, and the type's own error is raised.
  */
 static bool
 try_type(ValueReader *reader, char *text, Datum *value)
@@ -165,16 +176,17 @@ try_type(ValueReader *reader, char *text, Datum *value)
 	ErrorData *error;
 
 	if (text != NULL && reader->computes)
-		return attempt_to_compute(make_call, &call, is_about_value) == NULL;
+		return try_to_compute(&call);
+#if !PG17_GE
 	if (IsInParallelMode())
 		return call_type(reader, text, value, NULL);
+#endif
 	error = attempt(make_call, &call);
 	if (error == NULL)
 		return true;
 	FreeErrorData(error);
 	return false;
 }
-#endif
 
 static bool
 by_type(ValueReader *reader, char *text, bool lenient, Datum *value)
