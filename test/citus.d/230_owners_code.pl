@@ -44,7 +44,8 @@ $citus->sql(0, q{
 ran();
 
 # The table of tokens is made with the first distributed table, whoever makes that.
-$citus->sql(0, q{SET ROLE hostile; SET citus.shard_replication_factor = 2; SET citus.shard_count = 1; SELECT dyn_create_table('hostile.first', 'pk S', distributed => true)});
+$citus->sql(0, q{SET ROLE hostile; SET citus.shard_replication_factor = 2; SET citus.shard_count = 1;
+	SELECT dyn_create_table('hostile.first', 'pk S', distributed => true)});
 is($citus->sql(0, q{SELECT repmodel, count(*) FROM pg_dist_partition JOIN pg_dist_shard USING (logicalrelid) JOIN pg_dist_placement USING (shardid)
 	WHERE logicalrelid = 'dynamo_internal.shared_tokens'::regclass GROUP BY 1}), 's|32', 'settings of a role are not those of the tokens of all');
 
@@ -63,10 +64,12 @@ for my $call (
 }
 
 # Items that policies hide from the owner, too, would not be copied.
-$citus->sql(0, q{SET ROLE hostile; CREATE POLICY seen ON hostile.t USING (pk < 'p2'); ALTER TABLE hostile.t ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY});
+$citus->sql(0, q{SET ROLE hostile; CREATE POLICY seen ON hostile.t USING (pk < 'p2');
+	ALTER TABLE hostile.t ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY});
 for my $role (qw(hostile postgres))
 {
-	$citus->fails(0, "SET ROLE $role; SELECT dyn_undistribute_table('hostile.t')", qr/cannot be made a table of one node\n.*Row-level security is forced on its owner/,
+	$citus->fails(0, "SET ROLE $role; SELECT dyn_undistribute_table('hostile.t')",
+		qr/cannot be made a table of one node\n.*Row-level security is forced on its owner/,
 		"$role loses no items");
 }
 $citus->sql(0, q{SET ROLE hostile; ALTER TABLE hostile.t NO FORCE ROW LEVEL SECURITY});
