@@ -17,6 +17,8 @@ GRANT SELECT ON pg_catalog.pg_dist_partition, pg_catalog.pg_dist_shard, pg_catal
 	pg_catalog.pg_dist_colocation TO PUBLIC;
 SET citus.shard_count = 8;
 SET citus.shard_replication_factor = 1;
+-- other sessions have it, too
+DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET citus.shard_replication_factor = 1', current_database()); END $$;
 CREATE FUNCTION pg_catalog.shard_name(name regclass, id bigint, skip_public bool DEFAULT true) RETURNS text LANGUAGE sql AS $$ SELECT relname || '_' || id
 	FROM pg_class WHERE oid = name $$;
 CREATE FUNCTION pg_catalog.master_run_on_worker(text[], int[], text[], bool, OUT node_name text, OUT node_port int, OUT success bool, OUT result text)

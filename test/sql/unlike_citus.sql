@@ -6,4 +6,5 @@ DROP TABLE pg_catalog.pg_dist_partition, pg_catalog.pg_dist_shard, pg_catalog.pg
 	pg_catalog.pg_dist_colocation;
 RESET citus.shard_count;
 RESET citus.shard_replication_factor;
+DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET citus.shard_replication_factor', current_database()); END $$;
 RESET allow_system_table_mods;
