@@ -156,7 +156,10 @@ refuse_unfinished(Relation rel, const DynTable *table)
 						"Finish that first.");
 }
 
-/* Returns whether policies hide items from the owner, whose rights they are copied with. */
+/*
+ * Returns whether policies hide items from the owner, whose rights they are copied with, as on other
+ * nodes: what this session has for maintenance, which forced policies do not count in, is not asked.
+ */
 static bool
 hides_from_owner(Relation rel)
 {

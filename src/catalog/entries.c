@@ -224,8 +224,8 @@ entries_fit(const DynTable *table, const DynIndex *index, Oid owner)
  * Raises an error unless the entries of an index are there, and belong to the owner of the table.  Until then the
  * relation may be any one, such as a table of another role, and is not to be taken for one of entries.
  */
-void
-dyn_entries_check(const DynTable *table, const DynIndex *index)
+static void
+check_entries(const DynTable *table, const DynIndex *index)
 {
 	if (!entries_fit(table, index, rights_owner(table->relid)))
 		ereport(ERROR,
@@ -237,6 +237,14 @@ dyn_entries_check(const DynTable *table, const DynIndex *index)
 				 errhint("Drop the index, and create it again.")));
 }
 
+/* Returns what dyn_schema_entries() does.  Raises an error unless the entries are there. */
+DynTable *
+dyn_entries_schema(const DynTable *table, const DynIndex *index)
+{
+	check_entries(table, index);
+	return dyn_schema_entries(table, index);
+}
+
 /*
  * Gives the session the rights to read and write the entries of an index: those of the table's owner, to whom
  * they belong.  Raises an error unless they are there.
@@ -244,6 +252,6 @@ dyn_entries_check(const DynTable *table, const DynIndex *index)
 void
 dyn_entries_take(const DynTable *table, const DynIndex *index, RightsBefore *before)
 {
-	dyn_entries_check(table, index);
+	check_entries(table, index);
 	rights_take(rights_owner(table->relid), 0, before);
 }

@@ -31,7 +31,7 @@ extern bool dyn_is_guarded(const DynTable *table);
 extern void dyn_entries_forbid(const DynShape *shape);
 extern void dyn_entries_create(const DynShape *shape, DynIndexSpec *spec, bool keep);
 extern void dyn_entries_drop(Oid relid, Oid owner);
-extern void dyn_entries_check(const DynTable *table, const DynIndex *index);
+extern DynTable *dyn_entries_schema(const DynTable *table, const DynIndex *index);
 extern void dyn_entries_take(const DynTable *table, const DynIndex *index, RightsBefore *before);
 
 /* entries_guard.c */

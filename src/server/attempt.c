@@ -124,3 +124,10 @@ item_is_to_blame(const ErrorData *error, bool row_security)
 		   error->sqlerrcode == ERRCODE_DYN_ITEM_COLLECTION_SIZE_LIMIT ||
 		   (error->sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE && row_security);
 }
+
+/* Returns the same where nothing but values can be the reason, as in what only computes. */
+bool
+value_is_to_blame(const ErrorData *error)
+{
+	return item_is_to_blame(error, false);
+}

@@ -30,4 +30,7 @@ extern ErrorData *attempt_to_compute(void (*step)(void *arg), void *arg,
  */
 extern bool item_is_to_blame(const ErrorData *error, bool row_security);
 
+/* Returns the same where nothing but values can be the reason, as attempt_to_compute() asks. */
+extern bool value_is_to_blame(const ErrorData *error);
+
 #endif

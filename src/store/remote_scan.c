@@ -338,10 +338,7 @@ placed(DynTable *table, const DynIndex *index)
 {
 	if (index->entries == NULL)
 		return table;
-	if (!OidIsValid(index->relid))
-		return NULL;
-	dyn_entries_check(table, index);
-	return dyn_schema_entries(table, index);
+	return OidIsValid(index->relid) ? dyn_entries_schema(table, index) : NULL;
 }
 
 /* Returns the value that a position has of the key by which the shards are divided. */

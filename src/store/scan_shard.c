@@ -124,13 +124,10 @@ static Relation
 open_entries(const DynTable *table, int index, int64 number, CitusRange *hashes, ShardRows *rows,
 			 DynTable **like)
 {
-	DynTable *placed;
-	Relation rel;
+	DynTable *placed = dyn_entries_schema(table, &table->indexes[index]);
+	Relation rel = store_shard_find(placed, number, hashes, NULL);
 	DynIndex *own;
 
-	dyn_entries_check(table, &table->indexes[index]);
-	placed = dyn_schema_entries(table, &table->indexes[index]);
-	rel = store_shard_find(placed, number, hashes, NULL);
 	if (rel == NULL)
 		return NULL;
 	rows->placed = placed;

@@ -295,7 +295,7 @@ attempt_to_compute(void (*step)(void *arg), void *arg, bool (*catches)(const Err
 }
 
 bool
-item_is_to_blame(const ErrorData *error, bool row_security)
+value_is_to_blame(const ErrorData *error)
 {
 	return true;
 }

@@ -231,12 +231,6 @@ parse_line(void *arg)
 }
 
 static bool
-line_is_to_blame(const ErrorData *error)
-{
-	return item_is_to_blame(error, false);
-}
-
-static bool
 try_parse(Transfer *transfer, const char *line, int len, TransferEntry *entry)
 {
 	Parsing parsing = {transfer, line, len, entry, false};
@@ -245,7 +239,7 @@ try_parse(Transfer *transfer, const char *line, int len, TransferEntry *entry)
 	entry->line = transfer->line;
 	entry->place = transfer->place;
 	entry->write.row = NULL;
-	error = attempt_to_compute(parse_line, &parsing, line_is_to_blame);
+	error = attempt_to_compute(parse_line, &parsing, value_is_to_blame);
 	if (error != NULL)
 	{
 		transfer->items++;

@@ -324,12 +324,6 @@ read_cell(void *arg)
 		cell->value = item_root(set_of_list(cell->type, cell->value));
 }
 
-static bool
-is_about_item(const ErrorData *error)
-{
-	return item_is_to_blame(error, false);
-}
-
 static void
 fail_cell(const CsvColumn *column, const char *message)
 {
@@ -373,7 +367,7 @@ build_value(ItemBuilder *b, const CsvColumn *column, ItemSpan text)
 		build_bool(b, column, text);
 	else
 	{
-		error = attempt_to_compute(read_cell, &cell, is_about_item);
+		error = attempt_to_compute(read_cell, &cell, value_is_to_blame);
 		if (error != NULL)
 			fail_cell(column, error->message);
 		item_build_value(b, cell.value);

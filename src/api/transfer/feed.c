@@ -408,19 +408,13 @@ read_header(void *arg)
 	MemoryContextSwitchTo(old);
 }
 
-static bool
-is_about_item(const ErrorData *error)
-{
-	return item_is_to_blame(error, false);
-}
-
 /* Without its header nothing of CSV can be read, so its errors are not skipped. */
 static void
 take_header(TransferFeed *feed, const char *record, int len)
 {
 	HeaderStep step = {feed, record, len};
 	MemoryContext old = CurrentMemoryContext;
-	ErrorData *error = attempt_to_compute(read_header, &step, is_about_item);
+	ErrorData *error = attempt_to_compute(read_header, &step, value_is_to_blame);
 
 	MemoryContextSwitchTo(old);
 	if (error == NULL)

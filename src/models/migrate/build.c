@@ -299,17 +299,11 @@ build_row(void *arg)
 	write_prepare(&writer, builder->item, &write);
 }
 
-static bool
-row_is_to_blame(const ErrorData *error)
-{
-	return item_is_to_blame(error, false);
-}
-
 /* Run what only computes, and return an error that a value is the reason of. */
 ErrorData *
 row_try(void (*step)(void *arg), void *arg)
 {
-	return attempt_to_compute(step, arg, row_is_to_blame);
+	return attempt_to_compute(step, arg, value_is_to_blame);
 }
 
 /* Returns "no row of shop.customers has (id)=(910)". */

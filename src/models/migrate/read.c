@@ -52,7 +52,7 @@ try_run(Statement *statement)
 {
 	ErrorData *error = attempt(read_run, statement);
 
-	if (error != NULL && !item_is_to_blame(error, false))
+	if (error != NULL && !value_is_to_blame(error))
 		ReThrowError(error);
 	return error;
 }

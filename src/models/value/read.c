@@ -142,14 +142,6 @@ make_call(void *arg)
 	call_type(call->reader, call->text, call->value, NULL);
 }
 
-#if !PG17_GE
-static bool
-is_about_value(const ErrorData *error)
-{
-	return item_is_to_blame(error, false);
-}
-#endif
-
 /* Does what only computes.  The server's own errors of that are noted, where it can note them. */
 static bool
 try_to_compute(TypeCall *call)
@@ -159,7 +151,7 @@ try_to_compute(TypeCall *call)
 
 	return call_type(call->reader, call->text, call->value, (Node *) &soft);
 #else
-	return attempt_to_compute(make_call, call, is_about_value) == NULL;
+	return attempt_to_compute(make_call, call, value_is_to_blame) == NULL;
 #endif
 }
 
