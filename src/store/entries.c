@@ -8,7 +8,6 @@
  */
 #include "postgres.h"
 
-#include "access/xact.h"
 #include "common/hashfn.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
@@ -148,7 +147,9 @@ entry_run(DynTable *table, const DynIndex *index, EntryStatement statement, cons
 
 /*
  * Writes an entry, whose shard is kept where it is: a statement that has waited for a move does not see
- * what was moved to this node, nor does a transaction with an older snapshot.
+ * what was moved to this node.  Nor does it see what its node has not committed yet of a transaction that
+ * the item's node has, or what came after an older snapshot.  A delete that finds nothing inserts the
+ * entry first, which waits for whoever did so before, and fails under an older snapshot.
  */
 static void
 entry_write(DynTable *table, const DynIndex *index, EntryStatement statement, const DynRow *row)
@@ -159,10 +160,11 @@ entry_write(DynTable *table, const DynIndex *index, EntryStatement statement, co
 	store_shard_keep(dyn_schema_entries(table, index), row->values[index->columns[0]]);
 	store_connect();
 	entry_run(table, index, statement, row);
-	if (statement == ENTRY_DELETE && SPI_processed == 0 && IsolationUsesXactSnapshot() &&
-		index->status == DYN_INDEX_ACTIVE)
-		ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-						errmsg("could not serialize access due to concurrent update")));
+	if (statement == ENTRY_DELETE && SPI_processed == 0)
+	{
+		entry_run(table, index, ENTRY_PUT, row);
+		entry_run(table, index, ENTRY_DELETE, row);
+	}
 	SPI_finish();
 	rights_give_back(&before);
 }

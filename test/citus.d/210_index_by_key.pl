@@ -310,6 +310,27 @@ $run = wait_in_vain(0, 'second');
 is(join(' ', map { $citus->sql($_, 'SELECT count(*) FROM pg_prepared_xacts') } 1, 2), '1 1', 'item and entry are prepared');
 is(die_and_recover($run, 0), 'second', 'and one that was prepared is there');
 
+# A node commits its part later than the others: the next writer of the item sees the item, and its entry not yet.
+$run = wait_in_vain(0, 'third');
+$citus->sql(0, q{SET synchronous_commit = local; ALTER DATABASE postgres SET synchronous_commit = local});
+$citus->sql(1, q{ALTER SYSTEM SET synchronous_standby_names = 'nobody'});
+$citus->node(1)->reload;
+wait_for($citus->node(1), q{SELECT current_setting('synchronous_standby_names') = 'nobody'});
+$citus->sql(0, q{ALTER SYSTEM RESET synchronous_standby_names});
+$citus->node(0)->reload;
+wait_for($citus->node(1), $is_waiting);
+my $next = $citus->start(0, q{SELECT dyn_put('app', '{"pk":{"S":"two"},"sk":{"N":"1"},"g":{"S":"fourth"},"r":{"N":"1"}}')});
+wait_until('the next write waits for the entry, or is done', sub {
+	my $waits = $citus->sql(1, q{SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted)});
+	my $item = $citus->sql(0, q{SELECT dyn_get('app', '{"pk":{"S":"two"},"sk":{"N":"1"}}')});
+	return (scalar($waits eq 't' || $item =~ /fourth/), $waits, $item);
+});
+$citus->sql(1, q{ALTER SYSTEM RESET synchronous_standby_names});
+$citus->node(1)->reload;
+is_deeply([ map { @$_ } map { ($citus->finish($_))[1] } $run, $next ], [], 'both are done then');
+is_right('app', 'and the entry of the first has gone');
+$citus->sql(0, q{ALTER DATABASE postgres RESET synchronous_commit});
+
 # Names that have to be quoted, in every place.
 $citus->sql(0, q{CREATE SCHEMA "Sch e'ma"; SELECT dyn_create_table($$Sch e'ma.t"a'b$$, $$p"k'; S$$, distributed => true,
 	global_indexes => '{"i\\"n''d; ex": {"partition_key": "g\\"'' S", "sort_key": "r N", "distribution": "key"}}')});
