@@ -280,8 +280,16 @@ for my $victim (1, 2, 0)
 	end_of_kills("index is table after the death of node $victim");
 }
 
-# Between PREPARE and COMMIT PREPARED: a node that waits for a standby, in vain, has written the one and not the other.
+my $older = $citus->node(1)->background_psql('postgres', on_error_stop => 0);
+$citus->sql(0, q{SELECT dyn_put('app', '{"pk":{"S":"two"},"sk":{"N":"1"},"g":{"S":"zero"},"r":{"N":"1"}}')});
+$older->query('\set VERBOSITY verbose');
+$older->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_class');
 $citus->move_all('"app_All"', 1);
+$older->query(q{SELECT dyn_delete('app', '{"pk":{"S":"two"},"sk":{"N":"1"}}'); COMMIT});
+like($older->{stderr}, qr/40001/, 'an entry that has been moved here since the snapshot is not deleted without a word');
+$older->quit;
+
+# Between PREPARE and COMMIT PREPARED: a node that waits for a standby, in vain, has written the one and not the other.
 my $is_waiting = q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND backend_type = 'client backend')};
 sub wait_in_vain
 {
