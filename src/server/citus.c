@@ -311,9 +311,10 @@ typedef struct CitusFunctions
 	void (*join)(void);
 	void (*two_phases)(void);
 	PGFunction assign;
+	const bool *local; /* a setting, which costs more to look up by its name */
 } CitusFunctions;
 
-/* Returns them, NULL where its library hides one.  It is loaded when the server starts, or never. */
+/* Returns them; NULL where its library hides one.  It is loaded when the server starts, or never. */
 static const CitusFunctions *
 citus_functions(void)
 {
@@ -326,9 +327,23 @@ citus_functions(void)
 			(bool (*)(void)) dlsym(RTLD_DEFAULT, "CitusHasBeenLoaded"),
 			(void (*)(void)) dlsym(RTLD_DEFAULT, "UseCoordinatedTransaction"),
 			(void (*)(void)) dlsym(RTLD_DEFAULT, "Use2PCForCoordinatedTransaction"),
-			(PGFunction) dlsym(RTLD_DEFAULT, "assign_distributed_transaction_id")};
+			(PGFunction) dlsym(RTLD_DEFAULT, "assign_distributed_transaction_id"),
+			(const bool *) dlsym(RTLD_DEFAULT, "EnableLocalExecution")};
 	known = true;
 	return &functions;
+}
+
+/* Returns whether Citus executes a statement on a shard of this node without a connection. */
+bool
+citus_executes_locally(void)
+{
+	const bool *local = citus_functions()->local;
+	const char *setting;
+
+	if (local != NULL)
+		return *local;
+	setting = GetConfigOption("citus.enable_local_execution", true, false);
+	return setting != NULL && strcmp(setting, "on") == 0;
 }
 
 /*

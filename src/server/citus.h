@@ -59,6 +59,7 @@ extern Oid citus_shard_of(Relation rel);
 extern Oid citus_shard_relation(Oid table, const char *name);
 extern bool citus_ends_deadlock(void);
 extern bool citus_misses_shard(void);
+extern bool citus_executes_locally(void);
 extern bool citus_join_transaction(void);
 extern bool citus_can_join(void);
 extern bool citus_name_transaction(int32 group);

@@ -18,7 +18,6 @@
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -245,15 +244,6 @@ is_alike(const DynTable *table, const DynTable *shard)
 	return true;
 }
 
-/* Returns whether Citus executes a statement on a shard of this node without a connection. */
-static bool
-executes_locally(void)
-{
-	const char *setting = GetConfigOption("citus.enable_local_execution", true, false);
-
-	return setting != NULL && strcmp(setting, "on") == 0;
-}
-
 /*
  * Opens and locks the shard of a partition key for a call that is a transaction by itself, if the
  * shard is on this node and the direct store may serve the call; otherwise NULL.  A call that needs
@@ -268,7 +258,7 @@ store_shard_open(DynTable *table, Datum partition, AclMode privileges, DynTable 
 	int32 node;
 
 	if (IsolationUsesXactSnapshot() || table->row_security || table->rules || table->unsupported ||
-		direct_call_refusal(table, privileges | ACL_SELECT) != NULL || !executes_locally())
+		direct_call_refusal(table, privileges | ACL_SELECT) != NULL || !citus_executes_locally())
 		return NULL;
 	found = find_shard(table, partition);
 	if (found == NULL || !OidIsValid(found->relid))
