@@ -543,38 +543,57 @@ config_load(int argc, char **argv, Config *config, Command *command, char *text,
 		   config_check(config, &problem);
 }
 
+/* Returns how many bytes the setting has. */
+static size_t
+size_of(const Setting *setting)
+{
+	switch (setting->type)
+	{
+		case TYPE_TEXT:
+			return sizeof(const char *);
+		case TYPE_SWITCH:
+			return sizeof(bool);
+		case TYPE_INTEGER:
+		case TYPE_CHOICE:
+			return sizeof(int);
+		case TYPE_TIME:
+		case TYPE_SIZE:
+			return sizeof(int64_t);
+	}
+	return 0;
+}
+
 static bool
 is_same(const Setting *setting, const Config *a, const Config *b)
 {
 	const void *first = (const char *) a + setting->offset;
 	const void *second = (const char *) b + setting->offset;
 
-	switch (setting->type)
-	{
-		case TYPE_TEXT:
-			return strcmp(*(const char *const *) first, *(const char *const *) second) == 0;
-		case TYPE_SWITCH:
-			return *(const bool *) first == *(const bool *) second;
-		case TYPE_INTEGER:
-		case TYPE_CHOICE:
-			return *(const int *) first == *(const int *) second;
-		case TYPE_TIME:
-		case TYPE_SIZE:
-			return *(const int64_t *) first == *(const int64_t *) second;
-	}
-	return true;
+	if (setting->type == TYPE_TEXT)
+		return strcmp(*(const char *const *) first, *(const char *const *) second) == 0;
+	return memcmp(first, second, size_of(setting)) == 0;
 }
 
-/* Returns the name of a setting that was changed and takes effect only after a restart, or NULL. */
+/*
+ * Have the settings stay that take effect only at the start: what the program asks of them later has to fit
+ * what it was started with.  Returns the name of one that was changed, or NULL.
+ */
 const char *
-config_needs_restart(const Config *running, const Config *loaded)
+config_keep_started(const Config *running, Config *loaded)
 {
+	const char *changed = NULL;
+
 	for (size_t i = 0; i < SETTING_COUNT; i++)
 	{
-		if (settings[i].restart && !is_same(&settings[i], running, loaded))
-			return settings[i].name;
+		const Setting *setting = &settings[i];
+
+		if (!setting->restart || is_same(setting, running, loaded))
+			continue;
+		changed = changed == NULL ? setting->name : changed;
+		memcpy((char *) loaded + setting->offset, (const char *) running + setting->offset,
+			   size_of(setting));
 	}
-	return NULL;
+	return changed;
 }
 
 static _Atomic(const Config *) current;

@@ -98,7 +98,7 @@ typedef struct Command
 extern Config *config_new(void);
 extern bool config_load(int argc, char **argv, Config *config, Command *command, char *problem,
 						size_t size);
-extern const char *config_needs_restart(const Config *running, const Config *loaded);
+extern const char *config_keep_started(const Config *running, Config *loaded);
 extern void config_set(const Config *config);
 extern const Config *config_now(void);
 extern void config_help(void);

@@ -12,6 +12,26 @@
 
 #include "clock.h"
 
+/* Returns whether the library is asked from time to time, whatever it says itself. */
+static bool
+front_polls(const Front *front)
+{
+	return front->awake > 0 || front->idle_runs > MAX_IDLE_RUNS;
+}
+
+/* Notes whether the library has done something in this run that it had something to do in. */
+static void
+count_idle_run(Front *front)
+{
+	MHD_UNSIGNED_LONG_LONG timeout;
+
+	if (front->ready || front->heard || MHD_get_timeout(front->daemon, &timeout) != MHD_YES ||
+		timeout > 0)
+		front->idle_runs = 0;
+	else if (front->idle_runs <= MAX_IDLE_RUNS)
+		front->idle_runs++;
+}
+
 /* Returns in how many milliseconds the library has something to do. */
 static int
 front_patience(Turn *turn)
@@ -22,7 +42,7 @@ front_patience(Turn *turn)
 	if (front->ready)
 		return 0;
 	/* meanwhile the library says 0 */
-	if (front->awake > 0)
+	if (front_polls(front))
 		return AWAKE_MS;
 	if (MHD_get_timeout(front->daemon, &timeout) == MHD_YES && timeout < INT_MAX)
 		return (int) timeout;
@@ -36,12 +56,15 @@ front_run(Turn *turn)
 	Front *front = (Front *) ((char *) turn - offsetof(Front, turn));
 	int64_t now = clock_now();
 
-	if (front_patience(turn) > 0 && (front->awake == 0 || now - front->now < clock_of_ms(AWAKE_MS)))
+	if (front_patience(turn) > 0 &&
+		(!front_polls(front) || now - front->now < clock_of_ms(AWAKE_MS)))
 		return;
 	front->ready = front->records > 0;
 	front->records -= front->ready;
 	front->now = now;
+	front->heard = false;
 	MHD_run(front->daemon);
+	count_idle_run(front);
 }
 
 static void

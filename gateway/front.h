@@ -21,6 +21,10 @@
 #define MAX_AWAKE_BODY 65535
 #define AWAKE_MS 5
 
+/* The library says that it has something to do as long as a chunk's line that it cannot keep is not at its end, though it
+ * does nothing then.  After so many runs of which nobody has heard anything, it runs as often as for those that wait. */
+#define MAX_IDLE_RUNS 100
+
 typedef struct Front
 {
 	Watch watch; /* the first member: of that epoll */
@@ -29,6 +33,8 @@ typedef struct Front
 	Loop *loop;
 	struct MHD_Daemon *daemon;
 	bool ready; /* the daemon has something to do */
+	bool heard; /* it has called us since it began to run */
+	int idle_runs; /* without that, though it had something to do */
 	size_t records; /* of TLS, of which the daemon sends one for each connection when it runs */
 	int awake; /* connections that wait for an answer and are not suspended */
 	int left; /* requests that wait for one, and whose clients have gone */

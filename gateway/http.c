@@ -824,6 +824,7 @@ http_handle(void *cls, struct MHD_Connection *mhd, const char *path, const char 
 	(void) mhd;
 	if (exchange == NULL || exchange->target == NULL)
 		return MHD_NO;
+	exchange->front->heard = true;
 	switch (exchange->stage)
 	{
 		case STAGE_HEADER:
@@ -911,6 +912,7 @@ begin_exchange(void *cls, const char *target, struct MHD_Connection *mhd)
 	end_forgotten(connection);
 	*connection_work(connection) = exchange;
 	exchange->front = cls;
+	exchange->front->heard = true;
 	exchange->server = exchange->front->server;
 	exchange->mhd = mhd;
 	exchange->connection = connection;
@@ -928,6 +930,7 @@ note_connection(void *cls, struct MHD_Connection *mhd, void **context,
 	Front *front = cls;
 	Server *server = front->server;
 
+	front->heard = true;
 	if (code == MHD_CONNECTION_NOTIFY_STARTED)
 	{
 		const union MHD_ConnectionInfo *info =

@@ -265,9 +265,9 @@ replace_server(Program *program, const Config *config)
 }
 
 static void
-warn_of_restart(const Config *before, const Config *now)
+keep_started(const Config *before, Config *now)
 {
-	const char *name = config_needs_restart(before, now);
+	const char *name = config_keep_started(before, now);
 
 	if (name != NULL)
 		log_message(LEVEL_WARNING, "\"%s\" and what else is set at the start stays as it was",
@@ -275,11 +275,13 @@ warn_of_restart(const Config *before, const Config *now)
 }
 
 static void
-serve_apply(Program *program, const Config *now)
+serve_apply(Program *program, Config *now)
 {
 	const Config *before = config_now();
 
-	warn_of_restart(before, now);
+	keep_started(before, now);
+	if (!may_listen(now, &program->listener))
+		return;
 	config_set(now);
 	auth_reload();
 	if (strcmp(before->database, now->database) != 0 || before->prepared != now->prepared ||

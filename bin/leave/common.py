@@ -13,6 +13,24 @@ class Failure(Exception):
     """What ends the program, with words for its user."""
 
 
+class Stopped(Failure):
+    """It was told to end."""
+
+
+class Pages:
+    """The positions of pages that follow each other: one that comes again would do so for ever.  Those are remembered whose number is a power of two."""
+
+    def __init__(self, source):
+        self.source, self.count, self.known = source, 0, None
+
+    def go_on(self, position):
+        if self.count and position == self.known:
+            raise Failure(f'{self.source.name} begins the same page again and again')
+        self.count += 1
+        if self.count & (self.count - 1) == 0:
+            self.known = position
+
+
 def printable(text):
     return ''.join(c if c.isprintable() else '?' for c in str(text))
 

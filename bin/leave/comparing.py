@@ -8,7 +8,7 @@ import threading
 import time
 
 from .book import EXACT, digest
-from .common import Failure, Progress, say
+from .common import Failure, Pages, Progress, say
 from .copying import describe, key_names
 from .endpoint import Units
 
@@ -77,7 +77,8 @@ class Compare:
                     done += 1
                     progress.show(f'{self.compared} items compared', (half + done / len(chosen)) / 2)
         finally:
-            pool.shutdown(cancel_futures=True)
+            # what waits for an answer keeps nobody who is interrupted
+            pool.shutdown(wait=False, cancel_futures=True)
             progress.end()
         suspects = self.look_again(connection, suspects, found)
         for key, there, here in suspects.values():
@@ -101,7 +102,7 @@ class Compare:
 
     def segment_there(self, segment):
         """Items of the source that the table has otherwise or not at all."""
-        suspects, start = {}, {}
+        suspects, start, pages = {}, {}, Pages(self.source)
         while True:
             page = self.source.call('Scan', TableName=self.options.source_table, Segment=segment, TotalSegments=self.total, ReturnConsumedCapacity='TOTAL',
                                     ConsistentRead=True, **start)
@@ -116,6 +117,7 @@ class Compare:
                 self.met.extend(int.from_bytes(d[:8], 'big') for d in items)
             if not page.get('LastEvaluatedKey'):
                 return suspects
+            pages.go_on(page['LastEvaluatedKey'])
             start = {'ExclusiveStartKey': self.source.native(page['LastEvaluatedKey'])}
 
     def segment_here(self, segment):

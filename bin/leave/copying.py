@@ -7,7 +7,7 @@ import time
 import psycopg
 
 from .book import digest
-from .common import Failure, Progress, clock, say
+from .common import Failure, Pages, Progress, clock, say
 from .endpoint import Refusal, Units
 
 VIEWS = 'NEW_IMAGE', 'NEW_AND_OLD_IMAGES'
@@ -37,12 +37,13 @@ def stream_of(source, table, description):
 
 
 def read_shards(source, stream):
-    shards, start = {}, {}
+    shards, start, pages = {}, {}, Pages(source)
     while True:
         answer = source.call('DescribeStream', StreamArn=stream, **start)['StreamDescription']
         shards.update({shard['ShardId']: shard for shard in answer['Shards']})
         if not answer.get('LastEvaluatedShardId'):
             return shards
+        pages.go_on(answer['LastEvaluatedShardId'])
         start = {'ExclusiveStartShardId': answer['LastEvaluatedShardId']}
 
 
@@ -208,6 +209,7 @@ class Copy:
         try:
             while not self.problem:
                 segment, last_key = todo.get_nowait()
+                pages = Pages(self.source)
                 while not self.problem:
                     page = self.read(segment, last_key)
                     try:
@@ -220,12 +222,14 @@ class Copy:
                         connection = None
                         time.sleep(0.5)
                         last_key, over = self.resume(segment)
+                        pages = Pages(self.source)
                         if over:
                             break
                         continue
                     last_key = next_key
                     if next_key is None:
                         break
+                    pages.go_on(next_key)
                 with self.lock:
                     self.done += 1
         except queue.Empty:
@@ -253,8 +257,6 @@ class Copy:
             parameters['Limit'] = max(1, int(self.options.read_units / self.options.jobs * 4096 / max(self.size, 1)))
         page = self.source.call('Scan', TableName=self.options.source_table, Segment=segment, TotalSegments=self.segments, ConsistentRead=True,
                                 ReturnConsumedCapacity='TOTAL', **parameters)
-        if last_key and page.get('LastEvaluatedKey') == json.loads(last_key):
-            raise Failure(f'{self.source.name} begins the same page again and again')
         units = (page.get('ConsumedCapacity') or {}).get('CapacityUnits')
         if page['Items']:
             size = len(json.dumps(page['Items'][0])) if units is None else units * 4096 / len(page['Items'])

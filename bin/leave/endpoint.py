@@ -13,7 +13,7 @@ import botocore.exceptions
 import botocore.parsers
 import psycopg
 
-from .common import Failure, say
+from .common import Failure, Stopped, say
 
 STREAM_OPERATIONS = 'DescribeStream', 'GetShardIterator', 'GetRecords'
 PASSING = {'ProvisionedThroughputExceededException', 'ThrottlingException', 'Throttling', 'RequestLimitExceeded', 'LimitExceededException', 'InternalServerError',
@@ -86,6 +86,8 @@ class Endpoint:
         method = getattr(client, botocore.xform_name(operation))
         tries = 0
         while True:
+            if self.stopped.is_set():
+                raise Stopped('stopped')
             try:
                 answer = method(**parameters)
                 length = answer.pop('ResponseMetadata')['HTTPHeaders'].get('content-length', '0')
@@ -112,7 +114,7 @@ class Endpoint:
             if tries % 10 == 0:
                 say(f'{self.name}: {problem}; {operation} is tried again')
             if self.stopped.wait(random.uniform(0.5, 1) * min(0.05 * 2 ** min(tries, 10), 10)):
-                raise Failure('stopped')
+                raise Stopped('stopped')
 
 
 class Own:
@@ -140,7 +142,7 @@ class Own:
                 if self.database.passes(error):
                     self.local.connection = None
                     if self.stopped.wait(0.5):
-                        raise Failure('stopped')
+                        raise Stopped('stopped')
                 else:
                     raise Refusal(self.CODES.get(error.sqlstate, error.sqlstate), str(error).split('\n')[0])
 

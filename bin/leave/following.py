@@ -7,7 +7,7 @@ import time
 import psycopg
 
 from .book import digest
-from .common import Failure, Progress, say
+from .common import Failure, Progress, Stopped, say
 from .copying import describe, list_shards, stream_of
 from .endpoint import Own, Refusal
 
@@ -96,7 +96,8 @@ class Back:
             names = [request.popitem() for request in left.get(self.table, [])]
             requests = [{kind: {what: self.endpoint.native(item) for what, item in body.items()}} for kind, body in names]
             if requests:
-                time.sleep(pause)
+                if self.endpoint.stopped.wait(pause):
+                    raise Stopped('stopped')
                 pause = min(pause * 2, 10)
 
 
@@ -111,13 +112,16 @@ class Follow:
         # of what is not listed yet
         self.tips, self.unlisted = {}, {}
         self.records = 0
-        self.ended = threading.Event()
+        # nobody waits for an answer any more when it is to end
+        self.ended = source.stopped = threading.Event()
+        if isinstance(applier, Back):
+            applier.endpoint.stopped = self.ended
 
     def run(self):
         """Until it is told to stop, or with until_drained has caught up with the time at which it began."""
         options = self.options
         for number in signal.SIGINT, signal.SIGTERM:
-            signal.signal(number, lambda *_: self.ended.set())
+            signal.signal(number, self.stop)
         began, progress, counted = time.monotonic(), Progress(options.quiet), (time.monotonic(), 0)
         beaten, main = 0.0, None
         running = set()
@@ -144,7 +148,7 @@ class Follow:
                     main = None
                     self.ended.wait(0.5)
                     continue
-                ready = [s for s in self.shards.values() if not s.reading and s.due <= now and s.parent not in self.shards]
+                ready = [s for s in list(self.shards.values()) if not s.reading and s.due <= now and s.parent not in self.shards]
                 # who waits longest comes first
                 for shard in sorted(ready, key=lambda s: s.due)[:options.jobs - len(running)]:
                     shard.reading = True
@@ -160,9 +164,10 @@ class Follow:
                 progress.show(f'{self.lag()}, {self.records} records, {(self.records - counted[1]) / max(seconds, 0.001):.0f} records/s, {len(self.shards)} shards')
                 if seconds > 10:
                     counted = time.monotonic(), self.records
+        except Stopped:
+            pass
         finally:
             self.ended.set()
-            self.source.stopped.set()
             pool.shutdown(cancel_futures=True)
             progress.end()
         if main is not None:
@@ -174,6 +179,11 @@ class Follow:
             main.close()
         if not options.quiet:
             say(f'{self.records} records, {self.lag()}')
+
+    def stop(self, number, _):
+        """The second time it ends at once, as if it was killed."""
+        self.ended.set()
+        signal.signal(number, signal.SIG_DFL)
 
     def caught_up(self):
         """The time of which all changes have been applied, as far as the source shows its records at once."""
@@ -211,6 +221,13 @@ class Follow:
             if name not in listed:
                 raise Failure(f'shard {name} is gone, and was not read to its end: {LOST}')
             self.shards[name] = Shard(row, self.tips.get(row['parent'], 0.0))
+        for shard in list(self.shards.values()):
+            above, parent = {shard.name}, self.shards.get(shard.parent)
+            while parent is not None:
+                if parent.name in above:
+                    raise Failure(f'stream {self.stream}: shard {shard.name} comes after itself')
+                above.add(parent.name)
+                parent = self.shards.get(parent.parent)
         self.listed = began
         for name in ended:
             del self.unlisted[name]

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import tempfile
+import time
 import zlib
 
 from gateway import Gateway, crc, done, head, in_thread, is_, ok, post, until
@@ -387,5 +388,21 @@ with Gateway('--hosts', '*', '--origins', '*') as g:
     ok('access-control-allow-origin' not in g.send(LIST).headers, 'none for others')
 with Gateway(listen='unix:' + tempfile.mkdtemp() + '/socket') as g:
     is_(g.send(post('ListTables', b'{}', {'Host': 'any'})).status, 200, 'no page comes by a Unix socket')
+# a line of a piece that the library cannot keep, which it would look at without a pause until body_time is over
+with Gateway('--body-time', '8s') as g, g.connect() as c:
+    def used():
+        with open(f'/proc/{g.process.pid}/stat') as stat:
+            return sum(map(int, stat.read().rsplit(')', 1)[1].split()[11:13])) / os.sysconf('SC_CLK_TCK')
+
+    c.socket.setblocking(False)
+    try:
+        c.send(framed('Transfer-Encoding: chunked') + b'2;' + b'x' * 100000)
+    except BlockingIOError:
+        pass
+    is_(g.send(LIST).status, 200, 'others are answered while a piece has a line without end')
+    before = used()
+    time.sleep(3)
+    ok(used() - before < 0.4, 'and it costs no processor', used() - before)
+    is_(g.send(LIST).status, 200, 'nor do others wait then')
 
 done()

@@ -223,6 +223,16 @@ with Gateway('--config', config) as g, g.connect() as old:
     a = old.read()
     ok(a.status == 200 and a.headers.get('connection') == 'close' and old.at_end(), 'a client of before is asked to come again', a)
 
+# without keys it was started, so pages of other sites stay out whatever a reload asks for
+config = file('stays', 'auth = none\nauth_role = app\n')
+with Gateway('--config', config, auth='') as g:
+    file('stays', 'auth = keys\nkey_file = /nonexistent\nconnections = 900\n')
+    g.signal(signal.SIGHUP)
+    until(lambda: 'have been read again' in g.log())
+    a = g.call('ListTables', {}, {'Host': 'site.example', 'Origin': 'http://site.example'})
+    ok(a.status == 400 and a.type.endswith('AccessDeniedException') and 'access-control-allow-origin' not in a.headers,
+       'a gateway without keys is not asked by pages of other sites after a reload either', a)
+
 
 # TLS
 def certificate(name):
@@ -382,6 +392,16 @@ with Gateway('--key-file', folder.name + '/key_file', '--insecure-http', 'on', a
     with g.connect(here) as c:
         c.send(LIST)
         is_(c.read().json['__type'].split('#')[1], 'MissingAuthenticationTokenException', 'HTTP beyond this machine, if told')
+# a start would refuse what this reload asks for
+use('second')
+config = file('tls', f'tls_key = {folder.name}/used.key\ntls_certificate = {folder.name}/used.pem\n')
+with Gateway('--config', config, '--key-file', folder.name + '/key_file', auth='keys', listen='0.0.0.0:0') as g:
+    file('tls', 'insecure_http = on\n')
+    g.signal(signal.SIGHUP)
+    until(lambda: re.search('set tls_certificate|read again', g.log()))
+    with g.connect() as c:
+        c.send(LIST)
+        ok(c.ends() and c.buffer == b'', 'a reload ends no TLS beyond this machine', c.buffer)
 
 # limits
 here = this_machine()

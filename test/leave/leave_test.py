@@ -1,7 +1,9 @@
 """Leaving a source: the copy, the records, what differs, the switch, and the way back, while each part is killed again and again."""
 import atexit
+import contextlib
 import http.client
 import http.server
+import itertools
 import json
 import os
 import random
@@ -170,7 +172,7 @@ def stop(process):
 
 
 class Other(http.server.BaseHTTPRequestHandler):
-    """An endpoint that answers what a test says, or as one with a table of one item and no stream would."""
+    """An endpoint that answers what a test says, or as one with a table of one item and no stream would.  None is no answer."""
     KEYS = [{'AttributeName': 'pk', 'KeyType': 'HASH'}]
     USUAL = {'DescribeTable': {'Table': {'TableName': 'other', 'KeySchema': KEYS, 'AttributeDefinitions': [{'AttributeName': 'pk', 'AttributeType': 'N'}]}},
              'DescribeTimeToLive': {'TimeToLiveDescription': {'TimeToLiveStatus': 'DISABLED'}}, 'Scan': {'Items': [{'pk': {'N': '1'}}]}}
@@ -178,8 +180,11 @@ class Other(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         self.rfile.read(int(self.headers['Content-Length']))
         operation = self.headers['X-Amz-Target'].split('.')[1]
-        answer = self.server.answers.get(operation, self.USUAL[operation])
-        data = json.dumps(answer() if callable(answer) else answer).encode()
+        answer = self.server.answers[operation] if operation in self.server.answers else self.USUAL[operation]
+        answer = answer() if callable(answer) else answer
+        if answer is None:
+            return
+        data = json.dumps(answer).encode()
         self.send_response(200)
         self.send_header('Content-Length', str(len(data)))
         self.end_headers()
@@ -189,15 +194,22 @@ class Other(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def call_other(name, answers, *arguments):
-    """What the command does where the endpoint gives these answers."""
+@contextlib.contextmanager
+def other(answers):
+    """The URL of an endpoint that gives these answers."""
     with http.server.ThreadingHTTPServer(('127.0.0.1', 0), Other) as endpoint:
         endpoint.answers = answers
         threading.Thread(target=endpoint.serve_forever, daemon=True).start()
         try:
-            return call(name, f'http://127.0.0.1:{endpoint.server_address[1]}', '--table', 'other', '--no-stream', '--segments', '1', *arguments)
+            yield f'http://127.0.0.1:{endpoint.server_address[1]}'
         finally:
             endpoint.shutdown()
+
+
+def call_other(name, answers, *arguments):
+    """What the command does where the endpoint gives these answers."""
+    with other(answers) as url:
+        return call(name, url, '--table', 'other', '--no-stream', '--segments', '1', *arguments)
 
 
 def plant():
@@ -211,16 +223,46 @@ def plant():
 status, out, err = call_other('copy', {'DescribeTable': plant}, '--schema', 'by_superuser', '-U', 'postgres')
 ok(status == 1 and 'belongs to role "shop"' in err, 'a table that another role makes meanwhile is not copied to', status, err)
 query('DROP TABLE other; DROP FUNCTION planted()')
+
+
+def circle():
+    """A scan of three pages that begins anew when it is at its end."""
+    return itertools.cycle([{'Items': [], 'LastEvaluatedKey': {'pk': {'N': str(n)}}} for n in range(3)])
+
+
 for what, answers in {
         'a table without keys': {'DescribeTable': {'Table': {'TableName': 'other', 'AttributeDefinitions': []}}},
         'an item without its key': {'Scan': {'Items': [{'a': {'S': 'x'}}]}},
         'a number that is none': {'Scan': {'Items': [{'pk': {'N': 'x'}}]}},
         'a number that is too large': {'Scan': {'Items': [{'pk': {'N': '1e999999999'}}]}},
         'a capacity that is text': {'Scan': {'Items': [], 'ConsumedCapacity': {'CapacityUnits': 'x'}}},
-        'the same page again and again': {'Scan': {'Items': [], 'LastEvaluatedKey': {'pk': {'N': '1'}}}}}.items():
+        'the same page again and again': {'Scan': {'Items': [], 'LastEvaluatedKey': {'pk': {'N': '1'}}}},
+        'pages in a circle': {'Scan': circle().__next__}}.items():
     status, out, err = call_other('copy', answers, '--schema', 'other')
     ok(status == 1 and err.startswith('dynamo_table: ') and 'Traceback' not in err and err.count('\n') == 1, f'{what} is a message', status, err)
     query('DROP TABLE IF EXISTS other; DROP SCHEMA IF EXISTS other CASCADE')
+
+# an endpoint that stops to answer, and shards that come after themselves
+streamed = {**Other.USUAL['DescribeTable']['Table'], 'LatestStreamArn': 'arn', 'StreamSpecification': {'StreamEnabled': True, 'StreamViewType': 'NEW_IMAGE'}}
+answers = {'DescribeTable': {'Table': streamed}, 'DescribeStream': {'StreamDescription': {'Shards': [
+    {'ShardId': name, 'ParentShardId': parent, 'SequenceNumberRange': {'StartingSequenceNumber': '1'}} for name, parent in (('a', 'c'), ('b', 'a'))]}}}
+with other(answers) as url:
+    arguments = '--table', 'other', '--schema', 'other'
+    is_(call('copy', url, '--segments', '1', *arguments)[0], 0, 'a table with a stream')
+    asked = threading.Semaphore(0)
+    answers['GetShardIterator'] = answers['DescribeStream'] = asked.release
+    following = begin('follow', url, '--poll', '0.05', *arguments)
+    for _ in range(4):
+        asked.acquire()
+    is_(stop(following)[0], 0, 'follow is stopped while the source does not answer')
+    query("UPDATE other.shards SET parent = 'b' WHERE shard = 'a'")
+    answers['DescribeStream'] = {'StreamDescription': {'Shards': [{'ShardId': name, 'SequenceNumberRange': {}} for name in 'ab']}}
+    status, out, err = call('follow', url, *arguments)
+    ok(status == 1 and 'comes after itself' in err, 'shards that come after themselves are not waited for', status, err)
+    answers['Scan'] = circle().__next__
+    comparing = begin('compare', url, '--segments', '2', *arguments)
+    ok(comparing.wait(WAIT) == 1 and 'again and again' in comparing.stderr.read(), 'a comparison of pages in a circle ends')
+query('DROP TABLE other; DROP SCHEMA other CASCADE')
 
 # what is refused before anything is made
 source = Source('--items', str(ITEMS))

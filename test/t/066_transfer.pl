@@ -198,6 +198,9 @@ like($err, qr/has 10 items, but the manifest says 11/, 'is noticed');
 write_file('s3/AWSDynamoDB/01693685827463-2d8752fd/manifest-files.json', $manifest[0] . qq(\n{"unknown":1}\n));
 ($status, $out, $err) = command('import', '--table', 'exported', "$dir/s3");
 like($err, qr/is not understood/, 'and so is a manifest of another kind');
+write_file('s3/AWSDynamoDB/01693685827463-2d8752fd/manifest-files.json', '[' . join(',', @manifest) . "]\n");
+($status, $out, $err) = command('import', '--table', 'exported', "$dir/s3");
+like($err, qr/is not understood/, 'and one with all its files in a line, of which one would be imported');
 write_file('s3/AWSDynamoDB/01693685827463-2d8752fd/manifest-files.json', $manifest[0] . "\n");
 # data that is a link may be anybody's
 rename "$folder/data/part1.json.gz", "$dir/elsewhere.json.gz" and symlink("../../../../elsewhere.json.gz", "$folder/data/part1.json.gz") or die $!;
