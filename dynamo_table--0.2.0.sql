@@ -613,7 +613,7 @@ CREATE TABLE dynamo_internal.transact_tokens (
 	returned bytea,
 	PRIMARY KEY (role, statements, token)
 );
-CREATE INDEX ON dynamo_internal.transact_tokens (expires);
+CREATE INDEX ON dynamo_internal.transact_tokens (role, expires);
 COMMENT ON TABLE dynamo_internal.transact_tokens IS 'tokens of transactions: which requests were done in the last minutes';
 
 -- The same for requests on distributed tables.  It is distributed with the first of these, by a bucket of tokens, so that
@@ -628,7 +628,7 @@ CREATE TABLE dynamo_internal.shared_tokens (
 	returned bytea,
 	PRIMARY KEY (bucket, role, statements, token)
 );
-CREATE INDEX ON dynamo_internal.shared_tokens (bucket, expires);
+CREATE INDEX ON dynamo_internal.shared_tokens (bucket, role, expires);
 COMMENT ON TABLE dynamo_internal.shared_tokens IS 'tokens of transactions on distributed tables: which requests were done in the last minutes';
 
 -- actions

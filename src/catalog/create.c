@@ -273,6 +273,8 @@ dyn_create(DynShape *shape, ItemSpan given, int64 fillfactor)
 	char *relation;
 
 	check_keys(shape);
+	/* before rows of catalogs are locked, which takes a transaction ID */
+	PreventCommandIfReadOnly("CREATE TABLE");
 	shape->extension = extension_keep_own_schema();
 	dyn_shape_check(shape);
 	shape->qualified = creation_name(name, &namespace, &relation);

@@ -27,7 +27,10 @@
 #include "store/store.h"
 #include "store/token.h"
 
-/* A call clears away so many expired tokens, more than it adds. */
+/*
+ * A call clears away so many expired tokens of its role, more than it adds.  Those of other roles are left to
+ * them: until the transaction ends, nobody could use such a token again.
+ */
 #define CLEAR_AT_ONCE "10"
 
 /* The distributed table has so many buckets, more than anybody has shards. */
@@ -46,7 +49,7 @@ typedef struct TokenTable
 	const char *name;
 	const char *key;
 	const char *is_key; /* of the token that the statement is about */
-	const char *is_near; /* of tokens that the statement may reach */
+	const char *is_near; /* of tokens that the statement may clear away */
 	SPIPlanPtr plans[CLEAR + 1]; /* kept for the session */
 } TokenTable;
 
@@ -54,14 +57,14 @@ typedef struct TokenTable
 static TokenTable local_tokens = {.name = "transact_tokens",
 								  .key = "role, statements, token",
 								  .is_key = "role = $1 AND statements = $6 AND token = $2",
-								  .is_near = "true"};
+								  .is_near = "role = $1"};
 
 /* This is the table of all nodes: each statement is routed by the bucket. */
 static TokenTable shared_tokens = {
 	.name = "shared_tokens",
 	.key = "role, statements, token, bucket",
 	.is_key = "role = $1 AND statements = $6 AND token = $2 AND bucket = $7",
-	.is_near = "bucket = $7"};
+	.is_near = "role = $1 AND bucket = $7"};
 
 typedef struct TokenArguments
 {

@@ -17,12 +17,14 @@
 #include "access/genam.h"
 #include "access/relation.h"
 #include "access/relscan.h"
+#include "access/table.h"
 #include "access/tableam.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_opclass.h"
 #include "commands/defrem.h"
 #include "miscadmin.h"
 #include "nodes/primnodes.h"
+#include "storage/predicate.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -808,6 +810,19 @@ dyn_vector_distance(PG_FUNCTION_ARGS)
 							   PointerGetDatum(distance->query));
 }
 
+/*
+ * Tells serializable transactions that all items of the table are read: which ones are nearest depends on
+ * all.  PostgreSQL takes rows of a materialized view, as the entries are, for rows that nobody writes.
+ */
+static void
+count_as_read(const DynTable *table)
+{
+	Relation rel = table_open(table->relid, NoLock);
+
+	PredicateLockRelation(rel, GetActiveSnapshot());
+	table_close(rel, NoLock);
+}
+
 static void
 search_begin(Search *s, const StoreSearch *request)
 {
@@ -816,6 +831,7 @@ search_begin(Search *s, const StoreSearch *request)
 	if (s->entries == NULL)
 		dyn_vector_fail_dropped(request->table, request->vector);
 	dyn_vector_check_fits(request->table, request->vector, s->entries);
+	count_as_read(request->table);
 	s->slot = table_slot_create(s->entries, NULL);
 	s->distance = distance_function(request->vector->spec);
 	s->call = palloc0(SizeForFunctionCallInfo(2));

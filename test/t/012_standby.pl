@@ -115,6 +115,12 @@ is($standby->safe_psql('postgres', 'SELECT relation, due_items FROM dyn_ttl_tabl
 	'an unlogged table hides nothing of the others');
 my ($status, $out, $err) = $standby->psql('postgres', q{SELECT * FROM dyn_table_statistics('unlogged')});
 like($err, qr/cannot access temporary or unlogged relations during recovery/, 'nor has it statistics on the standby');
+for my $call (q{dyn_create_table('new', 'pk S')}, q{dyn_request('CreateTable', '{"TableName":"new","KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],
+	"AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],"BillingMode":"PAY_PER_REQUEST"}')})
+{
+	($status, $out, $err) = $standby->psql('postgres', "\\set VERBOSITY verbose\nSELECT $call");
+	like($err, qr/25006: cannot execute CREATE TABLE in a read-only transaction/, 'no table is created on the standby');
+}
 
 $standby->promote;
 $primary->stop;
