@@ -601,7 +601,10 @@ dyn_distribute_table(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* Calls Citus, which makes a new relation for the rows, and drops the old one. */
+/*
+ * Calls Citus, which makes a new relation for the rows, and drops the old one.  It keeps writers of this node
+ * away; LOCK does so on all nodes, or what others write behind the copy would go with the shards.
+ */
 static Oid
 call_undistribute(Oid relid)
 {
@@ -611,6 +614,7 @@ call_undistribute(Oid relid)
 
 	SPI_connect();
 	nest = begin_quietly();
+	dyn_execute(psprintf("LOCK TABLE %s", catalogs_qualified(relid)));
 	sql_execute("SELECT pg_catalog.undistribute_table($1)", false, 0,
 				SQL_VALUES(SQL_VALUE(REGCLASSOID, ObjectIdGetDatum(relid))));
 	AtEOXact_GUC(true, nest);

@@ -20,6 +20,7 @@
 
 #include "catalog/entries.h"
 #include "catalog/key.h"
+#include "server/attempt.h"
 #include "server/errors.h"
 #include "server/sql.h"
 #include "store/entries.h"
@@ -145,11 +146,41 @@ entry_run(DynTable *table, const DynIndex *index, EntryStatement statement, cons
 	store_execute(plan, &options);
 }
 
+typedef struct UnseenEntry
+{
+	DynTable *table;
+	const DynIndex *index;
+	const DynRow *row;
+} UnseenEntry;
+
+static void
+put_and_delete(void *arg)
+{
+	const UnseenEntry *entry = arg;
+
+	entry_run(entry->table, entry->index, ENTRY_PUT, entry->row);
+	entry_run(entry->table, entry->index, ENTRY_DELETE, entry->row);
+}
+
+/*
+ * Deletes an entry that is not seen: what its node has not committed yet of a transaction that the item's
+ * node has, or what came after an older snapshot.  It is inserted first, which waits for whoever did so
+ * before, and fails under an older snapshot.  Where it is too large for the btree nobody did so: its item
+ * is older than the index, whose build has met it or will.
+ */
+static void
+delete_unseen(DynTable *table, const DynIndex *index, const DynRow *row)
+{
+	UnseenEntry entry = {table, index, row};
+	ErrorData *error = attempt(put_and_delete, &entry);
+
+	if (error != NULL && error->sqlerrcode != ERRCODE_PROGRAM_LIMIT_EXCEEDED)
+		ReThrowError(error);
+}
+
 /*
  * Writes an entry, whose shard is kept where it is: a statement that has waited for a move does not see
- * what was moved to this node.  Nor does it see what its node has not committed yet of a transaction that
- * the item's node has, or what came after an older snapshot.  A delete that finds nothing inserts the
- * entry first, which waits for whoever did so before, and fails under an older snapshot.
+ * what was moved to this node.
  */
 static void
 entry_write(DynTable *table, const DynIndex *index, EntryStatement statement, const DynRow *row)
@@ -161,10 +192,7 @@ entry_write(DynTable *table, const DynIndex *index, EntryStatement statement, co
 	store_connect();
 	entry_run(table, index, statement, row);
 	if (statement == ENTRY_DELETE && SPI_processed == 0)
-	{
-		entry_run(table, index, ENTRY_PUT, row);
-		entry_run(table, index, ENTRY_DELETE, row);
-	}
+		delete_unseen(table, index, row);
 	SPI_finish();
 	rights_give_back(&before);
 }
@@ -479,6 +507,8 @@ store_entries_check(TableCheck *check)
 							   " are missing, " INT64_FORMAT " wrong, " INT64_FORMAT " of no item",
 							   c.missing, c.wrong, c.surplus);
 		if (problem != NULL)
-			check_report(check, object, problem, "Drop the index and create it again.");
+			check_report(check, object, problem,
+						 "If that stays so when nothing is being committed, drop the index and "
+						 "create it again.");
 	}
 }

@@ -176,8 +176,15 @@ is($citus->node(0)->safe_psql('restored', q{INSERT INTO grown (item) VALUES ('{"
 $citus->sql(0, q{SELECT dyn_create_entity_view('apps.renamed', 'Thing', 'things')});
 like(error_of(0, q{SELECT dyn_undistribute_table('apps.renamed')}), qr/View apps\.things would lose its triggers/, 'a view with triggers is in the way');
 $citus->sql(0, 'DROP VIEW apps.things');
-$citus->sql(0, q{SET ROLE joe; SELECT dyn_undistribute_table('apps.renamed')});
-is($citus->sql(0, q{SELECT count(*) FROM dyn_scan('apps.renamed')}), '57', 'a table of one node again, it has its items');
+my $writer = $citus->node(1)->background_psql('postgres');
+$writer->query_safe(q{BEGIN; SELECT dyn_put('apps.renamed', '{"pk":{"S":"late"},"sk":{"N":"1"}}')});
+my $back = $citus->start(0, q{SET ROLE joe; SELECT dyn_undistribute_table('apps.renamed')});
+$citus->node(0)->poll_query_until('postgres', q{SELECT bool_or(result <> '0') FROM
+	run_command_on_all_nodes('SELECT count(*) FROM pg_locks WHERE NOT granted')}) or die 'nobody waits';
+$writer->query_safe('COMMIT');
+$writer->quit;
+is_deeply(($citus->finish($back))[1], [], 'the way back waits for writers of other nodes');
+is($citus->sql(0, q{SELECT count(*) FROM dyn_scan('apps.renamed')}), '58', 'a table of one node again, it has its items and theirs');
 is($citus->sql(0, q{SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'apps.renamed'::regclass}), 'A', 'and its trigger');
 is($citus->sql(0, q{SELECT entity FROM dyn_entities('apps.renamed')}), 'Thing', 'and its declarations');
 is($citus->sql(0, q{SELECT relowner::regrole || ' ' || has_table_privilege('ann', oid, 'SELECT') FROM pg_class WHERE oid = 'apps.renamed'::regclass}),
@@ -185,7 +192,7 @@ is($citus->sql(0, q{SELECT relowner::regrole || ' ' || has_table_privilege('ann'
 is($citus->sql(0, q{INSERT INTO apps.renamed (item) VALUES ('{"pk":{"S":"z"},"sk":{"N":"1"},"g":{"S":"x"},"expires":{"N":"99999999999"}}'); SELECT count(*)
 	FROM dyn_check_table('apps.renamed')}), '0', 'nothing is wrong with it');
 $citus->sql(0, q{SELECT dyn_distribute_table('apps.renamed')});
-is(everywhere(q{SELECT count(*) FROM dyn_scan('apps.renamed')}), '58', 'it can be distributed once more');
+is(everywhere(q{SELECT count(*) FROM dyn_scan('apps.renamed')}), '59', 'it can be distributed once more');
 $citus->sql(0, q{SELECT dyn_drop_table('apps.renamed')});
 is(everywhere(q{SELECT dyn_request('ListTables', '{}')}), '{"TableNames":["beside","few","grown"]}', 'and dropped on all nodes');
 

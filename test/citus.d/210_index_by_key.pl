@@ -232,6 +232,22 @@ is($citus->sql(0, q{SELECT string_agg(result, ',') FROM run_command_on_all_nodes
 	'with its entries on all nodes');
 is_right('app', 'and nothing else');
 
+# An item that is older than the index and has no place in it, as the build says, can be changed, and goes
+my $large = q{(SELECT string_agg(md5(i::text), '') FROM generate_series(1, 60) i)};
+$citus->sql(0, q{SELECT dyn_create_table('wide', 'pk S', distributed => true)});
+$citus->sql(0, qq{DO \$\$BEGIN PERFORM dyn_put('wide', jsonb_build_object('pk', n || $large, 'g', $large)::dyn_item)
+	FROM (VALUES ('a'), ('b'), ('c')) v(n); END\$\$});
+$citus->fails(0, q{CALL dyn_create_index('wide', 'G', 'g S', distribution => 'key')}, qr/index row size/, 'keys that are too large together');
+for my $n (0 .. 2)
+{
+	my $key = qq{jsonb_build_object('pk', '@{[ ('a' .. 'c')[$n] ]}' || $large)::dyn_item};
+	my $write = ("dyn_delete('wide', $key)", "dyn_put('wide', $key)", "dyn_update('wide', $key, 'REMOVE g')")[$n];
+	is(($citus->call($n, "SELECT $write"))[1], '', "its item can be written at node $n");
+}
+$citus->sql(0, q{CALL dyn_create_index('wide', 'G', 'g S', distribution => 'key')});
+is_right('wide', 'and then the index can be made');
+$citus->sql(0, q{SELECT dyn_drop_table('wide')});
+
 # By requests, with the setting; a build that a crash cuts off is finished
 $citus->sql(0, q{SET dynamo_table.distribute_new_indexes = 'key'; SELECT dyn_request('UpdateTable', '{"TableName":"app",
 	"AttributeDefinitions":[{"AttributeName":"y","AttributeType":"N"}],
