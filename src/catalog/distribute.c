@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_trigger.h"
@@ -301,6 +302,15 @@ begin_distributing(int32 shard_count)
 	return nest;
 }
 
+static int32
+count_shards(Oid relid)
+{
+	sql_execute("SELECT pg_catalog.count(*)::pg_catalog.int4 FROM pg_catalog.pg_dist_shard"
+				" WHERE logicalrelid OPERATOR(pg_catalog.=) $1",
+				true, 0, SQL_VALUES(SQL_OID(relid)));
+	return DatumGetInt32(sql_value(SPI_tuptable, 0, 1));
+}
+
 /*
  * Distributes a table of entries of an index, which is new, by one of its columns: in as many shards as its
  * table, and beside those or with none together.
@@ -309,13 +319,9 @@ void
 dyn_distribute_entries(Oid entries, Oid table, AttrNumber key, bool beside)
 {
 	char *column = get_attname(entries, key, false);
-	int32 shard_count;
+	int32 shard_count = count_shards(table);
 	int nest;
 
-	sql_execute("SELECT pg_catalog.count(*)::pg_catalog.int4 FROM pg_catalog.pg_dist_shard"
-				" WHERE logicalrelid OPERATOR(pg_catalog.=) $1",
-				true, 0, SQL_VALUES(SQL_OID(table)));
-	shard_count = DatumGetInt32(sql_value(SPI_tuptable, 0, 1));
 	nest = begin_distributing(shard_count);
 	call_distribute(entries, column, false, beside ? catalogs_qualified(table) : "none",
 					shard_count);
@@ -436,16 +442,19 @@ return_trigger(Oid relid)
 	char *qualified = catalogs_qualified(RelationGetRelid(rel));
 	List *arguments =
 		dyn_trigger_find(rel, DYN_TRIGGER_DERIVE) == NULL ? definition_read(rel) : NIL;
+	int nest;
 
 	relation_close(rel, NoLock);
 	if (arguments == NIL)
 		return false;
 	SPI_connect();
+	nest = begin_quietly();
 	dyn_execute(dyn_trigger_sql(DYN_TRIGGER_DERIVE, qualified, arguments));
 	dyn_triggers_enable(relid, qualified);
 	dyn_execute(psprintf("ALTER TABLE %s DROP CONSTRAINT " DEFINITION_CONSTRAINT
 						 ", DROP CONSTRAINT IF EXISTS " SHARD_CONSTRAINT,
 						 qualified));
+	AtEOXact_GUC(true, nest);
 	SPI_finish();
 	return true;
 }
@@ -603,7 +612,8 @@ dyn_distribute_table(PG_FUNCTION_ARGS)
 
 /*
  * Calls Citus, which makes a new relation for the rows, and drops the old one.  It keeps writers of this node
- * away; LOCK does so on all nodes, or what others write behind the copy would go with the shards.
+ * away.  Dropping the constraint locks the table and its shards on all nodes, or what others write behind the
+ * copy would go with the shards, and what a node has prepared and not committed, whose session may be gone.
  */
 static Oid
 call_undistribute(Oid relid)
@@ -613,8 +623,10 @@ call_undistribute(Oid relid)
 	int nest;
 
 	SPI_connect();
-	nest = begin_quietly();
-	dyn_execute(psprintf("LOCK TABLE %s", catalogs_qualified(relid)));
+	nest = begin_distributing(count_shards(relid));
+	(void) begin_quietly();
+	dyn_execute(psprintf("ALTER TABLE %s DROP CONSTRAINT IF EXISTS " SHARD_CONSTRAINT,
+						 catalogs_qualified(relid)));
 	sql_execute("SELECT pg_catalog.undistribute_table($1)", false, 0,
 				SQL_VALUES(SQL_VALUE(REGCLASSOID, ObjectIdGetDatum(relid))));
 	AtEOXact_GUC(true, nest);
@@ -653,6 +665,13 @@ refuse_undistribute(Oid relid)
 	DynTable *table = dyn_schema(rel);
 
 	require_coordinator();
+	/* nodes take their snapshots before they wait for the locks */
+	if (IsolationUsesXactSnapshot())
+		ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+						errmsg("table \"%s\" cannot be made a table of one node", table->name),
+						errdetail("The transaction has one snapshot, and would copy items as they "
+								  "were before the table was locked."),
+						errhint("Call the function in a transaction that is READ COMMITTED.")));
 	if (dyn_settings_stream(&table->settings) != NULL)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("table \"%s\" cannot be made a table of one node", table->name),

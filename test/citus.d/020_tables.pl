@@ -176,6 +176,8 @@ is($citus->node(0)->safe_psql('restored', q{INSERT INTO grown (item) VALUES ('{"
 $citus->sql(0, q{SELECT dyn_create_entity_view('apps.renamed', 'Thing', 'things')});
 like(error_of(0, q{SELECT dyn_undistribute_table('apps.renamed')}), qr/View apps\.things would lose its triggers/, 'a view with triggers is in the way');
 $citus->sql(0, 'DROP VIEW apps.things');
+$citus->fails(0, 'BEGIN ISOLATION LEVEL REPEATABLE READ; ' . q{SELECT dyn_undistribute_table('apps.renamed')}, qr/cannot be made a table of one node/,
+	'with one snapshot, items would be copied as they were before others were kept away');
 my $writer = $citus->node(1)->background_psql('postgres');
 $writer->query_safe(q{BEGIN; SELECT dyn_put('apps.renamed', '{"pk":{"S":"late"},"sk":{"N":"1"}}')});
 my $back = $citus->start(0, q{SET ROLE joe; SELECT dyn_undistribute_table('apps.renamed')});
@@ -201,5 +203,26 @@ $citus->sql(0, q{SELECT dyn_create_table('many', 'pk S'); SELECT dyn_distribute_
 $citus->sql(1, q{SELECT count(dyn_put('many', jsonb_build_object('pk', i::text)::dyn_item)) FROM generate_series(1, 20) i});
 is(everywhere(q{SELECT count(*) FROM dyn_batch_get('many',
 	(SELECT array_agg(jsonb_build_object('pk', i::text)::dyn_item) FROM generate_series(1, 20) i))}), '20', 'a table of 300 shards');
+
+# What a node has prepared, and a session that is gone has committed elsewhere, is not left behind.
+$citus->sql(0, q{SELECT dyn_undistribute_table('many'); SELECT dyn_create_table('left', 'pk S', distributed => true)});
+sub set_at
+{
+	my ($n, $set, $check) = @_;
+	$citus->sql($n, "ALTER SYSTEM $set");
+	$citus->node($n)->reload;
+	$citus->node($n)->poll_query_until('postgres', "SELECT $check") or die "node $n does not $set";
+}
+set_at($_, q{SET citus.recover_2pc_interval = '10s'}, q{current_setting('citus.recover_2pc_interval') = '10s'}) for 0 .. 2;
+set_at(2, q{SET synchronous_standby_names = 'nobody'}, q{current_setting('synchronous_standby_names') = 'nobody'});
+my $late = $citus->start(2, q{BEGIN}, q{SELECT count(dyn_put('left', jsonb_build_object('pk', i::text)::dyn_item)) FROM generate_series(1, 100) i}, q{COMMIT});
+$citus->node(2)->poll_query_until('postgres', q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND backend_type = 'client backend')})
+	or die 'the writer does not commit';
+$citus->crash(1);
+set_at(2, q{RESET synchronous_standby_names}, q{current_setting('synchronous_standby_names') = ''});
+$citus->finish($late);
+is($citus->sql(1, 'SELECT count(*) > 0 FROM pg_prepared_xacts'), 't', 'a node has it prepared only');
+$citus->sql(0, q{SELECT dyn_undistribute_table('left')});
+is($citus->sql(0, q{SELECT count(*) FROM dyn_scan('left')}), '100', 'and it is there in the table of one node');
 
 done_testing();
