@@ -205,7 +205,8 @@ is(everywhere(q{SELECT count(*) FROM dyn_batch_get('many',
 	(SELECT array_agg(jsonb_build_object('pk', i::text)::dyn_item) FROM generate_series(1, 20) i))}), '20', 'a table of 300 shards');
 
 # What a node has prepared, and a session that is gone has committed elsewhere, is not left behind.
-$citus->sql(0, q{SELECT dyn_undistribute_table('many'); SELECT dyn_create_table('left', 'pk S', distributed => true)});
+$citus->sql(0, q{SELECT dyn_undistribute_table('many'); SELECT dyn_create_table('left', 'pk S');
+	SELECT dyn_distribute_table('left', shard_count => 6)});
 sub set_at
 {
 	my ($n, $set, $check) = @_;
