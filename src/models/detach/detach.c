@@ -12,6 +12,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
 
 #include "catalog/distribute.h"
@@ -104,15 +105,17 @@ detach_name(Oid relid)
 	return DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(relid)));
 }
 
-/* Returns how many rows of a relation meet a condition. */
+/* Returns how many rows of a relation meet a condition, of those that ALTER TABLE rewrites. */
 int64
 detach_count(Oid relid, const char *condition)
 {
 	int64 rows;
 
-	sql_execute(sql_on(relid, psprintf("SELECT pg_catalog.count(*) FROM %s t WHERE %s",
-									   detach_name(relid), condition)),
-				false, 0, 0, NULL);
+	SPI_execute_snapshot(
+		SPI_prepare(sql_on(relid, psprintf("SELECT pg_catalog.count(*) FROM %s t WHERE %s",
+										   detach_name(relid), condition)),
+					0, NULL),
+		NULL, NULL, GetLatestSnapshot(), InvalidSnapshot, false, false, 0);
 	rows = DatumGetInt64(sql_value(SPI_tuptable, 0, 1));
 	SPI_freetuptable(SPI_tuptable);
 	return rows;
