@@ -149,11 +149,12 @@ $sessions[0]->query_until(qr/started/, "\\echo started\n" . transact('', add('d4
 $sessions[1]->query_until(qr/started/, "\\echo started\n" . transact('', add('d1', 1)) . ";\n\\echo done\n");
 $_->query_until(qr/done/, '') for @sessions;
 my $said = join '', map { $_->{stderr} } @sessions;
-# from PostgreSQL 16 on Citus does not tell the extension why it cancels, and gives the error its code when it is sent
-my @ended = qw(YD\d+:\s+transaction\sconflict:\sdeadlock 40P01:\s+canceling\sthe\stransaction\ssince\sit\swas\sinvolved);
-@ended = reverse @ended if $citus->sql(0, 'SHOW server_version_num') >= 160000;
-like($said, qr/$ended[0]/, 'a deadlock of nodes is a conflict');
-unlike($said, qr/$ended[1]|57014/, 'and nothing else');
+# from PostgreSQL 16 on Citus does not tell the extension why it cancels, and gives the error its code when it is sent; it may find the
+# deadlock first also where both shards are on one node
+my ($conflict, $cancelled) = (qr/YD\d+:\s+transaction\sconflict:\sdeadlock/, qr/40P01:\s+canceling\sthe\stransaction\ssince\sit\swas\sinvolved/);
+my $hidden = $citus->sql(0, 'SHOW server_version_num') >= 160000;
+like($said, $hidden ? qr/$conflict|$cancelled/ : $conflict, 'a deadlock of nodes is a conflict');
+unlike($said, $hidden ? qr/57014/ : qr/$cancelled|57014/, 'and nothing else');
 $_->quit for @sessions;
 
 # rights
