@@ -360,7 +360,8 @@ is($citus->sql(0, q{SELECT dyn_describe_table('app') ? 'VectorIndexes'}), 'f', '
 is(($citus->call(1, q{DELETE FROM app WHERE pk = 'p0'}))[0], 0, 'without one plain SQL writes');
 $citus->sql(0, q{SET ROLE keeper; SELECT dyn_drop_table('kept')});
 # what moves and the split have left is Citus' to drop, which it does later
-wait_for($coordinator, q{SELECT string_agg(result, ',') = '0,0,0' FROM run_command_on_all_nodes($$SELECT count(*) FROM pg_class WHERE relname ~ '^kept(_|$)'$$)});
+wait_for($coordinator, q{SELECT string_agg(result, ',') = '0,0,0'
+	FROM run_command_on_all_nodes($$SELECT count(*) FROM pg_class WHERE relname ~ '^kept(_|$)'$$)});
 pass('a table is dropped with its entries');
 
 done_testing();
