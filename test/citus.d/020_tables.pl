@@ -207,20 +207,13 @@ is(everywhere(q{SELECT count(*) FROM dyn_batch_get('many',
 # What a node has prepared, and a session that is gone has committed elsewhere, is not left behind.
 $citus->sql(0, q{SELECT dyn_undistribute_table('many'); SELECT dyn_create_table('left', 'pk S');
 	SELECT dyn_distribute_table('left', shard_count => 6)});
-sub set_at
-{
-	my ($n, $set, $check) = @_;
-	$citus->sql($n, "ALTER SYSTEM $set");
-	$citus->node($n)->reload;
-	$citus->node($n)->poll_query_until('postgres', "SELECT $check") or die "node $n does not $set";
-}
-set_at($_, q{SET citus.recover_2pc_interval = '10s'}, q{current_setting('citus.recover_2pc_interval') = '10s'}) for 0 .. 2;
-set_at(2, q{SET synchronous_standby_names = 'nobody'}, q{current_setting('synchronous_standby_names') = 'nobody'});
+$citus->set($_, 'citus.recover_2pc_interval', '10s') for 0 .. 2;
+$citus->set(2, 'synchronous_standby_names', 'nobody');
 my $late = $citus->start(2, q{BEGIN}, q{SELECT count(dyn_put('left', jsonb_build_object('pk', i::text)::dyn_item)) FROM generate_series(1, 100) i}, q{COMMIT});
 $citus->node(2)->poll_query_until('postgres', q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND backend_type = 'client backend')})
 	or die 'the writer does not commit';
 $citus->crash(1);
-set_at(2, q{RESET synchronous_standby_names}, q{current_setting('synchronous_standby_names') = ''});
+$citus->set(2, 'synchronous_standby_names');
 $citus->finish($late);
 is($citus->sql(1, 'SELECT count(*) > 0 FROM pg_prepared_xacts'), 't', 'a node has it prepared only');
 $citus->sql(0, q{SELECT dyn_undistribute_table('left')});

@@ -310,9 +310,7 @@ my $is_waiting = q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event 
 sub wait_in_vain
 {
 	my ($n, $value) = @_;
-	$citus->sql($n, q{ALTER SYSTEM SET synchronous_standby_names = 'nobody'});
-	$citus->node($n)->reload;
-	wait_for($citus->node($n), q{SELECT current_setting('synchronous_standby_names') = 'nobody'});
+	$citus->set($n, 'synchronous_standby_names', 'nobody');
 	my $run = $citus->start(0, qq{SELECT dyn_put('app', '{"pk":{"S":"two"},"sk":{"N":"1"},"g":{"S":"$value"},"r":{"N":"1"}}')});
 	wait_for($citus->node($n), $is_waiting);
 	return $run;
@@ -337,11 +335,8 @@ is(die_and_recover($run, 0), 'second', 'and one that was prepared is there');
 # A node commits its part later than the others: the next writer of the item sees the item, and its entry not yet.
 $run = wait_in_vain(0, 'third');
 $citus->sql(0, q{SET synchronous_commit = local; ALTER DATABASE postgres SET synchronous_commit = local});
-$citus->sql(1, q{ALTER SYSTEM SET synchronous_standby_names = 'nobody'});
-$citus->node(1)->reload;
-wait_for($citus->node(1), q{SELECT current_setting('synchronous_standby_names') = 'nobody'});
-$citus->sql(0, q{ALTER SYSTEM RESET synchronous_standby_names});
-$citus->node(0)->reload;
+$citus->set(1, 'synchronous_standby_names', 'nobody');
+$citus->set(0, 'synchronous_standby_names');
 wait_for($citus->node(1), $is_waiting);
 my $next = $citus->start(0, q{SELECT dyn_put('app', '{"pk":{"S":"two"},"sk":{"N":"1"},"g":{"S":"fourth"},"r":{"N":"1"}}')});
 wait_until('the next write waits for the entry, or is done', sub {
@@ -349,8 +344,7 @@ wait_until('the next write waits for the entry, or is done', sub {
 	my $item = $citus->sql(0, q{SELECT dyn_get('app', '{"pk":{"S":"two"},"sk":{"N":"1"}}')});
 	return (scalar($waits eq 't' || $item =~ /fourth/), $waits, $item);
 });
-$citus->sql(1, q{ALTER SYSTEM RESET synchronous_standby_names});
-$citus->node(1)->reload;
+$citus->set(1, 'synchronous_standby_names');
 is_deeply([ map { @$_ } map { ($citus->finish($_))[1] } $run, $next ], [], 'both are done then');
 is_right('app', 'and the entry of the first has gone');
 $citus->sql(0, q{ALTER DATABASE postgres RESET synchronous_commit});

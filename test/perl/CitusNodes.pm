@@ -6,6 +6,7 @@
 #   $citus->fails(0, 'SELECT …', qr/…/, 'name');  it fails with such an error
 #   $citus->node(1)              the PostgreSQL::Test::Cluster, for everything else
 #   $citus->add                  a worker more; returns its number
+#   $citus->set(1, 'name', 'value')  a setting of a node, which has it on return; reset without a value, to the empty string
 #   $citus->crash(1)             kill -9 for its processes, and the next start
 #   $citus->move_all('app', 2)   its shards that are elsewhere, one after the other, to that node
 #   my $run = $citus->start(1, @statements);  one after the other by psql, which goes on after errors
@@ -74,6 +75,15 @@ sub add
 	my $n = $self->_start;
 	$self->_join($n);
 	return $n;
+}
+
+sub set
+{
+	my ($self, $n, $name, $value) = @_;
+	$self->sql($n, 'ALTER SYSTEM ' . (defined $value ? "SET $name = '$value'" : "RESET $name"));
+	$self->node($n)->reload;
+	DynamoTable::wait_for($self->node($n), sprintf(q{SELECT current_setting('%s') = '%s'}, $name, $value // ''));
+	return;
 }
 
 sub crash
