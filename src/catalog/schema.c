@@ -406,7 +406,7 @@ read_schema(Relation rel)
 		MemoryContextDelete(context);
 		return NULL;
 	}
-	library_check();
+	library_check(ERROR);
 	table->relid = RelationGetRelid(rel);
 	table->context = context;
 	table->name = pstrdup(RelationGetRelationName(rel));

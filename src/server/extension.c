@@ -98,7 +98,7 @@ extension_installed(void)
 {
 	if (!OidIsValid(find_schema(OWN_NAME)))
 		return false;
-	library_check();
+	library_check(ERROR);
 	return true;
 }
 

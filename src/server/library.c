@@ -50,10 +50,10 @@ version_number(const char *version)
 	return (uint64) major << 32 | minor;
 }
 
-pg_noreturn static void
-fail_version(const char *objects, const char *hint)
+static void
+fail_version(int level, const char *objects, const char *hint)
 {
-	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+	ereport(level, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					errmsg("extension \"dynamo_table\" has version %s in this database, but the "
 						   "library that is loaded has version %s",
 						   objects, LIBRARY_VERSION),
@@ -61,12 +61,12 @@ fail_version(const char *objects, const char *hint)
 }
 
 /*
- * Raises an error if the objects in this database are not those of a version that the library works
- * with.  Scripts of the extension and pg_upgrade bring these to a version only, and decoding
- * sees those of the past.
+ * Raises an error of this level if the objects in this database are not those of a version that the
+ * library works with.  Scripts of the extension and pg_upgrade bring these to a version only, and
+ * decoding sees those of the past.
  */
 void
-library_check(void)
+library_check(int level)
 {
 	uint64 before = changes;
 	char *version;
@@ -79,11 +79,11 @@ library_check(void)
 		return;
 	if (version_number(version) > version_number(LIBRARY_VERSION))
 		fail_version(
-			version,
+			level, version,
 			"Install the library of that version. Then reconnect, or restart the server if "
 			"dynamo_table is in shared_preload_libraries.");
 	if (version_number(version) < version_number(LIBRARY_OLDEST_OBJECTS))
-		fail_version(version, "Run ALTER EXTENSION dynamo_table UPDATE in this database.");
+		fail_version(level, version, "Run ALTER EXTENSION dynamo_table UPDATE in this database.");
 	pfree(version);
 	checked = before == changes;
 }

@@ -16,6 +16,6 @@
 #define LIBRARY_OLDEST_OBJECTS "0.2.0"
 #endif
 
-extern void library_check(void);
+extern void library_check(int level);
 
 #endif

@@ -66,7 +66,7 @@ extern PGDLLEXPORT void _PG_init(void);
 	extern int no_such_variable
 
 #undef PG_FUNCTION_INFO_V1
-#define PG_FUNCTION_INFO_V1(funcname) FUNCTION_RECORD(funcname, library_check())
+#define PG_FUNCTION_INFO_V1(funcname) FUNCTION_RECORD(funcname, library_check(ERROR))
 
 /* This serves what works with objects of any version, and must: VACUUM and DROP of a table. */
 #define PG_FUNCTION_INFO_ANY_VERSION(funcname) FUNCTION_RECORD(funcname, (void) 0)

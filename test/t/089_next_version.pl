@@ -91,6 +91,10 @@ value($make, 'later');
 my $old = Frontend->new($node, $node->safe_psql('postgres', 'SELECT current_user'));
 is($old->query($all), '100|5050', "a session with library $first");
 is($old->query(q{SELECT dyn_error_name('YD002')}), 'ConditionalCheckFailedException', 'calls a function');
+my $gateway = Frontend->new($node, $node->safe_psql('postgres', 'SELECT current_user'));
+value('CREATE ROLE tenant');
+my $request = q{SELECT dynamo_internal.request_as('tenant', 'ListTables', '{}')};
+is($gateway->query($request), '{"TableNames":[]}', 'a gateway\'s');
 
 install($second);
 is($old->query($all), '100|5050', 'goes on while the library is replaced');
@@ -113,6 +117,8 @@ is($old->query(q{SELECT dyn_get('app', '{"pk": "NOTE#1", "sk": "NOTE"}'::jsonb)}
 is($old->query(q{SELECT dyn_put('app', '{"pk": "NOTE#0", "sk": "NOTE", "Id": "0"}'::jsonb)}), 'ERROR: ' . sprintf($message, $second, $first),
 	'nor does it write');
 is($old->query('SELECT 1'), '1', 'but it lives');
+is(eval { $gateway->query($request) }, undef, 'a session of a gateway ends, so that it gets another one');
+is($gateway->{fatal}{M}, sprintf($message, $second, $first), '… and says why');
 check_storage($node, 'after the update');
 
 # From a database of one version to another

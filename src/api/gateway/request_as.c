@@ -61,6 +61,7 @@
 #include "catalog/lookup.h"
 #include "server/compat.h"
 #include "server/errors.h"
+#include "server/library.h"
 
 /* Holds what the session has been before the request. */
 typedef struct Session
@@ -118,13 +119,14 @@ check_role(Oid role)
 }
 
 /*
- * Ends a session with temporary objects: it will never be of use again, and a pooler may hand it to
- * the next client.  Code of a table's owner cannot raise FATAL with this SQLSTATE, so whoever sees
- * it knows that nothing was done.
+ * Ends a session with temporary objects, or with a library from before the extension was updated:
+ * it will never be of use again, and a pooler may hand it to the next client.  Code of a table's
+ * owner cannot raise FATAL with this SQLSTATE, so whoever sees it knows that nothing was done.
  */
 static void
-end_session_with_temporary_objects(void)
+end_useless_session(void)
 {
+	library_check(FATAL);
 	if (has_temporary_schema())
 		ereport(FATAL, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("a session with temporary objects cannot make requests of gateways"),
@@ -281,7 +283,7 @@ dyn_request_as(PG_FUNCTION_ARGS)
 
 	check_session();
 	teller.arg = unconstify(char *, check_role(role));
-	end_session_with_temporary_objects();
+	end_useless_session();
 	error_context_stack = &teller;
 	shorten_messages();
 	check_constraints_at_once();
