@@ -413,19 +413,12 @@ member_applies(const Member *member, ItemSpan root, MemberMemory *memory)
 	return true;
 }
 
-/*
- * Returns whether a stored item is of the member's entity: by its type attribute, and by the
- * member's key, which must be what its templates make of the item's attributes; or whether the
- * member says nothing of it.  root is the item's root value, column is the key if a column of type text
- * has it, or NULL, and memory is kept by the caller for the next item.
- */
-bool
-member_matches(const Member *member, ItemSpan root, const ItemSpan *column, MemberMemory *memory)
+/* Returns whether type, key and what the key is made of are those of the member's entity. */
+static bool
+is_member(const Member *member, ItemSpan root, const ItemSpan *column, MemberMemory *memory)
 {
 	ItemChildren attributes = item_children(root);
 
-	if (!member_applies(member, root, memory))
-		return true;
 	/* beside one of an index a view has those of the table */
 	if ((!member->entity->required && !has_type(member->entity, &attributes, memory)) ||
 		!key_matches(member, root, &attributes, column, memory))
@@ -436,6 +429,19 @@ member_matches(const Member *member, ItemSpan root, const ItemSpan *column, Memb
 			return false;
 	}
 	return true;
+}
+
+/*
+ * Returns whether a stored item is of the member's entity: by its type attribute, and by the
+ * member's key, which must be what its templates make of the item's attributes; or whether the
+ * member says nothing of it.  root is the item's root value, column is the key if a column of type text
+ * has it, or NULL, and memory is kept by the caller for the next item.
+ */
+bool
+member_matches(const Member *member, ItemSpan root, const ItemSpan *column, MemberMemory *memory)
+{
+	return is_member(member, root, column, memory) ||
+		   (member->ngiven > 0 && !member_applies(member, root, memory));
 }
 
 /*
