@@ -395,8 +395,12 @@ fuzz_entity(const Input *input)
 	CHECK(strcmp(printed, entity_print(entity_parse(table, declaration, true))) == 0);
 	for (int i = 0; i < entity->nkeys; i++)
 	{
-		(void) member_definition(entity, &entity->keys[i], false);
-		(void) member_definition(entity, &entity->keys[i], true);
+		const MemberKey of_table = {&entity->keys[i]};
+		const MemberKey of_index = {&entity->keys[i], true, entity->nattributes > 0 ? 1 : 0,
+									entity->nattributes > 0 ? &entity->attributes[0].name : NULL};
+
+		(void) member_definition(entity, &of_table);
+		(void) member_definition(entity, &of_index);
 	}
 	if (stored != NULL)
 	{
@@ -427,7 +431,12 @@ fuzz_member(const Input *input)
 	FmgrInfo flinfo;
 
 	if (item != NULL)
-		(void) member_matches(member, item_root(item), member_memory(member));
+	{
+		const ItemSpan column = piece(input, 0);
+
+		(void) member_matches(member, item_root(item), NULL, member_memory(member));
+		(void) member_matches(member, item_root(item), &column, member_memory(member));
+	}
 	fmgr_info(LookupFuncName(list_make2(makeString("dynamo_internal"), makeString("entity_key")),
 							 lengthof(signature), signature, false),
 			  &flinfo);
