@@ -125,3 +125,6 @@ SELECT dyn_put_entity('tab', 'E', jsonb '{"A": "a", "N": 7}');
 SELECT i FROM dyn_scan('tab') i;
 SELECT dyn_create_entity('tab', 'E', '{"PK": "P#<A>", "SK": "S", "G": "<N>"}', '{"A": "S", "N": "N"}');
 DROP TABLE tab;
+
+-- a definition that anybody writes: names with U+0000 are shown as they are
+SELECT dynamo_internal.is_entity('{}', '{"entity": "E", "keys": {"\u0000' || repeat('a', 20) || '": 1}, "attributes": {"A": "S"}}', 'P'::text);

@@ -48,7 +48,14 @@ item_span(const char *text)
 	return (ItemSpan){text, (uint32) strlen(text)};
 }
 
-/* Returns a copy that ends with a zero byte. */
+/* Returns a copy in the current memory context. */
+static inline ItemSpan
+span_copy(ItemSpan span)
+{
+	return (ItemSpan){memcpy(palloc(span.len), span.data, span.len), span.len};
+}
+
+/* Returns a copy up to the first zero byte, and ends it with one. */
 static inline char *
 span_string(ItemSpan span)
 {

@@ -283,6 +283,17 @@ fuzz_expression(const Input *input)
 
 extern Datum dyn_request(PG_FUNCTION_ARGS);
 
+/* Calls dyn_request(text, text), which looks at how it is called. */
+static Datum
+call_request(const char *operation, Datum request)
+{
+	Oid signature[] = {TEXTOID, TEXTOID};
+
+	return OidFunctionCall2(LookupFuncName(list_make1(makeString("dyn_request")),
+										   lengthof(signature), signature, false),
+							CStringGetTextDatum(operation), request);
+}
+
 /* Requests on tables that are there, with expressions and with legacy
  * parameters: an operation, a request. */
 static void
@@ -303,8 +314,7 @@ fuzz_request(const Input *input)
 											 "CreateTable"};
 	const char *operation =
 		operations[(unsigned char) *piece(input, 0).data % lengthof(operations)];
-	Datum response =
-		DirectFunctionCall2(dyn_request, CStringGetTextDatum(operation), piece_text(input, 1));
+	Datum response = call_request(operation, piece_text(input, 1));
 
 	DirectFunctionCall1(jsonb_in, CStringGetDatum(TextDatumGetCString(response)));
 }
@@ -350,9 +360,8 @@ fuzz_statement(const Input *input)
 	const char *token = piece(input, 3).data;
 
 	for (int page = 0; page < 4 && token != NULL; page++)
-		token =
-			next_token(DirectFunctionCall2(dyn_request, CStringGetTextDatum("ExecuteStatement"),
-										   CStringGetTextDatum(statement_request(input, token))));
+		token = next_token(
+			call_request("ExecuteStatement", CStringGetTextDatum(statement_request(input, token))));
 }
 
 /* A template, attributes, and another template. */

@@ -458,7 +458,7 @@ parse_key(Entity *entity, const DynTable *table, ItemSpan attribute, ItemSpan va
 	const EntityAttribute *whole;
 
 	/* the name may point into the schema, which does not live as long */
-	key->attribute = (ItemSpan){span_string(attribute), attribute.len};
+	key->attribute = span_copy(attribute);
 	key->place = place_of(table, attribute);
 	if (key->place < 0 && is_new)
 		fail_key(entity, key, psprintf("is no key of table \"%s\" or its indexes", table->name));
