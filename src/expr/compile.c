@@ -146,8 +146,8 @@ compile_text(const ExprRequest *request, ItemSpan names, ExprKind kind, ItemSpan
 	c->parameter = parameter_name(kind);
 	c->text = text;
 	check_text(c);
-	c->text = text_cache_copy(text);
-	c->names = text_cache_copy(names);
+	c->text = span_copy(text);
+	c->names = span_copy(names);
 	c->entry.key = (TextKey){(int) kind, c->text, c->names};
 	compile_parse(c, request);
 	MemoryContextSwitchTo(old);

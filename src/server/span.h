@@ -48,11 +48,18 @@ item_span(const char *text)
 	return (ItemSpan){text, (uint32) strlen(text)};
 }
 
-/* Returns a copy in the current memory context. */
+/* Returns a copy in the current memory context, with a zero byte behind it. */
 static inline ItemSpan
 span_copy(ItemSpan span)
 {
-	return (ItemSpan){memcpy(palloc(span.len), span.data, span.len), span.len};
+	char *copy;
+
+	if (span.data == NULL)
+		return span;
+	copy = palloc(span.len + 1);
+	memcpy(copy, span.data, span.len);
+	copy[span.len] = '\0';
+	return (ItemSpan){copy, span.len};
 }
 
 /* Returns a copy up to the first zero byte, and ends it with one. */

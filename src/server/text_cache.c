@@ -123,17 +123,3 @@ text_cache_unpin_later(TextEntry *entry, MemoryContextCallback *callback)
 	callback->arg = entry;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
 }
-
-/* Returns a copy of a span in the current memory context, with a zero byte behind it. */
-ItemSpan
-text_cache_copy(ItemSpan span)
-{
-	char *copy;
-
-	if (span.data == NULL)
-		return span;
-	copy = palloc(span.len + 1);
-	memcpy(copy, span.data, span.len);
-	copy[span.len] = '\0';
-	return (ItemSpan){copy, span.len};
-}

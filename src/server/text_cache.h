@@ -61,6 +61,5 @@ extern TextEntry *text_cache_find(TextCache *cache, const TextKey *key);
 extern void text_cache_keep(TextCache *cache, TextEntry *entry);
 extern void text_cache_unpin(TextEntry *entry);
 extern void text_cache_unpin_later(TextEntry *entry, MemoryContextCallback *callback);
-extern ItemSpan text_cache_copy(ItemSpan span);
 
 #endif

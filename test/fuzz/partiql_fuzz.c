@@ -49,19 +49,6 @@ text_cache_unpin_later(TextEntry *entry, MemoryContextCallback *callback)
 {
 }
 
-/* Of its own size, so that reading on behind the end is seen. */
-ItemSpan
-text_cache_copy(ItemSpan span)
-{
-	char *copy;
-
-	if (span.data == NULL)
-		return span;
-	copy = palloc(span.len);
-	memcpy(copy, span.data, span.len);
-	return (ItemSpan){copy, span.len};
-}
-
 /* The column's value is the payload. */
 Datum
 dyn_key_datum(ItemType type, ItemSpan payload)
@@ -425,7 +412,7 @@ static const PartiqlCompiled *
 compile(ItemSpan text)
 {
 	if (sigsetjmp(standin_error, 0) == 0)
-		return partiql_compile(text_cache_copy(text));
+		return partiql_compile(span_copy(text));
 	CHECK(standin_sqlstate == ERRCODE_DYN_VALIDATION ||
 		  standin_sqlstate == ERRCODE_STATEMENT_TOO_COMPLEX);
 	return NULL;

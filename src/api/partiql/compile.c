@@ -26,7 +26,7 @@ compile_statement(ItemSpan text)
 	PartiqlCompiled *compiled = palloc0(sizeof(PartiqlCompiled));
 
 	compiled->entry.context = cxt;
-	compiled->entry.key.text = text_cache_copy(text);
+	compiled->entry.key.text = span_copy(text);
 	compiled->statement = partiql_parse(compiled->entry.key.text);
 	partiql_build(compiled);
 	MemoryContextSwitchTo(old);

@@ -116,7 +116,7 @@ add_column(Csv *csv, int *max, const DynTable *table, ItemSpan name)
 		*max *= 2;
 		csv->columns = repalloc(csv->columns, *max * sizeof(CsvColumn));
 	}
-	csv->columns[csv->n].name = (ItemSpan){memcpy(palloc(name.len), name.data, name.len), name.len};
+	csv->columns[csv->n].name = span_copy(name);
 	csv->columns[csv->n++].type = key != NULL ? key->type : ITEM_S;
 }
 

@@ -242,7 +242,7 @@ member_parse(ItemSpan definition)
 
 		member = palloc0(sizeof(Member));
 		member->entry.context = context;
-		member->entry.key.text = text_cache_copy(definition);
+		member->entry.key.text = span_copy(definition);
 		read_definition(member, member->entry.key.text);
 		ours = is_ours(member, definition);
 		use_stored_names(member->entity, member->key);
