@@ -349,6 +349,27 @@ is_deeply([ map { @$_ } map { ($citus->finish($_))[1] } $run, $next ], [], 'both
 is_right('app', 'and the entry of the first has gone');
 $citus->sql(0, q{ALTER DATABASE postgres RESET synchronous_commit});
 
+# So does a new index: who knows it writes to shards that are not there yet.
+$citus->sql(0, q{SELECT dyn_create_table('late', 'pk S', distributed => true)});
+$citus->set(0, 'synchronous_standby_names', 'nobody');
+$run = $citus->start(0, q{CALL dyn_create_index('late', 'K', 'g S', distribution => 'key')});
+wait_for($citus->node(0), $is_waiting);
+wait_for($citus->node($_), 'SELECT EXISTS (SELECT FROM pg_prepared_xacts)') for 1, 2;
+$citus->sql(0, q{SET synchronous_commit = local; ALTER DATABASE postgres SET synchronous_commit = local});
+$citus->set(1, 'synchronous_standby_names', 'nobody');
+$citus->set(0, 'synchronous_standby_names');
+wait_for($citus->node(1), $is_waiting);
+my $is_declared = q{SELECT dyn_describe_table('late') ? 'GlobalSecondaryIndexes'};
+wait_for($citus->node(2), $is_declared);
+my @late = map { [ $citus->call(2, q{\set VERBOSITY sqlstate} . "\n" . qq{SELECT dyn_put('late', '{"pk":{"S":"p$_"},"g":{"S":"g$_"}}')}) ] } 1 .. 20;
+my %seen = map { $_->[1] =~ /ERROR:\s+(\S+)/ ? ($1 => 1) : () } @late;
+is(join(' ', keys %seen), '40001', 'a write whose entry has no shard yet is to be tried again');
+$citus->set(1, 'synchronous_standby_names');
+is_deeply(($citus->finish($run))[1], [], 'the index is made');
+$citus->sql(2, qq{SELECT dyn_put('late', '{"pk":{"S":"p$_"},"g":{"S":"g$_"}}')}) for 1 .. 20;
+is_right('late', 'and has all of them');
+$citus->sql(0, q{ALTER DATABASE postgres RESET synchronous_commit});
+
 # Names that have to be quoted, in every place.
 $citus->sql(0, q{CREATE SCHEMA "Sch e'ma"; SELECT dyn_create_table($$Sch e'ma.t"a'b$$, $$p"k'; S$$, distributed => true,
 	global_indexes => '{"i\\"n''d; ex": {"partition_key": "g\\"'' S", "sort_key": "r N", "distribution": "key"}}')});
