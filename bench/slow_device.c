@@ -1,7 +1,7 @@
 /*
  * slow_device.c
- *	  slow_device MICROSECONDS DIRECTORY MOUNTPOINT [FUSE option…]: a directory once more, where each
- *	  read takes so long, as on a disk behind a network.
+ *	  slow_device MICROSECONDS DIRECTORY MOUNTPOINT [FUSE option…]: shows DIRECTORY at MOUNTPOINT, where
+ *	  each read takes so long, as on a disk behind a network.
  *
  * Reads at the same time wait at the same time.  The kernel caches what was read until it is unmounted.
  */
