@@ -115,6 +115,19 @@ entry_item(const DynTable *table, const DynIndex *index, const DynRow *row)
 }
 
 /*
+ * Names the error of a node that has no shard of the entries, as its part of the transaction that makes or
+ * drops the index is committed later, or was earlier, than this node's.  The next attempt may find it so.
+ */
+static void
+name_missing(void *arg)
+{
+	if (geterrcode() != ERRCODE_UNDEFINED_TABLE)
+		return;
+	errcode(ERRCODE_T_R_SERIALIZATION_FAILURE);
+	errmsg("could not serialize access due to the creation or removal of an index");
+}
+
+/*
  * Runs a statement on the entry of a row, with the rights of the owner.  The caller is connected to
  * SPI, which has the result.
  */
@@ -126,6 +139,7 @@ entry_run(DynTable *table, const DynIndex *index, EntryStatement statement, cons
 	Oid types[DYN_MAX_INDEX_COLUMNS + 1];
 	Datum values[DYN_MAX_INDEX_COLUMNS + 1];
 	SPIExecuteOptions options = {.read_only = statement == ENTRY_GET};
+	ErrorContextCallback callback = {.previous = error_context_stack, .callback = name_missing};
 	StorePlan *plan;
 
 	for (int i = 0; i < n; i++)
@@ -143,7 +157,9 @@ entry_run(DynTable *table, const DynIndex *index, EntryStatement statement, cons
 		plan = store_prepare_on(table, shape, index->relid, entry_sql(table, index, statement), n,
 								types, true);
 	options.params = store_parameters(n, types, values);
+	error_context_stack = &callback;
 	store_execute(plan, &options);
+	error_context_stack = callback.previous;
 }
 
 typedef struct UnseenEntry
