@@ -84,7 +84,8 @@ local_sizes(Relation rel, const DynTable *table, DynSize *sizes)
 			continue;
 		btree = relation_open(table->indexes[i].relid, AccessShareLock);
 		sizes[1 + i] = size_of(btree, pg_total_relation_size, empty || is_empty(btree));
-		relation_close(btree, NoLock);
+		/* DeleteTable waits for the table next, and a second one would then wait for this lock */
+		relation_close(btree, AccessShareLock);
 	}
 }
 
