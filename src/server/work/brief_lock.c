@@ -60,6 +60,7 @@ typedef struct Wait
 	const LOCKTAG *tag;
 	LOCKMODE mode;
 	int patience;
+	bool deadlock; /* the last attempt ended in one */
 } Wait;
 
 static void
@@ -117,6 +118,7 @@ try_lock(Wait *wait)
 
 	if (error != NULL && !is_in_use(error))
 		ReThrowError(error);
+	wait->deadlock = error != NULL && error->sqlerrcode == ERRCODE_T_R_DEADLOCK_DETECTED;
 	return error == NULL;
 }
 
@@ -251,6 +253,10 @@ brief_lock_fail(List *relids, LOCKMODE mode)
  * lock_timeout, or after LOCK_LIMIT if that is 0.  While one of them is not to be had, none is held
  * and no session queues behind this one.  The caller has checked the user's rights, and gives the
  * relations in the order in which other sessions lock them; relations may be gone.
+ *
+ * An attempt at a single lock has no other to let go of, so a deadlock is about what the caller's
+ * transaction has, such as the snapshot that CREATE INDEX CONCURRENTLY waits for: then to go on would
+ * only keep both.
  */
 void
 brief_lock_all(List *relids, LOCKMODE mode)
@@ -263,7 +269,7 @@ brief_lock_all(List *relids, LOCKMODE mode)
 	{
 		long left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), end);
 
-		if (left <= 0)
+		if (left <= 0 || (wait.deadlock && list_length(relids) == 1))
 			brief_lock_fail(relids, mode);
 		work_sleep(Min(left, LOCK_PAUSE));
 	}
