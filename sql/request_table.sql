@@ -243,6 +243,12 @@ SELECT dyn_put('stored', '{"id": {"S": "1"}}');
 SELECT (t ->> 'TableSizeBytes')::int > 0 AS table, t #>> '{GlobalSecondaryIndexes,0,IndexSizeBytes}' AS index FROM dyn_describe_table('stored') t;
 SELECT dyn_put('stored', '{"id": {"S": "1"}, "g": {"S": "1"}}');
 SELECT (t ->> 'TableSizeBytes')::int > 0 AS table, (t #>> '{GlobalSecondaryIndexes,0,IndexSizeBytes}')::int > 0 AS index FROM dyn_describe_table('stored') t;
+-- the indexes do not stay locked: of two DeleteTable, one would have the table and wait for the other one's locks
+BEGIN;
+SELECT count(*) > 0 AS described FROM dyn_describe_table('stored');
+SELECT relname, mode FROM pg_locks l JOIN pg_index i ON indexrelid = relation AND indrelid = 'stored'::regclass JOIN pg_class c ON c.oid = relation
+	WHERE pid = pg_backend_pid();
+COMMIT;
 TRUNCATE stored;
 SELECT t ->> 'TableSizeBytes' AS table, t #>> '{GlobalSecondaryIndexes,0,IndexSizeBytes}' AS index FROM dyn_describe_table('stored') t;
 SELECT dyn_drop_table('stored');

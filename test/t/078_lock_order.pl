@@ -79,19 +79,20 @@ is(value('SELECT count(*) FROM swept'), '0', 'all is removed');
 # CREATE INDEX CONCURRENTLY waits for the snapshots of those who wait for it
 sub beside_concurrent_build
 {
-	my ($name, $sql) = @_;
+	my ($name, @sql) = @_;
 	my $writer = holding(q{BEGIN; SELECT dyn_put('app', '{"pk":{"S":"a"}}')});
 	my $build = begin("CREATE INDEX CONCURRENTLY $name ON app ((item ->> 'x'))");
 	wait_for($node, q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX CONCURRENTLY%' AND wait_event_type = 'Lock'});
-	my $change = begin($sql);
+	my $change = begin(@sql);
 	wait_for($node, q{SELECT count(*) = 1 FROM pg_locks WHERE relation = 'app'::regclass AND NOT granted});
 	release($writer, 'COMMIT');
 	my $error = end($change);
 	is(end($build), '', "$name: a user's build is finished");
 	return $error;
 }
-like(beside_concurrent_build('one', q{SELECT dyn_enable_stream('app', 'NEW_AND_OLD_IMAGES')}),
-	qr/^(?:|ERROR:  YD\d+: table "app" is in use by other transactions.*)$/s, 'a call that has a snapshot is told to try again, and not of a deadlock');
+like(beside_concurrent_build('one', q{SET statement_timeout = '15s'}, q{SELECT dyn_enable_stream('app', 'NEW_AND_OLD_IMAGES')}),
+	qr/^(?:|ERROR:  YD\d+: table "app" is in use by other transactions.*)$/s,
+	'a call that has a snapshot is told to try again, and not of a deadlock, before 20 s are over');
 value(q{SELECT dyn_enable_stream('app', 'KEYS_ONLY') WHERE NOT EXISTS (SELECT FROM dyn_streams)});
 unlike(beside_concurrent_build('two', q{CALL dyn_enable_ttl('app', 'e')}), qr/ERROR/, 'a procedure waits');
 is(value(q{SELECT attribute FROM dyn_ttl_tables WHERE relation = 'app'::regclass}), 'e', 'and goes on');
