@@ -68,7 +68,6 @@ extern List *detach_dependents(Oid relid, List *attnums, List *changed, List *go
 
 /* detach.c: connected to SPI */
 extern int64 detach_count(Oid relid, const char *condition);
-extern char *detach_name(Oid relid); /* quoted */
 
 /* column.c */
 extern void detach_choose_columns(Detach *detach, Relation rel);
