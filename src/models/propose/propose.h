@@ -226,7 +226,6 @@ extern void propose_read_catalog(Proposal *proposal);
 extern void propose_link(Proposal *proposal);
 extern void propose_share(const Proposal *proposal,
 						  bool (*share)(ProposeColumn *a, ProposeColumn *b));
-extern void propose_mark_key(ProposeTable *table, const List *columns);
 extern ProposeTable *propose_source(const Proposal *proposal, Oid relid);
 extern int propose_position(const ProposeTable *table, AttrNumber attnum);
 
