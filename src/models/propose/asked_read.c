@@ -212,8 +212,6 @@ partition_columns(const AskedRelation *relation)
 static ProposePlace *
 make_place(const AskedQuery *asked, const AskedRelation *relation)
 {
-	const ProposeTable *table = relation->table;
-	const ProposeForeignKey *foreign = NULL;
 	List *columns = partition_columns(relation);
 	List *sort = sort_columns(asked, relation);
 
@@ -222,9 +220,7 @@ make_place(const AskedQuery *asked, const AskedRelation *relation)
 		(sort == NIL || asked->filtered ||
 		 (!is_range(&relation->uses[linitial_int(sort)]) && (!asked->limited || asked->compared))))
 		return NULL;
-	for (int i = 0; i < table->nforeign; i++)
-		foreign = table->foreign[i].columns == columns ? &table->foreign[i] : foreign;
-	return propose_make_place(asked->proposal, table->entity, foreign, columns, sort);
+	return propose_make_place(asked->proposal, relation->table->entity, columns, sort);
 }
 
 /*
@@ -382,13 +378,13 @@ are_together(const AskedQuery *asked, const AskedRead *read, const AskedRead *he
 						 propose_first_literal(place->partition)) == 0;
 	}
 	if (place->index == 0)
-		return !make && !asked->limited && read->range == NULL && inside == 2;
+		return !asked->limited && read->range == NULL && inside == 2;
 	/* "~" is behind what sorts, unless that is text */
 	if ((sorts != NIL && !is_sorted(&read->relation->uses[linitial_int(sorts)], false)) ||
 		(asked->limited && !read->backward) ||
 		(read->range != NULL && (read->range->tests & ASKED_HIGH) != 0))
 		return false;
-	return make ? place->head == NULL : place->head != NULL && place->head->index >= 0;
+	return make || (place->head != NULL && place->head->index >= 0);
 }
 
 /* Leaves out reads of what other ones give, too; make: and makes the places for that. */
@@ -401,19 +397,17 @@ put_together(AskedQuery *asked, bool make)
 	{
 		const AskedRead *head = lfirst(cell);
 		ListCell *other = list_head(asked->reads);
+		AskedRead *read;
 
 		while (other != NULL && !are_together(asked, lfirst(other), head, make))
 			other = lnext(asked->reads, other);
 		if (other == NULL)
 			continue;
-		if (make)
-			propose_add_head(asked->proposal, ((AskedRead *) lfirst(other))->place,
-							 head->place->entity);
-		else
-		{
-			((AskedRead *) lfirst(other))->head = head->place->entity;
-			asked->reads = foreach_delete_current(asked->reads, cell);
-		}
+		read = lfirst(other);
+		if (read->place->index != 0 && read->place->head == NULL)
+			propose_add_head(asked->proposal, read->place, head->place->entity);
+		read->head = head->place->entity;
+		asked->reads = foreach_delete_current(asked->reads, cell);
 	}
 }
 
@@ -509,18 +503,20 @@ answer_read(AskedQuery *asked, AskedRead *read, bool leaves)
 			asked_note(asked, "%s sorts by its bytes", asked_column(by)->name);
 	}
 	part = asked->limited && (sorted || list_length(asked->reads) == 1);
-	if (rows > LARGE && (part && sorted ? !read->in_order || leaves
-										: !is_bounded(read) && (asked->computed || leaves)))
+	if (part && read->in_order && !leaves)
+	{
+		read->limit = asked->limit > 0 ? asked->limit : EXAMPLE_LIMIT;
+		if (asked->limit == 0)
+			asked_note(asked, "Limit is an example");
+	}
+	else if (rows > LARGE &&
+			 ((part && sorted) || (!is_bounded(read) && (asked->computed || leaves))))
 	{
 		asked->kind = ASKED_VIEWS;
 		asked_note(asked, "a collection of %s %s would be read for a part of it",
 				   rows < UNKNOWN_ROWS ? psprintf("up to %.0f", rows) : "an unknown number of",
 				   read->place->entity->name);
 	}
-	if (!leaves && part && read->in_order)
-		read->limit = asked->limit > 0 ? asked->limit : EXAMPLE_LIMIT;
-	if (read->limit > 0 && asked->limit == 0)
-		asked_note(asked, "Limit is an example");
 	if (sorted && !read->in_order)
 		asked_note(asked, "the reader sorts");
 	if (read->head != NULL)

@@ -263,8 +263,7 @@ extern const char *propose_format(int width);
 extern void propose_delimiter(Proposal *proposal);
 extern void propose_keys(Proposal *proposal);
 extern ProposePlace *propose_make_place(const Proposal *proposal, ProposeEntity *entity,
-										const ProposeForeignKey *foreign, const List *columns,
-										const List *sort);
+										const List *columns, const List *sort);
 extern void propose_add_head(const Proposal *proposal, ProposePlace *place, ProposeEntity *parent);
 extern void propose_remark_unpadded(ProposeEntity *entity);
 extern const char *propose_key_text(const ProposeEntity *entity, const ProposeKey *key);
