@@ -208,7 +208,7 @@ asked_line(const char *text)
 static const char *
 answer_text(const AskedQuery *asked)
 {
-	static const char *const kinds[] = {"", "SQL over views", "not classified", "none"};
+	static const char *const kinds[] = {"", "a put", "SQL over views", "not classified", "none"};
 	const char *reads = asked->each          ? "a read for each row"
 						: asked->nreads > 2  ? psprintf("%d reads", asked->nreads)
 						: asked->nreads == 2 ? "two reads"
@@ -216,9 +216,7 @@ answer_text(const AskedQuery *asked)
 
 	if (asked->kind != ASKED_READS)
 		return kinds[asked->kind];
-	return asked->command == CMD_INSERT   ? "a put"
-		   : asked->command == CMD_SELECT ? reads
-										  : psprintf("%s, writes", reads);
+	return asked->command == CMD_SELECT ? reads : psprintf("%s, writes", reads);
 }
 
 /* Adds the line of a question to the chart; returns the patterns of its reads. */

@@ -61,6 +61,7 @@ typedef struct AskedOrder
 typedef enum AskedKind
 {
 	ASKED_READS,
+	ASKED_PUT,
 	ASKED_VIEWS,
 	ASKED_UNKNOWN,
 	ASKED_ELSEWHERE /* it names neither a source nor a view, or has no rows */
@@ -76,8 +77,7 @@ typedef struct AskedQuery
 	List *relations; /* of AskedRelation */
 	List *uses; /* of AskedUse, of all columns of these */
 	List *order; /* of AskedOrder */
-	bool limited;
-	int limit; /* rows; 0: a parameter says how many */
+	int limit; /* rows; 0: all, -1: a parameter says how many */
 	bool computed; /* rows of the result are made of several */
 	bool compared; /* there are conditions on columns, */
 	bool filtered; /* and others */

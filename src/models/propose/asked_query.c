@@ -261,9 +261,9 @@ enter_query(AskedQuery *asked, Query *query, bool top)
 	if (query->hasAggs || query->groupClause != NIL || query->distinctClause != NIL ||
 		query->hasWindowFuncs)
 		asked->computed = true;
-	else if (!asked->limited && (top || query->limitCount != NULL))
+	else if (asked->limit == 0 && (top || query->limitCount != NULL))
 	{
-		asked->limited = query->limitCount != NULL;
+		asked->limit = query->limitCount == NULL ? 0 : -1;
 		if (limit != NULL && IsA(limit, Const) && limit->constbyval && !limit->constisnull &&
 			query->limitOffset == NULL)
 			asked->limit = (int) Min(DatumGetInt64(limit->constvalue), PG_INT16_MAX);
@@ -307,6 +307,8 @@ read_query(void *arg)
 	enter_query(asked, query, true);
 	if (asked->command == CMD_INSERT && asked->relations != NIL)
 		stays("each row of the query is a put of its own");
+	if (asked->command == CMD_INSERT)
+		asked->kind = ASKED_PUT;
 }
 
 /*

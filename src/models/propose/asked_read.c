@@ -216,9 +216,9 @@ make_place(const AskedQuery *asked, const AskedRelation *relation)
 	List *sort = sort_columns(asked, relation);
 
 	/* all rows in one partition: a range of them is read, or the last ones, whatever they are */
-	if (columns == NIL &&
-		(sort == NIL || asked->filtered ||
-		 (!is_range(&relation->uses[linitial_int(sort)]) && (!asked->limited || asked->compared))))
+	if (columns == NIL && (sort == NIL || asked->filtered ||
+						   (!is_range(&relation->uses[linitial_int(sort)]) &&
+							(asked->limit == 0 || asked->compared))))
 		return NULL;
 	return propose_make_place(asked->proposal, relation->table->entity, columns, sort);
 }
@@ -271,10 +271,10 @@ read_by(const AskedQuery *asked, AskedRelation *relation, ProposePlace *place)
 	read->gets_item = place->index == 0 && rest == NIL;
 	read->in_order = equal(wanted, list_truncate(rest, list_length(wanted)));
 	read->backward &= read->in_order;
-	return propose_key_columns(place->partition) != NIL || read->range != NULL ||
-				   (asked->limited && asked->order != NIL && read->in_order)
-			   ? read
-			   : NULL;
+	if (propose_key_columns(place->partition) == NIL && read->range == NULL &&
+		(asked->limit == 0 || asked->order == NIL || !read->in_order))
+		return NULL;
+	return read;
 }
 
 /* Returns whether its key says more than whose collection it is. */
@@ -293,7 +293,7 @@ worth(const AskedQuery *asked, const AskedRead *read)
 
 	return (read->gets_item ? 1000 : 0) - (columns == NIL ? 500 : 0) +
 		   (is_bounded(read) ? 40 : -20 * Min(rows / LARGE / 2, 5)) +
-		   (asked->limited && read->in_order ? 20 : 0) - 2000 * read->level;
+		   (asked->limit != 0 && read->in_order ? 20 : 0) - 2000 * read->level;
 }
 
 /* Returns the best read of one of the relations.  make: that may be by a place that is not there yet. */
@@ -359,15 +359,16 @@ are_together(const AskedQuery *asked, const AskedRead *read, const AskedRead *he
 	List *sorts = propose_key_columns(place->sort);
 	int inside = 0;
 	ListCell *cell;
+	ListCell *other;
 
 	if (!head->gets_item || read->gets_item || foreign == NULL || !foreign->to_key ||
 		place->entity == head->place->entity || foreign->parent->entity != head->place->entity ||
 		propose_key_columns(read->sort) != NIL)
 		return false;
-	for (int i = 0; i < list_length(foreign->columns); i++)
+	forboth(cell, foreign->columns, other, foreign->parent_columns)
 	{
-		if (read->relation->uses[list_nth_int(foreign->columns, i)].known.source !=
-			head->relation->uses[list_nth_int(foreign->parent_columns, i)].known.source)
+		if (read->relation->uses[lfirst_int(cell)].known.source !=
+			head->relation->uses[lfirst_int(other)].known.source)
 			return false;
 	}
 	foreach (cell, asked->proposal->entities)
@@ -378,10 +379,10 @@ are_together(const AskedQuery *asked, const AskedRead *read, const AskedRead *he
 						 propose_first_literal(place->partition)) == 0;
 	}
 	if (place->index == 0)
-		return !asked->limited && read->range == NULL && inside == 2;
+		return asked->limit == 0 && read->range == NULL && inside == 2;
 	/* "~" is behind what sorts, unless that is text */
 	if ((sorts != NIL && !is_sorted(&read->relation->uses[linitial_int(sorts)], false)) ||
-		(asked->limited && !read->backward) ||
+		(asked->limit != 0 && !read->backward) ||
 		(read->range != NULL && (read->range->tests & ASKED_HIGH) != 0))
 		return false;
 	return make || (place->head != NULL && place->head->index >= 0);
@@ -502,11 +503,11 @@ answer_read(AskedQuery *asked, AskedRead *read, bool leaves)
 		if (by != NULL && by->relation == read->relation && read->in_order && !is_sorted(by, false))
 			asked_note(asked, "%s sorts by its bytes", asked_column(by)->name);
 	}
-	part = asked->limited && (sorted || list_length(asked->reads) == 1);
+	part = asked->limit != 0 && (sorted || list_length(asked->reads) == 1);
 	if (part && read->in_order && !leaves)
 	{
 		read->limit = asked->limit > 0 ? asked->limit : EXAMPLE_LIMIT;
-		if (asked->limit == 0)
+		if (asked->limit < 0)
 			asked_note(asked, "Limit is an example");
 	}
 	else if (rows > LARGE &&
@@ -537,7 +538,7 @@ asked_answer(AskedQuery *asked)
 	ListCell *cell;
 
 	plan(asked, false);
-	if (asked->kind == ASKED_READS && asked->reads == NIL && asked->command != CMD_INSERT)
+	if (asked->kind == ASKED_READS && asked->reads == NIL)
 	{
 		asked->kind = ASKED_VIEWS;
 		asked_note(asked, "no key leads from the values to all of its rows");
@@ -555,7 +556,7 @@ asked_answer(AskedQuery *asked)
 		if (read->gets_item)
 			levels = bms_add_member(levels, read->level);
 		else /* who wants the last rows reads more of them, whatever relation the condition is on */
-			answer_read(asked, read, asked->limited ? leaves : leaves_conditions(asked, read));
+			answer_read(asked, read, asked->limit != 0 ? leaves : leaves_conditions(asked, read));
 	}
 	if (asked->nreads < list_length(asked->reads))
 		asked_note(asked, "one BatchGetItem gets items of several");
