@@ -356,6 +356,7 @@ are_together(const AskedQuery *asked, const AskedRead *read, const AskedRead *he
 {
 	const ProposePlace *place = read->place;
 	const ProposeForeignKey *foreign = place->foreign;
+	const char *collection = propose_first_literal(place->partition);
 	List *sorts = propose_key_columns(place->sort);
 	int inside = 0;
 	ListCell *cell;
@@ -373,13 +374,13 @@ are_together(const AskedQuery *asked, const AskedRead *read, const AskedRead *he
 	}
 	foreach (cell, asked->proposal->entities)
 	{
-		const ProposeEntity *entity = lfirst(cell);
+		const ProposePlace *main = ((const ProposeEntity *) lfirst(cell))->places[0];
 
-		inside += strcmp(propose_first_literal(entity->places[0]->partition),
-						 propose_first_literal(place->partition)) == 0;
+		inside += strcmp(propose_first_literal(main->partition), collection) == 0;
 	}
 	if (place->index == 0)
-		return asked->limit == 0 && read->range == NULL && inside == 2;
+		return asked->limit == 0 && read->range == NULL && inside == 2 &&
+			   strcmp(propose_first_literal(head->place->partition), collection) == 0;
 	/* "~" is behind what sorts, unless that is text */
 	if ((sorts != NIL && !is_sorted(&read->relation->uses[linitial_int(sorts)], false)) ||
 		(asked->limit != 0 && !read->backward) ||
