@@ -56,6 +56,7 @@ typedef struct Detach
 	DetachFormat format;
 	List *entities; /* of Entity */
 	List *columns; /* of DetachColumn */
+	List *names; /* of String: of the new ones */
 	List *views; /* of DetachView */
 	List *problems; /* of char *: why it cannot be detached */
 	List *gone; /* OIDs of triggers and relations that the statements drop */
