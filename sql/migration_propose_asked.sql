@@ -65,6 +65,16 @@ SELECT asked('SELECT * FROM customer WHERE city = $1 ORDER BY name',
 	'SELECT l.amount, c.name, s.name FROM line l JOIN orders o USING (order_id) JOIN customer c USING (customer_id) LEFT JOIN staff s USING (staff_id)
 		WHERE l.product_id = $1');
 
+-- an item beside its own owner is not in the collection of those that it owns
+CREATE TABLE parcel (order_id int REFERENCES orders, parcel_no int, PRIMARY KEY (order_id, parcel_no));
+SELECT text ~ '-- Q1 +. two reads ' FROM dyn_propose_migration('asked_items', '{customer,orders,line,parcel}', '{"orders": "customer"}',
+	queries => ARRAY['SELECT * FROM orders o JOIN line USING (order_id) WHERE o.order_id = 1 AND o.customer_id = 1']) AS text WHERE text LIKE '-- Access%';
+DROP TABLE parcel;
+
+-- conditions that say the same of both sides of a join
+SELECT asked('SELECT * FROM customer c JOIN orders o USING (customer_id) WHERE c.customer_id = $1 AND o.customer_id = $1 ORDER BY o.placed DESC LIMIT 5',
+	'SELECT * FROM orders WHERE customer_id = 1 AND staff_id = 2 OR customer_id = 1 AND open');
+
 -- SQL over views
 SELECT asked('SELECT city, count(*) FROM customer GROUP BY city',
 	'SELECT * FROM customer WHERE since > $1',

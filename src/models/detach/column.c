@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_type_d.h"
+#include "nodes/value.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -23,28 +24,18 @@
  * Which columns there are
  */
 
-static bool
-is_taken(const Detach *detach, const char *name)
-{
-	ListCell *cell;
-
-	foreach (cell, detach->columns)
-	{
-		if (strcmp(((const DetachColumn *) lfirst(cell))->name, name) == 0)
-			return true;
-	}
-	return get_attnum(detach->relid, name) != InvalidAttrNumber;
-}
-
 /* Returns the attribute's name, with a number where several columns would have it. */
 static char *
-new_name(const Detach *detach, ItemSpan stored)
+new_name(Detach *detach, ItemSpan stored)
 {
 	const char *wanted = stored.len > 0 ? span_string(stored) : "entity";
 	char *name = dyn_column_identifier(item_span(wanted));
 
-	for (int i = 2; is_taken(detach, name); i++)
+	for (int i = 2; list_member(detach->names, makeString(name)) ||
+					get_attnum(detach->relid, name) != InvalidAttrNumber;
+		 i++)
 		name = dyn_column_identifier(item_span(psprintf("%s_%d", wanted, i)));
+	detach->names = lappend(detach->names, makeString(name));
 	return name;
 }
 

@@ -22,6 +22,7 @@
 #include "catalog/vector.h"
 #include "models/detach/detach.h"
 #include "server/arguments.h"
+#include "server/catalogs.h"
 #include "server/errors.h"
 #include "server/sql.h"
 #include "server/work/brief_lock.h"
@@ -98,13 +99,6 @@ detach_refuse(const Detach *detach)
 						: errhint("Format 'columns' keeps views of entities.")));
 }
 
-/* Returns a relation's name for statements, which run with nothing else in the search_path. */
-char *
-detach_name(Oid relid)
-{
-	return DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(relid)));
-}
-
 /* Returns how many rows of a relation meet a condition, of those that ALTER TABLE rewrites. */
 int64
 detach_count(Oid relid, const char *condition)
@@ -113,7 +107,7 @@ detach_count(Oid relid, const char *condition)
 
 	SPI_execute_snapshot(
 		SPI_prepare(sql_on(relid, psprintf("SELECT pg_catalog.count(*) FROM %s t WHERE %s",
-										   detach_name(relid), condition)),
+										   catalogs_qualified(relid), condition)),
 					0, NULL),
 		NULL, NULL, GetLatestSnapshot(), InvalidSnapshot, false, false, 0);
 	rows = DatumGetInt64(sql_value(SPI_tuptable, 0, 1));
@@ -144,7 +138,7 @@ make_view(Detach *detach, const DetachView *view)
 	if (rows != view->rows)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("view %s would have " INT64_FORMAT " rows, not " INT64_FORMAT,
-							   detach_name(view->relid), rows, view->rows),
+							   catalogs_qualified(view->relid), rows, view->rows),
 						errdetail("Items do not agree with the declarations of their entities."),
 						errhint("Call dyn_check_entities() to list them, or drop the view.")));
 	require_independent(view->relid);

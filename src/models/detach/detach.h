@@ -56,6 +56,7 @@ typedef struct Detach
 	DetachFormat format;
 	List *entities; /* of Entity */
 	List *columns; /* of DetachColumn */
+	List *names; /* of String: of the new ones */
 	List *views; /* of DetachView */
 	List *problems; /* of char *: why it cannot be detached */
 	List *gone; /* OIDs of triggers and relations that the statements drop */
@@ -68,7 +69,6 @@ extern List *detach_dependents(Oid relid, List *attnums, List *changed, List *go
 
 /* detach.c: connected to SPI */
 extern int64 detach_count(Oid relid, const char *condition);
-extern char *detach_name(Oid relid); /* quoted */
 
 /* column.c */
 extern void detach_choose_columns(Detach *detach, Relation rel);

@@ -53,7 +53,7 @@ drop_trigger(Detach *detach, Oid relid, const char *name)
 	if (!OidIsValid(oid))
 		return;
 	detach->gone = lappend_oid(detach->gone, oid);
-	plan_add("DROP TRIGGER %s ON %s", quote_identifier(name), detach_name(relid));
+	plan_add("DROP TRIGGER %s ON %s", quote_identifier(name), catalogs_qualified(relid));
 }
 
 /*
@@ -380,7 +380,7 @@ add_statements(Detach *detach)
 
 		drop_trigger(detach, view->relid, VIEW_TRIGGER);
 		/* it has its own columns, and needs nothing of the table */
-		plan_add("%sSELECT (NULL::%s).*", view->create, detach_name(view->relid));
+		plan_add("%sSELECT (NULL::%s).*", view->create, catalogs_qualified(view->relid));
 	}
 	if (label_read(detach->relid) != NIL)
 		plan_add("SECURITY LABEL FOR " LABEL_PROVIDER " ON TABLE %s IS NULL", table);
@@ -392,7 +392,7 @@ add_statements(Detach *detach)
 	plan_add("ANALYZE %s", table);
 	foreach (cell, detach->views)
 		plan_add("-- View %s becomes one of these columns.",
-				 detach_name(((const DetachView *) lfirst(cell))->relid));
+				 catalogs_qualified(((const DetachView *) lfirst(cell))->relid));
 }
 
 /*

@@ -30,6 +30,7 @@
 #include "models/detach/detach.h"
 #include "models/view/view.h"
 #include "server/arguments.h"
+#include "server/catalogs.h"
 
 /* A Change is a view that is changed. */
 typedef struct Change
@@ -202,24 +203,6 @@ detach_views_of_owner(Relation rel)
 	return views;
 }
 
-static void
-choose_view(Detach *detach, Relation rel)
-{
-	DetachView *view = palloc0(sizeof(DetachView));
-	Change change = {detach};
-
-	view->relid = RelationGetRelid(rel);
-	view->query = entity_view_query(rel);
-	(void) change_node((Node *) view->query, &change);
-	if (!change.changed || change.stuck || RelationHasCheckOption(rel))
-		return;
-	view->create =
-		psprintf("CREATE OR REPLACE VIEW %s WITH (security_invoker = %s%s) AS ",
-				 detach_name(view->relid), RelationHasSecurityInvoker(rel) ? "true" : "false",
-				 RelationIsSecurityView(rel) ? ", security_barrier = true" : "");
-	detach->views = lappend(detach->views, view);
-}
-
 /* Chooses the views of entities that can be made again, and the columns that they need. */
 void
 detach_choose_views(Detach *detach, Relation rel)
@@ -228,12 +211,23 @@ detach_choose_views(Detach *detach, Relation rel)
 
 	foreach (cell, detach_views_of_owner(rel))
 	{
-		Relation view = try_relation_open(lfirst_oid(cell), AccessShareLock);
+		Relation opened = try_relation_open(lfirst_oid(cell), AccessShareLock);
+		Change change = {detach};
+		DetachView *view;
 
-		if (view == NULL)
+		if (opened == NULL)
 			continue;
-		choose_view(detach, view);
-		relation_close(view, NoLock);
+		view = palloc0(sizeof(DetachView));
+		view->relid = lfirst_oid(cell);
+		view->query = entity_view_query(opened);
+		(void) change_node((Node *) view->query, &change);
+		view->create = psprintf("CREATE OR REPLACE VIEW %s WITH (security_invoker = %s%s) AS ",
+								catalogs_qualified(view->relid),
+								RelationHasSecurityInvoker(opened) ? "true" : "false",
+								RelationIsSecurityView(opened) ? ", security_barrier = true" : "");
+		if (change.changed && !change.stuck && !RelationHasCheckOption(opened))
+			detach->views = lappend(detach->views, view);
+		relation_close(opened, NoLock);
 	}
 }
 

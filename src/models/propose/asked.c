@@ -6,15 +6,14 @@
  */
 #include "postgres.h"
 
-#include "executor/spi.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 
 #include "models/propose/asked.h"
 #include "server/arguments.h"
 #include "server/attempt.h"
+#include "server/catalogs.h"
 #include "server/chart.h"
 #include "server/extension.h"
 #include "server/sql.h"
@@ -41,40 +40,36 @@ add_question(Proposal *proposal, Datum query, int64 calls)
 	proposal->questions = lappend(proposal->questions, asked);
 }
 
-/* Reads the statements in the caller's memory context. */
 static void
 read_statements(void *arg)
 {
 	Proposal *proposal = arg;
 	Oid relid = extension_relation(STATEMENTS, STATEMENTS);
 	MemoryContext context = CurrentMemoryContext;
-	char *sql = psprintf(
-		"SELECT query, pg_catalog.sum(calls)::pg_catalog.int8, "
-		"query OPERATOR(pg_catalog.=) '<insufficient privilege>' "
-		"FROM %s "
-		"WHERE dbid OPERATOR(pg_catalog.=) (SELECT oid FROM pg_catalog.pg_database "
-		"WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()) "
-		"AND query IS NOT NULL GROUP BY query "
-		"ORDER BY 3, 2 DESC, query COLLATE pg_catalog.\"C\" LIMIT %d",
-		quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), STATEMENTS),
-		MAX_STATEMENTS + 1);
+	char *sql =
+		psprintf("SELECT query, pg_catalog.sum(calls)::pg_catalog.int8, "
+				 "query OPERATOR(pg_catalog.=) '<insufficient privilege>' "
+				 "FROM %s "
+				 "WHERE dbid OPERATOR(pg_catalog.=) (SELECT oid FROM pg_catalog.pg_database "
+				 "WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()) "
+				 "AND query IS NOT NULL GROUP BY query "
+				 "ORDER BY 3, 2 DESC, query COLLATE pg_catalog.\"C\" LIMIT %d",
+				 catalogs_qualified(relid), MAX_STATEMENTS + 1);
 
 	store_connect();
-	if (SPI_execute(sql_on(relid, sql), true, 0) < 0)
-		elog(ERROR, "could not read %s", STATEMENTS);
+	sql_execute(sql_on(relid, sql), true, 0, 0, NULL);
+	/* the SPI leaves its own context behind */
+	MemoryContextSwitchTo(context);
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
-		bool hidden = DatumGetBool(sql_value(SPI_tuptable, i, 3));
-		MemoryContext old = MemoryContextSwitchTo(context);
-
-		if (hidden || i == MAX_STATEMENTS)
+		if (DatumGetBool(sql_value(SPI_tuptable, i, 3)))
 			proposal->unseen_questions =
-				hidden ? "It does not show the statements of some other roles to this role."
-					   : "It has more statements than those that were looked at.";
+				"It does not show the statements of some other roles to this role.";
+		else if (i == MAX_STATEMENTS)
+			proposal->unseen_questions = "It has more statements than those that were looked at.";
 		else
 			add_question(proposal, sql_value(SPI_tuptable, i, 1),
 						 DatumGetInt64(sql_value(SPI_tuptable, i, 2)));
-		MemoryContextSwitchTo(old);
 	}
 	SPI_finish();
 }
@@ -97,13 +92,12 @@ propose_ask(Proposal *proposal, ArrayType *queries)
 		queries == NULL && OidIsValid(extension_relation(STATEMENTS, STATEMENTS));
 	if (proposal->statements)
 		error = attempt_and_undo(read_statements, proposal);
-	/* it is not preloaded, or not for the caller */
-	if (error != NULL && error->sqlerrcode != ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE &&
-		error->sqlerrcode != ERRCODE_INSUFFICIENT_PRIVILEGE)
-		ReThrowError(error);
 	if (error != NULL)
 	{
-		proposal->questions = NIL;
+		/* it is not preloaded, or not for the caller */
+		if (error->sqlerrcode != ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE &&
+			error->sqlerrcode != ERRCODE_INSUFFICIENT_PRIVILEGE)
+			ReThrowError(error);
 		proposal->unseen_questions = psprintf("It cannot be read: %s", error->message);
 	}
 	foreach (cell, proposal->questions)
@@ -125,59 +119,53 @@ static char *
 bound(const AskedRead *read, bool low)
 {
 	const char *sort = propose_key_text(read->place->entity, read->sort);
-	const ProposeColumn *column = &read->relation->table->columns[Max(read->range, 0)];
-	const AskedUse *use = &read->relation->uses[Max(read->range, 0)];
-	StrategyNumber test = read->range < 0 ? InvalidStrategy : low ? use->low : use->high;
+	const ProposeColumn *column = read->range == NULL ? NULL : asked_column(read->range);
+	int tests = column == NULL ? 0 : read->range->tests & (low ? ASKED_LOW : ASKED_HIGH);
+	int behind = ASKED_TEST(BTGreaterStrategyNumber) | ASKED_TEST(BTLessEqualStrategyNumber);
 
-	if (test == InvalidStrategy)
+	if (tests == 0)
 		return psprintf("%s%s%s", sort, low ? "" : "~",
 						low || read->head == NULL ? "" : read->head->prefix);
 	return psprintf("%s<%s_%s%s>%s", sort, column->attribute, low ? "from" : "to",
-					propose_format(column->width),
-					test == BTGreaterStrategyNumber || test == BTLessEqualStrategyNumber ? "~"
-																						 : "");
+					propose_format(column->width), (tests & behind) != 0 ? "~" : "");
+}
+
+/* Returns members of an object of JSON with another one, which is a string of an item. */
+static char *
+add_value(const char *members, const char *name, const char *text)
+{
+	return propose_add(members, ", ", psprintf("\"%s\": {\"S\": %s}", name, propose_string(text)));
 }
 
 /* Returns the request of a read, in which parameters are placeholders. */
 static char *
 request(const Proposal *proposal, const AskedRead *read)
 {
-	int index = read->place->index;
-	const char *partition = propose_key_name(proposal, index, false);
-	const char *sort = propose_key_name(proposal, index, true);
-	bool whole = index == 0 && read->head != NULL;
-	bool between = read->range >= 0 || (read->place->head != NULL && read->head == NULL);
-	const char *value =
-		propose_string(propose_key_text(read->place->entity, read->place->partition));
-	const char *low = propose_string(bound(read, true));
-	const char *names;
-	StringInfoData json;
+	const ProposePlace *place = read->place;
+	const char *partition = propose_key_name(proposal, place->index, false);
+	const char *sort = propose_key_name(proposal, place->index, true);
+	bool whole = place->index == 0 && read->head != NULL;
+	bool between = read->range != NULL || (place->head != NULL && read->head == NULL);
+	const char *values = add_value("", read->gets_item ? partition : ":p",
+								   propose_key_text(place->entity, place->partition));
 
-	if (read->gets_item)
-		return psprintf("{\"Key\": {%s: {\"S\": %s}, %s: {\"S\": %s}}}", propose_string(partition),
-						value, propose_string(sort), low);
-	initStringInfo(&json);
-	appendStringInfo(&json, "{\"ExpressionAttributeValues\": {\":p\": {\"S\": %s}", value);
 	if (!whole)
-		appendStringInfo(&json, ", \":s\": {\"S\": %s}", low);
+		values = add_value(values, read->gets_item ? sort : ":s", bound(read, true));
+	if (read->gets_item)
+		return psprintf("{\"Key\": {%s}}", values);
 	if (between)
-		appendStringInfo(&json, ", \":t\": {\"S\": %s}", propose_string(bound(read, false)));
-	appendStringInfo(&json, "}, \"KeyConditionExpression\": \"#p = :p%s\"",
-					 whole     ? ""
-					 : between ? " AND #s BETWEEN :s AND :t"
-							   : " AND begins_with(#s, :s)");
-	names = propose_member("", "#p", partition);
-	appendStringInfo(&json, ", \"ExpressionAttributeNames\": {%s}",
-					 whole ? names : propose_member(names, "#s", sort));
-	if (index > 0)
-		appendStringInfo(&json, ", \"IndexName\": %s",
-						 propose_string(propose_index_name(proposal, index)));
-	if (read->backward)
-		appendStringInfoString(&json, ", \"ScanIndexForward\": false");
-	if (read->limit > 0)
-		appendStringInfo(&json, ", \"Limit\": %d", read->limit + (read->head != NULL ? 1 : 0));
-	appendStringInfoChar(&json, '}');
-	return json.data;
+		values = add_value(values, ":t", bound(read, false));
+	return psprintf(
+		"{\"ExpressionAttributeValues\": {%s}, \"KeyConditionExpression\": \"%s = :p%s\"%s%s%s}",
+		values, partition,
+		whole     ? ""
+		: between ? psprintf(" AND %s BETWEEN :s AND :t", sort)
+				  : psprintf(" AND begins_with(%s, :s)", sort),
+		place->index == 0
+			? ""
+			: psprintf(", \"IndexName\": \"%s\"", propose_index_name(proposal, place->index)),
+		read->backward ? ", \"ScanIndexForward\": false" : "",
+		read->limit > 0 ? psprintf(", \"Limit\": %d", read->limit + (read->head != NULL)) : "");
 }
 
 /* Returns the statement that declares a read as an access pattern. */
@@ -220,7 +208,7 @@ asked_line(const char *text)
 static const char *
 answer_text(const AskedQuery *asked)
 {
-	static const char *const kinds[] = {"", "SQL over views", "not classified", "none"};
+	static const char *const kinds[] = {"", "a put", "SQL over views", "not classified", "none"};
 	const char *reads = asked->each          ? "a read for each row"
 						: asked->nreads > 2  ? psprintf("%d reads", asked->nreads)
 						: asked->nreads == 2 ? "two reads"
@@ -228,11 +216,7 @@ answer_text(const AskedQuery *asked)
 
 	if (asked->kind != ASKED_READS)
 		return kinds[asked->kind];
-	if (asked->command == CMD_INSERT)
-		return "a put";
-	if (asked->command != CMD_SELECT)
-		return psprintf("%s, writes", reads);
-	return reads;
+	return asked->command == CMD_SELECT ? reads : psprintf("%s, writes", reads);
 }
 
 /* Adds the line of a question to the chart; returns the patterns of its reads. */
@@ -240,7 +224,8 @@ static List *
 add_line(Chart *chart, const AskedQuery *asked, const char *name)
 {
 	const Proposal *proposal = asked->proposal;
-	char *cells[5] = {(char *) name, (char *) answer_text(asked), "", "", (char *) asked->notes};
+	char *cells[5] = {(char *) name, (char *) answer_text(asked), "", "",
+					  propose_shown(asked->notes)};
 	List *patterns = NIL;
 	ListCell *cell;
 
@@ -258,8 +243,7 @@ add_line(Chart *chart, const AskedQuery *asked, const char *name)
 		patterns = lappend(patterns, pattern(proposal, read, pattern_name));
 	}
 	/* columns are as wide as what is shown in them */
-	for (int i = 0; i < lengthof(cells); i++)
-		cells[i] = propose_shown(cells[i]);
+	cells[3] = propose_shown(cells[3]);
 	chart_add(chart, cells);
 	return patterns;
 }

@@ -18,6 +18,12 @@
 /* A test is the number of a strategy of btrees, or this: equal to one of several. */
 #define ASKED_ANY_OF (BTMaxStrategyNumber + 1)
 
+/* Sets of tests */
+#define ASKED_TEST(test) (1 << (test))
+#define ASKED_EQUAL (ASKED_TEST(BTEqualStrategyNumber) | ASKED_TEST(ASKED_ANY_OF))
+#define ASKED_LOW (ASKED_TEST(BTGreaterEqualStrategyNumber) | ASKED_TEST(BTGreaterStrategyNumber))
+#define ASKED_HIGH (ASKED_TEST(BTLessStrategyNumber) | ASKED_TEST(BTLessEqualStrategyNumber))
+
 /* An AskedKnown is what is known of a column when its rows are to be read. */
 typedef struct AskedKnown
 {
@@ -31,20 +37,19 @@ typedef struct AskedUse
 {
 	struct AskedRelation *relation;
 	int column;
-	StrategyNumber equal; /* to a constant or a parameter, or one of several; 0: none */
-	StrategyNumber low;
-	StrategyNumber high;
+	int tests; /* a set: how it is compared with constants and parameters */
 	List *equals; /* of AskedUse: what is known of it is known of them */
 	AskedKnown known;
 } AskedUse;
+
+#define asked_column(use) (&(use)->relation->table->columns[(use)->column])
 
 typedef struct AskedRelation
 {
 	const RangeTblEntry *rte; /* while it is analysed */
 	int position; /* among the relations */
-	ProposeTable *table; /* NULL: it is no source */
+	ProposeTable *table;
 	AskedUse *uses; /* by the column */
-	bool done; /* it is read */
 } AskedRelation;
 
 typedef struct AskedOrder
@@ -56,9 +61,10 @@ typedef struct AskedOrder
 typedef enum AskedKind
 {
 	ASKED_READS,
+	ASKED_PUT,
 	ASKED_VIEWS,
 	ASKED_UNKNOWN,
-	ASKED_ELSEWHERE /* it uses no source, or has no rows */
+	ASKED_ELSEWHERE /* it names neither a source nor a view, or has no rows */
 } AskedKind;
 
 typedef struct AskedQuery
@@ -69,16 +75,15 @@ typedef struct AskedQuery
 	AskedKind kind;
 	CmdType command;
 	List *relations; /* of AskedRelation */
+	List *uses; /* of AskedUse, of all columns of these */
 	List *order; /* of AskedOrder */
-	bool limited;
-	int limit; /* rows; 0: a parameter says how many */
+	int limit; /* rows; 0: all, -1: a parameter says how many */
 	bool computed; /* rows of the result are made of several */
 	bool compared; /* there are conditions on columns, */
 	bool filtered; /* and others */
-	bool elsewhere; /* it names neither a source nor a view */
 	List *reads; /* of AskedRead */
 	int nreads;
-	bool each; /* one of them is done for each row of another one */
+	bool each; /* one of them is done for each of several values */
 	const char *notes; /* what else is to be said, first of all why it is none of reads */
 } AskedQuery;
 
@@ -89,12 +94,12 @@ typedef struct AskedRead
 	ProposePlace *place;
 	ProposeKey *sort; /* the parts at its beginning that are known */
 	bool gets_item;
-	int range; /* the column that is next in it, if that has bounds; -1: it has none */
+	const AskedUse *range; /* of the column that is next in it, if that has bounds; or NULL */
 	bool in_order; /* of the query */
 	bool backward;
 	int limit; /* 0: none */
 	const ProposeEntity *head; /* the item of the parent is read with them; or NULL */
-	bool each; /* once for each row of another read */
+	bool each; /* once for each of several values */
 	int level; /* reads of the same level do not wait for each other */
 } AskedRead;
 

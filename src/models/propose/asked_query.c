@@ -7,11 +7,11 @@
 #include "access/nbtree.h"
 #include "access/table.h"
 #include "access/transam.h"
-#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/prep.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteHandler.h"
 #include "utils/lsyscache.h"
@@ -77,7 +77,7 @@ find_column(const AskedQuery *asked, const Query *query, Node *node)
 	{
 		AskedRelation *relation = lfirst(cell);
 
-		if (relation->rte != rte || relation->table == NULL)
+		if (relation->rte != rte)
 			continue;
 		i = propose_position(relation->table, var->varattno);
 		relation->table->columns[i].asked = true;
@@ -101,67 +101,52 @@ test_of(Oid op, Oid collation)
 		op, lookup_type_cache(left, TYPECACHE_BTREE_OPFAMILY)->btree_opf);
 }
 
-/* Keeps a condition, if it is one on the rows that are wanted of the relation. */
+/*
+ * Returns whether it is a condition that can be kept: "a = b", "a < 5", "5 > a", "a = ANY (…)", or a
+ * column of type boolean.
+ */
 static bool
-use_column(AskedQuery *asked, AskedUse *use, StrategyNumber test, int from)
+read_one(AskedQuery *asked, const Query *query, Node *node, int from)
 {
-	if (use == NULL || use->relation->position < from)
-		return false;
-	asked->compared = true;
-	if (test == BTEqualStrategyNumber || use->equal == InvalidStrategy)
-		*(test < BTEqualStrategyNumber                            ? &use->high
-		  : test == BTEqualStrategyNumber || test == ASKED_ANY_OF ? &use->equal
-																  : &use->low) = test;
-	return true;
-}
-
-/* What is known of one column is known of another one, if its rows are those that are wanted. */
-static void
-join(AskedUse *known, AskedUse *equal, int from)
-{
-	if (equal->relation->position >= from)
-		known->equals = lappend(known->equals, equal);
-}
-
-/* Reads "a = b", "a < 5", "5 > a" or "a = ANY (…)". */
-static bool
-read_comparison(AskedQuery *asked, const Query *query, List *sides, StrategyNumber test, int from)
-{
+	const OpExpr *op = (OpExpr *) node;
+	const ScalarArrayOpExpr *list = (ScalarArrayOpExpr *) node;
+	List *sides = list_make2(is_notclause(node) ? (Node *) get_notclausearg(node) : node, NULL);
+	StrategyNumber test = BTEqualStrategyNumber;
 	AskedUse *a;
 	AskedUse *b;
 
-	if (test == InvalidStrategy)
+	if (IsA(node, OpExpr))
+	{
+		sides = op->args;
+		test = test_of(op->opno, op->inputcollid);
+	}
+	else if (IsA(node, ScalarArrayOpExpr))
+	{
+		sides = list->args;
+		test = list->useOr && test_of(list->opno, list->inputcollid) == test ? ASKED_ANY_OF
+																			 : InvalidStrategy;
+	}
+	if (test == InvalidStrategy || list_length(sides) < 2)
 		return false;
 	a = find_column(asked, query, linitial(sides));
 	b = find_column(asked, query, lsecond(sides));
 	if (a != NULL && b != NULL && test == BTEqualStrategyNumber)
 	{
-		join(a, b, from);
-		join(b, a, from);
+		if (b->relation->position >= from)
+			a->equals = lappend(a->equals, b);
+		if (a->relation->position >= from)
+			b->equals = lappend(b->equals, a);
 		return true;
 	}
-	if (a == NULL && test != ASKED_ANY_OF)
-		test = BTCommuteStrategyNumber(test);
-	return !contain_var_clause(a == NULL ? linitial(sides) : lsecond(sides)) &&
-		   use_column(asked, a == NULL ? b : a, test, from);
-}
-
-/* Returns whether it is a condition that can be kept. */
-static bool
-read_one(AskedQuery *asked, const Query *query, Node *node, int from)
-{
-	OpExpr *op = (OpExpr *) node;
-	ScalarArrayOpExpr *list = (ScalarArrayOpExpr *) node;
-
-	if (IsA(node, OpExpr) && list_length(op->args) == 2)
-		return read_comparison(asked, query, op->args, test_of(op->opno, op->inputcollid), from);
-	if (IsA(node, ScalarArrayOpExpr))
-		return list->useOr && test_of(list->opno, list->inputcollid) == BTEqualStrategyNumber &&
-			   read_comparison(asked, query, list->args, ASKED_ANY_OF, from);
-	/* a column of type boolean */
-	if (is_notclause(node))
-		node = (Node *) get_notclausearg(node);
-	return use_column(asked, find_column(asked, query, node), BTEqualStrategyNumber, from);
+	if (contain_var_clause(a == NULL ? linitial(sides) : lsecond(sides)))
+		return false;
+	test = a == NULL ? BTCommuteStrategyNumber(test) : test;
+	a = a == NULL ? b : a;
+	if (a == NULL || a->relation->position < from || test == InvalidStrategy)
+		return false;
+	asked->compared = true;
+	a->tests |= ASKED_TEST(test);
+	return true;
 }
 
 /* from: the relation from which on the rows that are wanted fulfil it. */
@@ -170,15 +155,9 @@ read_condition(AskedQuery *asked, const Query *query, Node *condition, int from)
 {
 	ListCell *cell;
 
-	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
-	foreach (cell, make_ands_implicit((Expr *) condition))
-	{
-		if (is_andclause(lfirst(cell)))
-			read_condition(asked, query, lfirst(cell), from);
-		else if (!read_one(asked, query, lfirst(cell), from))
-			asked->filtered = true;
-	}
+	foreach (cell, make_ands_implicit(canonicalize_qual((Expr *) condition, false)))
+		asked->filtered |= !read_one(asked, query, lfirst(cell), from);
 }
 
 /*
@@ -186,16 +165,17 @@ read_condition(AskedQuery *asked, const Query *query, Node *condition, int from)
  */
 
 static void
-add_relation(AskedQuery *asked, const RangeTblEntry *rte)
+add_relation(AskedQuery *asked, const RangeTblEntry *rte, ProposeTable *table)
 {
-	AskedRelation *relation = palloc0(sizeof(AskedRelation));
+	AskedRelation *relation = palloc(sizeof(AskedRelation));
 
-	*relation = (AskedRelation){rte, list_length(asked->relations),
-								propose_source(asked->proposal, rte->relid)};
-	if (relation->table != NULL)
-		relation->uses = palloc0(relation->table->ncolumns * sizeof(AskedUse));
-	for (int i = 0; relation->table != NULL && i < relation->table->ncolumns; i++)
+	*relation = (AskedRelation){rte, list_length(asked->relations), table,
+								palloc0(table->ncolumns * sizeof(AskedUse))};
+	for (int i = 0; i < table->ncolumns; i++)
+	{
 		relation->uses[i] = (AskedUse){relation, i};
+		asked->uses = lappend(asked->uses, &relation->uses[i]);
+	}
 	asked->relations = lappend(asked->relations, relation);
 	if (list_length(asked->relations) > MAX_RELATIONS)
 		stays("it has too many parts");
@@ -205,15 +185,15 @@ static void
 enter_relation(AskedQuery *asked, const Query *query, RangeTblEntry *rte)
 {
 	bool is_table = rte->rtekind == RTE_RELATION && rte->tablesample == NULL;
+	ProposeTable *table = is_table ? propose_source(asked->proposal, rte->relid) : NULL;
 	ListCell *cell;
 
-	if (is_table && (get_rel_relkind(rte->relid) != RELKIND_VIEW ||
-					 propose_source(asked->proposal, rte->relid) != NULL))
+	if (table != NULL)
 	{
-		add_relation(asked, rte);
+		add_relation(asked, rte, table);
 		return;
 	}
-	if (is_table)
+	if (is_table && get_rel_relkind(rte->relid) == RELKIND_VIEW)
 	{
 		Relation rel = table_open(rte->relid, AccessShareLock);
 
@@ -234,7 +214,7 @@ enter_relation(AskedQuery *asked, const Query *query, RangeTblEntry *rte)
 		enter_query(asked, rte->subquery, false);
 	}
 	else if (query->commandType != CMD_INSERT)
-		stays("it reads something else than tables, views and subqueries");
+		stays("it reads something else than sources, views and subqueries");
 }
 
 static void
@@ -281,11 +261,10 @@ enter_query(AskedQuery *asked, Query *query, bool top)
 	if (query->hasAggs || query->groupClause != NIL || query->distinctClause != NIL ||
 		query->hasWindowFuncs)
 		asked->computed = true;
-	else if (!asked->limited && (top || query->limitCount != NULL))
+	else if (asked->limit == 0 && (top || query->limitCount != NULL))
 	{
-		asked->limited = query->limitCount != NULL;
-		if (limit != NULL && IsA(limit, Const) && !limit->constisnull &&
-			(limit->consttype == INT4OID || limit->consttype == INT8OID) &&
+		asked->limit = query->limitCount == NULL ? 0 : -1;
+		if (limit != NULL && IsA(limit, Const) && limit->constbyval && !limit->constisnull &&
 			query->limitOffset == NULL)
 			asked->limit = (int) Min(DatumGetInt64(limit->constvalue), PG_INT16_MAX);
 		foreach (cell, query->sortClause)
@@ -306,8 +285,8 @@ note_name(void *arg, Oid relid)
 {
 	AskedQuery *asked = arg;
 
-	asked->elsewhere &=
-		propose_source(asked->proposal, relid) == NULL && get_rel_relkind(relid) != RELKIND_VIEW;
+	if (propose_source(asked->proposal, relid) != NULL || get_rel_relkind(relid) == RELKIND_VIEW)
+		asked->kind = ASKED_READS;
 }
 
 /* What is kept of it is in the memory context of the AskedQuery. */
@@ -315,8 +294,10 @@ static void
 read_query(void *arg)
 {
 	AskedQuery *asked = arg;
-	Query *query = analyse_query(asked->text, note_name, asked);
+	Query *query;
 
+	MemoryContextSwitchTo(CurTransactionContext);
+	query = analyse_query(asked->text, note_name, asked);
 	if (query == NULL)
 		return;
 	asked->command = query->commandType;
@@ -326,6 +307,8 @@ read_query(void *arg)
 	enter_query(asked, query, true);
 	if (asked->command == CMD_INSERT && asked->relations != NIL)
 		stays("each row of the query is a put of its own");
+	if (asked->command == CMD_INSERT)
+		asked->kind = ASKED_PUT;
 }
 
 /*
@@ -335,21 +318,15 @@ read_query(void *arg)
 void
 asked_analyse(AskedQuery *asked)
 {
-	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "query that is looked at",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(scratch);
 	ErrorData *error;
 
-	asked->elsewhere = true;
+	asked->kind = ASKED_ELSEWHERE;
 	error = attempt_and_undo(read_query, asked);
-	MemoryContextSwitchTo(old);
-	if (error != NULL)
-	{
-		asked_note(asked, "%s", asked_line(error->message));
-		asked->kind =
-			error->sqlerrcode == ERRCODE_FEATURE_NOT_SUPPORTED ? ASKED_VIEWS : ASKED_UNKNOWN;
-	}
-	if (asked->kind != ASKED_UNKNOWN && asked->elsewhere)
-		asked->kind = ASKED_ELSEWHERE;
-	MemoryContextDelete(scratch);
+	if (error == NULL)
+		return;
+	asked_note(asked, "%s", asked_line(error->message));
+	if (error->sqlerrcode != ERRCODE_FEATURE_NOT_SUPPORTED)
+		asked->kind = ASKED_UNKNOWN;
+	else if (asked->kind == ASKED_READS)
+		asked->kind = ASKED_VIEWS;
 }

@@ -33,8 +33,9 @@
 
 /* Returns whether keys sort by the column's values, or by their bytes. */
 static bool
-is_sorted(const ProposeColumn *column, bool by_bytes)
+is_sorted(const AskedUse *use, bool by_bytes)
 {
+	const ProposeColumn *column = asked_column(use);
 	Oid type = getBaseType(column->value.sql);
 	bool is_text = type == TEXTOID || type == VARCHAROID || type == BPCHAROID;
 
@@ -43,23 +44,17 @@ is_sorted(const ProposeColumn *column, bool by_bytes)
 }
 
 static bool
-has_bounds(const AskedUse *use)
+is_range(const AskedUse *use)
 {
-	return use->low != InvalidStrategy || use->high != InvalidStrategy;
-}
-
-static bool
-is_range(const AskedRelation *relation, int column)
-{
-	return has_bounds(&relation->uses[column]) &&
-		   is_sorted(&relation->table->columns[column], false);
+	return use->known.level < 0 && (use->tests & (ASKED_LOW | ASKED_HIGH)) != 0 &&
+		   is_sorted(use, false);
 }
 
 /* Returns whether there are rows, or may be some, that lack a column. */
 static bool
-may_lack(const ProposeTable *table, int column)
+may_lack(const AskedUse *use)
 {
-	return !table->columns[column].required && table->columns[column].data.filled < 1;
+	return !asked_column(use)->required && asked_column(use)->data.filled < 1;
 }
 
 /* Returns how many rows have the same values of some columns: on average, or at most. */
@@ -84,72 +79,50 @@ rows_by(const ProposeTable *table, const List *columns, bool most)
  * What is known
  */
 
-/* Tells what is known of a column to those that are equal to it and of which nothing is known. */
+/* Tells what is known of a column of which nothing was known, and so of those that are equal to it. */
 static void
-tell(const AskedUse *use)
+tell(AskedUse *use, AskedKnown known)
 {
 	ListCell *cell;
 
 	check_stack_depth();
-	foreach (cell, use->known.level < 0 ? NIL : use->equals)
-	{
-		AskedUse *equal = lfirst(cell);
-
-		if (equal->known.level >= 0)
-			continue;
-		equal->known = use->known;
-		tell(equal);
-	}
+	if (use->known.level >= 0)
+		return;
+	use->known = known;
+	foreach (cell, use->equals)
+		tell(lfirst(cell), known);
 }
 
+/* Begins with what conditions tell. */
 static void
-tell_columns(const AskedRelation *relation)
-{
-	for (int i = 0; i < relation->table->ncolumns; i++)
-		tell(&relation->uses[i]);
-}
-
-/* Begins with what conditions tell.  Returns false if it is no query of entities alone. */
-static bool
 begin(AskedQuery *asked)
 {
 	ListCell *cell;
 
-	if (asked->kind != ASKED_READS || asked->command == CMD_INSERT)
-		return false;
 	asked->reads = NIL;
-	foreach (cell, asked->relations)
+	foreach (cell, asked->uses)
+		((AskedUse *) lfirst(cell))->known.level = -1;
+	foreach (cell, asked->uses)
 	{
-		AskedRelation *relation = lfirst(cell);
+		AskedUse *use = lfirst(cell);
+		int equal = use->tests & ASKED_EQUAL;
 
-		relation->done = false;
-		if (relation->table == NULL || relation->table->entity == NULL)
-			return false;
-		for (int i = 0; i < relation->table->ncolumns; i++)
-		{
-			AskedUse *use = &relation->uses[i];
-
-			use->known = (AskedKnown){use->equal == InvalidStrategy ? -1 : 0,
-									  use->equal == ASKED_ANY_OF, use};
-		}
+		if (equal != 0)
+			tell(use, (AskedKnown){0, equal == ASKED_TEST(ASKED_ANY_OF), use});
 	}
-	foreach (cell, asked->relations)
-		tell_columns(lfirst(cell));
-	return true;
 }
 
 /*
  * Places
  */
 
-/* Returns the columns by which rows are to be sorted; in_order: that is the whole order. */
+/* Returns the columns by which rows are to be sorted; or -1: keys do not sort so. */
 static List *
-order_columns(const AskedQuery *asked, const AskedRelation *relation, AskedRead *read)
+order_columns(const AskedQuery *asked, const AskedRelation *relation, bool *backward)
 {
 	List *columns = NIL;
 	ListCell *cell;
 
-	read->in_order = true;
 	foreach (cell, asked->order)
 	{
 		const AskedOrder *order = lfirst(cell);
@@ -157,12 +130,10 @@ order_columns(const AskedQuery *asked, const AskedRelation *relation, AskedRead 
 
 		if (by != NULL && by->known.level >= 0 && !by->known.several)
 			continue;
-		read->backward = columns == NIL ? order->descending : read->backward;
-		read->in_order = by != NULL && by->relation == relation &&
-						 order->descending == read->backward &&
-						 is_sorted(&relation->table->columns[by->column], true);
-		if (!read->in_order)
-			break;
+		*backward = columns == NIL ? order->descending : *backward;
+		if (by == NULL || by->relation != relation || order->descending != *backward ||
+			!is_sorted(by, true))
+			return list_make1_int(-1);
 		columns = lappend_int(columns, by->column);
 	}
 	return columns;
@@ -172,18 +143,18 @@ order_columns(const AskedQuery *asked, const AskedRelation *relation, AskedRead 
 static List *
 sort_columns(const AskedQuery *asked, const AskedRelation *relation)
 {
-	AskedRead scratch = {0};
-	List *columns = order_columns(asked, relation, &scratch);
+	bool backward;
+	List *columns = order_columns(asked, relation, &backward);
 	ListCell *cell;
 
 	for (int i = 0; i < relation->table->ncolumns; i++)
 	{
-		if (is_range(relation, i))
+		if (is_range(&relation->uses[i]))
 			return columns != NIL && linitial_int(columns) == i ? columns : list_make1_int(i);
 	}
 	foreach (cell, columns)
 	{
-		if (may_lack(relation->table, lfirst_int(cell)))
+		if (lfirst_int(cell) < 0 || may_lack(&relation->uses[lfirst_int(cell)]))
 			return NIL;
 	}
 	return columns;
@@ -198,14 +169,15 @@ partition_columns(const AskedRelation *relation)
 {
 	const ProposeTable *table = relation->table;
 	List *known = NIL;
-	List *candidates = NIL;
+	List *candidates = list_make1(table->key);
 	List *best = NIL;
 	ListCell *cell;
 
 	for (int i = 0; i < table->nforeign; i++)
-		candidates = table->foreign[i].parent == NULL
-						 ? candidates
-						 : lappend(candidates, table->foreign[i].columns);
+	{
+		if (table->foreign[i].parent != NULL)
+			candidates = lappend(candidates, table->foreign[i].columns);
+	}
 	for (int i = 0; i < table->ncolumns; i++)
 	{
 		if (relation->uses[i].known.level < 0)
@@ -216,8 +188,6 @@ partition_columns(const AskedRelation *relation)
 			(table->rows < LARGE || table->columns[i].data.distinct >= FEW_VALUES))
 			candidates = lappend(candidates, list_make1_int(i));
 	}
-	if (propose_are_in(table->key, known))
-		return table->key;
 	foreach (cell, candidates)
 	{
 		if (propose_are_in(lfirst(cell), known) &&
@@ -242,33 +212,15 @@ partition_columns(const AskedRelation *relation)
 static ProposePlace *
 make_place(const AskedQuery *asked, const AskedRelation *relation)
 {
-	const ProposeTable *table = relation->table;
-	const ProposeForeignKey *foreign = NULL;
 	List *columns = partition_columns(relation);
 	List *sort = sort_columns(asked, relation);
 
 	/* all rows in one partition: a range of them is read, or the last ones, whatever they are */
-	if (columns == NIL &&
-		(sort == NIL || asked->filtered ||
-		 (!is_range(relation, linitial_int(sort)) && (!asked->limited || asked->compared))))
+	if (columns == NIL && (sort == NIL || asked->filtered ||
+						   (!is_range(&relation->uses[linitial_int(sort)]) &&
+							(asked->limit == 0 || asked->compared))))
 		return NULL;
-	for (int i = 0; i < table->nforeign; i++)
-		foreign = table->foreign[i].columns == columns ? &table->foreign[i] : foreign;
-	return propose_make_place(asked->proposal, table->entity, foreign, columns, sort);
-}
-
-/* Adds the place of a read to those that its entity wants. */
-static void
-want(const AskedRead *read)
-{
-	ProposePlace *place = read->place;
-	ProposeEntity *entity = place->entity;
-
-	if (place->index == 0 || list_member_ptr(entity->wanted, place))
-		return;
-	entity->wanted = lappend(entity->wanted, place);
-	propose_mark_key(entity->table, propose_key_columns(place->partition));
-	propose_mark_key(entity->table, propose_key_columns(place->sort));
+	return propose_make_place(asked->proposal, relation->table->entity, columns, sort);
 }
 
 /*
@@ -277,13 +229,11 @@ want(const AskedRead *read)
 
 /* Notes that a read needs the value of a column.  Returns whether it is known. */
 static bool
-needs(AskedRead *read, int column)
+needs(AskedRead *read, const AskedUse *use)
 {
-	const AskedKnown *known = &read->relation->uses[column].known;
-
-	read->level = Max(read->level, known->level);
-	read->each |= known->level > 0 && known->several;
-	return known->level >= 0;
+	read->level = Max(read->level, use->known.level);
+	read->each |= use->known.level >= 0 && use->known.several;
+	return use->known.level >= 0;
 }
 
 /* Returns the read by a place; NULL: a column is not known, or it would read all rows. */
@@ -291,52 +241,47 @@ static AskedRead *
 read_by(const AskedQuery *asked, AskedRelation *relation, ProposePlace *place)
 {
 	AskedRead *read = palloc0(sizeof(AskedRead));
-	List *wanted = order_columns(asked, relation, read);
-	List *rest;
+	List *wanted = order_columns(asked, relation, &read->backward);
+	List *rest = NIL;
 	ListCell *cell;
 
 	read->relation = relation;
 	read->place = place;
-	read->range = -1;
 	foreach (cell, propose_key_columns(place->partition))
 	{
-		if (!needs(read, lfirst_int(cell)))
+		if (!needs(read, &relation->uses[lfirst_int(cell)]))
 			return NULL;
 	}
 	foreach (cell, place->sort)
 	{
 		const ProposePart *part = lfirst(cell);
+		const AskedUse *use = part->literal == NULL ? &relation->uses[part->column] : NULL;
 
-		if (part->literal == NULL && !needs(read, part->column))
+		if (rest == NIL && (use == NULL || needs(read, use)))
+			read->sort = lappend(read->sort, lfirst(cell));
+		else if (use != NULL)
 		{
-			read->range = is_range(relation, part->column) ? part->column : -1;
-			break;
+			if (rest == NIL && is_range(use))
+				read->range = use;
+			else if (use->known.level < 0 && may_lack(use))
+				return NULL; /* an item whose sort key lacks a column is not in the index */
+			rest = lappend_int(rest, use->column);
 		}
-		read->sort = lappend(read->sort, lfirst(cell));
 	}
-	/* an item whose sort key lacks a column is not in the index */
-	foreach (cell, propose_key_columns(place->sort))
-	{
-		int i = lfirst_int(cell);
-
-		if (may_lack(relation->table, i) && i != read->range && relation->uses[i].known.level < 0)
-			return NULL;
-	}
-	read->gets_item = place->index == 0 && list_length(read->sort) == list_length(place->sort);
-	rest = propose_key_columns(list_copy_tail(place->sort, list_length(read->sort)));
-	read->in_order &= equal(wanted, list_truncate(rest, list_length(wanted)));
+	read->gets_item = place->index == 0 && rest == NIL;
+	read->in_order = equal(wanted, list_truncate(rest, list_length(wanted)));
 	read->backward &= read->in_order;
-	return propose_key_columns(place->partition) != NIL || read->range >= 0 ||
-				   (asked->limited && asked->order != NIL && read->in_order)
-			   ? read
-			   : NULL;
+	if (propose_key_columns(place->partition) == NIL && read->range == NULL &&
+		(asked->limit == 0 || asked->order == NIL || !read->in_order))
+		return NULL;
+	return read;
 }
 
 /* Returns whether its key says more than whose collection it is. */
 static bool
 is_bounded(const AskedRead *read)
 {
-	return read->gets_item || read->range >= 0 || propose_key_columns(read->sort) != NIL;
+	return read->gets_item || read->range != NULL || propose_key_columns(read->sort) != NIL;
 }
 
 /* What a read is worth: the less it reads, the more. */
@@ -348,28 +293,37 @@ worth(const AskedQuery *asked, const AskedRead *read)
 
 	return (read->gets_item ? 1000 : 0) - (columns == NIL ? 500 : 0) +
 		   (is_bounded(read) ? 40 : -20 * Min(rows / LARGE / 2, 5)) +
-		   (asked->limited && asked->order != NIL && read->in_order ? 20 : 0) - 2000 * read->level;
+		   (asked->limit != 0 && read->in_order ? 20 : 0) - 2000 * read->level;
 }
 
-/*
- * Returns the better one of a read and the best of a relation.  make: that may be by a place that
- * is not there yet.
- */
+/* Returns the best read of one of the relations.  make: that may be by a place that is not there yet. */
 static AskedRead *
-better_read(const AskedQuery *asked, AskedRead *best, AskedRelation *relation, bool make)
+best_read(const AskedQuery *asked, const List *relations, bool make)
 {
-	const ProposeEntity *entity = relation->table->entity;
-	List *places = lcons(entity->places[0], list_copy(entity->wanted));
+	AskedRead *best = NULL;
 	ListCell *cell;
 
-	foreach (cell, make ? lappend(places, make_place(asked, relation)) : places)
+	CHECK_FOR_INTERRUPTS();
+	foreach (cell, relations)
 	{
-		ProposePlace *place = lfirst(cell);
-		AskedRead *read =
-			place != NULL && (make || place->index >= 0) ? read_by(asked, relation, place) : NULL;
+		AskedRelation *relation = lfirst(cell);
+		const ProposeEntity *entity = relation->table->entity;
+		List *places;
+		ListCell *other;
 
-		if (read != NULL && (best == NULL || worth(asked, read) > worth(asked, best)))
-			best = read;
+		if (entity == NULL)
+			return NULL;
+		places = lcons(entity->places[0], list_copy(entity->wanted));
+		foreach (other, make ? lappend(places, make_place(asked, relation)) : places)
+		{
+			ProposePlace *place = lfirst(other);
+			AskedRead *read = place != NULL && (make || place->index >= 0)
+								  ? read_by(asked, relation, place)
+								  : NULL;
+
+			if (read != NULL && (best == NULL || worth(asked, read) > worth(asked, best)))
+				best = read;
+		}
 	}
 	return best;
 }
@@ -387,16 +341,10 @@ take_read(AskedQuery *asked, AskedRead *read)
 	bool several = read->each || (!read->gets_item && rows > 1);
 
 	read->level++;
-	read->relation->done = true;
 	asked->reads = lappend(asked->reads, read);
 	for (int i = 0; i < table->ncolumns; i++)
-	{
-		AskedUse *use = &read->relation->uses[i];
-
-		if (use->known.level < 0)
-			use->known = (AskedKnown){read->level, several, use};
-	}
-	tell_columns(read->relation);
+		tell(&read->relation->uses[i],
+			 (AskedKnown){read->level, several, &read->relation->uses[i]});
 }
 
 /*
@@ -408,35 +356,37 @@ are_together(const AskedQuery *asked, const AskedRead *read, const AskedRead *he
 {
 	const ProposePlace *place = read->place;
 	const ProposeForeignKey *foreign = place->foreign;
+	const char *collection = propose_first_literal(place->partition);
 	List *sorts = propose_key_columns(place->sort);
 	int inside = 0;
 	ListCell *cell;
+	ListCell *other;
 
-	if (!head->gets_item || read->gets_item || read->level != head->level || read->each ||
-		place->entity == head->place->entity || foreign == NULL || !foreign->to_key ||
-		foreign->parent->entity != head->place->entity || propose_key_columns(read->sort) != NIL)
+	if (!head->gets_item || read->gets_item || foreign == NULL || !foreign->to_key ||
+		place->entity == head->place->entity || foreign->parent->entity != head->place->entity ||
+		propose_key_columns(read->sort) != NIL)
 		return false;
-	for (int i = 0; i < list_length(foreign->columns); i++)
+	forboth(cell, foreign->columns, other, foreign->parent_columns)
 	{
-		if (read->relation->uses[list_nth_int(foreign->columns, i)].known.source !=
-			head->relation->uses[list_nth_int(foreign->parent_columns, i)].known.source)
+		if (read->relation->uses[lfirst_int(cell)].known.source !=
+			head->relation->uses[lfirst_int(other)].known.source)
 			return false;
 	}
 	foreach (cell, asked->proposal->entities)
 	{
-		const ProposeEntity *entity = lfirst(cell);
+		const ProposePlace *main = ((const ProposeEntity *) lfirst(cell))->places[0];
 
-		inside += strcmp(propose_first_literal(entity->places[0]->partition),
-						 propose_first_literal(place->partition)) == 0;
+		inside += strcmp(propose_first_literal(main->partition), collection) == 0;
 	}
 	if (place->index == 0)
-		return !make && !asked->limited && read->range < 0 && inside == 2;
+		return asked->limit == 0 && read->range == NULL && inside == 2 &&
+			   strcmp(propose_first_literal(head->place->partition), collection) == 0;
 	/* "~" is behind what sorts, unless that is text */
-	if ((sorts != NIL && !is_sorted(&read->relation->table->columns[linitial_int(sorts)], false)) ||
-		(asked->limited && !read->backward) ||
-		(read->range >= 0 && read->relation->uses[read->range].high != InvalidStrategy))
+	if ((sorts != NIL && !is_sorted(&read->relation->uses[linitial_int(sorts)], false)) ||
+		(asked->limit != 0 && !read->backward) ||
+		(read->range != NULL && (read->range->tests & ASKED_HIGH) != 0))
 		return false;
-	return make ? place->head == NULL : place->head != NULL && place->head->index >= 0;
+	return make || (place->head != NULL && place->head->index >= 0);
 }
 
 /* Leaves out reads of what other ones give, too; make: and makes the places for that. */
@@ -449,19 +399,17 @@ put_together(AskedQuery *asked, bool make)
 	{
 		const AskedRead *head = lfirst(cell);
 		ListCell *other = list_head(asked->reads);
+		AskedRead *read;
 
 		while (other != NULL && !are_together(asked, lfirst(other), head, make))
 			other = lnext(asked->reads, other);
 		if (other == NULL)
 			continue;
-		if (make)
-			propose_add_head(asked->proposal, ((AskedRead *) lfirst(other))->place,
-							 head->place->entity);
-		else
-		{
-			((AskedRead *) lfirst(other))->head = head->place->entity;
-			asked->reads = foreach_delete_current(asked->reads, cell);
-		}
+		read = lfirst(other);
+		if (read->place->index != 0 && read->place->head == NULL)
+			propose_add_head(asked->proposal, read->place, head->place->entity);
+		read->head = head->place->entity;
+		asked->reads = foreach_delete_current(asked->reads, cell);
 	}
 }
 
@@ -469,28 +417,23 @@ put_together(AskedQuery *asked, bool make)
 static void
 plan(AskedQuery *asked, bool make)
 {
-	if (!begin(asked))
-		return;
-	while (list_length(asked->reads) < list_length(asked->relations))
+	List *rest = asked->kind == ASKED_READS ? list_copy(asked->relations) : NIL;
+
+	begin(asked);
+	while (rest != NIL)
 	{
-		AskedRead *best = NULL;
-		ListCell *cell;
+		AskedRead *best = best_read(asked, rest, make);
 
-		CHECK_FOR_INTERRUPTS();
-		foreach (cell, asked->relations)
-		{
-			AskedRelation *relation = lfirst(cell);
-
-			best = relation->done ? best : better_read(asked, best, relation, make);
-		}
 		if (best == NULL)
 		{
 			asked->reads = NIL;
 			return;
 		}
-		if (make)
-			want(best);
+		if (best->place->index != 0)
+			best->place->entity->wanted =
+				list_append_unique_ptr(best->place->entity->wanted, best->place);
 		take_read(asked, best);
+		rest = list_delete_ptr(rest, best->relation);
 	}
 	put_together(asked, make);
 }
@@ -502,13 +445,16 @@ propose_asked_places(const Proposal *proposal)
 	ListCell *cell;
 
 	/* a place that is sorted answers questions that want no order, too */
-	foreach (cell, proposal->questions)
+	for (int sorted = 1; sorted >= 0; sorted--)
 	{
-		if (((const AskedQuery *) lfirst(cell))->order != NIL)
-			plan(lfirst(cell), true);
+		foreach (cell, proposal->questions)
+		{
+			AskedQuery *asked = lfirst(cell);
+
+			if (!sorted || asked->order != NIL)
+				plan(asked, true);
+		}
 	}
-	foreach (cell, proposal->questions)
-		plan(lfirst(cell), true);
 }
 
 /*
@@ -523,72 +469,64 @@ static bool
 leaves_conditions(const AskedQuery *asked, const AskedRead *read)
 {
 	const ProposePart *last = llast(read->place->sort);
+	List *said =
+		list_concat(propose_key_columns(read->place->partition), propose_key_columns(read->sort));
 	bool left = asked->filtered;
 
 	for (int i = 0; i < read->relation->table->ncolumns; i++)
 	{
 		const AskedUse *use = &read->relation->uses[i];
 
-		if (list_member_int(propose_key_columns(read->place->partition), i) ||
-			list_member_int(propose_key_columns(read->sort), i))
-			continue;
-		left |= i == read->range ? use->high == BTLessStrategyNumber && last->column == i
-								 : use->equal != InvalidStrategy || has_bounds(use);
+		if (use == read->range)
+			left |= last->column == i && (use->tests & ASKED_TEST(BTLessStrategyNumber)) != 0;
+		else
+			left |= use->tests != 0 && !list_member_int(said, i);
 	}
 	return left;
 }
 
+/* leaves: further conditions decide which of the rows are wanted. */
 static void
-answer_read(AskedQuery *asked, AskedRead *read)
+answer_read(AskedQuery *asked, AskedRead *read, bool leaves)
 {
 	const ProposeTable *table = read->relation->table;
-	double rows = rows_by(table, propose_key_columns(read->place->partition), true);
+	List *partition = propose_key_columns(read->place->partition);
+	double rows = rows_by(table, partition, true);
 	bool sorted = false;
-	bool leaves = leaves_conditions(asked, read);
 	bool part;
 	ListCell *cell;
 
-	if (leaves)
-		asked_note(asked, "further conditions are the reader's");
-	if (read->gets_item)
-		return;
 	foreach (cell, asked->order)
 	{
 		const AskedUse *by = ((const AskedOrder *) lfirst(cell))->by;
 
 		sorted |= by == NULL || by->relation == read->relation;
-		if (by != NULL && by->relation == read->relation && read->in_order &&
-			!is_sorted(&table->columns[by->column], false))
-			asked_note(asked, "%s sorts by its bytes", table->columns[by->column].name);
+		if (by != NULL && by->relation == read->relation && read->in_order && !is_sorted(by, false))
+			asked_note(asked, "%s sorts by its bytes", asked_column(by)->name);
 	}
-	part = asked->limited && (sorted || list_length(asked->reads) == 1);
-	/* who wants the last rows reads more of them, whatever relation the condition is on */
-	foreach (cell, asked->limited ? asked->reads : NIL)
-		leaves |= leaves_conditions(asked, lfirst(cell));
-	if (rows > LARGE && (part && sorted ? !read->in_order || leaves
-										: !is_bounded(read) && (asked->computed || leaves)))
+	part = asked->limit != 0 && (sorted || list_length(asked->reads) == 1);
+	if (part && read->in_order && !leaves)
+	{
+		read->limit = asked->limit > 0 ? asked->limit : EXAMPLE_LIMIT;
+		if (asked->limit < 0)
+			asked_note(asked, "Limit is an example");
+	}
+	else if (rows > LARGE &&
+			 ((part && sorted) || (!is_bounded(read) && (asked->computed || leaves))))
 	{
 		asked->kind = ASKED_VIEWS;
 		asked_note(asked, "a collection of %s %s would be read for a part of it",
 				   rows < UNKNOWN_ROWS ? psprintf("up to %.0f", rows) : "an unknown number of",
 				   read->place->entity->name);
 	}
-	foreach (cell, propose_key_columns(read->place->partition))
-	{
-		if (read->relation->uses[lfirst_int(cell)].equal == ASKED_ANY_OF)
-			asked_note(asked, "a read for each %s", table->columns[lfirst_int(cell)].name);
-	}
-	if (!leaves && part && (read->in_order || !sorted))
-		read->limit = asked->limit > 0 ? asked->limit : EXAMPLE_LIMIT;
-	if (read->limit > 0 && asked->limit == 0)
-		asked_note(asked, "Limit is an example");
 	if (sorted && !read->in_order)
 		asked_note(asked, "the reader sorts");
 	if (read->head != NULL)
 		asked_note(asked, "%s and %s in one collection", read->head->name,
 				   read->place->entity->name);
 	if (read->each)
-		asked_note(asked, "a read of %s for each row found before", read->place->entity->name);
+		asked_note(asked, "a read of %s for each %s", read->place->entity->name,
+				   propose_columns(table, partition));
 	asked->each |= read->each;
 }
 
@@ -597,23 +535,29 @@ void
 asked_answer(AskedQuery *asked)
 {
 	Bitmapset *levels = NULL;
+	bool leaves = false;
 	ListCell *cell;
 
 	plan(asked, false);
-	if (asked->kind == ASKED_READS && asked->reads == NIL && asked->command != CMD_INSERT)
+	if (asked->kind == ASKED_READS && asked->reads == NIL)
 	{
 		asked->kind = ASKED_VIEWS;
 		asked_note(asked, "no key leads from the values to all of its rows");
 	}
 	foreach (cell, asked->reads)
+		leaves |= leaves_conditions(asked, lfirst(cell));
+	if (leaves)
+		asked_note(asked, "further conditions are the reader's");
+	foreach (cell, asked->reads)
 	{
 		AskedRead *read = lfirst(cell);
 
-		answer_read(asked, read);
 		/* those of one level that get items are one BatchGetItem */
 		asked->nreads += !read->gets_item || !bms_is_member(read->level, levels);
 		if (read->gets_item)
 			levels = bms_add_member(levels, read->level);
+		else /* who wants the last rows reads more of them, whatever relation the condition is on */
+			answer_read(asked, read, asked->limit != 0 ? leaves : leaves_conditions(asked, read));
 	}
 	if (asked->nreads < list_length(asked->reads))
 		asked_note(asked, "one BatchGetItem gets items of several");

@@ -273,8 +273,8 @@ read_foreign_keys(ProposeTable *table, Relation rel)
 }
 
 /* Notes that columns are in a key. */
-void
-propose_mark_key(ProposeTable *table, const List *columns)
+static void
+mark_key(ProposeTable *table, const List *columns)
 {
 	ListCell *cell;
 
@@ -296,8 +296,8 @@ link_parent(const Proposal *proposal, ProposeTable *table, ProposeForeignKey *fo
 		lfirst_int(cell) = propose_position(parent, (AttrNumber) lfirst_int(cell));
 	foreign->to_key = list_length(parent->key) == list_length(foreign->columns) &&
 					  propose_are_in(parent->key, foreign->parent_columns);
-	propose_mark_key(parent, foreign->parent_columns);
-	propose_mark_key(table, foreign->columns);
+	mark_key(parent, foreign->parent_columns);
+	mark_key(table, foreign->columns);
 }
 
 /* Sets what the catalogs say of all tables. */
@@ -355,7 +355,7 @@ propose_link(Proposal *proposal)
 	{
 		ProposeTable *table = &proposal->tables[i];
 
-		propose_mark_key(table, table->key);
+		mark_key(table, table->key);
 		for (int k = 0; k < table->nforeign; k++)
 			link_parent(proposal, table, &table->foreign[k]);
 	}

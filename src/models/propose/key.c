@@ -261,15 +261,19 @@ add_rest(const Proposal *proposal, ProposeKey *key, const ProposeEntity *entity,
 }
 
 /*
- * Returns a place by a foreign key; or else by columns, which may be the table's key.  sort: the
- * columns that its sort key begins with.
+ * Returns a place by columns: by a foreign key or the table's key, if they are these.  sort: the columns
+ * that its sort key begins with.
  */
 ProposePlace *
-propose_make_place(const Proposal *proposal, ProposeEntity *entity,
-				   const ProposeForeignKey *foreign, const List *columns, const List *sort)
+propose_make_place(const Proposal *proposal, ProposeEntity *entity, const List *columns,
+				   const List *sort)
 {
+	const ProposeTable *table = entity->table;
+	const ProposeForeignKey *foreign = NULL;
 	ProposePlace *place = palloc(sizeof(ProposePlace));
 
+	for (int i = 0; i < table->nforeign; i++)
+		foreign = table->foreign[i].columns == columns ? &table->foreign[i] : foreign;
 	*place = (ProposePlace){PLACE_COLUMNS, foreign, .entity = entity, .index = -1};
 	place->sort = add_rest(proposal, NIL, entity, foreign, sort);
 	if (foreign != NULL)
@@ -277,7 +281,7 @@ propose_make_place(const Proposal *proposal, ProposeEntity *entity,
 		place->purpose = PLACE_PARENT;
 		place->partition = parent_key(proposal, foreign);
 	}
-	else if (columns == entity->table->key)
+	else if (columns == table->key)
 	{
 		place->purpose = PLACE_OWN;
 		place->partition = own_key(proposal, entity);
@@ -298,7 +302,7 @@ propose_add_head(const Proposal *proposal, ProposePlace *place, ProposeEntity *p
 {
 	const char *sort = psprintf("%s~%s", propose_first_literal(place->sort), parent->prefix);
 
-	place->head = propose_make_place(proposal, parent, NULL, parent->table->key, NIL);
+	place->head = propose_make_place(proposal, parent, parent->table->key, NIL);
 	place->head->purpose = PLACE_HEAD;
 	place->head->sort = add_literal(NIL, sort);
 }
@@ -314,7 +318,8 @@ set_keys(const Proposal *proposal, ProposeEntity *entity)
 	check_stack_depth();
 	if (entity->places[0] != NULL)
 		return;
-	place = propose_make_place(proposal, entity, owner, entity->table->key, NIL);
+	place = propose_make_place(proposal, entity,
+							   owner == NULL ? entity->table->key : owner->columns, NIL);
 	place->index = 0;
 	entity->places[0] = place;
 	if (owner == NULL)

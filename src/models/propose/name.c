@@ -197,7 +197,7 @@ static const char *
 unused_name(const Proposal *proposal, const char *name, bool whole)
 {
 	while (any_attribute_begins(proposal, name, whole))
-		name = psprintf("_%s", name);
+		name = psprintf("Item%s", name);
 	return name;
 }
 

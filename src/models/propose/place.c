@@ -62,19 +62,20 @@ want_places(const Proposal *proposal, ProposeEntity *entity)
 	for (int i = -1; i < table->nforeign; i++)
 	{
 		const ProposeForeignKey *foreign = i < 0 ? NULL : &table->foreign[i];
+		const List *columns = foreign == NULL ? table->key : foreign->columns;
 		const char *by = foreign == NULL ? "its key" : psprintf("foreign key %s", foreign->name);
 		ProposePlace *place;
 
 		if (foreign == NULL ? is_found_by_key(entity)
 							: foreign->parent == NULL || foreign == entity->owner)
 			continue;
-		place = propose_make_place(proposal, entity, foreign, table->key, NIL);
+		place = propose_make_place(proposal, entity, columns, NIL);
 		if (is_read_already(place))
 			continue;
 		if (all_is_asked(proposal) && (foreign == NULL || !foreign->cascades))
 			propose_remark(&table->remarks, false,
 						   "No question reads it by %s (%s), so no index does.", by,
-						   propose_columns(table, foreign == NULL ? table->key : foreign->columns));
+						   propose_columns(table, columns));
 		else
 			entity->wanted = lappend(entity->wanted, place);
 	}
@@ -240,7 +241,7 @@ propose_places(Proposal *proposal)
 		if (all_is_asked(proposal) || !wants_join(entity) ||
 			list_length(entity->wanted) >= proposal->nindexes)
 			continue;
-		place = propose_make_place(proposal, entity, entity->owner, NIL, NIL);
+		place = propose_make_place(proposal, entity, entity->owner->columns, NIL);
 		place->purpose = PLACE_JOIN;
 		entity->wanted = lappend(entity->wanted, place);
 	}

@@ -226,7 +226,6 @@ extern void propose_read_catalog(Proposal *proposal);
 extern void propose_link(Proposal *proposal);
 extern void propose_share(const Proposal *proposal,
 						  bool (*share)(ProposeColumn *a, ProposeColumn *b));
-extern void propose_mark_key(ProposeTable *table, const List *columns);
 extern ProposeTable *propose_source(const Proposal *proposal, Oid relid);
 extern int propose_position(const ProposeTable *table, AttrNumber attnum);
 
@@ -264,8 +263,7 @@ extern const char *propose_format(int width);
 extern void propose_delimiter(Proposal *proposal);
 extern void propose_keys(Proposal *proposal);
 extern ProposePlace *propose_make_place(const Proposal *proposal, ProposeEntity *entity,
-										const ProposeForeignKey *foreign, const List *columns,
-										const List *sort);
+										const List *columns, const List *sort);
 extern void propose_add_head(const Proposal *proposal, ProposePlace *place, ProposeEntity *parent);
 extern void propose_remark_unpadded(ProposeEntity *entity);
 extern const char *propose_key_text(const ProposeEntity *entity, const ProposeKey *key);
