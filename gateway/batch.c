@@ -25,8 +25,8 @@
 #define MAX_WRITES 25
 #define MAX_PARTS 64
 
-/* What a table's object has beside keys is in each part, so larger reads are not taken apart, in bytes:
- * no hundred keys are as large. */
+/* Reads of more bytes are not taken apart, since what a table's object has beside keys is in each
+ * part.  A hundred keys are never as large. */
 #define MAX_READ (1024 * 1024)
 
 /* What the batch has beside items is in each part, too. */

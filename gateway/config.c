@@ -153,8 +153,8 @@ fail(Problem *problem, const char *format, ...)
 }
 
 /*
- * Settings and their texts stay until the end: threads may still read those of before a reload, and
- * they are small.
+ * Settings and their texts are never freed: after a reload, threads may still read the earlier ones.
+ * They are small.
  */
 typedef struct Kept
 {
@@ -575,8 +575,9 @@ is_same(const Setting *setting, const Config *a, const Config *b)
 }
 
 /*
- * Have the settings stay that take effect only at the start: what the program asks of them later has to fit
- * what it was started with.  Returns the name of one that was changed, or NULL.
+ * Keeps the running values of the settings that take effect only at the start: what the program asks
+ * of them later has to fit what it was started with.  Returns the name of one that was changed, or
+ * NULL.
  */
 const char *
 config_keep_started(const Config *running, Config *loaded)

@@ -32,12 +32,12 @@
 /* The log tells so often that there are too many. */
 #define WARN_MS 60000
 
-/* Each body, and each answer, has this without being counted: connections are few enough for that.  With the NUL
- * behind it, it is as much as bodies get at once. */
+/* So many bytes of each body, and of each answer, are not counted: connections are few enough for
+ * that.  With the NUL behind it, it is as much as bodies get at once. */
 #define UNCOUNTED_SIZE 65535
 
-/* So much of a client is read at most before its first request begins: a handshake of TLS, whose messages the
- * library keeps up to 16 MB of, and what comes with the first line. */
+/* So many bytes of a client are read at most before its first request begins: a handshake of TLS, of
+ * whose messages the library would keep up to 16 MB, and what comes with the first line. */
 #define MAX_BEGINNING ((int64_t) 256 * 1024)
 
 /* A Client is the clients of one address; those without one are on this machine, and one client. */
@@ -294,9 +294,9 @@ set_memory(Connection *connection, int64_t memory)
 	connection->memory = memory;
 }
 
-/* Returns, with the lock held, of the bodies that have not come to their end, and of the answers that have
- * not been read to theirs, the largest one of the address that has most memory, and of several the one
- * that takes longest; NULL if there is none. */
+/* Returns the connection whose body or answer, not yet at its end, is the largest one of the address
+ * that has most memory; of several, the one that takes longest; NULL if there is none.  The lock is
+ * held. */
 static Connection *
 largest(void)
 {

@@ -174,7 +174,7 @@ console_start(const Config *config)
 	return false;
 }
 
-/* Answer who asks for a path with its file.  False, and there is no answer, if it is none of the console's. */
+/* Answers a request to read a path of the console.  Returns false, without an answer, for others. */
 bool
 console_answer(const char *method, const char *path, Answer *answer)
 {

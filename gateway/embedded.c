@@ -252,8 +252,8 @@ start_again(Postgres *postgres)
 }
 
 /*
- * Show how the gateway is used: what a shell may have as it is.  Who reads until the end need not wait
- * for ours.
+ * Prints how the gateway is used, as assignments that a shell can evaluate.  Then it leaves standard
+ * output, so that a program that reads this to its end need not wait until the gateway ends.
  */
 static void
 embedded_tell(const char *address)

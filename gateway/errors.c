@@ -148,8 +148,8 @@ broken_remedy(const Failure *failure)
 					.reconnect = true};
 }
 
-/* The server, or a pooler, has ended the connection and said why; an SQLSTATE is as good as its word
- * here. */
+/* Returns what is done when the server, or a pooler, has ended the connection, by the SQLSTATE with
+ * which it says why. */
 static Remedy
 ended_remedy(const Failure *failure)
 {

@@ -12,8 +12,8 @@
 #include "loop.h"
 
 /*
- * To suspend a connection and to resume it costs more than most statements take.  So many in a loop
- * are not suspended at first, and for no longer than so many milliseconds: the library asks for the
+ * To suspend a connection and to resume it costs more than most statements take.  So many connections
+ * of a loop are not suspended in the first few milliseconds of a statement: the library asks for the
  * answers of all of these whenever it runs.  Only these may lose their client before they have an
  * answer, so that there are no more without one, and none with a body that counts.
  */
@@ -21,8 +21,9 @@
 #define MAX_AWAKE_BODY 65535
 #define AWAKE_MS 5
 
-/* The library says that it has something to do as long as a chunk's line that it cannot keep is not at its end, though it
- * does nothing then.  After so many runs of which nobody has heard anything, it runs as often as for those that wait. */
+/* As long as a chunk's line that it cannot keep is not at its end, the library says that it has
+ * something to do, though it does nothing.  After so many runs of which nobody has heard anything, it
+ * runs as often as for those that wait. */
 #define MAX_IDLE_RUNS 100
 
 typedef struct Front

@@ -47,8 +47,8 @@
 /* A record of TLS has at most so many bytes. */
 #define TLS_RECORD 16384
 
-/* With so many bytes to compress already, answers are sent as they are: those of one key, which may be
- * many, make no others wait. */
+/* While so many bytes are being compressed, further answers are sent as they are, so that the answers
+ * of one key, of which there may be many, make no others wait. */
 #define MAX_COMPRESSING ((size_t) 1 << 20)
 
 /* A body that is too large is read to its end if it is not larger than that, so that the client

@@ -242,8 +242,8 @@ read_key(const MasterKey *master_key, const PGresult *result, int row, AccessKey
 	return read_secret(master_key, result, row, key);
 }
 
-/* Tell if there are other keys than before that cannot be used, or none any more, or yet: a database
- * that was restored from a dump has none. */
+/* Reports that keys cannot be decrypted, or that there is none that can be used, as after a database
+ * was restored from a dump; but not again while their number stays the same. */
 static void
 report_unusable(KeyLoader *loader, size_t count, const char *first)
 {

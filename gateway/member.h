@@ -2,7 +2,7 @@
  * member.h
  *	  Members of a JSON object, found without reading what they hold.
  *
- * In a text that is no JSON something is found, or nothing, within the text.
+ * In a text that is not JSON a member may be found or none, but nothing outside of the text is read.
  */
 #ifndef GATEWAY_MEMBER_H
 #define GATEWAY_MEMBER_H

@@ -29,8 +29,8 @@
 #define MIN_PAUSE 5
 #define MAX_PAUSE 50
 
-/* So many requests are under way on one connection.  More would not be faster: the server has enough
- * to do by then. */
+/* So many requests are under way on one connection at most.  More would not be faster: the server has
+ * enough to do by then. */
 #define MAX_DEPTH 16
 
 /* Where statements usually take longer, in microseconds, others are sent over further connections: to
@@ -885,9 +885,9 @@ submit_parts(Pools *of, Batch *batch)
 }
 
 /*
- * Have the request's statement sent: to the node that has what it is about, or to the standby, if it is connected and the answer may be stale.
- * When the request has an answer, or has waited too long, it is done(), maybe before this returns.
- * The loop's own thread says so.
+ * Has the request's statement sent: to the node that has what it is about, or to the standby, if it is
+ * connected and the answer may be stale, or else to the primary.  Calls done() when the request has an
+ * answer, or has waited too long, maybe before this returns.  Only the loop's own thread calls this.
  */
 void
 pools_submit(Loop *loop, Request *request, bool stale)

@@ -237,10 +237,11 @@ is_in(const char *process, const char *folder)
 }
 
 /*
- * Returns whether processes of a server of before have the cluster.  It is told to stop when its
- * gateway dies, and takes a moment; so do the others when the first of them dies.  A server does
- * not start while there is a process of the number that the file has, unless it is ours: one that
- * has ended and nobody has been told yet, or, in a container, one that has this number by chance.
+ * Returns whether processes of an earlier server still have the cluster.  That server is told to stop
+ * when its gateway dies, and takes a moment; so do its other processes when the first of them dies.
+ * A server does not start while there is a process with the number that is in the file, unless that
+ * is the gateway itself.  It may also be one that has ended without its parent being told yet, or, in
+ * a container, one that has the number by chance.
  */
 static bool
 is_ending(const Postgres *postgres, const char *data)

@@ -181,7 +181,7 @@ session_rest(Session *session)
 
 /*
  * Returns whether nothing has come over an idle connection but what a server may tell at any time,
- * such as the value of a setting.  One that goes away says so first, and behind that is the end.
+ * such as the value of a setting.  A server that goes away says so before it closes the connection.
  */
 static bool
 is_quiet(const Session *session, bool there)

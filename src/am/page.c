@@ -35,8 +35,8 @@
 #define TOLD_OF_GROWING (MaxHeapTupleSize / 2)
 
 /*
- * Newcomers fill old pages of which this part is free, if these stand still.  Room alone made 7 %
- * more pages per collection of 100.
+ * Newcomers fill old pages of which this part is free, if these stand still.  If room alone decided,
+ * a collection of 100 rows would be on 7 % more pages.
  */
 #define WORTH_FILLING 0.3f
 
@@ -66,7 +66,8 @@ nearly_empty(Relation rel)
 
 /*
  * The free space map is told less than there is of new pages, so that nobody takes one for an
- * empty page.  It is told a little of one for first rows, and less of one for a single collection.
+ * empty page: a little less than nearly_empty() of one for first rows, and less than that of one for
+ * a single collection.
  */
 static Size
 told_of_newcomers(Relation rel)

@@ -103,8 +103,8 @@ part_together(const Found *rows, int n)
 }
 
 /*
- * Finds the rows of a page that the active snapshot shows, unless rows that are with the others of
- * their collections fill half of what all of them fill; then it returns -1.
+ * Finds the rows of a page that the active snapshot shows, and returns their number; or -1 if rows
+ * that are with the others of their collections fill more than half of what all of them fill.
  */
 int
 dyn_spread_rows(Relation rel, Relation index, BlockNumber block, DynRowPlace *rows)

@@ -4,8 +4,8 @@
  *	  names.
  *
  * An entry that falls out of the cache lives on while requests have it pinned.  An expression with
- * an error is never kept, so it fails alike each time.  What is wrong with a condition as one of a key
- * comes after its values, and so is found each time.
+ * an error is never kept, so it fails alike each time.  Whether a condition can be a key condition is
+ * checked after its values are bound, and so each time.
  */
 #include "postgres.h"
 

@@ -9,7 +9,10 @@
 
 #include "item/item.h"
 
-/* An int64 has any number of so many decimal digits, and so has its product with the powers of ten that occur. */
+/*
+ * An int64 can hold any number of so many decimal digits, and also its product with the powers of ten
+ * that occur.
+ */
 #define SHORT_NUMBER 14
 
 /*

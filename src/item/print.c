@@ -11,7 +11,7 @@
 
 /*
  * Appends bytes as appendBinaryStringInfo() does, but inline: an item is written in many small
- * pieces, and calls for each of them took most of the time of a query's output.
+ * pieces, and a call for each of them would take most of the time of a query's output.
  */
 static inline void
 print_put(StringInfo out, const char *data, int len)

@@ -9,7 +9,7 @@
  * Does a step in a subtransaction, so that an error rolls back the step alone.  The step begins in
  * the current memory context.  Returns NULL on success, or the error, allocated in that context.
  * The caller raises again an error that it does not handle; it can, since the subtransaction has
- * ended.
+ * ended.  An error that ends the statement, such as its cancellation, is raised again at once.
  */
 extern ErrorData *attempt(void (*step)(void *arg), void *arg);
 

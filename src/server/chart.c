@@ -241,8 +241,8 @@ chart_lines(const Chart *chart, List *lines)
 
 /*
  * draw_chart(cells, format, width, title, code): the cells are an array of rows, or of a header alone.
- * code: below the header and behind the first column they are code, in Markdown, which escapes there "|"
- * alone and can have no backtick.
+ * With code, Markdown shows the cells below the header and behind the first column as code, in which
+ * only "|" is escaped.  A cell that has a backtick is shown as text.
  */
 PG_FUNCTION_INFO_V1(dyn_draw_chart);
 Datum

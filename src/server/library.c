@@ -3,7 +3,7 @@
  *	  Whether the library and the extension's objects in this database fit each other.
  *
  * A call costs nothing for it.  The server asks for a function's record when a session calls that
- * function for the first time, and the check is done there (ground.h); a table's schema is read
+ * function for the first time, and the check is done there (server.h); a table's schema is read
  * again after the extension has changed, and it is done there, too.
  */
 #include "postgres.h"

@@ -9,8 +9,8 @@
 extern void sent_settings_init(void);
 
 /*
- * The transaction takes the rights of another role.  Raises an error if settings may have been sent in it; from
- * now on none are.
+ * The transaction takes the rights of another role.  Raises an error if settings may have been sent
+ * in it; from now on none are.
  */
 extern void sent_settings_forbid(void);
 

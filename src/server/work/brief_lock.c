@@ -99,10 +99,11 @@ lock_impatiently(void *arg)
 }
 
 /*
- * Returns whether the locks were not to be had now.  Some may be what another session waits for
- * that holds others, as a transaction does that reads a view after its table, or waits for our
- * snapshot, as CREATE INDEX CONCURRENTLY does.  That is no deadlock any more when the attempt, and
- * the caller's transaction, has let go of all that it has.
+ * Returns whether the locks were not to be had now.  That includes deadlocks.  The attempt may hold
+ * a lock that another session waits for, which itself holds one of the others, as a transaction does
+ * that reads a view after its table; or that session waits for our snapshot, as CREATE INDEX
+ * CONCURRENTLY does.  The deadlock is over when the attempt, and the caller's transaction, have let go
+ * of all that they hold.
  */
 static bool
 is_in_use(const ErrorData *error)

@@ -7,9 +7,8 @@
  * calls pg_advisory_unlock_all().
  *
  * Locks are advisory locks of the session, of a class that SQL functions cannot name: exclusive on
- * a chunk, and share on the job by each session that takes part.  Lock order: the right to begin
- * jobs, a job, a chunk.  Of the rows of jobs and chunks, only that
- * of a job is locked.
+ * a chunk, and share on the job by each session that takes part.  They are taken in this order: the
+ * right to begin jobs, a job, a chunk.  Of the rows of jobs and chunks, only that of a job is locked.
  */
 #include "postgres.h"
 
@@ -653,7 +652,8 @@ tell_step(const Job *job)
 }
 
 /*
- * Report the job's progress as a NOTICE if one is due.  A transaction is in progress, and the caller is connected to SPI.
+ * Reports the job's progress as a NOTICE if one is due.  A transaction is in progress, and the caller
+ * is connected to SPI.
  */
 void
 job_tell(Job *job)

@@ -2,12 +2,12 @@
  * job.h
  *	  Long work on a table, in many transactions and sessions, that a crash only interrupts.
  *
- * A job has steps, numbered from 1, which have names where there can be several.  A step has chunks: ranges of keys in the order of the
- * step's source.  They are made one after the other, as sessions ask for work.  A session that
- * works on a chunk holds a lock of the session on it; how far it came is written in the
- * transaction that did the work.  A session that asks for work first takes chunks that are not done
- * and that no session holds, and continues them from their position: so work that a killed session
- * has left is taken up.
+ * A job has steps, numbered from 1, which have names where there can be several.  A step has chunks:
+ * ranges of keys in the order of the step's source.  They are made one after the other, as sessions
+ * ask for work.  A session that works on a chunk holds a lock of the session on it; how far it came
+ * is written in the transaction that did the work.  A session that asks for work first takes chunks
+ * that are not done and that no session holds, and continues them from their position: so work that
+ * a killed session has left is taken up.
  *
  *		PG_TRY
  *			job = job_begin(kind, relid, fingerprint, …);	finds the job if it is not finished

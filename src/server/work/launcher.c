@@ -49,10 +49,11 @@
 #define SETTLED (60 * 1000)
 
 /*
- * A relation, or a database, is left alone for so many seconds at most after failures that have
- * taken the server down; these cost everybody more, so they begin with more, too.
+ * Failures that have taken the server down cost everybody more than others.  After the first one, a
+ * relation, or a database, is left alone for so many intervals, and after more for so many seconds at
+ * most.
  */
-#define CRASH_INTERVALS 4 /* after the first one */
+#define CRASH_INTERVALS 4
 #define MAX_CRASH_BACK_OFF (24 * 60 * 60)
 
 const Service *services[MAX_SERVICES];

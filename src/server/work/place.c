@@ -5,8 +5,8 @@
  * A build waits for the snapshots and locks of all sessions, for as long as they last.  So the
  * number of workers that may do so in a database is limited, or one long transaction and some calls
  * would take all workers of the server.  A place is an advisory lock of the session, of the class
- * of procedures: it ends with its holder, however that ends.  One place is always left to other
- * roles.
+ * of procedures: it ends with its holder, however that ends.  Where there are several places, one
+ * of them is left to other roles.
  */
 #include "postgres.h"
 

@@ -126,8 +126,9 @@ stop_worker(int code, Datum arg)
 }
 
 /*
- * Raise the worker's error as our own.  Its death is no reason for ours.  Returns whether it is a deadlock,
- * with a transaction that the statement waited for: the caller looks what there is, and begins again.
+ * Raises the worker's error as our own; a FATAL one becomes an ERROR.  Returns true for a deadlock
+ * with a transaction that the statement waited for: the caller then looks what there is, and begins
+ * again.
  */
 static bool
 raise_error(StringInfo message)
@@ -216,8 +217,9 @@ run_in_place(const Procedure *procedure, Place *place, const char *sql)
 }
 
 /*
- * Run a statement in a worker and wait for its end, or until it has met a deadlock; false if there is no place, or no worker, to be had.  In
- * a transaction that has no lock and no snapshot.  After an error the caller gives up the place.
+ * Runs a statement in a worker and waits for its end, or until it has met a deadlock, in a transaction
+ * that has no lock and no snapshot.  Returns false if there is no place, or no worker, to be had.
+ * After an error the caller gives up the place.
  */
 bool
 statement_try(const Procedure *procedure, Place *place, const char *sql)
@@ -334,8 +336,9 @@ statement_run_here(const char *sql)
 }
 
 /*
- * Call a procedure in a worker that runs by itself what would take another one.  False if there is such a statement,
- * which is to be run before the procedure is called again; that finds what it has done.
+ * Calls a procedure in a worker that runs by itself the statements for which the procedure would start
+ * another worker.  Returns false if there is such a statement: the caller runs it and then calls the
+ * procedure again, which finds what the statement has done.
  */
 bool
 statement_call(const char *sql, char **statement)
