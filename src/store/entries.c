@@ -118,10 +118,10 @@ entry_item(const DynTable *table, const DynIndex *index, const DynRow *row)
  * Names the error of a node that has no shard of the entries, as its part of the transaction that makes or
  * drops the index is committed later, or was earlier, than this node's.  The next attempt may find it so.
  */
-static void
-name_missing(void *arg)
+void
+store_entries_missing(void *arg)
 {
-	if (geterrcode() != ERRCODE_UNDEFINED_TABLE)
+	if (geterrcode() != ERRCODE_UNDEFINED_TABLE && geterrcode() != ERRCODE_DYN_RESOURCE_NOT_FOUND)
 		return;
 	errcode(ERRCODE_T_R_SERIALIZATION_FAILURE);
 	errmsg("could not serialize access due to the creation or removal of an index");
@@ -139,7 +139,8 @@ entry_run(DynTable *table, const DynIndex *index, EntryStatement statement, cons
 	Oid types[DYN_MAX_INDEX_COLUMNS + 1];
 	Datum values[DYN_MAX_INDEX_COLUMNS + 1];
 	SPIExecuteOptions options = {.read_only = statement == ENTRY_GET};
-	ErrorContextCallback callback = {.previous = error_context_stack, .callback = name_missing};
+	ErrorContextCallback callback = {.previous = error_context_stack,
+									 .callback = store_entries_missing};
 	StorePlan *plan;
 
 	for (int i = 0; i < n; i++)

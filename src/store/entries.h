@@ -14,5 +14,6 @@ extern void store_entries_write(DynTable *table, const DynRow *old, const DynRow
 extern void store_entries_fill(Relation rel, DynTable *table, const DynIndex *index,
 							   const DynKeyValues *key);
 extern void store_entries_check(TableCheck *check);
+extern void store_entries_missing(void *arg);
 
 #endif

@@ -40,6 +40,7 @@
 #include "server/extension.h"
 #include "server/sql.h"
 #include "server/work/brief_lock.h"
+#include "store/entries.h"
 #include "store/find.h"
 #include "store/range.h"
 #include "store/shard.h"
@@ -360,7 +361,10 @@ dyn_vectors_write(Relation shard, const DynTable *table, const DynKeyValues *key
 		AllocSetContextCreate(CurrentMemoryContext, "entries of vectors", ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(work);
 	int32 hash = store_hash(table, key->values[0]);
+	ErrorContextCallback callback = {.previous = error_context_stack,
+									 .callback = store_entries_missing};
 
+	error_context_stack = &callback;
 	for (int i = 0; i < table->nvectors; i++)
 	{
 		DynVectorEntry entry;
@@ -375,6 +379,7 @@ dyn_vectors_write(Relation shard, const DynTable *table, const DynKeyValues *key
 			entry_set(&writer, key, item);
 		entries_close(&writer);
 	}
+	error_context_stack = callback.previous;
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(work);
 }
