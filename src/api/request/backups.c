@@ -83,7 +83,7 @@ backups_describe(JsonWriter *response, const DynDescription *description)
 }
 
 /*
- * Run DescribeContinuousBackups, for which any privilege on the table, or membership in pg_monitor,
+ * Runs DescribeContinuousBackups, for which any privilege on the table, or membership in pg_monitor,
  * suffices.
  */
 void
@@ -102,7 +102,7 @@ static const RequestMember specification_members[] = {
 	 .max = MAX_DAYS}};
 static const RequestType specification = {specification_members, lengthof(specification_members)};
 
-/* Run UpdateContinuousBackups, which only the table's owner may do. */
+/* Runs UpdateContinuousBackups, which only the table's owner may do. */
 void
 request_update_continuous_backups(JsonReader *reader, JsonWriter *response)
 {
@@ -138,7 +138,7 @@ request_update_continuous_backups(JsonReader *reader, JsonWriter *response)
 	relation_close(rel, NoLock);
 }
 
-/* Say that no request restores a table, and what does. */
+/* Says that no request restores a table, and what does. */
 void
 request_restore_table_to_point_in_time(JsonReader *reader, JsonWriter *response)
 {

@@ -299,7 +299,7 @@ build_row(void *arg)
 	write_prepare(&writer, builder->item, &write);
 }
 
-/* Run what only computes, and return an error that a value is the reason of. */
+/* Runs what only computes, and returns an error that a value is the reason of. */
 ErrorData *
 row_try(void (*step)(void *arg), void *arg)
 {

@@ -84,7 +84,7 @@ typedef struct Template
 extern Template *template_parse(ItemSpan text);
 
 /*
- * Append what it renders of an item's attributes (the root value of a dyn_item).  False if one of
+ * Appends what it renders of an item's attributes (the root value of a dyn_item).  False if one of
  * them is not there: *missing is its placeholder then.  An attribute that is there and
  * cannot be in the key is an error that names it.  Not for templates that are whole.
  */

@@ -131,7 +131,7 @@ index_build_declaration(Relation rel, const DynTable *table, const DynShape *sha
 }
 
 /*
- * Give a table that shape; the transaction has locked it so that no other session uses it, and is
+ * Gives a table that shape; the transaction has locked it so that no other session uses it, and is
  * connected to SPI.  Closes the relation.  empty: it has no rows that could break the constraint.
  */
 void

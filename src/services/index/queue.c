@@ -185,7 +185,7 @@ queue_choose(List *requests)
 }
 
 /*
- * Start workers for requests that wait, as far as there are places, in a session of a superuser and outside of a
+ * Starts workers for requests that wait, as far as there are places, in a session of a superuser and outside of a
  * transaction.  Returns whether there are requests.
  */
 bool

@@ -129,7 +129,7 @@ try_confirm(StreamSafety *safety)
 }
 
 /*
- * Let the slot go on as far as that is safe.  Of a slot that a standby takes over it is when the
+ * Lets the slot go on as far as that is safe.  Of a slot that a standby takes over it is when the
  * standby has the records as well.  It may stay behind all the time, so the first place that it has not
  * come to is kept until it has, besides the last one.
  */
@@ -268,7 +268,7 @@ note_success(StreamDecoder *decoder, XLogRecPtr limit)
 }
 
 /*
- * Collect what was committed up to a place, or the first part of it; returns how many records that
+ * Collects what was committed up to a place, or the first part of it; returns how many records that
  * is.  note: write how far it has come even if there are none.
  */
 uint64

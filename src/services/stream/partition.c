@@ -278,7 +278,7 @@ oldest_expired(Oid parent, TimestampTz time)
 }
 
 /*
- * Note the last record of each stream in a partition.  From stream to stream by the index: there may be
+ * Notes the last record of each stream in a partition.  From stream to stream by the index: there may be
  * very many records, and few streams.
  */
 static void
@@ -331,7 +331,7 @@ forget_what_is_over(void)
 }
 
 /*
- * Drop the oldest partition if it has expired; true if one was dropped, so that there may be more.  Readers
+ * Drops the oldest partition if it has expired; true if one was dropped, so that there may be more.  Readers
  * queue behind our lock, so it is not waited for for long, and tried again another time.  In a
  * transaction of its own that is connected to SPI.
  */

@@ -24,7 +24,7 @@
 
 extern PGDLLEXPORT void _PG_output_plugin_init(OutputPluginCallbacks *callbacks);
 
-/* Print a record.  One that each shard gets is printed once. */
+/* Prints a record.  One that each shard gets is printed once. */
 static void
 print_record(StreamPlugin *plugin, const StreamRecord *record)
 {

@@ -88,7 +88,7 @@ sleep_on(ConditionVariable *condition, TimestampTz end, const char *event)
 }
 
 /*
- * Wait until records are added or the time is over.  It may also return before, and does so if some
+ * Waits until records are added or the time is over.  It may also return before, and does so if some
  * were added since the last wait: what is added between a look and the wait for it is not missed.
  */
 void

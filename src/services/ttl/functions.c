@@ -318,7 +318,7 @@ sweep_shard(TtlSweep *sweep)
 							   get_rel_name(sweep->shard->table))));
 }
 
-/* Sweep the shards on this node of a table, by the same rules; an error is raised at the end. */
+/* Sweeps the shards on this node of a table, by the same rules; an error is raised at the end. */
 static int64
 sweep_shards(Oid relid, TtlLimits limits)
 {

@@ -327,7 +327,7 @@ next_turn(Worker *worker)
 	return first;
 }
 
-/* Take it, unless another worker has. */
+/* Takes it, unless another worker has. */
 static bool
 take_turn(Worker *worker, Turn *turn)
 {
