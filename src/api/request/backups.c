@@ -2,9 +2,10 @@
  * backups.c
  *	  DescribeContinuousBackups, UpdateContinuousBackups, RestoreTableToPointInTime.
  *
- * A table has no backups of its own: those of the server have all tables.  So that a table has
- * point-in-time recovery is a wish, which is kept with the table, and is told to be fulfilled as long as
- * something speaks for it: the server archives its WAL, or the administrator says that all is well.
+ * A table has no backups of its own: those of the server have all tables.  So point-in-time
+ * recovery of a table is a wish, which is kept with the table.  It is described as fulfilled as
+ * long as something speaks for that: the server archives its WAL, or the administrator says that
+ * all is well.
  */
 #include "postgres.h"
 

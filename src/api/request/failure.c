@@ -24,9 +24,9 @@ is_told(int code)
 }
 
 /*
- * Returns whether another transaction was in the way of a request that is one itself.  What has run
- * into others in a longer transaction of the caller's is told as PostgreSQL tells it: the caller
- * begins that transaction again.
+ * Returns whether another transaction was in the way of a request that is a transaction itself.
+ * Where the request is a part of a longer transaction, PostgreSQL's own conflicts are told as
+ * PostgreSQL tells them: the caller begins that transaction again.
  */
 static bool
 is_conflict(int code, const Denial *denial)

@@ -88,8 +88,8 @@ static const struct
 };
 
 /*
- * Judges a value's depth.  Too deep a value makes an Update invalid, and a ConditionCheck may have
- * it.  But a value that is too deep to be stored is none.
+ * Judges a value's depth.  A value that is too deep makes an Update invalid.  Other actions may
+ * have it, as the condition of a ConditionCheck may, unless it is too deep to be stored.
  */
 static void
 judge_depth(JsonReader *reader, TransactAction *action)

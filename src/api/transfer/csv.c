@@ -237,8 +237,8 @@ typedef struct Cell
 } Cell;
 
 /*
- * Reads what JSON makes of the cell inside an item of its own.  More than one value there is none.
- * B and BS are read as DynamoDB JSON has them, others as plain JSON.
+ * Reads the value of the cell as JSON has it, inside an item of its own.  Several values are an
+ * error.  B and BS are read as DynamoDB JSON has them, others as plain JSON.
  */
 static void
 read_json(Cell *cell)

@@ -299,8 +299,8 @@ dyn_sweep_ttl(PG_FUNCTION_ARGS)
 }
 
 /*
- * Sweeps a shard.  Where its table was found to be enabled on another node, this one is just about to
- * commit the same.
+ * Sweeps a shard.  Where another node has found time to live of the table enabled and this node has
+ * not yet, this one is just about to commit the same, and that is waited for.
  */
 static void
 sweep_shard(TtlSweep *sweep)
