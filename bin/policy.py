@@ -6,7 +6,7 @@ import sys
 ACTIONS = ['GetItem', 'BatchGetItem', 'Query', 'Scan', 'ConditionCheckItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'BatchWriteItem',
            'PartiQLSelect', 'PartiQLInsert', 'PartiQLUpdate', 'PartiQLDelete']
 INDEX_ACTIONS = ['Query', 'Scan', 'PartiQLSelect']
-# Variables that say who calls: the role is named so.
+# Variables that say who calls: their value is taken for the name of the role.
 IDENTITIES = {'aws:username', 'aws:userid', 'cognito-identity.amazonaws.com:sub', 'www.amazon.com:user_id', 'graph.facebook.com:id',
               'accounts.google.com:sub', 'saml:sub'}
 OPERATORS = {'ForAllValues:StringEquals': False, 'ForAllValues:StringLike': True}

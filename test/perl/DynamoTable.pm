@@ -63,7 +63,7 @@ our @EXPORT = qw(check_storage create_twins twins_agree start_load await_load st
 	};
 }
 
-# The statements of SQL, or nothing where psql does more than to pass them on, or its end of a statement takes more to find.
+# The statements of a text of SQL.  None where psql does more than to pass them on, or where the end of a statement is harder to find.
 sub _plain_statements
 {
 	my ($sql) = @_;
@@ -77,7 +77,7 @@ sub _plain_statements
 	return grep { /\S/ } @statements;
 }
 
-# Wait until a query is true.  Who gives up, which is after minutes, tells what the server does instead.
+# Wait until a query is true.  After minutes this gives up, and tells what the server does instead.
 sub wait_for
 {
 	my ($node, $sql, $dbname) = @_;
@@ -87,7 +87,7 @@ sub wait_for
 	croak("never true: $sql\n" . ($activity // 'no answer'));
 }
 
-# Wait until a condition holds, and return what it returns.  What it returns besides is told by who gives up.
+# Wait until a condition holds, and return the first value that it returns.  All of its values are told when this gives up.
 sub wait_until
 {
 	my ($what, $condition) = @_;
@@ -101,7 +101,7 @@ sub wait_until
 	return $seen[0];
 }
 
-# Wait until a server writes no WAL any more.  The looks take longer together than a collector waits before it notes how far it is.
+# Wait until a server writes no WAL any more: for longer than a collector waits before it notes how far it has come.
 sub wait_for_rest
 {
 	my ($node) = @_;
@@ -124,8 +124,8 @@ sub _lives
 }
 
 # Wait for a server that restarts by itself.  It has done so when it answers, and all processes that it knows of live: until
-# it has noticed that one of them was killed, it answers as before.
-# poll_query_until() writes its query to psql, which may have gone by then.
+# it has noticed that one of them was killed, it goes on to answer.  This is not done by poll_query_until(), which writes its query to psql, which may
+# have gone by then.
 sub wait_until_up
 {
 	my ($node) = @_;
@@ -153,7 +153,7 @@ sub check_storage
 	check_tables($node, $name, $dbname);
 }
 
-# Whatever a test has done to its tables of items, they are what they were made as.
+# dyn_check_table() finds nothing wrong with any table of items in a database.
 sub check_tables
 {
 	my ($node, $name, $dbname) = @_;

@@ -73,7 +73,7 @@ sub create_ledger
 	});
 }
 
-# A transaction of pgbench's on one of that many keys, or on three, by one of the stores.
+# A script of pgbench: a transaction on one of so many keys, or on three, by the direct store or the SPI store.
 sub ledger_script
 {
 	my ($keys) = @_;
@@ -115,7 +115,7 @@ COMMIT;
 EOS
 }
 
-# A file of psql's with that many transactions, of which a timeout cuts off many.
+# A script of psql, in a file, with n transactions, many of which are cut off by a timeout.
 sub hasty_ledger_file
 {
 	my ($node, $name, $keys, $n) = @_;

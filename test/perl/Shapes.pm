@@ -9,7 +9,7 @@ use Exporter 'import';
 
 our @EXPORT = qw(shape_names shape_setup shape_statements shape_checks shape_cascades shape_needs_statements shape_end);
 
-# A table of items, what tells of a trigger, and a view of one's parts of a note.
+# What all shapes have: a table of items, functions of items, and a trigger function that writes to a table how it was called.
 my $base = q{
 	SELECT dyn_create_table('app', 'pk S', 'sk N', global_indexes => '{"GSI1": {"partition_key": "g S", "sort_key": "sk N"}, "GSI2": {"partition_key": "h N"}}');
 	CREATE TABLE audit (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, what text);
@@ -32,8 +32,8 @@ my $base = q{
 	END $$;
 };
 
-# Each: what is added to the table; statements for it alone; queries for all entries of an index; what
-# makes it a table again with which nothing is wrong.
+# Of each: what is added to the table; statements for it alone; queries for all entries of an index; what
+# mends the table at the end, so that dyn_check_table() finds nothing.
 my %shapes = (
 	plain => {},
 	before_attribute => {

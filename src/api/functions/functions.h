@@ -23,7 +23,7 @@
 
 #include "actions/actions.h"
 
-/* Add a row of one column to the result of a set-returning function. */
+/* Adds a row of one column to the result of a set-returning function. */
 static inline void
 return_row(ReturnSetInfo *result, Datum value, bool isnull)
 {

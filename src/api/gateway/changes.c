@@ -2,9 +2,9 @@
  * changes.c
  *	  dynamo_internal.gateway_changes(): whether a gateway's map of shards is still that of the catalogs.
  *
- * Citus tells of each change of a shard, of where it is, and of nodes as of a change of relations.
- * To count what a session is told costs nothing, while to compare catalogs would cost more the more
- * shards there are.
+ * Citus sends invalidations of relations for each change of shards, of where they are, and of
+ * nodes.  To count those that a session receives costs nothing, while to compare catalogs would
+ * cost more the more shards there are.
  */
 #include "postgres.h"
 

@@ -47,7 +47,7 @@ own_megabytes(void)
 }
 
 /*
- * Tell the gateway to connect again, if the session has become too large.  Nothing of a request may be
+ * Tells the gateway to connect again, if the session has become too large.  Nothing of a request may be
  * left in the context of the error: code of a table's owner can raise the same.
  */
 void

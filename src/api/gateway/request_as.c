@@ -13,10 +13,11 @@
  * own, because a shard is there, has the tables as $5 (text[], see dyn_expect_tables()).  Where a name
  * means another one, the request fails as if there was none, and the gateway asks its own node.
  *
- * A request runs code of the owners of tables: triggers, policies, defaults, expressions.  It must
- * not get from one role to another, and must leave nothing behind in the session, whose next request
- * may be another role's.  SET ROLE would do neither: such code can set a role, too.  So the user is
- * changed as for maintenance commands, SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION:
+ * A request runs code of the owners of tables: triggers, policies, defaults, expressions.  That code
+ * must not get from one role to another, and must leave nothing behind in the session, whose next
+ * request may be another role's.  SET ROLE would do neither: such code can set a role, too.  So the
+ * user is changed as for maintenance commands,
+ * SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION:
  * - Role and session authorization cannot be set.
  * - PREPARE, DEALLOCATE, LISTEN, UNLISTEN, DISCARD, CLOSE, cursors WITH HOLD and temporary tables are
  *   refused.
@@ -30,8 +31,9 @@
  * - Settings by which everybody can end a session, or keep it from being ended, need a superuser's
  *   rights meanwhile.
  * - The values that random() and lastval() go by are forgotten before a request.
- * - Its code may tell the client as much as it likes: long notices are not sent, and errors are cut.
- * - What it has compiled stays, and the names of its settings: a session that is large is told of.
+ * - The code may tell the client as much as it likes: long notices are not sent, and errors are cut.
+ * - The functions that it has compiled stay, and the names of its settings: the gateway is told of a
+ *   session that has become large.
  * - Cursors live until the transaction ends, so there is no request in a transaction block.
  *
  * Code of a table's owner can raise any SQLSTATE as an ERROR, so a gateway must not judge its

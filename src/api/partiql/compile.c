@@ -16,7 +16,7 @@ static TextCache cache = {.name = "PartiQL statements",
 						  .max = 256,
 						  .max_key = 4 * PARTIQL_MAX_TEXT};
 
-/* Compile in a context of its own, which goes with the current one if there is an error. */
+/* Compiles in a context of its own, which goes with the current one if there is an error. */
 static PartiqlCompiled *
 compile_statement(ItemSpan text)
 {

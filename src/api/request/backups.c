@@ -2,9 +2,10 @@
  * backups.c
  *	  DescribeContinuousBackups, UpdateContinuousBackups, RestoreTableToPointInTime.
  *
- * A table has no backups of its own: those of the server have all tables.  So that a table has
- * point-in-time recovery is a wish, which is kept with the table, and is told to be fulfilled as long as
- * something speaks for it: the server archives its WAL, or the administrator says that all is well.
+ * A table has no backups of its own: those of the server have all tables.  So point-in-time
+ * recovery of a table is a wish, which is kept with the table.  It is described as fulfilled as
+ * long as something speaks for that: the server archives its WAL, or the administrator says that
+ * all is well.
  */
 #include "postgres.h"
 
@@ -83,7 +84,7 @@ backups_describe(JsonWriter *response, const DynDescription *description)
 }
 
 /*
- * Run DescribeContinuousBackups, for which any privilege on the table, or membership in pg_monitor,
+ * Runs DescribeContinuousBackups, for which any privilege on the table, or membership in pg_monitor,
  * suffices.
  */
 void
@@ -102,7 +103,7 @@ static const RequestMember specification_members[] = {
 	 .max = MAX_DAYS}};
 static const RequestType specification = {specification_members, lengthof(specification_members)};
 
-/* Run UpdateContinuousBackups, which only the table's owner may do. */
+/* Runs UpdateContinuousBackups, which only the table's owner may do. */
 void
 request_update_continuous_backups(JsonReader *reader, JsonWriter *response)
 {
@@ -138,7 +139,7 @@ request_update_continuous_backups(JsonReader *reader, JsonWriter *response)
 	relation_close(rel, NoLock);
 }
 
-/* Say that no request restores a table, and what does. */
+/* Says that no request restores a table, and what does. */
 void
 request_restore_table_to_point_in_time(JsonReader *reader, JsonWriter *response)
 {

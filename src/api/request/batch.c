@@ -297,7 +297,7 @@ prepare_get(const JsonReader *reader, const BatchGetCall *call, BatchGetRequest 
 }
 
 /*
- * Run BatchGetItem, and append the response.  Keys are returned as UnprocessedKeys once the items
+ * Runs BatchGetItem, and appends the response.  Keys are returned as UnprocessedKeys once the items
  * read exceed dyn_max_batch_size bytes.
  */
 void

@@ -18,7 +18,7 @@
 const char *const capacity_details[] = {"NONE", "TOTAL", "INDEXES", NULL};
 
 /*
- * Set all counters to zero.  They are allocated in the current memory context; the table must
+ * Sets all counters to zero.  They are allocated in the current memory context; the table must
  * outlive them.
  */
 void
@@ -228,7 +228,7 @@ add_write(Capacity *capacity, const DynItem *old, const DynItem *new, CapacityKi
 }
 
 /*
- * Count the read or the write of one item in the table, and a write in the table's indexes too.
+ * Counts the read or the write of one item in the table, and a write in the table's indexes too.
  * old and new are the item before and after it; NULL means that there is none.  For a read, only
  * old counts.
  */
@@ -245,7 +245,7 @@ capacity_add_item(Capacity *capacity, const DynItem *old, const DynItem *new, Ca
 }
 
 /*
- * Count a write of a transaction that was done before.  It is read by the size of what it found or
+ * Counts a write of a transaction that was done before.  It is read by the size of what it found or
  * left, whichever is larger (docs/semantics.md, X16).
  */
 void

@@ -127,7 +127,7 @@ static const RequestMember encryption_members[] = {
 const RequestType request_encryption = {encryption_members, lengthof(encryption_members),
 										sizeof(Encryption), &(const Encryption){.type = -1}};
 
-/* Read TableClass into a DynTableClass. */
+/* Reads TableClass into a DynTableClass. */
 void
 request_read_table_class(JsonReader *reader, void *class)
 {

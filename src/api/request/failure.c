@@ -24,9 +24,9 @@ is_told(int code)
 }
 
 /*
- * Returns whether another transaction was in the way of a request that is one itself.  What has run
- * into others in a longer transaction of the caller's is told as PostgreSQL tells it: the caller
- * begins that transaction again.
+ * Returns whether another transaction was in the way of a request that is a transaction itself.
+ * Where the request is a part of a longer transaction, PostgreSQL's own conflicts are told as
+ * PostgreSQL tells them: the caller begins that transaction again.
  */
 static bool
 is_conflict(int code, const Denial *denial)
@@ -104,7 +104,7 @@ failure_join(const char *first, const char *separator, const char *second)
 	return second == NULL ? pstrdup(first) : psprintf("%s%s%s", first, separator, second);
 }
 
-/* Say what DynamoDB says.  The extension's own message moves, unless it is the same or a part. */
+/* Says what DynamoDB says.  The extension's own message moves, unless it is the same or a part. */
 static void
 failure_say(ErrorData *error, const char *words)
 {
@@ -121,7 +121,7 @@ failure_say(ErrorData *error, const char *words)
 }
 
 /*
- * Raise the caught error again, in the words of DynamoDB if it is one of the extension's own or a
+ * Raises the caught error again, in the words of DynamoDB if it is one of the extension's own or a
  * missing privilege, and unchanged otherwise.  Called in PG_CATCH(); the context is the one that was
  * current at PG_TRY().
  */

@@ -141,7 +141,7 @@ print_capacity(JsonWriter *response, const ItemCall *call, CapacityKind kind)
 	item_capacity_print(response, text_span(call->table), call->capacity, &call->measure, kind);
 }
 
-/* Run GetItem, and append the response.  With a NULL response, only check the request. */
+/* Runs GetItem, and appends the response.  With a NULL response, only checks the request. */
 void
 request_get_item(JsonReader *reader, JsonWriter *response)
 {
@@ -195,7 +195,7 @@ run_write(DynItem *(*action)(const ItemRequest *), ItemCall *call, JsonWriter *r
 	metrics_print(response, "ItemCollectionMetrics", &call->measure);
 }
 
-/* Run PutItem, and append the response.  With a NULL response, only check the request. */
+/* Runs PutItem, and appends the response.  With a NULL response, only checks the request. */
 void
 request_put_item(JsonReader *reader, JsonWriter *response)
 {
@@ -205,7 +205,7 @@ request_put_item(JsonReader *reader, JsonWriter *response)
 	run_write(action_put, &call, response);
 }
 
-/* Run UpdateItem, and append the response.  With a NULL response, only check the request. */
+/* Runs UpdateItem, and appends the response.  With a NULL response, only checks the request. */
 void
 request_update_item(JsonReader *reader, JsonWriter *response)
 {
@@ -215,7 +215,7 @@ request_update_item(JsonReader *reader, JsonWriter *response)
 	run_write(action_update, &call, response);
 }
 
-/* Run DeleteItem, and append the response.  With a NULL response, only check the request. */
+/* Runs DeleteItem, and appends the response.  With a NULL response, only checks the request. */
 void
 request_delete_item(JsonReader *reader, JsonWriter *response)
 {

@@ -29,7 +29,7 @@ request_now(void)
 }
 
 /*
- * Set *table to the table's name, which points into arn, and *label to the stream's label.  Returns
+ * Sets *table to the table's name, which points into arn, and *label to the stream's label.  Returns
  * false if arn is not the ARN of a stream.  The stream need not exist.
  */
 bool
@@ -122,7 +122,7 @@ request_print_iterator(const ShardIterator *iterator)
 					iterator->shard, position, iterator->issued);
 }
 
-/* Cut off the text behind the last bar. */
+/* Cuts off the text behind the last bar. */
 static bool
 cut_last(ItemSpan *text, ItemSpan *last)
 {
@@ -196,7 +196,7 @@ read_iterator(ItemSpan text, ShardIterator *iterator)
 }
 
 /*
- * Read an iterator from its text, which it points into.  A malformed text is
+ * Reads an iterator from its text, which it points into.  A malformed text is
  * ERRCODE_DYN_VALIDATION, and one that was issued too long ago ERRCODE_DYN_EXPIRED_ITERATOR.  The
  * caller has to check the ARN and the number of the shard.
  */

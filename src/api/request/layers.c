@@ -7,7 +7,7 @@
  * on the operation is in the table below, to be compared with what the service answers; docs/semantics.md,
  * "Words by layer", has the same table with examples, and test/conformance/layers tries all of it.
  *
- * An operation that is not here is as none: ITEM_LAYER_OLDER, and no envelope.
+ * An operation that is not here has ITEM_LAYER_OLDER, and no envelope.
  */
 #include "postgres.h"
 

@@ -83,28 +83,28 @@ read_attributes(JsonReader *reader, const RequestMember *members, int n, LegacyL
 	}
 }
 
-/* Read QueryFilter, ScanFilter or KeyConditions into a LegacyList of LegacyAttribute. */
+/* Reads QueryFilter, ScanFilter or KeyConditions into a LegacyList of LegacyAttribute. */
 void
 legacy_read_conditions(JsonReader *reader, void *to)
 {
 	read_attributes(reader, condition_members, lengthof(condition_members), to);
 }
 
-/* Read Expected into a LegacyList of LegacyAttribute. */
+/* Reads Expected into a LegacyList of LegacyAttribute. */
 void
 legacy_read_expected(JsonReader *reader, void *to)
 {
 	read_attributes(reader, expected_members, lengthof(expected_members), to);
 }
 
-/* Read AttributeUpdates into a LegacyList of LegacyAttribute. */
+/* Reads AttributeUpdates into a LegacyList of LegacyAttribute. */
 void
 legacy_read_updates(JsonReader *reader, void *to)
 {
 	read_attributes(reader, update_members, lengthof(update_members), to);
 }
 
-/* Read AttributesToGet into a LegacyList of ItemSpan. */
+/* Reads AttributesToGet into a LegacyList of ItemSpan. */
 void
 legacy_read_names(JsonReader *reader, void *to)
 {
@@ -123,7 +123,7 @@ legacy_read_names(JsonReader *reader, void *to)
 							 request_strings_text(names->members));
 }
 
-/* Read ConditionalOperator into a LegacyOperator. */
+/* Reads ConditionalOperator into a LegacyOperator. */
 void
 legacy_read_operator(JsonReader *reader, void *to)
 {

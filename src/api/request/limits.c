@@ -9,7 +9,7 @@
 /* Capacity is counted, and not limited: what an account of DynamoDB's begins with. */
 #define CAPACITY_UNITS 40000
 
-/* Run DescribeLimits.  The response is the same for all users, since no capacity is limited. */
+/* Runs DescribeLimits.  The response is the same for all users, since no capacity is limited. */
 void
 request_describe_limits(JsonReader *reader, JsonWriter *response)
 {
@@ -20,7 +20,7 @@ request_describe_limits(JsonReader *reader, JsonWriter *response)
 	json_write_integer(response, "TableMaxWriteCapacityUnits", CAPACITY_UNITS);
 }
 
-/* Run DescribeEndpoints.  The endpoint that was asked is the only one. */
+/* Runs DescribeEndpoints.  The endpoint that was asked is the only one. */
 void
 request_describe_endpoints(JsonReader *reader, JsonWriter *response)
 {

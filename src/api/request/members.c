@@ -403,7 +403,7 @@ read_strings(JsonReader *reader, const RequestMember *member)
 	return strings;
 }
 
-/* Read an object of that type, newly allocated. */
+/* Reads an object of that type, newly allocated. */
 void *
 request_read_object(JsonReader *reader, const RequestType *type)
 {
@@ -461,7 +461,7 @@ read_choice(JsonReader *reader, const RequestMember *member)
 	return 0;
 }
 
-/* Read one of the choices, of a member of that name, whose set DynamoDB lists. */
+/* Reads one of the choices, of a member of that name, whose set DynamoDB lists. */
 int
 request_read_choice(JsonReader *reader, const char *name, const char *const *choices,
 					const char *set)
@@ -597,7 +597,7 @@ add_missing(JsonReader *reader, const RequestMember *member)
 		request_missing(reader, member->name);
 }
 
-/* Read the value of a member, whose problems are added to those of the same member. */
+/* Reads the value of a member, whose problems are added to those of the same member. */
 static void
 read_member(JsonReader *reader, const RequestMember *member, void *to, List **problems)
 {
@@ -615,7 +615,7 @@ read_member(JsonReader *reader, const RequestMember *member, void *to, List **pr
 	reader->problems->problems = before;
 }
 
-/* Read an object, whose first token the reader stands at. */
+/* Reads an object, whose first token the reader stands at. */
 void
 request_read_members(JsonReader *reader, const RequestMember *members, int n, void *to)
 {
@@ -672,7 +672,7 @@ raise_envelope(const List *problems)
 }
 
 /*
- * Read the whole of a request, and raise what is wrong with it.  check() looks at what belongs
+ * Reads the whole of a request, and raises what is wrong with it.  check() looks at what belongs
  * together; it may be NULL.
  */
 void

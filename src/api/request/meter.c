@@ -67,7 +67,7 @@ add_collection(int part, const ItemMeasure *measure, void *arg)
 }
 
 /*
- * Begin to count for a request of nparts parts, which the caller sets in meter->parts.  detail is a
+ * Begins to count for a request of nparts parts, which the caller sets in meter->parts.  detail is a
  * CapacityDetail, and metrics a number among metrics_choices.  All is allocated in the current
  * memory context.  The meter has a pointer to itself, so it must not be moved or copied.
  */
@@ -91,7 +91,7 @@ meter_wanted(const RequestMeter *meter)
 }
 
 /*
- * Append the members ConsumedCapacity and ItemCollectionMetrics to the response, as far as they are
+ * Appends the members ConsumedCapacity and ItemCollectionMetrics to the response, as far as they are
  * asked for.
  */
 void

@@ -66,7 +66,7 @@ any_given(const ExpressionParameter *expressions, int n, bool with_values)
 }
 
 /*
- * Raise ERRCODE_DYN_VALIDATION if expressions stand beside legacy parameters, or names or values
+ * Raises ERRCODE_DYN_VALIDATION if expressions stand beside legacy parameters, or names or values
  * without an expression that could use them.
  */
 void

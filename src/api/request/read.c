@@ -163,7 +163,7 @@ end_items(JsonWriter *response, const ReadCall *call, const ReadResult *result)
 						call->read.consistent);
 }
 
-/* Run Query, and append the response.  With a NULL response, only check the request. */
+/* Runs Query, and appends the response.  With a NULL response, only checks the request. */
 void
 request_query(JsonReader *reader, JsonWriter *response)
 {
@@ -182,7 +182,7 @@ request_query(JsonReader *reader, JsonWriter *response)
 	end_items(response, &call, &result);
 }
 
-/* Run Scan, and append the response.  With a NULL response, only check the request. */
+/* Runs Scan, and appends the response.  With a NULL response, only checks the request. */
 void
 request_scan(JsonReader *reader, JsonWriter *response)
 {

@@ -69,7 +69,7 @@ find_operation(const char *name)
 }
 
 /*
- * Run an operation, and write its response.  A NULL response, with which the request
+ * Runs an operation, and writes its response.  A NULL response, with which the request
  * is only checked, is allowed only for operations that an access pattern can have.  The denial, or
  * NULL, learns what the request names.  The site is where the SQL function is called that carries out
  * this one request, or NULL.  An unknown name is ERRCODE_DYN_UNKNOWN_OPERATION.

@@ -85,7 +85,7 @@ print_result(Datum item, float score, void *arg)
 	json_write_end(response);
 }
 
-/* Run SearchVectors, and append the response. */
+/* Runs SearchVectors, and appends the response. */
 void
 request_search_vectors(JsonReader *reader, JsonWriter *response)
 {

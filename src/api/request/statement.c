@@ -140,7 +140,7 @@ run_write(StatementCall *call, PartiqlCall *partiql, JsonWriter *response)
 	print_write_capacity(response, call);
 }
 
-/* Run ExecuteStatement, and append the response. */
+/* Runs ExecuteStatement, and appends the response. */
 void
 request_execute_statement(JsonReader *reader, JsonWriter *response)
 {

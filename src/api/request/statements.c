@@ -210,7 +210,7 @@ set_actions(const List *parts, TransactRequest *request)
 }
 
 /*
- * Run ExecuteTransaction, and append the response.  Nothing is written if a transaction with the same
+ * Runs ExecuteTransaction, and appends the response.  Nothing is written if a transaction with the same
  * ClientRequestToken was done before.
  */
 void
@@ -413,7 +413,7 @@ set_batch(PartiqlBatch *batch, RequestMeter *meter, const List *parts)
 	}
 }
 
-/* Run BatchExecuteStatement, and append the response. */
+/* Runs BatchExecuteStatement, and appends the response. */
 void
 request_batch_execute_statement(JsonReader *reader, JsonWriter *response)
 {

@@ -146,7 +146,7 @@ append_all_tables(JsonWriter *response, const ListStreams *list, int64 *room, ch
 }
 
 /*
- * Run ListStreams: list the streams of one table, or those of all tables that are visible in the
+ * Runs ListStreams: lists the streams of one table, or those of all tables that are visible in the
  * search_path and whose streams the current user may read.
  */
 void
@@ -354,7 +354,7 @@ append_description(JsonWriter *response, const DescribeStream *describe, const D
 	json_write_end(response);
 }
 
-/* Run DescribeStream.  Raises an error if the current user may not read the table's streams. */
+/* Runs DescribeStream.  Raises an error if the current user may not read the table's streams. */
 void
 request_describe_stream(JsonReader *reader, JsonWriter *response)
 {
@@ -436,7 +436,7 @@ position_text(const GetShardIterator *get, StreamPosition position, int64 epoch)
 	return item_span(text);
 }
 
-/* Run GetShardIterator.  Raises an error if the current user may not read the table's streams. */
+/* Runs GetShardIterator.  Raises an error if the current user may not read the table's streams. */
 void
 request_get_shard_iterator(JsonReader *reader, JsonWriter *response)
 {
@@ -529,7 +529,7 @@ append_records(JsonWriter *response, const StreamTarget *target, ShardIterator *
 }
 
 /*
- * Run GetRecords, which does not wait for records.  The response has no NextShardIterator if the
+ * Runs GetRecords, which does not wait for records.  The response has no NextShardIterator if the
  * shard has ended.
  */
 void

@@ -84,7 +84,7 @@ append_page(JsonWriter *response, const ListTables *list, const ItemSpan *names,
 }
 
 /*
- * Run ListTables: list the tables that are visible in the search_path and that the current user has
+ * Runs ListTables: lists the tables that are visible in the search_path and that the current user has
  * a privilege on, by name in byte order.  Members of pg_monitor see all visible tables.
  */
 void

@@ -482,7 +482,7 @@ lock_mode(const UpdateTable *update, const IndexUpdate *online)
 }
 
 /*
- * Run UpdateTable, which only the table's owner may do.  The creation or deletion of an index is
+ * Runs UpdateTable, which only the table's owner may do.  The creation or deletion of an index is
  * only begun here; a background worker does the rest after the transaction has committed.
  */
 void

@@ -152,7 +152,7 @@ create_vectors(ItemSpan name, List *specs)
 	SPI_finish();
 }
 
-/* Run CreateTable.  The table can be used at once, so the response describes it as ACTIVE. */
+/* Runs CreateTable.  The table can be used at once, so the response describes it as ACTIVE. */
 void
 request_create_table(JsonReader *reader, JsonWriter *response)
 {
@@ -190,7 +190,7 @@ request_create_table(JsonReader *reader, JsonWriter *response)
 }
 
 /*
- * Run DescribeTable, for which any privilege on the table, or membership in pg_monitor, suffices.
+ * Runs DescribeTable, for which any privilege on the table, or membership in pg_monitor, suffices.
  */
 void
 request_describe_table(JsonReader *reader, JsonWriter *response)
@@ -204,7 +204,7 @@ request_describe_table(JsonReader *reader, JsonWriter *response)
 }
 
 /*
- * Run DeleteTable.  Raises an error if the current user may not drop the table, or if it has
+ * Runs DeleteTable.  Raises an error if the current user may not drop the table, or if it has
  * deletion protection.
  */
 void

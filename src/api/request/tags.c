@@ -122,7 +122,7 @@ change_tags(const TagRequest *request)
 	relation_close(rel, NoLock);
 }
 
-/* Run TagResource, which only the table's owner may do.  A tag that exists gets the new value. */
+/* Runs TagResource, which only the table's owner may do.  A tag that exists gets the new value. */
 void
 request_tag_resource(JsonReader *reader, JsonWriter *response)
 {
@@ -139,7 +139,7 @@ request_tag_resource(JsonReader *reader, JsonWriter *response)
 }
 
 /*
- * Run UntagResource, which only the table's owner may do.  Keys of tags that do not exist are
+ * Runs UntagResource, which only the table's owner may do.  Keys of tags that do not exist are
  * ignored.
  */
 void

@@ -88,8 +88,8 @@ static const struct
 };
 
 /*
- * Judges a value's depth.  Too deep a value makes an Update invalid, and a ConditionCheck may have
- * it.  But a value that is too deep to be stored is none.
+ * Judges a value's depth.  A value that is too deep makes an Update invalid.  Other actions may
+ * have it, as the condition of a ConditionCheck may, unless it is too deep to be stored.
  */
 static void
 judge_depth(JsonReader *reader, TransactAction *action)
@@ -394,8 +394,8 @@ check_actions(const TransactRequest *request)
 }
 
 /*
- * Run TransactWriteItems, and append the response.  Nothing is written if a transaction with the
- * same ClientRequestToken was done before.  With a NULL response, only check the request.
+ * Runs TransactWriteItems, and appends the response.  Nothing is written if a transaction with the
+ * same ClientRequestToken was done before.  With a NULL response, only checks the request.
  */
 void
 request_transact_write_items(JsonReader *reader, JsonWriter *response)
@@ -424,7 +424,7 @@ request_print_gotten(DynItem *item, void *arg)
 	json_write_end(arg);
 }
 
-/* Run TransactGetItems, and append the response.  With a NULL response, only check the request. */
+/* Runs TransactGetItems, and appends the response.  With a NULL response, only checks the request. */
 void
 request_transact_get_items(JsonReader *reader, JsonWriter *response)
 {

@@ -45,7 +45,7 @@ check_disabled(const UpdateTimeToLive *update)
 	relation_close(rel, AccessShareLock);
 }
 
-/* Run UpdateTimeToLive, which only the table's owner may do. */
+/* Runs UpdateTimeToLive, which only the table's owner may do. */
 void
 request_update_time_to_live(JsonReader *reader, JsonWriter *response)
 {
@@ -73,7 +73,7 @@ request_update_time_to_live(JsonReader *reader, JsonWriter *response)
 }
 
 /*
- * Run DescribeTimeToLive, for which any privilege on the table, or membership in pg_monitor,
+ * Runs DescribeTimeToLive, for which any privilege on the table, or membership in pg_monitor,
  * suffices.
  */
 void

@@ -249,7 +249,7 @@ try_parse(Transfer *transfer, const char *line, int len, TransferEntry *entry)
 }
 
 /*
- * Take in a line, and write the batch if it is full.  The line is not kept.  An error that the line
+ * Takes in a line, and writes the batch if it is full.  The line is not kept.  An error that the line
  * is to blame for is noted if transfer->skip is set, and raised otherwise.
  */
 void
@@ -270,7 +270,7 @@ transfer_take(Transfer *transfer, const char *line, int len)
 		transfer_write(transfer);
 }
 
-/* Count a line without content, so that the numbers of the lines after it are right. */
+/* Counts a line without content, so that the numbers of the lines after it are right. */
 void
 transfer_blank(Transfer *transfer)
 {
@@ -480,7 +480,7 @@ write_part(Transfer *transfer, int first, int n)
 }
 
 /*
- * Write the lines that were taken in, and begin a new batch.  transfer->rel and transfer->table
+ * Writes the lines that were taken in, and begins a new batch.  transfer->rel and transfer->table
  * must be those of the current transaction.  Errors are noted or raised as in transfer_take().
  */
 void

@@ -204,7 +204,7 @@ set_types(const Csv *csv, const DynTable *table, const Jsonb *types)
 }
 
 /*
- * Read the header of CSV for a table.  types is NULL, or an object with the types of columns that
+ * Reads the header of CSV for a table.  types is NULL, or an object with the types of columns that
  * are no keys, which are S otherwise.  The names are allocated in the current memory context.
  */
 void
@@ -237,8 +237,8 @@ typedef struct Cell
 } Cell;
 
 /*
- * Reads what JSON makes of the cell inside an item of its own.  More than one value there is none.
- * B and BS are read as DynamoDB JSON has them, others as plain JSON.
+ * Reads the value of the cell as JSON has it, inside an item of its own.  Several values are an
+ * error.  B and BS are read as DynamoDB JSON has them, others as plain JSON.
  */
 static void
 read_json(Cell *cell)
@@ -388,7 +388,7 @@ fail_count(const Csv *csv, const char *record, int len)
 						   csv->n)));
 }
 
-/* Read a record, allocated in the current memory context. */
+/* Reads a record, allocated in the current memory context. */
 DynItem *
 csv_read_item(const Csv *csv, const char *record, int len)
 {

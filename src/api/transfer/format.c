@@ -145,8 +145,9 @@ transfer_is_plain(const DynTable *table, const char *json, int len)
 }
 
 /*
- * Returns whether the first line of a text is all right as far as it goes, and the next one goes on
- * with what it has begun.  Another object does not: so does a line that was cut.
+ * Returns whether the first line of a text is well-formed as far as it goes, and the next line goes
+ * on with the value that it has begun.  A next line that begins with "{" does not go on with it: it
+ * may follow a line of DynamoDB JSON that was cut off.
  */
 static bool
 goes_on(RecordText text)

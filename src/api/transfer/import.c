@@ -76,9 +76,9 @@ argument_types(FunctionCallInfo fcinfo, int i)
 }
 
 /*
- * Begins what both have: condition, names and vals from argument i on, and from k on on_conflict,
- * on_error, format, types, delimiter, header, from_table.  They are copied, since the statement's
- * may be gone behind a commit.
+ * Begins what both functions have: condition, names and vals from argument i on, and from k on
+ * on_conflict, on_error, format, types, delimiter, header, from_table.  They are copied, since
+ * those of the statement may be gone behind a commit.
  */
 static TransferForm
 begin_import(FunctionCallInfo fcinfo, int i, int k, Transfer *transfer, const char *unit, int max)
@@ -551,7 +551,7 @@ batch_size(FunctionCallInfo fcinfo, int i)
 
 /*
  * dyn_import(table_name, source, column_name, condition, names, vals, batch_size, on_conflict,
- * on_error, format, types, delimiter, header, from_table, refused, INOUT …)
+ * on_error, format, types, delimiter, header, from_table, refused, from_keys, INOUT …)
  */
 PG_FUNCTION_INFO_V1(dyn_import);
 Datum

@@ -208,7 +208,7 @@ is_space(char c)
 }
 
 /*
- * Parse a line, and set *item to the item, allocated in the current memory context; for
+ * Parses a line, and sets *item to the item, allocated in the current memory context; for
  * TRANSFER_DELETE it is the key, and for TRANSFER_BLANK it is not set.  Raises an error if the line
  * is malformed.
  */

@@ -192,8 +192,8 @@ skip_value(const char *at, const char *end)
 }
 
 /*
- * Returns the place behind the value, when all of it is there: a number may go on with what comes.
- * It is not behind the place at once only if there is no value.
+ * Returns the place behind the value at a place, which is the same place if there is no value.
+ * NULL: not all of it may be there, as a number may go on with what comes.
  */
 static const char *
 value_end(RecordText text, const char *at)

@@ -71,9 +71,10 @@ earlier_user(const DynTable *table, const DynIndex *index, int place)
 }
 
 /*
- * Appends lines on the attributes of an index that are in another key as well: one cannot be changed in
- * one alone (docs/semantics.md, M11, I26).  Nothing is said of an index that has the table's own keys
- * in another order, nor of the partition key of a local index, which is the table's.
+ * Appends lines on the attributes of an index that are in another key as well: none can be changed
+ * in one of the two keys alone (docs/semantics.md, M11, I26).  Nothing is said of an index that has
+ * the table's own keys in another order, nor of the partition key of a local index, which is the
+ * table's.
  */
 static void
 list_shared(const DynTable *table, const DynIndex *index, StringInfo lines)

@@ -752,8 +752,8 @@ entity_print_names(JsonWriter *json, const Entity *entity)
 }
 
 /*
- * Returns an entity as an argument of the model's trigger: types by their schemas, whatever the
- * search_path.
+ * Returns an entity as the JSON text of its declaration in the table's label: types with their
+ * schemas, whatever the search_path.
  */
 char *
 entity_print(const Entity *entity)

@@ -103,7 +103,10 @@ struct Entity
 	ItemSpan type_attribute; /* of length 0: none */
 	ItemSpan type; /* its value */
 	ItemSpan declared_keys; /* as declared: an M */
-	/* of a definition in a view: each of its items that has certain attributes has the key, see models/view/member.h */
+	/*
+	 * of a definition in a view: each of its items that has certain attributes has the key, see
+	 * models/view/member.h
+	 */
 	bool required;
 	int ngiven;
 	ItemSpan *given;
@@ -172,8 +175,9 @@ extern bool entity_has_form(const Entity *entity, const DynItem *stored);
 extern bool entity_makes_key(const Entity *entity, const EntityKey *key, const DynItem *stored);
 
 /*
- * These make attributes of keys (complete.c): an item gets those that it lacks, and its type attribute, if the
- * templates make its keys of them.  It may lack the type attribute, if its keys have the form of one entity alone.
+ * These make attributes of keys (complete.c): an item gets those that it lacks, and its type
+ * attribute, if the templates make its keys of them.  It may lack the type attribute, if its keys
+ * have the form of one entity alone.
  */
 extern const Entity *entity_by_keys(const List *entities, const DynItem *item);
 extern const DynItem *entity_completed(const Entity *entity, const DynItem *item);

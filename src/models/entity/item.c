@@ -233,7 +233,7 @@ when_holds(const DynItem *when, ItemChildren *map)
 	return true;
 }
 
-/* Append a key's value with its tag, or nothing if it has none.  Returns the problem, or NULL. */
+/* Appends a key's value with its tag, or nothing if it has none.  Returns the problem, or NULL. */
 static const char *
 append_key(const EntityKey *key, ItemSpan logical, StringInfo out)
 {

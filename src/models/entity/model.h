@@ -2,8 +2,8 @@
  * model.h
  *	  What is declared of a table beyond its keys and indexes: entities, access patterns, migrations.
  *
- * Declarations are members of the table's label (catalog/definition/label.h), an array for each kind.  Each is a
- * JSON object that has its kind and name as a member:
+ * Declarations are members of the table's label (catalog/definition/label.h), an array for each
+ * kind.  Each is a JSON object that has its kind and name as a member:
  *
  *		{"entity": "Project", "keys": {"pk": "ORG#<OrgId>", …}, "attributes": {…}, …}
  *		{"pattern": "projects_of_org", "operation": "Query", "request": {…}, …}

@@ -8,13 +8,14 @@
  * checked, both lock the values by which the rows belong together, in two modes that exclude each
  * other and not themselves.  Who gets the lock second waits, and then sees the other's row.
  *
- * Who refers to a row that is there needs no lock: that row is locked itself, or the item is that
- * both change.
+ * A row that refers to one that is there needs no such lock: either that row is locked itself, or
+ * the item is, which both transactions change.
  *
- * A transaction has a lock for each value, and from MOST_LOCKS on one for all values of a
- * relation.  For that there are two more locks of each relation: one says that there are rows that
- * refer, the other that there are rows that are added.  Whoever locks values holds the one of its
- * own kind, and whoever locks all of them that of the other kind, too, against those who hold it.
+ * A transaction locks values one by one, and from MOST_LOCKS on all values of a relation by one
+ * lock.  For that there are two more locks of each relation: one says that there are rows that
+ * refer, the other that there are rows that are added.  Whoever locks values takes the one of its
+ * own side, in a mode that it shares with others of this side.  Whoever locks all values takes that
+ * of the other side, too, in a mode that excludes these.
  */
 #include "postgres.h"
 
@@ -232,7 +233,7 @@ locks_of_transaction(void)
 
 /*
  * Locks the values by which rows belong to each other, for a transaction that changes rows that
- * refer to others, or adds such as may be referred to.  Waits for transactions that do the
+ * refer to others, or that adds rows to which others may refer.  Waits for transactions that do the
  * opposite.  several has the values, in the types of the rows that the transaction changes, and no
  * NULL.  Called between migration_enter() and migration_leave().
  */

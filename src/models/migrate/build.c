@@ -2,8 +2,8 @@
  * build.c
  *	  From a row of a step's select to an item.
  *
- * What a value cannot be is found out here, by code that computes only: an error of one row is
- * caught and is that row's problem.
+ * That an item cannot have a value is found here, by code that only computes: the error of one row
+ * is caught, and becomes that row's problem.
  */
 #include "postgres.h"
 
@@ -159,8 +159,8 @@ fit_length(const ValueType *type, Datum value)
 }
 
 /*
- * Checks a column.  The writer takes what the statement's column has for a value of the attribute's
- * type.  The statement is text, with expressions and names in it, so what came of it is looked at.
+ * Checks that a column has the type of its attribute, as the writer takes its Datum for one of that
+ * type.  The statement is text, with expressions and names in it, so its result is checked.
  */
 static void
 check_column(const RowBuilder *builder, const EntityAttribute *attribute, int column)
@@ -299,7 +299,7 @@ build_row(void *arg)
 	write_prepare(&writer, builder->item, &write);
 }
 
-/* Run what only computes, and return an error that a value is the reason of. */
+/* Runs what only computes, and returns an error that a value is the reason of. */
 ErrorData *
 row_try(void (*step)(void *arg), void *arg)
 {

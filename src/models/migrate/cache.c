@@ -183,10 +183,11 @@ migration_may_follow(Oid relid, Oid followed)
 }
 
 /*
- * Returns the tables that have the migration: those of "owner" if there are any, or those that may
- * be meant besides.  followed: the table whose trigger asks; else the user does, who needs the
- * rights of the table's owner, and owner is InvalidOid for tables of anybody.  Labels of other
- * tables are not read: there may be many, and they may be long.
+ * Returns the tables that have the migration: those of "owner" if there are any, or else those of
+ * other owners that may be meant.  If followed is valid, it is the table whose trigger asks.  If
+ * not, the user asks, who needs the rights of the table's owner; where owner is InvalidOid, any
+ * table will do.  Labels of tables that cannot be meant are not read: there may be many, and they
+ * may be long.
  */
 static List *
 tables_with(ItemSpan name, Oid owner, Oid followed)
@@ -255,10 +256,9 @@ find_table(ItemSpan name, Oid followed)
 }
 
 /*
- * Returns the table of items that has a migration of this name, among those whose owner's rights the
- * caller has, its own first; one of another role's only if there is none.  InvalidOid: none has it.
- * Raises ERRCODE_AMBIGUOUS_ALIAS if several
- * have one.  The table is not locked.
+ * Returns the table of items that has a migration of this name, among those whose owner's rights
+ * the caller has, its own first; one of another role's only if there is none.  InvalidOid: none has
+ * it.  Raises ERRCODE_AMBIGUOUS_ALIAS if several have one.  The table is not locked.
  */
 Oid
 migration_table(ItemSpan name)

@@ -2,7 +2,7 @@
  * follow.c
  *	  dyn_follow_migration(): triggers that keep items in step with the tables that they are made of.
  *
- * What refresh.c relies on is checked here, when they are made:
+ * What refresh.c relies on is checked here, when the triggers are made:
  *
  *	 the key of an item depends on the row of the source alone, and the row can be told from it;
  *	 an item depends on nothing but the rows of the relations that are named.

@@ -1,6 +1,7 @@
 /*
  * items.c
- *	  dynamo_internal.migration_items(): the items that a migration makes of its rows.
+ *	  dynamo_internal.migration_items(): the items that a migration makes of its rows; and
+ *	  dynamo_internal.migration_key(): the keys of items of its entities.
  */
 #include "postgres.h"
 

@@ -37,7 +37,7 @@
  *		collide.c	whether two rows can make one item, and which do
  *		run.c		dyn_migrate()
  *		write.c		items of a batch, written in the order of their keys
- *		items.c		migration_items(): the items that rows make
+ *		items.c		migration_items() and migration_key(): the items that rows make, and keys of items
  *		verify.c	dyn_verify_migration(), dyn_preview_migration()
  *		follow.c	dyn_follow_migration()
  *		trigger.c	the triggers of followed tables

@@ -348,8 +348,8 @@ migration_parse_of(Relation rel, const DynTable *table, const ModelDeclaration *
 }
 
 /*
- * Returns a migration as the JSON text that the model's trigger keeps: names of relations with
- * their schemas, default keys and attributes written out.
+ * Returns a migration as the JSON text of its declaration in the table's label: names of relations
+ * with their schemas, default keys and attributes written out.
  */
 char *
 migration_print(const Migration *migration)

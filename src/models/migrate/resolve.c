@@ -190,8 +190,8 @@ step_type(const StepRelation *relation, AttrNumber attnum)
 }
 
 /*
- * Returns the type with its schema and without a modifier, which no comparison asks for; "given",
- * or bpchar would be called character, of which there is one.
+ * Returns the type with its schema and without a modifier, which no comparison asks for.  Without
+ * FORMAT_TYPE_TYPEMOD_GIVEN bpchar would be called character, which is character(1).
  */
 char *
 step_column_type(const StepRelation *relation, AttrNumber attnum)

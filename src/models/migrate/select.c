@@ -645,7 +645,8 @@ step_select(const MigrationStep *step, const SelectOptions *options)
 }
 
 /*
- * Selects the key after so many rows from the lower bound, with rows that the step does not take.
+ * Selects the key of the last one of so many rows after the lower bound, of which the step need not
+ * take all.
  */
 char *
 step_select_cut(const MigrationStep *step, bool lower, int64 rows)

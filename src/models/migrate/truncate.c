@@ -2,9 +2,9 @@
  * truncate.c
  *	  TRUNCATE of followed tables, which is refused.
  *
- * A trigger refuses it.  PostgreSQL copies row triggers to the partitions that a table gets later, and
- * this one is none.  So TRUNCATE of such a partition is refused by a hook, where the library is
- * loaded.
+ * A trigger refuses it.  Partitions that a followed table gets later do not have that trigger,
+ * since PostgreSQL gives them copies of row triggers only.  TRUNCATE of such a partition is refused
+ * by a hook, where the library is loaded.
  */
 #include "postgres.h"
 

@@ -40,7 +40,7 @@ extern bool pattern_transacts(const Pattern *pattern);
 extern bool pattern_reads_range(const Pattern *pattern);
 extern void pattern_begin_context(const Pattern *pattern, ErrorContextCallback *callback);
 
-/* pattern_request.c: without parameters, with values that stand for any */
+/* request.c: without parameters, with values that stand for any */
 extern char *pattern_request(const Pattern *pattern, const char *table, const DynItem *parameters,
 							 const DynItem *start_key);
 extern List *pattern_parameters(const Pattern *pattern); /* of ItemSpan *: their names */

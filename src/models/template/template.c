@@ -2,8 +2,8 @@
  * template.c
  *	  Key templates: parsed, rendered, and compared by the form of what they render.
  *
- * That form is a row of steps, each a set of bytes, so whether a string has it, or some string that of two templates, is
- * a walk over the steps of both.
+ * A form is a list of steps, each of which is a set of bytes.  Whether a string has a form is found
+ * by a walk over its steps, and whether some string has two forms by a walk over the steps of both.
  */
 #include "postgres.h"
 
@@ -163,8 +163,8 @@ parse_placeholder(Template *t, const char *p, const char *end)
 }
 
 /*
- * Tells each placeholder what stands beside it.  A "-" before the last one is no delimiter of what ends
- * with the key: dates and the like have it in them.
+ * Tells each placeholder which punctuation stands on either side of it.  A "-" before a placeholder
+ * that ends the template is not told: dates and the like, which may be its value, have it in them.
  */
 static void
 link_parts(Template *t)
@@ -495,8 +495,9 @@ is_in_number(char c)
 }
 
 /*
- * Checks whether a text without a form of its own could be taken for more than the placeholder.  It
- * is what is written of the given one, which messages show.
+ * Returns what is wrong with the text of a placeholder that has neither a width nor a unit, or
+ * NULL: it is empty, or it has in it what stands beside the placeholder, so that nobody could tell
+ * where it ends.  given is the text before its letters were changed, which messages show.
  */
 static const char *
 check_free(const TemplatePart *part, ItemSpan text, ItemSpan given)
@@ -783,8 +784,9 @@ steps_meet(const TemplateStep *a, const TemplateStep *b)
 }
 
 /*
- * Returns whether step i of one and step k of the other can be reached by the same bytes: from left
- * to right and from above, each step is left once for all ways that lead to it.
+ * Returns whether some string has the forms of both.  reached has whether the same bytes lead to
+ * step i of one and to step k of the other.  Each pair of steps comes behind all those that lead to
+ * it.
  */
 bool
 template_overlaps(const Template *a, const Template *b)

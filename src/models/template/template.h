@@ -17,9 +17,10 @@
  *
  * A rendered key can be read back in one way only.  So there must be a literal between two
  * placeholders, and a string value may not contain the punctuation next to its placeholder, nor
- * anything else that could be mistaken for the next literal; numbers that do not fit their width
- * are refused, as are empty strings.  Only a "-" before the last placeholder may be in its value.  "ORG#<OrgId>" with OrgId = "1#PRO#2" would be a key in the
- * collection of another entity.  Punctuation is what ASCII has beside letters and digits.
+ * anything else that could be mistaken for the next literal: "ORG#<OrgId>" with OrgId = "1#PRO#2"
+ * would be a key in the item collection of another entity.  Only the "-" before a placeholder that
+ * ends the template may be in its value.  Numbers that do not fit their width are refused, as are
+ * empty strings.  Punctuation is what ASCII has beside letters and digits.
  *
  * N without a format is printed as DynamoDB prints it, and BOOL is true or false.  Other types cannot
  * be in a template, but for one that is a placeholder and nothing else: the key is the attribute
@@ -84,8 +85,8 @@ typedef struct Template
 extern Template *template_parse(ItemSpan text);
 
 /*
- * Append what it renders of an item's attributes (the root value of a dyn_item).  False if one of
- * them is not there: *missing is its placeholder then.  An attribute that is there and
+ * Appends what a template renders of an item's attributes (the root value of a dyn_item).  False if
+ * one of them is not there: *missing is its placeholder then.  An attribute that is there and
  * cannot be in the key is an error that names it.  Not for templates that are whole.
  */
 extern bool template_render(const Template *t, ItemSpan attributes, StringInfo out,

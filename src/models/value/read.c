@@ -156,10 +156,11 @@ try_to_compute(TypeCall *call)
 }
 
 /*
- * An error is taken back with all that the functions have done, such as the rights that one of them
- * has: callers go on after it.  Constraints of a domain, which a type may have inside, call any
- * functions, and these raise errors that the server cannot note.  Before 17 there cannot be a
- * subtransaction while workers run, and the type's own error is raised.
+ * Reads a value by functions of its type.  False: one of them has raised an error, which is taken
+ * back with all that they have done, such as a change of the current user, since callers go on
+ * after it.  Constraints of a domain, which a type may have inside, call any functions, and these
+ * raise errors that the server cannot note.  Before PostgreSQL 17 there cannot be a subtransaction
+ * while workers run, and the type's own error is raised.
  */
 static bool
 try_type(ValueReader *reader, char *text, Datum *value)

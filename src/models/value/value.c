@@ -89,9 +89,9 @@ fail_type(ItemSpan text, const char *message, const char *hint)
 }
 
 /*
- * Returns the type of an array's elements.  The two vectors subscript like arrays, but code that
- * has them expects one dimension that begins at 0, and no NULLs: what an array could be is not for
- * it.
+ * Returns the type of an array's elements, or InvalidOid.  oidvector and int2vector subscript like
+ * arrays, but code that has them expects one dimension that begins at 0, and no NULLs, so they are
+ * not taken for arrays.
  */
 static Oid
 element_of_base(Oid base)
@@ -227,8 +227,9 @@ kind_of_base(Oid base)
 }
 
 /*
- * These say which go together.  Writers take a Datum for what its kind says, and readers make one,
- * so a pair that is not here would take bytes of one type for another's.
+ * These are the kinds of SQL's types that each of DynamoDB's types goes with.  A writer takes a
+ * Datum for what its kind says, and a reader makes one, so a pair that does not fit would take
+ * bytes of one type for another's.
  */
 #define KIND(kind) (1 << (kind))
 #define KINDS_OF_NUMBERS \

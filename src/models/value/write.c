@@ -332,8 +332,8 @@ scalar_payload(ValueWriter *writer, const ItemBuilder *b, Datum value)
 }
 
 /*
- * Returns whether an attribute is written as a writer of scalars writes what a reader of the same type
- * reads.
+ * Returns whether a writer of scalars would write an attribute as it is, after a reader of the same
+ * type has read it.
  */
 bool
 value_is_as_written(ValueWriter *writer, ValueReader *reader, ItemSpan attribute)

@@ -145,7 +145,7 @@ find_rows(Backfill *fill, BlockRange range, Datum **tids)
 	return n;
 }
 
-/* Count the rows of an UPDATE, which returns whether each is left out. */
+/* Counts the rows of an UPDATE, which returns whether each is left out. */
 static int
 count_updated(Backfill *fill)
 {

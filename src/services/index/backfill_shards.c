@@ -106,7 +106,7 @@ find_place(const Backfill *fill, int64 id, ShardPlace *place)
 	return place->shard != NULL;
 }
 
-/* Run a statement of its own on a node.  False: it failed, and the answer says why. */
+/* Runs a statement of its own on a node.  False: it failed, and the answer says why. */
 static bool
 run_on_node(const ShardPlace *place, const char *sql, char **answer)
 {

@@ -30,7 +30,7 @@ btree_look(IndexBuild *work, DynTable **table)
 }
 
 /*
- * Run a statement about the index.  While it runs nothing is held here: it waits for every
+ * Runs a statement about the index.  While it runs nothing is held here: it waits for every
  * transaction that has the table locked or a snapshot.  It may have met a deadlock instead of coming
  * to its end.
  */

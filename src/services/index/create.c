@@ -190,7 +190,7 @@ index_build_declare_status(IndexBuild *work, IndexBuildPhase phase, DynIndexStat
 }
 
 /*
- * Declare an index in the caller's transaction, which has locked the table so that no other session
+ * Declares an index in the caller's transaction, which has locked the table so that no other session
  * uses it, and has connected to SPI.  Closes the relation.
  */
 void

@@ -23,8 +23,9 @@
 #include "services/index/index.h"
 
 /*
- * Returns the commands of ALTER TABLE that replace the constraint.  It holds for all rows to come at
- * once; whether the others obey it is found out later, without a lock in the way of writers.
+ * Returns the commands of ALTER TABLE that replace the constraint.  The new one holds at once for
+ * rows that are written; whether the rows that are there obey it is found out later, without a lock
+ * in the way of writers.
  */
 List *
 index_build_constraint_commands(const DynShape *shape)
@@ -131,7 +132,7 @@ index_build_declaration(Relation rel, const DynTable *table, const DynShape *sha
 }
 
 /*
- * Give a table that shape; the transaction has locked it so that no other session uses it, and is
+ * Gives a table that shape; the transaction has locked it so that no other session uses it, and is
  * connected to SPI.  Closes the relation.  empty: it has no rows that could break the constraint.
  */
 void

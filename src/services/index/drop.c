@@ -96,7 +96,7 @@ is_proven(Relation rel, const DynTable *table)
 }
 
 /*
- * Remove the index from the table's definition, in a transaction that has locked the table so that
+ * Removes the index from the table's definition, in a transaction that has locked the table so that
  * no other session uses it.  Closes the relation.  The constraint asks for less then, so it is valid
  * if it was; validated: it does so already.
  */

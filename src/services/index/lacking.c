@@ -120,9 +120,9 @@ result(int column)
 }
 
 /*
- * Returns how many rows in a range of blocks lack columns; left_out: the number of those that shall
- * never have them, without versions by the transaction begin and later ones, if it is valid: these
- * have been counted, and may have moved into the range.
+ * Returns how many rows in a range of blocks lack columns, and in *left_out how many never get
+ * them.  If begin is valid, the latter are counted without versions that this transaction and later
+ * ones have written: such rows have been counted before, and may have moved into the range.
  */
 int64
 lacking_count(const Lacking *rows, BlockRange range, TransactionId begin, int64 *left_out)
@@ -150,8 +150,8 @@ lacking_count(const Lacking *rows, BlockRange range, TransactionId begin, int64 
 }
 
 /*
- * Returns how many blocks the batch after one that began then has: more blocks if that took less,
- * and fewer if it took more than so many milliseconds.
+ * Returns how many blocks the batch after this one has, which began at "begin": twice as many if it
+ * took less than "less" milliseconds, and half as many if it took more than "more".
  */
 BlockNumber
 lacking_next_batch(BlockNumber batch, instr_time begin, double less, double more)

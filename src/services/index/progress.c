@@ -1,10 +1,10 @@
 /*
  * progress.c
- *	  What the view dyn_jobs shows of it.
+ *	  What the view dyn_jobs shows of the building and dropping of an index, or of time to live.
  *
- * Extensions have no progress commands of their own, so it is CREATE INDEX's, with a number in
- * the place of its command that no command of the server has; the view knows it by that.  Blocks
- * and tuples are where CREATE INDEX has them.
+ * Extensions have no progress commands of their own, so the work is shown as a CREATE INDEX, with a
+ * number as its subcommand that the server never has there.  The view knows the work by that
+ * number.  Blocks and tuples are where CREATE INDEX has them.
  */
 #include "postgres.h"
 
@@ -20,8 +20,9 @@
 #define PROGRESS_TTL 19
 
 /*
- * Returns whether it is shown already.  A subtransaction that is rolled back ends that, a commit
- * does not; and to begin again each time would make the row vanish for a moment.
+ * Returns whether the session shows the work already.  The rollback of a subtransaction ends that,
+ * and a commit does not.  To begin again with each transaction would make the row vanish for a
+ * moment.
  */
 static bool
 is_shown(const IndexBuild *work)

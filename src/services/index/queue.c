@@ -65,10 +65,10 @@ end_change(void)
 }
 
 /*
- * Counts an attempt at the request of a table, and notes when it began; or counts it no more, by
- * -1: it found no place, so it was none.  If there is no request, or if it is locked because
- * another session makes it again, nothing is done.  Called outside of a transaction; commits one of
- * its own.
+ * Counts an attempt at the request of a table, with change 1, and notes when it began.  With -1 it
+ * takes back an attempt that found no place for a worker.  If there is no request, or if it is
+ * locked because another session makes it again, nothing is done.  Called outside of a transaction;
+ * commits one of its own.
  */
 void
 index_build_count_attempt(Oid relid, int change)
@@ -185,8 +185,8 @@ queue_choose(List *requests)
 }
 
 /*
- * Start workers for requests that wait, as far as there are places, in a session of a superuser and outside of a
- * transaction.  Returns whether there are requests.
+ * Starts workers for requests that wait, as far as there are places, in a session of a superuser
+ * and outside of a transaction.  Returns whether there are requests.
  */
 bool
 index_build_start_waiting(void)

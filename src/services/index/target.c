@@ -64,7 +64,7 @@ index_build_fail_dropped(const IndexBuild *work)
 						   work->procedure.table)));
 }
 
-/* Take it from a shape. */
+/* Takes it from a shape. */
 void
 index_build_forget(const IndexBuild *work, DynShape *shape)
 {

@@ -245,7 +245,7 @@ make_triggers(const char *table, const DynVectorSpec *spec, Oid entries)
 }
 
 /*
- * Declare an index in the caller's transaction, which has locked the table so that no other session
+ * Declares an index in the caller's transaction, which has locked the table so that no other session
  * uses it, and has connected to SPI.  Closes the relation.  What is made is the table's owner's.
  */
 void

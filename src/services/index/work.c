@@ -73,7 +73,7 @@ work_begin(IndexBuild *work, FunctionCallInfo fcinfo, bool by_oid, DynTable **ta
 }
 
 /*
- * Set up work in the caller's transaction, on a table that is locked for it; a background worker may
+ * Sets up work in the caller's transaction, on a table that is locked for it; a background worker may
  * do the rest.  Raises an error unless the current user owns the table.
  */
 void

@@ -86,7 +86,7 @@ typedef struct Change
  */
 
 /*
- * Set the batch size, the rate, restart and wait from the arguments from the i-th on; a null one
+ * Sets the batch size, the rate, restart and wait from the arguments from the i-th on; a null one
  * gives its default.  Raises ERRCODE_DYN_VALIDATION if a number is out of range.
  */
 void
@@ -114,7 +114,7 @@ require_rights(Relation rel)
 }
 
 /*
- * Open work->table_name under AccessShareLock, and set the table's OID and name in work.  Raises an
+ * Opens work->table_name under AccessShareLock, and sets the table's OID and name in work.  Raises an
  * error unless the current user has SELECT and UPDATE privileges on the whole table.  The caller
  * closes the relation.
  */
@@ -578,7 +578,7 @@ items_run(ItemJob *work)
 }
 
 /*
- * Run the job to its end, in many transactions, and report its totals as a NOTICE.  The caller is a
+ * Runs the job to its end, in many transactions, and reports its totals as a NOTICE.  The caller is a
  * procedure that may commit, connected to SPI, and has no relation open.  After an error too, the
  * session's locks on the job are released.
  */

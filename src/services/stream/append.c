@@ -118,7 +118,7 @@ stream_append(Oid partition, StreamDecoder *decoder)
 	rows_end(&target);
 }
 
-/* Tell listeners, when the transaction commits, which tables have new records. */
+/* Tells listeners, when the transaction commits, which tables have new records. */
 void
 stream_notify(List *relids)
 {

@@ -3,12 +3,12 @@
  *	  What a collector leaves for the next one in case it dies.
  *
  * Shared memory is initialized again when a process crashes, and a table cannot be written while
- * the past is decoded.  So it is a file in the slot's folder, which goes with the slot, and which
- * the server leaves alone.  A collector says in it that it is at work, and at its end that it is
- * not.  A collector that finds that the previous one did not say so also writes down each
- * transaction, and each table in it, before it decodes it.  So the next collector knows where this
- * one died; a place at which several died is skipped.  While all goes well the file is written at
- * the beginning and at the end.
+ * the past is decoded.  So collectors write a file in the slot's folder, which goes with the slot,
+ * and which the server leaves alone.  A collector says in it that it is at work, and at its end
+ * that it is not.  A collector that finds that the previous one did not say so also writes down
+ * each transaction, and each table in it, before it decodes it.  So the next collector knows where
+ * this one died; a place at which several died is skipped.  While all goes well the file is written
+ * at the beginning and at the end.
  *
  * A crash of the operating system may lose what was written.  Then the same steps find the place
  * again.

@@ -442,7 +442,7 @@ takes_back(StreamPlugin *plugin, const StreamSubject *subject, const ReorderBuff
 	return takes;
 }
 
-/* Deliver what a change of a row is to its item: nothing, one record, or two if it got another key. */
+/* Delivers what a change of a row is to its item: nothing, one record, or two if it got another key. */
 void
 stream_change(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc,
 			  ReorderBufferChange *change)

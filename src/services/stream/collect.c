@@ -2,16 +2,17 @@
  * collect.c
  *	  Collecting: rounds that move records of changes from the slot into the extension's tables.
  *
- * One transaction stores the records of a round and how far it has come, in stream_state; the
- * next round goes on there, whatever happens meanwhile, so each record is stored exactly once.  What the
- * slot says comes behind: it is told only when the transaction is safe on disk, and may forget then
- * what was decoded.  So it is never ahead of the records, and if it is behind them, decoding
- * leaves out what was stored.
+ * One transaction stores the records of a round and how far it has come, in stream_state; the next
+ * round goes on there, whatever happens meanwhile, so each record is stored exactly once.  The
+ * place of the slot itself comes behind: the slot is moved on, and may forget what was decoded,
+ * only when the transaction is safe on disk.  So it is never ahead of the records, and if it is
+ * behind them, decoding leaves out what was stored.
  *
- * Its records are rows that logical decoding leaves out, and the other rows that it writes have an origin
- * that is not replicated, so collecting gives nothing to collect.  Nor do they have to be decoded, which
- * is impossible where ALTER DATABASE SET TABLESPACE has moved the tables meanwhile.  The commit has not
- * that origin, which other output plugins would look up in the catalog.
+ * The transaction's records are rows that logical decoding leaves out, and the other rows that it
+ * writes have an origin that is not replicated, so collecting gives nothing to collect.  Nor do
+ * they have to be decoded, which is impossible where ALTER DATABASE SET TABLESPACE has moved the
+ * tables meanwhile.  The commit does not have that origin, which other output plugins would look up
+ * in the catalog.
  *
  * Lock order: STREAM_LOCK_SLOT, the extension, the row of stream_state, a partition.  A partition is
  * dropped in a transaction of its own.
@@ -129,9 +130,9 @@ try_confirm(StreamSafety *safety)
 }
 
 /*
- * Let the slot go on as far as that is safe.  Of a slot that a standby takes over it is when the
- * standby has the records as well.  It may stay behind all the time, so the first place that it has not
- * come to is kept until it has, besides the last one.
+ * Lets the slot go on as far as that is safe: where a standby takes the slot over, as far as the
+ * standby has the records, too.  The standby may be behind all the time.  So two places are kept,
+ * the last one, and the first one that the standby has not come to.
  */
 static void
 confirm(StreamCollector *collector)
@@ -268,7 +269,7 @@ note_success(StreamDecoder *decoder, XLogRecPtr limit)
 }
 
 /*
- * Collect what was committed up to a place, or the first part of it; returns how many records that
+ * Collects what was committed up to a place, or the first part of it; returns how many records that
  * is.  note: write how far it has come even if there are none.
  */
 uint64

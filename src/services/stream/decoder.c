@@ -293,7 +293,7 @@ take_loss(StreamPlugin *plugin, Oid relid)
  */
 
 /*
- * Read only what is flushed, so that nothing is waited for: a record may be flushed in part, and
+ * Reads only what is flushed, so that nothing is waited for: a record may be flushed in part, and
  * the rest of it much later.
  */
 static int

@@ -195,7 +195,7 @@ check_same_stream(const DynTable *table, const DynStream *stream, DynStreamView 
 }
 
 /*
- * Enable a stream of a view, which is fixed, on a table that has no enabled one
+ * Enables a stream of a view, which is fixed, on a table that has no enabled one
  * (docs/semantics.md, ST04, ST10), or, with if_not_exists, has that one.  Of so many shards, 0: as the
  * setting has it.  Returns the label.
  */
@@ -271,7 +271,7 @@ check_split(Relation rel, const DynStream *stream, int shards)
 }
 
 /*
- * Split the shards of the enabled stream into a multiple of them (stream_shards.h).  Who reads a shard
+ * Splits the shards of the enabled stream into a multiple of them (stream_shards.h).  Who reads a shard
  * comes to its end, and goes on with its children.
  */
 static void

@@ -28,9 +28,10 @@ stream_gap_write(XLogRecPtr after, XLogRecPtr before, TimestampTz noticed, Oid r
 
 /*
  * Writes a gap, or moves one; needs SPI.  Changes of a table, the last of which was committed at a
- * place, are not in the WAL.  The gap comes behind that transaction, of which there may be records.
- * One that the table has got of late moves there: a table whose changes are left out all the time
- * has not many gaps, and readers get what is stored up to there before they are told.
+ * place, are not in the WAL.  The gap comes behind that transaction, of which there may be
+ * records.  If the table's last gap was noticed within the last hour, that one is moved there
+ * instead: so a table whose changes are left out all the time does not get many gaps, and readers
+ * get what is stored up to there before they are told.
  */
 void
 stream_gap_move(XLogRecPtr lsn, TimestampTz noticed, Oid relid)

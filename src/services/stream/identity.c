@@ -50,8 +50,9 @@ identity_word(char identity)
 }
 
 /*
- * An open table of ours has a primary key, which is the default.  Shards of distributed tables need
- * the whole row, since what the store deletes there after it has held a place is told by the item.
+ * Returns whether the WAL has of changed rows what the view needs.  A table of ours that is open
+ * has a primary key, which the identity DEFAULT is.  Shards of distributed tables need the whole
+ * row: whether the store deletes an item, or what it has held a place with, is told by the item.
  */
 bool
 stream_identity_suffices(Relation rel, DynStreamView view)

@@ -2,7 +2,8 @@
  * lock.c
  *	  Locks of the database's one slot.
  *
- * Advisory locks of the class of procedures (see server/work/procedure.h), of no relation.  Lock order: STREAM_LOCK_LIFE, then STREAM_LOCK_SLOT, then relations.
+ * They are advisory locks of the class of procedures (see server/work/procedure.h), of no
+ * relation.  Lock order: STREAM_LOCK_LIFE, then STREAM_LOCK_SLOT, then relations.
  *
  *	 STREAM_LOCK_LIFE  exclusive while the slot is made, replaced or removed; shared, until its
  *					   transaction ends, to enable a stream, which must not be without a slot,
@@ -88,9 +89,9 @@ end_worker(int pid)
 }
 
 /*
- * Takes it over from the process that decodes; false if that does not leave.  For the rest of the
- * session a user's session is waited for too; for the rest of the transaction it is not, since it may
- * wait for locks of this one.
+ * Takes the slot over from the process that decodes; false if that does not leave.  To take it for
+ * the rest of the session, a user's session is waited for, too.  To take it for the rest of the
+ * transaction, it is not, since it may wait for locks of this transaction.
  */
 static bool
 try_take_slot(bool session)

@@ -121,8 +121,9 @@ compare_shards(const void *a, const void *b)
 }
 
 /*
- * A shard is moved as it is, or split.  So the latest one before that has had one of its keys has had
- * them all.  It is shown when those can be read to their end, so that a reader reads them first.
+ * Finds the parent of each shard: the latest one before it that has had some of its keys.  That one
+ * has had all of them, since shards are moved as they are, or split.  A shard is shown when its
+ * parent can be read to its end, so that readers read the parent first.
  */
 static void
 find_parents(StreamNodeShard *shards, int n)

@@ -246,9 +246,9 @@ stream_partition_for(TimestampTz time, StreamPartition *partition)
  */
 
 /*
- * Returns whether it has expired by the clock; but what was collected while the clock was ahead,
- * and since it was set back, by the time that goes on from there: else it stayed until the clock is
- * there again.
+ * Returns whether a partition has expired, by the clock.  After the clock was set back, a partition
+ * may begin later than it is by the clock.  Then it expires by the time of collection, which never
+ * goes back: by the clock it would stay until that is there again.
  */
 static bool
 has_expired(const StreamPartition *partition, TimestampTz time)
@@ -278,8 +278,8 @@ oldest_expired(Oid parent, TimestampTz time)
 }
 
 /*
- * Note the last record of each stream in a partition.  From stream to stream by the index: there may be
- * very many records, and few streams.
+ * Notes the last record of each stream in a partition.  The statement goes from stream to stream by
+ * the index: there may be very many records, and few streams.
  */
 static void
 note_last_records(const char *name)
@@ -331,9 +331,9 @@ forget_what_is_over(void)
 }
 
 /*
- * Drop the oldest partition if it has expired; true if one was dropped, so that there may be more.  Readers
- * queue behind our lock, so it is not waited for for long, and tried again another time.  In a
- * transaction of its own that is connected to SPI.
+ * Drops the oldest partition if it has expired; true if one was dropped, so that there may be
+ * more.  Readers queue behind our lock, so it is waited for only briefly, and tried again another
+ * time.  Called in a transaction of its own that is connected to SPI.
  */
 bool
 stream_trim(TimestampTz time)

@@ -24,7 +24,7 @@
 
 extern PGDLLEXPORT void _PG_output_plugin_init(OutputPluginCallbacks *callbacks);
 
-/* Print a record.  One that each shard gets is printed once. */
+/* Prints a record.  One that each shard gets is printed once. */
 static void
 print_record(StreamPlugin *plugin, const StreamRecord *record)
 {
@@ -130,9 +130,9 @@ forget_mark(StreamPlugin *plugin, const DynMark *mark)
 }
 
 /*
- * The shards of a stream are closed by what comes next; the catalogs are as they were before.  The end has a place, as
- * records have: readers of the table's next stream, or of the shards' children, begin behind the one after the last
- * record of these.
+ * The shards of a stream are closed by what comes next; the catalogs are as they were before.  The
+ * end has a place, as records have: readers of the table's next stream, or of the shards' children,
+ * begin behind the one after the last record of these.
  */
 static void
 close_shards(StreamPlugin *plugin, const StreamSubject *subject)

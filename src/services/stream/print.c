@@ -95,8 +95,8 @@ append_source(JsonWriter *json, const StreamRecord *record, StreamFormat format)
 }
 
 /*
- * The event's id is as good as its place: 32 digits for the table, the commit and the number, and 8
- * more for the node of a distributed table.
+ * Appends a record as JSON.  The event's id is made of its place: 32 digits for the table, the
+ * commit and the number, and 8 more for the node of a distributed table.
  */
 void
 stream_record_print(StringInfo out, const StreamRecord *record, StreamFormat format)

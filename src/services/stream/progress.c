@@ -2,8 +2,8 @@
  * progress.c
  *	  Collectors, their progress, and the sessions that wait for it, in shared memory.
  *
- * It exists only if the library is preloaded.  Without it there are no background workers, and
- * sessions that wait poll.
+ * This shared memory exists only if the library is preloaded.  Without it there are no background
+ * workers, and sessions that wait poll.
  *
  * A database has at most one entry: of the collector, which holds STREAM_LOCK_SLOT, or has ended, or
  * cannot begin.  The entries are guarded by the lock of all that services share.
@@ -88,7 +88,7 @@ sleep_on(ConditionVariable *condition, TimestampTz end, const char *event)
 }
 
 /*
- * Wait until records are added or the time is over.  It may also return before, and does so if some
+ * Waits until records are added or the time is over.  It may also return before, and does so if some
  * were added since the last wait: what is added between a look and the wait for it is not missed.
  */
 void

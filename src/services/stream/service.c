@@ -2,13 +2,13 @@
  * service.c
  *	  Change streams as a service of background workers: the collector of a database.
  *
- * It is a session of the bootstrap superuser, but does nothing beyond collecting.  Between rounds
- * it holds only the slot.  A session that needs the slot, or the database for itself, ends it; the
- * launcher starts it again.
- * ALTER DATABASE can switch it off: then one comes now and then to see whether it still is.
+ * The collector is a session of the bootstrap superuser, but does nothing beyond collecting.
+ * Between rounds it holds only the slot.  A session that needs the slot, or the database for
+ * itself, ends the collector; the launcher starts it again.  ALTER DATABASE can switch collecting
+ * off: then a collector comes now and then to see whether it still is off.
  *
- * A database that needs one has a slot, which is in shared memory; so the launcher need not connect
- * to the database to know that.
+ * A database that needs a collector has a slot, which is in shared memory; so the launcher need not
+ * connect to the database to know that.
  */
 #include "postgres.h"
 
@@ -33,8 +33,9 @@
 static const char *const settings[][2] = {{"lock_timeout", "0"}, {"synchronous_commit", "off"}};
 
 /*
- * So many milliseconds are between two looks at the WAL: for so long after there were records, then
- * for so long, and then twice as many each time, up to dynamo_table.stream_poll_interval.
+ * These are milliseconds.  Until BUSY_TIME after there were records, BUSY_PAUSE is between two
+ * looks at the WAL; until CALM_TIME, CALM_PAUSE is; and then each pause is twice as long as the
+ * last one, up to dynamo_table.stream_poll_interval.
  */
 #define BUSY_PAUSE 1
 #define BUSY_TIME 1000
@@ -42,8 +43,9 @@ static const char *const settings[][2] = {{"lock_timeout", "0"}, {"synchronous_c
 #define CALM_TIME 10000
 
 /*
- * After a round with records it waits so many times as long as that has taken, at most so many milliseconds: a round
- * costs most for its transaction, so that the more there is to collect, the more a round should have.
+ * After a round with records the collector waits REST times as long as that has taken, and at most
+ * MAX_REST milliseconds: most of what a round costs is its transaction, so the more there is to
+ * collect, the more a round should have.
  */
 #define REST 3
 #define MAX_REST 10
@@ -226,8 +228,8 @@ collector_collect(Worker *worker)
 }
 
 /*
- * It ends if another process collects, or if collecting is switched off.  Any end is a reason to begin later,
- * but that nothing can be written, which may be over at any time.
+ * Collects until another process does, or until collecting is switched off.  After any end the next
+ * collector begins later, unless nothing can be written, which may be over at any time.
  */
 static VisitAnswer
 collector_visit(Visit *visit)

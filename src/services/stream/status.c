@@ -73,7 +73,10 @@ put_table(ReturnSetInfo *result, const DynListed *listed, void *arg)
 		put_stream(result, listed, table_name(listed, relation), &listed->settings.streams[i]);
 }
 
-/* dyn_stream_tables(): relation, arn, label, view_type, shards, status, enabled_at, disabled_at, identity_suffices, locked */
+/*
+ * dyn_stream_tables(): relation, arn, label, view_type, shards, status, enabled_at, disabled_at,
+ * identity_suffices, locked
+ */
 PG_FUNCTION_INFO_V1(dyn_stream_tables);
 Datum
 dyn_stream_tables(PG_FUNCTION_ARGS)
@@ -85,8 +88,8 @@ dyn_stream_tables(PG_FUNCTION_ARGS)
 }
 
 /*
- * dyn_stream_progress(): reached, reached_at, trouble, error, failed_at.  What a collector has read and found nothing
- * in is not noted each time, but it is no lag.
+ * dyn_stream_progress(): reached, reached_at, trouble, error, failed_at.  What a collector has read
+ * and found nothing in is not noted each time, but it is no lag.
  */
 PG_FUNCTION_INFO_V1(dyn_stream_progress);
 Datum

@@ -370,7 +370,7 @@ read_subject(StreamSubject *subject, const StreamOptions *options, Relation rel,
 	return NULL;
 }
 
-/* Read or read again. */
+/* Reads a table for the first time, or again. */
 static void
 fill_subject(StreamPlugin *plugin, StreamSubject *subject, Relation rel)
 {

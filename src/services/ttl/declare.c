@@ -20,7 +20,7 @@
 #define NAME "ttl"
 
 /*
- * Set up work, which is all zeros, as work on time to live instead of an index.  procedure is the
+ * Sets up work, which is all zeros, as work on time to live instead of an index.  procedure is the
  * name of what the user called; the pointer is kept.
  */
 void
@@ -55,7 +55,7 @@ ttl_check_enable(const DynTable *table, ItemSpan attribute)
 }
 
 /*
- * Raise ERRCODE_DYN_VALIDATION if the table has no time to live.  One that is being enabled or
+ * Raises ERRCODE_DYN_VALIDATION if the table has no time to live.  One that is being enabled or
  * disabled is no error.
  */
 void
@@ -84,7 +84,7 @@ ttl_check_declaration(Relation rel, const DynTable *table, ItemSpan attribute)
 }
 
 /*
- * Declare it in a transaction that has locked the table so that no other session uses it, and is
+ * Declares it in a transaction that has locked the table so that no other session uses it, and is
  * connected to SPI.  Closes the relation.  Returns true if nothing is left to do: the table is
  * empty.
  */

@@ -100,7 +100,7 @@ enable(IndexBuild *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 }
 
 /*
- * Enable time to live in the caller's transaction.  Raises an error unless the current user owns the
+ * Enables time to live in the caller's transaction.  Raises an error unless the current user owns the
  * table.  If the table has pages, a background worker does the rest after the commit, so it must not
  * be a temporary table.  procedure is the name of what the user called, for messages.
  */
@@ -128,7 +128,7 @@ ttl_enable(ItemSpan name, ItemSpan attribute, bool hide_expired, const char *pro
 	SPI_finish();
 }
 
-/* Disable time to live in the caller's transaction, by the same rules as ttl_enable(). */
+/* Disables time to live in the caller's transaction, by the same rules as ttl_enable(). */
 void
 ttl_disable(ItemSpan name, const char *procedure)
 {

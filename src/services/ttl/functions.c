@@ -299,8 +299,8 @@ dyn_sweep_ttl(PG_FUNCTION_ARGS)
 }
 
 /*
- * Sweeps a shard.  Where its table was found to be enabled on another node, this one is just about to
- * commit the same.
+ * Sweeps a shard.  Where another node has found time to live of the table enabled and this node has
+ * not yet, this one is just about to commit the same, and that is waited for.
  */
 static void
 sweep_shard(TtlSweep *sweep)
@@ -318,7 +318,7 @@ sweep_shard(TtlSweep *sweep)
 							   get_rel_name(sweep->shard->table))));
 }
 
-/* Sweep the shards on this node of a table, by the same rules; an error is raised at the end. */
+/* Sweeps the shards on this node of a table, by the same rules; an error is raised at the end. */
 static int64
 sweep_shards(Oid relid, TtlLimits limits)
 {

@@ -140,7 +140,7 @@ ttl_note_failure(TtlSweep *sweep)
 }
 
 /*
- * Sweep a table; the caller has checked that it may.  Like ttl_sweep(), in a transaction that has
+ * Sweeps a table; the caller has checked that it may.  Like ttl_sweep(), in a transaction that has
  * done nothing.
  */
 void

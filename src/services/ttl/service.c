@@ -42,9 +42,9 @@
 #define MIN_SHARE 100
 
 /*
- * A table is not looked at for so many milliseconds without a look at what is known of its
- * failures, which may be forgotten meanwhile; and none is due later than the second, unless the
- * clock was set back.
+ * A table that is left alone after failures is looked at again after MAX_TRUST milliseconds, or at
+ * the next sweep if that is later, since the failures may be forgotten meanwhile.  A table that
+ * seems to be due later than in MAX_WAIT milliseconds is due: the clock was set back.
  */
 #define MAX_TRUST (60 * 1000)
 #define MAX_WAIT (25 * 60 * 60 * INT64CONST(1000))
@@ -327,7 +327,7 @@ next_turn(Worker *worker)
 	return first;
 }
 
-/* Take it, unless another worker has. */
+/* Takes it, unless another worker has. */
 static bool
 take_turn(Worker *worker, Turn *turn)
 {

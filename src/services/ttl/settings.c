@@ -28,7 +28,7 @@ number(const char *name, const char *short_desc, const char *long_desc, int *val
 							NULL, NULL, NULL);
 }
 
-/* Define the settings of sweeps.  Called once, by _PG_init(). */
+/* Defines the settings of sweeps.  Called once, by _PG_init(). */
 void
 dyn_ttl_init(void)
 {

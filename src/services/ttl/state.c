@@ -20,7 +20,7 @@
 #define STATE_TABLE "ttl_sweeps"
 
 /*
- * Set *state to what is remembered of a table's sweeps; zeros if there is nothing.  The caller is
+ * Sets *state to what is remembered of a table's sweeps; zeros if there is nothing.  The caller is
  * connected to SPI.
  */
 void
@@ -43,7 +43,7 @@ ttl_read_state(Oid relid, TtlState *state)
 	SPI_freetuptable(SPI_tuptable);
 }
 
-/* Add a sweep to what is remembered. */
+/* Adds a sweep to what is remembered. */
 void
 ttl_write_state(const TtlState *state, const TtlSweep *sweep)
 {

@@ -62,7 +62,7 @@ next_transaction(TtlSweep *sweep)
 }
 
 /*
- * Keep a shard on this node until the transaction ends.  False if it is moving, or is not here any
+ * Keeps a shard on this node until the transaction ends.  False if it is moving, or is not here any
  * more.
  */
 static bool
@@ -136,7 +136,7 @@ ends_statement(const ErrorData *error)
 		   error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN;
 }
 
-/* Do a step in a subtransaction, and keep its error. */
+/* Does a step in a subtransaction, and keeps its error. */
 void
 ttl_attempt(TtlSweep *sweep, void (*step)(TtlSweep *sweep))
 {
@@ -208,7 +208,7 @@ find_due(TtlSweep *sweep)
 
 #define IS_DUE "%s OPERATOR(pg_catalog.>=) $2 AND %s OPERATOR(pg_catalog.<) $3"
 
-/* Make the generic plan valid, as one that reads rows where they are. */
+/* Makes the generic plan valid, as one that reads rows where they are. */
 static void
 plan_by_place(SPIPlanPtr plan)
 {
@@ -418,7 +418,7 @@ set_batch(TtlSweep *sweep)
 	}
 }
 
-/* Remove what was found, or one batch of it at least, so that each sweep makes progress. */
+/* Removes what was found, or one batch of it at least, so that each sweep makes progress. */
 static void
 remove_due(TtlSweep *sweep)
 {

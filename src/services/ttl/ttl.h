@@ -8,8 +8,8 @@
  *
  * Of a table that Citus distributes each node sweeps its shards, as tables (catalog/local_shards.h).
  *
- * Lock order within a transaction: the extension, the shard's metadata, the table, the btree, then rows, which are
- * never waited for.
+ * Lock order within a transaction: the extension, the shard's metadata, the table, the btree, then
+ * rows, which are never waited for.
  *
  *		enable.c	dyn_enable_ttl(), dyn_disable_ttl(), dyn_ttl_resume()
  *		declare.c	the definition of tables with time to live, and without

@@ -96,7 +96,7 @@ ttl_due_time(Oid relid)
 	return time;
 }
 
-/* Take a table that is due, so that it is not for a while; false if another worker was faster. */
+/* Takes a table that is due, so that it is not for a while; false if another worker was faster. */
 bool
 ttl_claim(Oid relid, TimestampTz now, TimestampTz until)
 {
@@ -113,7 +113,7 @@ ttl_claim(Oid relid, TimestampTz now, TimestampTz until)
 }
 
 /*
- * Remember when a table of this database is due for its next sweep.  This may be forgotten if there
+ * Remembers when a table of this database is due for its next sweep.  This may be forgotten if there
  * are many tables.  The library must be preloaded.
  */
 void
