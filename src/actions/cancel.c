@@ -15,7 +15,7 @@ is_validation(const ErrorData *error)
 	return error->sqlerrcode == ERRCODE_DYN_VALIDATION;
 }
 
-/* Run a step that computes and may find an action invalid, and return the ValidationException. */
+/* Runs a step that computes and may find an action invalid, and returns the ValidationException. */
 ErrorData *
 action_try(void (*step)(void *arg), void *arg)
 {
@@ -109,7 +109,7 @@ add_hint(const CancelReason *reasons, int n)
 	return 0;
 }
 
-/* Raise the error, in words that programs look into (docs/semantics.md, X04). */
+/* Raises the error, in words that programs look into (docs/semantics.md, X04). */
 void
 action_cancel(const TransactRequest *request, const CancelReason *reasons)
 {
@@ -161,7 +161,7 @@ examined(Examination *e)
 }
 
 /*
- * Check each action against its table, and cancel the transaction if one does not fit.  Then the
+ * Checks each action against its table, and cancels the transaction if one does not fit.  Then the
  * first one that does not has a reason (docs/semantics.md, X14); of statements each has its own.  But
  * of other requests refuse() is asked about all actions then, and raises an error for what is no reason.
  */

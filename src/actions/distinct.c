@@ -21,7 +21,7 @@ compare_items(const void *a, const void *b)
 }
 
 /*
- * Raise ERRCODE_DYN_VALIDATION if two items with the same table's name are the same.  The array is
+ * Raises ERRCODE_DYN_VALIDATION if two items with the same table's name are the same.  The array is
  * put in another order.  The error is of what; words are DynamoDB's.
  */
 void

@@ -257,7 +257,7 @@ run_update(Operation *operation, void *arg)
 }
 
 /*
- * Update the item with the key of the request, or create it if there is none; an update that only
+ * Updates the item with the key of the request, or creates it if there is none; an update that only
  * removes attributes creates none.  Returns what return_values asks for, or NULL if that is
  * nothing.  If the condition is not met, ERRCODE_DYN_CONDITIONAL_CHECK_FAILED is raised.
  */

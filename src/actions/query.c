@@ -283,8 +283,8 @@ run_query(Operation *operation, void *arg)
 }
 
 /*
- * Run a Query: call callback for each item that it returns, in the order that the request asks for,
- * and fill in *result, whose last key is allocated in the current memory context.  The callback is
+ * Runs a Query: calls callback for each item that it returns, in the order that the request asks for,
+ * and fills in *result, whose last key is allocated in the current memory context.  The callback is
  * not called if only the count is selected.  The request is checked before anything is read.
  */
 void

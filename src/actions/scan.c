@@ -132,7 +132,7 @@ is_current(const Segment *segment, const Datum *partition)
 	return true;
 }
 
-/* Copy partition keys into the memory of the read, in place of others that are there. */
+/* Copies partition keys into the memory of the read, in place of others that are there. */
 static void
 copy_partition(const Segment *segment, bool replace, Datum *to, const Datum *from)
 {

@@ -86,7 +86,7 @@ open_table(TargetTables *tables, text *name)
 }
 
 /*
- * Set the relation and table of a target to those with the given name or ARN, which is opened once
+ * Sets the relation and table of a target to those with the given name or ARN, which is opened once
  * for all targets that name it alike.  Raises an error if there is no such table.  The pointer to
  * the name is kept.
  */
@@ -213,7 +213,7 @@ target_place(const TargetTables *tables, ItemTarget *const *sorted, int n, bool 
  */
 
 /*
- * Report an item that was read or written to the meter, which may be NULL.  old and new are the
+ * Reports an item that was read or written to the meter, which may be NULL.  old and new are the
  * item before and after the action; NULL means that there is none.
  */
 void

@@ -556,7 +556,7 @@ perform_all(Transact *t, ItemTarget *const *order)
 	action_cancel(t->request, t->reasons);
 }
 
-/* Keep the targets that were written: a check affects no collection.  Returns their number. */
+/* Keeps the targets that were written: a check affects no collection.  Returns their number. */
 static int
 keep_written(const TransactRequest *request, ItemTarget **order)
 {

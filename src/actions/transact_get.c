@@ -233,7 +233,7 @@ run_transact_get(Operation *operation, void *arg)
 }
 
 /*
- * Call callback for each action, in the order of the request, with the item that the active
+ * Calls callback for each action, in the order of the request, with the item that the active
  * snapshot shows, projected.  NULL stands for an item that does not exist, or that has expired and
  * is hidden.  An item lives until the callback returns.  The request is checked before anything is
  * read.

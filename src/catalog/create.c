@@ -264,7 +264,7 @@ name_entries(const DynShape *shape, Oid namespace, const char *relation)
 	}
 }
 
-/* Make a table of items; the shape has no names for its relations yet. */
+/* Makes a table of items; the shape has no names for its relations yet. */
 void
 dyn_create(DynShape *shape, ItemSpan given, int64 fillfactor)
 {
@@ -459,7 +459,7 @@ check_dependents(Relation rel)
 }
 
 /*
- * Drop a table, which is closed here, and with cascade what depends on it.  It was looked up under a weaker lock, which is released
+ * Drops a table, which is closed here, and with cascade what depends on it.  It was looked up under a weaker lock, which is released
  * before the stronger one is taken, so by then the name may belong to another table.
  */
 void

@@ -341,7 +341,7 @@ same_attribute(const DynKey *key, const DynItem *a, const DynItem *b)
 }
 
 /*
- * Raise an error for the first problem of an item.  A problem that the old item, if given, has as
+ * Raises an error for the first problem of an item.  A problem that the old item, if given, has as
  * well is tolerated: items that are older than an index can be updated in all other attributes.
  */
 static void
@@ -463,7 +463,7 @@ check_given(Relation rel, HeapTuple old, const DynKey *key, Datum given, bool is
 }
 
 /*
- * Put the derived columns into the tuple where its values differ; old is the row that it replaces, or
+ * Puts the derived columns into the tuple where its values differ; old is the row that it replaces, or
  * NULL.
  */
 static HeapTuple

@@ -39,7 +39,7 @@ key_place(const DynTable *table, ItemSpan spec)
 	elog(ERROR, "key of an index is not among those of its table");
 }
 
-/* Append the table's keys that are not among an index's own. */
+/* Appends the table's keys that are not among an index's own. */
 static void
 dyn_index_add_table_keys(const DynTable *table, DynIndex *index)
 {

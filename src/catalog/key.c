@@ -72,7 +72,7 @@ dyn_key_datum(ItemType type, ItemSpan payload)
 	return bytes_datum(payload.data, payload.len);
 }
 
-/* Drop the bytes FF at the end and count up the last one that is left. */
+/* Drops the bytes FF at the end and counts up the last one that is left. */
 static bool
 next_bytes(char *bytes, uint32 *len)
 {
@@ -128,7 +128,7 @@ dyn_key_prefix_end(ItemType type, ItemSpan prefix, Datum *end)
 	return found;
 }
 
-/* Put a column's value into an item: the opposite of dyn_key_datum(). */
+/* Puts a column's value into an item: the opposite of dyn_key_datum(). */
 void
 dyn_key_build(ItemBuilder *builder, ItemType type, Datum column)
 {

@@ -81,7 +81,7 @@ dyn_column_identifier(ItemSpan name)
 	return is_reserved_column(identifier) ? hashed_identifier(name) : identifier;
 }
 
-/* Split "schema.table" at the first dot; schema is NULL if there is none. */
+/* Splits "schema.table" at the first dot; schema is NULL if there is none. */
 void
 dyn_split_name(ItemSpan name, char **schema, char **relation)
 {
@@ -113,7 +113,7 @@ dyn_name_of_relation(const char *relation, const DynSettings *settings)
 }
 
 /*
- * Count a name that is not there.  The server remembers it until the session ends, and it may be any text
+ * Counts a name that is not there.  The server remembers it until the session ends, and it may be any text
  * of a client.
  */
 void
@@ -271,7 +271,7 @@ find_table(ItemSpan name, RightsWanted wanted, DynTable **table)
 }
 
 /*
- * Open and lock the table of that name or ARN; NULL if there is no such table of items.  Raises an
+ * Opens and locks the table of that name or ARN; NULL if there is no such table of items.  Raises an
  * error if the current user has no privilege on it.
  */
 Relation

@@ -42,7 +42,7 @@ extern void rights_check_name(const RangeVar *name, Oid relid, Oid before, void 
 /* Returns whether a role has the rights of that owner; false also if it is gone. */
 extern bool rights_owns(Oid relid, Oid role);
 
-/* Open a relation that the caller has named by its OID; NULL if there is none. */
+/* Opens a relation that the caller has named by its OID; NULL if there is none. */
 extern Relation rights_open(Oid relid, LOCKMODE mode);
 
 /*

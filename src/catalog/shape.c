@@ -426,7 +426,7 @@ column_of(ItemSpan spec)
  */
 #define COVERING_FILLFACTOR 70
 
-/* Close the list of columns, with that of what a covering index carries. */
+/* Closes the list of columns, with that of what a covering index carries. */
 static void
 append_carried(StringInfo sql, const DynIndexSpec *spec)
 {

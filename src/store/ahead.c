@@ -321,7 +321,7 @@ row_of(RowsAhead *ahead, const ItemPointerData *tid)
 	return &ahead->rows[ahead->next++];
 }
 
-/* Count a row that is taken, and tell serializable transactions of a page that is not read. */
+/* Counts a row that is taken, and tells serializable transactions of a page that is not read. */
 static void
 ahead_take(RowsAhead *ahead, const RowAhead *row)
 {

@@ -132,7 +132,7 @@ try_placeholder(void *arg)
 }
 
 /*
- * Keep the item of that key absent until the transaction ends; item has its key attributes.
+ * Keeps the item of that key absent until the transaction ends; item has its key attributes.
  * False if by now there is one.
  */
 bool

@@ -323,7 +323,7 @@ keep_planned_index(RELATION_HOOK_DECLARED)
 }
 
 /*
- * Make the generic plan valid.  The planner's switches are set as variables and not as
+ * Makes the generic plan valid.  The planner's switches are set as variables and not as
  * settings: they have to hold for the planning alone, and this is on the path of every call.
  */
 static void
@@ -395,7 +395,7 @@ execute_as_prepared(StorePlan *plan, const SPIExecuteOptions *options)
 	return result;
 }
 
-/* Run a statement by its ordered plan. */
+/* Runs a statement by its ordered plan. */
 void
 store_execute(StorePlan *plan, const SPIExecuteOptions *options)
 {

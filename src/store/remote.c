@@ -205,7 +205,7 @@ remote_run(DynTable *table, int shape, int nrows, const DynRow *const *rows)
 	return done;
 }
 
-/* Insert or replace items of one collection, whatever is there. */
+/* Inserts or replaces items of one collection, whatever is there. */
 static void
 remote_put_rows(DynTable *table, int n, const DynRow *const *rows)
 {

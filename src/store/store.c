@@ -223,7 +223,7 @@ range_of_one(DynTable *table, const StoreRange *range, StoreRowCallback callback
 	(void) callback(&row, arg);
 }
 
-/* Call back for each entry of the range, in order. */
+/* Calls back for each entry of the range, in order. */
 void
 store_range(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)
 {

@@ -256,7 +256,7 @@ token_arguments(const RequestToken *token, bytea *value)
 }
 
 /*
- * Take the token for a request; false if the same request was done with it before, and then
+ * Takes the token for a request; false if the same request was done with it before, and then
  * *returned is set to what token_answer() has kept, or NULL.  Raises
  * IdempotentParameterMismatchException if it was another one.
  */

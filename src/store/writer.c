@@ -264,7 +264,7 @@ writer_lock_version(Writer *w, LockTupleMode mode, uint8 flags, TM_FailureData *
 }
 
 /*
- * Lock the newest version of the row that was found, which then is the row found.  False if it is
+ * Locks the newest version of the row that was found, which then is the row found.  False if it is
  * deleted.
  */
 bool

@@ -69,7 +69,7 @@ dyn_arn_init(void)
 }
 
 /*
- * Skip a part that ends with a colon.  False unless the part is the expected one, or expected is
+ * Skips a part that ends with a colon.  False unless the part is the expected one, or expected is
  * NULL.
  */
 static bool

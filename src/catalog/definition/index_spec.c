@@ -91,7 +91,7 @@ print_strings(JsonWriter *json, const char *name, const ItemSpan *strings, int n
 		json_write_spans(json, name, strings, n);
 }
 
-/* Add a part of the key, the partition key or, after it, the sort key. */
+/* Adds a part of the key, the partition key or, after it, the sort key. */
 static void
 add_keys(const FieldReader *reader, const Field *field, DynIndexSpec *spec, const char *part,
 		 ItemSpan value)
