@@ -161,9 +161,10 @@ examined(Examination *e)
 }
 
 /*
- * Checks each action against its table, and cancels the transaction if one does not fit.  Then the
- * first one that does not has a reason (docs/semantics.md, X14); of statements each has its own.  But
- * of other requests refuse() is asked about all actions then, and raises an error for what is no reason.
+ * Checks actions against their tables, and cancels the transaction if one does not fit.  Of
+ * statements, each that does not fit has a reason.  Of other requests, only the first such action
+ * has one (docs/semantics.md, X14), and before the cancellation refuse() is called for the actions
+ * that the front end has found valid: it raises an error for what refuses the whole request.
  */
 void
 action_examine(const TransactRequest *request, ActionCheck check, ActionCheck refuse, void *arg)

@@ -223,9 +223,8 @@ open_query(Read *read, const ReadCall *call, OperationTable *counted, StoreRange
 	index = read->index;
 
 	/*
-	 * More conditions than any key has are refused at once, other ones by what they are about.  Two on a
-	 * key of one attribute are of the latter, as before there were keys of several (docs/semantics.md,
-	 * SV09).
+	 * Three or more conditions that are more than the key has attributes are refused at once, other
+	 * ones by what they are about: so are two on a key of one attribute (docs/semantics.md, SV09).
 	 */
 	if (condition->nterms > Max(index->nkeys, 2))
 		fail_number(read, condition);

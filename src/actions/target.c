@@ -48,8 +48,8 @@ target_tables(LOCKMODE lockmode, PartUnderWay *part, const Node *site, Operation
 }
 
 /*
- * Other tables have triggers, which may write to the same shards by statements: then the whole call
- * does so.
+ * Has the whole call write to shards by statements.  It must do so if one of the tables is not
+ * distributed: such a table has triggers, which may write to the same shards by statements.
  */
 static void
 leave_shards_to_statements(const TargetTables *tables)

@@ -1,6 +1,6 @@
 /*
  * covering.c
- *	  What the table of a covering index needs.
+ *	  Storage parameters of tables that have covering indexes.
  */
 #include "postgres.h"
 

@@ -197,9 +197,9 @@ begin_quietly(void)
 
 /*
  * Returns the table that a new one is colocated with unless the caller names one, as Citus wants
- * it: "none" if all groups that Citus would choose have a table of another owner.  Citus moves the
- * shards of a group by one subscription for each owner, and may switch over before all of them have
- * come as far: then writes are lost.
+ * it.  That is "none" if every group that Citus would choose has tables of another owner, or
+ * entries of an index.  Citus moves the shards of a group by one subscription for each owner, and
+ * may switch over before all of them have caught up: then writes are lost.
  */
 static const char *
 choose_colocated(Oid relid, Oid type, int32 shard_count)
@@ -432,8 +432,8 @@ dyn_distribute(Oid relid, const DynDistribution *how)
 }
 
 /*
- * Makes the derive trigger of a table that is not distributed of its definition, and drops that.
- * False if it has none.
+ * Makes the derive trigger of a table that is not distributed from its definition, and drops the
+ * definition.  Returns false if the table has the trigger already, or no definition.
  */
 static bool
 return_trigger(Oid relid)

@@ -25,7 +25,7 @@
  *		key.c			rules of key values, and the columns derived from them
  *		derive.c		what the columns of a row are by its item: trigger and constraint
  *		carried.c		what the entries of covering indexes carry
- *		covering.c		making covering indexes
+ *		covering.c		storage parameters of tables with covering indexes
  *		entries.c		indexes that are distributed by their own key
  *		entries_guard.c	what keeps others from writing to tables with such indexes
  *		vector.c		vector indexes, and the entries that items have in them
@@ -34,7 +34,7 @@
  *		shape.c			the DDL of a table: columns, constraint, trigger, indexes
  *		create.c		dyn_create_table() and dyn_drop_table()
  *		dependents.c	what keeps a table, or columns of it, from being dropped
- *		shard_guard.c	the constraint that keeps rows out of wrong shards of these
+ *		shard_guard.c	the constraint that keeps rows out of wrong shards
  *		distribute.c	dyn_distribute_table() and dyn_undistribute_table()
  *		node_error.c	errors that nodes of Citus tell each other
  *		share_tokens.c	the table of tokens, distributed with the first table of items

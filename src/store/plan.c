@@ -370,7 +370,8 @@ ensure_plan(StorePlan *plan)
 /*
  * Executes a plan as it was prepared.  plan_cache_mode = force_custom_plan would have the statement
  * planned anew for each execution, without the switches above, and force_generic_plan would have
- * Citus fail where there is no generic plan.  A trigger that sets it means what comes after us.
+ * Citus fail where there is no generic plan.  If a trigger sets plan_cache_mode meanwhile, its
+ * value stays.
  */
 static int
 execute_as_prepared(StorePlan *plan, const SPIExecuteOptions *options)

@@ -74,8 +74,9 @@ add_row(const StoreRow *row, void *arg)
 }
 
 /*
- * Opens a table, by the name that another node has for it.  What it is not, is found elsewhere.  Returns
- * NULL if it would have to wait for the table, for which store_was_sent() says what is wrong with that.
+ * Opens a distributed table by the name that another node has for it, and raises an error if it is
+ * none.  Returns NULL if it would have to wait for the table; store_was_sent() says what is wrong
+ * with that.
  */
 Relation
 store_open_distributed(text *name, DynTable **table)

@@ -392,8 +392,9 @@ store_shard_find(DynTable *table, int64 number, CitusRange *range, DynTable **sh
 }
 
 /*
- * Has the shards read from Citus' catalogs again, where they are not what these have said.  Nobody holds
- * one of them, so they are freed: the table may stay in the cache, and this is called often.
+ * Has the shards of a table read from Citus' catalogs again, since they are not where the catalogs
+ * said.  No caller holds one of them, so they are freed: the table may stay in the cache, and this
+ * is called often.
  */
 void
 store_shards_forget(DynTable *table)

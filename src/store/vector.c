@@ -625,8 +625,8 @@ fill_range(Relation rel, DynTable *table, DynVector *vector, ItemPointer first, 
 }
 
 /*
- * Makes the entries of the items in blocks of a table, up to the block to, which lack them.  Rows that
- * others have locked are listed.
+ * Makes the entries of the items in blocks of a table that lack them: the blocks begin with from
+ * and end before to.  Rows that others have locked are listed.
  */
 void
 store_vector_fill(Relation rel, DynTable *table, DynVector *vector, BlockNumber from,

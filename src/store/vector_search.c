@@ -45,16 +45,18 @@
 #include "store/vector.h"
 
 /*
- * So many entries are rather looked at each than found by an index of type hnsw where the condition keeps
- * some from being results, and always where they are those of a hash key.
+ * Up to so many entries of a hash key are always looked at one by one, and not found by an index of
+ * type hnsw.  So are those of an index that has no more, once a search by hnsw has not found
+ * enough.
  */
 #define FEW_ENTRIES 20000
 
 /*
- * A search in an index of type hnsw keeps candidates: more of them make it slower and more complete.  The
- * nearest quarter of them is all that is near; between farther ones entries are missing.  So a search looks
- * at a quarter of its candidates.  If the condition lets too few of them through, but one in twenty, it
- * is done again with more, and if what is let through is far away or rarer, by looking at each entry.
+ * A search in an index of type hnsw keeps candidates: more of them make it slower and more
+ * complete.  The nearest quarter of them is all that is near; between farther ones entries are
+ * missing.  So a search looks at a quarter of its candidates.  If the condition lets too few of
+ * them through, but at least one in twenty, the search is done again with more candidates.  If it
+ * does not find enough then, or the condition lets fewer through, each entry is looked at.
  */
 #define LEAST_CANDIDATES 200
 #define MOST_CANDIDATES 1000 /* that hnsw.ef_search can have */
