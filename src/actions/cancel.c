@@ -23,8 +23,8 @@ action_try(void (*step)(void *arg), void *arg)
 }
 
 /*
- * Runs such a step in a subtransaction, if it may call functions of types, such as those of a
- * domain's constraints: their errors leave more behind than memory.
+ * Runs such a step in a subtransaction.  This is for steps that may call functions of types, such
+ * as those of a domain's constraints: their errors leave more behind than memory.
  */
 ErrorData *
 action_attempt(void (*step)(void *arg), void *arg)

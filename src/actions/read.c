@@ -16,8 +16,8 @@
 
 /*
  * Raises an error where a read cannot be consistent, which is to see all that was acknowledged
- * before it.  Of a global index it could be, since
- * indexes are written with their items; but applications that move to DynamoDB must not rely on it.
+ * before it.  A read of a global index could be, since indexes are written with their items; but
+ * applications that move to DynamoDB must not rely on it.
  */
 void
 action_check_consistent(const DynIndex *index)
@@ -177,8 +177,8 @@ is_partial(const DynIndex *index)
 }
 
 /*
- * Refuses a filter of a query by what a global index does not project, too; to one of a scan it is
- * missing (docs/semantics.md, F07).
+ * Refuses a filter, too, that names what a global index does not project.  This is for queries: to
+ * a filter of a scan such an attribute is missing (docs/semantics.md, F07).
  */
 void
 read_forbid_unprojected(const Read *read)
@@ -476,8 +476,8 @@ read_range(Read *read, const StoreRange *range)
 }
 
 /*
- * Continues after the start key, which must be a full key in the collection that is read, if it is
- * one that is read.  No item needs to be there (docs/semantics.md, Q13, Q14).
+ * Continues after the start key, which must be a full key.  If the read is of one collection, the
+ * key must lie in that.  No item needs to be there (docs/semantics.md, Q13, Q14).
  */
 void
 read_start(const Read *read, StoreRange *range)

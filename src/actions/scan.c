@@ -21,8 +21,8 @@
 #include "server/errors.h"
 
 /*
- * So many foreign entries are read before only partition keys are, and so many of one collection
- * then before reading begins again behind it.  That costs about as much.
+ * After so many foreign entries only partition keys are read, and after so many keys of one
+ * collection reading begins again behind it.  To begin again costs about as much as to read these.
  */
 #define FOREIGN_ITEMS 16
 #define FOREIGN_KEYS 32

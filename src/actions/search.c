@@ -326,8 +326,9 @@ hides(const SearchCall *s)
 }
 
 /*
- * Finds results until there are as many as are wanted, or no more.  What an approximate index has found
- * is dropped where it was not enough: what comes next is in another order.
+ * Finds results until there are as many as are wanted, or no more.  Where an approximate search has
+ * not found enough, its results are dropped: those of the exact search that follows are in another
+ * order.
  */
 static void
 find_all(SearchCall *s)

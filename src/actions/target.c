@@ -168,8 +168,8 @@ target_any_distributed(const ItemTarget *targets, int n)
 
 /*
  * Returns the targets in the order in which all calls lock them: by table and primary key.  So
- * calls wait for each other in one direction only.  No item may be there twice: the error is of
- * what, and words are DynamoDB's.
+ * calls wait for each other in one direction only.  Raises an error if an item is there twice: what
+ * is the subject of the message, and words are DynamoDB's.
  */
 ItemTarget **
 target_sort(ItemTarget *targets, int n, const char *what, const char *words)
@@ -194,8 +194,9 @@ target_sort(ItemTarget *targets, int n, const char *what, const char *words)
 }
 
 /*
- * Leaves the shards to statements unless all that is written is on this node, or Citus can commit it
- * in two phases.  Called before the first write; claims: of a token, which may be on another node.
+ * Leaves the shards to statements unless all that is written is on this node, or Citus can commit
+ * it in two phases.  Called before the first write; claims says that the call claims a token, which
+ * may be on another node.
  */
 void
 target_place(const TargetTables *tables, ItemTarget *const *sorted, int n, bool claims)

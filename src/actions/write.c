@@ -87,7 +87,8 @@ write_prepare(const ItemWriter *writer, const DynItem *item, ItemWrite *write)
 
 /*
  * Prepares the put of an item that a call brings: its limits are narrower than those of what is
- * stored, which may have come from an earlier version (docs/semantics.md, T14, T24).
+ * stored, which may have come from a dump of a build from before 0.2.0 (docs/semantics.md, T14,
+ * T24).
  */
 void
 write_prepare_put(const ItemWriter *writer, const DynItem *item, ItemWrite *write)

@@ -127,9 +127,9 @@ show_counters(void)
 #endif
 
 /*
- * Returns whether a column depends on its table alone, and so goes without it only if a command
- * says so.  The drop of a type, a collation, a function or a session's temporary objects is not to
- * fail at the column of a table that somebody else may have made.
+ * Returns whether a column depends on its table alone, so that it is dropped without the table only
+ * by a command that names it.  The drop of a type, a collation, a function or a session's temporary
+ * objects must not fail because of a column that goes with them: its table may be somebody else's.
  */
 static bool
 depends_on_table_alone(Relation rel, Form_pg_attribute column)
@@ -393,8 +393,9 @@ dyn_row_check(Relation rel, const DynTable *table, const DynItem *old, const Dyn
 }
 
 /*
- * Raises an error if a row that a call brings or makes is too large with its copies, which is less
- * than what may be stored.  An item that was too large before may be changed nevertheless.
+ * Raises an error if a row that a call brings or makes is too large with its copies, by DynamoDB's
+ * rule of sizes, which allows less than what may be stored.  An item that was too large before may
+ * be changed nevertheless.
  */
 void
 dyn_row_check_call(const DynTable *table, const DynItem *old, const DynRow *row)

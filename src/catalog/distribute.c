@@ -158,8 +158,9 @@ refuse_unfinished(Relation rel, const DynTable *table)
 }
 
 /*
- * Returns whether policies hide items from the owner, whose rights they are copied with, as on other
- * nodes: what this session has for maintenance, which forced policies do not count in, is not asked.
+ * Returns whether policies hide items from the owner, with whose rights they are copied on all
+ * nodes.  The rights that this session has for maintenance are not asked: with them, forced
+ * policies do not count.
  */
 static bool
 hides_from_owner(Relation rel)
@@ -288,8 +289,9 @@ call_distribute(Oid relid, const char *column, bool rows, const char *colocate_w
 #define SHARDS_AT_ONCE 64
 
 /*
- * Has Citus go from shard to shard where a connection for each of them would be more than nodes allow,
- * for all that a transaction does: it refuses to mix both ways.  Returns a level of settings to end.
+ * Has Citus work on one shard after the other where a connection for each of them would be more
+ * than nodes allow.  All that a transaction does has to be done so, since Citus refuses to mix both
+ * ways.  Returns a nesting level of settings, which the caller ends.
  */
 static int
 begin_distributing(int32 shard_count)
@@ -312,8 +314,9 @@ count_shards(Oid relid)
 }
 
 /*
- * Distributes a table of entries of an index, which is new, by one of its columns: in as many shards as its
- * table, and beside those or with none together.
+ * Distributes the new table of entries of an index by one of its columns, in as many shards as the
+ * table of items has.  It is colocated with that table if beside is true, and with no table
+ * otherwise.
  */
 void
 dyn_distribute_entries(Oid entries, Oid table, AttrNumber key, bool beside)
@@ -490,8 +493,8 @@ lock_table(ItemSpan given)
 }
 
 /*
- * Gives the session the rights of the owner of a table that is locked, as for maintenance: on all nodes rows
- * are written by code of the owner's.
+ * Gives the session the rights of the owner of a locked table, as for maintenance, since code of
+ * the owner's runs where rows are written on the nodes.
  */
 static void
 take_rights(Oid relid, RightsBefore *before)
@@ -611,9 +614,11 @@ dyn_distribute_table(PG_FUNCTION_ARGS)
 }
 
 /*
- * Calls Citus, which makes a new relation for the rows, and drops the old one.  It keeps writers of this node
- * away.  Dropping the constraint locks the table and its shards on all nodes, or what others write behind the
- * copy would go with the shards, and what a node has prepared and not committed, whose session may be gone.
+ * Calls Citus, which makes a new relation for the rows, and drops the old one.  Citus keeps only
+ * writers of this node away.  So the constraint is dropped before, which locks the table and its
+ * shards on all nodes.  Otherwise rows that others write after the copy would be lost with the
+ * shards, and so would those of a transaction that a node has prepared and not committed, whose
+ * session may be gone.
  */
 static Oid
 call_undistribute(Oid relid)

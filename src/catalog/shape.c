@@ -421,8 +421,8 @@ column_of(ItemSpan spec)
 }
 
 /*
- * Random inserts leave the leaves of any btree some 70 % full.  One whose entries are long would
- * first split all that it has when it is built fuller.
+ * Random inserts leave the leaves of any btree some 70 % full.  If a btree of long entries were
+ * built fuller, the first inserts would split all of its leaves.
  */
 #define COVERING_FILLFACTOR 70
 

@@ -90,8 +90,8 @@ local_sizes(Relation rel, const DynTable *table, DynSize *sizes)
 }
 
 /*
- * Begins a scan of the rows in blocks from one to before another, by the active snapshot; NULL if the
- * access method has none such.
+ * Begins a scan of the rows in the blocks that begin with from and end before to, by the active
+ * snapshot.  Returns NULL if the access method has no such scan.
  */
 TableScanDesc
 dyn_begin_block_scan(Relation rel, BlockNumber from, BlockNumber to)
@@ -135,9 +135,9 @@ count_items(TableScanDesc scan, const DynTable *table, DynSize *sizes)
 }
 
 /*
- * Counts a small table, since its statistics may be older than what the caller has just written,
- * and the beginning of one that has none.  A serializable transaction would conflict with what it
- * counts.
+ * Counts the items of a small table, since its statistics may be older than what the caller has
+ * just written.  Of a large table that has no statistics it counts those at the beginning.  A
+ * serializable transaction would conflict with what it counts.
  */
 static void
 count_if_small(Relation rel, const DynTable *table, DynSize *sizes)

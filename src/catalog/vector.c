@@ -226,8 +226,8 @@ dyn_vector_is_built(const DynVector *vector)
 }
 
 /*
- * Calls for the rows of a catalog that a snapshot shows.  SnapshotSelf shows them as they are now, also
- * if the command that changes them goes on.
+ * Calls row() for the rows of a catalog that a snapshot shows.  SnapshotSelf shows them as they are
+ * at the moment, also while the command that changes them goes on.
  */
 static void
 for_rows(Snapshot snapshot, Oid catalog, Oid index, AttrNumber column, Oid value,
@@ -645,9 +645,9 @@ has_more(Node *node, void *arg)
 }
 
 /*
- * Returns whether a relation has the entries that this extension makes of a table, and of nothing else,
- * and sets *rule to the rule of its query.  Any role can name another one in a trigger, which must not
- * lose what its query depends on, and not be given away.
+ * Returns whether a relation has the entries that this extension makes of a table, and of nothing
+ * else, and sets *rule to the rule of its query.  Any role can name another relation in a trigger:
+ * its query must keep its dependencies, and it must not get another owner.
  */
 static bool
 has_entries(Oid relid, Oid table, Oid *rule)
@@ -674,8 +674,8 @@ has_entries(Oid relid, Oid table, Oid *rule)
 }
 
 /*
- * Has the entries relation go with its table.  Its query names the table, and would keep that from being
- * dropped.
+ * Has the entries relation dropped with its table.  Its query names the table, and would keep that
+ * from being dropped.
  */
 static void
 trigger_made(HeapTuple tuple, void *arg)

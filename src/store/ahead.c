@@ -8,9 +8,9 @@
  * stay pinned until the rows have been taken, which are not copied.  Pages that are not in memory are
  * asked for before they are read; see prefetch.h.  So is the next leaf.
  *
- * Where entries have what is wanted, only those rows are read that may not be visible, by the map of
- * their pages, or of which the entry carries nothing.  What an entry need not visit the table for, and
- * what is told to serializable transactions then, is as in nodeIndexonlyscan.c.
+ * Where entries have what is wanted, only those rows are read that may not be visible, by the map
+ * of their pages, or of which the entry carries nothing.  When an entry needs no visit of the
+ * table, and what is told to serializable transactions then, is as in nodeIndexonlyscan.c.
  *
  * The scan itself goes on as in index_getnext_slot(): what was read ahead is used when the scan comes
  * to its entry, and entries whose rows are dead to all are marked then.  A snapshot shows the same

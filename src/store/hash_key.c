@@ -120,8 +120,8 @@ set_digits(const uint32 words[WORDS], char *text)
 }
 
 /*
- * Returns a partition key with this hash.  A number's is that of its digits, in which hash_numeric()
- * mixes the power of 10000 of the first one.
+ * Returns a partition key with this hash.  The hash of a number is that of its digits, into which
+ * hash_numeric() mixes the power of 10000 of the first one.
  */
 static Datum
 computed_key(ItemType type, int32 hash)

@@ -109,8 +109,9 @@ add_policy(CmdType command, Relation rel)
 }
 
 /*
- * Has a statement on the relation rewritten without its permissive policies; InvalidOid: with all of
- * them.  That is done with so many more error contexts.
+ * Has a statement on the relation rewritten without its permissive policies, or with all policies
+ * if relid is InvalidOid.  The statement is the one that is rewritten with depth more error
+ * contexts than there are.
  */
 static void
 clear_policies(Oid relid, int depth, ClearedBefore *before)
@@ -159,8 +160,9 @@ free_plan(void *arg)
 }
 
 /*
- * A statement on a distributed table is prepared anew after so many executions.  To each generic plan
- * Citus adds, in versions 13.2 and 14.0 at each execution, a plan for the shard if that is on this node.
+ * A statement on a distributed table is prepared anew after so many executions.  Citus adds a plan
+ * for the shard to the generic plan if the shard is on this node; versions 13.2 and 14.0 add one at
+ * each execution.
  */
 #define MAX_EXECUTIONS 64
 

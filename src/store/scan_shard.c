@@ -118,8 +118,8 @@ set_start(const DynTable *shard, const DynItem *start, StoreRange *range)
 }
 
 /*
- * Opens the shard of entries of an index, as store_shard_find() does.  It is read as the relation of the
- * index of a table that is like its own but for that.
+ * Opens the shard of entries of an index, as store_shard_find() does.  *like becomes a copy of the
+ * table whose index has the shard as its relation, by which the entries are read.
  */
 static Relation
 open_entries(const DynTable *table, int index, int64 number, CitusRange *hashes, ShardRows *rows,

@@ -26,9 +26,10 @@
 #define SEND (1 << 30)
 
 /*
- * Returns whether a call is sent.  What came from another node of Citus is not sent on: nodes may not
- * agree on where a shard is while it moves.  Nor are characteristics of the transaction sent.  What is
- * sent writes on a node that cannot reach the entries of indexes by their own key on others.
+ * Returns whether a call is sent.  What came from another node of Citus is not sent on: nodes may
+ * not agree on where a shard is while it moves.  The characteristics of the transaction are not
+ * sent, so neither is a call that depends on them.  On another node a call could not reach the
+ * entries of indexes that are distributed by their own key.
  */
 static bool
 is_sent(DynTable *table, Datum partition, FunctionCallInfo call)

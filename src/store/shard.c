@@ -210,8 +210,9 @@ keep_shard(DynTable *table, Datum partition, const Shard *found)
 
 /*
  * Keeps the shard of a partition key where it is until the transaction ends.  A write of several
- * statements needs that: Citus keeps it for each statement that writes, but a move takes locks of
- * rows away, and what has been waiting for a move has a snapshot that does not show moved rows.
+ * statements needs that: Citus keeps the shard where it is only during each statement that writes.
+ * A move between them takes locks of rows away, and a statement that has waited for a move has a
+ * snapshot that does not show moved rows.
  */
 void
 store_shard_keep(DynTable *table, Datum partition)

@@ -29,9 +29,9 @@ statements(const DynTable *table)
 }
 
 /*
- * Names a deadlock.  Two calls in transactions of their own lock in one order.  Several calls in
- * one transaction may meet others in a deadlock; then the caller begins its transaction again, as
- * after any conflict.  So it does where a shard was moved or split between two steps of a statement.
+ * Names conflicts.  Calls in transactions of their own lock in one order.  Several calls in one
+ * transaction may meet others in a deadlock; then the caller begins its transaction again, as after
+ * any conflict.  It also does so if a shard was moved or split between two steps of a statement.
  */
 static void
 name_conflict(void *arg)

@@ -350,8 +350,9 @@ store_vector_of_shard(Relation rel, const DynTable *shard, const DynVector *vect
 }
 
 /*
- * Writes the entries of a key of a shard, whose row this transaction has written: those of its item, or
- * none.  What is there is compared, and not the row before, so a build that has not come to it is no matter.
+ * Writes the entries of a key of a shard, whose row this transaction has written: those of its
+ * item, or none.  The entry is compared with the one that is there, and not with the row before, so
+ * it does not matter whether a build has come to the row.
  */
 void
 dyn_vectors_write(Relation shard, const DynTable *table, const DynKeyValues *key,
@@ -389,8 +390,9 @@ dyn_vectors_write(Relation shard, const DynTable *table, const DynKeyValues *key
  */
 
 /*
- * Writes the entry of a row's key.  A row may have been changed again by then, as by another trigger, of
- * whose change this one was told before.  So the entry is that of what has the key now.
+ * Writes the entry of a row's key.  The row may have been changed again by then, as by another
+ * trigger, and this one may have been called for that change before.  So the entry is that of the
+ * item that has the key at the moment.
  */
 PG_FUNCTION_INFO_V1(dyn_keep_vectors);
 Datum

@@ -153,8 +153,8 @@ print_included(JsonWriter *json, const Field *field, const void *target)
 }
 
 /*
- * Reads where an index carries what it covers.  By an expression is a form of earlier dumps: what restores
- * these cannot make the btree, and the index is one that does not cover.
+ * Reads where an index carries what it covers.  Dumps of builds from before 0.2.0 may have
+ * "expression": their btree cannot be restored, and the index is taken for one that does not cover.
  */
 static void
 read_covering(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
@@ -332,8 +332,9 @@ dyn_index_spec_check_projection(DynIndexSpec *spec, bool stored)
 }
 
 /*
- * An index of keys only has all that it projects in its columns.  What entries of a new index carry does
- * not depend on settings later on.
+ * An index of keys only has all that it projects in its columns, and carries nothing.  The
+ * definition of a new index keeps the limit of its entries, which then do not depend on the
+ * setting.
  */
 static void
 check_covering(DynIndexSpec *spec, bool stored)
