@@ -246,9 +246,9 @@ run_batch_write(Operation *operation, void *arg)
 }
 
 /*
- * Does all puts and deletes of a batch.  Before anything is written, ERRCODE_DYN_VALIDATION is raised
- * for a batch that is empty or too large, has an invalid item or key, or names an item twice.  An
- * error of a single write fails the whole batch.
+ * Does all puts and deletes of a batch.  Before anything is written, ERRCODE_DYN_VALIDATION is
+ * raised for a batch that is empty or too large, has an invalid item or key, or names an item
+ * twice.  An error of a single write fails the whole batch.
  */
 void
 action_batch_write(const BatchWriteRequest *request)

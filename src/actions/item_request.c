@@ -250,8 +250,8 @@ action_check_update(const ItemRequest *request, const DynTable *table, const Exp
 }
 
 /*
- * Raises an error if the request is invalid for its table: its expressions, its item or key, and the
- * attributes that its update changes are checked.  No item is read.  The table stays locked in
+ * Raises an error if the request is invalid for its table: its expressions, its item or key, and
+ * the attributes that its update changes are checked.  No item is read.  The table stays locked in
  * AccessShareLock mode until the transaction ends.
  */
 void

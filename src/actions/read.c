@@ -242,9 +242,9 @@ part_suffices(const Read *read)
 }
 
 /*
- * Begins a read: parses its filter and its projection.  Those of a query come after the text of its key
- * condition, and before what is no condition of a key (docs/semantics.md, SV28).  counted is NULL if
- * nothing will be read.
+ * Begins a read: parses its filter and its projection.  Those of a query come after the text of its
+ * key condition, and before what is no condition of a key (docs/semantics.md, SV28).  counted is
+ * NULL if nothing will be read.
  */
 void
 read_begin(Read *read, const ReadRequest *request, const ReadCall *caller, OperationTable *counted)
@@ -265,8 +265,8 @@ read_begin(Read *read, const ReadRequest *request, const ReadCall *caller, Opera
 }
 
 /*
- * Opens and checks what Query and Scan share.  read_check() and read_begin() were called before, and
- * Query has parsed its key condition: the expressions' placeholders are all used now.
+ * Opens and checks what Query and Scan share.  read_check() and read_begin() were called before,
+ * and Query has parsed its key condition: the expressions' placeholders are all used now.
  */
 void
 read_open(Read *read)
@@ -287,8 +287,8 @@ read_open(Read *read)
 		action_check_consistent(read->index);
 
 	/*
-	 * A global index has what it projects and no more.  A local one fetches the rest from the table,
-	 * where it is wanted (docs/semantics.md, I16).
+	 * A global index has what it projects and no more.  A local one fetches the rest from the
+	 * table, where it is wanted (docs/semantics.md, I16).
 	 */
 	projects_all = read->index->projection == DYN_PROJECT_ALL;
 	read->whole = projects_all || request->select == SELECT_ALL_ATTRIBUTES;
@@ -315,8 +315,8 @@ read_open(Read *read)
 }
 
 /*
- * Closes the table that read_open() has opened, and counts what was read.  The table stays locked until
- * the transaction ends.
+ * Closes the table that read_open() has opened, and counts what was read.  The table stays locked
+ * until the transaction ends.
  */
 void
 read_close(Read *read)

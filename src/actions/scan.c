@@ -4,10 +4,10 @@
  *
  * Collections are divided between segments by a hash of the partition key; shards of a distributed
  * table are divided by the store.  (By blocks, an item that an update moves would be read twice or
- * never.)  A segment is read by going through all collections in the order of the index.  Few entries
- * of other segments between collections of our own are read and dropped.  Where many follow each
- * other, only partition keys are read, from the index, until one of our own comes; and a larger
- * collection is left out by beginning again behind it.
+ * never.)  A segment is read by going through all collections in the order of the index.  Few
+ * entries of other segments between collections of our own are read and dropped.  Where many follow
+ * each other, only partition keys are read, from the index, until one of our own comes; and a
+ * larger collection is left out by beginning again behind it.
  */
 #include "postgres.h"
 

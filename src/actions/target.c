@@ -32,8 +32,8 @@ struct TargetTables
 
 /*
  * Returns an empty set of tables, to be opened by target_open() under lockmode.  It is allocated in
- * the current memory context.  part and site are the request's, or NULL; the operation counts for all
- * tables.
+ * the current memory context.  part and site are the request's, or NULL; the operation counts for
+ * all tables.
  */
 TargetTables *
 target_tables(LOCKMODE lockmode, PartUnderWay *part, const Node *site, Operation *operation)

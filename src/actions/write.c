@@ -280,8 +280,8 @@ write_change_present(ItemWriter *writer, ItemWrite *write, ItemChange change, vo
 }
 
 /*
- * Makes of an item what the change makes of it, or of nothing if there is none.  Without a change it
- * becomes the item that is prepared.  Sets the old and the new item of the write.
+ * Makes of an item what the change makes of it, or of nothing if there is none.  Without a change
+ * it becomes the item that is prepared.  Sets the old and the new item of the write.
  */
 void
 write_change(ItemWriter *writer, ItemWrite *write, WriteExpectation expectation, ItemChange change,
@@ -372,7 +372,8 @@ may_hold(Absence *absence)
 
 /*
  * Keeps the item of the write's key absent until the transaction ends; key has its attributes.
- * Returns false if by now there is one.  A role that may not insert an item need not keep it absent.
+ * Returns false if by now there is one.  A role that may not insert an item need not keep it
+ * absent.
  */
 bool
 write_hold_absent(ItemWriter *writer, const ItemWrite *write, const DynItem *key)

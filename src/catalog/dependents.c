@@ -2,9 +2,9 @@
  * dependents.c
  *	  What keeps a table, or columns of it, from being dropped.
  *
- * DROP says so too, but only once it has the table locked against everybody, and has waited for each
- * of these objects, which may be anybody's; and a request that leaves the work to a background worker
- * has answered by then.
+ * DROP says so too, but only once it has the table locked against everybody, and has waited for
+ * each of these objects, which may be anybody's; and a request that leaves the work to a background
+ * worker has answered by then.
  */
 #include "postgres.h"
 

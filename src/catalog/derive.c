@@ -3,8 +3,8 @@
  *	  Key columns follow the item: the derive trigger, and the constraint that guarantees it.
  *
  * The trigger makes plain SQL obey the rules that the functions obey: it gives each key column the
- * item's value, and refuses a statement that gives another one.  Later user triggers, the replica role,
- * DISABLE TRIGGER and replication apply can bypass the trigger.  None of them bypasses the
+ * item's value, and refuses a statement that gives another one.  Later user triggers, the replica
+ * role, DISABLE TRIGGER and replication apply can bypass the trigger.  None of them bypasses the
  * constraint, which compares and never derives.
  */
 #include "postgres.h"
@@ -464,8 +464,8 @@ check_given(Relation rel, HeapTuple old, const DynKey *key, Datum given, bool is
 }
 
 /*
- * Puts the derived columns into the tuple where its values differ; old is the row that it replaces, or
- * NULL.
+ * Puts the derived columns into the tuple where its values differ; old is the row that it replaces,
+ * or NULL.
  */
 static HeapTuple
 set_columns(Relation rel, HeapTuple old, HeapTuple tuple, const DynTable *table, const DynRow *row)

@@ -4,7 +4,8 @@
  *	  Citus, and back.
  *
  * A distributed table can have no triggers.  What its derive trigger said is in a constraint, its
- * definition, which Citus takes to all nodes and shards; its constraint on keys is what guards rows.
+ * definition, which Citus takes to all nodes and shards; its constraint on keys is what guards
+ * rows.
  */
 #include "postgres.h"
 

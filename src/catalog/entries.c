@@ -195,8 +195,8 @@ check_temporary(Relation rel, const DynIndex *index)
 }
 
 /*
- * Returns whether the relation of an index is there, and belongs to the owner of the table.  Its owner may have
- * put any other one in its place, so its columns are looked at, too.
+ * Returns whether the relation of an index is there, and belongs to the owner of the table.  Its
+ * owner may have put any other one in its place, so its columns are looked at, too.
  */
 static bool
 entries_fit(const DynTable *table, const DynIndex *index, Oid owner)
@@ -248,8 +248,8 @@ dyn_entries_schema(const DynTable *table, const DynIndex *index)
 }
 
 /*
- * Gives the session the rights to read and write the entries of an index: those of the table's owner, to whom
- * they belong.  Raises an error unless they are there.
+ * Gives the session the rights to read and write the entries of an index: those of the table's
+ * owner, to whom they belong.  Raises an error unless they are there.
  */
 void
 dyn_entries_take(const DynTable *table, const DynIndex *index, RightsBefore *before)

@@ -235,8 +235,8 @@ check_statement(QueryDesc *query, int flags)
 }
 
 /*
- * Raises an error if a shard to which a row is to be written is guarded, and the statement is not the
- * store's.  The function is that of a check of the row.
+ * Raises an error if a shard to which a row is to be written is guarded, and the statement is not
+ * the store's.  The function is that of a check of the row.
  */
 void
 dyn_entries_forbid_write(Oid relid, const FmgrInfo *flinfo)

@@ -145,8 +145,9 @@ may_use_schema(const char *name)
 }
 
 /*
- * Looks a whole name with a dot up by the search_path, but not among temporary tables, which are always
- * searched: whoever calls a function of another role could put one where "schema.table" is missing.
+ * Looks a whole name with a dot up by the search_path, but not among temporary tables, which are
+ * always searched: whoever calls a function of another role could put one where "schema.table" is
+ * missing.
  */
 static Oid
 lookup_whole(const char *relation, RightsWanted *wanted)
@@ -272,8 +273,8 @@ find_table(ItemSpan name, RightsWanted wanted, DynTable **table)
 }
 
 /*
- * Opens and locks the table of that name or ARN; NULL if there is no such table of items.  Raises an
- * error if the current user has no privilege on it.
+ * Opens and locks the table of that name or ARN; NULL if there is no such table of items.  Raises
+ * an error if the current user has no privilege on it.
  */
 Relation
 dyn_table_find(ItemSpan name, LOCKMODE lockmode, DynTable **table)

@@ -73,8 +73,8 @@ resource_lock(ItemSpan name, LOCKMODE mode, DynTable **table)
 }
 
 /*
- * Raises ResourceInUseException if a procedure is working on indexes of the table.  No procedure can
- * begin until the transaction ends.  Only the table's owner may call it.
+ * Raises ResourceInUseException if a procedure is working on indexes of the table.  No procedure
+ * can begin until the transaction ends.  Only the table's owner may call it.
  */
 void
 resource_keep_procedures_away(ItemSpan name)

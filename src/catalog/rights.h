@@ -46,8 +46,9 @@ extern bool rights_owns(Oid relid, Oid role);
 extern Relation rights_open(Oid relid, LOCKMODE mode);
 
 /*
- * Gives the session the rights of a relation's owner, to read or change its rows, in a transaction of ours.
- * Deferred triggers fire with the statement: at the commit they would have the caller's rights.
+ * Gives the session the rights of a relation's owner, to read or change its rows, in a transaction
+ * of ours.  Deferred triggers fire with the statement: at the commit they would have the caller's
+ * rights.
  */
 extern void rights_take_owner(Relation rel, int flags, RightsBefore *before);
 

@@ -380,8 +380,8 @@ write_definition(const DynShape *shape)
 }
 
 /*
- * Writes the trigger's arguments, or the definition of a distributed table.  A replaced trigger fires
- * in the default way until ALTER TABLE changes that.
+ * Writes the trigger's arguments, or the definition of a distributed table.  A replaced trigger
+ * fires in the default way until ALTER TABLE changes that.
  */
 void
 dyn_shape_write_trigger(const DynShape *shape)
@@ -605,8 +605,8 @@ dyn_shape_check(const DynShape *shape)
 }
 
 /*
- * Returns the call that does the rest of what was begun with an index, or, without a name, with time
- * to live.  table is an SQL expression.
+ * Returns the call that does the rest of what was begun with an index, or, without a name, with
+ * time to live.  table is an SQL expression.
  */
 char *
 dyn_resume_call(const char *table, ItemSpan index)

@@ -3,8 +3,8 @@
  *	  How large a table and its indexes are, wherever their rows are.
  *
  * Of a distributed table each node is asked for the sizes of its shards, all at the same time and
- * with the caller's role.  That waits for no lock: a shard that is locked against readers, or has an
- * index that is, as by a command in the caller's own transaction, counts with 0.
+ * with the caller's role.  That waits for no lock: a shard that is locked against readers, or has
+ * an index that is, as by a command in the caller's own transaction, counts with 0.
  */
 #include "postgres.h"
 
@@ -322,8 +322,8 @@ distributed_sizes(const DynTable *table, DynSize *sizes)
 }
 
 /*
- * Returns the sizes of the table, which is open, and of each of its indexes, palloc'd.  Raises an error if a
- * node with shards of it does not answer.
+ * Returns the sizes of the table, which is open, and of each of its indexes, palloc'd.  Raises an
+ * error if a node with shards of it does not answer.
  */
 DynSize *
 dyn_sizes(Relation rel, const DynTable *table)

@@ -5,9 +5,9 @@
  * A table is a table of items if it has a column "item" of type dyn_item, a primary key, and the
  * derive trigger.  The primary key's columns are the table's keys in order; the trigger's first
  * arguments say which attribute and type each is derived from.  One more argument for each
- * secondary index is its definition, see catalog/definition/index_spec.h, and the last one may be settings, see
- * catalog/definition/table_settings.h.  A distributed table, which can have no trigger, has the same arguments in
- * a constraint, see catalog/definition/definition.h.
+ * secondary index is its definition, see catalog/definition/index_spec.h, and the last one may be
+ * settings, see catalog/definition/table_settings.h.  A distributed table, which can have no
+ * trigger, has the same arguments in a constraint, see catalog/definition/definition.h.
  *
  *		schema.c		the cache of tables, for each backend
  *		index.c			secondary indexes: their btrees, what they project

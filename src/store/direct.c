@@ -44,10 +44,10 @@ direct_call_refusal(const DynTable *table, AclMode privileges)
 }
 
 /*
- * Returns why the direct store does not read a table for this call, as a phrase, or NULL if it does:
- * dynamo_table.direct_store is on, the current user has SELECT on the whole table, its rows can be
- * read without the executor (see plain.c), and no module has a hook that checks permissions.  An
- * index may still be one that the snapshot cannot use.
+ * Returns why the direct store does not read a table for this call, as a phrase, or NULL if it
+ * does: dynamo_table.direct_store is on, the current user has SELECT on the whole table, its rows
+ * can be read without the executor (see plain.c), and no module has a hook that checks permissions.
+ * An index may still be one that the snapshot cannot use.
  */
 const char *
 direct_read_refusal(const DynTable *table)

@@ -2,9 +2,9 @@
  * entries.c
  *	  The entries of indexes that are distributed by their own key: written with their items, checked.
  *
- * They are written by statements, which Citus routes to the shard of an entry, in the transaction of the
- * item, whose row is locked: nobody else writes the entry of its key.  Citus commits in two phases
- * what is on several nodes.
+ * They are written by statements, which Citus routes to the shard of an entry, in the transaction
+ * of the item, whose row is locked: nobody else writes the entry of its key.  Citus commits in two
+ * phases what is on several nodes.
  */
 #include "postgres.h"
 
@@ -37,8 +37,8 @@ typedef enum EntryStatement
 } EntryStatement;
 
 /*
- * Gives the session the rights to read an index of a table.  The caller must be allowed to read all of
- * the table: policies are about its rows.
+ * Gives the session the rights to read an index of a table.  The caller must be allowed to read all
+ * of the table: policies are about its rows.
  */
 void
 store_entries_begin(const DynTable *table, const DynIndex *index, RightsBefore *before)

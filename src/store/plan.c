@@ -8,8 +8,8 @@
  * generic plan is made valid here, with everything else than ordered index scans discouraged;
  * the execution that follows finds it valid and takes it as it is.
  *
- * Nor does the order of an index mean that its index is read: once the first columns are required to
- * equal something, the order of the others may be another index's order too, and a scan of all
+ * Nor does the order of an index mean that its index is read: once the first columns are required
+ * to equal something, the order of the others may be another index's order too, and a scan of all
  * of that one, filtered, the cheaper plan.  So the planner sees the one index only.
  *
  * Nothing can invalidate the plan in between: that takes a new lock, and the relation is locked.
@@ -52,9 +52,9 @@ store_connect(void)
 /*
  * Policies
  *
- * Row-level security is part of the plan.  A request that the actions have cleared has a plan of its
- * own, for which a policy is added that shows all rows: permissive policies are alternatives, and
- * restrictive ones, which are other people's, still hold.
+ * Row-level security is part of the plan.  A request that the actions have cleared has a plan of
+ * its own, for which a policy is added that shows all rows: permissive policies are alternatives,
+ * and restrictive ones, which are other people's, still hold.
  *
  * Planning runs functions of others, such as stable ones in restrictive policies.  Their statements
  * are not cleared: these are rewritten in error contexts of their own.
@@ -244,8 +244,9 @@ store_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs,
 }
 
 /*
- * Prepares one for a distributed table, likewise.  Citus finds the shard of a statement that is routed by a
- * parameter when it executes a generic plan; it has no generic plan over several shards.
+ * Prepares one for a distributed table, likewise.  Citus finds the shard of a statement that is
+ * routed by a parameter when it executes a generic plan; it has no generic plan over several
+ * shards.
  */
 StorePlan *
 store_prepare_remote(DynTable *table, int shape, const char *sql, int nargs, Oid *types,
@@ -445,9 +446,10 @@ prepare_call(DynTable *table, int shape, const char *function, ParamListInfo par
 }
 
 /*
- * Calls a function on the node of the shard of a partition key, which is the first parameter; the others are
- * the arguments.  To Citus that is a query of an item collection, of which it wants no row.  Returns false
- * if the answer is NULL, or sets *answer to a copy of it in the current memory context: a varlena.
+ * Calls a function on the node of the shard of a partition key, which is the first parameter; the
+ * others are the arguments.  To Citus that is a query of an item collection, of which it wants no
+ * row.  Returns false if the answer is NULL, or sets *answer to a copy of it in the current memory
+ * context: a varlena.
  */
 bool
 store_call(DynTable *table, int shape, const char *function, ParamListInfo parameters,

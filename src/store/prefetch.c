@@ -7,9 +7,9 @@
  * So no more pages are looked for once many in a row were found, until one that is read was not
  * there: which reading tells at no cost.
  *
- * This is PrefetchBuffer() on all majors.  A read stream goes by effective_io_concurrency alone, which
- * is 1 by default before 18, and reads ahead of whoever takes the pages in their order, once; here some
- * pages are read again.
+ * This is PrefetchBuffer() on all majors.  A read stream goes by effective_io_concurrency alone,
+ * which is 1 by default before 18, and reads ahead of whoever takes the pages in their order, once;
+ * here some pages are read again.
  */
 #include "postgres.h"
 

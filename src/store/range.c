@@ -133,8 +133,8 @@ store_range_narrow(const DynTable *table, StoreRange *range)
 #define FEW_ENTRIES 8
 
 /*
- * Returns how many entries of a range are worth looking at ahead: as many as are likely to be taken,
- * and if more are taken, since some are filtered out, twice as many each time.
+ * Returns how many entries of a range are worth looking at ahead: as many as are likely to be
+ * taken, and if more are taken, since some are filtered out, twice as many each time.
  */
 int64
 store_range_wanted(const StoreRange *range, int64 taken)

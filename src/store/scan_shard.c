@@ -147,10 +147,10 @@ open_entries(const DynTable *table, int index, int64 number, CitusRange *hashes,
 }
 
 /*
- * scan_shard(table_name, shard, from_hash, to_hash, index_name, start_key, want, max_items, max_bytes)
- * returns the entries of an index of a shard behind a start key that have hashes in a range: so many,
- * or so many bytes, and a NULL if there are no more.  Returns NULL if the shard is not on this node, or the
- * table is locked.
+ * scan_shard(table_name, shard, from_hash, to_hash, index_name, start_key, want, max_items,
+ * max_bytes) returns the entries of an index of a shard behind a start key that have hashes in a
+ * range: so many, or so many bytes, and a NULL if there are no more.  Returns NULL if the shard is
+ * not on this node, or the table is locked.
  */
 PG_FUNCTION_INFO_V1(dyn_scan_shard);
 Datum

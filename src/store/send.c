@@ -2,9 +2,9 @@
  * send.c
  *	  Writes of one item, sent to the node that has the shard of the item.
  *
- * By statements such a write is a distributed transaction, of one or two statements.  The call itself
- * is one statement, which is a transaction of the other node, where it works on the shard.  So a call
- * is sent only if it is all that its transaction does here.
+ * By statements such a write is a distributed transaction, of one or two statements.  The call
+ * itself is one statement, which is a transaction of the other node, where it works on the shard.
+ * So a call is sent only if it is all that its transaction does here.
  */
 #include "postgres.h"
 
@@ -43,9 +43,9 @@ is_sent(DynTable *table, Datum partition, FunctionCallInfo call)
 }
 
 /*
- * Returns whether a call was sent here.  It must not wait for the table: the node that has sent it has
- * locked the table there, and whoever changes the table may have locked it here and wait for it there.
- * Then it returns store_not_done().
+ * Returns whether a call was sent here.  It must not wait for the table: the node that has sent it
+ * has locked the table there, and whoever changes the table may have locked it here and wait for it
+ * there.  Then it returns store_not_done().
  */
 bool
 store_was_sent(const Node *site)
@@ -103,9 +103,10 @@ execute(DynTable *table, const char *name, Datum partition, int number, Function
 }
 
 /*
- * Has the node of a partition key's shard execute a call of an SQL function that writes an item, whose
- * first argument is the table.  Sets *item to what the call returns.  False if the call is not sent, or
- * has found the table locked, and is to be executed here.  The number tells the functions apart.
+ * Has the node of a partition key's shard execute a call of an SQL function that writes an item,
+ * whose first argument is the table.  Sets *item to what the call returns.  False if the call is
+ * not sent, or has found the table locked, and is to be executed here.  The number tells the
+ * functions apart.
  */
 bool
 store_send(DynTable *table, Datum partition, int number, FunctionCallInfo call, DynItem **item)

@@ -306,8 +306,8 @@ store_shard_is_away(DynTable *table, Datum partition)
 
 /*
  * Returns in how many cells scans read a table, one after the other; 0 if it has no shards that are
- * known here.  A cell is a range of hashes: those of one shard when the table was distributed.  Shards
- * are split and never joined, so cells stay what they are.
+ * known here.  A cell is a range of hashes: those of one shard when the table was distributed.
+ * Shards are split and never joined, so cells stay what they are.
  */
 int
 store_cells(DynTable *table)

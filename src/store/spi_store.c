@@ -386,8 +386,8 @@ spi_change(DynTable *table, const DynKeyValues *key, StoreChange change, void *a
  *
  * At READ COMMITTED the statement's snapshot may see an item that another transaction deletes and
  * inserts anew while we wait for it: then nothing is found, though there was an item at every
- * moment.  A new snapshot tells.  Under row-level security it may show what may not be locked, so there
- * the second attempt decides.
+ * moment.  A new snapshot tells.  Under row-level security it may show what may not be locked, so
+ * there the second attempt decides.
  */
 DynItem *
 spi_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
@@ -425,8 +425,8 @@ spi_replace(DynTable *table, const DynRow *row)
 }
 
 /*
- * Returns the item that was there, if that is wanted and there was one.  An item that is not deleted
- * may have been inserted anew, as in spi_lock().
+ * Returns the item that was there, if that is wanted and there was one.  An item that is not
+ * deleted may have been inserted anew, as in spi_lock().
  */
 DynItem *
 spi_delete(DynTable *table, const DynKeyValues *key, bool want_old)

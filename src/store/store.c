@@ -60,8 +60,8 @@ store_begin(ErrorContextCallback *callback)
 }
 
 /*
- * Does so for a request that may be cleared; the clearance outlives store_end().  It is known by the
- * error context, so errors take it back, and calls of triggers have one of their own, or none.
+ * Does so for a request that may be cleared; the clearance outlives store_end().  It is known by
+ * the error context, so errors take it back, and calls of triggers have one of their own, or none.
  */
 void
 store_begin_cleared(ErrorContextCallback *callback, StoreClearance *clearance)
@@ -128,9 +128,9 @@ close_shard(Relation rel)
 }
 
 /*
- * Returns the item of a key that the active snapshot shows, palloc'd; NULL if there is none.  The site
- * is the expression that calls an SQL function, by which its call may turn out to be a transaction by
- * itself, see shard.c; or NULL.
+ * Returns the item of a key that the active snapshot shows, palloc'd; NULL if there is none.  The
+ * site is the expression that calls an SQL function, by which its call may turn out to be a
+ * transaction by itself, see shard.c; or NULL.
  */
 DynItem *
 store_get(DynTable *table, const DynKeyValues *key, const Node *site)
@@ -288,9 +288,9 @@ store_writer_by_statements(StoreWriter *writer)
 }
 
 /*
- * Keeps the shard of a key where it is for a call that writes several items, and returns whether the
- * call may write to shards itself: Citus can be told to commit in two phases what is written so, or
- * nothing of the call is on another node.  Asked for each key before the first write.
+ * Keeps the shard of a key where it is for a call that writes several items, and returns whether
+ * the call may write to shards itself: Citus can be told to commit in two phases what is written
+ * so, or nothing of the call is on another node.  Asked for each key before the first write.
  */
 bool
 store_writer_may_write(StoreWriter *writer, const DynKeyValues *key)
@@ -300,8 +300,8 @@ store_writer_may_write(StoreWriter *writer, const DynKeyValues *key)
 }
 
 /*
- * Says that the statement has mostly just read the row that is to be written, which then is looked for
- * where it was read.  Called before the first write.
+ * Says that the statement has mostly just read the row that is to be written, which then is looked
+ * for where it was read.  Called before the first write.
  */
 void
 store_writer_after_read(StoreWriter *writer)

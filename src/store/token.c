@@ -7,7 +7,8 @@
  * that was done.  A duplicate at the same time waits for the unique key, before it has locked
  * anything else.
  *
- * Nobody has rights on the tables but their owner, so these statements run as the owner (server/work/owned.c).
+ * Nobody has rights on the tables but their owner, so these statements run as the owner
+ * (server/work/owned.c).
  */
 #include "postgres.h"
 
@@ -28,8 +29,8 @@
 #include "store/token.h"
 
 /*
- * A call clears away so many expired tokens of its role, more than it adds.  Those of other roles are left to
- * them: until the transaction ends, nobody could use such a token again.
+ * A call clears away so many expired tokens of its role, more than it adds.  Those of other roles
+ * are left to them: until the transaction ends, nobody could use such a token again.
  */
 #define CLEAR_AT_ONCE "10"
 

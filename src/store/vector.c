@@ -2,15 +2,17 @@
  * vector.c
  *	  The entries of vector indexes, which are written with their items.
  *
- * A trigger AFTER each row writes them, so calls, plain SQL, COPY, imports and sweeps all do.  It compares
- * the old and the new item: an update of other attributes does not touch the entries relation.
+ * A trigger AFTER each row writes them, so calls, plain SQL, COPY, imports and sweeps all do.  It
+ * compares the old and the new item: an update of other attributes does not touch the entries
+ * relation.
  *
- * The trigger holds the row of the item, so nobody else writes the entry of its key.  While an index is
- * built, rows that are older than its trigger may lack their entries: then each update makes the entry
- * anew, and the build makes those of all rows that nobody has touched, under a lock of each.
+ * The trigger holds the row of the item, so nobody else writes the entry of its key.  While an
+ * index is built, rows that are older than its trigger may lack their entries: then each update
+ * makes the entry anew, and the build makes those of all rows that nobody has touched, under a lock
+ * of each.
  *
- * Entries are found by what is committed now, and not by the transaction's snapshot: a build may have
- * made one that the snapshot does not show.
+ * Entries are found by what is committed now, and not by the transaction's snapshot: a build may
+ * have made one that the snapshot does not show.
  */
 #include "postgres.h"
 
@@ -103,8 +105,8 @@ find_key_index(EntryWriter *w)
 }
 
 /*
- * Refuses a session with temporary tables where the owner has put code of its own into indexes, which
- * would find them.
+ * Refuses a session with temporary tables where the owner has put code of its own into indexes,
+ * which would find them.
  */
 static void
 check_temporary(const DynVector *vector, Relation entries)
@@ -519,9 +521,9 @@ put_entry(const DynItem *item, ItemPointer tid, void *arg)
 }
 
 /*
- * Returns the entries that a vector index must have.  The query of its materialized view is this, which
- * PostgreSQL runs as the view's owner.  The snapshot is a new one: by then a refresh keeps all others
- * from writing entries, and the statement's may be older than some.
+ * Returns the entries that a vector index must have.  The query of its materialized view is this,
+ * which PostgreSQL runs as the view's owner.  The snapshot is a new one: by then a refresh keeps
+ * all others from writing entries, and the statement's may be older than some.
  */
 PG_FUNCTION_INFO_V1(dyn_vector_entries);
 Datum
@@ -568,8 +570,8 @@ typedef struct RowFill
 } RowFill;
 
 /*
- * Makes the entry of an item under a lock of its row.  A row that somebody has updated or deleted needs
- * none: the trigger has seen to it.
+ * Makes the entry of an item under a lock of its row.  A row that somebody has updated or deleted
+ * needs none: the trigger has seen to it.
  */
 static void
 fill_item(const DynItem *item, ItemPointer tid, void *arg)

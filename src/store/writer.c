@@ -103,8 +103,8 @@ writer_begin(Writer *w, CmdType operation, const char *name)
 	if (operation != CMD_SELECT && statement_needed(w->at.table, operation))
 	{
 		/*
-		 * Triggers before a row is written get its newest version, and constraints on columns that stay
-		 * are checked on that.
+		 * Triggers before a row is written get its newest version, and constraints on columns that
+		 * stay are checked on that.
 		 */
 		w->locks_first = operation == CMD_DELETE
 							 ? extras->before_delete

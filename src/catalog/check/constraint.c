@@ -120,8 +120,8 @@ check_key_column(TableCheck *check, int i)
 }
 
 /*
- * Reports what is wrong with the column of items, and with derived columns.  Without check->shape, only
- * the column of items is checked.
+ * Reports what is wrong with the column of items, and with derived columns.  Without check->shape,
+ * only the column of items is checked.
  */
 void
 check_columns(TableCheck *check)

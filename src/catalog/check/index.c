@@ -210,8 +210,8 @@ check_ttl(TableCheck *check)
 }
 
 /*
- * Reports secondary indexes and time to live that have no usable btree, or whose creation or removal
- * has not finished.  Does nothing unless check->table and check->shape are set.
+ * Reports secondary indexes and time to live that have no usable btree, or whose creation or
+ * removal has not finished.  Does nothing unless check->table and check->shape are set.
  */
 void
 check_indexes(TableCheck *check)

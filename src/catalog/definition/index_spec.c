@@ -237,8 +237,8 @@ static const Field argument_fields[] = {
 	{NULL}};
 
 /*
- * Returns a definition from an argument of the derive trigger.  The table's owner may have written any
- * text there: what is wrong with it is ERRCODE_DYN_VALIDATION.
+ * Returns a definition from an argument of the derive trigger.  The table's owner may have written
+ * any text there: what is wrong with it is ERRCODE_DYN_VALIDATION.
  */
 DynIndexSpec *
 dyn_index_spec_parse_argument(const char *json)
@@ -300,8 +300,8 @@ dyn_index_spec_print(const DynIndexSpec *spec)
  */
 
 /*
- * Checks what an index projects, and puts the included attributes in order: non-key attributes go with
- * INCLUDE, each once (docs/semantics.md, I13, I17).
+ * Checks what an index projects, and puts the included attributes in order: non-key attributes go
+ * with INCLUDE, each once (docs/semantics.md, I13, I17).
  */
 void
 dyn_index_spec_check_projection(DynIndexSpec *spec, bool stored)

@@ -216,9 +216,9 @@ label_text(Oid relid)
 }
 
 /*
- * Returns the texts of the elements of an object's member, in a label or a part of one.  NIL: it is not
- * there.  Raises an error if it is no array.  There may be hundreds of declarations, so what is not asked
- * for is passed over once.
+ * Returns the texts of the elements of an object's member, in a label or a part of one.  NIL: it is
+ * not there.  Raises an error if it is no array.  There may be hundreds of declarations, so what is
+ * not asked for is passed over once.
  */
 List *
 label_elements(const char *json, const char *name)
