@@ -2,10 +2,11 @@
  * authorize.c
  *	  Whether grants by leading keys cover a request.
  *
- * Each action comes here when it knows the keys that its request names, and before it reads anything.
- * What is refused is refused by these keys alone, so nobody learns whether there is such an item.
- * What is covered is cleared: the store does not ask permissive policies, which are the same grants
- * as plain SQL knows them.  A caller for whom there is no grant is left to the policies.
+ * Each action comes here when it knows the keys that its request names, and before it reads
+ * anything.  What is refused is refused by these keys alone, so nobody learns whether there is such
+ * an item.  What is covered is cleared: the store does not ask permissive policies, which are the
+ * same grants as plain SQL knows them.  A caller for whom there is no grant is left to the
+ * policies.
  */
 #include "postgres.h"
 
@@ -33,9 +34,9 @@ fail(const DynTable *table, const DynIndex *index, DynAction action)
 }
 
 /*
- * Raises an error unless grants by leading keys, if there are any for the caller, cover an action on
- * the table or an index.  The values are those of the partition keys that the request names, as many
- * for each as the index has.  Sets *clearance, which is zero before.
+ * Raises an error unless grants by leading keys, if there are any for the caller, cover an action
+ * on the table or an index.  The values are those of the partition keys that the request names, as
+ * many for each as the index has.  Sets *clearance, which is zero before.
  */
 void
 authorize(const DynTable *table, const DynIndex *index, DynAction action, int nvalues,

@@ -12,7 +12,7 @@
 #include "catalog/expiry.h"
 #include "server/errors.h"
 
-/* Raise ERRCODE_DYN_VALIDATION unless a batch may have so many keys (docs/semantics.md, B07). */
+/* Raises ERRCODE_DYN_VALIDATION unless a batch may have so many keys (docs/semantics.md, B07). */
 void
 batch_check_keys(int64 n)
 {
@@ -40,7 +40,7 @@ check_distinct(const BatchGetRequest *request, int n)
 	distinct_check(items, n, "the batch", BATCH_TWICE_WORDS);
 }
 
-/* Check what needs no table, and count the keys. */
+/* Checks what needs no table, and counts the keys. */
 static int
 check_keys(const BatchGetRequest *request)
 {

@@ -21,7 +21,7 @@ typedef struct BatchWrite
 	const ItemForm *form; /* of a delete, which may refuse it; or NULL */
 } BatchWrite;
 
-/* Raise ERRCODE_DYN_VALIDATION unless a batch may have so many writes (docs/semantics.md, B07). */
+/* Raises ERRCODE_DYN_VALIDATION unless a batch may have so many writes (docs/semantics.md, B07). */
 void
 batch_check_writes(int64 n)
 {
@@ -81,7 +81,7 @@ batch_size(const BatchWriteRequest *request, Size (*size_of)(const DynItem *item
 	return size;
 }
 
-/* Check what needs no table, and count the writes, whose number and size are limited. */
+/* Checks what needs no table, and counts the writes, whose number and size are limited. */
 static int
 check_writes(const BatchWriteRequest *request)
 {
@@ -246,9 +246,9 @@ run_batch_write(Operation *operation, void *arg)
 }
 
 /*
- * Do all puts and deletes of a batch.  Before anything is written, ERRCODE_DYN_VALIDATION is raised
- * for a batch that is empty or too large, has an invalid item or key, or names an item twice.  An
- * error of a single write fails the whole batch.
+ * Does all puts and deletes of a batch.  Before anything is written, ERRCODE_DYN_VALIDATION is
+ * raised for a batch that is empty or too large, has an invalid item or key, or names an item
+ * twice.  An error of a single write fails the whole batch.
  */
 void
 action_batch_write(const BatchWriteRequest *request)

@@ -15,7 +15,7 @@ is_validation(const ErrorData *error)
 	return error->sqlerrcode == ERRCODE_DYN_VALIDATION;
 }
 
-/* Run a step that computes and may find an action invalid, and return the ValidationException. */
+/* Runs a step that computes and may find an action invalid, and returns the ValidationException. */
 ErrorData *
 action_try(void (*step)(void *arg), void *arg)
 {
@@ -23,8 +23,8 @@ action_try(void (*step)(void *arg), void *arg)
 }
 
 /*
- * Runs such a step in a subtransaction, if it may call functions of types, such as those of a
- * domain's constraints: their errors leave more behind than memory.
+ * Runs such a step in a subtransaction.  This is for steps that may call functions of types, such
+ * as those of a domain's constraints: their errors leave more behind than memory.
  */
 ErrorData *
 action_attempt(void (*step)(void *arg), void *arg)
@@ -109,7 +109,7 @@ add_hint(const CancelReason *reasons, int n)
 	return 0;
 }
 
-/* Raise the error, in words that programs look into (docs/semantics.md, X04). */
+/* Raises the error, in words that programs look into (docs/semantics.md, X04). */
 void
 action_cancel(const TransactRequest *request, const CancelReason *reasons)
 {
@@ -161,9 +161,10 @@ examined(Examination *e)
 }
 
 /*
- * Check each action against its table, and cancel the transaction if one does not fit.  Then the
- * first one that does not has a reason (docs/semantics.md, X14); of statements each has its own.  But
- * of other requests refuse() is asked about all actions then, and raises an error for what is no reason.
+ * Checks actions against their tables, and cancels the transaction if one does not fit.  Of
+ * statements, each that does not fit has a reason.  Of other requests, only the first such action
+ * has one (docs/semantics.md, X14), and before the cancellation refuse() is called for the actions
+ * that the front end has found valid: it raises an error for what refuses the whole request.
  */
 void
 action_examine(const TransactRequest *request, ActionCheck check, ActionCheck refuse, void *arg)

@@ -3,11 +3,11 @@
  *	  The size of an item collection, which local indexes limit.
  *
  * A collection is what has one partition key: its items and their copies in local indexes.  To know
- * its size it must be read, so few writes look at it.  What a look finds free is divided between all
- * sessions that there can be; a session that has looked does not look again before it has written
- * its share.  Writes to collections that were not looked at are counted together, and the one that makes it
- * LOOK_AFTER of the limit looks: a collection is looked at the sooner the more is written to it, and
- * where collections are many and small, few writes pay.
+ * its size it must be read, so few writes look at it.  What a look finds free is divided between
+ * all sessions that there can be; a session that has looked does not look again before it has
+ * written its share.  Writes to collections that were not looked at are counted together, and the
+ * one that makes it LOOK_AFTER of the limit looks: a collection is looked at the sooner the more is
+ * written to it, and where collections are many and small, few writes pay.
  */
 #include "postgres.h"
 

@@ -144,8 +144,8 @@ counters_add(OperationKind kind, const OperationTable *table, const int64 counts
  */
 
 /*
- * Returns what was counted in all databases, palloc'd, and sets *n to their number.  Raises an error
- * if the library is not preloaded.
+ * Returns what was counted in all databases, palloc'd, and sets *n to their number.  Raises an
+ * error if the library is not preloaded.
  */
 CountedOperation *
 counters_read(int *n)

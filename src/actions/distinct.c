@@ -21,8 +21,8 @@ compare_items(const void *a, const void *b)
 }
 
 /*
- * Raise ERRCODE_DYN_VALIDATION if two items with the same table's name are the same.  The array is
- * put in another order.  The error is of what; words are DynamoDB's.
+ * Raises ERRCODE_DYN_VALIDATION if two items with the same table's name are the same.  The array is
+ * put in another order.  what is the subject of the message, and words are DynamoDB's.
  */
 void
 distinct_check(DistinctItem *items, int n, const char *what, const char *words)

@@ -116,9 +116,9 @@ close_write(ItemWriter *writer, ItemWrite *write, Operation *operation)
 }
 
 /*
- * Has the node of the item's shard execute the whole call, where that is all that the transaction does,
- * and closes the table; that node counts it.  A call with a condition is not sent, which fails in the
- * course of things: after an error Citus closes the connection.
+ * Has the node of the item's shard execute the whole call, where that is all that the transaction
+ * does, and closes the table; that node counts it.  A call with a condition is not sent: conditions
+ * often are not met, and after an error Citus closes the connection.
  */
 static bool
 send_write(ItemRun *run, ItemWriter *writer, const ItemWrite *write, Operation *operation)
@@ -257,7 +257,7 @@ run_update(Operation *operation, void *arg)
 }
 
 /*
- * Update the item with the key of the request, or create it if there is none; an update that only
+ * Updates the item with the key of the request, or creates it if there is none; an update that only
  * removes attributes creates none.  Returns what return_values asks for, or NULL if that is
  * nothing.  If the condition is not met, ERRCODE_DYN_CONDITIONAL_CHECK_FAILED is raised.
  */

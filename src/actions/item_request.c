@@ -114,7 +114,7 @@ action_projection(const ItemRequest *request)
 }
 
 /*
- * Parse the expressions of a request before its action does, which will find them built.  Raises
+ * Parses the expressions of a request before its action does, which will find them built.  Raises
  * ERRCODE_DYN_VALIDATION for what is wrong with these, and with their names and values.
  */
 void
@@ -136,7 +136,7 @@ action_passes(const ItemRequest *request, const Expr *condition, const DynItem *
 }
 
 /*
- * Raise ConditionalCheckFailedException unless the item, NULL if there is none, meets the
+ * Raises ConditionalCheckFailedException unless the item, NULL if there is none, meets the
  * condition.  DETAIL is the item alone, for programs to read.
  */
 void
@@ -172,7 +172,7 @@ key_words(const Expr *expr, ItemSpan key)
 					parameter, item_quoted_words(key));
 }
 
-/* Raise an error if the expression mentions a key of the index. */
+/* Raises an error if the expression mentions a key of the index. */
 void
 action_forbid_keys(const DynTable *table, const DynIndex *index, const Expr *expr, const char *hint)
 {
@@ -190,7 +190,7 @@ action_forbid_keys(const DynTable *table, const DynIndex *index, const Expr *exp
 }
 
 /*
- * Raise an error if the expression, NULL if there is none, looks into a key of the table or of an
+ * Raises an error if the expression, NULL if there is none, looks into a key of the table or of an
  * index, which is a scalar (docs/semantics.md, K26).
  */
 void
@@ -212,7 +212,7 @@ action_check_paths(const DynTable *table, const Expr *expr)
 	}
 }
 
-/* Raise an error if an update writes a value of the request that cannot be the key of an index. */
+/* Raises an error if an update writes a value of the request that cannot be the key of an index. */
 static void
 check_index_keys(const DynTable *table, const Expr *update)
 {
@@ -233,7 +233,7 @@ check_index_keys(const DynTable *table, const Expr *update)
 	}
 }
 
-/* Raise an error if an update, NULL if there is none, changes what it must not. */
+/* Raises an error if an update, NULL if there is none, changes what it must not. */
 void
 action_check_update(const ItemRequest *request, const DynTable *table, const Expr *update)
 {
@@ -250,8 +250,8 @@ action_check_update(const ItemRequest *request, const DynTable *table, const Exp
 }
 
 /*
- * Raise an error if the request is invalid for its table: its expressions, its item or key, and the
- * attributes that its update changes are checked.  No item is read.  The table stays locked in
+ * Raises an error if the request is invalid for its table: its expressions, its item or key, and
+ * the attributes that its update changes are checked.  No item is read.  The table stays locked in
  * AccessShareLock mode until the transaction ends.
  */
 void

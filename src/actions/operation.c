@@ -23,8 +23,8 @@ operation_opened(OperationTable *table, Relation rel, ItemSpan index)
 }
 
 /*
- * Returns the table as one of a batch or transaction, which counts once for it by whatever names the
- * request has it.  It is allocated in the current memory context.
+ * Returns the table as one of a batch or transaction, which counts once for it by whatever names
+ * the request has it.  It is allocated in the current memory context.
  */
 OperationTable *
 operation_table(Operation *operation, Relation rel)

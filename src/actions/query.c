@@ -223,9 +223,8 @@ open_query(Read *read, const ReadCall *call, OperationTable *counted, StoreRange
 	index = read->index;
 
 	/*
-	 * More conditions than any key has are refused at once, other ones by what they are about.  Two on a
-	 * key of one attribute are of the latter, as before there were keys of several (docs/semantics.md,
-	 * SV09).
+	 * Three or more conditions that are more than the key has attributes are refused at once, other
+	 * ones by what they are about: so are two on a key of one attribute (docs/semantics.md, SV09).
 	 */
 	if (condition->nterms > Max(index->nkeys, 2))
 		fail_number(read, condition);
@@ -242,8 +241,8 @@ open_query(Read *read, const ReadCall *call, OperationTable *counted, StoreRange
 	}
 
 	/*
-	 * Equality on the whole partition key, and then on sort key attributes from the first on; the one
-	 * after them may have another condition.  Everything else is no stretch of an index.
+	 * Equality on the whole partition key, and then on sort key attributes from the first on; the
+	 * one after them may have another condition.  Everything else is no stretch of an index.
 	 */
 	*range = (StoreRange){.index = index, .forward = request->forward};
 	read_set_range(read, range);
@@ -283,9 +282,10 @@ run_query(Operation *operation, void *arg)
 }
 
 /*
- * Run a Query: call callback for each item that it returns, in the order that the request asks for,
- * and fill in *result, whose last key is allocated in the current memory context.  The callback is
- * not called if only the count is selected.  The request is checked before anything is read.
+ * Runs a Query: calls callback for each item that it returns, in the order that the request asks
+ * for, and fills in *result, whose last key is allocated in the current memory context.  The
+ * callback is not called if only the count is selected.  The request is checked before anything is
+ * read.
  */
 void
 action_query(const QueryRequest *request, ResultCallback callback, void *arg, ReadResult *result)

@@ -87,9 +87,9 @@ kind_of(const RangesRequest *request)
 }
 
 /*
- * Reads stretches: calls callback for each item that it returns and fills in *result, whose last key
- * is allocated in the current memory context.  Returns the number of the stretch in which it ended.
- * The request is checked before anything is read.
+ * Reads stretches: calls callback for each item that it returns and fills in *result, whose last
+ * key is allocated in the current memory context.  Returns the number of the stretch in which it
+ * ended.  The request is checked before anything is read.
  */
 int
 action_ranges(const RangesRequest *request, ResultCallback callback, void *arg, ReadResult *result)

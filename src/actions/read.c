@@ -15,9 +15,9 @@
 #include "server/errors.h"
 
 /*
- * Raise an error where a read cannot be consistent, which is to see all that was acknowledged
- * before it.  Of a global index it could be, since
- * indexes are written with their items; but applications that move to DynamoDB must not rely on it.
+ * Raises an error where a read cannot be consistent, which is to see all that was acknowledged
+ * before it.  A read of a global index could be, since indexes are written with their items; but
+ * applications that move to DynamoDB must not rely on it.
  */
 void
 action_check_consistent(const DynIndex *index)
@@ -177,8 +177,8 @@ is_partial(const DynIndex *index)
 }
 
 /*
- * Refuses a filter of a query by what a global index does not project, too; to one of a scan it is
- * missing (docs/semantics.md, F07).
+ * Refuses a filter, too, that names what a global index does not project.  This is for queries: to
+ * a filter of a scan such an attribute is missing (docs/semantics.md, F07).
  */
 void
 read_forbid_unprojected(const Read *read)
@@ -242,9 +242,9 @@ part_suffices(const Read *read)
 }
 
 /*
- * Begin a read: parse its filter and its projection.  Those of a query come after the text of its key
- * condition, and before what is no condition of a key (docs/semantics.md, SV28).  counted is NULL if
- * nothing will be read.
+ * Begins a read: parses its filter and its projection.  Those of a query come after the text of its
+ * key condition, and before what is no condition of a key (docs/semantics.md, SV28).  counted is
+ * NULL if nothing will be read.
  */
 void
 read_begin(Read *read, const ReadRequest *request, const ReadCall *caller, OperationTable *counted)
@@ -265,8 +265,8 @@ read_begin(Read *read, const ReadRequest *request, const ReadCall *caller, Opera
 }
 
 /*
- * Open and check what Query and Scan share.  read_check() and read_begin() were called before, and
- * Query has parsed its key condition: the expressions' placeholders are all used now.
+ * Opens and checks what Query and Scan share.  read_check() and read_begin() were called before,
+ * and Query has parsed its key condition: the expressions' placeholders are all used now.
  */
 void
 read_open(Read *read)
@@ -287,8 +287,8 @@ read_open(Read *read)
 		action_check_consistent(read->index);
 
 	/*
-	 * A global index has what it projects and no more.  A local one fetches the rest from the table,
-	 * where it is wanted (docs/semantics.md, I16).
+	 * A global index has what it projects and no more.  A local one fetches the rest from the
+	 * table, where it is wanted (docs/semantics.md, I16).
 	 */
 	projects_all = read->index->projection == DYN_PROJECT_ALL;
 	read->whole = projects_all || request->select == SELECT_ALL_ATTRIBUTES;
@@ -315,8 +315,8 @@ read_open(Read *read)
 }
 
 /*
- * Close the table that read_open() has opened, and count what was read.  The table stays locked until
- * the transaction ends.
+ * Closes the table that read_open() has opened, and counts what was read.  The table stays locked
+ * until the transaction ends.
  */
 void
 read_close(Read *read)
@@ -369,7 +369,7 @@ returned_item(const Read *read, DynItem *item, bool projected)
 	return dyn_index_part(read->table, read->index, item);
 }
 
-/* Take the next item; false if the read ends with it. */
+/* Takes the next item; false if the read ends with it. */
 bool
 read_item(Read *read, const StoreRow *row)
 {
@@ -428,7 +428,7 @@ read_set_range(const Read *read, StoreRange *range)
 	range->bytes = &read->result->bytes;
 }
 
-/* Tell the meter what was read since it was told last. */
+/* Tells the meter what was read since it was told last. */
 void
 read_tell_meter(Read *read)
 {
@@ -460,7 +460,7 @@ read_authorize(Read *read, DynAction action, int n, const StoreRange *ranges)
 	pfree(values);
 }
 
-/* Read all items of a range, or as many as are wanted. */
+/* Reads all items of a range, or as many as are wanted. */
 void
 read_range(Read *read, const StoreRange *range)
 {
@@ -476,8 +476,8 @@ read_range(Read *read, const StoreRange *range)
 }
 
 /*
- * Continue after the start key, which must be a full key in the collection that is read, if it is
- * one that is read.  No item needs to be there (docs/semantics.md, Q13, Q14).
+ * Continues after the start key, which must be a full key.  If the read is of one collection, the
+ * key must lie in that.  No item needs to be there (docs/semantics.md, Q13, Q14).
  */
 void
 read_start(const Read *read, StoreRange *range)

@@ -4,10 +4,10 @@
  *
  * Collections are divided between segments by a hash of the partition key; shards of a distributed
  * table are divided by the store.  (By blocks, an item that an update moves would be read twice or
- * never.)  A segment is read by going through all collections in the order of the index.  Few entries
- * of other segments between collections of our own are read and dropped.  Where many follow each
- * other, only partition keys are read, from the index, until one of our own comes; and a larger
- * collection is left out by beginning again behind it.
+ * never.)  A segment is read by going through all collections in the order of the index.  Few
+ * entries of other segments between collections of our own are read and dropped.  Where many follow
+ * each other, only partition keys are read, from the index, until one of our own comes; and a
+ * larger collection is left out by beginning again behind it.
  */
 #include "postgres.h"
 
@@ -21,8 +21,8 @@
 #include "server/errors.h"
 
 /*
- * So many foreign entries are read before only partition keys are, and so many of one collection
- * then before reading begins again behind it.  That costs about as much.
+ * After so many foreign entries only partition keys are read, and after so many keys of one
+ * collection reading begins again behind it.  To begin again costs about as much as to read these.
  */
 #define FOREIGN_ITEMS 16
 #define FOREIGN_KEYS 32
@@ -132,7 +132,7 @@ is_current(const Segment *segment, const Datum *partition)
 	return true;
 }
 
-/* Copy partition keys into the memory of the read, in place of others that are there. */
+/* Copies partition keys into the memory of the read, in place of others that are there. */
 static void
 copy_partition(const Segment *segment, bool replace, Datum *to, const Datum *from)
 {

@@ -2,9 +2,10 @@
  * search.c
  *	  SearchVectors: the items of a vector index whose vectors are nearest to one.
  *
- * The store finds keys by the entries of the index, and the items are read as any are, with the rights
- * of the caller.  An item that policies hide, or that has expired, is no result; then more are asked
- * for, until there are as many as are wanted, or no more.  So nothing is hidden after the cut.
+ * The store finds keys by the entries of the index, and the items are read as any are, with the
+ * rights of the caller.  An item that policies hide, or that has expired, is no result; then more
+ * are asked for, until there are as many as are wanted, or no more.  So nothing is hidden after the
+ * cut.
  */
 #include "postgres.h"
 
@@ -326,8 +327,9 @@ hides(const SearchCall *s)
 }
 
 /*
- * Finds results until there are as many as are wanted, or no more.  What an approximate index has found
- * is dropped where it was not enough: what comes next is in another order.
+ * Finds results until there are as many as are wanted, or no more.  Where an approximate search has
+ * not found enough, its results are dropped: those of the exact search that follows are in another
+ * order.
  */
 static void
 find_all(SearchCall *s)

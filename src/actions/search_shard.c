@@ -2,14 +2,15 @@
  * search_shard.c
  *	  nearest(): the items in a shard whose vectors are nearest, or their entries, as a sample.
  *
- * A search of a distributed table is one statement, which Citus sends to all shards at the same time, or
- * to one:
+ * A search of a distributed table is one statement, which Citus sends to all shards at the same
+ * time, or to one:
  *
  *		SELECT … FROM items TABLESAMPLE dynamo_internal.nearest(definition, vector, condition, …)
  *
- * On the node of a shard the sample is what the store finds among the shard's entries, by the same code as
- * in the entries of a table of one node.  The method is for everybody who may read all columns and all rows
- * of what is sampled: policies, which are applied to what was found, would tell of what they hide.
+ * On the node of a shard the sample is what the store finds among the shard's entries, by the same
+ * code as in the entries of a table of one node.  The method is for everybody who may read all
+ * columns and all rows of what is sampled: policies, which are applied to what was found, would
+ * tell of what they hide.
  */
 #include "postgres.h"
 

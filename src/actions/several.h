@@ -118,8 +118,8 @@ typedef struct CancelReason
 } CancelReason;
 
 /*
- * This is an action: a request for one item of its own.  Its names and values, and its item or the
- * content, as they were given are what the size and the identity of the whole are made of.
+ * This is an action: a request for one item of its own.  The size and the identity of the whole are
+ * made of its names and values, and of its item or the content, as they were given.
  */
 typedef struct TransactAction
 {

@@ -12,8 +12,8 @@
 
 /*
  * Sets *call to the front end's, which may be NULL, with the table of the request: the one that the
- * front end has open, or else that of the name, which is locked with this.  In either case it is to be
- * closed with relation_close().
+ * front end has open, or else that of the name, which is locked with this.  In either case it is to
+ * be closed with relation_close().
  */
 void
 action_open(const FrontCall *front, text *name, LOCKMODE lockmode, FrontCall *call)

@@ -32,8 +32,8 @@ struct TargetTables
 
 /*
  * Returns an empty set of tables, to be opened by target_open() under lockmode.  It is allocated in
- * the current memory context.  part and site are the request's, or NULL; the operation counts for all
- * tables.
+ * the current memory context.  part and site are the request's, or NULL; the operation counts for
+ * all tables.
  */
 TargetTables *
 target_tables(LOCKMODE lockmode, PartUnderWay *part, const Node *site, Operation *operation)
@@ -48,8 +48,8 @@ target_tables(LOCKMODE lockmode, PartUnderWay *part, const Node *site, Operation
 }
 
 /*
- * Other tables have triggers, which may write to the same shards by statements: then the whole call
- * does so.
+ * Has the whole call write to shards by statements.  It must do so if one of the tables is not
+ * distributed: such a table has triggers, which may write to the same shards by statements.
  */
 static void
 leave_shards_to_statements(const TargetTables *tables)
@@ -86,7 +86,7 @@ open_table(TargetTables *tables, text *name)
 }
 
 /*
- * Set the relation and table of a target to those with the given name or ARN, which is opened once
+ * Sets the relation and table of a target to those with the given name or ARN, which is opened once
  * for all targets that name it alike.  Raises an error if there is no such table.  The pointer to
  * the name is kept.
  */
@@ -168,8 +168,8 @@ target_any_distributed(const ItemTarget *targets, int n)
 
 /*
  * Returns the targets in the order in which all calls lock them: by table and primary key.  So
- * calls wait for each other in one direction only.  No item may be there twice: the error is of
- * what, and words are DynamoDB's.
+ * calls wait for each other in one direction only.  Raises an error if an item is there twice: what
+ * is the subject of the message, and words are DynamoDB's.
  */
 ItemTarget **
 target_sort(ItemTarget *targets, int n, const char *what, const char *words)
@@ -194,8 +194,9 @@ target_sort(ItemTarget *targets, int n, const char *what, const char *words)
 }
 
 /*
- * Leaves the shards to statements unless all that is written is on this node, or Citus can commit it
- * in two phases.  Called before the first write; claims: of a token, which may be on another node.
+ * Leaves the shards to statements unless all that is written is on this node, or Citus can commit
+ * it in two phases.  Called before the first write; claims says that the call claims a token, which
+ * may be on another node.
  */
 void
 target_place(const TargetTables *tables, ItemTarget *const *sorted, int n, bool claims)
@@ -213,7 +214,7 @@ target_place(const TargetTables *tables, ItemTarget *const *sorted, int n, bool 
  */
 
 /*
- * Report an item that was read or written to the meter, which may be NULL.  old and new are the
+ * Reports an item that was read or written to the meter, which may be NULL.  old and new are the
  * item before and after the action; NULL means that there is none.
  */
 void

@@ -556,7 +556,7 @@ perform_all(Transact *t, ItemTarget *const *order)
 	action_cancel(t->request, t->reasons);
 }
 
-/* Keep the targets that were written: a check affects no collection.  Returns their number. */
+/* Keeps the targets that were written: a check affects no collection.  Returns their number. */
 static int
 keep_written(const TransactRequest *request, ItemTarget **order)
 {
@@ -584,9 +584,9 @@ size_now(StoreReader *reader, const ItemTarget *target)
 }
 
 /*
- * Counts for what was done before what it would take to read the items by which it was counted.
- * Items are read by a new snapshot, since the call may have waited for the one that has just done
- * it.
+ * Measures a transaction that was done before: as a read of its items, by the sizes that it was
+ * counted by.  Where these are not known, the items are read by a new snapshot, since the call may
+ * have waited for the one that has just done it.
  */
 static void
 measure_replay(const Transact *t, const uint32 *sizes)

@@ -2,10 +2,10 @@
  * transact_get.c
  *	  TransactGetItems.
  *
- * The caller's snapshot is one for all gets, and a transaction shows there as a whole or not at all.
- * Nodes have no snapshot in common.  So if there are several items and any of a distributed table,
- * they are locked as by checks of a transaction, those that are not there too: a transaction that
- * writes them comes before all of the locks, or after them.
+ * The caller's snapshot is one for all gets, and a transaction shows there as a whole or not at
+ * all.  Nodes have no snapshot in common.  So if there are several items and any of a distributed
+ * table, they are locked as by checks of a transaction, those that are not there too: a transaction
+ * that writes them comes before all of the locks, or after them.
  */
 #include "postgres.h"
 
@@ -233,7 +233,7 @@ run_transact_get(Operation *operation, void *arg)
 }
 
 /*
- * Call callback for each action, in the order of the request, with the item that the active
+ * Calls callback for each action, in the order of the request, with the item that the active
  * snapshot shows, projected.  NULL stands for an item that does not exist, or that has expired and
  * is hidden.  An item lives until the callback returns.  The request is checked before anything is
  * read.

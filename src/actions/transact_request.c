@@ -124,8 +124,8 @@ written_value(const DynItem *item, const Expr *update, ItemSpan attribute, ItemS
 }
 
 /*
- * Raises ERRCODE_DYN_VALIDATION if an item that is put, or an update, each of which may be NULL, would
- * write an empty key of an index.
+ * Raises ERRCODE_DYN_VALIDATION if an item that is put, or an update, each of which may be NULL,
+ * would write an empty key of an index.
  */
 void
 transact_forbid_empty_index_keys(const DynTable *table, const DynItem *item, const Expr *update)
@@ -147,9 +147,9 @@ transact_forbid_empty_index_keys(const DynTable *table, const DynItem *item, con
 }
 
 /*
- * Raises ERRCODE_DYN_VALIDATION if the action has an empty key of its table, or writes an empty key of
- * an index.  That refuses the request, while other keys that do not fit are reasons for which it is
- * cancelled (docs/semantics.md, X14).  The update, NULL if there is none, is that of the action.
+ * Raises ERRCODE_DYN_VALIDATION if the action has an empty key of its table, or writes an empty key
+ * of an index.  That refuses the request, while other keys that do not fit are reasons for which it
+ * is cancelled (docs/semantics.md, X14).  The update, NULL if there is none, is that of the action.
  */
 void
 transact_forbid_empty_keys(const TransactAction *action, const DynTable *table, const Expr *update)
@@ -259,8 +259,8 @@ typedef struct PackedAction
 } PackedAction;
 
 /*
- * Returns what is to be kept of the request, which may have sizes (NULL: they are not known); NULL if
- * there is nothing.
+ * Returns what is to be kept of the request, which may have sizes (NULL: they are not known); NULL
+ * if there is nothing.
  */
 bytea *
 transact_pack(const TransactRequest *request, const uint32 *sizes)
@@ -286,8 +286,8 @@ transact_pack(const TransactRequest *request, const uint32 *sizes)
 }
 
 /*
- * Sets what the request returns to what transact_pack() has packed; NULL: nothing.  Returns the sizes,
- * each of which may be TRANSACT_SIZE_UNKNOWN.
+ * Sets what the request returns to what transact_pack() has packed; NULL: nothing.  Returns the
+ * sizes, each of which may be TRANSACT_SIZE_UNKNOWN.
  */
 uint32 *
 transact_unpack(const TransactRequest *request, bytea *packed)

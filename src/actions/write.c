@@ -87,7 +87,8 @@ write_prepare(const ItemWriter *writer, const DynItem *item, ItemWrite *write)
 
 /*
  * Prepares the put of an item that a call brings: its limits are narrower than those of what is
- * stored, which may have come from an earlier version (docs/semantics.md, T14, T24).
+ * stored, which may have come from a dump of a build from before 0.2.0 (docs/semantics.md, T14,
+ * T24).
  */
 void
 write_prepare_put(const ItemWriter *writer, const DynItem *item, ItemWrite *write)
@@ -279,8 +280,8 @@ write_change_present(ItemWriter *writer, ItemWrite *write, ItemChange change, vo
 }
 
 /*
- * Makes of an item what the change makes of it, or of nothing if there is none.  Without a change it
- * becomes the item that is prepared.  Sets the old and the new item of the write.
+ * Makes of an item what the change makes of it, or of nothing if there is none.  Without a change
+ * it becomes the item that is prepared.  Sets the old and the new item of the write.
  */
 void
 write_change(ItemWriter *writer, ItemWrite *write, WriteExpectation expectation, ItemChange change,
@@ -371,7 +372,8 @@ may_hold(Absence *absence)
 
 /*
  * Keeps the item of the write's key absent until the transaction ends; key has its attributes.
- * Returns false if by now there is one.  A role that may not insert an item need not keep it absent.
+ * Returns false if by now there is one.  A role that may not insert an item need not keep it
+ * absent.
  */
 bool
 write_hold_absent(ItemWriter *writer, const ItemWrite *write, const DynItem *key)

@@ -3,11 +3,11 @@
  *	  What the entries of a covering index carry beside their keys.
  *
  * Queries and scans of the index answer from it, where the visibility map lets them, and need no
- * row.  What is carried is the part of the item that the index projects and its columns do not have:
- * the whole item if the projection is ALL, otherwise the attributes that INCLUDE names.  It comes
- * from one immutable function of the item and constants, dyn_carried_make(), which the store, the
- * derive trigger and the constraint share, and is in a derived column that the btree includes.  An entry that would exceed
- * the limit carries NULL, and its row is read instead.
+ * row.  What is carried is the part of the item that the index projects and its columns do not
+ * have: the whole item if the projection is ALL, otherwise the attributes that INCLUDE names.  It
+ * comes from one immutable function of the item and constants, dyn_carried_make(), which the store,
+ * the derive trigger and the constraint share, and is in a derived column that the btree includes.
+ * An entry that would exceed the limit carries NULL, and its row is read instead.
  *
  * The constants are written as JSON, into the constraint:
  *

@@ -1,6 +1,6 @@
 /*
  * covering.c
- *	  What the table of a covering index needs.
+ *	  Storage parameters of tables that have covering indexes.
  */
 #include "postgres.h"
 
@@ -10,8 +10,8 @@
 
 /*
  * An index-only read visits the rows of pages that are not visible to all.  With autovacuum's own
- * scale factors a table is vacuumed when a fifth of it was written, and nearly no page is visible to
- * all by then, if writes are spread evenly.
+ * scale factors a table is vacuumed when a fifth of it was written, and nearly no page is visible
+ * to all by then, if writes are spread evenly.
  */
 #define SCALE_FACTOR "0.01"
 

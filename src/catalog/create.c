@@ -52,8 +52,8 @@ fail_exists(ItemSpan name)
 }
 
 /*
- * Returns the schema that a new table is made in, and sets the name of its relation: the schema that
- * the name begins with, or the one that CREATE TABLE takes.
+ * Returns the schema that a new table is made in, and sets the name of its relation: the schema
+ * that the name begins with, or the one that CREATE TABLE takes.
  */
 Oid
 dyn_creation_schema(ItemSpan name, char **relation)
@@ -264,7 +264,7 @@ name_entries(const DynShape *shape, Oid namespace, const char *relation)
 	}
 }
 
-/* Make a table of items; the shape has no names for its relations yet. */
+/* Makes a table of items; the shape has no names for its relations yet. */
 void
 dyn_create(DynShape *shape, ItemSpan given, int64 fillfactor)
 {
@@ -459,8 +459,9 @@ check_dependents(Relation rel)
 }
 
 /*
- * Drop a table, which is closed here, and with cascade what depends on it.  It was looked up under a weaker lock, which is released
- * before the stronger one is taken, so by then the name may belong to another table.
+ * Drops a table, which is closed here, and with cascade what depends on it.  It was looked up under
+ * a weaker lock, which is released before the stronger one is taken, so by then the name may belong
+ * to another table.
  */
 void
 dyn_drop(Relation rel, DynTable *table, bool cascade)

@@ -2,9 +2,9 @@
  * dependents.c
  *	  What keeps a table, or columns of it, from being dropped.
  *
- * DROP says so too, but only once it has the table locked against everybody, and has waited for each
- * of these objects, which may be anybody's; and a request that leaves the work to a background worker
- * has answered by then.
+ * DROP says so too, but only once it has the table locked against everybody, and has waited for
+ * each of these objects, which may be anybody's; and a request that leaves the work to a background
+ * worker has answered by then.
  */
 #include "postgres.h"
 
@@ -23,8 +23,9 @@
 #define MOST_LISTED 10
 
 /*
- * This finds what depends on relation $1 or its row type, or on its columns $2, and does not go
- * with them: the views $3 do without.  The rule of a view is told as the view.
+ * This finds what depends on relation $1 or its row type, or on its columns $2, and is not dropped
+ * with them.  The views $3 are left out: they will do without the columns.  For the rule of a view,
+ * it returns the view.
  */
 static const char dependents_sql[] =
 	"WITH found AS (SELECT classid, objid, objsubid, deptype FROM pg_catalog.pg_depend"
@@ -66,8 +67,9 @@ column_numbers(Oid relid, List *names)
 
 /*
  * Raises ERRCODE_DYN_RESOURCE_IN_USE, with a list of them, if other objects depend on a table and
- * keep it from being dropped; or on columns of it, if what is not NULL: that is what they serve.
- * released: views that will do without the columns.  The caller is connected to SPI.
+ * keep it from being dropped.  If what is not NULL, only those count that depend on the columns,
+ * and the message says what the columns serve.  released are views that will do without the
+ * columns.  The caller is connected to SPI.
  */
 void
 dyn_dependents_refuse(Relation rel, const char *what, List *columns, List *released)

@@ -3,8 +3,8 @@
  *	  Key columns follow the item: the derive trigger, and the constraint that guarantees it.
  *
  * The trigger makes plain SQL obey the rules that the functions obey: it gives each key column the
- * item's value, and refuses a statement that gives another one.  Later user triggers, the replica role,
- * DISABLE TRIGGER and replication apply can bypass the trigger.  None of them bypasses the
+ * item's value, and refuses a statement that gives another one.  Later user triggers, the replica
+ * role, DISABLE TRIGGER and replication apply can bypass the trigger.  None of them bypasses the
  * constraint, which compares and never derives.
  */
 #include "postgres.h"
@@ -127,9 +127,9 @@ show_counters(void)
 #endif
 
 /*
- * Returns whether a column depends on its table alone, and so goes without it only if a command
- * says so.  The drop of a type, a collation, a function or a session's temporary objects is not to
- * fail at the column of a table that somebody else may have made.
+ * Returns whether a column depends on its table alone, so that it is dropped without the table only
+ * by a command that names it.  The drop of a type, a collation, a function or a session's temporary
+ * objects must not fail because of a column that goes with them: its table may be somebody else's.
  */
 static bool
 depends_on_table_alone(Relation rel, Form_pg_attribute column)
@@ -341,7 +341,7 @@ same_attribute(const DynKey *key, const DynItem *a, const DynItem *b)
 }
 
 /*
- * Raise an error for the first problem of an item.  A problem that the old item, if given, has as
+ * Raises an error for the first problem of an item.  A problem that the old item, if given, has as
  * well is tolerated: items that are older than an index can be updated in all other attributes.
  */
 static void
@@ -393,8 +393,9 @@ dyn_row_check(Relation rel, const DynTable *table, const DynItem *old, const Dyn
 }
 
 /*
- * Raises an error if a row that a call brings or makes is too large with its copies, which is less
- * than what may be stored.  An item that was too large before may be changed nevertheless.
+ * Raises an error if a row that a call brings or makes is too large with its copies, by DynamoDB's
+ * rule of sizes, which allows less than what may be stored.  An item that was too large before may
+ * be changed nevertheless.
  */
 void
 dyn_row_check_call(const DynTable *table, const DynItem *old, const DynRow *row)
@@ -463,8 +464,8 @@ check_given(Relation rel, HeapTuple old, const DynKey *key, Datum given, bool is
 }
 
 /*
- * Put the derived columns into the tuple where its values differ; old is the row that it replaces, or
- * NULL.
+ * Puts the derived columns into the tuple where its values differ; old is the row that it replaces,
+ * or NULL.
  */
 static HeapTuple
 set_columns(Relation rel, HeapTuple old, HeapTuple tuple, const DynTable *table, const DynRow *row)

@@ -4,7 +4,8 @@
  *	  Citus, and back.
  *
  * A distributed table can have no triggers.  What its derive trigger said is in a constraint, its
- * definition, which Citus takes to all nodes and shards; its constraint on keys is what guards rows.
+ * definition, which Citus takes to all nodes and shards; its constraint on keys is what guards
+ * rows.
  */
 #include "postgres.h"
 
@@ -158,8 +159,9 @@ refuse_unfinished(Relation rel, const DynTable *table)
 }
 
 /*
- * Returns whether policies hide items from the owner, whose rights they are copied with, as on other
- * nodes: what this session has for maintenance, which forced policies do not count in, is not asked.
+ * Returns whether policies hide items from the owner, with whose rights they are copied on all
+ * nodes.  The rights that this session has for maintenance are not asked: with them, forced
+ * policies do not count.
  */
 static bool
 hides_from_owner(Relation rel)
@@ -197,9 +199,9 @@ begin_quietly(void)
 
 /*
  * Returns the table that a new one is colocated with unless the caller names one, as Citus wants
- * it: "none" if all groups that Citus would choose have a table of another owner.  Citus moves the
- * shards of a group by one subscription for each owner, and may switch over before all of them have
- * come as far: then writes are lost.
+ * it.  That is "none" if every group that Citus would choose has tables of another owner, or
+ * entries of an index.  Citus moves the shards of a group by one subscription for each owner, and
+ * may switch over before all of them have caught up: then writes are lost.
  */
 static const char *
 choose_colocated(Oid relid, Oid type, int32 shard_count)
@@ -288,8 +290,9 @@ call_distribute(Oid relid, const char *column, bool rows, const char *colocate_w
 #define SHARDS_AT_ONCE 64
 
 /*
- * Has Citus go from shard to shard where a connection for each of them would be more than nodes allow,
- * for all that a transaction does: it refuses to mix both ways.  Returns a level of settings to end.
+ * Has Citus work on one shard after the other where a connection for each of them would be more
+ * than nodes allow.  All that a transaction does has to be done so, since Citus refuses to mix both
+ * ways.  Returns a nesting level of settings, which the caller ends.
  */
 static int
 begin_distributing(int32 shard_count)
@@ -312,8 +315,9 @@ count_shards(Oid relid)
 }
 
 /*
- * Distributes a table of entries of an index, which is new, by one of its columns: in as many shards as its
- * table, and beside those or with none together.
+ * Distributes the new table of entries of an index by one of its columns, in as many shards as the
+ * table of items has.  It is colocated with that table if beside is true, and with no table
+ * otherwise.
  */
 void
 dyn_distribute_entries(Oid entries, Oid table, AttrNumber key, bool beside)
@@ -432,8 +436,8 @@ dyn_distribute(Oid relid, const DynDistribution *how)
 }
 
 /*
- * Makes the derive trigger of a table that is not distributed of its definition, and drops that.
- * False if it has none.
+ * Makes the derive trigger of a table that is not distributed from its definition, and drops the
+ * definition.  Returns false if the table has the trigger already, or no definition.
  */
 static bool
 return_trigger(Oid relid)
@@ -490,8 +494,8 @@ lock_table(ItemSpan given)
 }
 
 /*
- * Gives the session the rights of the owner of a table that is locked, as for maintenance: on all nodes rows
- * are written by code of the owner's.
+ * Gives the session the rights of the owner of a locked table, as for maintenance, since code of
+ * the owner's runs where rows are written on the nodes.
  */
 static void
 take_rights(Oid relid, RightsBefore *before)
@@ -611,9 +615,11 @@ dyn_distribute_table(PG_FUNCTION_ARGS)
 }
 
 /*
- * Calls Citus, which makes a new relation for the rows, and drops the old one.  It keeps writers of this node
- * away.  Dropping the constraint locks the table and its shards on all nodes, or what others write behind the
- * copy would go with the shards, and what a node has prepared and not committed, whose session may be gone.
+ * Calls Citus, which makes a new relation for the rows, and drops the old one.  Citus keeps only
+ * writers of this node away.  So the constraint is dropped before, which locks the table and its
+ * shards on all nodes.  Otherwise rows that others write after the copy would be lost with the
+ * shards, and so would those of a transaction that a node has prepared and not committed, whose
+ * session may be gone.
  */
 static Oid
 call_undistribute(Oid relid)

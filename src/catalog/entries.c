@@ -85,8 +85,9 @@ dyn_entries_forbid(const DynShape *shape)
 }
 
 /*
- * Creates the relation of an index, for which a name is chosen unless it has one.  One that is there is
- * kept, as that of a build that goes on, or made anew.  The caller is connected to SPI.
+ * Creates the relation of entries of an index, and chooses its name unless the definition has one.
+ * A relation that is there is kept if keep is set, as for a build that goes on, and otherwise made
+ * anew.  The caller is connected to SPI.
  */
 void
 dyn_entries_create(const DynShape *shape, DynIndexSpec *spec, bool keep)
@@ -109,8 +110,8 @@ dyn_entries_create(const DynShape *shape, DynIndexSpec *spec, bool keep)
 }
 
 /*
- * Drops such a relation, if it is there, with the rights of the caller.  The owner of the table may have
- * named any other one, which is left alone unless it is the owner's.
+ * Drops such a relation, if it is there, with the rights of the caller.  The owner of the table may
+ * have named any relation in the definition, so one of another owner is left alone.
  */
 void
 dyn_entries_drop(Oid relid, Oid owner)
@@ -167,8 +168,9 @@ has_code(Relation rel, const DynIndex *index)
 }
 
 /*
- * Refuses a session with temporary tables if code of the owner would find them: also of a shard that
- * this session writes to itself.  Sessions of other nodes have none.
+ * Refuses a session with temporary tables if code of the owner on the relation would find them, or
+ * code on one of its shards of this node, which this session may write to itself.  Sessions on
+ * other nodes have no temporary tables.
  */
 static void
 check_temporary(Relation rel, const DynIndex *index)
@@ -193,8 +195,8 @@ check_temporary(Relation rel, const DynIndex *index)
 }
 
 /*
- * Returns whether the relation of an index is there, and belongs to the owner of the table.  Its owner may have
- * put any other one in its place, so its columns are looked at, too.
+ * Returns whether the relation of an index is there, and belongs to the owner of the table.  Its
+ * owner may have put any other one in its place, so its columns are looked at, too.
  */
 static bool
 entries_fit(const DynTable *table, const DynIndex *index, Oid owner)
@@ -221,8 +223,8 @@ entries_fit(const DynTable *table, const DynIndex *index, Oid owner)
 }
 
 /*
- * Raises an error unless the entries of an index are there, and belong to the owner of the table.  Until then the
- * relation may be any one, such as a table of another role, and is not to be taken for one of entries.
+ * Raises an error unless the entries of an index are there, and belong to the owner of the table.
+ * The relation that the definition names may be any other one, such as a table of another role.
  */
 static void
 check_entries(const DynTable *table, const DynIndex *index)
@@ -246,8 +248,8 @@ dyn_entries_schema(const DynTable *table, const DynIndex *index)
 }
 
 /*
- * Gives the session the rights to read and write the entries of an index: those of the table's owner, to whom
- * they belong.  Raises an error unless they are there.
+ * Gives the session the rights to read and write the entries of an index: those of the table's
+ * owner, to whom they belong.  Raises an error unless they are there.
  */
 void
 dyn_entries_take(const DynTable *table, const DynIndex *index, RightsBefore *before)

@@ -2,10 +2,11 @@
  * entries.h
  *	  Indexes of a distributed table that are distributed by their own key.
  *
- * The entries of such an index are a distributed table of the table's owner, in the schema of the table,
- * that the definition of the index names.  An entry has the columns of the index, which are its primary key, and
- * the part of the item that the index projects.  The store writes it in the transaction of the item, and
- * reads it, both with the rights of the owner: nobody else has a privilege on it.
+ * The entries of such an index are a distributed table of the table's owner, in the schema of the
+ * table, that the definition of the index names.  An entry has the columns of the index, which are
+ * its primary key, and the part of the item that the index projects.  The store writes it in the
+ * transaction of the item, and reads it, both with the rights of the owner: nobody else has a
+ * privilege on it.
  */
 #ifndef DYNAMO_TABLE_CATALOG_ENTRIES_H
 #define DYNAMO_TABLE_CATALOG_ENTRIES_H

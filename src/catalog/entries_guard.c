@@ -5,10 +5,10 @@
  *
  * The store keeps the entries of such indexes, and no trigger does: Citus has none on distributed
  * tables.  So a statement that writes to a shard is refused unless it is the store's, which calls
- * dynamo_internal.entries_kept() for the rows that it returns.  That writes those of vector indexes, in
- * the shard beside.  Deletions are refused when the statement
- * begins, by a hook; other rows, which may come by COPY, by the constraint that guards shards.  Citus'
- * own copies of shards are not in its catalogs yet, so that nothing speaks against them.
+ * dynamo_internal.entries_kept() for the rows that it returns.  The call also writes the entries of
+ * vector indexes, in the shard beside.  A hook refuses statements when they begin, another one
+ * refuses TRUNCATE, and the constraint that guards shards refuses rows that come by COPY.  A shard
+ * that Citus is copying is not in its catalogs yet, so it is not guarded.
  */
 #include "postgres.h"
 
@@ -235,8 +235,8 @@ check_statement(QueryDesc *query, int flags)
 }
 
 /*
- * Raises an error if a shard to which a row is to be written is guarded, and the statement is not the
- * store's.  The function is that of a check of the row.
+ * Raises an error if a shard to which a row is to be written is guarded, and the statement is not
+ * the store's.  The function is that of a check of the row.
  */
 void
 dyn_entries_forbid_write(Oid relid, const FmgrInfo *flinfo)

@@ -90,9 +90,9 @@ is_follower(const FormData_pg_trigger *form)
 }
 
 /*
- * Returns the name of a migration that follows a partition by a trigger which the partition has from
- * its table, or NULL.  If the partition has a trigger for TRUNCATE of its own, that is NULL too.
- * Takes no lock on the partition.
+ * Returns the name of a migration that follows a partition by a trigger which the partition has
+ * from its table, or NULL.  If the partition has a trigger for TRUNCATE of its own, that is NULL
+ * too.  Takes no lock on the partition.
  */
 char *
 dyn_follower_of_partition(Oid relid)

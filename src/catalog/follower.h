@@ -2,10 +2,10 @@
  * follower.h
  *	  Triggers of other tables that write to a table of items: followers of its migrations.
  *
- * A follower's WHEN is a condition that is always true and names the table of items as a constant of
- * type regclass.  So the server knows that the trigger depends on that table: DROP TABLE is refused,
- * or with CASCADE drops the trigger and says so.  The condition is a part of the trigger's definition,
- * so a dump has it too.
+ * A follower's WHEN is a condition that is always true and names the table of items as a constant
+ * of type regclass.  So the server knows that the trigger depends on that table: DROP TABLE is
+ * refused, or with CASCADE drops the trigger and says so.  The condition is a part of the trigger's
+ * definition, so a dump has it too.
  */
 #ifndef DYNAMO_TABLE_CATALOG_FOLLOWER_H
 #define DYNAMO_TABLE_CATALOG_FOLLOWER_H

@@ -39,7 +39,7 @@ key_place(const DynTable *table, ItemSpan spec)
 	elog(ERROR, "key of an index is not among those of its table");
 }
 
-/* Append the table's keys that are not among an index's own. */
+/* Appends the table's keys that are not among an index's own. */
 static void
 dyn_index_add_table_keys(const DynTable *table, DynIndex *index)
 {
@@ -163,8 +163,9 @@ find_btree(Relation rel, const DynTable *table, const DynIndex *index)
 
 /*
  * Sets relid and status of an index.  relid becomes the table's valid btree that has the entries of
- * the index, or InvalidOid; without a btree, DYN_INDEX_ACTIVE becomes DYN_INDEX_DELETING.  An index with
- * a relation of its own for them keeps its status: whoever misses that relation raises an error.
+ * the index, or InvalidOid; without a btree, DYN_INDEX_ACTIVE becomes DYN_INDEX_DELETING.  An index
+ * with a relation of its own for them keeps its status: whoever misses that relation raises an
+ * error.
  */
 void
 dyn_index_find_btree(Relation rel, const DynTable *table, DynIndexStatus status, DynIndex *index)
@@ -344,8 +345,8 @@ dyn_index_entry_size(const DynTable *table, const DynIndex *index, const DynItem
 }
 
 /*
- * Returns the part of an item that an index projects, and one attribute with it, or without it, whatever is
- * projected.
+ * Returns the part of an item that an index projects, and one attribute with it, or without it,
+ * whatever is projected.
  */
 DynItem *
 dyn_index_part_but(const DynTable *table, const DynIndex *index, const DynItem *item,

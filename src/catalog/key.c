@@ -72,7 +72,7 @@ dyn_key_datum(ItemType type, ItemSpan payload)
 	return bytes_datum(payload.data, payload.len);
 }
 
-/* Drop the bytes FF at the end and count up the last one that is left. */
+/* Drops the bytes FF at the end and counts up the last one that is left. */
 static bool
 next_bytes(char *bytes, uint32 *len)
 {
@@ -128,7 +128,7 @@ dyn_key_prefix_end(ItemType type, ItemSpan prefix, Datum *end)
 	return found;
 }
 
-/* Put a column's value into an item: the opposite of dyn_key_datum(). */
+/* Puts a column's value into an item: the opposite of dyn_key_datum(). */
 void
 dyn_key_build(ItemBuilder *builder, ItemType type, Datum column)
 {
@@ -236,8 +236,8 @@ dyn_key_problem(const DynKey *key, bool partition, ItemSpan value)
 }
 
 /*
- * What DynamoDB says of them.  It has one text for most that is wrong with a key that is given, and
- * others for the keys of an item.
+ * What DynamoDB says of wrong keys.  It has one text for most that is wrong with a key that is
+ * given by itself, and others for the keys of an item.
  */
 
 #define START_KEY_WORDS "The provided starting key is invalid"
@@ -286,7 +286,7 @@ is_scalar(ItemType type)
 }
 
 /*
- * Returns what it says of the i-th column of a start key that has that many attributes.  Query, and
+ * Returns what DynamoDB says of the i-th column of a start key that has n attributes.  Query, and
  * Scan of an index, look at its form first, then at the keys of the index, and then at those of the
  * table.
  */
@@ -311,7 +311,7 @@ start_words(DynKeyRole role, const DynIndex *index, int i, KeyFault fault, bool 
 
 /*
  * Returns what DynamoDB says of the value for an index, where dyn_key_problem() finds one.  It has
- * texts of their own for updates, and for what these copy, which it sees late.
+ * other texts for updates, and for values that updates copy, which it checks late.
  */
 const char *
 dyn_index_key_words(const DynIndex *index, const DynKey *key, bool partition, ItemSpan value,

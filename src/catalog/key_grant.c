@@ -400,8 +400,9 @@ any_matches(int n, const ItemSpan *patterns, ItemSpan value)
 }
 
 /*
- * dynamo_internal.key_granted(key "any", actions text, index text, leading_keys text[]): the condition
- * of a policy.  True if the key is there and matches one of the leading keys, or these are NULL.
+ * dynamo_internal.key_granted(key "any", actions text, index text, leading_keys text[]): the
+ * condition of a policy.  True if the key is there and matches one of the leading keys, or these
+ * are NULL.
  */
 PG_FUNCTION_INFO_V1(dyn_key_granted);
 Datum
@@ -461,8 +462,8 @@ shows_all_to(Relation policies, HeapTuple tuple, Oid user)
 }
 
 /*
- * Returns whether row-level security may hide rows of a relation from the current user: it applies, and
- * no policy shows the user everything, or there are restrictive ones.  The relation need not be
+ * Returns whether row-level security may hide rows of a relation from the current user: it applies,
+ * and no policy shows the user everything, or there are restrictive ones.  The relation need not be
  * locked, and may be gone.
  */
 bool
@@ -494,8 +495,8 @@ dyn_policies_hide(Oid relid)
 }
 
 /*
- * Returns whether the current user may read all items of a table: privileges and policies keep none away.
- * False if the table is gone.
+ * Returns whether the current user may read all items of a table: privileges and policies keep none
+ * away.  False if the table is gone.
  */
 bool
 dyn_reads_all(Oid relid)

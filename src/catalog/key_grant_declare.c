@@ -2,8 +2,8 @@
  * key_grant_declare.c
  *	  dyn_grant_keys(), dyn_revoke_keys(), and the list of what they have granted.
  *
- * A grant is a policy for each command of SQL that its actions amount to, and one for actions that
- * are of calls alone.  The first grant enables row-level security, and gives each role that has
+ * A grant is a policy for each command of SQL that its actions amount to, and one for the actions
+ * that only calls have.  The first grant enables row-level security, and gives each role that has
  * privileges a policy that shows it everything, so that for these nothing changes.
  */
 #include "postgres.h"
@@ -36,8 +36,9 @@
 #define OTHERS_POLICY "dynamo_others_"
 
 /*
- * What a command of SQL needs: the actions that allow all that it can do with the items of a key.  A
- * SELECT reads collections, which GetItem does not.  The last one is what calls do alone.
+ * What a command of SQL needs: the actions that allow all that it can do with the items of a key.
+ * A SELECT reads collections, which GetItem does not.  The last entry has the actions that only
+ * calls have.
  */
 static const struct
 {

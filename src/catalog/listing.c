@@ -204,8 +204,9 @@ list_definitions(Listing *listing)
 }
 
 /*
- * Reads what is asked for, in the current memory context; the definition of a distributed table is in
- * place of its trigger.  It is read under a catalog snapshot, not the transaction's, which may be older.
+ * Reads what is asked for, in the current memory context; the definition of a distributed table is
+ * in place of its trigger.  It is read under a catalog snapshot, not the transaction's, which may
+ * be older.
  */
 static void
 list_tables(Listing *listing)
@@ -229,8 +230,8 @@ dyn_is_named_alone(Oid relid)
 }
 
 /*
- * Returns the OIDs of all tables that may have a setting, judged by their triggers' arguments, or of
- * all tables for NULL, in the current memory context.
+ * Returns the OIDs of all tables that may have a setting, judged by their triggers' arguments, or
+ * of all tables for NULL, in the current memory context.
  */
 List *
 dyn_listed_tables(const char *member)
@@ -307,9 +308,9 @@ read_schema(void *arg)
 }
 
 /*
- * Does a step that is about one table.  It may raise any error, since what is declared of a table is
- * what its owner has written, and that must not keep the other tables from being listed.  Returns
- * whether there was none.
+ * Does a step that is about one table.  It may raise any error, since what is declared of a table
+ * is what its owner has written, and that must not keep the other tables from being listed.
+ * Returns whether there was none.
  */
 bool
 dyn_try_listed(void (*step)(void *arg), void *arg)

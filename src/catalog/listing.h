@@ -38,7 +38,7 @@ extern void dyn_list(struct FunctionCallInfoBaseData *fcinfo, List *relids, PutL
 					 void *arg);
 
 /*
- * Lock a table and its indexes, which reading its schema and planning lock too, without waiting.
+ * Locks a table and its indexes, which reading its schema and planning lock too, without waiting.
  * Returns false, with nothing locked, if one of the locks is not available.
  */
 extern bool dyn_try_locks(Oid relid, LOCKMODE mode, List **indexes);

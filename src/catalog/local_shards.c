@@ -5,8 +5,8 @@
  * Work on a shard itself, instead of on its table through Citus, is a transaction of one shard.  It
  * takes the lock under which Citus' own statements use a shard: whoever moves or splits the shard
  * takes it exclusively on all nodes, until the catalogs of Citus say where the shard is from then
- * on.  So under that lock the catalogs are asked again.  A shard that they do not have here is a copy that
- * is being made, or one that is left to be dropped, and must not be touched.
+ * on.  So under that lock the catalogs are asked again.  A shard that they do not have here is a
+ * copy that is being made, or one that is left to be dropped, and must not be touched.
  *
  * Only shards of which there is one placement are listed, by Citus' model of replication: what is
  * done to one of several would make them different.
@@ -89,8 +89,8 @@ list_shards(void *arg)
  * Lists the shards on this node (DynLocalShard *) of those of the tables that Citus distributes by
  * hash, in the current memory context.  The caller has an active snapshot.
  *
- * Where Citus does not work, as while its library is of another version than its catalogs, a WARNING
- * says so, and there are none: what is done to other tables goes on.
+ * Where Citus does not work, as while its library is of another version than its catalogs, a
+ * WARNING says so, and there are none: what is done to other tables goes on.
  */
 List *
 dyn_local_shards(List *tables)
@@ -162,8 +162,8 @@ place_of(const DynLocalShard *shard)
 }
 
 /*
- * Returns the oldest shard of a table, or 0 if Citus knows none.  Unlike an OID it is the same on all
- * nodes, and it is given out once; only a split of that shard changes it.
+ * Returns the oldest shard of a table, or 0 if Citus knows none.  Unlike an OID it is the same on
+ * all nodes, and it is given out once; only a split of that shard changes it.
  */
 int64
 dyn_oldest_shard(Oid table)
@@ -221,9 +221,9 @@ dyn_shard_unlock(int32 colocation, int place)
 }
 
 /*
- * Keeps a shard that was listed on this node until the transaction ends.  Returns DYN_SHARD_MOVES if
- * another session has its lock and wait is false, and DYN_SHARD_GONE if the shard is not here any
- * more; with the lock, or a split that changed the order, it is looked for again.
+ * Keeps a shard that was listed on this node until the transaction ends.  Returns DYN_SHARD_MOVES
+ * if another session has its lock and wait is false, and DYN_SHARD_GONE if the shard is not here
+ * any more; with the lock, or a split that changed the order, it is looked for again.
  */
 DynShardState
 dyn_local_shard_keep(const DynLocalShard *shard, bool wait)

@@ -81,7 +81,7 @@ dyn_column_identifier(ItemSpan name)
 	return is_reserved_column(identifier) ? hashed_identifier(name) : identifier;
 }
 
-/* Split "schema.table" at the first dot; schema is NULL if there is none. */
+/* Splits "schema.table" at the first dot; schema is NULL if there is none. */
 void
 dyn_split_name(ItemSpan name, char **schema, char **relation)
 {
@@ -113,8 +113,8 @@ dyn_name_of_relation(const char *relation, const DynSettings *settings)
 }
 
 /*
- * Count a name that is not there.  The server remembers it until the session ends, and it may be any text
- * of a client.
+ * Counts a name that is not there, and clears the caches of names after so many.  The server would
+ * remember each name until the session ends, and a client may send any text.
  */
 void
 dyn_count_missing(void)
@@ -145,8 +145,9 @@ may_use_schema(const char *name)
 }
 
 /*
- * Looks a whole name with a dot up by the search_path, but not among temporary tables, which are always
- * searched: whoever calls a function of another role could put one where "schema.table" is missing.
+ * Looks a whole name with a dot up by the search_path, but not among temporary tables, which are
+ * always searched: whoever calls a function of another role could put one where "schema.table" is
+ * missing.
  */
 static Oid
 lookup_whole(const char *relation, RightsWanted *wanted)
@@ -168,9 +169,10 @@ lookup_whole(const char *relation, RightsWanted *wanted)
 }
 
 /*
- * Looks a name up as "schema.table" first, and then the whole name by the search_path.  So a name with
- * its schema means the same table in every session, as in SQL: nobody can put one in its place, be it
- * a temporary one.  A schema that the role may not use is told of only if there is nothing else.
+ * Looks a name up as "schema.table" first, and then the whole name by the search_path.  So a name
+ * with its schema means the same table in every session, as in SQL: nobody can put another table in
+ * its place, not even a temporary one.  An error about a schema that the role may not use is raised
+ * only if nothing else is found.
  */
 static Oid
 lookup_table(ItemSpan name, RightsWanted *wanted)
@@ -212,9 +214,9 @@ dyn_table_lock_at_once(text *name, LOCKMODE lockmode)
 }
 
 /*
- * From now on names have to be those of certain distributed tables: a schema and a relation each, by
- * turns; none, or NULL: of any table.  Whoever sends a request to the node of a shard knows the table
- * from another node, where the name may mean another one.
+ * Restricts names to those of certain distributed tables, given as a schema and a relation by
+ * turns.  If there are none, or tables is NULL, names may be of any table.  Whoever sends a request
+ * to the node of a shard knows the table from another node, where the name may mean another one.
  */
 void
 dyn_expect_tables(ArrayType *tables)
@@ -271,8 +273,8 @@ find_table(ItemSpan name, RightsWanted wanted, DynTable **table)
 }
 
 /*
- * Open and lock the table of that name or ARN; NULL if there is no such table of items.  Raises an
- * error if the current user has no privilege on it.
+ * Opens and locks the table of that name or ARN; NULL if there is no such table of items.  Raises
+ * an error if the current user has no privilege on it.
  */
 Relation
 dyn_table_find(ItemSpan name, LOCKMODE lockmode, DynTable **table)
@@ -303,8 +305,8 @@ without_quotes(ItemSpan name)
 }
 
 /*
- * Returns what may be meant by a name that there is not: a table of items whose name differs in case,
- * quotes or the schema alone, or a schema.  NULL if there is none.
+ * Returns what may be meant by a name that does not exist: a table of items whose name differs in
+ * case, quotes or the schema alone, or a schema.  NULL if there is none.
  */
 static const char *
 missing_hint(ItemSpan name)

@@ -1,6 +1,6 @@
 /*
  * node_error.h
- *	  Errors that nodes of Citus tell each other as JSON: on the way of an error Citus changes some.
+ *	  Errors that nodes of Citus tell each other as JSON, since Citus changes some that it passes on.
  */
 #ifndef DYNAMO_TABLE_CATALOG_NODE_ERROR_H
 #define DYNAMO_TABLE_CATALOG_NODE_ERROR_H

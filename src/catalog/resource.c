@@ -29,7 +29,7 @@ fail_not_found(ItemSpan given)
 			 errwords(DYN_NOT_FOUND_WORDS ": Table: %.*s not found", (int) name.len, name.data)));
 }
 
-/* Open a table under the lock of a reader, or raise ResourceNotFoundException. */
+/* Opens a table under the lock of a reader, or raises ResourceNotFoundException. */
 Relation
 resource_open(ItemSpan name, DynTable **table)
 {
@@ -52,7 +52,7 @@ resource_open_state(ItemSpan name, DynTable **table)
 }
 
 /*
- * Open a table to change what it is, which only its owner may, under a lock that keeps others from
+ * Opens a table to change what it is, which only its owner may, under a lock that keeps others from
  * doing so.  The lock is taken briefly, see server/work/brief_lock.h.
  */
 Relation
@@ -73,8 +73,8 @@ resource_lock(ItemSpan name, LOCKMODE mode, DynTable **table)
 }
 
 /*
- * Raise ResourceInUseException if a procedure is working on indexes of the table.  No procedure can
- * begin until the transaction ends.  Only the table's owner may call it.
+ * Raises ResourceInUseException if a procedure is working on indexes of the table.  No procedure
+ * can begin until the transaction ends.  Only the table's owner may call it.
  */
 void
 resource_keep_procedures_away(ItemSpan name)
@@ -93,7 +93,7 @@ resource_keep_procedures_away(ItemSpan name)
 }
 
 /*
- * Raise an error if the table is temporary: a background worker does the rest of a change, and
+ * Raises an error if the table is temporary: a background worker does the rest of a change, and
  * cannot open such a table.
  */
 void

@@ -201,9 +201,9 @@ rights_take_owner(Relation rel, int flags, RightsBefore *before)
 }
 
 /*
- * Gives the session the rights that statements of maintenance on a relation's rows have: the owner's,
- * where the caller has these and others.  The owner, and a role with some privileges on the relation,
- * keep their own.
+ * Gives the session the rights that statements of maintenance on a relation's rows have: the
+ * owner's, where the caller has these and others.  The owner, and a role with some privileges on
+ * the relation, keep their own.
  */
 void
 rights_take_for_rows(Relation rel, bool write, RightsBefore *before)

@@ -42,12 +42,13 @@ extern void rights_check_name(const RangeVar *name, Oid relid, Oid before, void 
 /* Returns whether a role has the rights of that owner; false also if it is gone. */
 extern bool rights_owns(Oid relid, Oid role);
 
-/* Open a relation that the caller has named by its OID; NULL if there is none. */
+/* Opens a relation that the caller has named by its OID; NULL if there is none. */
 extern Relation rights_open(Oid relid, LOCKMODE mode);
 
 /*
- * Gives the session the rights of a relation's owner, to read or change its rows, in a transaction of ours.
- * Deferred triggers fire with the statement: at the commit they would have the caller's rights.
+ * Gives the session the rights of a relation's owner, to read or change its rows, in a transaction
+ * of ours.  Deferred triggers fire with the statement: at the commit they would have the caller's
+ * rights.
  */
 extern void rights_take_owner(Relation rel, int flags, RightsBefore *before);
 

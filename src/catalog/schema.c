@@ -477,8 +477,8 @@ dyn_schema_any(Relation rel)
 }
 
 /*
- * Returns what there is to know of the relation of the entries of an index, to which they are routed: its
- * shards, by the first key.
+ * Returns a schema of the relation of the entries of an index.  It has little more than what finds
+ * the shard of an entry: the first key.
  */
 DynTable *
 dyn_schema_entries(const DynTable *table, const DynIndex *index)

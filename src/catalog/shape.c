@@ -380,8 +380,8 @@ write_definition(const DynShape *shape)
 }
 
 /*
- * Writes the trigger's arguments, or the definition of a distributed table.  A replaced trigger fires
- * in the default way until ALTER TABLE changes that.
+ * Writes the trigger's arguments, or the definition of a distributed table.  A replaced trigger
+ * fires in the default way until ALTER TABLE changes that.
  */
 void
 dyn_shape_write_trigger(const DynShape *shape)
@@ -421,12 +421,12 @@ column_of(ItemSpan spec)
 }
 
 /*
- * Random inserts leave the leaves of any btree some 70 % full.  One whose entries are long would
- * first split all that it has when it is built fuller.
+ * Random inserts leave the leaves of any btree some 70 % full.  If a btree of long entries were
+ * built fuller, the first inserts would split all of its leaves.
  */
 #define COVERING_FILLFACTOR 70
 
-/* Close the list of columns, with that of what a covering index carries. */
+/* Closes the list of columns, with that of what a covering index carries. */
 static void
 append_carried(StringInfo sql, const DynIndexSpec *spec)
 {
@@ -605,8 +605,8 @@ dyn_shape_check(const DynShape *shape)
 }
 
 /*
- * Returns the call that does the rest of what was begun with an index, or, without a name, with time
- * to live.  table is an SQL expression.
+ * Returns the call that does the rest of what was begun with an index, or, without a name, with
+ * time to live.  table is an SQL expression.
  */
 char *
 dyn_resume_call(const char *table, ItemSpan index)

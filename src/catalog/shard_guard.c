@@ -2,9 +2,9 @@
  * shard_guard.c
  *	  The constraint that keeps rows out of shards to which their partition keys do not belong.
  *
- * A statement can name a shard, which Citus refuses for DDL alone.  A row in a wrong shard is found by
- * no read, and makes Citus refuse to split the shard.  The constraint is the same on each shard, as
- * Citus copies it there, and asks by tableoid which one it is.
+ * A statement can name a shard, which Citus refuses for DDL alone.  A row in a wrong shard is found
+ * by no read, and makes Citus refuse to split the shard.  The constraint is the same on each shard,
+ * as Citus copies it there, and asks by tableoid which one it is.
  */
 #include "postgres.h"
 

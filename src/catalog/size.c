@@ -3,8 +3,8 @@
  *	  How large a table and its indexes are, wherever their rows are.
  *
  * Of a distributed table each node is asked for the sizes of its shards, all at the same time and
- * with the caller's role.  That waits for no lock: a shard that is locked against readers, or has an
- * index that is, as by a command in the caller's own transaction, counts with 0.
+ * with the caller's role.  That waits for no lock: a shard that is locked against readers, or has
+ * an index that is, as by a command in the caller's own transaction, counts with 0.
  */
 #include "postgres.h"
 
@@ -90,8 +90,8 @@ local_sizes(Relation rel, const DynTable *table, DynSize *sizes)
 }
 
 /*
- * Begins a scan of the rows in blocks from one to before another, by the active snapshot; NULL if the
- * access method has none such.
+ * Begins a scan of the rows in the blocks that begin with from and end before to, by the active
+ * snapshot.  Returns NULL if the access method has no such scan.
  */
 TableScanDesc
 dyn_begin_block_scan(Relation rel, BlockNumber from, BlockNumber to)
@@ -135,9 +135,9 @@ count_items(TableScanDesc scan, const DynTable *table, DynSize *sizes)
 }
 
 /*
- * Counts a small table, since its statistics may be older than what the caller has just written,
- * and the beginning of one that has none.  A serializable transaction would conflict with what it
- * counts.
+ * Counts the items of a small table, since its statistics may be older than what the caller has
+ * just written.  Of a large table that has no statistics it counts those at the beginning.  A
+ * serializable transaction would conflict with what it counts.
  */
 static void
 count_if_small(Relation rel, const DynTable *table, DynSize *sizes)
@@ -322,8 +322,8 @@ distributed_sizes(const DynTable *table, DynSize *sizes)
 }
 
 /*
- * Returns the sizes of the table, which is open, and of each of its indexes, palloc'd.  Raises an error if a
- * node with shards of it does not answer.
+ * Returns the sizes of the table, which is open, and of each of its indexes, palloc'd.  Raises an
+ * error if a node with shards of it does not answer.
  */
 DynSize *
 dyn_sizes(Relation rel, const DynTable *table)

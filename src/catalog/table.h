@@ -5,9 +5,9 @@
  * A table is a table of items if it has a column "item" of type dyn_item, a primary key, and the
  * derive trigger.  The primary key's columns are the table's keys in order; the trigger's first
  * arguments say which attribute and type each is derived from.  One more argument for each
- * secondary index is its definition, see catalog/definition/index_spec.h, and the last one may be settings, see
- * catalog/definition/table_settings.h.  A distributed table, which can have no trigger, has the same arguments in
- * a constraint, see catalog/definition/definition.h.
+ * secondary index is its definition, see catalog/definition/index_spec.h, and the last one may be
+ * settings, see catalog/definition/table_settings.h.  A distributed table, which can have no
+ * trigger, has the same arguments in a constraint, see catalog/definition/definition.h.
  *
  *		schema.c		the cache of tables, for each backend
  *		index.c			secondary indexes: their btrees, what they project
@@ -25,7 +25,7 @@
  *		key.c			rules of key values, and the columns derived from them
  *		derive.c		what the columns of a row are by its item: trigger and constraint
  *		carried.c		what the entries of covering indexes carry
- *		covering.c		making covering indexes
+ *		covering.c		storage parameters of tables with covering indexes
  *		entries.c		indexes that are distributed by their own key
  *		entries_guard.c	what keeps others from writing to tables with such indexes
  *		vector.c		vector indexes, and the entries that items have in them
@@ -34,7 +34,7 @@
  *		shape.c			the DDL of a table: columns, constraint, trigger, indexes
  *		create.c		dyn_create_table() and dyn_drop_table()
  *		dependents.c	what keeps a table, or columns of it, from being dropped
- *		shard_guard.c	the constraint that keeps rows out of wrong shards of these
+ *		shard_guard.c	the constraint that keeps rows out of wrong shards
  *		distribute.c	dyn_distribute_table() and dyn_undistribute_table()
  *		node_error.c	errors that nodes of Citus tell each other
  *		share_tokens.c	the table of tokens, distributed with the first table of items

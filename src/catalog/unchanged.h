@@ -3,8 +3,8 @@
  *	  What the derive trigger knows of the statement that it runs in, if that is one of a function.
  *
  * Rows that it would leave as they are, are locked, not written.  The whole row is compared, each
- * column by its bytes.  So a row that is older than one of its derived columns, and lacks its value,
- * is written.
+ * column by its bytes.  So a row that is older than one of its derived columns, and lacks its
+ * value, is written.
  *
  * Users' triggers run before and may change an item, but not its key: the answer would be about an
  * item that is not there.

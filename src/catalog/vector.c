@@ -226,8 +226,8 @@ dyn_vector_is_built(const DynVector *vector)
 }
 
 /*
- * Calls for the rows of a catalog that a snapshot shows.  SnapshotSelf shows them as they are now, also
- * if the command that changes them goes on.
+ * Calls row() for the rows of a catalog that a snapshot shows.  SnapshotSelf shows them as they are
+ * at the moment, also while the command that changes them goes on.
  */
 static void
 for_rows(Snapshot snapshot, Oid catalog, Oid index, AttrNumber column, Oid value,
@@ -317,8 +317,9 @@ dyn_vector_columns_fit(const DynTable *table, const DynVector *vector, TupleDesc
 }
 
 /*
- * Returns whether the entries relation is a materialized view of the table's owner, or a table where these
- * are distributed.  A role can name another one in a trigger of its own, and relations may get other owners.
+ * Returns whether the entries relation is a materialized view of the table's owner, or a table
+ * where these are distributed.  A role can name another one in a trigger of its own, and relations
+ * may get other owners.
  */
 bool
 dyn_vector_is_owned(const DynTable *table, const DynVector *vector)
@@ -454,8 +455,8 @@ value_problem(const DynVector *vector, ItemSpan value, DynVectorProblem *problem
 }
 
 /*
- * Returns whether an item has something that no entry can be made of, and sets *problem then.  An item
- * without the vector or the hash key is not in the index, and right.
+ * Returns whether an item has something that no entry can be made of, and sets *problem then.  An
+ * item without the vector or the hash key is not in the index, and right.
  */
 bool
 dyn_vector_problem(const DynVector *vector, const DynItem *item, DynVectorProblem *problem)
@@ -560,8 +561,8 @@ dyn_vector_value(const DynVector *vector, const DynItem *item)
 }
 
 /*
- * Makes the entry of an item, in the current memory context.  Returns false if the item is not in the
- * index.
+ * Makes the entry of an item, in the current memory context.  Returns false if the item is not in
+ * the index.
  */
 bool
 dyn_vector_entry(const DynTable *table, const DynVector *vector, const DynItem *item,
@@ -589,8 +590,8 @@ dyn_vector_entry(const DynTable *table, const DynVector *vector, const DynItem *
 }
 
 /*
- * Returns the part of an item that an index projects, which has the vector itself only if that is asked
- * for (docs/semantics.md, VS38).
+ * Returns the part of an item that an index projects, which has the vector itself only if that is
+ * asked for (docs/semantics.md, VS38).
  */
 DynItem *
 dyn_vector_part(const DynTable *table, const DynVector *vector, const DynItem *item,
@@ -645,9 +646,9 @@ has_more(Node *node, void *arg)
 }
 
 /*
- * Returns whether a relation has the entries that this extension makes of a table, and of nothing else,
- * and sets *rule to the rule of its query.  Any role can name another one in a trigger, which must not
- * lose what its query depends on, and not be given away.
+ * Returns whether a relation has the entries that this extension makes of a table, and of nothing
+ * else, and sets *rule to the rule of its query.  Any role can name another relation in a trigger:
+ * its query must keep its dependencies, and it must not get another owner.
  */
 static bool
 has_entries(Oid relid, Oid table, Oid *rule)
@@ -674,8 +675,8 @@ has_entries(Oid relid, Oid table, Oid *rule)
 }
 
 /*
- * Has the entries relation go with its table.  Its query names the table, and would keep that from being
- * dropped.
+ * Has the entries relation dropped with its table.  Its query names the table, and would keep that
+ * from being dropped.
  */
 static void
 trigger_made(HeapTuple tuple, void *arg)

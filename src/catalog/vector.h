@@ -2,19 +2,19 @@
  * vector.h
  *	  Vector indexes of a table: their definitions, and the entries that items have in them.
  *
- * A vector index has its entries in a materialized view of its own, its *entries relation*.  The trigger
- * that writes them names it (as a constraint trigger does by FROM) and has the definition as its
- * argument, so dumps, renames and drops need no code of ours: a dump has the trigger and the view's
- * definition, and a restore refreshes the view from the items.  The view's query calls
+ * A vector index has its entries in a materialized view of its own, its *entries relation*.  The
+ * trigger that writes them names it (as a constraint trigger does by FROM) and has the definition
+ * as its argument, so dumps, renames and drops need no code of ours: a dump has the trigger and the
+ * view's definition, and a restore refreshes the view from the items.  The view's query calls
  * dynamo_internal.vector_entries().  It is populated once all items have their entries: before that
  * the index is being created.
  *
  * Nobody can write to a materialized view by SQL, or give it triggers, rules or policies.
  *
- * The entries of a distributed table are a table of the same columns, of the same owner, that is distributed
- * likewise: the entry of an item is in a shard that is always where the item's is.  The definition
- * of the table names it, and has the status.  The node of a shard keeps the entries of what is written
- * there, by the store and by nobody else: see entries_guard.c.
+ * The entries of a distributed table are a table of the same columns, of the same owner, that is
+ * distributed likewise: the entry of an item is in a shard that is always where the item's is.  The
+ * definition of the table names it, and has the status.  The node of a shard keeps the entries of
+ * what is written there, by the store and by nobody else: see entries_guard.c.
  */
 #ifndef DYNAMO_TABLE_CATALOG_VECTOR_H
 #define DYNAMO_TABLE_CATALOG_VECTOR_H

@@ -2,21 +2,21 @@
  * ahead.c
  *	  Rows of an index scan, read ahead a page at a time.
  *
- * A collection lies on few pages of the table, but the order of its keys goes back and forth between
- * them.  So the entries that the scan has on its leaf are looked at before it comes to them, and their
- * rows are read page by page: each page is found, pruned and locked once for all of them.  The pages
- * stay pinned until the rows have been taken, which are not copied.  Pages that are not in memory are
- * asked for before they are read; see prefetch.h.  So is the next leaf.
+ * A collection lies on few pages of the table, but the order of its keys goes back and forth
+ * between them.  So the entries that the scan has on its leaf are looked at before it comes to
+ * them, and their rows are read page by page: each page is found, pruned and locked once for all of
+ * them.  The pages stay pinned until the rows have been taken, which are not copied.  Pages that
+ * are not in memory are asked for before they are read; see prefetch.h.  So is the next leaf.
  *
- * Where entries have what is wanted, only those rows are read that may not be visible, by the map of
- * their pages, or of which the entry carries nothing.  What an entry need not visit the table for, and
- * what is told to serializable transactions then, is as in nodeIndexonlyscan.c.
+ * Where entries have what is wanted, only those rows are read that may not be visible, by the map
+ * of their pages, or of which the entry carries nothing.  When an entry needs no visit of the
+ * table, and what is told to serializable transactions then, is as in nodeIndexonlyscan.c.
  *
- * The scan itself goes on as in index_getnext_slot(): what was read ahead is used when the scan comes
- * to its entry, and entries whose rows are dead to all are marked then.  A snapshot shows the same
- * rows whenever they are read.  A serializable transaction conflicts with writes of what it has read,
- * so it reads each row, or looks at the map, when the scan comes to it; pages may be asked for all the
- * same.
+ * The scan itself goes on as in index_getnext_slot(): what was read ahead is used when the scan
+ * comes to its entry, and entries whose rows are dead to all are marked then.  A snapshot shows the
+ * same rows whenever they are read.  A serializable transaction conflicts with writes of what it
+ * has read, so it reads each row, or looks at the map, when the scan comes to it; pages may be
+ * asked for all the same.
  */
 #include "postgres.h"
 
@@ -321,7 +321,7 @@ row_of(RowsAhead *ahead, const ItemPointerData *tid)
 	return &ahead->rows[ahead->next++];
 }
 
-/* Count a row that is taken, and tell serializable transactions of a page that is not read. */
+/* Counts a row that is taken, and tells serializable transactions of a page that is not read. */
 static void
 ahead_take(RowsAhead *ahead, const RowAhead *row)
 {
@@ -340,8 +340,8 @@ ahead_take(RowsAhead *ahead, const RowAhead *row)
 }
 
 /*
- * Goes to the next entry whose row the scan's snapshot shows; false at the end.  *row is the row, which
- * lives until the next call, or NULL if the scan's entry has what is wanted.
+ * Goes to the next entry whose row the scan's snapshot shows; false at the end.  *row is the row,
+ * which lives until the next call, or NULL if the scan's entry has what is wanted.
  */
 bool
 ahead_next(RowsAhead *ahead, const StoreRow **row)

@@ -84,8 +84,8 @@ store_call_is_alone(const Node *site)
 }
 
 /*
- * Returns whether the statement returns what its only call does as it is.  Nothing undoes a call that
- * is a transaction elsewhere where something that is computed of it fails.
+ * Returns whether the statement returns what its only call does as it is.  A call that is a
+ * transaction of another node is not undone if something that is computed from its result fails.
  */
 bool
 store_result_is_plain(const Node *site)

@@ -44,10 +44,10 @@ direct_call_refusal(const DynTable *table, AclMode privileges)
 }
 
 /*
- * Returns why the direct store does not read a table for this call, as a phrase, or NULL if it does:
- * dynamo_table.direct_store is on, the current user has SELECT on the whole table, its rows can be
- * read without the executor (see plain.c), and no module has a hook that checks permissions.  An
- * index may still be one that the snapshot cannot use.
+ * Returns why the direct store does not read a table for this call, as a phrase, or NULL if it
+ * does: dynamo_table.direct_store is on, the current user has SELECT on the whole table, its rows
+ * can be read without the executor (see plain.c), and no module has a hook that checks permissions.
+ * An index may still be one that the snapshot cannot use.
  */
 const char *
 direct_read_refusal(const DynTable *table)
@@ -60,9 +60,9 @@ direct_read_refusal(const DynTable *table)
  * Returns why the direct store does not write a table for this call, as a phrase, or NULL if it
  * does.
  *
- * Whatever is written is looked for first.  A statement's own snapshot sees nothing older than the
- * primary key; that of a transaction may.  Triggers and expressions may change the table while a
- * call goes on, which then is finished by statements that look at it anew.
+ * Whatever is written is looked for first, by the primary key.  A snapshot of the statement is
+ * never older than that index; one of the transaction may be.  Triggers and expressions may change
+ * the table while a call goes on, which then is finished by statements that look at it anew.
  */
 const char *
 direct_write_refusal(const DynTable *table, AclMode privileges)

@@ -3,10 +3,10 @@
  *	  The direct store: calls of the table and its indexes, past planner and executor.
  *
  * It serves tables that have nothing which planner or rewriter would have to obey: no policy, no
- * rule, no children.  Triggers, constraints, columns and indexes of users are obeyed as the executor
- * obeys them, see statement.h.  The caller needs privileges on the whole table; whoever lacks them, or
- * has them for columns only, goes through the SPI store, which has the right words for it.  So does
- * everything where a module looks at permissions.
+ * rule, no children.  Triggers, constraints, columns and indexes of users are obeyed as the
+ * executor obeys them, see statement.h.  The caller needs privileges on the whole table; whoever
+ * lacks them, or has them for columns only, goes through the SPI store, which has the right words
+ * for it.  So does everything where a module looks at permissions.
  *
  * What each function does is said in store.h.
  */

@@ -59,8 +59,8 @@ close_read(const DirectRead *read)
 }
 
 /*
- * Returns NULL, or why it is a read for the SPI store, which has the errors for what cannot be read at
- * all.
+ * Opens what a read needs, and returns NULL; or returns why the SPI store is to read, which raises
+ * the errors for what cannot be read at all.
  */
 static const char *
 open_read(const DynTable *table, const DynIndex *index, DirectRead *read)

@@ -51,7 +51,7 @@ update_row(Writer *w, const DynRow *row)
 	return result == WRITE_MOVED ? writer_update(w, row) : result;
 }
 
-/* Insert or replace, whatever is there.  False if a trigger has suppressed it. */
+/* Inserts or replaces, whatever is there.  False if a trigger has suppressed it. */
 static bool
 put_row(Writer *w, const DynRow *row)
 {

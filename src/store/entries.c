@@ -2,9 +2,9 @@
  * entries.c
  *	  The entries of indexes that are distributed by their own key: written with their items, checked.
  *
- * They are written by statements, which Citus routes to the shard of an entry, in the transaction of the
- * item, whose row is locked: nobody else writes the entry of its key.  Citus commits in two phases
- * what is on several nodes.
+ * They are written by statements, which Citus routes to the shard of an entry, in the transaction
+ * of the item, whose row is locked: nobody else writes the entry of its key.  Citus commits in two
+ * phases what is on several nodes.
  */
 #include "postgres.h"
 
@@ -37,8 +37,8 @@ typedef enum EntryStatement
 } EntryStatement;
 
 /*
- * Gives the session the rights to read an index of a table.  The caller must be allowed to read all of
- * the table: policies are about its rows.
+ * Gives the session the rights to read an index of a table.  The caller must be allowed to read all
+ * of the table: policies are about its rows.
  */
 void
 store_entries_begin(const DynTable *table, const DynIndex *index, RightsBefore *before)
@@ -115,8 +115,9 @@ entry_item(const DynTable *table, const DynIndex *index, const DynRow *row)
 }
 
 /*
- * Names the error of a node that has no shard of the entries, as its part of the transaction that makes or
- * drops the index is committed later, or was earlier, than this node's.  The next attempt may find it so.
+ * Makes the error of a node that has no shard of the entries a serialization failure.  The node
+ * commits its part of the transaction that makes or drops the index later or earlier than this node
+ * does, and the next attempt may succeed.
  */
 void
 store_entries_missing(void *arg)
@@ -180,10 +181,11 @@ put_and_delete(void *arg)
 }
 
 /*
- * Deletes an entry that is not seen: what its node has not committed yet of a transaction that the item's
- * node has, or what came after an older snapshot.  It is inserted first, which waits for whoever did so
- * before, and fails under an older snapshot.  Where it is too large for the btree nobody did so: its item
- * is older than the index, whose build has met it or will.
+ * Deletes an entry that is not seen: its node has not committed yet its part of a transaction that
+ * the item's node has committed, or the entry is newer than the snapshot.  The entry is inserted
+ * first, which waits for whoever has inserted it before, and fails if the snapshot is older.  If it
+ * is too large for the btree, nobody has inserted it: its item is older than the index, whose build
+ * has met it or will.
  */
 static void
 delete_unseen(DynTable *table, const DynIndex *index, const DynRow *row)
@@ -196,8 +198,8 @@ delete_unseen(DynTable *table, const DynIndex *index, const DynRow *row)
 }
 
 /*
- * Writes an entry, whose shard is kept where it is: a statement that has waited for a move does not see
- * what was moved to this node.
+ * Writes an entry, and keeps its shard where it is: a statement that has waited for a move of the
+ * shard does not see rows that were moved to this node.
  */
 static void
 entry_write(DynTable *table, const DynIndex *index, EntryStatement statement, const DynRow *row)
@@ -251,8 +253,8 @@ same_item(const DynItem *a, const DynItem *b)
 }
 
 /*
- * Writes the entries of an item that this transaction has written: it was old before, or NULL, and is row
- * now, or NULL.  The table may be a shard.
+ * Writes the entries of an item that this transaction has written.  old is its row before that, and
+ * row the one that is there; either is NULL if there is none.  The table may be a shard.
  */
 void
 store_entries_write(DynTable *table, const DynRow *old, const DynRow *row)

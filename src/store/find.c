@@ -8,9 +8,9 @@
  * row stands in its place, is known by that row's key.  Under a dirty snapshot a row may be missed
  * that came after the descent: whoever uses one inserts next, and the insert checks.
  *
- * A serializable transaction has to say what it has looked at, even where it has found nothing, which
- * an index scan does; it also tells of snapshots that are too old, and of an index that is being
- * built anew.
+ * A serializable transaction has to say what it has looked at, even where it has found nothing,
+ * which an index scan does; it also tells of snapshots that are too old, and of an index that is
+ * being built anew.
  */
 #include "postgres.h"
 

@@ -3,10 +3,10 @@
  *	  A partition key whose hash lies in a range, so that Citus sends a statement with it to a shard.
  *
  * Citus finds the shard of a statement by a value of the distribution column, and by nothing else.
- * Most shards have many hashes, and small numbers soon hit them.  One that was split, or has a single
- * tenant, may have few or one: then twelve bytes are computed from the hash.  PostgreSQL's
- * hash_bytes() can be undone, for it takes twelve bytes as three words into three words of state, by
- * steps that each can be undone.
+ * Most shards have many hashes, and small numbers soon hit them.  One that was split, or has a
+ * single tenant, may have few or one: then twelve bytes are computed from the hash.  PostgreSQL's
+ * hash_bytes() can be undone, for it takes twelve bytes as three words into three words of state,
+ * by steps that each can be undone.
  */
 #include "postgres.h"
 
@@ -120,8 +120,8 @@ set_digits(const uint32 words[WORDS], char *text)
 }
 
 /*
- * Returns a partition key with this hash.  A number's is that of its digits, in which hash_numeric()
- * mixes the power of 10000 of the first one.
+ * Returns a partition key with this hash.  The hash of a number is that of its digits, into which
+ * hash_numeric() mixes the power of 10000 of the first one.
  */
 static Datum
 computed_key(ItemType type, int32 hash)

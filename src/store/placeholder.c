@@ -7,10 +7,10 @@
  * placeholder is inserted and deleted at once; then plain SQL and COPY wait too.
  *
  * It goes past the executor, into the table and its primary key alone: it is no row, and no
- * trigger, constraint, policy or other index has a say in it.  Nor has a privilege: the caller has
- * looked for the item under a lock, which takes more than a foreign key takes of who refers to it, and
- * where policies limit a role has asked them (write_hold_absent()).
- * Logical decoding does not see the insert.  It sees the delete, between marks that say what that is.
+ * trigger, constraint, policy or other index has a say in it.  It takes no privileges: the caller
+ * has looked for the item under a lock, which takes more privileges than to refer to a row by a
+ * foreign key, and has asked policies where they limit the role (write_hold_absent()).  Logical
+ * decoding does not see the insert.  It sees the delete, between marks that say what that is.
  */
 #include "postgres.h"
 
@@ -132,7 +132,7 @@ try_placeholder(void *arg)
 }
 
 /*
- * Keep the item of that key absent until the transaction ends; item has its key attributes.
+ * Keeps the item of that key absent until the transaction ends; item has its key attributes.
  * False if by now there is one.
  */
 bool

@@ -8,8 +8,8 @@
  * generic plan is made valid here, with everything else than ordered index scans discouraged;
  * the execution that follows finds it valid and takes it as it is.
  *
- * Nor does the order of an index mean that its index is read: once the first columns are required to
- * equal something, the order of the others may be another index's order too, and a scan of all
+ * Nor does the order of an index mean that its index is read: once the first columns are required
+ * to equal something, the order of the others may be another index's order too, and a scan of all
  * of that one, filtered, the cheaper plan.  So the planner sees the one index only.
  *
  * Nothing can invalidate the plan in between: that takes a new lock, and the relation is locked.
@@ -52,9 +52,9 @@ store_connect(void)
 /*
  * Policies
  *
- * Row-level security is part of the plan.  A request that the actions have cleared has a plan of its
- * own, for which a policy is added that shows all rows: permissive policies are alternatives, and
- * restrictive ones, which are other people's, still hold.
+ * Row-level security is part of the plan.  A request that the actions have cleared has a plan of
+ * its own, for which a policy is added that shows all rows: permissive policies are alternatives,
+ * and restrictive ones, which are other people's, still hold.
  *
  * Planning runs functions of others, such as stable ones in restrictive policies.  Their statements
  * are not cleared: these are rewritten in error contexts of their own.
@@ -109,8 +109,9 @@ add_policy(CmdType command, Relation rel)
 }
 
 /*
- * Has a statement on the relation rewritten without its permissive policies; InvalidOid: with all of
- * them.  That is done with so many more error contexts.
+ * Has a statement on the relation rewritten without its permissive policies, or with all policies
+ * if relid is InvalidOid.  The statement is the one that is rewritten with depth more error
+ * contexts than there are.
  */
 static void
 clear_policies(Oid relid, int depth, ClearedBefore *before)
@@ -159,8 +160,9 @@ free_plan(void *arg)
 }
 
 /*
- * A statement on a distributed table is prepared anew after so many executions.  To each generic plan
- * Citus adds, in versions 13.2 and 14.0 at each execution, a plan for the shard if that is on this node.
+ * A statement on a distributed table is prepared anew after so many executions.  Citus adds a plan
+ * for the shard to the generic plan if the shard is on this node; versions 13.2 and 14.0 add one at
+ * each execution.
  */
 #define MAX_EXECUTIONS 64
 
@@ -242,8 +244,9 @@ store_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs,
 }
 
 /*
- * Prepares one for a distributed table, likewise.  Citus finds the shard of a statement that is routed by a
- * parameter when it executes a generic plan; it has no generic plan over several shards.
+ * Prepares one for a distributed table, likewise.  Citus finds the shard of a statement that is
+ * routed by a parameter when it executes a generic plan; it has no generic plan over several
+ * shards.
  */
 StorePlan *
 store_prepare_remote(DynTable *table, int shape, const char *sql, int nargs, Oid *types,
@@ -323,7 +326,7 @@ keep_planned_index(RELATION_HOOK_DECLARED)
 }
 
 /*
- * Make the generic plan valid.  The planner's switches are set as variables and not as
+ * Makes the generic plan valid.  The planner's switches are set as variables and not as
  * settings: they have to hold for the planning alone, and this is on the path of every call.
  */
 static void
@@ -370,7 +373,8 @@ ensure_plan(StorePlan *plan)
 /*
  * Executes a plan as it was prepared.  plan_cache_mode = force_custom_plan would have the statement
  * planned anew for each execution, without the switches above, and force_generic_plan would have
- * Citus fail where there is no generic plan.  A trigger that sets it means what comes after us.
+ * Citus fail where there is no generic plan.  If a trigger sets plan_cache_mode meanwhile, its
+ * value stays.
  */
 static int
 execute_as_prepared(StorePlan *plan, const SPIExecuteOptions *options)
@@ -395,7 +399,7 @@ execute_as_prepared(StorePlan *plan, const SPIExecuteOptions *options)
 	return result;
 }
 
-/* Run a statement by its ordered plan. */
+/* Runs a statement by its ordered plan. */
 void
 store_execute(StorePlan *plan, const SPIExecuteOptions *options)
 {
@@ -442,9 +446,10 @@ prepare_call(DynTable *table, int shape, const char *function, ParamListInfo par
 }
 
 /*
- * Calls a function on the node of the shard of a partition key, which is the first parameter; the others are
- * the arguments.  To Citus that is a query of an item collection, of which it wants no row.  Returns false
- * if the answer is NULL, or sets *answer to a copy of it in the current memory context: a varlena.
+ * Calls a function on the node of the shard of a partition key, which is the first parameter; the
+ * others are the arguments.  To Citus that is a query of an item collection, of which it wants no
+ * row.  Returns false if the answer is NULL, or sets *answer to a copy of it in the current memory
+ * context: a varlena.
  */
 bool
 store_call(DynTable *table, int shape, const char *function, ParamListInfo parameters,

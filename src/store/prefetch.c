@@ -4,12 +4,12 @@
  *
  * The operating system then reads them while the session works, and several at a time.  A page that
  * is in the buffers has nothing to gain, and looking for it costs some percent of reading its rows.
- * So no more pages are looked for once many in a row were found, until one that is read was not there:
- * which reading tells for nothing.
+ * So no more pages are looked for once many in a row were found, until one that is read was not
+ * there: which reading tells at no cost.
  *
- * This is PrefetchBuffer() on all majors.  A read stream goes by effective_io_concurrency alone, which
- * is 1 by default before 18, and reads ahead of whoever takes the pages in their order, once; here some
- * pages are read again.
+ * This is PrefetchBuffer() on all majors.  A read stream goes by effective_io_concurrency alone,
+ * which is 1 by default before 18, and reads ahead of whoever takes the pages in their order, once;
+ * here some pages are read again.
  */
 #include "postgres.h"
 
@@ -29,8 +29,8 @@ static int setting = 16;
 
 #ifdef USE_ASSERT_CHECKING
 /*
- * Counts for tests: what was asked for, and how often a read waited, if all that has been asked for
- * arrives during a wait.
+ * Counts for tests: what was asked for, and how often a read would wait if all that has been asked
+ * for arrived during a wait.
  */
 #define MOST_ASKED 1024
 static BlockNumber asked[MOST_ASKED]; /* the last ones */

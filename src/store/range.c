@@ -88,9 +88,9 @@ store_scan_key(ScanKey key, int flags, ItemType type, int column, StrategyNumber
 }
 
 /*
- * Keeps what is further on of the position and the bound where reading starts: btree begins at one
- * of them, and were it the bound, each page of a long read would begin at the first one.  Returns
- * false if all of the range lies before the position.
+ * Keeps, of the position and the bound where reading starts, the one that is further on.  A btree
+ * begins at one of them; if that were the bound, each page of a long read would begin where the
+ * first page does.  Returns false if all of the range lies before the position.
  */
 bool
 store_range_narrow(const DynTable *table, StoreRange *range)
@@ -133,8 +133,8 @@ store_range_narrow(const DynTable *table, StoreRange *range)
 #define FEW_ENTRIES 8
 
 /*
- * Returns how many entries of a range are worth looking at ahead: as many as are likely to be taken,
- * and if more are taken, since some are filtered out, twice as many each time.
+ * Returns how many entries of a range are worth looking at ahead: as many as are likely to be
+ * taken, and if more are taken, since some are filtered out, twice as many each time.
  */
 int64
 store_range_wanted(const StoreRange *range, int64 taken)

@@ -82,8 +82,9 @@ append_parameters(StringInfo sql, const DynTable *table)
 }
 
 /*
- * Returns whether each row is written, and counted.  Otherwise one that would stay as it is, by the
- * bytes of its columns, is locked only, as unchanged.h says.  Policies may check what is written.
+ * Returns whether each row is written, and counted.  Otherwise a row that would stay as it is, by
+ * the bytes of its columns, is only locked, as unchanged.h says.  Policies may check what is
+ * written.
  */
 static bool
 writes_all(const DynTable *table)
@@ -146,8 +147,9 @@ append_replace(StringInfo sql, const DynTable *table)
 	if (writes_all(table))
 		return;
 	/*
-	 * With something of the row on both sides: Citus would compute a row of parameters, and cannot
-	 * send it.  It is not the partition key, which Citus wants once to find one shard by a parameter.
+	 * Both sides have something of the row: Citus would compute a row of parameters alone, and
+	 * cannot send it.  That is not the partition key, which must be there only once, for Citus to
+	 * find one shard by a parameter.
 	 */
 	appendStringInfo(sql, " AND pg_catalog.record_image_ne(ROW(%s IS NULL, ", DYN_ITEM_COLUMN);
 	append_values(sql, table, "");
@@ -205,7 +207,7 @@ remote_run(DynTable *table, int shape, int nrows, const DynRow *const *rows)
 	return done;
 }
 
-/* Insert or replace items of one collection, whatever is there. */
+/* Inserts or replaces items of one collection, whatever is there. */
 static void
 remote_put_rows(DynTable *table, int n, const DynRow *const *rows)
 {

@@ -2,9 +2,9 @@
  * remote_get.c
  *	  Items of many keys of a distributed table, by one statement for each node or shard.
  *
- * dynamo_internal.get_items() reads them on the node of the shards, by store_call().  A call that is
- * all that its transaction does asks each node once.  In others each shard is asked for itself: Citus
- * may have written to the shards of a node by several connections.
+ * dynamo_internal.get_items() reads them on the node of the shards, by store_call().  A call that
+ * is all that its transaction does asks each node once.  In others each shard is asked for itself:
+ * Citus may have written to the shards of a node by several connections.
  */
 #include "postgres.h"
 
@@ -94,8 +94,8 @@ group_of(DynTable *table, const DynKeyValues *key, bool alone)
 }
 
 /*
- * Fetches the items of keys of a distributed table, as far as it is better than to read one after the
- * other.  They are allocated in the current memory context.  The site is as of store_get().
+ * Fetches the items of keys of a distributed table, as far as it is better than to read one after
+ * the other.  They are allocated in the current memory context.  The site is as of store_get().
  */
 void
 store_fetch(DynTable *table, int n, StoreFetched *fetched, const Node *site)
@@ -185,8 +185,8 @@ close_shards(const List *open)
 
 /*
  * get_items(table_name, keys) returns the items of the keys, and NULL for each that is not there.
- * Returns NULL if a shard of theirs is not on this node, or the table is locked.  Everybody may call
- * it: it reads the shards with the rights of its caller, as plain SQL does.
+ * Returns NULL if a shard of theirs is not on this node, or the table is locked.  Everybody may
+ * call it: it reads the shards with the rights of its caller, as plain SQL does.
  */
 PG_FUNCTION_INFO_V1(dyn_get_items);
 Datum

@@ -2,14 +2,15 @@
  * remote_scan.c
  *	  Scans of a distributed table, shard by shard.
  *
- * A scan reads the cells of the table in the order of their hashes, and the entries of a cell in that
- * of the index.  So the key of an entry is its place: its partition key has the cell, whatever has
- * become of the shards since.  An index that is distributed by its own key has cells of its own.
- * Most cells are one shard each.  The shards of one that was split are read together, each by pieces,
- * and the first entry of all is the next one.
+ * A scan reads the cells of the table in the order of their hashes, and the entries of a cell in
+ * that of the index.  So the key of an entry is its place: its partition key has the cell, whatever
+ * has become of the shards since.  An index that is distributed by its own key has cells of its
+ * own.  Most cells are one shard each.  The shards of one that was split are read together, each by
+ * pieces, and the first entry of all is the next one.
  *
  * A piece is what dynamo_internal.scan_shard() answers on the shard's node.  It is called there by
- * store_call(), as all statements of one item are sent: in the same transaction, by the same connection.
+ * store_call(), as all statements of one item are sent: in the same transaction, by the same
+ * connection.
  */
 #include "postgres.h"
 

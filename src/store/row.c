@@ -25,7 +25,7 @@
  * The row that is to be
  */
 
-/* Begin with nothing: dropped columns, and those that are not given. */
+/* Begins with nothing: dropped columns, and those that are not given. */
 static void
 begin_empty(TupleTableSlot *slot)
 {
@@ -33,7 +33,7 @@ begin_empty(TupleTableSlot *slot)
 	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
 }
 
-/* Begin with the row that was found, whose other columns stay. */
+/* Begins with the row that was found, whose other columns stay. */
 static void
 begin_changed(Writer *w, TupleTableSlot *slot)
 {
@@ -272,7 +272,7 @@ writer_insert(Writer *w, const DynRow *row)
  * Updates
  */
 
-/* Lock the row that was found, as replacing it would do, and meet whoever replaces it. */
+/* Locks the row that was found, as replacing it would do, and meets whoever replaces it. */
 static WriteResult
 keep_row(Writer *w, const DynKeyValues *key)
 {

@@ -74,8 +74,9 @@ add_row(const StoreRow *row, void *arg)
 }
 
 /*
- * Opens a table, by the name that another node has for it.  What it is not, is found elsewhere.  Returns
- * NULL if it would have to wait for the table, for which store_was_sent() says what is wrong with that.
+ * Opens a distributed table by the name that another node has for it, and raises an error if it is
+ * none.  Returns NULL if it would have to wait for the table; store_was_sent() says what is wrong
+ * with that.
  */
 Relation
 store_open_distributed(text *name, DynTable **table)
@@ -117,8 +118,8 @@ set_start(const DynTable *shard, const DynItem *start, StoreRange *range)
 }
 
 /*
- * Opens the shard of entries of an index, as store_shard_find() does.  It is read as the relation of the
- * index of a table that is like its own but for that.
+ * Opens the shard of entries of an index, as store_shard_find() does.  *like becomes a copy of the
+ * table whose index has the shard as its relation, by which the entries are read.
  */
 static Relation
 open_entries(const DynTable *table, int index, int64 number, CitusRange *hashes, ShardRows *rows,
@@ -146,10 +147,10 @@ open_entries(const DynTable *table, int index, int64 number, CitusRange *hashes,
 }
 
 /*
- * scan_shard(table_name, shard, from_hash, to_hash, index_name, start_key, want, max_items, max_bytes)
- * returns the entries of an index of a shard behind a start key that have hashes in a range: so many,
- * or so many bytes, and a NULL if there are no more.  Returns NULL if the shard is not on this node, or the
- * table is locked.
+ * scan_shard(table_name, shard, from_hash, to_hash, index_name, start_key, want, max_items,
+ * max_bytes) returns the entries of an index of a shard behind a start key that have hashes in a
+ * range: so many, or so many bytes, and a NULL if there are no more.  Returns NULL if the shard is
+ * not on this node, or the table is locked.
  */
 PG_FUNCTION_INFO_V1(dyn_scan_shard);
 Datum

@@ -2,9 +2,9 @@
  * send.c
  *	  Writes of one item, sent to the node that has the shard of the item.
  *
- * By statements such a write is a distributed transaction, of one or two statements.  The call itself
- * is one statement, which is a transaction of the other node, where it works on the shard.  So a call
- * is sent only if it is all that its transaction does here.
+ * By statements such a write is a distributed transaction, of one or two statements.  The call
+ * itself is one statement, which is a transaction of the other node, where it works on the shard.
+ * So a call is sent only if it is all that its transaction does here.
  */
 #include "postgres.h"
 
@@ -26,9 +26,10 @@
 #define SEND (1 << 30)
 
 /*
- * Returns whether a call is sent.  What came from another node of Citus is not sent on: nodes may not
- * agree on where a shard is while it moves.  Nor are characteristics of the transaction sent.  What is
- * sent writes on a node that cannot reach the entries of indexes by their own key on others.
+ * Returns whether a call is sent.  What came from another node of Citus is not sent on: nodes may
+ * not agree on where a shard is while it moves.  The characteristics of the transaction are not
+ * sent, so neither is a call that depends on them.  On another node a call could not reach the
+ * entries of indexes that are distributed by their own key.
  */
 static bool
 is_sent(DynTable *table, Datum partition, FunctionCallInfo call)
@@ -42,9 +43,9 @@ is_sent(DynTable *table, Datum partition, FunctionCallInfo call)
 }
 
 /*
- * Returns whether a call was sent here.  It must not wait for the table: the node that has sent it has
- * locked the table there, and whoever changes the table may have locked it here and wait for it there.
- * Then it returns store_not_done().
+ * Returns whether a call was sent here.  It must not wait for the table: the node that has sent it
+ * has locked the table there, and whoever changes the table may have locked it here and wait for it
+ * there.  Then it returns store_not_done().
  */
 bool
 store_was_sent(const Node *site)
@@ -102,9 +103,10 @@ execute(DynTable *table, const char *name, Datum partition, int number, Function
 }
 
 /*
- * Has the node of a partition key's shard execute a call of an SQL function that writes an item, whose
- * first argument is the table.  Sets *item to what the call returns.  False if the call is not sent, or
- * has found the table locked, and is to be executed here.  The number tells the functions apart.
+ * Has the node of a partition key's shard execute a call of an SQL function that writes an item,
+ * whose first argument is the table.  Sets *item to what the call returns.  False if the call is
+ * not sent, or has found the table locked, and is to be executed here.  The number tells the
+ * functions apart.
  */
 bool
 store_send(DynTable *table, Datum partition, int number, FunctionCallInfo call, DynItem **item)

@@ -210,8 +210,9 @@ keep_shard(DynTable *table, Datum partition, const Shard *found)
 
 /*
  * Keeps the shard of a partition key where it is until the transaction ends.  A write of several
- * statements needs that: Citus keeps it for each statement that writes, but a move takes locks of
- * rows away, and what has been waiting for a move has a snapshot that does not show moved rows.
+ * statements needs that: Citus keeps the shard where it is only during each statement that writes.
+ * A move between them takes locks of rows away, and a statement that has waited for a move has a
+ * snapshot that does not show moved rows.
  */
 void
 store_shard_keep(DynTable *table, Datum partition)
@@ -305,8 +306,8 @@ store_shard_is_away(DynTable *table, Datum partition)
 
 /*
  * Returns in how many cells scans read a table, one after the other; 0 if it has no shards that are
- * known here.  A cell is a range of hashes: those of one shard when the table was distributed.  Shards
- * are split and never joined, so cells stay what they are.
+ * known here.  A cell is a range of hashes: those of one shard when the table was distributed.
+ * Shards are split and never joined, so cells stay what they are.
  */
 int
 store_cells(DynTable *table)
@@ -392,8 +393,9 @@ store_shard_find(DynTable *table, int64 number, CitusRange *range, DynTable **sh
 }
 
 /*
- * Has the shards read from Citus' catalogs again, where they are not what these have said.  Nobody holds
- * one of them, so they are freed: the table may stay in the cache, and this is called often.
+ * Has the shards of a table read from Citus' catalogs again, since they are not where the catalogs
+ * said.  No caller holds one of them, so they are freed: the table may stay in the cache, and this
+ * is called often.
  */
 void
 store_shards_forget(DynTable *table)

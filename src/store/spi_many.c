@@ -69,7 +69,7 @@ make_array(Datum *values, int n, Oid type)
 	return PointerGetDatum(construct_array(values, n, type, len, byval, align));
 }
 
-/* Insert or replace, whatever is there. */
+/* Inserts or replaces, whatever is there. */
 void
 spi_put_many(DynTable *table, int n, const DynRow *const *rows)
 {

@@ -310,7 +310,7 @@ read_row(const RangeReceiver *receiver, TupleTableSlot *slot, StoreRow *row)
 		row->partition[i] = slot->tts_values[partition + i];
 }
 
-/* Count a row of a chunk; the position of its last one is where the next one begins. */
+/* Counts a row of a chunk; the position of its last one is where the next one begins. */
 static void
 count_row(const RangeReceiver *receiver, TupleTableSlot *slot)
 {

@@ -222,7 +222,7 @@ may_update(Shape shape)
 }
 
 /*
- * Run a statement that inserts items of these keys, in their order, or may find rows to be already
+ * Runs a statement that inserts items of these keys, in their order, or may find rows to be already
  * what it would make of them.  Returns how many rows it has written or left as they are.
  */
 uint64
@@ -247,7 +247,7 @@ store_execute_write(const DynTable *table, int nkeys, const DynKeyValues *const 
 }
 
 /*
- * Run a statement on the item of a key; first is its first parameter, if that is no key.  The item
+ * Runs a statement on the item of a key; first is its first parameter, if that is no key.  The item
  * is what the statement returns, if that is wanted.
  */
 static uint64
@@ -309,7 +309,7 @@ store_require_writes(const DynTable *table, uint64 rows, uint64 expected)
 							   table->name)));
 }
 
-/* Insert or replace, whatever is there. */
+/* Inserts or replaces, whatever is there. */
 static void
 spi_put(DynTable *table, const DynRow *row)
 {
@@ -355,7 +355,7 @@ dyn_store_change(PG_FUNCTION_ARGS)
 }
 
 /*
- * Change the item in one statement; false if there is none.  The executor evaluates the change on
+ * Changes the item in one statement; false if there is none.  The executor evaluates the change on
  * the version that it replaces, whoever was faster: that makes it atomic.
  */
 static bool
@@ -382,12 +382,12 @@ spi_change(DynTable *table, const DynKeyValues *key, StoreChange change, void *a
 }
 
 /*
- * Lock the item of that key; NULL if there is none.
+ * Locks the item of that key; NULL if there is none.
  *
  * At READ COMMITTED the statement's snapshot may see an item that another transaction deletes and
  * inserts anew while we wait for it: then nothing is found, though there was an item at every
- * moment.  A new snapshot tells.  Under row-level security it may show what may not be locked, so there
- * the second attempt decides.
+ * moment.  A new snapshot tells.  Under row-level security it may show what may not be locked, so
+ * there the second attempt decides.
  */
 DynItem *
 spi_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
@@ -406,7 +406,7 @@ spi_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
 }
 
 /*
- * Insert where spi_lock() found nothing.  False if by now there is an item of that key: then it
+ * Inserts where spi_lock() found nothing.  False if by now there is an item of that key: then it
  * is locked for a replacement, so the next spi_lock() finds it, and nobody begins again
  * twice.  (ON CONFLICT DO NOTHING would not lock it.)
  */
@@ -425,8 +425,8 @@ spi_replace(DynTable *table, const DynRow *row)
 }
 
 /*
- * Returns the item that was there, if that is wanted and there was one.  An item that is not deleted
- * may have been inserted anew, as in spi_lock().
+ * Returns the item that was there, if that is wanted and there was one.  An item that is not
+ * deleted may have been inserted anew, as in spi_lock().
  */
 DynItem *
 spi_delete(DynTable *table, const DynKeyValues *key, bool want_old)

@@ -2,14 +2,14 @@
  * statement.c
  *	  What the executor would obey in a statement on a table of items.
  *
- * Follows nodeModifyTable.c for INSERT … ON CONFLICT DO UPDATE, UPDATE and DELETE, with the executor
- * state that core's apply worker makes for a change of one table (create_edata_for_relation() in
- * worker.c): triggers, column defaults, generated columns, constraints, and indexes that are not the
- * table's own.
+ * Follows nodeModifyTable.c for INSERT … ON CONFLICT DO UPDATE, UPDATE and DELETE, with the
+ * executor state that core's apply worker makes for a change of one table
+ * (create_edata_for_relation() in worker.c): triggers, column defaults, generated columns,
+ * constraints, and indexes that are not the table's own.
  *
- * The table's own triggers and constraint hold by what the caller derives.  Where triggers of others
- * may rewrite a row, they are called too: derived columns, limits and enforcement are settled on
- * what these have made of it.
+ * The table's own triggers and constraint hold by what the caller derives.  Where triggers of
+ * others may rewrite a row, they are called too: derived columns, limits and enforcement are
+ * settled on what these have made of it.
  *
  * Lock order: the table and its own indexes; then the indexes here; then rows.
  */
@@ -171,9 +171,10 @@ begin_triggers(StoreStatement *s)
 }
 
 /*
- * Begins a statement: opens what it needs, and fires the triggers BEFORE it FOR EACH STATEMENT.  The
- * operation is CMD_INSERT, CMD_UPDATE or CMD_DELETE.  The active snapshot is the statement's; rows
- * are written by the command.  After an error, the end of the transaction takes back what is open.
+ * Begins a statement: opens what it needs, and fires the triggers BEFORE it FOR EACH STATEMENT.
+ * The operation is CMD_INSERT, CMD_UPDATE or CMD_DELETE.  The active snapshot is the statement's;
+ * rows are written by the command.  After an error, the end of the transaction takes back what is
+ * open.
  */
 StoreStatement *
 statement_begin(const DynTable *table, Relation rel, CmdType operation, CommandId command)
@@ -293,8 +294,8 @@ init_defaults(StoreStatement *s)
 
 /*
  * Sets the columns of a row that is to be inserted and that the statement does not give to their
- * defaults.  The slot is a virtual one.  A derived column has a default only for triggers to see: if
- * there are none, it keeps its value, which may be NULL.
+ * defaults.  The slot is a virtual one.  A derived column has a default only for triggers to see:
+ * if there are none, it keeps its value, which may be NULL.
  */
 void
 statement_defaults(StoreStatement *s, TupleTableSlot *slot)
@@ -342,8 +343,8 @@ statement_before_insert(StoreStatement *s, const DynKeyValues *key, TupleTableSl
 }
 
 /*
- * Fires the triggers before a row is updated, which may change it.  The caller has the row locked, in
- * its newest version.
+ * Fires the triggers before a row is updated, which may change it.  The caller has the row locked,
+ * in its newest version.
  */
 BeforeResult
 statement_before_update(StoreStatement *s, ItemPointer tid, TupleTableSlot *slot)

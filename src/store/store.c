@@ -29,9 +29,9 @@ statements(const DynTable *table)
 }
 
 /*
- * Names a deadlock.  Two calls in transactions of their own lock in one order.  Several calls in
- * one transaction may meet others in a deadlock; then the caller begins its transaction again, as
- * after any conflict.  So it does where a shard was moved or split between two steps of a statement.
+ * Names conflicts.  Calls in transactions of their own lock in one order.  Several calls in one
+ * transaction may meet others in a deadlock; then the caller begins its transaction again, as after
+ * any conflict.  It also does so if a shard was moved or split between two steps of a statement.
  */
 static void
 name_conflict(void *arg)
@@ -60,8 +60,8 @@ store_begin(ErrorContextCallback *callback)
 }
 
 /*
- * Does so for a request that may be cleared; the clearance outlives store_end().  It is known by the
- * error context, so errors take it back, and calls of triggers have one of their own, or none.
+ * Does so for a request that may be cleared; the clearance outlives store_end().  It is known by
+ * the error context, so errors take it back, and calls of triggers have one of their own, or none.
  */
 void
 store_begin_cleared(ErrorContextCallback *callback, StoreClearance *clearance)
@@ -128,9 +128,9 @@ close_shard(Relation rel)
 }
 
 /*
- * Returns the item of a key that the active snapshot shows, palloc'd; NULL if there is none.  The site
- * is the expression that calls an SQL function, by which its call may turn out to be a transaction by
- * itself, see shard.c; or NULL.
+ * Returns the item of a key that the active snapshot shows, palloc'd; NULL if there is none.  The
+ * site is the expression that calls an SQL function, by which its call may turn out to be a
+ * transaction by itself, see shard.c; or NULL.
  */
 DynItem *
 store_get(DynTable *table, const DynKeyValues *key, const Node *site)
@@ -223,7 +223,7 @@ range_of_one(DynTable *table, const StoreRange *range, StoreRowCallback callback
 	(void) callback(&row, arg);
 }
 
-/* Call back for each entry of the range, in order. */
+/* Calls back for each entry of the range, in order. */
 void
 store_range(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)
 {
@@ -288,9 +288,9 @@ store_writer_by_statements(StoreWriter *writer)
 }
 
 /*
- * Keeps the shard of a key where it is for a call that writes several items, and returns whether the
- * call may write to shards itself: Citus can be told to commit in two phases what is written so, or
- * nothing of the call is on another node.  Asked for each key before the first write.
+ * Keeps the shard of a key where it is for a call that writes several items, and returns whether
+ * the call may write to shards itself: Citus can be told to commit in two phases what is written
+ * so, or nothing of the call is on another node.  Asked for each key before the first write.
  */
 bool
 store_writer_may_write(StoreWriter *writer, const DynKeyValues *key)
@@ -300,8 +300,8 @@ store_writer_may_write(StoreWriter *writer, const DynKeyValues *key)
 }
 
 /*
- * Says that the statement has mostly just read the row that is to be written, which then is looked for
- * where it was read.  Called before the first write.
+ * Says that the statement has mostly just read the row that is to be written, which then is looked
+ * for where it was read.  Called before the first write.
  */
 void
 store_writer_after_read(StoreWriter *writer)

@@ -75,7 +75,8 @@ typedef enum StoreWant
 /*
  * This is a stretch of an index, which may be the table's own, in one direction: all entries that
  * equal the first columns, within bounds of the next one, after a position.  The position need not
- * lie in the stretch: if it is before it, all is read, and behind it nothing.
+ * lie in the stretch: if it lies before it, all of the stretch is read, and if it lies behind it,
+ * nothing.
  */
 typedef struct StoreRange
 {

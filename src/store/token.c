@@ -7,7 +7,8 @@
  * that was done.  A duplicate at the same time waits for the unique key, before it has locked
  * anything else.
  *
- * Nobody has rights on the tables but their owner, so these statements run as the owner (server/work/owned.c).
+ * Nobody has rights on the tables but their owner, so these statements run as the owner
+ * (server/work/owned.c).
  */
 #include "postgres.h"
 
@@ -28,8 +29,8 @@
 #include "store/token.h"
 
 /*
- * A call clears away so many expired tokens of its role, more than it adds.  Those of other roles are left to
- * them: until the transaction ends, nobody could use such a token again.
+ * A call clears away so many expired tokens of its role, more than it adds.  Those of other roles
+ * are left to them: until the transaction ends, nobody could use such a token again.
  */
 #define CLEAR_AT_ONCE "10"
 
@@ -256,7 +257,7 @@ token_arguments(const RequestToken *token, bytea *value)
 }
 
 /*
- * Take the token for a request; false if the same request was done with it before, and then
+ * Takes the token for a request; false if the same request was done with it before, and then
  * *returned is set to what token_answer() has kept, or NULL.  Raises
  * IdempotentParameterMismatchException if it was another one.
  */

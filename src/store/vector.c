@@ -2,15 +2,17 @@
  * vector.c
  *	  The entries of vector indexes, which are written with their items.
  *
- * A trigger AFTER each row writes them, so calls, plain SQL, COPY, imports and sweeps all do.  It compares
- * the old and the new item: an update of other attributes does not touch the entries relation.
+ * A trigger AFTER each row writes them, so calls, plain SQL, COPY, imports and sweeps all do.  It
+ * compares the old and the new item: an update of other attributes does not touch the entries
+ * relation.
  *
- * The trigger holds the row of the item, so nobody else writes the entry of its key.  While an index is
- * built, rows that are older than its trigger may lack their entries: then each update makes the entry
- * anew, and the build makes those of all rows that nobody has touched, under a lock of each.
+ * The trigger holds the row of the item, so nobody else writes the entry of its key.  While an
+ * index is built, rows that are older than its trigger may lack their entries: then each update
+ * makes the entry anew, and the build makes those of all rows that nobody has touched, under a lock
+ * of each.
  *
- * Entries are found by what is committed now, and not by the transaction's snapshot: a build may have
- * made one that the snapshot does not show.
+ * Entries are found by what is committed now, and not by the transaction's snapshot: a build may
+ * have made one that the snapshot does not show.
  */
 #include "postgres.h"
 
@@ -103,8 +105,8 @@ find_key_index(EntryWriter *w)
 }
 
 /*
- * Refuses a session with temporary tables where the owner has put code of its own into indexes, which
- * would find them.
+ * Refuses a session with temporary tables where the owner has put code of its own into indexes,
+ * which would find them.
  */
 static void
 check_temporary(const DynVector *vector, Relation entries)
@@ -350,8 +352,9 @@ store_vector_of_shard(Relation rel, const DynTable *shard, const DynVector *vect
 }
 
 /*
- * Writes the entries of a key of a shard, whose row this transaction has written: those of its item, or
- * none.  What is there is compared, and not the row before, so a build that has not come to it is no matter.
+ * Writes the entries of a key of a shard, whose row this transaction has written: those of its
+ * item, or none.  The entry is compared with the one that is there, and not with the row before, so
+ * it does not matter whether a build has come to the row.
  */
 void
 dyn_vectors_write(Relation shard, const DynTable *table, const DynKeyValues *key,
@@ -389,8 +392,9 @@ dyn_vectors_write(Relation shard, const DynTable *table, const DynKeyValues *key
  */
 
 /*
- * Writes the entry of a row's key.  A row may have been changed again by then, as by another trigger, of
- * whose change this one was told before.  So the entry is that of what has the key now.
+ * Writes the entry of a row's key.  The row may have been changed again by then, as by another
+ * trigger, and this one may have been called for that change before.  So the entry is that of the
+ * item that has the key at the moment.
  */
 PG_FUNCTION_INFO_V1(dyn_keep_vectors);
 Datum
@@ -517,9 +521,9 @@ put_entry(const DynItem *item, ItemPointer tid, void *arg)
 }
 
 /*
- * Returns the entries that a vector index must have.  The query of its materialized view is this, which
- * PostgreSQL runs as the view's owner.  The snapshot is a new one: by then a refresh keeps all others
- * from writing entries, and the statement's may be older than some.
+ * Returns the entries that a vector index must have.  The query of its materialized view is this,
+ * which PostgreSQL runs as the view's owner.  The snapshot is a new one: by then a refresh keeps
+ * all others from writing entries, and the statement's may be older than some.
  */
 PG_FUNCTION_INFO_V1(dyn_vector_entries);
 Datum
@@ -566,8 +570,8 @@ typedef struct RowFill
 } RowFill;
 
 /*
- * Makes the entry of an item under a lock of its row.  A row that somebody has updated or deleted needs
- * none: the trigger has seen to it.
+ * Makes the entry of an item under a lock of its row.  A row that somebody has updated or deleted
+ * needs none: the trigger has seen to it.
  */
 static void
 fill_item(const DynItem *item, ItemPointer tid, void *arg)
@@ -625,8 +629,8 @@ fill_range(Relation rel, DynTable *table, DynVector *vector, ItemPointer first, 
 }
 
 /*
- * Makes the entries of the items in blocks of a table, up to the block to, which lack them.  Rows that
- * others have locked are listed.
+ * Makes the entries of the items in blocks of a table that lack them: the blocks begin with from
+ * and end before to.  Rows that others have locked are listed.
  */
 void
 store_vector_fill(Relation rel, DynTable *table, DynVector *vector, BlockNumber from,

@@ -2,9 +2,9 @@
  * vector.h
  *	  The entries of vector indexes: written with the items, and searched.
  *
- * Entries are read and written without the executor, and without a look at privileges on them: nobody
- * but the owner has any.  Callers see to the privileges on the table.  What is found is the key of an
- * item; whoever reads the item reads it with the rights of the caller.
+ * Entries are read and written without the executor, and without a look at privileges on them:
+ * nobody but the owner has any.  Callers see to the privileges on the table.  What is found is the
+ * key of an item; whoever reads the item reads it with the rights of the caller.
  */
 #ifndef DYNAMO_TABLE_STORE_VECTOR_H
 #define DYNAMO_TABLE_STORE_VECTOR_H

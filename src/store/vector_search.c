@@ -4,10 +4,11 @@
  *
  * Without an index of type hnsw each entry is looked at, or each one of a hash key, which is exact.
  * With one, entries come in the order of their distance, as far as that index knows it; if it ends
- * before there are as many as are wanted, the search is done again by looking at each: no search finds
- * less than there is.
+ * before there are as many as are wanted, the search is done again by looking at each: no search
+ * finds less than there is.
  *
- * Scores are computed of the entries in either case.  Equal ones are in the order of the items' keys.
+ * Scores are computed of the entries in either case.  Equal ones are in the order of the items'
+ * keys.
  */
 #include "postgres.h"
 
@@ -45,16 +46,18 @@
 #include "store/vector.h"
 
 /*
- * So many entries are rather looked at each than found by an index of type hnsw where the condition keeps
- * some from being results, and always where they are those of a hash key.
+ * Up to so many entries of a hash key are always looked at one by one, and not found by an index of
+ * type hnsw.  So are those of an index that has no more, once a search by hnsw has not found
+ * enough.
  */
 #define FEW_ENTRIES 20000
 
 /*
- * A search in an index of type hnsw keeps candidates: more of them make it slower and more complete.  The
- * nearest quarter of them is all that is near; between farther ones entries are missing.  So a search looks
- * at a quarter of its candidates.  If the condition lets too few of them through, but one in twenty, it
- * is done again with more, and if what is let through is far away or rarer, by looking at each entry.
+ * A search in an index of type hnsw keeps candidates: more of them make it slower and more
+ * complete.  The nearest quarter of them is all that is near; between farther ones entries are
+ * missing.  So a search looks at a quarter of its candidates.  If the condition lets too few of
+ * them through, but at least one in twenty, the search is done again with more candidates.  If it
+ * does not find enough then, or the condition lets fewer through, each entry is looked at.
  */
 #define LEAST_CANDIDATES 200
 #define MOST_CANDIDATES 1000 /* that hnsw.ef_search can have */
@@ -675,8 +678,8 @@ take_answer(Search *s, uint64 row)
 }
 
 /*
- * Citus opens more connections to a node after so many milliseconds, each for this statement alone.  One takes
- * as much of the processor as some 10,000 vectors.
+ * Citus opens more connections to a node after so many milliseconds, each for this statement alone.
+ * One takes as much of the processor as some 10,000 vectors.
  */
 #define SLOW_START "50"
 
@@ -705,8 +708,8 @@ ask_shards(Search *s, const char *sql)
 }
 
 /*
- * Raises an error unless the entries of all shards are there, and the owner's; also if code of the owner on
- * them would find temporary tables, where the owner's role reads them.
+ * Raises an error unless the entries of all shards are there, and the owner's; also if code of the
+ * owner on them would find temporary tables, where the owner's role reads them.
  */
 static void
 check_entries(const StoreSearch *request, bool hides)
@@ -722,9 +725,10 @@ check_entries(const StoreSearch *request, bool hides)
 }
 
 /*
- * Has Citus ask the shards.  What is found among the entries of each shard is sorted here, as it is there.
- * The caller's role samples the items: a transaction in which it has written may not use another one.  Where
- * policies would hide rows of that sample, the owner's role samples the entries.
+ * Has Citus ask the shards.  What is found among the entries of each shard is sorted here, as it is
+ * there.  The caller's role samples the items: a transaction in which it has written may not use
+ * another one.  Where policies would hide rows of that sample, the owner's role samples the
+ * entries.
  */
 static int
 search_shards(StoreSearch *request, StoreFound **found)
@@ -811,8 +815,9 @@ dyn_vector_distance(PG_FUNCTION_ARGS)
 }
 
 /*
- * Tells serializable transactions that all items of the table are read: which ones are nearest depends on
- * all.  PostgreSQL takes rows of a materialized view, as the entries are, for rows that nobody writes.
+ * Tells serializable transactions that all items of the table are read: which ones are nearest
+ * depends on all.  PostgreSQL takes rows of a materialized view, as the entries are, for rows that
+ * nobody writes.
  */
 static void
 count_as_read(const DynTable *table)

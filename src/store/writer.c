@@ -59,9 +59,10 @@ writer_close(Writer *w)
 }
 
 /*
- * Opens what statements need that write new rows.  Where code of users may run within them, all btrees are
- * opened, since an index that is open cannot be dropped meanwhile, and what triggers have made of a row to
- * insert is part of the one that replaces another.
+ * Opens what statements need that write new rows.  Where code of users may run within them, all
+ * btrees are opened, since an index that is open cannot be dropped meanwhile.  The row that
+ * replaces another has a slot of its own, since it takes over what triggers have made of the row to
+ * insert.
  */
 static void
 prepare_rows(Writer *w)
@@ -102,8 +103,8 @@ writer_begin(Writer *w, CmdType operation, const char *name)
 	if (operation != CMD_SELECT && statement_needed(w->at.table, operation))
 	{
 		/*
-		 * Triggers before a row is written get its newest version, and constraints on columns that stay
-		 * are checked on that.
+		 * Triggers before a row is written get its newest version, and constraints on columns that
+		 * stay are checked on that.
 		 */
 		w->locks_first = operation == CMD_DELETE
 							 ? extras->before_delete
@@ -150,8 +151,8 @@ writer_find(Writer *w, const DynKeyValues *key)
 }
 
 /*
- * Raises an error where triggers before the row have written one of its key.  heap does not update
- * what its own command does not see.
+ * Raises an error where BEFORE triggers of the row have written a row of its key: heap does not
+ * update a row that the command does not see.
  */
 static void
 forbid_second_write(void)
@@ -235,8 +236,8 @@ forbid_conflict(const char *what)
 }
 
 /*
- * Raises an error if code of users within the statement, such as triggers before it, has changed
- * the row.  Nothing good can come of that, and the executor refuses it in the same words.
+ * Raises an error, in the words of the executor, if code of users within the statement, such as
+ * BEFORE triggers, has changed the row.
  */
 static void
 forbid_own_change(const Writer *w, TM_Result result, const TM_FailureData *failure,
@@ -264,7 +265,7 @@ writer_lock_version(Writer *w, LockTupleMode mode, uint8 flags, TM_FailureData *
 }
 
 /*
- * Lock the newest version of the row that was found, which then is the row found.  False if it is
+ * Locks the newest version of the row that was found, which then is the row found.  False if it is
  * deleted.
  */
 bool
@@ -300,8 +301,8 @@ writer_lock(Writer *w, const DynKeyValues *key, LockTupleMode mode)
 }
 
 /*
- * Returns what comes of a write of the row that was found, which may have met another write.  The
- * mode is how it would have locked the row, and it would have been what is said: "updated" or "deleted".
+ * Returns what comes of a write of the row that was found, which may have met another write.  mode
+ * is how the write locks the row, and what says for a message what it does: "updated" or "deleted".
  */
 WriteResult
 writer_resolve(Writer *w, const DynKeyValues *key, TM_Result result, const TM_FailureData *failure,

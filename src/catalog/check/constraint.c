@@ -120,8 +120,8 @@ check_key_column(TableCheck *check, int i)
 }
 
 /*
- * Report what is wrong with the column of items, and with derived columns.  Without check->shape, only
- * the column of items is checked.
+ * Reports what is wrong with the column of items, and with derived columns.  Without check->shape,
+ * only the column of items is checked.
  */
 void
 check_columns(TableCheck *check)
@@ -199,7 +199,7 @@ advise_constraint(const TableCheck *check, bool exists)
 }
 
 /*
- * Report if the constraint that compares the columns with the item is missing, is not enforced or
+ * Reports if the constraint that compares the columns with the item is missing, is not enforced or
  * validated, or does not cover all columns.
  */
 void

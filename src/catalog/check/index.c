@@ -68,7 +68,7 @@ add_primary_key(const TableCheck *check)
 }
 
 /*
- * Report if the primary key is missing, deferrable, or has a btree that is not valid.
+ * Reports if the primary key is missing, deferrable, or has a btree that is not valid.
  * check->primary must be set.
  */
 void
@@ -210,8 +210,8 @@ check_ttl(TableCheck *check)
 }
 
 /*
- * Report secondary indexes and time to live that have no usable btree, or whose creation or removal
- * has not finished.  Does nothing unless check->table and check->shape are set.
+ * Reports secondary indexes and time to live that have no usable btree, or whose creation or
+ * removal has not finished.  Does nothing unless check->table and check->shape are set.
  */
 void
 check_indexes(TableCheck *check)

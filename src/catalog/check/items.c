@@ -348,7 +348,7 @@ has_items(Relation rel)
 }
 
 /*
- * Validate the rows of the table and of its partitions, and report at most max problems; -1 means
+ * Validates the rows of the table and of its partitions, and reports at most max problems; -1 means
  * all.  The caller is connected to SPI.  Privileges and row-level security of the current user
  * apply, so rows that policies hide are not checked.
  */

@@ -35,7 +35,7 @@
  * Rows
  */
 
-/* Add a problem of the relation check->rel to the result.  The strings are copied. */
+/* Adds a problem of the relation check->rel to the result.  The strings are copied. */
 void
 check_report(TableCheck *check, const char *object, const char *problem, const char *advice)
 {
@@ -44,7 +44,7 @@ check_report(TableCheck *check, const char *object, const char *problem, const c
 					   SQL_TEXT(advice), SQL_POINTER(InvalidOid, NULL), SQL_POINTER(TIDOID, NULL)));
 }
 
-/* Add a problem of one row to the result.  All values are copied. */
+/* Adds a problem of one row to the result.  All values are copied. */
 void
 check_report_row(TableCheck *check, const CheckRow *row)
 {

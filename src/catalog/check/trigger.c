@@ -271,9 +271,10 @@ check_definition(TableCheck *check)
 }
 
 /*
- * Report triggers of the extension that call another function, fire at other events, are enabled or
- * disabled wrongly, or have unreadable arguments; a missing derive trigger; and triggers of users
- * that fire after it.  Of a distributed table, report its definition if that is missing or unreadable.
+ * Reports triggers of the extension that call another function, fire at other events, are enabled
+ * or disabled wrongly, or have unreadable arguments; a missing derive trigger; and triggers of
+ * users that fire after it.  Of a distributed table, reports its definition if that is missing or
+ * unreadable.
  */
 void
 check_triggers(TableCheck *check)

@@ -3,9 +3,10 @@
  *	  Amazon Resource Names of tables: arn:aws:dynamodb:REGION:ACCOUNT:table/NAME, and of their
  *	  streams, which go on with /stream/LABEL.
  *
- * ARNs that are printed have the region and the account of the settings.  Without a setting the region
- * is the one that the request is signed for, and "local" where nobody tells any.  Functions take ARNs
- * that have any, and only the table's name counts; requests refuse those of others (dyn_is_own_arn()).
+ * ARNs that are printed have the region and the account of the settings.  Without a setting the
+ * region is the one that the request is signed for, or "local" where there is no such region.
+ * Functions take ARNs of any region and account, of which only the table's name counts; requests
+ * refuse ARNs of another region or account (dyn_is_own_arn()).
  *
  * Tables that are created by SQL may have names that DynamoDB does not allow.  Other characters
  * than those of DynamoDB's names are escaped in an ARN as in a URL: "%2F".
@@ -69,7 +70,7 @@ dyn_arn_init(void)
 }
 
 /*
- * Skip a part that ends with a colon.  False unless the part is the expected one, or expected is
+ * Skips a part that ends with a colon.  False unless the part is the expected one, or expected is
  * NULL.
  */
 static bool
@@ -222,9 +223,9 @@ is_arn_of(ItemSpan arn, const char *region)
 }
 
 /*
- * Returns whether an ARN has the account, and the region, of the ARNs that are printed.  Where no
- * setting says which region that is, ARNs that were printed while nothing was known of it are good
- * for ever.
+ * Returns whether an ARN has the account, and the region, of the ARNs that are printed.  Without a
+ * setting of the region, ARNs of NO_REGION are accepted everywhere: they are printed where no
+ * request tells a region.
  */
 bool
 dyn_is_own_arn(ItemSpan arn)

@@ -15,10 +15,10 @@
  *		arn.c				ARNs of tables, indexes and streams
  *		settings.c			DynamoDB's limits of tables and requests, as settings
  *
- * The definition of a table that can have no triggers is in a constraint that is always true.  It has the
- * arguments that the derive trigger would have.  Any role can give such a constraint to a table of its own,
- * so what it says counts for distributed tables and their shards alone, see dyn_derive_arguments() in
- * catalog/definition/trigger.h.
+ * The definition of a table that can have no triggers is in a constraint that is always true.  It
+ * has the arguments that the derive trigger would have.  Any role can give such a constraint to a
+ * table of its own, so what it says counts for distributed tables and their shards alone, see
+ * dyn_derive_arguments() in catalog/definition/trigger.h.
  */
 #ifndef DYNAMO_TABLE_CATALOG_DEFINITION_DEFINITION_H
 #define DYNAMO_TABLE_CATALOG_DEFINITION_DEFINITION_H

@@ -304,8 +304,8 @@ check_maximum(const DynCapacity *maximum, const ItemSpan *index)
 }
 
 /*
- * Raises ERRCODE_DYN_VALIDATION if the units of a table or an index do not go with the billing mode.
- * index is its name, or NULL for the table.
+ * Raises ERRCODE_DYN_VALIDATION if the units of a table or an index do not go with the billing
+ * mode.  index is its name, or NULL for the table.
  */
 void
 description_check_units(DynBilling billing, const DynUnits *units, const ItemSpan *index)

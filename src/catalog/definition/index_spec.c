@@ -91,7 +91,7 @@ print_strings(JsonWriter *json, const char *name, const ItemSpan *strings, int n
 		json_write_spans(json, name, strings, n);
 }
 
-/* Add a part of the key, the partition key or, after it, the sort key. */
+/* Adds a part of the key, the partition key or, after it, the sort key. */
 static void
 add_keys(const FieldReader *reader, const Field *field, DynIndexSpec *spec, const char *part,
 		 ItemSpan value)
@@ -153,8 +153,8 @@ print_included(JsonWriter *json, const Field *field, const void *target)
 }
 
 /*
- * Reads where an index carries what it covers.  By an expression is a form of earlier dumps: what restores
- * these cannot make the btree, and the index is one that does not cover.
+ * Reads where an index carries what it covers.  Dumps of builds from before 0.2.0 may have
+ * "expression": their btree cannot be restored, and the index is taken for one that does not cover.
  */
 static void
 read_covering(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
@@ -237,8 +237,8 @@ static const Field argument_fields[] = {
 	{NULL}};
 
 /*
- * Returns a definition from an argument of the derive trigger.  The table's owner may have written any
- * text there: what is wrong with it is ERRCODE_DYN_VALIDATION.
+ * Returns a definition from an argument of the derive trigger.  The table's owner may have written
+ * any text there: what is wrong with it is ERRCODE_DYN_VALIDATION.
  */
 DynIndexSpec *
 dyn_index_spec_parse_argument(const char *json)
@@ -300,8 +300,8 @@ dyn_index_spec_print(const DynIndexSpec *spec)
  */
 
 /*
- * Checks what an index projects, and puts the included attributes in order: non-key attributes go with
- * INCLUDE, each once (docs/semantics.md, I13, I17).
+ * Checks what an index projects, and puts the included attributes in order: non-key attributes go
+ * with INCLUDE, each once (docs/semantics.md, I13, I17).
  */
 void
 dyn_index_spec_check_projection(DynIndexSpec *spec, bool stored)
@@ -332,8 +332,9 @@ dyn_index_spec_check_projection(DynIndexSpec *spec, bool stored)
 }
 
 /*
- * An index of keys only has all that it projects in its columns.  What entries of a new index carry does
- * not depend on settings later on.
+ * An index of keys only has all that it projects in its columns, and carries nothing.  The
+ * definition of a new index keeps the limit of its entries, which then do not depend on the
+ * setting.
  */
 static void
 check_covering(DynIndexSpec *spec, bool stored)

@@ -7,7 +7,7 @@
  *		{"name": "GSI1", "type": "global", "partition_key": ["GSI1PK S"],
  *		 "sort_key": ["GSI1SK S"], "projection": "INCLUDE", "non_key_attributes": ["Role"]}
  *
- * with "status": "CREATING" or "DELETING" while it is none of which all is there, with
+ * with "status": "CREATING" or "DELETING" until its creation or removal has finished, with
  * "covering": "column", "entry_limit" and "compression" if its btree carries what it projects (see
  * catalog/carried.h), and with "entries", the name of the relation of its entries, if these are
  * distributed by its own key (see catalog/entries.h).

@@ -216,9 +216,9 @@ label_text(Oid relid)
 }
 
 /*
- * Returns the texts of the elements of an object's member, in a label or a part of one.  NIL: it is not
- * there.  Raises an error if it is no array.  There may be hundreds of declarations, so what is not asked
- * for is passed over once.
+ * Returns the texts of the elements of an object's member, in a label or a part of one.  NIL: it is
+ * not there.  Raises an error if it is no array.  There may be hundreds of declarations, so what is
+ * not asked for is passed over once.
  */
 List *
 label_elements(const char *json, const char *name)
@@ -330,8 +330,8 @@ label_print(List *members)
 
 /*
  * Writes the label of a table by SECURITY LABEL, so that the statement's checks, event triggers and
- * auditing apply.  Without members, the label is removed.  The table is locked; whose schema it is must
- * not make it a label of another table.
+ * auditing apply.  Without members, the label is removed.  The caller has locked the table; its
+ * schema is kept from being renamed, so that the statement names no other table.
  */
 static void
 write_label(Oid relid, List *members)

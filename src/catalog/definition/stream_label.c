@@ -29,9 +29,9 @@ stream_time(int64 milliseconds)
 }
 
 /*
- * Owners of tables can write any label into a trigger's arguments.  Gaps, and with them the labels
- * of later streams of all tables, get times after existing labels; a label far in the future is
- * excluded from that.
+ * Owners of tables can write any label into a trigger's arguments.  The times of gaps, and with
+ * them the labels of later streams of all tables, come after existing labels.  A label far in the
+ * future does not count for that.
  */
 bool
 stream_label_is_plausible(int64 label)

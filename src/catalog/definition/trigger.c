@@ -57,8 +57,8 @@ is_believed(Relation rel)
 
 /*
  * Returns the arguments of the derive trigger, which are the table's keys, indexes and settings; of
- * a distributed table or its shard, those that its definition has in place of the trigger.  They are
- * C strings in the current memory context; NIL if the table has neither.
+ * a distributed table or its shard, those that its definition has in place of the trigger.  They
+ * are C strings in the current memory context; NIL if the table has neither.
  */
 List *
 dyn_derive_arguments(Relation rel)
@@ -74,8 +74,8 @@ dyn_derive_arguments(Relation rel)
 }
 
 /*
- * Returns the statement that creates a trigger with these arguments, C strings, or replaces it.  The
- * name of the table is quoted.
+ * Returns the statement that creates a trigger with these arguments, C strings, or replaces it.
+ * The name of the table is quoted.
  */
 char *
 dyn_trigger_sql(DynTriggerRole role, const char *qualified, List *arguments)

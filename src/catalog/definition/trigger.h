@@ -7,8 +7,8 @@
  *
  * A trigger is recognized by its name and its function, in whatever schema that is.  The table's
  * owner can disable it, and a restore of data disables and enables all triggers, so the enabled
- * state has no meaning: if the trigger "~dynamo_model_check" exists, calls enforce entities, and the
- * trigger does so for plain SQL.
+ * state has no meaning: if the trigger "~dynamo_model_check" exists, calls enforce entities, and
+ * the trigger does so for plain SQL.
  */
 #ifndef DYNAMO_TABLE_CATALOG_DEFINITION_TRIGGER_H
 #define DYNAMO_TABLE_CATALOG_DEFINITION_TRIGGER_H

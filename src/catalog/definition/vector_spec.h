@@ -7,8 +7,8 @@
  *		{"name": "embeddings", "attribute": "embedding", "dimensions": 384, "distance": "COSINE",
  *		 "method": "exact", "hash_key": "tenant S", "filters": ["lang S"], "projection": "ALL"}
  *
- * A distributed table has it in an argument of its definition, with the name of the table of entries,
- * and the status.
+ * A distributed table has it in an argument of its definition, with the name of the table of
+ * entries, and the status.
  */
 #ifndef DYNAMO_TABLE_CATALOG_DEFINITION_VECTOR_SPEC_H
 #define DYNAMO_TABLE_CATALOG_DEFINITION_VECTOR_SPEC_H
