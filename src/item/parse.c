@@ -1024,7 +1024,6 @@ item_parse_string(struct JsonLexContext *lex)
 {
 	ItemParser p;
 	ItemSpan string;
-	char *copy;
 
 	p.lex = lex;
 	p.escontext = NULL;
@@ -1034,9 +1033,7 @@ item_parse_string(struct JsonLexContext *lex)
 	p.b.depth = 0;
 	initStringInfo(&p.scratch);
 	(void) token_string(&p, &string);
-	copy = palloc(string.len + 1);
-	memcpy(copy, string.data, string.len);
-	copy[string.len] = '\0';
+	string = span_copy(string);
 	pfree(p.scratch.data);
-	return (ItemSpan){copy, string.len};
+	return string;
 }

@@ -292,13 +292,12 @@ Template *
 template_parse(ItemSpan text)
 {
 	Template *t = palloc0(sizeof(Template));
-	char *copy = palloc(text.len + 1);
-	const char *p = copy;
-	const char *end = copy + text.len;
+	const char *p;
+	const char *end;
 
-	memcpy(copy, text.data, text.len);
-	copy[text.len] = '\0';
-	t->text = (ItemSpan){copy, text.len};
+	t->text = span_copy(text);
+	p = t->text.data;
+	end = p + text.len;
 	if (text.len > MAX_TEMPLATE)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("a key template has at most %d bytes", MAX_TEMPLATE)));
