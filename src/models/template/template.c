@@ -345,7 +345,7 @@ wrong_type(ItemSpan value, const char *wanted)
 
 /* Renders the digits of a number that is padded, or subtracted from as many nines. */
 static const char *
-render_padded(const TemplatePart *part, ItemSpan value, StringInfo out)
+render_padded(const TemplatePart *part, ItemSpan value, char *buffer, ItemSpan *out)
 {
 	char text[ITEM_NUMBER_TEXT];
 	int len;
@@ -361,14 +361,13 @@ render_padded(const TemplatePart *part, ItemSpan value, StringInfo out)
 		return psprintf("is %s, which does not fit %d %s",
 						item_quoted((ItemSpan){text, (uint32) len}), part->width,
 						part->width == 1 ? "digit" : "digits");
-	enlargeStringInfo(out, part->width);
+	*out = (ItemSpan){buffer, (uint32) part->width};
 	for (int i = len - part->width; i < len; i++)
 	{
 		char digit = i < 0 ? '0' : text[i];
 
-		out->data[out->len++] = part->reversed ? (char) ('0' + ('9' - digit)) : digit;
+		*buffer++ = part->reversed ? (char) ('0' + ('9' - digit)) : digit;
 	}
-	out->data[out->len] = '\0';
 	return NULL;
 }
 
@@ -412,7 +411,7 @@ is_utc_end(const char *p, const char *end)
 }
 
 static const char *
-render_unit_of_string(const TemplatePart *part, ItemSpan s, StringInfo out)
+render_unit_of_string(const TemplatePart *part, ItemSpan s, ItemSpan *out)
 {
 	int length = timestamp_length(s);
 	const char *rest = s.data + length;
@@ -426,7 +425,7 @@ render_unit_of_string(const TemplatePart *part, ItemSpan s, StringInfo out)
 		 length != 19))
 		return psprintf("is \"%s\", which is no timestamp in ISO 8601 and UTC with the %s",
 						item_quoted(s), unit_names[part->unit]);
-	appendBinaryStringInfo(out, s.data, unit_lengths[part->unit]);
+	*out = (ItemSpan){s.data, (uint32) unit_lengths[part->unit]};
 	return NULL;
 }
 
@@ -434,10 +433,9 @@ render_unit_of_string(const TemplatePart *part, ItemSpan s, StringInfo out)
 #define LAST_SECOND INT64CONST(253402300799) /* 9999-12-31 */
 
 static const char *
-render_unit_of_number(const TemplatePart *part, ItemSpan number, StringInfo out)
+render_unit_of_number(const TemplatePart *part, ItemSpan number, char *buffer, ItemSpan *out)
 {
 	char text[ITEM_NUMBER_TEXT];
-	char timestamp[64];
 	int len = item_number_print(number, text);
 	char *point = memchr(text, '.', len);
 	int digits = (int) (point == NULL ? len : point - text);
@@ -455,19 +453,19 @@ render_unit_of_number(const TemplatePart *part, ItemSpan number, StringInfo out)
 	days = (seconds - FIRST_SECOND) / SECS_PER_DAY + FIRST_SECOND / SECS_PER_DAY;
 	seconds -= days * SECS_PER_DAY;
 	j2date((int) days + UNIX_EPOCH_JDATE, &year, &month, &day);
-	snprintf(timestamp, sizeof(timestamp), "%04d-%02d-%02dT%02d:%02d:%02d", year, month, day,
+	snprintf(buffer, ITEM_NUMBER_TEXT, "%04d-%02d-%02dT%02d:%02d:%02d", year, month, day,
 			 (int) (seconds / 3600), (int) (seconds / 60 % 60), (int) (seconds % 60));
-	appendBinaryStringInfo(out, timestamp, unit_lengths[part->unit]);
+	*out = (ItemSpan){buffer, (uint32) unit_lengths[part->unit]};
 	return NULL;
 }
 
 static const char *
-render_unit(const TemplatePart *part, ItemSpan value, StringInfo out)
+render_unit(const TemplatePart *part, ItemSpan value, char *buffer, ItemSpan *out)
 {
 	if (item_type(value) == ITEM_S)
 		return render_unit_of_string(part, item_payload(value), out);
 	if (item_type(value) == ITEM_N)
-		return render_unit_of_number(part, item_payload(value), out);
+		return render_unit_of_number(part, item_payload(value), buffer, out);
 	return wrong_type(value, "S or N");
 }
 
@@ -530,15 +528,13 @@ is_number_beside(const TemplatePart *part, ItemSpan value)
 }
 
 static const char *
-render_free(const TemplatePart *part, ItemSpan value, StringInfo out)
+render_free(const TemplatePart *part, ItemSpan value, char *buffer, ItemSpan *out)
 {
-	char number[ITEM_NUMBER_TEXT];
 	ItemSpan text = item_payload(value);
 	ItemSpan given;
-	const char *problem;
 
 	if (item_type(value) == ITEM_N)
-		text = (ItemSpan){number, (uint32) item_number_print(text, number)};
+		text = (ItemSpan){buffer, (uint32) item_number_print(text, buffer)};
 	else if (item_type(value) == ITEM_BOOL)
 		text = item_bool(value) ? (ItemSpan){"true", 4} : (ItemSpan){"false", 5};
 	else if (item_type(value) != ITEM_S)
@@ -556,21 +552,20 @@ render_free(const TemplatePart *part, ItemSpan value, StringInfo out)
 							  : str_tolower(text.data, text.len, DEFAULT_COLLATION_OID);
 		text = item_span(changed);
 	}
-	problem = is_number_beside(part, value) ? NULL : check_free(part, text, given);
-	if (problem == NULL)
-		appendBinaryStringInfo(out, text.data, text.len);
-	return problem;
+	*out = text;
+	return is_number_beside(part, value) ? NULL : check_free(part, text, given);
 }
 
-/* Appends what a placeholder renders of a value.  Returns NULL, or why the value cannot be in the key. */
+/* Points *out at what a placeholder renders of a value.  Returns NULL, or why the value cannot be in the key. */
 const char *
-template_render_value(const TemplatePart *part, ItemSpan value, StringInfo out)
+template_render_value(const TemplatePart *part, ItemSpan value, char buffer[ITEM_NUMBER_TEXT],
+					  ItemSpan *out)
 {
 	if (part->width > 0)
-		return render_padded(part, value, out);
+		return render_padded(part, value, buffer, out);
 	if (part->unit != TEMPLATE_WHOLE)
-		return render_unit(part, value, out);
-	return render_free(part, value, out);
+		return render_unit(part, value, buffer, out);
+	return render_free(part, value, buffer, out);
 }
 
 static const char *
@@ -603,6 +598,7 @@ template_try_render(const Template *t, ItemSpan attributes, StringInfo out,
 	for (int i = 0; i < t->nparts; i++)
 	{
 		const TemplatePart *part = &t->parts[i];
+		char buffer[ITEM_NUMBER_TEXT];
 		const char *problem;
 		ItemSpan value;
 
@@ -617,9 +613,10 @@ template_try_render(const Template *t, ItemSpan attributes, StringInfo out,
 				*missing = part;
 			continue;
 		}
-		problem = template_render_value(part, value, out);
+		problem = template_render_value(part, value, buffer, &value);
 		if (problem != NULL)
 			return attribute_problem(part, problem);
+		appendBinaryStringInfo(out, value.data, value.len);
 	}
 	return NULL;
 }
@@ -686,7 +683,8 @@ taken_value(const TemplatePart *part, ItemType type, ItemSpan text)
 {
 	static const char bools[] = {ITEM_BOOL | ITEM_TRUE, ITEM_BOOL};
 	ItemSpan value = {NULL, 0};
-	StringInfoData again;
+	char buffer[ITEM_NUMBER_TEXT];
+	ItemSpan again;
 	char *tagged;
 
 	if (type == ITEM_N)
@@ -702,9 +700,8 @@ taken_value(const TemplatePart *part, ItemType type, ItemSpan text)
 	}
 	if (value.data == NULL)
 		return value;
-	initStringInfo(&again);
-	if (template_render_value(part, value, &again) != NULL ||
-		item_compare_bytes((ItemSpan){again.data, (uint32) again.len}, text) != 0)
+	if (template_render_value(part, value, buffer, &again) != NULL ||
+		item_compare_bytes(again, text) != 0)
 		value.data = NULL;
 	return value;
 }

@@ -96,8 +96,12 @@ extern bool template_render(const Template *t, ItemSpan attributes, StringInfo o
 extern const char *template_try_render(const Template *t, ItemSpan attributes, StringInfo out,
 									   const TemplatePart **missing);
 
-/* Renders what one placeholder makes of its value; returns NULL, or what is wrong with it. */
-extern const char *template_render_value(const TemplatePart *part, ItemSpan value, StringInfo out);
+/*
+ * Points *out at what one placeholder makes of its value, which is in the value or in the buffer; returns
+ * NULL, or what is wrong with it.
+ */
+extern const char *template_render_value(const TemplatePart *part, ItemSpan value,
+										 char buffer[ITEM_NUMBER_TEXT], ItemSpan *out);
 
 /* Finds the value of a placeholder in an item's attributes. */
 extern bool template_find(const TemplatePart *part, ItemSpan attributes, ItemSpan *value);

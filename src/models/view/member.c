@@ -322,22 +322,17 @@ member_take(ItemSpan *string, ItemSpan beginning)
 /* Returns whether a key is what a template makes: each part is compared as soon as it is there. */
 static bool
 is_rendered(const Template *t, ItemSpan key, ItemSpan root, const ItemChildren *attributes,
-			StringInfo out, uint32 *places)
+			uint32 *places)
 {
 	for (int i = 0; i < t->nparts; i++)
 	{
 		const TemplatePart *part = &t->parts[i];
 		ItemSpan piece = part->literal;
-		ItemSpan value;
+		char buffer[ITEM_NUMBER_TEXT];
 
-		if (part->npath > 0)
-		{
-			resetStringInfo(out);
-			if (!find_part(part, root, attributes, &places[i], &value) ||
-				template_render_value(part, value, out) != NULL)
-				return false;
-			piece = (ItemSpan){out->data, (uint32) out->len};
-		}
+		if (part->npath > 0 && (!find_part(part, root, attributes, &places[i], &piece) ||
+								template_render_value(part, piece, buffer, &piece) != NULL))
+			return false;
 		if (!member_take(&key, piece))
 			return false;
 	}
@@ -362,14 +357,14 @@ key_matches(const Member *member, ItemSpan root, const ItemChildren *attributes,
 	if (t == NULL)
 		return false;
 	if (column != NULL && !t->whole)
-		return is_rendered(t, *column, root, attributes, &memory->out, memory->parts);
+		return is_rendered(t, *column, root, attributes, memory->parts);
 	if (!item_find_near(attributes, key->attribute, &memory->key, &value))
 		return false;
 	if (t->whole)
 		return find_part(t->parts, root, attributes, &memory->parts[0], &whole) &&
 			   member_same(whole, value);
 	return item_type(value) == ITEM_S &&
-		   is_rendered(t, item_payload(value), root, attributes, &memory->out, memory->parts);
+		   is_rendered(t, item_payload(value), root, attributes, memory->parts);
 }
 
 static uint32 *
@@ -388,7 +383,6 @@ member_memory(const Member *member)
 {
 	MemberMemory *memory = palloc0(sizeof(MemberMemory));
 
-	initStringInfo(&memory->out);
 	memory->given = palloc0((member->ngiven + 1) * sizeof(uint32));
 	memory->parts = make_places(member->key);
 	memory->exact = palloc0((member->nexact + 1) * sizeof(uint32));

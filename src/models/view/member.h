@@ -67,13 +67,9 @@ typedef struct MemberKey
 	const ItemSpan *given; /* declared names in their order */
 } MemberKey;
 
-/*
- * Holds what is kept from one item to the next: memory for keys, and where attributes were found
- * last, since items of an entity have the same ones.
- */
+/* Holds where attributes were found last, since items of an entity have the same ones. */
 typedef struct MemberMemory
 {
-	StringInfoData out;
 	uint32 type;
 	uint32 key;
 	uint32 *given;
