@@ -144,3 +144,26 @@ DROP FUNCTION conditions, answers, keys_in_indexes;
 DROP VIEW orders, orders_alone, customers;
 DROP TABLE shop;
 DROP ROLE given_reader;
+-- the calls of a scan are one, which selects what they select by themselves, whatever is in the columns
+CREATE TABLE combined AS SELECT item::jsonb::dyn_item AS item, pk COLLATE "C" AS pk, g1, g2, h1, h2 FROM
+	unnest(ARRAY['{"t": "E", "x": 1, "y": 2, "n": 7}', '{"t": "E", "x": 1, "n": 7}', '{"t": "E", "y": 2, "n": 7}', '{"t": "E", "n": 7}',
+		'{"t": "F", "x": 1, "y": 2, "n": 7}', '{"x": 1, "y": 2, "n": 7}', '{"t": "E", "x": 1, "y": "2", "n": 7}', '{"t": "E", "x": 1, "y": 2}']) AS item,
+	unnest(ARRAY['E#7', 'E#8', NULL]) AS pk, unnest(ARRAY['X#1', 'X#2', NULL]) AS g1, unnest(ARRAY['Y#2', 'Y#1', NULL]) AS g2,
+	unnest(ARRAY['N#7', 'N#8', NULL]) AS h1, unnest(ARRAY['N#7', 'N#8', NULL]) AS h2;
+CREATE INDEX ON combined (pk);
+SELECT string_agg(format('dynamo_internal.%s(item, ''{"entity": "E", "type_attribute": "t", "type": "E", %s"keys": {"%s": "%s"}, "attributes": {%s}}'', %3$s)',
+	CASE WHEN given = '' THEN 'is_entity' ELSE 'is_entity_in_index' END, given, key, template, attributes), ' AND ' ORDER BY n) AS calls
+	FROM (VALUES (1, '', 'pk', 'E#<n>', '"n": "N"'), (2, '"required": true, "given": ["x"], ', 'g1', 'X#<x>', '"x": "N"'),
+		(3, '"required": true, "given": ["x"], ', 'h1', 'N#<n>', '"n": "N", "x": "N"'),
+		(4, '"required": true, "given": ["y"], ', 'g2', 'Y#<y>', '"y": "N"'),
+		(5, '"required": true, "given": ["y"], ', 'h2', 'N#<n>', '"n": "N", "y": "N"')) v (n, given, key, template, attributes) \gset
+SELECT count(*), count(DISTINCT g1), count(*) FILTER (WHERE h1 IS DISTINCT FROM h2) FROM combined WHERE :calls;
+SELECT count(*), count(DISTINCT g1), count(*) FILTER (WHERE h1 IS DISTINCT FROM h2) FROM combined WHERE (:calls) IS TRUE;
+EXPLAIN (COSTS OFF) SELECT FROM combined WHERE :calls;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SELECT count(*), count(DISTINCT g1), count(*) FILTER (WHERE h1 IS DISTINCT FROM h2) FROM combined WHERE :calls;
+EXPLAIN (COSTS OFF) SELECT FROM combined WHERE :calls;
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+DROP TABLE combined;

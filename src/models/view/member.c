@@ -356,6 +356,8 @@ key_matches(const Member *member, ItemSpan root, const ItemChildren *attributes,
 	}
 	if (t == NULL)
 		return false;
+	if (column != NULL && memory->made.data != NULL)
+		return member_same(*column, memory->made);
 	if (column != NULL && !t->whole)
 		return is_rendered(t, *column, root, attributes, memory->parts);
 	if (!item_find_near(attributes, key->attribute, &memory->key, &value))
@@ -391,16 +393,14 @@ member_memory(const Member *member)
 
 /* Returns whether the member says something of an item: it has the given attributes. */
 static bool
-member_applies(const Member *member, ItemSpan root, MemberMemory *memory)
+member_applies(const Member *member, const ItemChildren *attributes, MemberMemory *memory)
 {
-	ItemChildren attributes = item_children(root);
-
 	for (int i = 0; i < member->ngiven; i++)
 	{
 		const EntityAttribute *given = member->given[i];
 		ItemSpan value;
 
-		if (!item_find_near(&attributes, given->stored, &memory->given[i], &value) ||
+		if (!item_find_near(attributes, given->stored, &memory->given[i], &value) ||
 			item_type(value) != given->type.type)
 			return false;
 	}
@@ -409,17 +409,17 @@ member_applies(const Member *member, ItemSpan root, MemberMemory *memory)
 
 /* Returns whether type, key and what the key is made of are those of the member's entity. */
 static bool
-is_member(const Member *member, ItemSpan root, const ItemSpan *column, MemberMemory *memory)
+is_member(const Member *member, ItemSpan root, const ItemChildren *attributes,
+		  const ItemSpan *column, MemberMemory *memory)
 {
-	ItemChildren attributes = item_children(root);
-
 	/* beside one of an index a view has those of the table */
-	if ((!member->entity->required && !has_type(member->entity, &attributes, memory)) ||
-		!key_matches(member, root, &attributes, column, memory))
+	if ((!member->entity->required && !memory->typed &&
+		 !has_type(member->entity, attributes, memory)) ||
+		!key_matches(member, root, attributes, column, memory))
 		return false;
 	for (int i = 0; i < member->nexact; i++)
 	{
-		if (!is_exact(&member->exact[i], &attributes, &memory->exact[i]))
+		if (!is_exact(&member->exact[i], attributes, &memory->exact[i]))
 			return false;
 	}
 	return true;
@@ -434,84 +434,122 @@ is_member(const Member *member, ItemSpan root, const ItemSpan *column, MemberMem
 bool
 member_matches(const Member *member, ItemSpan root, const ItemSpan *column, MemberMemory *memory)
 {
-	return is_member(member, root, column, memory) ||
-		   (member->ngiven > 0 && !member_applies(member, root, memory));
+	ItemChildren attributes = item_children(root);
+
+	return is_member(member, root, &attributes, column, memory) ||
+		   !member_applies(member, &attributes, memory);
 }
 
 /*
  * The function
  */
 
-typedef struct MemberState
+/* A MemberTest is a definition and the column of a call, of which the planner makes one of several. */
+typedef struct MemberTest
 {
-	const text *definition; /* a copy; NULL: the argument is a constant, as it is in views */
 	const Member *member;
 	MemberMemory *memory;
 	bool text_column;
-	MemoryContext context; /* all of it, unless it is a constant */
-} MemberState;
+	const struct MemberTest *like; /* one before whose column has the same key; or NULL */
+	ItemSpan column; /* the last one, if it is the key; or without data */
+} MemberTest;
 
-static MemberState *
-make_state(FunctionCallInfo fcinfo)
+/* Returns whether items that are of one have the type attribute of the other. */
+static bool
+has_same_type(const Member *a, const Member *b)
 {
-	bool constant = call_argument_is_constant(fcinfo->flinfo, MEMBER_DEFINITION_ARGUMENT);
-	MemoryContext context =
-		constant ? fcinfo->flinfo->fn_mcxt
-				 : AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "dynamo_table member state",
-										 ALLOCSET_SMALL_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-	MemberState *state = palloc0(sizeof(MemberState));
-
-	state->context = context;
-	if (!constant)
-		state->definition = PG_GETARG_TEXT_P_COPY(MEMBER_DEFINITION_ARGUMENT);
-	state->member = member_parse(text_span(PG_GETARG_TEXT_PP(MEMBER_DEFINITION_ARGUMENT)));
-	state->memory = member_memory(state->member);
-	state->text_column = get_fn_expr_argtype(fcinfo->flinfo, MEMBER_COLUMN_ARGUMENT) == TEXTOID;
-	MemoryContextSwitchTo(old);
-	return state;
+	return !a->entity->required && a->ngiven == 0 &&
+		   member_same(a->entity->type_attribute, b->entity->type_attribute) &&
+		   member_same(a->entity->type, b->entity->type);
 }
 
-static MemberState *
-get_state(FunctionCallInfo fcinfo)
+/* Returns whether two definitions have one template each, which makes the same of each item. */
+static bool
+is_like(const MemberTest *a, const MemberTest *b)
 {
-	MemberState *state = fcinfo->flinfo->fn_extra;
+	const Template *t = a->member->key->templates[0].template;
+	const Template *u = b->member->key->templates[0].template;
+	bool like = a->text_column && b->text_column && !t->whole && member_same(t->text, u->text) &&
+				a->member->key->ntemplates == 1 && b->member->key->ntemplates == 1;
 
-	if (state != NULL && state->definition == NULL)
-		return state;
-	if (state != NULL)
+	/* names are those that items have */
+	for (int i = 0; like && i < t->nparts; i++)
+		like = t->parts[i].npath == 0 || member_same(t->parts[i].path[0], u->parts[i].path[0]);
+	return like;
+}
+
+/* Makes the tests of a call, which are kept if the definitions are constants, as they are in views. */
+static MemberTest *
+get_tests(FunctionCallInfo fcinfo)
+{
+	bool constant = call_argument_is_constant(fcinfo->flinfo, MEMBER_DEFINITION_ARGUMENT);
+	MemoryContext old =
+		MemoryContextSwitchTo(constant ? fcinfo->flinfo->fn_mcxt : CurrentMemoryContext);
+	MemberTest *tests = palloc0(PG_NARGS() / 2 * sizeof(MemberTest));
+
+	for (int i = MEMBER_DEFINITION_ARGUMENT; i < PG_NARGS(); i += 2)
 	{
-		if (member_same(text_span(state->definition),
-						text_span(PG_GETARG_TEXT_PP(MEMBER_DEFINITION_ARGUMENT))))
-			return state;
-		fcinfo->flinfo->fn_extra = NULL;
-		MemoryContextDelete(state->context);
+		MemberTest *test = &tests[i / 2];
+
+		test->member = member_parse(text_span(PG_GETARG_TEXT_PP(i)));
+		test->memory = member_memory(test->member);
+		test->text_column = get_fn_expr_argtype(fcinfo->flinfo, i + 1) == TEXTOID;
+		test->memory->typed = test > tests && has_same_type(tests->member, test->member);
+		for (const MemberTest *before = tests; before < test && test->like == NULL; before++)
+			test->like = is_like(before, test) ? before : NULL;
 	}
-	state = make_state(fcinfo);
-	fcinfo->flinfo->fn_extra = state;
-	return state;
+	MemoryContextSwitchTo(old);
+	if (constant)
+		fcinfo->flinfo->fn_extra = tests;
+	return tests;
+}
+
+static bool
+passes(FunctionCallInfo fcinfo, int i, MemberTest *test, ItemSpan root,
+	   const ItemChildren *attributes)
+{
+	test->column = (ItemSpan){NULL, 0};
+	if (!PG_ARGISNULL(i))
+	{
+		ItemSpan column = {NULL, 0};
+
+		if (test->text_column)
+			column = text_span(PG_GETARG_TEXT_PP(i));
+		if (test->like != NULL)
+			test->memory->made = test->like->column;
+		if (is_member(test->member, root, attributes, test->text_column ? &column : NULL,
+					  test->memory))
+		{
+			test->column = column;
+			return true;
+		}
+	}
+	return !member_applies(test->member, attributes, test->memory);
 }
 
 /*
  * dynamo_internal.is_entity(item, definition, key), which is strict, and is_entity_in_index(), which is not:
- * an item that the definition says something of is in the index only if its key is in the column.
+ * an item that the definition says something of is in the index only if its key is in the column.  In
+ * plans more definitions and keys follow (path.c).
  */
 PG_FUNCTION_INFO_V1(dyn_is_entity);
 Datum
 dyn_is_entity(PG_FUNCTION_ARGS)
 {
-	const MemberState *state;
+	MemberTest *tests = fcinfo->flinfo->fn_extra;
 	ItemSpan root;
-	ItemSpan column;
+	ItemChildren attributes;
 
 	if (PG_ARGISNULL(MEMBER_ITEM_ARGUMENT) || PG_ARGISNULL(MEMBER_DEFINITION_ARGUMENT))
 		PG_RETURN_NULL();
-	state = get_state(fcinfo);
+	if (tests == NULL)
+		tests = get_tests(fcinfo);
 	root = item_root(PG_GETARG_DYN_ITEM(MEMBER_ITEM_ARGUMENT));
-	if (PG_ARGISNULL(MEMBER_COLUMN_ARGUMENT))
-		PG_RETURN_BOOL(!member_applies(state->member, root, state->memory));
-	if (state->text_column)
-		column = text_span(PG_GETARG_TEXT_PP(MEMBER_COLUMN_ARGUMENT));
-	PG_RETURN_BOOL(
-		member_matches(state->member, root, state->text_column ? &column : NULL, state->memory));
+	attributes = item_children(root);
+	for (int i = MEMBER_COLUMN_ARGUMENT; i < PG_NARGS(); i += 2)
+	{
+		if (!passes(fcinfo, i, &tests[i / 2 - 1], root, &attributes))
+			PG_RETURN_BOOL(false);
+	}
+	PG_RETURN_BOOL(true);
 }

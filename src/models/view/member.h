@@ -70,6 +70,8 @@ typedef struct MemberKey
 /* Holds where attributes were found last, since items of an entity have the same ones. */
 typedef struct MemberMemory
 {
+	ItemSpan made; /* what the template makes of the item, if that is known; or without data */
+	bool typed; /* it has the type, as a test before has found */
 	uint32 type;
 	uint32 key;
 	uint32 *given;

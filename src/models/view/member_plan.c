@@ -82,15 +82,15 @@ is_function(Oid function, PGFunction code)
 }
 
 /*
- * Reads a call of dyn_is_entity() whose arguments are those that a view has.  False: it is
- * something else.
+ * Reads a call of dyn_is_entity() whose arguments are those that a view has, or the first of several that
+ * are one.  False: it is something else.
  */
 bool
 member_read_call(Node *node, MemberCall *call)
 {
 	const FuncExpr *function = (const FuncExpr *) node;
 
-	if (!IsA(node, FuncExpr) || list_length(function->args) != MEMBER_ARGUMENTS)
+	if (!IsA(node, FuncExpr) || list_length(function->args) < MEMBER_ARGUMENTS)
 		return false;
 	call->clause = NULL;
 	call->function = function->funcid;

@@ -557,6 +557,48 @@ add_ordered_paths(const Planned *plan)
 	}
 }
 
+/*
+ * Has a scan make one call of all, which looks at the item once.  Paths are made of the single ones before,
+ * since the planner takes one column's condition from each.
+ */
+static void
+merge_calls(const Planned *plan)
+{
+	RestrictInfo *first = NULL;
+	FuncExpr *all = NULL;
+	ListCell *cell;
+	ListCell *index;
+
+	foreach (cell, plan->calls)
+	{
+		const MemberCall *call = lfirst(cell);
+		RestrictInfo *clause = call->clause;
+		List *args = ((FuncExpr *) clause->clause)->args;
+
+		if (all == NULL || first->security_level != clause->security_level ||
+			!equal(linitial(all->args), call->item) ||
+			list_length(all->args) + list_length(args) > FUNC_MAX_ARGS)
+		{
+			first = clause;
+			first->clause = (Expr *) (all = copyObject((FuncExpr *) clause->clause));
+			continue;
+		}
+		/* one that is not strict is false of a NULL in the column of one that is */
+		if (!func_strict(call->function))
+			all->funcid = call->function;
+		all->args = list_concat(all->args, list_copy_tail(args, 1));
+		/* what is left of it is in paths */
+		clause->clause = first->clause;
+		plan->rel->baserestrictinfo = list_delete_ptr(plan->rel->baserestrictinfo, clause);
+		foreach (index, plan->rel->indexlist)
+		{
+			IndexOptInfo *info = lfirst(index);
+
+			info->indrestrictinfo = list_delete_ptr(info->indrestrictinfo, clause);
+		}
+	}
+}
+
 static void
 add_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
@@ -580,6 +622,7 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 		add_ordered_paths(&plan);
 	if (plan.joins != NIL)
 		add_join_paths(&plan);
+	merge_calls(&plan);
 }
 
 /* Sets the hook.  Called once by _PG_init(). */
