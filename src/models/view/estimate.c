@@ -25,6 +25,9 @@
 /* So large is a range at least of which statistics list nothing. */
 #define LEAST_RANGE 0.002
 
+/* To make a key of values of a join takes as long as this many operators. */
+#define MAKING_KEY 10
+
 /* Tells how many different keys there are of a kind, and which part of the items has them. */
 typedef struct KeyCount
 {
@@ -254,8 +257,34 @@ index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup,
 	btcostestimate(root, path, loop_count, startup, total, selectivity, correlation, pages);
 	if (path->path.param_info == NULL)
 		least = Max(least, path->path.rows / Max(path->indexinfo->rel->tuples, 1));
+	else
+		*total += list_length(path->indexclauses) * MAKING_KEY * cpu_operator_cost;
 	*selectivity = Max(*selectivity, least);
 	CLAMP_PROBABILITY(*selectivity);
+}
+
+/* Returns how much items in the order of keys lie together, as the planner does: the square of a correlation. */
+double
+member_together(PlannerInfo *root, const IndexPath *path)
+{
+	const IndexClause *first = linitial(path->indexclauses);
+	double together = 0;
+	VariableStatData column;
+	AttStatsSlot slot;
+	MemberCall call;
+
+	if (!member_read_call((Node *) first->rinfo->clause, &call))
+		return 0;
+	examine_variable(root, (Node *) call.column, 0, &column);
+	if (HeapTupleIsValid(column.statsTuple) &&
+		get_attstatsslot(&slot, column.statsTuple, STATISTIC_KIND_CORRELATION, InvalidOid,
+						 ATTSTATSSLOT_NUMBERS))
+	{
+		together = slot.numbers[0] * slot.numbers[0];
+		free_attstatsslot(&slot);
+	}
+	ReleaseVariableStats(column);
+	return together;
 }
 
 /* Has scans of a btree estimated as those by keys of entities. */

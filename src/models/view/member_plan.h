@@ -69,6 +69,7 @@ extern bool member_estimate(SupportRequestSelectivity *request);
 extern double member_items(PlannerInfo *root, const RelOptInfo *rel, List *calls);
 extern double member_keys(PlannerInfo *root, const MemberCall *call);
 extern void member_estimate_index(IndexOptInfo *index);
+extern double member_together(PlannerInfo *root, const IndexPath *path);
 extern bool member_is_one_row(const RelOptInfo *rel, List *calls, KeyIsKnown is_known,
 							  const void *arg);
 

@@ -352,6 +352,30 @@ loop_count(const Planned *plan, Relids outer)
 	return Max(count, 1.0);
 }
 
+/*
+ * Makes a bitmap scan.  Where it reads depends on how much the items lie together, as the cost of an index
+ * scan does: between the cost in all pages of the table, and in as many as the items would fill.
+ */
+static Path *
+bitmap_path(const Planned *plan, IndexPath *path, Relids outer, double loops)
+{
+	RelOptInfo *rel = plan->rel;
+	BlockNumber pages = rel->pages;
+	Path *spread =
+		(Path *) create_bitmap_heap_path(plan->root, rel, (Path *) path, outer, loops, 0);
+	const Path *together;
+
+	/* of values of joins each may be elsewhere */
+	if (!bms_is_empty(outer))
+		return spread;
+	rel->pages = (BlockNumber) (pages * path->indexselectivity);
+	together = (Path *) create_bitmap_heap_path(plan->root, rel, (Path *) path, outer, loops, 0);
+	rel->pages = pages;
+	spread->total_cost +=
+		member_together(plan->root, path) * (together->total_cost - spread->total_cost);
+	return spread;
+}
+
 static void
 add_scan(const Planned *plan, const KeyScan *scan, Relids required_outer)
 {
@@ -364,8 +388,7 @@ add_scan(const Planned *plan, const KeyScan *scan, Relids required_outer)
 							 ForwardScanDirection, false, required_outer, loops, false);
 	bitmap = scan->unique || !scan->index->amhasgetbitmap
 				 ? NULL
-				 : (Path *) create_bitmap_heap_path(plan->root, plan->rel, (Path *) path,
-													required_outer, loops, 0);
+				 : bitmap_path(plan, path, required_outer, loops);
 
 	add_path(plan->rel, (Path *) path);
 	if (bitmap != NULL)
@@ -416,30 +439,10 @@ add_join_paths(const Planned *plan)
 }
 
 /*
- * Returns whether there are conditions that the planner has not taken from the calls: those that
- * are not leakproof, those of a partial index that it cannot use, and lists for a column that is not the
- * first of an index.
+ * Adds paths by restrictions alone; all columns count, as where the planner asks for conditions.  It takes
+ * none that is not leakproof, or of a partial index that it cannot use, no list for a column that is not the
+ * first of an index, and the items for spread over the table.
  */
-static bool
-is_incomplete(const Planned *plan)
-{
-	ListCell *cell;
-
-	foreach (cell, plan->calls)
-	{
-		const MemberCall *call = lfirst(cell);
-		KnownValues known;
-
-		if (!restriction_is_securely_promotable(call->clause, plan->rel))
-			return true;
-		if (member_find_values(plan->rel->baserestrictinfo, plan->assumed, call, &known) &&
-			(known.list != NULL || call->member->ngiven > 0))
-			return true;
-	}
-	return false;
-}
-
-/* Adds paths by restrictions alone; all columns count, as where the planner asks for conditions. */
 static void
 add_restricted_paths(const Planned *plan)
 {
@@ -616,8 +619,7 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 		plan.joins = join_clauses(&plan);
 	plan.assumed = list_concat_copy(rel->baserestrictinfo, plan.joins);
 	plan.present = present_columns(&plan);
-	if (is_incomplete(&plan))
-		add_restricted_paths(&plan);
+	add_restricted_paths(&plan);
 	if (root->query_pathkeys != NIL)
 		add_ordered_paths(&plan);
 	if (plan.joins != NIL)
