@@ -166,4 +166,8 @@ SELECT count(*), count(DISTINCT g1), count(*) FILTER (WHERE h1 IS DISTINCT FROM 
 EXPLAIN (COSTS OFF) SELECT FROM combined WHERE :calls;
 RESET enable_seqscan;
 RESET enable_bitmapscan;
+-- a strict call is not true of a NULL in its column, although its definition says nothing of the item
+\set strict 'dynamo_internal.is_entity(item, ''{"entity": "E", "given": ["x"], "keys": {"g1": "X#<x>"}, "attributes": {"x": "N"}}'', g1)'
+SELECT count(*) FROM combined WHERE :calls AND :strict;
+SELECT count(*) FROM combined WHERE :calls AND (:strict) IS TRUE;
 DROP TABLE combined;

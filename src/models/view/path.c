@@ -578,6 +578,9 @@ merge_calls(const Planned *plan)
 		RestrictInfo *clause = call->clause;
 		List *args = ((FuncExpr *) clause->clause)->args;
 
+		/* no view has one that is false of an item that its definition says nothing of */
+		if (func_strict(call->function) && call->member->ngiven > 0)
+			continue;
 		if (all == NULL || first->security_level != clause->security_level ||
 			!equal(linitial(all->args), call->item) ||
 			list_length(all->args) + list_length(args) > FUNC_MAX_ARGS)
