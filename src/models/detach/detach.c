@@ -46,7 +46,7 @@ open_owned(text *name, DynTable **table)
 }
 
 /*
- * Lock the table, the views that are made again, and the entries of vector indexes, all at once: who reads
+ * Locks the table, the views that are made again, and the entries of vector indexes, all at once: who reads
  * a view locks it before the table.
  */
 static Relation

@@ -396,7 +396,7 @@ add_statements(Detach *detach)
 }
 
 /*
- * Fill in what is to be done with the table, or why it cannot be done.  Connected to SPI, with the
+ * Fills in what is to be done with the table, or why it cannot be done.  Connected to SPI, with the
  * rights of the table's owner.
  */
 void

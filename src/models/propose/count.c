@@ -84,8 +84,8 @@ count_values(const ProposeTable *table, int position)
 }
 
 /*
- * Returns whether a name is that of a parent's key, of which the table is named, too: prod_id of
- * products, or customer_id of customers, whose key is id.
+ * Returns whether a name is that of a parent's key and names the parent, like prod_id of products, or is
+ * made of both, like customer_id of customers, whose key is id.
  */
 static bool
 is_named_after(const char *name, const ProposeTable *parent)

@@ -72,7 +72,7 @@ extern List *entity_views_of(Oid table); /* of Oid */
 extern const Member *entity_view_member(Node *condition);
 
 /*
- * Tell what the items of a view are known by (key.c).  With an index: what is in it.  Without: also the
+ * Tells what the items of a view are known by (key.c).  With an index: what is in it.  Without: also the
  * keys of indexes in which all items of the entity are, or all that have certain attributes.
  */
 extern List *entity_view_keys(const Entity *entity, const DynTable *table, const DynIndex *index,
