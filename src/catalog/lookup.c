@@ -4,10 +4,7 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
-#include "access/htup_details.h"
 #include "access/relation.h"
-#include "access/table.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
@@ -20,11 +17,8 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
-#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/snapmgr.h"
-#include "utils/syscache.h"
 
 #include "catalog/definition/arn.h"
 #include "catalog/definition/definition.h"
@@ -260,70 +254,6 @@ check_expected(Relation rel, const DynTable *table)
 				 errwords(DYN_NOT_FOUND_WORDS)));
 }
 
-/* Returns the TOAST table that the relation has in the active snapshot; InvalidOid if it has none. */
-static Oid
-toast_of_snapshot(Oid relid)
-{
-	Relation classes = table_open(RelationRelationId, AccessShareLock);
-	Oid toast = InvalidOid;
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple tuple;
-
-	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
-	scan = systable_beginscan(classes, ClassOidIndexId, true, GetActiveSnapshot(), 1, &key);
-	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-		toast = ((Form_pg_class) GETSTRUCT(tuple))->reltoastrelid;
-	systable_endscan(scan);
-	table_close(classes, AccessShareLock);
-	return toast;
-}
-
-/*
- * Raises an error if the active snapshot shows no rows of the relation because ALTER TABLE has
- * rewritten it since, which a call may have waited for: a function reads under the snapshot of its
- * statement, which is older than the lock.  ALTER TABLE replaces the TOAST table, too.  VACUUM FULL
- * and CLUSTER, which keep rows visible, and TRUNCATE do not.
- */
-static void
-check_rewritten(Relation rel)
-{
-	HeapTuple tuple;
-	bool changed;
-	Oid toast;
-
-	if (!ActiveSnapshotSet())
-		return;
-	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(RelationGetRelid(rel)));
-	if (!HeapTupleIsValid(tuple))
-		return;
-	changed = XidInMVCCSnapshot(HeapTupleHeaderGetXmin(tuple->t_data), GetActiveSnapshot());
-	ReleaseSysCache(tuple);
-	if (!changed)
-		return;
-	toast = toast_of_snapshot(RelationGetRelid(rel));
-	if (OidIsValid(toast) && toast != rel->rd_rel->reltoastrelid)
-		ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-						errmsg("table \"%s\" was rewritten by a concurrent transaction",
-							   RelationGetRelationName(rel)),
-						errhint("Repeat the transaction.")));
-}
-
-/* Opens what lookup_table() has found and locked; *table is NULL if it is no table of items. */
-static Relation
-open_found(Oid relid, const RightsWanted *wanted, DynTable **table)
-{
-	Relation rel = relation_open(relid, NoLock);
-
-	*table = dyn_schema(rel);
-	check_expected(rel, *table);
-	/* what writes takes a snapshot of its own */
-	if (wanted->mode == AccessShareLock && !wanted->state)
-		check_rewritten(rel);
-	return rel;
-}
-
 static Relation
 find_table(ItemSpan name, RightsWanted wanted, DynTable **table)
 {
@@ -333,7 +263,9 @@ find_table(ItemSpan name, RightsWanted wanted, DynTable **table)
 
 	if (!OidIsValid(relid))
 		return NULL;
-	rel = open_found(relid, &wanted, table);
+	rel = relation_open(relid, NoLock);
+	*table = dyn_schema(rel);
+	check_expected(rel, *table);
 	if (*table != NULL)
 		return rel;
 	relation_close(rel, wanted.mode);
@@ -441,7 +373,9 @@ open_table(text *name, RightsWanted wanted, DynTable **table)
 
 	if (!OidIsValid(relid))
 		fail_missing(name, span);
-	rel = open_found(relid, &wanted, table);
+	rel = relation_open(relid, NoLock);
+	*table = dyn_schema(rel);
+	check_expected(rel, *table);
 	if (*table == NULL)
 		fail_other_relation(rel);
 	return rel;

@@ -389,6 +389,19 @@ read_ttl(Relation rel, DynTable *table)
 	table->ttl = ttl;
 }
 
+static TransactionId
+class_written_by(Oid relid)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	TransactionId xid;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for relation %u", relid);
+	xid = HeapTupleHeaderGetXmin(tuple->t_data);
+	ReleaseSysCache(tuple);
+	return xid;
+}
+
 /* Returns NULL if the relation is no table of items. */
 static DynTable *
 read_schema(Relation rel)
@@ -408,6 +421,7 @@ read_schema(Relation rel)
 	}
 	library_check(ERROR);
 	table->relid = RelationGetRelid(rel);
+	table->changed = class_written_by(table->relid);
 	table->context = context;
 	table->name = pstrdup(RelationGetRelationName(rel));
 	table->row_security = rel->rd_rel->relrowsecurity;

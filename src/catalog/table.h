@@ -130,6 +130,7 @@ typedef struct DynTable
 {
 	Oid relid; /* hash key */
 	bool valid;
+	TransactionId changed; /* what has written its row of pg_class */
 	MemoryContext context;
 	const char *qualified; /* quoted, for SQL */
 	const char *name; /* for messages */

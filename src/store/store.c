@@ -4,8 +4,15 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
 #include "miscadmin.h"
+#include "utils/fmgroids.h"
+#include "utils/rel.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
 
@@ -107,6 +114,45 @@ store_end(const ErrorContextCallback *callback)
 	error_context_stack = callback->previous;
 }
 
+/* Returns whether the active snapshot shows the table, with the TOAST table that it has now. */
+static bool
+snapshot_shows(Oid relid)
+{
+	Relation classes = table_open(RelationRelationId, AccessShareLock);
+	Relation rel = relation_open(relid, NoLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple tuple;
+	bool shows = false;
+
+	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
+	scan = systable_beginscan(classes, ClassOidIndexId, true, GetActiveSnapshot(), 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+		shows = ((Form_pg_class) GETSTRUCT(tuple))->reltoastrelid == rel->rd_rel->reltoastrelid;
+	systable_endscan(scan);
+	relation_close(rel, NoLock);
+	table_close(classes, AccessShareLock);
+	return shows;
+}
+
+/*
+ * Raises an error if the active snapshot shows no rows of the table because another transaction has
+ * rewritten it by ALTER TABLE since, or made another one of its name.  A read may have waited for
+ * that: its snapshot is that of the statement, which is older than the lock.  ALTER TABLE replaces
+ * the TOAST table, too.  VACUUM FULL and CLUSTER, which keep rows visible, and TRUNCATE do not.
+ */
+static void
+check_snapshot(const DynTable *table)
+{
+	if (!XidInMVCCSnapshot(table->changed, GetActiveSnapshot()) ||
+		TransactionIdIsCurrentTransactionId(table->changed) || snapshot_shows(table->relid))
+		return;
+	ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					errmsg("table \"%s\" was created or rewritten by a concurrent transaction",
+						   table->name)));
+}
+
 /* Opens a key's shard for a read, with a snapshot that shows it; NULL if it is not for us. */
 static Relation
 open_shard(DynTable *table, Datum partition, const Node *site, DynTable **shard)
@@ -137,9 +183,12 @@ store_get(DynTable *table, const DynKeyValues *key, const Node *site)
 {
 	DynItem *item = NULL;
 	DynTable *shard;
-	Relation rel = open_shard(table, key->values[0], site, &shard);
-	bool done = direct_get(rel != NULL ? shard : table, key, &item);
+	Relation rel;
+	bool done;
 
+	check_snapshot(table);
+	rel = open_shard(table, key->values[0], site, &shard);
+	done = direct_get(rel != NULL ? shard : table, key, &item);
 	if (rel != NULL)
 		close_shard(rel);
 	return done ? item : spi_get(table, key);
@@ -163,6 +212,7 @@ store_read(StoreReader *reader, DynTable *table, const DynKeyValues *key, const 
 
 	if (table->distributed)
 		return store_get(table, key, site);
+	check_snapshot(table);
 	return direct_read(reader, table, key, &item) ? item : spi_get(table, key);
 }
 
@@ -181,12 +231,13 @@ void
 store_range_read(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)
 {
 	DynTable *shard;
-	Relation rel = dyn_index_is_table(range->index) && range->nequal > 0
-					   ? open_shard(table, range->equal[0], range->site, &shard)
-					   : NULL;
+	Relation rel = NULL;
 	StoreRange local = *range;
 	bool done;
 
+	check_snapshot(table);
+	if (dyn_index_is_table(range->index) && range->nequal > 0)
+		rel = open_shard(table, range->equal[0], range->site, &shard);
 	if (rel == NULL)
 	{
 		if (!direct_range(table, range, callback, arg))
