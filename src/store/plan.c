@@ -16,6 +16,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/partition.h"
 #include "catalog/pg_type.h"
 #include "jit/jit.h"
@@ -31,6 +32,7 @@
 #include "utils/lsyscache.h"
 #include "utils/plancache.h"
 #include "utils/resowner.h"
+#include "utils/snapmgr.h"
 
 #include "catalog/key_grant.h"
 #include "server/compat.h"
@@ -210,6 +212,7 @@ plan_prepare(DynTable *table, int shape, Oid relid, Oid index, const char *sql, 
 
 	plan->index = index;
 	plan->custom = (options & CURSOR_OPT_CUSTOM_PLAN) != 0;
+	plan->distributed = table->distributed;
 	plan->executions = 0;
 	/* the SPI has an error context of its own */
 	clear_policies(plan->cleared ? table->relid : InvalidOid, 1, &before);
@@ -399,13 +402,20 @@ execute_as_prepared(StorePlan *plan, const SPIExecuteOptions *options)
 	return result;
 }
 
-/* Runs a statement by its ordered plan. */
+/*
+ * Runs a statement by its ordered plan.  Shards may have been made on this node, or have come here,
+ * since the active snapshot was taken, which then does not show their rows: the call may have
+ * waited for that.  Other nodes take a snapshot for each statement anyway.
+ */
 void
 store_execute(StorePlan *plan, const SPIExecuteOptions *options)
 {
 	MemoryContext context = CurrentMemoryContext;
+	bool latest = plan->distributed && options->read_only && !IsolationUsesXactSnapshot();
 	int result;
 
+	if (latest)
+		PushActiveSnapshot(GetLatestSnapshot());
 	if (OidIsValid(plan->index))
 		ensure_plan(plan);
 	plan->executions++;
@@ -419,6 +429,8 @@ store_execute(StorePlan *plan, const SPIExecuteOptions *options)
 		plan->running--;
 	}
 	PG_END_TRY();
+	if (latest)
+		PopActiveSnapshot();
 	/* the SPI leaves its own context behind */
 	MemoryContextSwitchTo(context);
 	if (result < 0)
