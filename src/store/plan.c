@@ -212,7 +212,7 @@ plan_prepare(DynTable *table, int shape, Oid relid, Oid index, const char *sql, 
 
 	plan->index = index;
 	plan->custom = (options & CURSOR_OPT_CUSTOM_PLAN) != 0;
-	plan->distributed = table->distributed;
+	plan->spread = table->distributed || get_rel_relkind(table->relid) == RELKIND_PARTITIONED_TABLE;
 	plan->executions = 0;
 	/* the SPI has an error context of its own */
 	clear_policies(plan->cleared ? table->relid : InvalidOid, 1, &before);
@@ -402,22 +402,11 @@ execute_as_prepared(StorePlan *plan, const SPIExecuteOptions *options)
 	return result;
 }
 
-/*
- * Runs a statement by its ordered plan.  Shards may have been made on this node, or have come here,
- * since the active snapshot was taken, which then does not show their rows: the call may have
- * waited for that.  Other nodes take a snapshot for each statement anyway.
- */
-void
-store_execute(StorePlan *plan, const SPIExecuteOptions *options)
+static int
+run_plan(StorePlan *plan, const SPIExecuteOptions *options)
 {
-	MemoryContext context = CurrentMemoryContext;
-	bool latest = plan->distributed && options->read_only && !IsolationUsesXactSnapshot();
 	int result;
 
-	if (latest)
-		PushActiveSnapshot(GetLatestSnapshot());
-	if (OidIsValid(plan->index))
-		ensure_plan(plan);
 	plan->executions++;
 	plan->running++;
 	PG_TRY();
@@ -429,6 +418,27 @@ store_execute(StorePlan *plan, const SPIExecuteOptions *options)
 		plan->running--;
 	}
 	PG_END_TRY();
+	return result;
+}
+
+/*
+ * Runs a statement by its ordered plan.  Since the active snapshot was taken, shards may have been
+ * made on this node, or have come here, and partitions may have been rewritten.  That snapshot does
+ * not show their rows, and the call may have waited for it.  Other nodes take a snapshot for each
+ * statement anyway.
+ */
+void
+store_execute(StorePlan *plan, const SPIExecuteOptions *options)
+{
+	MemoryContext context = CurrentMemoryContext;
+	bool latest = plan->spread && options->read_only && !IsolationUsesXactSnapshot();
+	int result;
+
+	if (OidIsValid(plan->index))
+		ensure_plan(plan);
+	if (latest)
+		PushActiveSnapshot(GetLatestSnapshot());
+	result = run_plan(plan, options);
 	if (latest)
 		PopActiveSnapshot();
 	/* the SPI leaves its own context behind */

@@ -19,7 +19,7 @@ typedef struct StorePlan
 	Oid index; /* that it is to use; invalid: other nodes plan */
 	bool cleared; /* permissive policies have been put aside */
 	bool custom; /* it is planned for each execution */
-	bool distributed; /* Citus executes it */
+	bool spread; /* over shards or partitions, which are locked when it is executed */
 	int executions;
 	int running; /* of these */
 	SPIPlanPtr plan; /* NULL: it has to be prepared */
