@@ -422,6 +422,7 @@ read_schema(Relation rel)
 	library_check(ERROR);
 	table->relid = RelationGetRelid(rel);
 	table->changed = class_written_by(table->relid);
+	table->toast = rel->rd_rel->reltoastrelid;
 	table->context = context;
 	table->name = pstrdup(RelationGetRelationName(rel));
 	table->row_security = rel->rd_rel->relrowsecurity;

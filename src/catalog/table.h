@@ -131,6 +131,7 @@ typedef struct DynTable
 	Oid relid; /* hash key */
 	bool valid;
 	TransactionId changed; /* what has written its row of pg_class */
+	Oid toast; /* its TOAST table */
 	MemoryContext context;
 	const char *qualified; /* quoted, for SQL */
 	const char *name; /* for messages */

@@ -7,9 +7,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "access/genam.h"
 #include "access/htup_details.h"
-#include "access/table.h"
 #include "catalog/dependency.h"
 #include "catalog/indexing.h"
 #include "catalog/pg_class.h"
@@ -23,7 +21,6 @@
 #include "parser/parsetree.h"
 #include "rewrite/rewriteSupport.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -225,42 +222,14 @@ dyn_vector_is_built(const DynVector *vector)
 	return populated;
 }
 
-/*
- * Calls row() for the rows of a catalog that a snapshot shows.  SnapshotSelf shows them as they are
- * at the moment, also while the command that changes them goes on.
- */
-static void
-for_rows(Snapshot snapshot, Oid catalog, Oid index, AttrNumber column, Oid value,
-		 void (*row)(HeapTuple, void *), void *arg)
-{
-	Relation rel = table_open(catalog, AccessShareLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple tuple;
-
-	ScanKeyInit(&key, column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(value));
-	scan = systable_beginscan(rel, index, true, snapshot, 1, &key);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-		row(tuple, arg);
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
-}
-
-static void
-read_populated(HeapTuple tuple, void *arg)
-{
-	*(bool *) arg = ((Form_pg_class) GETSTRUCT(tuple))->relispopulated;
-}
-
 /* Returns whether a snapshot shows that too, and so the entries. */
 bool
 dyn_vector_is_shown(const DynVector *vector, Snapshot snapshot)
 {
-	bool populated = dyn_vector_is_distributed(vector);
+	HeapTuple row = catalogs_relation_shown(snapshot, vector->relid);
 
-	for_rows(snapshot, RelationRelationId, ClassOidIndexId, Anum_pg_class_oid, vector->relid,
-			 read_populated, &populated);
-	return populated;
+	return row == NULL ? dyn_vector_is_distributed(vector)
+					   : ((Form_pg_class) GETSTRUCT(row))->relispopulated;
 }
 
 /* Returns the size of the entries and their indexes, as it was found last. */
@@ -679,7 +648,7 @@ has_entries(Oid relid, Oid table, Oid *rule)
  * from being dropped.
  */
 static void
-trigger_made(HeapTuple tuple, void *arg)
+trigger_made(HeapTuple tuple)
 {
 	Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
 	ObjectAddress entries;
@@ -701,66 +670,46 @@ trigger_made(HeapTuple tuple, void *arg)
 		recordDependencyOn(&entries, &table, DEPENDENCY_AUTO);
 }
 
-static void
-list_entries(HeapTuple tuple, void *arg)
-{
-	Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
-
-	if (OidIsValid(form->tgconstrrelid) && is_keeper(NameStr(form->tgname), form->tgfoid))
-		*(List **) arg = lappend_oid(*(List **) arg, form->tgconstrrelid);
-}
-
-typedef struct Owned
-{
-	Oid relid;
-	Oid owner;
-	bool triggers;
-} Owned;
-
-static void
-read_owner(HeapTuple tuple, void *arg)
-{
-	Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
-	Owned *owned = arg;
-
-	owned->owner = form->relowner;
-	owned->triggers = form->relkind == RELKIND_RELATION && form->relhastriggers;
-}
-
 /* Has the entries of a table's indexes follow it to a new owner. */
 static void
 table_altered(Oid relid)
 {
-	Owned table = {relid};
-	List *relids = NIL;
+	HeapTuple row = catalogs_relation_shown(SnapshotSelf, relid);
+	Form_pg_class table = row == NULL ? NULL : (Form_pg_class) GETSTRUCT(row);
 	ListCell *cell;
 
-	for_rows(SnapshotSelf, RelationRelationId, ClassOidIndexId, Anum_pg_class_oid, relid,
-			 read_owner, &table);
-	if (!table.triggers)
+	if (table == NULL || table->relkind != RELKIND_RELATION || !table->relhastriggers)
 		return;
-	for_rows(SnapshotSelf, TriggerRelationId, TriggerRelidNameIndexId, Anum_pg_trigger_tgrelid,
-			 relid, list_entries, &relids);
-	foreach (cell, relids)
+	foreach (cell, catalogs_shown(SnapshotSelf, TriggerRelationId, TriggerRelidNameIndexId,
+								  Anum_pg_trigger_tgrelid, relid))
 	{
-		Owned entries = {lfirst_oid(cell)};
+		Form_pg_trigger trigger = (Form_pg_trigger) GETSTRUCT((HeapTuple) lfirst(cell));
+		Oid entries = trigger->tgconstrrelid;
+		Oid owner;
 		Oid query;
 
-		for_rows(SnapshotSelf, RelationRelationId, ClassOidIndexId, Anum_pg_class_oid,
-				 entries.relid, read_owner, &entries);
+		if (!OidIsValid(entries) || !is_keeper(NameStr(trigger->tgname), trigger->tgfoid))
+			continue;
+		row = catalogs_relation_shown(SnapshotSelf, entries);
+		owner = row == NULL ? InvalidOid : ((Form_pg_class) GETSTRUCT(row))->relowner;
 		/* whoever names a relation of another role in a trigger does not get it */
-		if (entries.owner != table.owner && entries.owner == rights_owner(relid) &&
-			has_entries(entries.relid, relid, &query))
-			ATExecChangeOwner(entries.relid, table.owner, true, AccessExclusiveLock);
+		if (owner != table->relowner && owner == rights_owner(relid) &&
+			has_entries(entries, relid, &query))
+			ATExecChangeOwner(entries, table->relowner, true, AccessExclusiveLock);
 	}
 }
 
 static void
 told(ObjectAccessType access, Oid class, Oid object, int part)
 {
+	ListCell *cell;
+
 	if (access == OAT_POST_CREATE && class == TriggerRelationId)
-		for_rows(SnapshotSelf, TriggerRelationId, TriggerOidIndexId, Anum_pg_trigger_oid, object,
-				 trigger_made, NULL);
+	{
+		foreach (cell, catalogs_shown(SnapshotSelf, TriggerRelationId, TriggerOidIndexId,
+									  Anum_pg_trigger_oid, object))
+			trigger_made(lfirst(cell));
+	}
 	else if (access == OAT_POST_ALTER && class == RelationRelationId && part == 0)
 		table_altered(object);
 }

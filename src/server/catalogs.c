@@ -21,10 +21,10 @@
 #include "server/catalogs.h"
 
 static List *
-read_rows(Oid catalog, Oid index, int nkeys, ScanKeyData *keys)
+read_rows(Snapshot snapshot, Oid catalog, Oid index, int nkeys, ScanKeyData *keys)
 {
 	Relation rel = table_open(catalog, AccessShareLock);
-	SysScanDesc scan = systable_beginscan(rel, index, OidIsValid(index), NULL, nkeys, keys);
+	SysScanDesc scan = systable_beginscan(rel, index, OidIsValid(index), snapshot, nkeys, keys);
 	List *rows = NIL;
 	HeapTuple tuple;
 
@@ -39,19 +39,38 @@ read_rows(Oid catalog, Oid index, int nkeys, ScanKeyData *keys)
 }
 
 /*
- * Returns copies of the rows of a catalog that have an OID in a column, in the order of an index
- * that has the column, best as its first one; InvalidOid is no index.
+ * Returns copies of the rows of a catalog that have an OID in a column and that a snapshot shows,
+ * in the order of an index that has the column, best as its first one; InvalidOid is no index.
+ * SnapshotSelf shows rows as they are at the moment, also while the command that changes them goes
+ * on.
  */
 List *
-catalogs_rows(Oid catalog, Oid index, AttrNumber column, Oid value)
+catalogs_shown(Snapshot snapshot, Oid catalog, Oid index, AttrNumber column, Oid value)
 {
 	ScanKeyData key;
 
 	ScanKeyInit(&key, column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(value));
-	return read_rows(catalog, index, 1, &key);
+	return read_rows(snapshot, catalog, index, 1, &key);
 }
 
-/* Returns the first of these rows, or NULL. */
+/* Returns the current ones of these rows. */
+List *
+catalogs_rows(Oid catalog, Oid index, AttrNumber column, Oid value)
+{
+	return catalogs_shown(NULL, catalog, index, column, value);
+}
+
+/* Returns a copy of the row of a relation that a snapshot shows, or NULL. */
+HeapTuple
+catalogs_relation_shown(Snapshot snapshot, Oid relid)
+{
+	List *rows =
+		catalogs_shown(snapshot, RelationRelationId, ClassOidIndexId, Anum_pg_class_oid, relid);
+
+	return rows == NIL ? NULL : linitial(rows);
+}
+
+/* Returns the first of the current rows, or NULL. */
 HeapTuple
 catalogs_row(Oid catalog, Oid index, AttrNumber column, Oid value)
 {
@@ -72,7 +91,7 @@ catalogs_dependents(Oid relid, Oid catalog)
 				ObjectIdGetDatum(RelationRelationId));
 	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(relid));
-	foreach (cell, read_rows(DependRelationId, DependReferenceIndexId, lengthof(keys), keys))
+	foreach (cell, read_rows(NULL, DependRelationId, DependReferenceIndexId, lengthof(keys), keys))
 	{
 		Form_pg_depend form = (Form_pg_depend) GETSTRUCT((HeapTuple) lfirst(cell));
 

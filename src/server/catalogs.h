@@ -7,7 +7,11 @@
 
 #include "access/htup.h"
 #include "nodes/pg_list.h"
+#include "utils/snapshot.h"
 
+extern List *catalogs_shown(Snapshot snapshot, Oid catalog, Oid index, AttrNumber column,
+							Oid value);
+extern HeapTuple catalogs_relation_shown(Snapshot snapshot, Oid relid);
 extern List *catalogs_rows(Oid catalog, Oid index, AttrNumber column, Oid value);
 extern HeapTuple catalogs_row(Oid catalog, Oid index, AttrNumber column, Oid value);
 extern List *catalogs_dependents(Oid relid, Oid catalog);

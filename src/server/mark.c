@@ -17,11 +17,11 @@
 #include "replication/message.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "server/catalogs.h"
 #include "server/compat.h"
 #include "server/extension.h"
 #include "server/mark.h"
@@ -40,18 +40,10 @@ static const char *const kind_names[] = {"expiry", "backfill", "placeholder", "c
 static bool
 is_there_now(Oid relid)
 {
-	Relation rel = table_open(RelationRelationId, AccessShareLock);
 	Snapshot snapshot = RegisterSnapshot(GetNonHistoricCatalogSnapshot(RelationRelationId));
-	ScanKeyData key;
-	SysScanDesc scan;
-	bool found;
+	bool found = catalogs_relation_shown(snapshot, relid) != NULL;
 
-	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
-	scan = systable_beginscan(rel, ClassOidIndexId, true, snapshot, 1, &key);
-	found = HeapTupleIsValid(systable_getnext(scan));
-	systable_endscan(scan);
 	UnregisterSnapshot(snapshot);
-	table_close(rel, AccessShareLock);
 	return found;
 }
 

@@ -4,19 +4,16 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
-#include "access/table.h"
 #include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
-#include "utils/fmgroids.h"
-#include "utils/rel.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
 
 #include "catalog/entries.h"
+#include "server/catalogs.h"
 #include "server/citus.h"
 #include "server/errors.h"
 #include "store/direct.h"
@@ -116,23 +113,13 @@ store_end(const ErrorContextCallback *callback)
 
 /* Returns whether the active snapshot shows the table, with the TOAST table that it has now. */
 static bool
-snapshot_shows(Oid relid)
+snapshot_shows(const DynTable *table)
 {
-	Relation classes = table_open(RelationRelationId, AccessShareLock);
-	Relation rel = relation_open(relid, NoLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple tuple;
-	bool shows = false;
+	HeapTuple row = catalogs_relation_shown(GetActiveSnapshot(), table->relid);
+	bool shows = row != NULL && ((Form_pg_class) GETSTRUCT(row))->reltoastrelid == table->toast;
 
-	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
-	scan = systable_beginscan(classes, ClassOidIndexId, true, GetActiveSnapshot(), 1, &key);
-	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-		shows = ((Form_pg_class) GETSTRUCT(tuple))->reltoastrelid == rel->rd_rel->reltoastrelid;
-	systable_endscan(scan);
-	relation_close(rel, NoLock);
-	table_close(classes, AccessShareLock);
+	if (row != NULL)
+		heap_freetuple(row);
 	return shows;
 }
 
@@ -146,7 +133,7 @@ static void
 check_snapshot(const DynTable *table)
 {
 	if (!XidInMVCCSnapshot(table->changed, GetActiveSnapshot()) ||
-		TransactionIdIsCurrentTransactionId(table->changed) || snapshot_shows(table->relid))
+		TransactionIdIsCurrentTransactionId(table->changed) || snapshot_shows(table))
 		return;
 	ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 					errmsg("table \"%s\" was created or rewritten by a concurrent transaction",
